@@ -1,0 +1,62 @@
+// What a batch of Markov chains consists of, and what one step reports.
+//
+// A step reads its randomness from (seed, chain id, step number), all in device memory: as kernel
+// arguments, every replay of a CUDA graph would repeat the same numbers.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "models/energy_model.h"
+
+namespace isinglass {
+
+// The numbers of a step that change from step to step. They stay on the device.
+struct StepParams {
+  torch::Tensor rng;    // int64 [2]: seed, step number
+  torch::Tensor scale;  // float64 []: R (path samplers, rwm), later τ or a
+
+  static StepParams create(uint64_t seed, double scale, torch::Device device, int64_t step = 0);
+  void advance();           // step number + 1, without a synchronisation
+  int64_t step() const;     // reads it back: not inside a step
+};
+
+// Sums over the steps since the last reset, per chain, on the device.
+struct Statistics {
+  torch::Tensor acceptance;  // float64 [B]: Σ min(1, e^ratio), 0 where not finite
+  torch::Tensor hops;        // int64 [B]: Σ Hamming distance moved
+  torch::Tensor non_finite;  // int64 [B]: rejected because the energy was not finite
+
+  static Statistics create(int64_t chains, torch::Device device);
+  void reset();
+};
+
+// Buffers a sampler needs inside a step, made by init() so that a step allocates nothing.
+struct Workspace {
+  torch::Tensor y;        // the proposal, like x
+  Evaluation proposed;    // the model at y
+  torch::Tensor log_forward, log_backward;  // float64 [B]
+  std::vector<torch::Tensor> extra;         // a family's own buffers, named in its source
+};
+
+struct ChainState {
+  torch::Tensor x;          // uint8 [B, D], or float32 / int64
+  Evaluation current;       // U(x), its gradient if the sampler needs it, the model's cache
+  torch::Tensor chain_ids;  // int64 [B]: global numbers of the chains
+  Statistics statistics;
+  Workspace workspace;
+
+  int64_t chains() const { return x.size(0); }
+  int64_t sites() const { return x.size(1); }
+};
+
+// One step, per chain; the tensors are views of buffers in the state, overwritten by the next step.
+struct StepInfo {
+  torch::Tensor acceptance;  // float64 [B]: min(1, e^ratio)
+  torch::Tensor hops;        // int64 [B]
+  int64_t evaluations = 0;   // model calls per chain in this step
+};
+
+}  // namespace isinglass

@@ -1,0 +1,43 @@
+// The run loop: burn-in, then steps, with observers. Observers own every side effect (files, progress,
+// clocks); samplers have none.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "engine/sampler.h"
+
+namespace isinglass {
+
+struct RunPlan {
+  int64_t burn_in = 0;
+  int64_t steps = 0;
+  int64_t thin = 1;
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_step(int64_t step, bool burn_in) {}             // after every step
+  virtual void on_sampling_start() {}                             // burn-in is over
+  virtual void on_draw(int64_t draw, const ChainState& state) {}  // after every thin-th kept step
+};
+
+struct RunResult {
+  int64_t energy_evaluations = 0;  // per chain, during the kept steps
+  double acceptance = 0;           // means over chains and kept steps
+  double hops = 0;
+  int64_t non_finite = 0;
+  double seconds = 0;  // of the kept steps, device synchronised
+};
+
+// Runs the plan. `stop` is asked between steps (every step); true ends the run early.
+RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
+              const RunPlan& plan, const std::vector<Observer*>& observers,
+              const std::function<bool()>& stop = {});
+
+// Uniformly random states of the space (standard normal for continuous ones), by the seed.
+torch::Tensor random_states(const StateSpace& space, const torch::Tensor& chain_ids, uint64_t seed,
+                            torch::Device device);
+
+}  // namespace isinglass

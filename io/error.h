@@ -1,0 +1,34 @@
+// The errors a user can cause, and the failures of a computation. The program maps them to its exit
+// codes; inside the library an impossible state is an assertion instead.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace isinglass {
+
+// Bad usage or bad input: the sentence names the value and what would be right. Exit code 2.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The computation failed (divergence, non-finite values). Exit code 3.
+class NumericalError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+template <class... Args>
+[[noreturn]] void fail(fmt::format_string<Args...> message, Args&&... args) {
+  throw Error(fmt::format(message, std::forward<Args>(args)...));
+}
+
+template <class... Args>
+void require(bool condition, fmt::format_string<Args...> message, Args&&... args) {
+  if (!condition) fail(message, std::forward<Args>(args)...);
+}
+
+}  // namespace isinglass

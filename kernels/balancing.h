@@ -1,0 +1,26 @@
+// Balancing functions g(t) = t·g(1/t) (Zanella 2020) in the log domain: log g at t = e^d.
+//
+//   sqrt d/2 · barker −softplus(−d) · min min(0, d) · max max(0, d)
+#pragma once
+
+#include <cmath>
+
+#include "kernels/host_device.h"
+
+namespace isinglass {
+
+enum class Balancing : int { kSqrt = 0, kBarker, kMin, kMax };
+
+ISINGLASS_HD inline double softplus(double x) { return (x > 0 ? x : 0.0) + log1p(exp(x > 0 ? -x : x)); }
+
+ISINGLASS_HD inline double log_balance(Balancing g, double d) {
+  switch (g) {
+    case Balancing::kSqrt: return 0.5 * d;
+    case Balancing::kBarker: return -softplus(-d);
+    case Balancing::kMin: return d < 0 ? d : 0.0;
+    case Balancing::kMax: return d > 0 ? d : 0.0;
+  }
+  return 0.5 * d;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,77 @@
+// The contract of a target distribution: a LibTorch module that maps states to energies U(x),
+// π(x) ∝ exp(−U(x)).
+//
+// A state is uint8 [B, D] for discrete sites, float32 [B, D] for continuous ones. Its *relaxed* form is
+// what gradients are taken in: float32 [B, D] for binary and continuous states, one-hot [B, D, K] for
+// categorical ones. The score of the samplers' papers is s = −∇U.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <string>
+#include <vector>
+
+namespace isinglass {
+
+enum class StateKind { kBinary, kCategorical, kOrdered, kContinuous, kPermutation };
+
+struct StateSpace {
+  StateKind kind = StateKind::kBinary;
+  int64_t sites = 0;
+  int64_t categories = 2;  // of discrete kinds
+
+  // Gradients are [B, D, K] for categorical states and [B, D] otherwise.
+  bool one_hot() const { return kind == StateKind::kCategorical; }
+  bool discrete() const { return kind != StateKind::kContinuous; }
+};
+
+// A model call at a batch of states. The cache is what a model wants to keep with the states (hidden
+// inputs, the parts of an annealed energy): each tensor has the chain as its first dimension, and the
+// accept step selects energy, gradient and cache together.
+struct Evaluation {
+  torch::Tensor energy;              // float64 [B]
+  torch::Tensor gradient;            // float32, of U in the relaxed state; undefined when not asked for
+  std::vector<torch::Tensor> cache;  // each [B, …]
+};
+
+struct EnergyGrad {
+  torch::Tensor energy;    // float64 [B]
+  torch::Tensor gradient;  // float32 [B, D] or [B, D, K]
+};
+
+class EnergyModel : public torch::nn::Module {
+ public:
+  virtual std::string kind_name() const = 0;  // the name in the registry
+  virtual StateSpace space() const = 0;
+  virtual bool differentiable() const { return true; }
+
+  // U of states (uint8) or of relaxed states (floating), [B]; differentiable in the parameters and, for
+  // relaxed input, twice in the state. Deep models return float32, closed forms float64.
+  virtual torch::Tensor energy(const torch::Tensor& x) = 0;
+
+  // One evaluation, detached. Writes into out's tensors where they are defined and fit (energy always;
+  // the gradient may be replaced by the tensor that autograd made). The defaults call energy().
+  virtual void evaluate_energy(const torch::Tensor& x, Evaluation& out);
+  virtual void evaluate(const torch::Tensor& x, Evaluation& out);
+
+  // evaluate() into fresh tensors.
+  EnergyGrad energy_and_grad(const torch::Tensor& x);
+
+ protected:
+  // The relaxed float32 form of states; floating input is passed through.
+  torch::Tensor relaxed(const torch::Tensor& x) const;
+};
+
+// Models whose one-site conditionals cost less than model calls.
+class HasConditionals {
+ public:
+  virtual ~HasConditionals() = default;
+  // out[b, k] = U(x_b with site[b] ← k) − U(x_b), float64 [B, K]; x uint8 [B, D], site int64 [B].
+  virtual void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
+                                       torch::Tensor& out) = 0;
+};
+
+// Throws Error unless x is a batch of states of the space: dtype, shape, values in range.
+void check_states(const StateSpace& space, const torch::Tensor& x, const std::string& what);
+
+}  // namespace isinglass

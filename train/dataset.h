@@ -1,0 +1,38 @@
+// Data sets of images: one loader for all, one reader a format (train/datasets/).
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace isinglass {
+
+// Pixels are uint8 [N, H·W], row-major, ink (object) high. `levels` = 2: values 0 and 1. `levels` = 256:
+// grey levels p = value/255, to be binarised (dynamically in training, once for evaluation).
+struct Dataset {
+  std::string name;
+  torch::Tensor train, validation, test;  // empty [0, D] where the set has no such split
+  int64_t height = 28, width = 28;
+  int64_t levels = 2;
+  std::string source;  // the file or rule it came from
+
+  bool dynamic() const { return levels == 256; }
+};
+
+// NAME is one of dataset_names() or a path to a .pt tensor or an IDX file. `data_dir` as in
+// --data-dir (its folders: mnist/, static_mnist/, caltech/, omniglot/). Throws Error that names the
+// file and what was expected, or where users get a missing one.
+Dataset load_dataset(const std::string& name, const std::filesystem::path& data_dir);
+
+const std::vector<std::string>& dataset_names();
+
+// The copy used for likelihoods: binary as it is, grey levels binarised once with a fixed seed.
+torch::Tensor binarise_once(const torch::Tensor& pixels, int64_t levels, uint64_t purpose_of_split);
+
+// Data mean·(1 − 2ε) + ε with ε = 1e-2, float32 [D]: mean of the base Bernoulli (training.md).
+torch::Tensor clamped_mean(const Dataset& data);
+
+}  // namespace isinglass
