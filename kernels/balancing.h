@@ -11,14 +11,20 @@ namespace isinglass {
 
 enum class Balancing : int { kSqrt = 0, kBarker, kMin, kMax };
 
-ISINGLASS_HD inline double softplus(double x) { return (x > 0 ? x : 0.0) + log1p(exp(x > 0 ? -x : x)); }
+ISINGLASS_HD inline double softplus(double x) {
+  return (x > 0 ? x : 0.0) + log1p(exp(x > 0 ? -x : x));
+}
 
 ISINGLASS_HD inline double log_balance(Balancing g, double d) {
   switch (g) {
-    case Balancing::kSqrt: return 0.5 * d;
-    case Balancing::kBarker: return -softplus(-d);
-    case Balancing::kMin: return d < 0 ? d : 0.0;
-    case Balancing::kMax: return d > 0 ? d : 0.0;
+    case Balancing::kSqrt:
+      return 0.5 * d;
+    case Balancing::kBarker:
+      return -softplus(-d);
+    case Balancing::kMin:
+      return d < 0 ? d : 0.0;
+    case Balancing::kMax:
+      return d > 0 ? d : 0.0;
   }
   return 0.5 * d;
 }

@@ -14,8 +14,8 @@ namespace isinglass {
 
 inline void check_cuda(cudaError_t code, const char* file, int line) {
   if (code != cudaSuccess) {
-    throw std::runtime_error(std::string("CUDA: ") + cudaGetErrorString(code) + " at " + file + ":" +
-                             std::to_string(line));
+    throw std::runtime_error(std::string("CUDA: ") + cudaGetErrorString(code) + " at " + file +
+                             ":" + std::to_string(line));
   }
 }
 
@@ -49,7 +49,8 @@ __device__ inline T* dynamic_shared_memory() {
 }
 
 __device__ inline double warp_max(double v) {
-  for (int offset = 16; offset > 0; offset >>= 1) v = fmax(v, __shfl_xor_sync(0xffffffffu, v, offset));
+  for (int offset = 16; offset > 0; offset >>= 1)
+    v = fmax(v, __shfl_xor_sync(0xffffffffu, v, offset));
   return v;
 }
 

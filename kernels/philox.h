@@ -1,9 +1,9 @@
-// Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror & Shaw, "Parallel random numbers:
-// as easy as 1, 2, 3", SC 2011).
+// Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror & Shaw, "Parallel random
+// numbers: as easy as 1, 2, 3", SC 2011).
 //
-// Key = the 64-bit seed. Counter words = chain, step, purpose, position. So the numbers that chain c
-// uses at step t depend on nothing else: not on batch size, device, thread count or number of ranks.
-// Every purpose of the project is listed here; two purposes never share a counter.
+// Key = the 64-bit seed. Counter words = chain, step, purpose, position. So the numbers that chain
+// c uses at step t depend on nothing else: not on batch size, device, thread count or number of
+// ranks. Every purpose of the project is listed here; two purposes never share a counter.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace isinglass {
 enum class Purpose : uint32_t {
   // inside a step
   kAccept = 0,
-  kLength,      // path length L; position 0: rounding of 2R − 1, position 1: L
-  kSite,        // position = index along the path
-  kValue,       // position = index along the path
+  kLength,  // path length L; position 0: rounding of 2R − 1, position 1: L
+  kSite,    // position = index along the path
+  kValue,   // position = index along the path
   // outside a step
   kInitialState = 64,  // position = site
   kBinarise,           // chain = image of the data set, step = iteration, position = pixel
@@ -36,8 +36,8 @@ struct Philox4x32 {
   uint32_t word[4];
 };
 
-ISINGLASS_HD inline Philox4x32 philox4x32(uint64_t seed, uint32_t chain, uint32_t step, uint32_t purpose,
-                                          uint32_t position) {
+ISINGLASS_HD inline Philox4x32 philox4x32(uint64_t seed, uint32_t chain, uint32_t step,
+                                          uint32_t purpose, uint32_t position) {
   constexpr uint32_t kMultiplier0 = 0xD2511F53u, kMultiplier1 = 0xCD9E8D57u;
   constexpr uint32_t kWeyl0 = 0x9E3779B9u, kWeyl1 = 0xBB67AE85u;
   uint32_t key0 = static_cast<uint32_t>(seed), key1 = static_cast<uint32_t>(seed >> 32);
@@ -79,5 +79,11 @@ struct Draws {
     return draw < n ? draw : n - 1;
   }
 };
+
+// The numbers of one chain in one step; rng = {seed, step number}, in device memory.
+ISINGLASS_HD inline Draws step_draws(const int64_t* rng, int64_t chain_id) {
+  return {static_cast<uint64_t>(rng[0]), static_cast<uint32_t>(chain_id),
+          static_cast<uint32_t>(rng[1])};
+}
 
 }  // namespace isinglass

@@ -1,0 +1,69 @@
+// CUDA twin of metropolis.h: one block per chain; every thread computes the same verdict, then the
+// threads share the copies.
+#include "kernels/launch.h"
+#include "kernels/metropolis.h"
+
+namespace isinglass::cuda {
+namespace {
+
+constexpr unsigned kThreads = 128;
+
+// Rows are copied in 4-byte words where both ends allow it (all but narrow uint8 states).
+__device__ void copy_row(const Rows::Row& row, int64_t chain) {
+  char* to = static_cast<char*>(row.current) + chain * row.bytes;
+  const char* from = static_cast<const char*>(row.proposed) + chain * row.bytes;
+  const uintptr_t alignment = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) |
+                              static_cast<uintptr_t>(row.bytes);
+  if (alignment % 4 == 0) {
+    for (int64_t i = threadIdx.x; i < row.bytes / 4; i += blockDim.x) {
+      reinterpret_cast<uint32_t*>(to)[i] = reinterpret_cast<const uint32_t*>(from)[i];
+    }
+  } else {
+    for (int64_t i = threadIdx.x; i < row.bytes; i += blockDim.x) to[i] = from[i];
+  }
+}
+
+__global__ void accept_kernel(int64_t sites, const uint8_t* x, const uint8_t* y,
+                              ProposalScores scores, const int64_t* rng, const int64_t* chain_ids,
+                              Rows rows, StepCounts counts) {
+  const int64_t c = blockIdx.x;
+  __shared__ int moved;
+  if (threadIdx.x == 0) moved = 0;
+  const Verdict verdict =
+      metropolis(scores, c, step_draws(rng, chain_ids[c]).uniform(Purpose::kAccept));
+  __syncthreads();  // before U(x) and x are overwritten
+  if (verdict.accept) {
+    int own = 0;
+    for (int64_t i = threadIdx.x; i < sites; i += blockDim.x)
+      own += x[c * sites + i] != y[c * sites + i];
+    atomicAdd(&moved, own);
+  }
+  __syncthreads();
+  for (int r = 0; verdict.accept && r < rows.count; ++r) copy_row(rows.row[r], c);
+  if (threadIdx.x == 0) {
+    counts.acceptance[c] = verdict.acceptance;
+    counts.hops[c] = moved;
+    counts.acceptance_sum[c] += verdict.acceptance;
+    counts.hops_sum[c] += moved;
+    counts.non_finite[c] += verdict.non_finite;
+  }
+}
+
+__global__ void advance_kernel(int64_t* rng) {
+  ++rng[1];
+}
+
+}  // namespace
+
+void accept(int64_t chains, int64_t sites, const uint8_t* x, const uint8_t* y,
+            const ProposalScores& scores, const int64_t* rng, const int64_t* chain_ids,
+            const Rows& rows, const StepCounts& counts, Stream stream) {
+  ISINGLASS_LAUNCH(accept_kernel, {static_cast<unsigned>(chains), kThreads}, stream, sites, x, y,
+                   scores, rng, chain_ids, rows, counts);
+}
+
+void advance(int64_t* rng, Stream stream) {
+  ISINGLASS_LAUNCH(advance_kernel, {1, 1}, stream, rng);
+}
+
+}  // namespace isinglass::cuda

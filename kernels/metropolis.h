@@ -1,0 +1,78 @@
+// The one Metropolis–Hastings test of the project, for every sampler with a proposal (samplers.md
+// §1):
+//
+//   log ratio = U(x) − U(y) + log q(reverse | y) − log q(forward | x);  accept if log(u) < log
+//   ratio
+//
+// U(y) not finite, or a NaN ratio: rejected and counted. An accepted chain takes over the whole
+// proposal: state, energy, gradient and the model's cache, row by row.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/host_device.h"
+#include "kernels/philox.h"
+
+namespace isinglass {
+
+constexpr int kMaxRows = 12;
+
+// What accepted chains copy: `bytes` per chain from proposed to current.
+struct Rows {
+  struct Row {
+    void* current;
+    const void* proposed;
+    int64_t bytes;
+  };
+  Row row[kMaxRows];
+  int count;
+};
+
+struct ProposalScores {
+  const double* energy;       // U(x) [B]
+  const double* proposed;     // U(y) [B]
+  const double* log_forward;  // [B]; null for symmetric proposals, together with log_backward
+  const double* log_backward;
+};
+
+// Of this step, and summed over steps, per chain.
+struct StepCounts {
+  double* acceptance;      // [B] min(1, e^ratio), 0 where not finite
+  int64_t* hops;           // [B] Hamming distance moved
+  double* acceptance_sum;  // [B]
+  int64_t* hops_sum;       // [B]
+  int64_t* non_finite;     // [B]
+};
+
+struct Verdict {
+  bool accept;
+  bool non_finite;
+  double acceptance;
+};
+
+ISINGLASS_HD inline Verdict metropolis(const ProposalScores& scores, int64_t chain, double u) {
+  const double proposed = scores.proposed[chain];
+  double ratio = scores.energy[chain] - proposed;
+  if (scores.log_forward) ratio += scores.log_backward[chain] - scores.log_forward[chain];
+  if (!std::isfinite(proposed) || std::isnan(ratio)) return {false, true, 0.0};
+  return {log(1 - u) < ratio, false, ratio < 0 ? exp(ratio) : 1.0};
+}
+
+namespace cpu {
+// x, y uint8 [B, D] (for the hops; x itself is among the rows). rng {seed, step}, chain_ids [B].
+void accept(int64_t chains, int64_t sites, const uint8_t* x, const uint8_t* y,
+            const ProposalScores&, const int64_t* rng, const int64_t* chain_ids, const Rows&,
+            const StepCounts&, Stream);
+// rng's step number + 1, after every chain of the step has read it.
+void advance(int64_t* rng, Stream);
+}  // namespace cpu
+
+namespace cuda {
+void accept(int64_t chains, int64_t sites, const uint8_t* x, const uint8_t* y,
+            const ProposalScores&, const int64_t* rng, const int64_t* chain_ids, const Rows&,
+            const StepCounts&, Stream);
+void advance(int64_t* rng, Stream);
+}  // namespace cuda
+
+}  // namespace isinglass

@@ -1,0 +1,36 @@
+// CPU twin of metropolis.h.
+#include <cstring>
+
+#include "kernels/metropolis.h"
+
+namespace isinglass::cpu {
+
+void accept(int64_t chains, int64_t sites, const uint8_t* x, const uint8_t* y,
+            const ProposalScores& scores, const int64_t* rng, const int64_t* chain_ids,
+            const Rows& rows, const StepCounts& counts, Stream) {
+#pragma omp parallel for schedule(static)
+  for (int64_t c = 0; c < chains; ++c) {
+    const Verdict verdict =
+        metropolis(scores, c, step_draws(rng, chain_ids[c]).uniform(Purpose::kAccept));
+    int64_t hops = 0;
+    if (verdict.accept) {
+      for (int64_t i = c * sites; i < (c + 1) * sites; ++i) hops += x[i] != y[i];
+      for (int r = 0; r < rows.count; ++r) {
+        const Rows::Row& row = rows.row[r];
+        std::memcpy(static_cast<char*>(row.current) + c * row.bytes,
+                    static_cast<const char*>(row.proposed) + c * row.bytes, row.bytes);
+      }
+    }
+    counts.acceptance[c] = verdict.acceptance;
+    counts.hops[c] = hops;
+    counts.acceptance_sum[c] += verdict.acceptance;
+    counts.hops_sum[c] += hops;
+    counts.non_finite[c] += verdict.non_finite;
+  }
+}
+
+void advance(int64_t* rng, Stream) {
+  ++rng[1];
+}
+
+}  // namespace isinglass::cpu

@@ -1,0 +1,201 @@
+// CUDA twin of path.h: one block per chain. All warps build the block sums (a warp sums 32 sites);
+// then the first warp walks the path, since each of its steps depends on the one before. Shared
+// memory: the chain's BlockSums, 24·⌈D/32⌉ bytes (12 KiB at D = 16 384), and 32 weights.
+#include "kernels/launch.h"
+#include "kernels/path.h"
+#include "kernels/path_length.h"
+#include "kernels/philox.h"
+#include "kernels/site_weights.h"
+
+namespace isinglass::cuda {
+namespace {
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kWarps = kThreads / 32;
+
+// The two-level weights of one chain; every method is called by whole warps.
+template <class Rows>
+struct SiteSums {
+  Rows rows;
+  const uint8_t* values;
+  int64_t sites;
+  BlockSums sums;
+  double* weight;  // [32], of the block that is being drawn from
+  double max = 0, sum = 0;
+
+  __device__ double log_weight(int64_t site) const {
+    return site < sites ? rows.log_site_weight(site, values[site]) : -INFINITY;
+  }
+
+  __device__ void refresh(int64_t block, unsigned lane) {
+    const double w = log_weight(block * kBlockSites + lane);
+    const double block_max = warp_max(w);
+    const double block_sum = warp_sum(scaled_weight(w, block_max));
+    if (lane == 0) {
+      sums.max[block] = block_max;
+      sums.sum[block] = block_sum;
+    }
+  }
+
+  // By the first warp, after a __syncwarp.
+  __device__ void total(unsigned lane) {
+    const int64_t blocks = site_blocks(sites);
+    double m = -INFINITY;
+    for (int64_t b = lane; b < blocks; b += 32) m = fmax(m, sums.max[b]);
+    max = warp_max(m);
+    for (int64_t b = lane; b < blocks; b += 32) {
+      sums.scaled[b] = sums.sum[b] * scaled_weight(sums.max[b], max);
+    }
+    __syncwarp();
+    sum = 0;
+    for (int64_t b = 0; b < blocks; ++b) sum += sums.scaled[b];
+  }
+
+  __device__ void update(int64_t site, unsigned lane) {
+    __syncwarp();
+    refresh(site / kBlockSites, lane);
+    __syncwarp();
+    total(lane);
+  }
+
+  __device__ double log_total() const { return max + log(sum); }
+
+  __device__ int64_t draw_site(double u, unsigned lane) const {
+    double rest;
+    const int64_t block = pick(sums.scaled, site_blocks(sites), u * sum, &rest);
+    const int64_t first = block * kBlockSites;
+    __syncwarp();
+    weight[lane] = scaled_weight(log_weight(first + lane), sums.max[block]);
+    __syncwarp();
+    const double target = rest / exp(sums.max[block] - max);
+    const int64_t count = sites - first < kBlockSites ? sites - first : kBlockSites;
+    return first + pick(weight, count, target, &rest);
+  }
+};
+
+template <class Rows>
+__device__ SiteSums<Rows> build_sums(Rows rows, const uint8_t* values, int64_t sites) {
+  double* shared = dynamic_shared_memory<double>();
+  const int64_t blocks = site_blocks(sites);
+  SiteSums<Rows> sums{rows, values, sites, BlockSums(shared + kBlockSites, blocks), shared};
+  for (int64_t b = threadIdx.x / 32; b < blocks; b += kWarps) sums.refresh(b, threadIdx.x % 32);
+  __syncthreads();
+  return sums;
+}
+
+template <class Rows>
+__device__ void draw_chain(const PathShape& shape, Rows rows, const Draws& draws, const uint8_t* x,
+                           uint8_t* y, Paths paths, double radius, int64_t chain, double* log_q) {
+  const bool frozen = shape.rule == PathRule::kFrozen;
+  for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) y[i] = x[i];
+  __syncthreads();
+  const uint8_t* current = frozen ? x : y;
+  SiteSums<Rows> sums = build_sums(rows, current, shape.sites);
+  if (threadIdx.x >= 32) return;
+  const unsigned lane = threadIdx.x;
+  sums.total(lane);
+  const int64_t length = draw_path_length(draws, radius, shape.max_length);
+  const int64_t at = chain * shape.max_length;
+  double log_path = 0;
+  for (int64_t l = 0; l < length; ++l) {
+    const int64_t site = sums.draw_site(draws.uniform(Purpose::kSite, l), lane);
+    const int from = current[site];
+    const bool revisit = frozen && y[site] != from;
+    const int to = revisit ? from : rows.draw_value(site, from, draws.uniform(Purpose::kValue, l));
+    log_path += (revisit ? rows.log_site_weight(site, from) : rows.log_weight(site, from, to)) -
+                sums.log_total();
+    __syncwarp();
+    if (lane == 0) {
+      paths.site[at + l] = static_cast<int32_t>(site);
+      paths.from[at + l] = static_cast<uint8_t>(from);
+      paths.to[at + l] = static_cast<uint8_t>(to);
+      if (!revisit) y[site] = static_cast<uint8_t>(to);
+    }
+    __syncwarp();
+    if (!frozen) sums.update(site, lane);
+  }
+  if (lane == 0) {
+    paths.length[chain] = static_cast<int32_t>(length);
+    log_q[chain] = log_path;
+  }
+}
+
+template <class Rows>
+__device__ void score_chain(const PathShape& shape, Rows rows, uint8_t* y, Paths paths,
+                            int64_t chain, double* log_q) {
+  SiteSums<Rows> sums = build_sums(rows, y, shape.sites);
+  if (threadIdx.x >= 32) return;
+  const unsigned lane = threadIdx.x;
+  const bool linearised = shape.rule == PathRule::kLinearised;
+  sums.total(lane);
+  const int64_t length = paths.length[chain];
+  const int64_t at = chain * shape.max_length;
+  double log_path = 0;
+  for (int64_t l = length; l-- > 0;) {
+    const int64_t site = paths.site[at + l];
+    const int from = paths.from[at + l];
+    const bool revisit = from == paths.to[at + l];
+    const int value = y[site];
+    log_path += (revisit ? rows.log_site_weight(site, value) : rows.log_weight(site, value, from)) -
+                sums.log_total();
+    if (linearised) {
+      __syncwarp();
+      if (lane == 0) y[site] = static_cast<uint8_t>(from);
+      sums.update(site, lane);
+    }
+  }
+  if (lane == 0) {
+    for (int64_t l = 0; linearised && l < length; ++l) y[paths.site[at + l]] = paths.to[at + l];
+    log_q[chain] = log_path;
+  }
+}
+
+// Calls f with the rows of this block's chain.
+template <class F>
+__device__ void with_rows(const PathShape& shape, const float* gradient, int64_t chain, F f) {
+  if (shape.one_hot) {
+    f(OneHotRows{gradient + chain * shape.sites * shape.categories, shape.balancing,
+                 shape.categories});
+  } else {
+    f(BinaryRows{gradient + chain * shape.sites, shape.balancing});
+  }
+}
+
+__global__ void draw_path_kernel(PathShape shape, const uint8_t* x, const float* gradient,
+                                 const int64_t* rng, const int64_t* chain_ids, const double* radius,
+                                 uint8_t* y, Paths paths, double* log_q) {
+  const int64_t c = blockIdx.x;
+  with_rows(shape, gradient, c, [&](auto rows) {
+    draw_chain(shape, rows, step_draws(rng, chain_ids[c]), x + c * shape.sites, y + c * shape.sites,
+               paths, *radius, c, log_q);
+  });
+}
+
+__global__ void score_path_kernel(PathShape shape, uint8_t* y, const float* gradient, Paths paths,
+                                  double* log_q) {
+  const int64_t c = blockIdx.x;
+  with_rows(shape, gradient, c,
+            [&](auto rows) { score_chain(shape, rows, y + c * shape.sites, paths, c, log_q); });
+}
+
+LaunchShape launch_shape(const PathShape& shape) {
+  const size_t doubles = kBlockSites + 3 * site_blocks(shape.sites);
+  return {static_cast<unsigned>(shape.chains), kThreads, doubles * sizeof(double)};
+}
+
+}  // namespace
+
+void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, const int64_t* rng,
+               const int64_t* chain_ids, const double* radius, uint8_t* y, Paths paths,
+               double* log_q, Stream stream) {
+  ISINGLASS_LAUNCH(draw_path_kernel, launch_shape(shape), stream, shape, x, gradient, rng,
+                   chain_ids, radius, y, paths, log_q);
+}
+
+void score_path(const PathShape& shape, uint8_t* y, const float* gradient, Paths paths,
+                double* log_q, Stream stream) {
+  ISINGLASS_LAUNCH(score_path_kernel, launch_shape(shape), stream, shape, y, gradient, paths,
+                   log_q);
+}
+
+}  // namespace isinglass::cuda

@@ -1,0 +1,28 @@
+// CPU twin of random.h.
+#include "kernels/random.h"
+
+namespace isinglass::cpu {
+
+void bernoulli_rows(const RowDraws& draws, const float* p, int64_t stride, uint8_t* out, Stream) {
+#pragma omp parallel for schedule(static)
+  for (int64_t r = 0; r < draws.rows; ++r) {
+    const Draws row = draws.row(r);
+    for (int64_t i = 0; i < draws.sites; ++i) {
+      out[r * draws.sites + i] =
+          row.uniform(draws.purpose, static_cast<uint32_t>(i)) < p[r * stride + i];
+    }
+  }
+}
+
+void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream) {
+#pragma omp parallel for schedule(static)
+  for (int64_t r = 0; r < draws.rows; ++r) {
+    const Draws row = draws.row(r);
+    for (int64_t i = 0; i < draws.sites; ++i) {
+      out[r * draws.sites + i] =
+          static_cast<uint8_t>(row.below(categories, draws.purpose, static_cast<uint32_t>(i)));
+    }
+  }
+}
+
+}  // namespace isinglass::cpu

@@ -1,0 +1,116 @@
+// Locally balanced weights of one-site moves, to first order, and their two-level sums.
+//
+// A move of site i from its current value c to k ≠ c has weight g(e^d), d = s_{i,k} − s_{i,c}, with
+// the score s = −∇U fixed (samplers.md §1). A site's weight is the sum over k ≠ c; sites are summed
+// in blocks of 32, each block about its own maximum, and the blocks about theirs: Σ_b S_b·e^{m_b}.
+// A change of one site recomputes its block only, and nothing is ever subtracted, so that one
+// dominant site costs no digits. The CPU and the CUDA twin add the same pairs in the same order
+// (tree_sum, warp_sum).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/balancing.h"
+#include "kernels/host_device.h"
+
+namespace isinglass {
+
+constexpr int kBlockSites = 32;  // one warp
+
+ISINGLASS_HD inline int64_t site_blocks(int64_t sites) {
+  return (sites + kBlockSites - 1) / kBlockSites;
+}
+
+// Binary sites: gradient [D] in the relaxed state; values 0 and 1.
+struct BinaryRows {
+  const float* gradient;
+  Balancing balancing;
+
+  ISINGLASS_HD int categories() const { return 2; }
+  ISINGLASS_HD double log_weight(int64_t site, int from, int to) const {
+    return log_balance(balancing, static_cast<double>(from - to) * gradient[site]);
+  }
+  ISINGLASS_HD double log_site_weight(int64_t site, int from) const {
+    return log_weight(site, from, 1 - from);
+  }
+  ISINGLASS_HD int draw_value(int64_t, int from, double) const { return 1 - from; }
+};
+
+// Categorical sites: gradient [D, K] in the one-hot state.
+struct OneHotRows {
+  const float* gradient;
+  Balancing balancing;
+  int values;
+
+  ISINGLASS_HD int categories() const { return values; }
+  ISINGLASS_HD double log_weight(int64_t site, int from, int to) const {
+    const float* row = gradient + site * values;
+    return log_balance(balancing, static_cast<double>(row[from]) - row[to]);
+  }
+  ISINGLASS_HD double max_log_weight(int64_t site, int from) const {
+    double max = -INFINITY;
+    for (int k = 0; k < values; ++k) {
+      if (k != from) max = fmax(max, log_weight(site, from, k));
+    }
+    return max;
+  }
+  ISINGLASS_HD double log_site_weight(int64_t site, int from) const {
+    const double max = max_log_weight(site, from);
+    if (max == -INFINITY) return max;
+    double sum = 0;
+    for (int k = 0; k < values; ++k) {
+      if (k != from) sum += exp(log_weight(site, from, k) - max);
+    }
+    return max + log(sum);
+  }
+  // The value k ≠ from at quantile u of the site's conditional.
+  ISINGLASS_HD int draw_value(int64_t site, int from, double u) const {
+    const double max = max_log_weight(site, from);
+    double target = u * exp(log_site_weight(site, from) - max);
+    int last = from == 0 ? 1 : 0;
+    for (int k = 0; k < values; ++k) {
+      if (k == from) continue;
+      const double weight = exp(log_weight(site, from, k) - max);
+      if (weight > 0) last = k;
+      if (weight > 0 && target < weight) return k;
+      target -= weight;
+    }
+    return last;
+  }
+};
+
+// One chain's sums: a maximum, a sum Σ exp(log weight − maximum) and that sum about the common
+// maximum, for every block. In this order in a scratch array of 3·⌈D/32⌉ numbers.
+struct BlockSums {
+  double* max;  // −∞ where no site of the block can move
+  double* sum;
+  double* scaled;  // sum·exp(max − max over blocks)
+
+  ISINGLASS_HD BlockSums(double* scratch, int64_t blocks)
+      : max(scratch), sum(scratch + blocks), scaled(scratch + 2 * blocks) {}
+};
+
+// exp(v − max); 0 for v = −∞ whatever the maximum, NaN for a NaN.
+ISINGLASS_HD inline double scaled_weight(double log_weight, double max) {
+  return log_weight == -INFINITY ? 0.0 : exp(log_weight - max);
+}
+
+// The inverse CDF: the first index whose cumulative weight exceeds target (rounding at the end: the
+// last of positive weight). rest = target less the weights before it.
+ISINGLASS_HD inline int64_t pick(const double* weight, int64_t count, double target, double* rest) {
+  double before = 0, before_last = 0;
+  int64_t last = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (weight[i] > 0) {
+      last = i;
+      before_last = before;
+      if (target < before + weight[i]) break;
+    }
+    before += weight[i];
+  }
+  *rest = target - before_last;
+  return last;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,37 @@
+// Random-walk proposals (rwm, samplers.md §2.1): R distinct sites chosen uniformly (Floyd's
+// algorithm), each moved to a uniform other value. Symmetric. R is an integer, 1 ≤ R ≤ D.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/host_device.h"
+#include "kernels/philox.h"
+
+namespace isinglass {
+
+// Moves the sites of one chain; y holds a copy of x on entry.
+ISINGLASS_HD inline void flip_uniformly(const Draws& draws, const uint8_t* x, uint8_t* y,
+                                        int64_t sites, int categories, int64_t flips) {
+  for (int64_t j = sites - flips; j < sites; ++j) {
+    const uint32_t position = static_cast<uint32_t>(j - (sites - flips));
+    int64_t site = draws.below(static_cast<uint32_t>(j + 1), Purpose::kSite, position);
+    if (y[site] != x[site]) site = j;  // taken already: j itself cannot be
+    const int step = 1 + draws.below(categories - 1, Purpose::kValue, position);
+    y[site] = static_cast<uint8_t>((x[site] + step) % categories);
+  }
+}
+
+namespace cpu {
+// x, y uint8 [B, D]; radius [] holds R; rng {seed, step}; chain_ids [B].
+void flip_uniformly(int64_t chains, int64_t sites, int categories, const uint8_t* x,
+                    const int64_t* rng, const int64_t* chain_ids, const double* radius, uint8_t* y,
+                    Stream);
+}  // namespace cpu
+
+namespace cuda {
+void flip_uniformly(int64_t chains, int64_t sites, int categories, const uint8_t* x,
+                    const int64_t* rng, const int64_t* chain_ids, const double* radius, uint8_t* y,
+                    Stream);
+}
+
+}  // namespace isinglass
