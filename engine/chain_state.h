@@ -7,8 +7,9 @@
 #include <torch/torch.h>
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
+#include "kernels/ops.h"
 #include "models/energy_model.h"
 
 namespace isinglass {
@@ -19,26 +20,27 @@ struct StepParams {
   torch::Tensor scale;  // float64 []: R (path samplers, rwm), later τ or a
 
   static StepParams create(uint64_t seed, double scale, torch::Device device, int64_t step = 0);
-  void advance();           // step number + 1, without a synchronisation
-  int64_t step() const;     // reads it back: not inside a step
+  void advance();        // step number + 1, without a synchronisation
+  int64_t step() const;  // reads it back: not inside a step
 };
 
-// Sums over the steps since the last reset, per chain, on the device.
-struct Statistics {
-  torch::Tensor acceptance;  // float64 [B]: Σ min(1, e^ratio), 0 where not finite
-  torch::Tensor hops;        // int64 [B]: Σ Hamming distance moved
-  torch::Tensor non_finite;  // int64 [B]: rejected because the energy was not finite
-
+// What the chains did, per chain, on the device: in the last step, and summed since the last reset.
+struct Statistics : ops::StepBuffers {
   static Statistics create(int64_t chains, torch::Device device);
   void reset();
 };
 
+// A sampler family's own buffers; each family derives its struct in its source.
+struct Scratch {
+  virtual ~Scratch() = default;
+};
+
 // Buffers a sampler needs inside a step, made by init() so that a step allocates nothing.
 struct Workspace {
-  torch::Tensor y;        // the proposal, like x
-  Evaluation proposed;    // the model at y
-  torch::Tensor log_forward, log_backward;  // float64 [B]
-  std::vector<torch::Tensor> extra;         // a family's own buffers, named in its source
+  torch::Tensor y;                          // the proposal, like x
+  Evaluation proposed;                      // the model at y
+  torch::Tensor log_forward, log_backward;  // float64 [B]; undefined for symmetric proposals
+  std::shared_ptr<Scratch> scratch;
 };
 
 struct ChainState {
@@ -52,11 +54,9 @@ struct ChainState {
   int64_t sites() const { return x.size(1); }
 };
 
-// One step, per chain; the tensors are views of buffers in the state, overwritten by the next step.
+// What one step cost; what it did is in the state's statistics, which the next step overwrites.
 struct StepInfo {
-  torch::Tensor acceptance;  // float64 [B]: min(1, e^ratio)
-  torch::Tensor hops;        // int64 [B]
-  int64_t evaluations = 0;   // model calls per chain in this step
+  int64_t evaluations = 0;  // model calls per chain
 };
 
 }  // namespace isinglass

@@ -1,5 +1,5 @@
-// The run loop: burn-in, then steps, with observers. Observers own every side effect (files, progress,
-// clocks); samplers have none.
+// The run loop: burn-in, then steps, with observers. Observers own every side effect (files,
+// progress, clocks); samplers have none.
 #pragma once
 
 #include <functional>
@@ -24,6 +24,7 @@ class Observer {
 };
 
 struct RunResult {
+  int64_t steps = 0;               // kept steps that were made (fewer than planned if stopped)
   int64_t energy_evaluations = 0;  // per chain, during the kept steps
   double acceptance = 0;           // means over chains and kept steps
   double hops = 0;

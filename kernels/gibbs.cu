@@ -46,11 +46,11 @@ __global__ void neighbour_differences_kernel(int64_t chains, int64_t sites, int 
 __global__ void draw_conditionals_kernel(int64_t chains, int64_t sites, int categories,
                                          const double* difference, const int64_t* site,
                                          const int64_t* rng, const int64_t* chain_ids, uint8_t* x,
-                                         double* energy, StepCounts counts) {
+                                         double* energy, int64_t* choice, StepCounts counts) {
   const int64_t c = chain_of_thread();
   if (c < chains) {
     draw_chain_conditional(c, sites, categories, difference, site, rng, chain_ids, x, energy,
-                           counts);
+                           choice, counts);
   }
 }
 
@@ -78,9 +78,10 @@ void neighbour_differences(int64_t chains, int64_t sites, int categories, const 
 
 void draw_conditionals(int64_t chains, int64_t sites, int categories, const double* difference,
                        const int64_t* site, const int64_t* rng, const int64_t* chain_ids,
-                       uint8_t* x, double* energy, const StepCounts& counts, Stream stream) {
+                       uint8_t* x, double* energy, int64_t* choice, const StepCounts& counts,
+                       Stream stream) {
   ISINGLASS_LAUNCH(draw_conditionals_kernel, thread_per_chain(chains), stream, chains, sites,
-                   categories, difference, site, rng, chain_ids, x, energy, counts);
+                   categories, difference, site, rng, chain_ids, x, energy, choice, counts);
 }
 
 }  // namespace isinglass::cuda

@@ -50,10 +50,11 @@ void one_site_neighbours(int64_t chains, int64_t sites, int categories, const ui
 void neighbour_differences(int64_t chains, int64_t sites, int categories, const uint8_t* x,
                            const int64_t* site, const double* energy,
                            const double* neighbour_energy, double* difference, Stream);
-// Draws the values: x and energy are updated in place. Acceptance is 1.
+// Draws the values: x and energy are updated in place; choice [B] is the neighbour taken, −1 for
+// none. Acceptance is 1.
 void draw_conditionals(int64_t chains, int64_t sites, int categories, const double* difference,
                        const int64_t* site, const int64_t* rng, const int64_t* chain_ids,
-                       uint8_t* x, double* energy, const StepCounts&, Stream);
+                       uint8_t* x, double* energy, int64_t* choice, const StepCounts&, Stream);
 }  // namespace cpu
 
 namespace cuda {
@@ -66,7 +67,7 @@ void neighbour_differences(int64_t chains, int64_t sites, int categories, const 
                            const double* neighbour_energy, double* difference, Stream);
 void draw_conditionals(int64_t chains, int64_t sites, int categories, const double* difference,
                        const int64_t* site, const int64_t* rng, const int64_t* chain_ids,
-                       uint8_t* x, double* energy, const StepCounts&, Stream);
+                       uint8_t* x, double* energy, int64_t* choice, const StepCounts&, Stream);
 }  // namespace cuda
 
 // What one chain does; the twins call these for every chain.
@@ -96,7 +97,7 @@ ISINGLASS_HD inline void chain_differences(int64_t c, int64_t sites, int categor
 ISINGLASS_HD inline void draw_chain_conditional(int64_t c, int64_t sites, int categories,
                                                 const double* difference, const int64_t* site,
                                                 const int64_t* rng, const int64_t* chain_ids,
-                                                uint8_t* x, double* energy,
+                                                uint8_t* x, double* energy, int64_t* choice,
                                                 const StepCounts& counts) {
   uint8_t& value = x[c * sites + site[c]];
   const double u = step_draws(rng, chain_ids[c]).uniform(Purpose::kValue);
@@ -104,6 +105,7 @@ ISINGLASS_HD inline void draw_chain_conditional(int64_t c, int64_t sites, int ca
   const int drawn = draw_conditional(difference + c * categories, categories, value, u, &finite);
   const bool moved = drawn != value;
   if (moved) energy[c] += difference[c * categories + drawn];
+  choice[c] = moved ? (drawn < value ? drawn : drawn - 1) : -1;
   value = static_cast<uint8_t>(drawn);
   counts.acceptance[c] = 1;
   counts.hops[c] = moved;

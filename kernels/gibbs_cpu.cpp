@@ -32,10 +32,11 @@ void neighbour_differences(int64_t chains, int64_t sites, int categories, const 
 
 void draw_conditionals(int64_t chains, int64_t sites, int categories, const double* difference,
                        const int64_t* site, const int64_t* rng, const int64_t* chain_ids,
-                       uint8_t* x, double* energy, const StepCounts& counts, Stream) {
+                       uint8_t* x, double* energy, int64_t* choice, const StepCounts& counts,
+                       Stream) {
   for (int64_t c = 0; c < chains; ++c) {
     draw_chain_conditional(c, sites, categories, difference, site, rng, chain_ids, x, energy,
-                           counts);
+                           choice, counts);
   }
 }
 

@@ -162,7 +162,8 @@ void neighbour_differences(const Tensor& x, const Tensor& site, const Tensor& en
 }
 
 void draw_conditionals(const Tensor& difference, const Tensor& site, const Tensor& rng,
-                       const Tensor& chain_ids, Tensor& x, Tensor& energy, StepBuffers& counts) {
+                       const Tensor& chain_ids, Tensor& x, Tensor& energy, Tensor& choice,
+                       StepBuffers& counts) {
   TORCH_CHECK(difference.dim() == 2, "isinglass operator: difference must be [B, K]");
   const int64_t chains = x.size(0), categories = difference.size(1);
   check(difference, x, torch::kFloat64, chains * categories, "difference");
@@ -171,10 +172,11 @@ void draw_conditionals(const Tensor& difference, const Tensor& site, const Tenso
   check(chain_ids, x, torch::kInt64, chains, "chain_ids");
   check(x, x, torch::kUInt8, x.numel(), "x");
   check(energy, x, torch::kFloat64, chains, "energy");
+  check(choice, x, torch::kInt64, chains, "choice");
   ISINGLASS_TWIN(x, draw_conditionals, chains, x.size(1), static_cast<int>(categories),
                  data<double>(difference), data<int64_t>(site), data<int64_t>(rng),
                  data<int64_t>(chain_ids), data<uint8_t>(x), data<double>(energy),
-                 count_pointers(counts, x, chains));
+                 data<int64_t>(choice), count_pointers(counts, x, chains));
 }
 
 void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& log_forward,
@@ -263,10 +265,11 @@ void accept_op(const Tensor& energy, const Tensor& proposed_energy,
 }
 
 void draw_conditionals_op(const Tensor& difference, const Tensor& site, const Tensor& rng,
-                          const Tensor& chain_ids, Tensor x, Tensor energy, Tensor acceptance,
-                          Tensor hops, Tensor acceptance_sum, Tensor hops_sum, Tensor non_finite) {
+                          const Tensor& chain_ids, Tensor x, Tensor energy, Tensor choice,
+                          Tensor acceptance, Tensor hops, Tensor acceptance_sum, Tensor hops_sum,
+                          Tensor non_finite) {
   StepBuffers counts{acceptance, hops, acceptance_sum, hops_sum, non_finite};
-  draw_conditionals(difference, site, rng, chain_ids, x, energy, counts);
+  draw_conditionals(difference, site, rng, chain_ids, x, energy, choice, counts);
 }
 
 void choose_sites_op(const Tensor& rng, const Tensor& chain_ids, int64_t sites, bool systematic,
@@ -316,8 +319,8 @@ TORCH_LIBRARY(isinglass, m) {
   m.def(
       "draw_conditionals(Tensor difference, Tensor site, Tensor rng, Tensor chain_ids, Tensor(a!) "
       "x, "
-      "Tensor(b!) energy, Tensor(c!) acceptance, Tensor(d!) hops, Tensor(e!) acceptance_sum, "
-      "Tensor(f!) hops_sum, Tensor(g!) non_finite) -> ()");
+      "Tensor(b!) energy, Tensor(c!) choice, Tensor(d!) acceptance, Tensor(e!) hops, "
+      "Tensor(f!) acceptance_sum, Tensor(g!) hops_sum, Tensor(h!) non_finite) -> ()");
   m.def(
       "accept(Tensor energy, Tensor proposed_energy, Tensor? log_forward, Tensor? log_backward, "
       "Tensor rng, Tensor chain_ids, Tensor(a!)[] current, Tensor[] proposed, Tensor(b!) "

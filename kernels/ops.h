@@ -42,7 +42,7 @@ void score_path(Tensor& y, const Tensor& gradient, PathRule rule, Balancing bala
 void flip_uniformly(const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
                     const Tensor& radius, int64_t categories, Tensor& y);
 
-// gibbs.h
+// gibbs.h; choice int64 [B]
 struct StepBuffers {
   Tensor acceptance, hops;          // float64 [B], int64 [B]: of this step
   Tensor acceptance_sum, hops_sum;  // float64 [B], int64 [B]
@@ -55,7 +55,8 @@ void one_site_neighbours(const Tensor& x, const Tensor& site, int64_t categories
 void neighbour_differences(const Tensor& x, const Tensor& site, const Tensor& energy,
                            const Tensor& neighbour_energy, Tensor& difference);
 void draw_conditionals(const Tensor& difference, const Tensor& site, const Tensor& rng,
-                       const Tensor& chain_ids, Tensor& x, Tensor& energy, StepBuffers& counts);
+                       const Tensor& chain_ids, Tensor& x, Tensor& energy, Tensor& choice,
+                       StepBuffers& counts);
 
 // metropolis.h. current[i] takes over the accepted rows of proposed[i]; current[0] is x and
 // proposed[0] is y. log_forward and log_backward are undefined for symmetric proposals.

@@ -1,0 +1,63 @@
+// The run loop; see run.h.
+#include "engine/run.h"
+
+#include <c10/cuda/CUDAFunctions.h>
+
+#include <chrono>
+
+#include "io/error.h"
+#include "kernels/ops.h"
+
+namespace isinglass {
+namespace {
+
+double synchronised_seconds(torch::Device device) {
+  if (device.is_cuda()) c10::cuda::device_synchronize();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
+              const RunPlan& plan, const std::vector<Observer*>& observers,
+              const std::function<bool()>& stop) {
+  for (int64_t t = 0; t < plan.burn_in; ++t) {
+    if (stop && stop()) return {};
+    sampler.step(model, state, params);
+    for (Observer* observer : observers) observer->on_step(t, true);
+  }
+  for (Observer* observer : observers) observer->on_sampling_start();
+  state.statistics.reset();
+  RunResult result;
+  const double start = synchronised_seconds(state.x.device());
+  int64_t done = 0;
+  for (; done < plan.steps && !(stop && stop()); ++done) {
+    result.energy_evaluations += sampler.step(model, state, params).evaluations;
+    for (Observer* observer : observers) observer->on_step(done, false);
+    if ((done + 1) % plan.thin == 0) {
+      for (Observer* observer : observers) observer->on_draw(done / plan.thin, state);
+    }
+  }
+  result.seconds = synchronised_seconds(state.x.device()) - start;
+  result.steps = done;
+  if (done > 0) {
+    const double steps = static_cast<double>(done);
+    result.acceptance = state.statistics.acceptance_sum.mean().item<double>() / steps;
+    result.hops = state.statistics.hops_sum.to(torch::kFloat64).mean().item<double>() / steps;
+    result.non_finite = state.statistics.non_finite.sum().item<int64_t>();
+  }
+  return result;
+}
+
+torch::Tensor random_states(const StateSpace& space, const torch::Tensor& chain_ids, uint64_t seed,
+                            torch::Device device) {
+  require(space.kind == StateKind::kBinary || space.kind == StateKind::kCategorical,
+          "random initial states exist for binary and categorical models");
+  torch::Tensor x = torch::empty({chain_ids.size(0), space.sites},
+                                 torch::TensorOptions(torch::kUInt8).device(device));
+  ops::uniform_rows(space.categories, chain_ids.to(device), static_cast<int64_t>(seed), 0,
+                    Purpose::kInitialState, x);
+  return x;
+}
+
+}  // namespace isinglass

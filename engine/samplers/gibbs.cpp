@@ -1,0 +1,68 @@
+// See gibbs.h.
+#include "engine/samplers/gibbs.h"
+
+#include "kernels/ops.h"
+
+namespace isinglass {
+namespace {
+
+struct GibbsScratch : Scratch {
+  torch::Tensor site;        // int64 [B]
+  torch::Tensor difference;  // float64 [B, K]
+  torch::Tensor choice;      // int64 [B]: the neighbour taken, −1 for none
+  torch::Tensor neighbours;  // uint8 [B·(K − 1), D], for models without conditionals
+};
+
+// The chains that moved take over the cache of the neighbour they moved to.
+void take_cache(const torch::Tensor& choice, const std::vector<torch::Tensor>& of_neighbours,
+                std::vector<torch::Tensor>& cache) {
+  for (size_t i = 0; i < cache.size(); ++i) {
+    const int64_t chains = choice.size(0), each = of_neighbours[i].size(0) / chains;
+    const auto row = torch::arange(chains, choice.options()) * each + choice.clamp_min(0);
+    std::vector<int64_t> shape(cache[i].dim(), 1);
+    shape[0] = chains;
+    const auto moved = (choice >= 0).view(shape);
+    cache[i].copy_(torch::where(moved, of_neighbours[i].index_select(0, row), cache[i]));
+  }
+}
+
+}  // namespace
+
+void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
+  const int64_t chains = state.chains(), categories = model.space().categories;
+  const auto whole = torch::TensorOptions(torch::kInt64).device(state.x.device());
+  auto scratch = std::make_shared<GibbsScratch>();
+  scratch->site = torch::zeros({chains}, whole);
+  scratch->choice = torch::zeros({chains}, whole);
+  scratch->difference = torch::zeros({chains, categories}, whole.dtype(torch::kFloat64));
+  if (!dynamic_cast<const HasConditionals*>(&model)) {
+    scratch->neighbours =
+        torch::empty({chains * (categories - 1), state.sites()}, state.x.options());
+    state.workspace.proposed = {};  // of the neighbours; the first step makes its buffers
+  }
+  state.workspace.scratch = scratch;
+}
+
+StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
+  auto& scratch = static_cast<GibbsScratch&>(*state.workspace.scratch);
+  Evaluation& neighbours = state.workspace.proposed;
+  const int64_t categories = scratch.difference.size(1);
+  ops::choose_sites(params.rng, state.chain_ids, state.sites(), scan_ == Scan::kSystematic,
+                    scratch.site);
+  auto* conditionals = dynamic_cast<HasConditionals*>(&model);
+  if (conditionals) {
+    conditionals->conditional_differences(state.x, scratch.site, scratch.difference);
+  } else {
+    ops::one_site_neighbours(state.x, scratch.site, categories, scratch.neighbours);
+    model.evaluate_energy(scratch.neighbours, neighbours);
+    ops::neighbour_differences(state.x, scratch.site, state.current.energy, neighbours.energy,
+                               scratch.difference);
+  }
+  ops::draw_conditionals(scratch.difference, scratch.site, params.rng, state.chain_ids, state.x,
+                         state.current.energy, scratch.choice, state.statistics);
+  if (!conditionals) take_cache(scratch.choice, neighbours.cache, state.current.cache);
+  params.advance();
+  return {.evaluations = conditionals ? 1 : categories - 1};
+}
+
+}  // namespace isinglass

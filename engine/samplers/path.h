@@ -1,0 +1,37 @@
+// Path samplers: gwg (Grathwohl et al. 2021, "Oops I took a gradient") and pafs (Sun, Dai, Dai,
+// Wang & Schuurmans 2022, "Path auxiliary proposal for MCMC in discrete space"); samplers.md
+// §2.2–2.3.
+//
+//   L ~ Uniform{1 … 2R − 1};  path σ_0 = x … σ_L = y by first-order locally balanced moves
+//   gwg:  L sites i.i.d. from the weights at x, one new value for each distinct site
+//   pafs: one move after the other, the weights following the path with the gradient fixed at x
+//   ratio = U(x) − U(y) + log q(reversed path | y) − log q(path | x)
+//
+// One model call a step: energy and gradient at y; those at x are in the state.
+#pragma once
+
+#include "engine/sampler.h"
+#include "kernels/path.h"
+
+namespace isinglass {
+
+class PathSampler : public Sampler {
+ public:
+  // radius R ≥ 1, real
+  PathSampler(PathRule rule, double radius, Balancing balancing)
+      : rule_(rule), radius_(radius), balancing_(balancing) {}
+
+  StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
+  bool needs_gradient() const override { return true; }
+  double initial_scale() const override { return radius_; }
+
+ protected:
+  void prepare(const EnergyModel& model, ChainState& state) const override;
+
+ private:
+  PathRule rule_;
+  double radius_;
+  Balancing balancing_;
+};
+
+}  // namespace isinglass
