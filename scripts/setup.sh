@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# Brings what a bare Debian or Ubuntu machine lacks to build Isinglass: distribution packages (as
+# root, or through sudo), LibTorch in .venv/, and, where no CUDA compiler is installed, the one
+# from wheels with links to it in .cuda/. No GPU is needed. Does nothing where nothing is missing.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+torch_version=2.11.0
+cuda_version=13.0.2  # the toolkit that this LibTorch is built with
+
+# What the build uses, each package with a command or a header that it brings.
+tools=(g++:g++ cmake:cmake ninja-build:ninja)
+libraries=(
+  zlib1g-dev:zlib.h libpng-dev:png.h libfmt-dev:fmt/core.h libgtest-dev:gtest/gtest.h
+  libcxxopts-dev:cxxopts.hpp libtomlplusplus-dev:toml++/toml.h
+  nlohmann-json3-dev:nlohmann/json.hpp libmatio-dev:matio.h
+)
+
+# The compiler's own search, so that libraries from elsewhere count; without one, all are missing.
+missing_libraries() {
+  local library
+  for library in "${libraries[@]}"; do
+    printf '#if !__has_include(<%s>)\n%s\n#endif\n' "${library#*:}" "${library%%:*}"
+  done | g++ -x c++ -E -P - 2> /dev/null || printf '%s\n' "${libraries[@]%%:*}"
+}
+
+missing_packages() {
+  local tool
+  for tool in "${tools[@]}"; do
+    command -v "${tool#*:}" > /dev/null || echo "${tool%%:*}"
+  done
+  missing_libraries
+  [[ -x $root/.venv/bin/python ]] || python3 -c 'import ensurepip, venv' 2> /dev/null ||
+    echo python3-venv
+}
+
+install_packages() {
+  local as_root=() install=(apt-get install -y --no-install-recommends "$@")
+  local wish="these packages are missing: $*; install them with: sudo apt-get update && sudo ${install[*]}"
+  command -v apt-get > /dev/null || die "$wish (this is not Debian or Ubuntu: install what they hold)"
+  if [[ $(id -u) != 0 ]]; then
+    command -v sudo > /dev/null || die "$wish"
+    [[ -t 0 ]] || sudo -n true 2> /dev/null || die "$wish"
+    as_root=(sudo)
+  fi
+  say "installing the packages $*"
+  "${as_root[@]}" apt-get update -q >&2 || die "apt-get update failed; $wish"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}" >&2 || die "$wish"
+}
+
+pip_install() { "$root/.venv/bin/python" -m pip install --disable-pip-version-check "$@" >&2; }
+
+# pip writes INSTALLER last, so an installation that was cut off does not count.
+has_wheel() { compgen -G "$root/.venv/lib/python3*/site-packages/$1.dist-info/INSTALLER" > /dev/null; }
+
+install_torch() {
+  say "installing LibTorch $torch_version into .venv (about 5 GB on disk)"
+  [[ -x $root/.venv/bin/python ]] || python3 -m venv "$root/.venv"
+  pip_install "torch==$torch_version" numpy
+}
+
+# The wheels name libraries by version only (libcudart.so.13); compilers look for libcudart.so.
+link_cuda() {
+  local toolkit library name
+  toolkit=$(echo "$root"/.venv/lib/python3*/site-packages/nvidia/cu13)
+  rm -rf "$root/.cuda"
+  mkdir -p "$root/.cuda/lib"
+  ln -sr "$toolkit"/{bin,include,nvvm} "$root/.cuda/"
+  for library in "$toolkit"/lib/*; do
+    name=$(basename "$library")
+    ln -sr "$library" "$root/.cuda/lib/$name"
+    [[ $name != *.so.* || -e $root/.cuda/lib/${name%%.so.*}.so ]] ||
+      ln -sr "$library" "$root/.cuda/lib/${name%%.so.*}.so"
+  done
+  ln -s lib "$root/.cuda/lib64"
+}
+
+install_cuda() {
+  say "installing the CUDA $cuda_version compiler into .venv, with links in .cuda"
+  pip_install "cuda-toolkit[nvcc,cccl,crt,nvvm]==$cuda_version"
+  link_cuda
+  find_cuda || die "$root/.cuda/bin/nvcc does not run"
+}
+
+packages=$(missing_packages)
+# ccache is no need, only a help: it comes along when packages are installed anyway.
+# shellcheck disable=SC2086
+[[ -z $packages ]] || install_packages $packages ccache
+if ! has_wheel "torch-$torch_version" || ! has_wheel "numpy-*"; then install_torch; fi
+find_cuda || install_cuda
