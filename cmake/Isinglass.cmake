@@ -48,7 +48,7 @@ function(isinglass_tests folder)
              --gtest_filter=${suite}.*:*/${suite}.*:${suite}/*.* WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
     set_tests_properties(${folder}.${suite} PROPERTIES
       SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]" TIMEOUT 600
-      ENVIRONMENT "ISINGLASS_BINARY=$<TARGET_FILE:isinglass>")
+      ENVIRONMENT "ISINGLASS_BINARY=${CMAKE_BINARY_DIR}/isinglass")
     if(suite MATCHES "Long$")
       set_property(TEST ${folder}.${suite} APPEND PROPERTY LABELS long)
       set_tests_properties(${folder}.${suite} PROPERTIES TIMEOUT 3600)
