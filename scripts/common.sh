@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: where things are, which CUDA compiler to use, how to build.
+# Sourced by the other scripts: where things are, which CUDA compiler to use.
 # The caller has run `set -euo pipefail`.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -24,21 +24,4 @@ find_cuda() {
     [[ -n $cuda && $("$cuda/bin/nvcc" --version 2> /dev/null) == *"release 13."* ]] && return
   done
   return 1
-}
-
-# As many jobs as there are cores, if each can have the 2 GB that a source with LibTorch takes.
-jobs() {
-  local cores memory
-  cores=$(nproc)
-  memory=$(awk '/^MemAvailable/ { print int($2 / 2e6) }' /proc/meminfo)
-  echo $((memory < 1 ? 1 : memory < cores ? memory : cores))
-}
-
-# build TARGET…: configures build/ and builds the targets there.
-build() {
-  find_cuda || die "no CUDA compiler: run scripts/setup.sh"
-  CUDACXX=$cuda/bin/nvcc CUDA_HOME=$cuda cmake -S "$root" -B "$root/build" -G Ninja \
-    -DCMAKE_BUILD_TYPE=Release -DCUDA_TOOLKIT_ROOT_DIR="$cuda" -DCUDAToolkit_ROOT="$cuda" \
-    -Wno-dev --log-level=NOTICE >&2
-  cmake --build "$root/build" --parallel "$(jobs)" --target "$@" >&2
 }

@@ -1,0 +1,126 @@
+"""The arrows of the architecture hold: cli -> train -> engine -> models -> kernels, io below all.
+
+Usage: layering_test.py [ROOT]. Includes are compared by their text; a quoted include names its file
+from the repository's root. Each rule is itself tested on a planted violation.
+"""
+import re
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+LAYERS = ["io", "kernels", "models", "engine", "train", "cli"]  # each may include those before it
+SOURCES = {".h", ".cpp", ".cu"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+TORCH_HEADER = re.compile(r"^(torch|ATen|c10|caffe2)/")
+SEES_TORCH = {"kernels/ops.h", "kernels/ops.cpp"}
+LAUNCHER = "kernels/launch.h"
+LONGEST = 400  # lines of a file, a habit and no rule
+
+
+def includes(text):
+    """(line number, header, quoted) of each include."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := INCLUDE.match(line):
+            yield number, match[2], match[1] == '"'
+
+
+def header_violation(file, header, quoted):
+    """Why `file` (a path from the root) may not include `header`, or None."""
+    folder, target = file.split("/")[0], header.split("/")[0]
+    if quoted and target not in LAYERS:
+        return f'"{header}" is not named from the repository\'s root'
+    if target in LAYERS and LAYERS.index(target) > LAYERS.index(folder):
+        return f"{folder}/ may not include {target}/ ({header})"
+    if folder == "kernels" and file not in SEES_TORCH:
+        if TORCH_HEADER.match(header) or header == "kernels/ops.h":
+            return f"a kernel may not see LibTorch ({header})"
+    if file.endswith(".cu") and header.startswith("cub/"):
+        return f"block scans and reductions are our own ({header})"
+    if file.startswith("engine/samplers/") and header in {"iostream", "fstream", "chrono"}:
+        return f"samplers never print, write files or read clocks (<{header}>)"
+    return None
+
+
+def text_violations(file, text):
+    """Launches and dynamic shared memory go through one helper, which tests can replace."""
+    if file == LAUNCHER or not file.startswith("kernels/"):
+        return
+    code = re.sub(r"//[^\n]*", "", text)
+    for word in ("<<<", "extern __shared__"):
+        if word in code:
+            yield f"{file}: {word} outside {LAUNCHER}"
+
+
+def sources(root):
+    for layer in LAYERS:
+        for path in sorted((root / layer).rglob("*")):
+            if path.suffix in SOURCES:
+                yield path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+
+
+def violations(root):
+    found = []
+    for file, text in sources(root):
+        for number, header, quoted in includes(text):
+            if reason := header_violation(file, header, quoted):
+                found.append(f"{file}:{number}: {reason}")
+        found.extend(text_violations(file, text))
+    return found
+
+
+class Layering(unittest.TestCase):
+    root = Path(__file__).resolve().parents[2]
+
+    def test_the_sources_keep_the_rules(self):
+        files = dict(sources(self.root))
+        self.assertGreater(len(files), 20, "the sources were not found")
+        for file, text in files.items():
+            if (lines := text.count("\n")) > LONGEST:
+                print(f"warning: {file} has {lines} lines", file=sys.stderr)
+        self.assertEqual(violations(self.root), [])
+
+    def check(self, file, text, expected):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, file)
+            path.parent.mkdir(parents=True)
+            path.write_text(text, encoding="utf-8")
+            self.assertEqual(violations(Path(folder)), expected)
+
+    def test_planted_violations_are_found(self):
+        planted = {
+            "wrong way": ("models/a.h", '#pragma once\n#include "engine/sampler.h"\n', 2),
+            "io is below all": ("io/a.cpp", '#include "kernels/philox.h"\n', 1),
+            "angle brackets": ("engine/a.cpp", "  #  include <train/pcd.h>\n", 1),
+            "relative": ("engine/samplers/a.cpp", '#include "../sampler.h"\n', 1),
+            "beside": ("engine/a.cpp", '#include "sampler.h"\n', 1),
+            "torch in a kernel": ("kernels/a_cpu.cpp", "#include <torch/torch.h>\n", 1),
+            "c10 in a kernel": ("kernels/a.cu", "#include <c10/cuda/CUDAStream.h>\n", 1),
+            "operators in a kernel": ("kernels/a.cu", '#include "kernels/ops.h"\n', 1),
+            "cub": ("kernels/a.cu", "#include <cub/cub.cuh>\n", 1),
+            "clock": ("engine/samplers/a.cpp", "#include <chrono>\n", 1),
+        }
+        for name, (file, text, line) in planted.items():
+            with self.subTest(name):
+                reason = header_violation(file, *list(includes(text))[0][1:])
+                self.assertIsNotNone(reason)
+                self.check(file, text, [f"{file}:{line}: {reason}"])
+
+    def test_planted_launches_are_found(self):
+        for word, line in (("<<<", "f<<<1, 2>>>(x);"),
+                           ("extern __shared__", "extern __shared__ double s[];")):
+            with self.subTest(word):
+                self.check("kernels/a.cu", line, [f"kernels/a.cu: {word} outside {LAUNCHER}"])
+
+    def test_allowed_includes_pass(self):
+        self.check("kernels/ops.cpp", '#include "kernels/ops.h"\n#include <torch/library.h>\n', [])
+        self.check("cli/a.cpp", '#include "train/pcd.h"\n#include "io/error.h"\n'
+                   "#include <chrono>\n", [])
+        self.check("kernels/launch.h", "kernel<<<blocks, threads>>>(x);\n", [])
+        self.check("kernels/a.cu", "// never a bare <<<>>>\n", [])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and not sys.argv[1].startswith("-"):
+        Layering.root = Path(sys.argv.pop(1)).resolve()
+    unittest.main()
