@@ -12,6 +12,12 @@ function(isinglass_options target)
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${ISINGLASS_WARNINGS}>)
   target_link_libraries(${target} PUBLIC OpenMP::OpenMP_CXX fmt::fmt-header-only)
+  # A precompiled header serves only sources compiled alike: programs as libraries, -fPIC.
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL EXECUTABLE)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
 endfunction()
 
 function(isinglass_library name)
