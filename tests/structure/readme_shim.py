@@ -18,7 +18,8 @@ def reduced(arguments):
     result = list(arguments)
     for i, flag in enumerate(result[:-1]):
         if flag in REDUCED:
-            result[i + 1] = str(min(int(result[i + 1]), REDUCED[flag]))
+            longer = 2 if "--resume" in result else 1  # a resumed run has work left to do
+            result[i + 1] = str(min(int(result[i + 1]), longer * REDUCED[flag]))
     if "train" in result and "--resume" not in result:
         for flag in ("--channels", "--steps-per-iter", "--buffer", "--batch"):
             if flag not in result:
