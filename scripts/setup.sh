@@ -36,7 +36,8 @@ missing_packages() {
 }
 
 install_packages() {
-  local as_root=() install=(apt-get install -y --no-install-recommends "$@")
+  # ccache is no need, only a help: it comes along when packages are installed anyway.
+  local as_root=() install=(apt-get install -y --no-install-recommends "$@" ccache)
   local wish="these packages are missing: $*; install them with: sudo apt-get update && sudo ${install[*]}"
   command -v apt-get > /dev/null || die "$wish (this is not Debian or Ubuntu: install what they hold)"
   if [[ $(id -u) != 0 ]]; then
@@ -84,8 +85,7 @@ install_cuda() {
 }
 
 packages=$(missing_packages)
-# ccache is no need, only a help: it comes along when packages are installed anyway.
 # shellcheck disable=SC2086
-[[ -z $packages ]] || install_packages $packages ccache
+[[ -z $packages ]] || install_packages $packages
 if ! has_wheel "torch-$torch_version" || ! has_wheel "numpy-*"; then install_torch; fi
 find_cuda || install_cuda
