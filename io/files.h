@@ -8,15 +8,34 @@
 
 namespace isinglass {
 
-// Writes to a temporary file beside it, flushes (fsync) and renames. Throws Error naming the file and
-// the system's reason (disk full, no permission, …); the temporary file is removed then.
+// A file that appears whole or not at all: bytes go to FILE.part beside it; commit() flushes them
+// to the disk (fsync) and renames. Without a commit the destructor removes the part. A part that a
+// killed process left behind is overwritten; one that another process is writing is an Error.
+class AtomicFile {
+ public:
+  // Throws Error naming the file and the system's reason, as write() and commit() do.
+  explicit AtomicFile(std::filesystem::path file);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::string_view bytes);
+  void commit();
+
+ private:
+  std::filesystem::path file_, part_;
+  int descriptor_;
+};
+
+// Writes to a temporary file beside it, flushes (fsync) and renames. Throws Error naming the file
+// and the system's reason (disk full, no permission, …); the temporary file is removed then.
 void write_file(const std::filesystem::path& file, std::string_view bytes);
 
 // The whole file. Throws Error if it is missing, a directory or unreadable.
 std::string read_file(const std::filesystem::path& file);
 
-// The same, gunzipped where the content starts with gzip's magic. `limit` bounds the decompressed size
-// in bytes (a larger one is an Error, as is a truncated or corrupt stream).
+// The same, gunzipped where the content starts with gzip's magic. `limit` bounds the size in bytes
+// of what is returned (a larger one is an Error, as is a truncated or corrupt stream).
 std::string read_maybe_gzip(const std::filesystem::path& file, size_t limit);
 
 }  // namespace isinglass

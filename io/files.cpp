@@ -1,0 +1,175 @@
+#include "io/files.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+#include <system_error>
+
+#include "io/error.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string system_reason() {
+  return std::generic_category().message(errno);
+}
+
+bool same_file(int descriptor, const fs::path& path) {
+  struct stat opened, named;
+  return fstat(descriptor, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+// Opens and locks the part, empty. A file system without locks (some network ones) does without.
+int open_part(const fs::path& file, const fs::path& part) {
+  for (;;) {
+    const int descriptor = open(part.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    require(descriptor >= 0, "cannot write {}: {}", file.string(), system_reason());
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      close(descriptor);
+      fail("cannot write {}: another process is writing it", file.string());
+    }
+    // Another process may have renamed the part between the open and the lock.
+    if (same_file(descriptor, part) && ftruncate(descriptor, 0) == 0) return descriptor;
+    close(descriptor);
+  }
+}
+
+// The rename itself reaches the disk with the folder; not every file system can flush a folder.
+void flush_folder(const fs::path& folder) {
+  const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+class Inflater {
+ public:
+  Inflater(const fs::path& file, std::string_view compressed) : file_(file), rest_(compressed) {
+    // 16: a gzip header is expected, and its checksum and length are verified at the end.
+    if (inflateInit2(&stream_, 16 + MAX_WBITS) != Z_OK) throw std::bad_alloc();
+  }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  // Every member of the file (gzip files may be concatenated), at most `limit` bytes.
+  std::string run(size_t limit) {
+    std::string out;
+    for (;;) {
+      const int status = inflate_some(out, limit);
+      if (status == Z_STREAM_END) {
+        if (rest_.empty()) return out;
+        require(rest_.starts_with(kMagic), "{} has {} bytes after the end of its gzip stream",
+                file_.string(), rest_.size());
+        inflateReset(&stream_);
+      } else if (status == Z_BUF_ERROR) {
+        fail("{} is a truncated gzip file", file_.string());
+      } else if (status != Z_OK) {
+        fail("{} is a corrupt gzip file ({})", file_.string(),
+             stream_.msg ? stream_.msg : "not a gzip stream");
+      }
+    }
+  }
+
+  static constexpr std::string_view kMagic = "\x1f\x8b";
+
+ private:
+  // One call of inflate into the end of `out`; it may return Z_OK with room or input left.
+  int inflate_some(std::string& out, size_t limit) {
+    constexpr size_t kChunk = size_t{1} << 20;
+    const size_t before = out.size();
+    out.resize(before + kChunk);
+    const size_t given = std::min<size_t>(rest_.size(), std::numeric_limits<uInt>::max());
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest_.data()));
+    stream_.avail_in = static_cast<uInt>(given);
+    stream_.next_out = reinterpret_cast<Bytef*>(out.data() + before);
+    stream_.avail_out = kChunk;
+    const int status = inflate(&stream_, Z_NO_FLUSH);
+    out.resize(before + kChunk - stream_.avail_out);
+    rest_.remove_prefix(given - stream_.avail_in);
+    require(out.size() <= limit, "{} holds more than {} bytes when decompressed", file_.string(),
+            limit);
+    return status;
+  }
+
+  const fs::path& file_;
+  std::string_view rest_;
+  z_stream stream_ = {};
+};
+
+}  // namespace
+
+AtomicFile::AtomicFile(fs::path file) : file_(std::move(file)), part_(file_) {
+  std::error_code ignored;  // a path that cannot be looked at cannot be opened either
+  require(file_.has_filename() && !fs::is_directory(file_, ignored),
+          "cannot write {}: it is a directory, not a file", file_.string());
+  part_ += ".part";
+  descriptor_ = open_part(file_, part_);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  unlink(part_.c_str());
+  close(descriptor_);
+}
+
+void AtomicFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    require(written >= 0, "cannot write {}: {}", file_.string(), system_reason());
+    bytes.remove_prefix(written);
+  }
+}
+
+void AtomicFile::commit() {
+  require(fsync(descriptor_) == 0 && rename(part_.c_str(), file_.c_str()) == 0,
+          "cannot write {}: {}", file_.string(), system_reason());
+  close(descriptor_);
+  descriptor_ = -1;
+  flush_folder(file_.parent_path());
+}
+
+void write_file(const fs::path& file, std::string_view bytes) {
+  AtomicFile out(file);
+  out.write(bytes);
+  out.commit();
+}
+
+std::string read_file(const fs::path& file) {
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  require(descriptor >= 0, "cannot read {}: {}", file.string(), system_reason());
+  std::string bytes;
+  struct stat status;
+  if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) bytes.reserve(status.st_size + 1);
+  ssize_t got;
+  do {
+    const size_t before = bytes.size();
+    bytes.resize(std::max(bytes.capacity(), before + 65536));
+    got = read(descriptor, bytes.data() + before, bytes.size() - before);
+    bytes.resize(before + std::max<ssize_t>(got, 0));
+  } while (got > 0 || (got < 0 && errno == EINTR));
+  const std::string reason = system_reason();
+  close(descriptor);
+  require(got == 0, "cannot read {}: {}", file.string(), reason);
+  return bytes;
+}
+
+std::string read_maybe_gzip(const fs::path& file, size_t limit) {
+  std::string bytes = read_file(file);
+  if (std::string_view(bytes).starts_with(Inflater::kMagic))
+    return Inflater(file, bytes).run(limit);
+  require(bytes.size() <= limit, "{} holds more than {} bytes", file.string(), limit);
+  return bytes;
+}
+
+}  // namespace isinglass
