@@ -1,0 +1,30 @@
+// Adam (Kingma & Ba 2015, Algorithm 1) with LibTorch's fused kernel:
+//   m ← β₁m + (1 − β₁)g,  v ← β₂v + (1 − β₂)g²,
+//   θ ← θ − η·(m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε),  β = (0.9, 0.999), ε = 1e-8
+// Without weight decay.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <vector>
+
+namespace isinglass {
+
+class Adam {
+ public:
+  explicit Adam(std::vector<torch::Tensor> parameters);
+
+  // One step on the parameters' gradients (each must have one).
+  void step(double learning_rate);
+
+  // The state, for checkpoints: moments in the order of the parameters, and t, float32 [].
+  const std::vector<torch::Tensor>& first_moments() const { return first_; }
+  const std::vector<torch::Tensor>& second_moments() const { return second_; }
+  const torch::Tensor& step_number() const { return step_; }
+
+ private:
+  std::vector<torch::Tensor> parameters_, first_, second_, steps_;
+  torch::Tensor step_, learning_rate_;  // on the parameters' device
+};
+
+}  // namespace isinglass

@@ -1,0 +1,39 @@
+// A checkpoint: the whole state of a training run in one .pt file. With the settings, it determines
+// the rest of the run: data order, slots and every other random number are functions of the seed,
+// the iteration and the total number of steps.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <filesystem>
+#include <string>
+
+#include "io/pt_file.h"
+
+namespace isinglass {
+
+struct Checkpoint {
+  PtDict settings;  // numbers and text: what may not change between the sittings of a run
+  int64_t iteration = 0;
+  int64_t total_steps = 0;         // Metropolis–Hastings steps a slot's random numbers are past
+  int64_t suspect_iterations = 0;  // of the divergence check
+  double best_score = 0;           // −∞ before the first
+  NamedTensors parameters, averages, first_moments, second_moments;
+  torch::Tensor adam_step;  // float32 []
+  torch::Tensor buffer;     // uint8 [slots, D]
+};
+
+// Whole or absent, as write_pt.
+void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint);
+
+// Throws Error naming the file and what it lacks, or the version it has.
+Checkpoint read_checkpoint(const std::filesystem::path& file);
+
+// Throws Error naming the first setting that differs between a checkpoint and the run at hand.
+void require_same_settings(const PtDict& checkpoint, const PtDict& run, const std::string& file);
+
+// Copies tensors into those of the same name and shape, which keep their device and memory format.
+// Throws Error naming a tensor that is missing, extra, misshapen or of another type.
+void copy_tensors(const NamedTensors& from, const NamedTensors& to, const std::string& file);
+
+}  // namespace isinglass

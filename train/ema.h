@@ -1,0 +1,26 @@
+// Exponential moving average of parameters: θ̄ ← decay·θ̄ + (1 − decay)·θ, from θ̄ = θ at the start.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <vector>
+
+namespace isinglass {
+
+class Ema {
+ public:
+  Ema(std::vector<torch::Tensor> parameters, double decay);
+
+  void update();
+
+  // Exchanges the averages and the parameters, bit for bit: twice is the identity.
+  void swap();
+
+  const std::vector<torch::Tensor>& averages() const { return averages_; }
+
+ private:
+  std::vector<torch::Tensor> parameters_, averages_;
+  double decay_;
+};
+
+}  // namespace isinglass

@@ -1,0 +1,35 @@
+// The replay buffer of persistent chains, on the device that samples (Du & Mordatch 2019; Tieleman
+// 2008 is the case where every chain is advanced in every iteration).
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+
+namespace isinglass {
+
+class ReplayBuffer {
+ public:
+  // `size` chains drawn from Bernoulli(mean); mean float32 [D] on the device that samples.
+  ReplayBuffer(const torch::Tensor& mean, int64_t size, uint64_t seed);
+
+  int64_t size() const { return states_.size(0); }
+  torch::Tensor& states() { return states_; }  // uint8 [size, D]
+  const torch::Tensor& states() const { return states_; }
+
+  // `count` distinct slots of an iteration, int64 [count], on the buffer's device.
+  torch::Tensor draw_slots(int64_t count, int64_t iteration) const;
+
+  // The chains of the slots, uint8 [count, D]; each is replaced by a draw from Bernoulli(mean) with
+  // probability `reinit`.
+  torch::Tensor chains(const torch::Tensor& slots, double reinit, int64_t iteration) const;
+
+  void write_back(const torch::Tensor& slots, const torch::Tensor& chains);
+
+ private:
+  torch::Tensor mean_;    // float32 [D]
+  torch::Tensor states_;  // uint8 [size, D]
+  uint64_t seed_;
+};
+
+}  // namespace isinglass

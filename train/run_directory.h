@@ -1,0 +1,63 @@
+// The run directory of a training run:
+//   metrics.jsonl            a line an iteration (metrics.h)
+//   log.txt                  what happened when
+//   data.png                 training images
+//   samples/NNNNNNNN.png     chains of the buffer at an iteration
+//   checkpoints/NNNNNNNN.pt  the whole state (checkpoint.h); the two latest
+//   weights.pt, ema.pt       raw and averaged parameters of the latest checkpoint
+//   best.pt                  averaged parameters of the best validation score
+// (config.toml, the resolved configuration, is the program's.)
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace isinglass {
+
+// Appends lines to a file, each handed to the system at once.
+class LineFile {
+ public:
+  // Throws Error naming the file if it cannot be opened, as append() does if it cannot be written.
+  explicit LineFile(std::filesystem::path file);
+  void append(const std::string& line);
+
+ private:
+  std::filesystem::path file_;
+  std::ofstream out_;
+};
+
+class RunDirectory {
+ public:
+  // For a new run. Throws Error if the directory holds checkpoints or cannot be made.
+  static RunDirectory create(const std::filesystem::path& path);
+  // Of an earlier run. Throws Error if it has no checkpoints.
+  static RunDirectory open(const std::filesystem::path& path);
+
+  std::filesystem::path file(const std::string& name) const { return path_ / name; }
+  std::filesystem::path checkpoint_file(int64_t iteration) const;
+  std::filesystem::path samples_file(int64_t iteration) const;
+
+  // Oldest first.
+  std::vector<std::filesystem::path> checkpoints() const;
+  void remove_old_checkpoints() const;  // all but the two latest
+
+  // Renames a checkpoint that cannot be read to NAME.unreadable, so that it is not counted as one.
+  void set_aside(const std::filesystem::path& checkpoint) const;
+
+  void append_metrics(const std::string& line);
+  void log(const std::string& message);  // with the time
+
+  // Cuts metrics.jsonl back to an iteration (metrics.h).
+  double cut_metrics(int64_t iteration);
+
+ private:
+  explicit RunDirectory(const std::filesystem::path& path);
+
+  std::filesystem::path path_;
+  LineFile metrics_, log_;
+};
+
+}  // namespace isinglass

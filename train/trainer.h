@@ -1,0 +1,119 @@
+// Training of a model of binary images by persistent contrastive divergence (pcd.h): the loop, and
+// what it leaves in its run directory (run_directory.h).
+//
+// Everything random comes from (seed, iteration), so that a run that is killed at any moment and
+// resumed gives, on the CPU, bit for bit the parameters of a run that was never killed.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/sampler.h"
+#include "train/adam.h"
+#include "train/batches.h"
+#include "train/checkpoint.h"
+#include "train/dataset.h"
+#include "train/ema.h"
+#include "train/metrics.h"
+#include "train/pcd.h"
+#include "train/replay_buffer.h"
+#include "train/run_directory.h"
+
+namespace isinglass {
+
+struct TrainOptions {
+  PcdOptions pcd;               // batch, steps, regularisers, seed
+  int64_t iterations = 50000;   // in all; a resumed run may ask for more
+  int64_t buffer = 10000;       // chains
+  double learning_rate = 1e-4;  // at iteration t: learning_rate·min(1, t / warmup)
+  int64_t warmup = 10000;       // iterations; 0: none
+  double ema = 0.999;           // decay of the averaged parameters
+  int64_t checkpoint_every = 1000;
+  int64_t evaluate_every = 0;  // iterations; 0: never
+};
+
+// Is told what happens: the program's progress bar.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  virtual void on_iteration(const TrainMetrics& metrics) {}
+  virtual void on_checkpoint(const std::filesystem::path& file) {}
+  virtual void on_message(const std::string& message) {}  // a line of the log
+};
+
+struct TrainHooks {
+  TrainObserver* observer = nullptr;
+  std::function<bool()> stop;  // asked after every iteration: true saves and ends the run
+  // The score of the model, which carries the averaged parameters during the call; higher is
+  // better. Asked every evaluate_every iterations; the best parameters are kept in DIR/best.pt.
+  std::function<double(EnergyModel&)> validation_score;
+};
+
+struct TrainResult {
+  int64_t iteration = 0;  // the last one made
+  bool interrupted = false;
+};
+
+class Trainer {
+ public:
+  // The model is on `device`; the sampler and the hooks outlive the trainer. Nothing is written
+  // yet. Throws Error if an option is out of range, the model is not one of binary states, or its
+  // sites differ from the data's.
+  Trainer(std::shared_ptr<EnergyModel> model, const Sampler& sampler, const Dataset& data,
+          const TrainOptions& options, torch::Device device, TrainHooks hooks = {});
+
+  // One of these two comes before run().
+  // A new run. Throws Error if the directory holds checkpoints already or cannot be written.
+  void start(const std::filesystem::path& directory);
+  // Goes on from the newest readable checkpoint of the directory. Throws Error if there is none, or
+  // if it belongs to other settings, another model or another data set.
+  void resume(const std::filesystem::path& directory);
+
+  // Trains up to options.iterations, then saves. Throws NumericalError on divergence (non-finite
+  // loss or parameters; or |energy_data − energy_model| above one nat a site for 100 iterations in
+  // a row), naming the iteration and the last good checkpoint.
+  TrainResult run();
+
+  int64_t iteration() const { return iteration_; }
+
+ private:
+  TrainMetrics iterate();
+  double descend(const PcdLoss& loss, double learning_rate);
+  void check_divergence(const TrainMetrics& metrics, double loss);
+  void evaluate(TrainMetrics& metrics);
+  void record(TrainMetrics& metrics, double seconds);
+  void save();
+  void export_weights() const;
+  void log(const std::string& message);
+
+  NamedTensors weights(bool averaged) const;
+  PtDict settings() const;
+  Checkpoint checkpoint() const;
+  void restore(const Checkpoint& checkpoint, const std::string& file);
+
+  std::shared_ptr<EnergyModel> model_;
+  const Sampler& sampler_;
+  TrainOptions options_;
+  TrainHooks hooks_;
+  int64_t height_, width_;
+  Batches batches_;
+  ReplayBuffer buffer_;
+  std::vector<std::string> names_;         // of the parameters
+  std::vector<torch::Tensor> parameters_;  // the model's own
+  Adam adam_;
+  Ema ema_;
+  std::optional<RunDirectory> directory_;
+
+  int64_t iteration_ = 0;
+  int64_t suspect_iterations_ = 0;  // in a row, with the energies too far apart
+  double best_score_ = -std::numeric_limits<double>::infinity();
+  double seconds_ = 0;
+};
+
+}  // namespace isinglass
