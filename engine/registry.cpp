@@ -2,7 +2,8 @@
 // made.
 #include "models/registry.h"
 
-#include <algorithm>
+#include <fmt/ranges.h>
+
 #include <cmath>
 
 #include "engine/sampler.h"

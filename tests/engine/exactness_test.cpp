@@ -103,7 +103,9 @@ TEST_P(PathExactness, RealStepMatchesEnumeration) {
   const Matrix exact = reference::path_transitions(target, rule);
   EXPECT_LT(reference::balance_error(exact, pi), 1e-10);
   EXPECT_LT(reference::stationarity_error(exact, pi), 1e-10);
-  if (c.radius >= 2) EXPECT_EQ(reference::communicating_classes(exact), 1);
+  if (c.radius >= 2) {
+    EXPECT_EQ(reference::communicating_classes(exact), 1);
+  }
 
   const Frequencies real = real_step(
       tiny, c.sampler, {.radius = c.radius, .balancing = static_cast<Balancing>(c.balancing)});

@@ -1,0 +1,282 @@
+// See ais.h.
+#include "engine/ais.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "io/error.h"
+#include "kernels/philox.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int kResamples = 1000;
+constexpr double kSigmoidSlope = 4;
+constexpr int64_t kLargestPilot = 1000;
+
+// log mean exp of values[index(0)], values[index(1)], …
+template <class Index>
+double log_mean_exp(const double* values, int64_t n, Index index) {
+  double max = -INFINITY, sum = 0;
+  for (int64_t i = 0; i < n; ++i) max = std::max(max, values[index(i)]);
+  for (int64_t i = 0; i < n; ++i) sum += std::exp(values[index(i)] - max);
+  return max + std::log(sum / static_cast<double>(n));
+}
+
+std::vector<double> sigmoid_schedule(int64_t n) {
+  std::vector<double> beta(n + 1);
+  const auto logistic = [](double t) { return 1 / (1 + std::exp(-t)); };
+  const double low = logistic(-kSigmoidSlope), high = logistic(kSigmoidSlope);
+  for (int64_t k = 0; k <= n; ++k) {
+    const double t = kSigmoidSlope * (2 * static_cast<double>(k) / static_cast<double>(n) - 1);
+    beta[k] = (logistic(t) - low) / (high - low);
+  }
+  return beta;
+}
+
+// Inverts the cumulative deviation, piecewise linear between the pilot's temperatures.
+std::vector<double> equal_deviation_schedule(int64_t n, const std::vector<double>& deviations) {
+  const size_t m = deviations.size();
+  std::vector<double> cumulative(m + 1, 0.0);
+  const double mean =
+      std::accumulate(deviations.begin(), deviations.end(), 0.0) / static_cast<double>(m);
+  // A tenth of the mean is added everywhere: no interval grows without bound where the pilot saw
+  // nothing.
+  for (size_t j = 0; j < m; ++j)
+    cumulative[j + 1] = cumulative[j] + deviations[j] + 0.1 * mean + 1e-300;
+  std::vector<double> beta(n + 1);
+  size_t j = 0;
+  for (int64_t k = 0; k <= n; ++k) {
+    const double target = cumulative[m] * static_cast<double>(k) / static_cast<double>(n);
+    while (j + 1 < m && cumulative[j + 1] < target) ++j;
+    const double inside = (target - cumulative[j]) / (cumulative[j + 1] - cumulative[j]);
+    beta[k] = (static_cast<double>(j) + inside) / static_cast<double>(m);
+  }
+  return beta;
+}
+
+}  // namespace
+
+std::vector<int64_t> decades_below(int64_t n) {
+  std::vector<int64_t> decades;
+  for (int64_t t = 1000; t < n; t *= 10) decades.push_back(t);
+  return decades;
+}
+
+std::vector<double> annealing_schedule(Schedule schedule, int64_t temperatures,
+                                       const std::vector<double>& deviations) {
+  std::vector<double> beta(temperatures + 1);
+  if (schedule == Schedule::kSigmoid) {
+    beta = sigmoid_schedule(temperatures);
+  } else if (schedule == Schedule::kAdaptive && !deviations.empty()) {
+    beta = equal_deviation_schedule(temperatures, deviations);
+  } else {
+    for (int64_t k = 0; k <= temperatures; ++k) {
+      beta[k] = static_cast<double>(k) / static_cast<double>(temperatures);
+    }
+  }
+  beta.front() = 0;
+  beta.back() = 1;
+  return beta;
+}
+
+WeightSummary summarise_weights(const torch::Tensor& log_weights, uint64_t seed) {
+  const torch::Tensor w = log_weights.to(torch::kCPU, torch::kFloat64).contiguous();
+  const double* values = w.data_ptr<double>();
+  const int64_t n = w.numel();
+  const double log_mean = log_mean_exp(values, n, [](int64_t i) { return i; });
+  double sum = 0, sum_of_squares = 0;
+  for (int r = 0; r < kResamples; ++r) {
+    const Draws draws{seed, static_cast<uint32_t>(r), 0};
+    std::vector<uint32_t> chosen(n);
+    for (int64_t i = 0; i < n; ++i) {
+      chosen[i] =
+          draws.below(static_cast<uint32_t>(n), Purpose::kBootstrap, static_cast<uint32_t>(i));
+    }
+    const double difference =
+        log_mean_exp(values, n, [&](int64_t i) { return chosen[i]; }) - log_mean;
+    sum += difference;
+    sum_of_squares += difference * difference;
+  }
+  const double mean = sum / kResamples;
+  const torch::Tensor scaled = torch::exp(w - w.max());
+  const double ess = (scaled.sum().square() / scaled.square().sum()).item<double>();
+  return {log_mean, std::sqrt(std::max(0.0, sum_of_squares / kResamples - mean * mean)), ess};
+}
+
+AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const Sampler& sampler,
+                                                       const Factorised& start,
+                                                       const AisOptions& options,
+                                                       torch::Device device)
+    : model_(model, start, device),
+      sampler_(sampler),
+      start_(start),
+      options_(options),
+      device_(device) {
+  require(options.chains >= 1, "--chains is {}; at least 1 is needed", options.chains);
+  require(options.temperatures >= 1, "--steps is {}; at least 1 temperature is needed",
+          options.temperatures);
+  // The estimate has chains 0 … chains − 1; the others have chains of their own behind them.
+  if (options.schedule == Schedule::kAdaptive) {
+    const int64_t pilot = std::clamp<int64_t>(options.temperatures / 20, 20, kLargestPilot);
+    legs_.push_back({pilot, options.chains, true});
+  }
+  for (const int64_t temperatures : options.curve) {
+    legs_.push_back({temperatures, options.chains * static_cast<int64_t>(legs_.size() + 2), false});
+  }
+  legs_.push_back({options.temperatures, 0, false});
+}
+
+int64_t AnnealedImportanceSampling::steps_total() const {
+  int64_t total = 0;
+  for (const Leg& leg : legs_) total += leg.temperatures;
+  return total;
+}
+
+torch::Tensor AnnealedImportanceSampling::leg_chain_ids() const {
+  return torch::arange(legs_[leg_].first_chain, legs_[leg_].first_chain + options_.chains,
+                       torch::TensorOptions(torch::kInt64).device(device_));
+}
+
+// A leg starts at samples of the start, a resumed one where it stood.
+void AnnealedImportanceSampling::begin_leg() {
+  const Leg& leg = legs_[leg_];
+  betas_ = annealing_schedule(leg.pilot ? Schedule::kLinear : options_.schedule, leg.temperatures,
+                              deviations_);
+  params_ = StepParams::create(options_.seed, sampler_.initial_scale(), device_, k_);
+  const bool resumed = resumed_.defined();
+  state_ = sampler_.init(model_, resumed ? resumed_ : start_.sample(leg_chain_ids(), options_.seed),
+                         leg_chain_ids());
+  if (resumed) {
+    state_.statistics.acceptance_sum.copy_(acceptance_sum_);
+    resumed_ = acceptance_sum_ = {};
+  } else {
+    log_weights_ = torch::zeros_like(state_.current.energy);
+  }
+  model_.set_beta(betas_[k_], state_.current);
+}
+
+void AnnealedImportanceSampling::step_leg() {
+  const torch::Tensor slope = AnnealedModel::slope(state_.current);
+  if (legs_[leg_].pilot) deviations_.push_back(slope.std().item<double>());
+  log_weights_.add_(slope, betas_[k_ + 1] - betas_[k_]);
+  ++k_;
+  model_.set_beta(betas_[k_], state_.current);
+  evaluations_ += sampler_.step(model_, state_, params_).evaluations;
+  ++steps_done_;
+}
+
+void AnnealedImportanceSampling::finish_leg(AisResult& result) {
+  if (!legs_[leg_].pilot) {
+    const WeightSummary summary = summarise_weights(log_weights_, options_.seed);
+    if (!std::isfinite(summary.log_mean)) {
+      throw NumericalError(
+          "the annealed weights are not finite: the energy has a value that is not");
+    }
+    result.log_z = start_.log_z() + summary.log_mean;
+    result.log_z_se = summary.standard_error;
+    result.weight_ess = summary.ess;
+    curve_.push_back({legs_[leg_].temperatures, result.log_z});
+  }
+  const double steps = static_cast<double>(k_);
+  result.acceptance = state_.statistics.acceptance_sum.mean().item<double>() / steps;
+  result.x = state_.x;
+  result.log_weights = log_weights_;
+  ++leg_;
+  k_ = 0;
+}
+
+AisResult AnnealedImportanceSampling::run(const std::function<void()>& on_step,
+                                          const std::function<bool()>& stop) {
+  torch::NoGradGuard no_grad;
+  AisResult result;
+  while (leg_ < legs_.size()) {
+    begin_leg();
+    while (k_ < legs_[leg_].temperatures) {
+      if (stop && stop()) return result;
+      step_leg();
+      if (on_step) on_step();
+    }
+    finish_leg(result);
+  }
+  result.curve = curve_;
+  result.energy_evaluations = evaluations_;
+  result.finished = true;
+  return result;
+}
+
+PtDict AnnealedImportanceSampling::checkpoint() const {
+  PtDict dict;
+  const auto add = [&dict](const char* key, auto value) { dict.push_back({key, PtValue{value}}); };
+  add("format", int64_t{1});
+  add("chains", options_.chains);
+  add("temperatures", options_.temperatures);
+  add("schedule", static_cast<int64_t>(options_.schedule));
+  add("seed", static_cast<int64_t>(options_.seed));
+  add("leg", static_cast<int64_t>(leg_));
+  add("k", k_);
+  add("steps_done", steps_done_);
+  add("evaluations", evaluations_);
+  add("deviations", torch::tensor(deviations_, torch::kFloat64));
+  std::vector<double> curve;
+  for (const CurvePoint& point : curve_) curve.push_back(point.log_z);
+  add("curve", torch::tensor(curve, torch::kFloat64));
+  add("x", state_.x.to(torch::kCPU));
+  add("log_weights", log_weights_.to(torch::kCPU));
+  add("acceptance_sum", state_.statistics.acceptance_sum.to(torch::kCPU));
+  return dict;
+}
+
+void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
+  const auto find = [&](const char* key) -> const PtValue& {
+    for (const auto& [name, value] : checkpoint) {
+      if (name == key) return value;
+    }
+    fail("the annealing checkpoint has no entry '{}'", key);
+  };
+  const auto integer = [&](const char* key) {
+    const auto* value = std::get_if<int64_t>(&find(key).value);
+    require(value, "the annealing checkpoint's entry '{}' is not a whole number", key);
+    return *value;
+  };
+  const auto tensor = [&](const char* key) {
+    require(find(key).is_tensor(), "the annealing checkpoint's entry '{}' is not a tensor", key);
+    return std::get<torch::Tensor>(find(key).value);
+  };
+  const auto same = [&](const char* key, int64_t value) {
+    require(integer(key) == value, "the annealing checkpoint has {} = {}, this run {}", key,
+            integer(key), value);
+  };
+  same("format", 1);
+  same("chains", options_.chains);
+  same("temperatures", options_.temperatures);
+  same("schedule", static_cast<int64_t>(options_.schedule));
+  same("seed", static_cast<int64_t>(options_.seed));
+  leg_ = static_cast<size_t>(integer("leg"));
+  k_ = integer("k");
+  require(leg_ < legs_.size() && k_ >= 0 && k_ <= legs_[leg_].temperatures,
+          "the annealing checkpoint stands outside this run");
+  steps_done_ = integer("steps_done");
+  evaluations_ = integer("evaluations");
+  const auto numbers = [](const torch::Tensor& t) {
+    const torch::Tensor flat = t.to(torch::kFloat64).contiguous().view(-1);
+    return std::vector<double>(flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel());
+  };
+  deviations_ = numbers(tensor("deviations"));
+  curve_.clear();
+  for (const double log_z : numbers(tensor("curve"))) {
+    require(curve_.size() < options_.curve.size(), "the annealing checkpoint has a longer curve");
+    curve_.push_back({options_.curve[curve_.size()], log_z});
+  }
+  const torch::Tensor x = tensor("x");
+  check_states(model_.space(), x, "the annealing checkpoint's states");
+  log_weights_ = tensor("log_weights").to(device_, torch::kFloat64).clone();
+  acceptance_sum_ = tensor("acceptance_sum").to(device_, torch::kFloat64).clone();
+  require(x.size(0) == options_.chains && log_weights_.numel() == options_.chains &&
+              acceptance_sum_.numel() == options_.chains,
+          "the annealing checkpoint does not hold {} chains", options_.chains);
+  resumed_ = x.to(device_);
+}
+
+}  // namespace isinglass

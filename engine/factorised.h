@@ -1,0 +1,33 @@
+// The distribution that annealing starts from: independent sites, p(x) = Π_i p_i(x_i), with exact
+// samples and an exact normaliser. As a model it is `bernoulli` or `categorical`.
+#pragma once
+
+#include <memory>
+
+#include "models/energy_model.h"
+
+namespace isinglass {
+
+class Factorised {
+ public:
+  // Bernoulli(mean), mean float [D] strictly inside (0, 1). Throws Error otherwise.
+  static Factorised bernoulli(const torch::Tensor& mean);
+  // Uniform over the states of a binary or categorical space.
+  static Factorised uniform(const StateSpace& space, torch::Device device);
+
+  EnergyModel& model() const { return *model_; }
+  double log_z() const { return log_z_; }
+
+  // Exact samples, uint8 [N, D], by (seed, chain id).
+  torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const;
+
+  // Mean log p(x) over the rows of x (uint8 [N, D]), nats; NaN without rows.
+  double mean_log_likelihood(const torch::Tensor& x) const;
+
+ private:
+  std::shared_ptr<EnergyModel> model_;
+  torch::Tensor mean_;  // float32 [D]; undefined: uniform
+  double log_z_ = 0;
+};
+
+}  // namespace isinglass

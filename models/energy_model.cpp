@@ -1,0 +1,62 @@
+// Defaults of the model contract; see energy_model.h.
+#include "models/energy_model.h"
+
+#include <fmt/ostream.h>
+
+#include "io/error.h"
+
+namespace isinglass {
+namespace {
+
+// Into the buffer where there is one, else the tensor itself.
+void store(torch::Tensor& out, const torch::Tensor& value) {
+  if (out.defined() && out.sizes() == value.sizes()) {
+    out.copy_(value);
+  } else {
+    out = value.clone();
+  }
+}
+
+}  // namespace
+
+torch::Tensor EnergyModel::relaxed(const torch::Tensor& x) const {
+  if (x.is_floating_point()) return x;
+  const StateSpace s = space();
+  if (!s.one_hot()) return x.to(torch::kFloat32);
+  return torch::one_hot(x.to(torch::kInt64), s.categories).to(torch::kFloat32);
+}
+
+void EnergyModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
+  torch::NoGradGuard no_grad;
+  store(out.energy, energy(x).to(torch::kFloat64));
+}
+
+void EnergyModel::evaluate(const torch::Tensor& x, Evaluation& out) {
+  torch::AutoGradMode with_grad(true);
+  const torch::Tensor input = relaxed(x).detach().requires_grad_(true);
+  const torch::Tensor u = energy(input);
+  out.gradient = torch::autograd::grad({u.sum()}, {input})[0].contiguous();
+  store(out.energy, u.detach().to(torch::kFloat64));
+}
+
+EnergyGrad EnergyModel::energy_and_grad(const torch::Tensor& x) {
+  Evaluation out;
+  evaluate(x, out);
+  return {out.energy, out.gradient};
+}
+
+void check_states(const StateSpace& space, const torch::Tensor& x, const std::string& what) {
+  require(x.dim() == 2 && x.size(1) == space.sites, "{} have shape {}; the model needs [N, {}]", what,
+          fmt::format("{}", fmt::streamed(x.sizes())), space.sites);
+  if (!space.discrete()) {
+    require(x.scalar_type() == torch::kFloat32, "{} must be float32", what);
+    return;
+  }
+  require(x.scalar_type() == torch::kUInt8, "{} must be uint8", what);
+  if (x.numel() == 0) return;
+  const int64_t most = x.max().item<int64_t>();
+  require(most < space.categories, "{} hold the value {}; the model has values 0 to {}", what, most,
+          space.categories - 1);
+}
+
+}  // namespace isinglass
