@@ -62,12 +62,14 @@ install_torch() {
 }
 
 # The wheels name libraries by version only (libcudart.so.13); compilers look for libcudart.so.
+# bin/ is a folder of links and no link itself: nvcc looks for its libraries in bin/../lib64.
 link_cuda() {
   local toolkit library name
   toolkit=$(echo "$root"/.venv/lib/python3*/site-packages/nvidia/cu13)
   rm -rf "$root/.cuda"
-  mkdir -p "$root/.cuda/lib"
-  ln -sr "$toolkit"/{bin,include,nvvm} "$root/.cuda/"
+  mkdir -p "$root/.cuda/bin" "$root/.cuda/lib"
+  ln -sr "$toolkit"/bin/* "$root/.cuda/bin/"
+  ln -sr "$toolkit"/{include,nvvm} "$root/.cuda/"
   for library in "$toolkit"/lib/*; do
     name=$(basename "$library")
     ln -sr "$library" "$root/.cuda/lib/$name"
