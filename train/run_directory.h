@@ -11,23 +11,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace isinglass {
-
-// Appends lines to a file, each handed to the system at once.
-class LineFile {
- public:
-  // Throws Error naming the file if it cannot be opened, as append() does if it cannot be written.
-  explicit LineFile(std::filesystem::path file);
-  void append(const std::string& line);
-
- private:
-  std::filesystem::path file_;
-  std::ofstream out_;
-};
 
 class RunDirectory {
  public:
@@ -47,17 +35,18 @@ class RunDirectory {
   // Renames a checkpoint that cannot be read to NAME.unreadable, so that it is not counted as one.
   void set_aside(const std::filesystem::path& checkpoint) const;
 
-  void append_metrics(const std::string& line);
-  void log(const std::string& message);  // with the time
+  // A line more, handed to the system at once. Throws Error naming the file if it cannot be
+  // written.
+  void append_metrics(const std::string& line) const;
+  void log(const std::string& message) const;  // with the time
 
   // Cuts metrics.jsonl back to an iteration (metrics.h).
-  double cut_metrics(int64_t iteration);
+  double cut_metrics(int64_t iteration) const;
 
  private:
-  explicit RunDirectory(const std::filesystem::path& path);
+  explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
 
   std::filesystem::path path_;
-  LineFile metrics_, log_;
 };
 
 }  // namespace isinglass

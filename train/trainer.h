@@ -13,6 +13,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/sampler.h"
 #include "train/adam.h"
@@ -83,19 +85,23 @@ class Trainer {
   int64_t iteration() const { return iteration_; }
 
  private:
+  // The loop (trainer.cpp).
   TrainMetrics iterate();
-  double descend(const PcdLoss& loss, double learning_rate);
+  double descend(const torch::Tensor& loss, double learning_rate);  // the gradient's norm
   void check_divergence(const TrainMetrics& metrics, double loss);
   void evaluate(TrainMetrics& metrics);
-  void record(TrainMetrics& metrics, double seconds);
-  void save();
-  void export_weights() const;
+  void record(const TrainMetrics& metrics);
   void log(const std::string& message);
 
-  NamedTensors weights(bool averaged) const;
-  PtDict settings() const;
+  // Saving and restoring (trainer_state.cpp).
+  void save();
+  void export_weights() const;
+  std::pair<std::filesystem::path, Checkpoint> newest_readable();
+  void restore(const Checkpoint& saved, const std::string& file);
   Checkpoint checkpoint() const;
-  void restore(const Checkpoint& checkpoint, const std::string& file);
+  PtDict settings() const;
+  NamedTensors named(const std::vector<torch::Tensor>& of_parameters) const;
+  NamedTensors state_dict(const std::vector<torch::Tensor>& parameters) const;  // with buffers
 
   std::shared_ptr<EnergyModel> model_;
   const Sampler& sampler_;
@@ -104,13 +110,13 @@ class Trainer {
   int64_t height_, width_;
   Batches batches_;
   ReplayBuffer buffer_;
-  std::vector<std::string> names_;         // of the parameters
   std::vector<torch::Tensor> parameters_;  // the model's own
   Adam adam_;
   Ema ema_;
   std::optional<RunDirectory> directory_;
 
-  int64_t iteration_ = 0;
+  int64_t iteration_ = 0;           // the last one made
+  int64_t saved_ = 0;               // the one of the latest checkpoint
   int64_t suspect_iterations_ = 0;  // in a row, with the energies too far apart
   double best_score_ = -std::numeric_limits<double>::infinity();
   double seconds_ = 0;
