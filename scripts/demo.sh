@@ -17,7 +17,7 @@ isinglass() { "$root/build/isinglass" "$@"; }
 
 "$root/scripts/build.sh" isinglass
 
-say "1/2 training on strokes; pictures appear in $run/train"
+say "1/2 training on strokes; pictures appear in $run/train/samples"
 isinglass train --dataset strokes --model resnet "${sampler[@]}" "${training[@]}" \
   --seed 0 --out "$run/train" --overwrite
 
@@ -38,7 +38,7 @@ Log-likelihood of the test images, in nats an image:
   this model           {model:8.1f}   (log Z with standard error {ais["log_z_se"]:.2f})
   independent pixels   {pixels:8.1f}
   difference           {model - pixels:+8.1f}
-Pictures:""")
-for picture in sorted(run.rglob("*.png")):
-    print(f"  {picture}")
+Pictures of the strokes and of what the model draws:
+  {run / "train" / "data.png"}
+  {max((run / "train" / "samples").glob("*.png"))}""")
 END
