@@ -11,7 +11,9 @@ target_precompile_headers(isinglass_pch PRIVATE <torch/torch.h>)
 function(isinglass_options target)
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${ISINGLASS_WARNINGS}>)
-  target_link_libraries(${target} PUBLIC OpenMP::OpenMP_CXX fmt::fmt-header-only)
+  # libstdc++ first: LibTorch exports a copy of std::filesystem of its own compiler's, whose
+  # remove_all crashes when ours calls it.
+  target_link_libraries(${target} PUBLIC stdc++ OpenMP::OpenMP_CXX fmt::fmt-header-only)
   # A precompiled header serves only sources compiled alike: programs as libraries, -fPIC.
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE)

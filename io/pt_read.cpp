@@ -90,6 +90,8 @@ class Archive {
   explicit Archive(const std::shared_ptr<ReadAdapterInterface>& source)
       : directory_(read_zip_directory(*source)) {
     require(!has("constants.pkl"), "is a TorchScript program; save its state_dict() instead");
+    // A compressed record could unfold a thousandfold inside the reader.
+    require(!directory_.compressed, "has compressed records; torch.save stores them plain");
     require(has("data.pkl"), "is a zip archive but not a PyTorch file (it has no data.pkl)");
     try {
       reader_.emplace(source);

@@ -77,8 +77,7 @@ ZipDirectory read_zip_directory(const caffe2::serialize::ReadAdapterInterface& a
     const uint64_t length = kEntryBytes + name_bytes + extra_bytes + number<uint16_t>(rest, 32);
     if (length > rest.size()) damaged();
     const std::string name(rest.substr(kEntryBytes, name_bytes));
-    require(number<uint16_t>(rest, 10) == 0,
-            "has compressed records; torch.save stores them plain");
+    directory.compressed |= number<uint16_t>(rest, 10) != 0;
 
     ZipEntry entry{number<uint32_t>(rest, 24), number<uint32_t>(rest, 16)};
     if (entry.size == kSee64)

@@ -22,6 +22,7 @@ struct ZipEntry {
 
 struct ZipDirectory {
   std::string folder;                                    // that every record lies in
+  bool compressed = false;                               // any record is
   std::map<std::string, ZipEntry, std::less<>> entries;  // by full name, folder included
 };
 

@@ -1,0 +1,180 @@
+#include "io/files.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <fstream>
+
+#include "tests/io/full_disk.h"
+#include "tests/io/scratch.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A stretch of bytes that zlib cannot shrink to nothing.
+std::string varied_bytes(size_t size) {
+  std::string bytes(size, '\0');
+  uint32_t state = 1;
+  for (char& byte : bytes) byte = static_cast<char>((state = state * 1664525u + 1013904223u) >> 24);
+  return bytes;
+}
+
+std::string gzip(const std::string& bytes) {
+  z_stream stream = {};
+  deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
+  std::string out(deflateBound(&stream, bytes.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  return out;
+}
+
+// Root may write anywhere: such a test acts as nobody meanwhile.
+class NotRoot {
+ public:
+  NotRoot() : user_(geteuid()) {
+    if (user_ == 0 && seteuid(65534) != 0) std::abort();
+  }
+  ~NotRoot() {
+    if (seteuid(user_) != 0) std::abort();
+  }
+
+ private:
+  uid_t user_;
+};
+
+TEST(Files, WhatIsWrittenIsRead) {
+  const Scratch scratch;
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{65536}, size_t{3000001}}) {
+    const std::string bytes = varied_bytes(size);
+    write_file(scratch / "data", bytes);
+    EXPECT_EQ(read_file(scratch / "data"), bytes);
+  }
+  EXPECT_EQ(scratch.files(), 1u);
+}
+
+TEST(Files, ReadErrorsNameTheFileAndTheReason) {
+  const Scratch scratch;
+  EXPECT_ERROR(read_file(scratch / "absent"), (scratch / "absent").string());
+  EXPECT_ERROR(read_file(scratch / "absent"), "No such file or directory");
+  EXPECT_ERROR(read_file(scratch.folder()), "Is a directory");
+  write_file(scratch / "secret", "x");
+  fs::permissions(scratch / "secret", fs::perms::none);
+  const NotRoot nobody;
+  EXPECT_ERROR(read_file(scratch / "secret"), "Permission denied");
+}
+
+TEST(Files, WriteErrorsNameTheFileAndTheReason) {
+  const Scratch scratch;
+  write_file(scratch / "file", "x");
+  fs::create_directory(scratch / "folder");
+  EXPECT_ERROR(write_file(scratch / "absent/file", "y"), "No such file or directory");
+  EXPECT_ERROR(write_file(scratch / "file/below", "y"), "Not a directory");
+  EXPECT_ERROR(write_file(scratch / "folder", "y"), "it is a directory");
+  EXPECT_ERROR(write_file(scratch / "folder/", "y"), "it is a directory");
+  fs::permissions(scratch.folder(), fs::perms::owner_read | fs::perms::others_exec);
+  const NotRoot nobody;
+  EXPECT_ERROR(write_file(scratch / "new", "y"), "Permission denied");
+}
+
+TEST(Files, AFullDiskLeavesTheOldFileAndNothingElse) {
+  const Scratch scratch;
+  write_file(scratch / "data", "old");
+  {
+    const FullDisk disk(1 << 20);
+    EXPECT_ERROR(write_file(scratch / "data", varied_bytes(3 << 20)), "File too large");
+    EXPECT_ERROR(write_file(scratch / "new", varied_bytes(3 << 20)), "File too large");
+  }
+  EXPECT_EQ(read_file(scratch / "data"), "old");
+  EXPECT_EQ(scratch.files(), 1u);
+}
+
+TEST(Files, WithoutACommitTheOldFileStays) {
+  const Scratch scratch;
+  write_file(scratch / "data", "old");
+  {
+    AtomicFile file(scratch / "data");
+    file.write("new");
+    EXPECT_EQ(scratch.files(), 2u);
+  }
+  EXPECT_EQ(read_file(scratch / "data"), "old");
+  EXPECT_EQ(scratch.files(), 1u);
+}
+
+TEST(Files, APartLeftByAKilledProcessIsOverwritten) {
+  const Scratch scratch;
+  std::ofstream(scratch / "data.part") << "a long remainder of an earlier attempt";
+  write_file(scratch / "data", "new");
+  EXPECT_EQ(read_file(scratch / "data"), "new");
+  EXPECT_EQ(scratch.files(), 1u);
+}
+
+TEST(Files, TwoWritersOfOneFileAreAnError) {
+  const Scratch scratch;
+  AtomicFile first(scratch / "data");
+  EXPECT_ERROR(AtomicFile(scratch / "data"), "another process is writing it");
+  first.write("first");
+  first.commit();
+  EXPECT_EQ(read_file(scratch / "data"), "first");
+}
+
+TEST(Gzip, PlainAndCompressedFilesReadTheSame) {
+  const Scratch scratch;
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{1} << 20, size_t{2500000}}) {
+    const std::string bytes = varied_bytes(size);
+    write_file(scratch / "plain", bytes);
+    write_file(scratch / "packed", gzip(bytes));
+    EXPECT_EQ(read_maybe_gzip(scratch / "plain", size), bytes);
+    EXPECT_EQ(read_maybe_gzip(scratch / "packed", size), bytes);
+  }
+}
+
+TEST(Gzip, ConcatenatedMembersAreOneFile) {
+  const Scratch scratch;
+  write_file(scratch / "packed", gzip("one ") + gzip("") + gzip("two"));
+  EXPECT_EQ(read_maybe_gzip(scratch / "packed", 100), "one two");
+}
+
+TEST(Gzip, TheLimitIsExact) {
+  const Scratch scratch;
+  const std::string zeros(100000, '\0');
+  for (const std::string& bytes : {zeros, gzip(zeros)}) {
+    write_file(scratch / "data", bytes);
+    EXPECT_EQ(read_maybe_gzip(scratch / "data", 100000), zeros);
+    EXPECT_ERROR(read_maybe_gzip(scratch / "data", 99999), "more than 99999 bytes");
+  }
+}
+
+TEST(Gzip, EveryTruncationIsAnError) {
+  const Scratch scratch;
+  const std::string packed = gzip(varied_bytes(200));
+  for (size_t length = 2; length < packed.size(); ++length) {
+    write_file(scratch / "packed", packed.substr(0, length));
+    EXPECT_ERROR(read_maybe_gzip(scratch / "packed", 1000), "truncated gzip");
+  }
+}
+
+TEST(Gzip, DamageAndTrailingBytesAreErrors) {
+  const Scratch scratch;
+  const std::string packed = gzip("some text, some text, some text");
+  std::string wrong_sum = packed, wrong_method = packed, wrong_data = packed;
+  wrong_sum[packed.size() - 5] ^= 1;
+  wrong_method[2] = 7;
+  wrong_data[10] = '\x07';  // block type 3 does not exist
+  for (const std::string& bytes : {wrong_sum, wrong_method, wrong_data}) {
+    write_file(scratch / "packed", bytes);
+    EXPECT_ERROR(read_maybe_gzip(scratch / "packed", 1000), "corrupt gzip");
+  }
+  write_file(scratch / "packed", packed + "abc");
+  EXPECT_ERROR(read_maybe_gzip(scratch / "packed", 1000), "3 bytes after the end");
+}
+
+}  // namespace
+}  // namespace isinglass

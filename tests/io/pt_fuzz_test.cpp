@@ -1,0 +1,162 @@
+// The corpus and some thousand mutations of it: nothing but Error is thrown. A mutated file fails
+// its checksums, so the pickle is mutated too, both bare and packed again under fresh checksums.
+#include <caffe2/serialize/inline_container.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <sstream>
+
+#include "io/error.h"
+#include "io/files.h"
+#include "io/pt_file.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+
+namespace isinglass {
+namespace {
+
+using Records = std::vector<std::pair<std::string, std::string>>;
+
+void fuzz(const std::string& bytes) {
+  EXPECT_NO_THROW(
+      LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()));
+}
+
+std::vector<std::string> corpus(const std::string& prefix) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(ISINGLASS_SOURCE_DIR "/tests/io/corpus"))
+    if (entry.path().filename().string().starts_with(prefix)) paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());  // so that the mutations are the same everywhere
+  std::vector<std::string> files;
+  for (const auto& path : paths) files.push_back(read_file(path));
+  return files;
+}
+
+// The records of an archive, without those that the writer adds itself; data.pkl comes first.
+Records unpack(const std::string& bytes) {
+  std::istringstream stream(bytes);
+  caffe2::serialize::PyTorchStreamReader reader(&stream);
+  Records records;
+  for (const std::string& name : reader.getAllRecords()) {
+    if (name == "version" || name == ".data/serialization_id") continue;
+    const auto [data, size] = reader.getRecord(name);
+    records.emplace_back(name, std::string(static_cast<const char*>(data.get()), size));
+  }
+  std::stable_partition(records.begin(), records.end(),
+                        [](const auto& record) { return record.first == "data.pkl"; });
+  return records;
+}
+
+std::string pack(const Records& records) {
+  std::string bytes;
+  caffe2::serialize::PyTorchStreamWriter writer([&](const void* data, size_t size) {
+    bytes.append(static_cast<const char*>(data), size);
+    return size;
+  });
+  for (const auto& [name, data] : records) writer.writeRecord(name, data.data(), data.size());
+  writer.writeEndOfFile();
+  return bytes;
+}
+
+class Mutator {
+ public:
+  // One to three changes; pieces may come from `other`.
+  std::string operator()(std::string bytes, const std::string& other) {
+    for (size_t changes = 1 + below(3); changes > 0 && !bytes.empty(); --changes)
+      change(bytes, other);
+    return bytes;
+  }
+
+ private:
+  size_t below(size_t bound) { return generator_() % std::max<size_t>(bound, 1); }
+
+  void change(std::string& bytes, const std::string& other) {
+    static constexpr std::string_view kOpcodes = ".01(NKMJGX)t]ae}suhjqrcRbQ\x80\x85\x86\x87\x8a";
+    static constexpr std::string_view kExtremes("\x00\x01\x7f\x80\xff", 5);
+    const size_t at = below(bytes.size()), length = below(std::min<size_t>(bytes.size() - at, 16));
+    switch (below(7)) {
+      case 0:
+        bytes[at] ^= static_cast<char>(1 << below(8));
+        break;
+      case 1:
+        bytes[at] = kOpcodes[below(kOpcodes.size())];
+        break;
+      case 2:
+        bytes[at] = kExtremes[below(kExtremes.size())];
+        break;
+      case 3:
+        bytes.resize(at);
+        break;
+      case 4:
+        bytes.erase(at, length);
+        break;
+      case 5:
+        bytes.insert(below(bytes.size()), bytes.substr(at, length));
+        break;
+      case 6:
+        bytes.replace(at, length, other.substr(below(other.size()), 16));
+        break;
+    }
+  }
+
+  std::mt19937_64 generator_{20240607};
+};
+
+TEST(PtFuzz, TheCorpusAndItsTruncations) {
+  for (const std::string& file : corpus("")) {
+    fuzz(file);
+    for (size_t length = 0; length < file.size(); length += 13) fuzz(file.substr(0, length));
+  }
+}
+
+TEST(PtFuzz, MutatedFiles) {
+  const std::vector<std::string> files = corpus("");
+  Mutator mutate;
+  for (int round = 0; round < 300; ++round)
+    for (size_t i = 0; i < files.size(); ++i)
+      fuzz(mutate(files[i], files[(i + round) % files.size()]));
+}
+
+TEST(PtFuzz, MutatedPicklesUnderFreshChecksums) {
+  std::vector<Records> archives;
+  for (const std::string& file : corpus("good")) archives.push_back(unpack(file));
+  Mutator mutate;
+  int accepted = 0, refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    for (size_t i = 0; i < archives.size(); ++i) {
+      Records records = archives[i];
+      ASSERT_EQ(records.front().first, "data.pkl");
+      std::string& pickle = records.front().second;
+      pickle = mutate(pickle, archives[(i + round) % archives.size()].front().second);
+      fuzz(pickle);
+      const std::string bytes = pack(records);
+      fuzz(bytes);
+      try {
+        read_pt_bytes(bytes, "input");
+        ++accepted;
+      } catch (const Error& error) {
+        EXPECT_EQ(std::string(error.what()).find("checksum"), std::string::npos);
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(accepted, 100);  // otherwise the mutations would not reach the machine's depths
+  EXPECT_GT(refused, 100);
+}
+
+TEST(PtFuzz, MutatedStoragesAreReadAsTheyAre) {
+  Mutator mutate;
+  for (const std::string& file : corpus("good")) {
+    const Records whole = unpack(file);
+    for (size_t i = 1; i < whole.size(); ++i) {
+      Records records = whole;
+      records[i].second = mutate(records[i].second, file);
+      fuzz(pack(records));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isinglass
