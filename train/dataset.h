@@ -29,8 +29,9 @@ Dataset load_dataset(const std::string& name, const std::filesystem::path& data_
 
 const std::vector<std::string>& dataset_names();
 
-// The copy used for likelihoods: binary as it is, grey levels binarised once with a fixed seed.
-torch::Tensor binarise_once(const torch::Tensor& pixels, int64_t levels, uint64_t purpose_of_split);
+// The copy used for likelihoods: binary as it is, grey levels binarised once: Philox with the split
+// (0 train, 1 validation, 2 test) as its seed, at step 0, which training iterations never use.
+torch::Tensor binarise_once(const torch::Tensor& pixels, int64_t levels, uint64_t split);
 
 // Data mean·(1 − 2ε) + ε with ε = 1e-2, float32 [D]: mean of the base Bernoulli (training.md).
 torch::Tensor clamped_mean(const Dataset& data);

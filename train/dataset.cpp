@@ -1,0 +1,82 @@
+#include "train/dataset.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "io/error.h"
+#include "kernels/ops.h"
+#include "models/registry.h"
+#include "train/datasets/readers.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Reader {
+  const char* name;
+  Dataset (*read)(const fs::path& data_dir);
+};
+
+constexpr Reader kReaders[] = {
+    {"strokes", [](const fs::path&) { return make_strokes(); }},
+    {"static-mnist", read_static_mnist},
+    {"mnist", read_mnist},
+    {"omniglot", read_omniglot},
+    {"omniglot-standin", read_omniglot_standin},
+    {"caltech", read_caltech},
+};
+
+// "data/x.pt", "./images" or an existing file, in contrast to a mistyped name.
+bool names_a_file(const std::string& name) {
+  const fs::path path = name;
+  return path.has_extension() || path.has_parent_path() || fs::exists(fs::status(path));
+}
+
+}  // namespace
+
+Dataset load_dataset(const std::string& name, const fs::path& data_dir) {
+  Dataset data;
+  const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
+                                   [&](const Reader& candidate) { return candidate.name == name; });
+  if (reader != std::end(kReaders)) {
+    data = reader->read(data_dir);
+  } else {
+    require(names_a_file(name), "unknown data set '{}'; known: {}, or a path to a .pt or IDX file",
+            name, fmt::join(nearest_first(name, dataset_names()), ", "));
+    data = read_own_images(name);
+  }
+  data.name = name;
+  return data;
+}
+
+const std::vector<std::string>& dataset_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Reader& reader : kReaders) all.emplace_back(reader.name);
+    return all;
+  }();
+  return names;
+}
+
+torch::Tensor binarise_once(const torch::Tensor& pixels, int64_t levels, uint64_t split) {
+  if (levels == 2) return pixels;
+  torch::Tensor binary = torch::empty_like(pixels, torch::MemoryFormat::Contiguous);
+  const torch::Tensor probability = (pixels.to(torch::kFloat32) / 255).contiguous();
+  const torch::Tensor ids = torch::arange(pixels.size(0), torch::kInt64).to(pixels.device());
+  ops::bernoulli_rows(probability, ids, static_cast<int64_t>(split), /*step=*/0, Purpose::kBinarise,
+                      binary);
+  return binary;
+}
+
+torch::Tensor clamped_mean(const Dataset& data) {
+  constexpr double kEpsilon = 1e-2;
+  const double full =
+      static_cast<double>(data.levels - 1) * static_cast<double>(data.train.size(0));
+  const torch::Tensor mean =
+      data.train.sum(0, /*keepdim=*/false, torch::kInt64).to(torch::kFloat64) / full;
+  return (mean * (1 - 2 * kEpsilon) + kEpsilon).to(torch::kFloat32);
+}
+
+}  // namespace isinglass

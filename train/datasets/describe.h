@@ -1,0 +1,28 @@
+// What is in a data file: for `isinglass inspect`.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace isinglass {
+
+struct DataFileDescription {
+  std::string format;          // "IDX", ".amat text", "MATLAB 5, array 'train_data'"
+  std::vector<int64_t> shape;  // as stored
+  std::string dtype;           // as stored: "uint8", "double", …
+  double min, max, mean;       // as stored
+  torch::Tensor images;  // uint8 [n ≤ 64, height·width], the first ones; [0, 0] if not images
+  int64_t height = 0, width = 0;
+  int64_t levels = 2;  // of `images`: 0 and 1, or 256 grey levels
+};
+
+// Describes an IDX or .amat file (plain or gzipped) or a MATLAB 5 file (its largest numeric array);
+// nullopt for any other file, a directory, or no file at all. Throws Error if the file is one of
+// these and corrupt.
+std::optional<DataFileDescription> describe_data_file(const std::filesystem::path& file);
+
+}  // namespace isinglass

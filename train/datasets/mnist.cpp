@@ -1,0 +1,61 @@
+// MNIST (LeCun, Bottou, Bengio & Haffner 1998): 28x28 grey levels, 50 000 training images, the last
+// 10 000 of the training file as validation, 10 000 test images; pixels drawn from Bernoulli(v/255)
+// ("dynamic"). Static MNIST (Salakhutdinov & Murray 2008; Larochelle & Murray 2011): drawn once by
+// its authors, in three files.
+#include "io/error.h"
+#include "train/datasets/amat.h"
+#include "train/datasets/idx.h"
+#include "train/datasets/readers.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kTrain = 50000, kValidation = 10000, kTest = 10000, kSide = 28;
+
+torch::Tensor read_mnist_images(const fs::path& folder, const std::string& name, int64_t count) {
+  const fs::path file = need_data_file(
+      folder, name, "MNIST by LeCun, Cortes and Burges, published at yann.lecun.com/exdb/mnist");
+  const torch::Tensor images = read_idx(file);
+  require_images(file, images, count, kSide, kSide);
+  return images.view({count, kSide * kSide});
+}
+
+torch::Tensor read_static_images(const fs::path& folder, const std::string& name, int64_t count) {
+  const fs::path file = need_data_file(
+      folder, name,
+      "the binarized MNIST published by Larochelle with \"The Neural Autoregressive Distribution "
+      "Estimator\" (Larochelle and Murray 2011)");
+  const torch::Tensor images = read_amat(file);
+  require_images(file, images, count, kSide, kSide);
+  return images;
+}
+
+}  // namespace
+
+Dataset read_mnist(const fs::path& data_dir) {
+  const fs::path folder = data_dir / "mnist";
+  const torch::Tensor train =
+      read_mnist_images(folder, "train-images-idx3-ubyte", kTrain + kValidation);
+  Dataset data;
+  data.train = train.narrow(0, 0, kTrain);
+  data.validation = train.narrow(0, kTrain, kValidation);
+  data.test = read_mnist_images(folder, "t10k-images-idx3-ubyte", kTest);
+  data.levels = 256;
+  data.source = fmt::format("{}: MNIST, validation = the last {} training images", folder.string(),
+                            kValidation);
+  return data;
+}
+
+Dataset read_static_mnist(const fs::path& data_dir) {
+  const fs::path folder = data_dir / "static_mnist";
+  Dataset data;
+  data.train = read_static_images(folder, "binarized_mnist_train.amat", kTrain);
+  data.validation = read_static_images(folder, "binarized_mnist_valid.amat", kValidation);
+  data.test = read_static_images(folder, "binarized_mnist_test.amat", kTest);
+  data.source = fmt::format("{}: MNIST with fixed binarization", folder.string());
+  return data;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,47 @@
+// A user's own images: one .pt tensor or one IDX file (plain or gzipped), [N, D] or [N, H, W].
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <tuple>
+
+#include "io/error.h"
+#include "io/pt_file.h"
+#include "train/datasets/idx.h"
+#include "train/datasets/readers.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Height and width of an image: as the array has them; a flat one is a square where D is a square
+// number, else a single row.
+std::pair<int64_t, int64_t> image_size(const torch::Tensor& images) {
+  if (images.dim() == 3) return {images.size(1), images.size(2)};
+  const int64_t sites = images.size(1);
+  const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(sites))));
+  if (side * side == sites) return {side, side};
+  return {1, sites};
+}
+
+}  // namespace
+
+Dataset read_own_images(const fs::path& file) {
+  const bool pt = file.extension() == ".pt";
+  const torch::Tensor images = pt ? read_tensor(file) : read_idx(file);
+  require((images.dim() == 2 || images.dim() == 3) && images.numel() > 0,
+          "{} holds an array of shape [{}]; expected images [N, D] or [N, H, W]", file.string(),
+          fmt::join(images.sizes(), ", "));
+  Dataset data;
+  std::tie(data.height, data.width) = image_size(images);
+  const torch::Tensor pixels = to_pixels(file, images).reshape({images.size(0), -1});
+  data.levels = levels_of(pixels);
+  const int64_t held_out = pixels.size(0) / 10;
+  split_validation(data, pixels, 2 * held_out);
+  data.test = data.validation.narrow(0, held_out, held_out);
+  data.validation = data.validation.narrow(0, 0, held_out);
+  data.source = fmt::format("{}: shuffled with a fixed seed, split 80/10/10", file.string());
+  return data;
+}
+
+}  // namespace isinglass
