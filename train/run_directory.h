@@ -38,7 +38,7 @@ class RunDirectory {
   // A line more, handed to the system at once. Throws Error naming the file if it cannot be
   // written.
   void append_metrics(const std::string& line) const;
-  void log(const std::string& message) const;  // with the time
+  void log(const std::string& message) const;  // with the time (UTC)
 
   // Cuts metrics.jsonl back to an iteration (metrics.h).
   double cut_metrics(int64_t iteration) const;

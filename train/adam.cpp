@@ -1,0 +1,34 @@
+// See adam.h.
+#include "train/adam.h"
+
+namespace isinglass {
+
+Adam::Adam(std::vector<torch::Tensor> parameters) : parameters_(std::move(parameters)) {
+  TORCH_INTERNAL_ASSERT(!parameters_.empty());
+  // The kernel walks the storages of parameter, gradient and moments in step: zeros_like keeps the
+  // memory format, and so do gradients that backward() accumulates.
+  for (const torch::Tensor& p : parameters_) {
+    first_.push_back(torch::zeros_like(p.detach()));
+    second_.push_back(torch::zeros_like(p.detach()));
+  }
+  const auto real = torch::TensorOptions(torch::kFloat32).device(parameters_[0].device());
+  step_ = torch::zeros({}, real);
+  learning_rate_ = torch::zeros({}, real);
+  steps_.assign(parameters_.size(), step_);
+}
+
+void Adam::step(double learning_rate) {
+  torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> gradients;
+  for (const torch::Tensor& p : parameters_) {
+    TORCH_INTERNAL_ASSERT(p.grad().defined() && p.grad().is_non_overlapping_and_dense());
+    gradients.push_back(p.grad());
+  }
+  step_.add_(1);
+  learning_rate_.fill_(learning_rate);
+  at::_fused_adam_(parameters_, gradients, first_, second_, /*max_exp_avg_sqs=*/{}, steps_,
+                   learning_rate_, /*beta1=*/0.9, /*beta2=*/0.999, /*weight_decay=*/0,
+                   /*eps=*/1e-8, /*amsgrad=*/false, /*maximize=*/false);
+}
+
+}  // namespace isinglass

@@ -1,0 +1,127 @@
+// See checkpoint.h.
+#include "train/checkpoint.h"
+
+#include <algorithm>
+
+#include "io/error.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kFormatVersion = 1;
+
+PtDict to_dict(const NamedTensors& tensors) {
+  PtDict dict;
+  for (const auto& [name, tensor] : tensors) dict.emplace_back(name, PtValue{tensor});
+  return dict;
+}
+
+// Typed access to the entries of a checkpoint's dictionary.
+class Entries {
+ public:
+  Entries(const PtDict& dict, std::string file) : dict_(dict), file_(std::move(file)) {}
+
+  template <class T>
+  const T& get(const std::string& key) const {
+    const auto entry = std::find_if(dict_.begin(), dict_.end(),
+                                    [&](const auto& candidate) { return candidate.first == key; });
+    const T* value = entry == dict_.end() ? nullptr : std::get_if<T>(&entry->second.value);
+    require(value, "{} is not a checkpoint of a training run: it has no usable entry '{}'", file_,
+            key);
+    return *value;
+  }
+
+  NamedTensors tensors(const std::string& key) const {
+    const PtDict& dict = get<PtDict>(key);
+    const Entries entries(dict, file_);
+    NamedTensors result;
+    for (const auto& entry : dict) {
+      result.emplace_back(entry.first, entries.get<torch::Tensor>(entry.first));
+    }
+    return result;
+  }
+
+ private:
+  const PtDict& dict_;
+  std::string file_;
+};
+
+struct AsText {
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(int64_t value) const { return fmt::to_string(value); }
+  std::string operator()(double value) const { return fmt::to_string(value); }  // exact
+  std::string operator()(const std::string& value) const { return value; }
+  template <class Other>
+  std::string operator()(const Other&) const {
+    return "neither a number nor text";
+  }
+};
+
+}  // namespace
+
+void write_checkpoint(const std::filesystem::path& file, const Checkpoint& c) {
+  write_pt(file, PtValue{PtDict{{"format_version", {kFormatVersion}},
+                                {"settings", {c.settings}},
+                                {"iteration", {c.iteration}},
+                                {"total_steps", {c.total_steps}},
+                                {"suspect_iterations", {c.suspect_iterations}},
+                                {"best_score", {c.best_score}},
+                                {"parameters", {to_dict(c.parameters)}},
+                                {"averages", {to_dict(c.averages)}},
+                                {"first_moments", {to_dict(c.first_moments)}},
+                                {"second_moments", {to_dict(c.second_moments)}},
+                                {"adam_step", {c.adam_step}},
+                                {"buffer", {c.buffer}}}});
+}
+
+Checkpoint read_checkpoint(const std::filesystem::path& file) {
+  const PtValue content = read_pt(file);
+  require(content.is_dict(), "{} is not a checkpoint of a training run: it holds no dictionary",
+          file.string());
+  const Entries entries(std::get<PtDict>(content.value), file.string());
+  const int64_t version = entries.get<int64_t>("format_version");
+  require(version == kFormatVersion, "{} has checkpoint format {}; this program reads format {}",
+          file.string(), version, kFormatVersion);
+  Checkpoint c;
+  c.settings = entries.get<PtDict>("settings");
+  c.iteration = entries.get<int64_t>("iteration");
+  c.total_steps = entries.get<int64_t>("total_steps");
+  c.suspect_iterations = entries.get<int64_t>("suspect_iterations");
+  c.best_score = entries.get<double>("best_score");
+  c.parameters = entries.tensors("parameters");
+  c.averages = entries.tensors("averages");
+  c.first_moments = entries.tensors("first_moments");
+  c.second_moments = entries.tensors("second_moments");
+  c.adam_step = entries.get<torch::Tensor>("adam_step");
+  c.buffer = entries.get<torch::Tensor>("buffer");
+  return c;
+}
+
+void require_same_settings(const PtDict& checkpoint, const PtDict& run, const std::string& file) {
+  const Entries found(checkpoint, file);
+  for (const auto& [name, value] : run) {
+    const auto entry = std::find_if(checkpoint.begin(), checkpoint.end(),
+                                    [&key = name](const auto& c) { return c.first == key; });
+    const std::string was =
+        entry == checkpoint.end() ? "unknown" : std::visit(AsText(), entry->second.value);
+    const std::string is = std::visit(AsText(), value.value);
+    require(was == is, "{} belongs to a run with {} = {}; this one has {}", file, name, was, is);
+  }
+}
+
+void copy_tensors(const NamedTensors& from, const NamedTensors& to, const std::string& file) {
+  torch::NoGradGuard no_grad;
+  require(from.size() == to.size(), "{} holds {} tensors where the model has {}", file, from.size(),
+          to.size());
+  for (size_t i = 0; i < to.size(); ++i) {
+    const auto& [name, source] = from[i];
+    auto [expected, target] = to[i];
+    require(name == expected, "{} holds the tensor '{}' where the model has '{}'", file, name,
+            expected);
+    require(source.sizes() == target.sizes() && source.scalar_type() == target.scalar_type(),
+            "{}: the tensor '{}' does not have the model's shape and type", file, name);
+    target.copy_(source);
+  }
+}
+
+}  // namespace isinglass

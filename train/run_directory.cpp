@@ -1,0 +1,105 @@
+// See run_directory.h.
+#include "train/run_directory.h"
+
+#include <fmt/chrono.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "io/error.h"
+#include "train/metrics.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kKeptCheckpoints = 2;
+
+void append_line(const fs::path& file, const std::string& line) {
+  std::ofstream out(file, std::ios::app);
+  out << line << '\n' << std::flush;
+  require(out.good(), "cannot write {}: {}", file.string(), std::strerror(errno));
+}
+
+std::string numbered(int64_t iteration, const char* extension) {
+  return fmt::format("{:08}.{}", iteration, extension);
+}
+
+bool is_checkpoint(const fs::path& file) {
+  const std::string stem = file.stem().string();
+  return file.extension() == ".pt" && !stem.empty() && stem.size() <= 18 &&
+         std::all_of(stem.begin(), stem.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+int64_t iteration_of(const fs::path& checkpoint) {
+  return std::stoll(checkpoint.stem().string());
+}
+
+void make_directory(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  require(!error, "cannot make the directory {}: {}", path.string(), error.message());
+}
+
+}  // namespace
+
+RunDirectory RunDirectory::create(const fs::path& path) {
+  RunDirectory directory(path);
+  require(directory.checkpoints().empty(),
+          "{} holds a run already; resume it or choose another directory", path.string());
+  make_directory(directory.file("checkpoints"));
+  make_directory(directory.file("samples"));
+  return directory;
+}
+
+RunDirectory RunDirectory::open(const fs::path& path) {
+  RunDirectory directory(path);
+  require(!directory.checkpoints().empty(), "{} has no checkpoints to resume from", path.string());
+  return directory;
+}
+
+fs::path RunDirectory::checkpoint_file(int64_t iteration) const {
+  return file("checkpoints") / numbered(iteration, "pt");
+}
+
+fs::path RunDirectory::samples_file(int64_t iteration) const {
+  return file("samples") / numbered(iteration, "png");
+}
+
+std::vector<fs::path> RunDirectory::checkpoints() const {
+  std::vector<fs::path> files;
+  std::error_code error;  // a directory that is missing holds none
+  for (const auto& entry : fs::directory_iterator(file("checkpoints"), error)) {
+    if (is_checkpoint(entry.path())) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end(),
+            [](const fs::path& a, const fs::path& b) { return iteration_of(a) < iteration_of(b); });
+  return files;
+}
+
+void RunDirectory::remove_old_checkpoints() const {
+  std::vector<fs::path> files = checkpoints();
+  for (size_t i = 0; i + kKeptCheckpoints < files.size(); ++i) fs::remove(files[i]);
+}
+
+void RunDirectory::set_aside(const fs::path& checkpoint) const {
+  fs::rename(checkpoint, checkpoint.string() + ".unreadable");
+}
+
+void RunDirectory::append_metrics(const std::string& line) const {
+  append_line(file("metrics.jsonl"), line);
+}
+
+void RunDirectory::log(const std::string& message) const {
+  append_line(file("log.txt"),
+              fmt::format("{:%F %TZ} {}", fmt::gmtime(std::time(nullptr)), message));
+}
+
+double RunDirectory::cut_metrics(int64_t iteration) const {
+  return isinglass::cut_metrics(file("metrics.jsonl"), iteration);
+}
+
+}  // namespace isinglass
