@@ -71,4 +71,19 @@ void bernoulli_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t st
 void uniform_rows(int64_t categories, const Tensor& ids, int64_t seed, int64_t step,
                   Purpose purpose, Tensor& out);
 
+// lattice.h
+struct LatticeTensors {
+  Tensor unary;      // float64 [D, K]
+  Tensor offset;     // int64 [D + 1]
+  Tensor neighbour;  // int32 [2E]
+  Tensor coupling;   // float64 [2E]
+  double constant = 0;
+};
+// gradient float32 [B, D] or [B, D, K], undefined if not wanted; energy float64 [B].
+void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_hot, Tensor& energy,
+                      const Tensor& gradient);
+// difference float64 [B, K] = U(x with x_site ← k) − U(x); site int64 [B].
+void lattice_differences(const LatticeTensors& lattice, const Tensor& x, const Tensor& site,
+                         Tensor& difference);
+
 }  // namespace isinglass::ops

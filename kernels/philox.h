@@ -29,7 +29,6 @@ enum class Purpose : uint32_t {
   kStrokes,            // chain = image, position = index of the number
   kSplit,              // position = index of the shuffle
   kDataInit,           // chain = chain that starts at a training image
-  kPilot,              // initial states of an annealing pilot run
 };
 
 struct Philox4x32 {

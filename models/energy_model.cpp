@@ -6,18 +6,14 @@
 #include "io/error.h"
 
 namespace isinglass {
-namespace {
 
-// Into the buffer where there is one, else the tensor itself.
-void store(torch::Tensor& out, const torch::Tensor& value) {
+void EnergyModel::store(torch::Tensor& out, const torch::Tensor& value) {
   if (out.defined() && out.sizes() == value.sizes()) {
     out.copy_(value);
   } else {
-    out = value.clone();
+    out = value.detach().clone();
   }
 }
-
-}  // namespace
 
 torch::Tensor EnergyModel::relaxed(const torch::Tensor& x) const {
   if (x.is_floating_point()) return x;
@@ -46,8 +42,8 @@ EnergyGrad EnergyModel::energy_and_grad(const torch::Tensor& x) {
 }
 
 void check_states(const StateSpace& space, const torch::Tensor& x, const std::string& what) {
-  require(x.dim() == 2 && x.size(1) == space.sites, "{} have shape {}; the model needs [N, {}]", what,
-          fmt::format("{}", fmt::streamed(x.sizes())), space.sites);
+  require(x.dim() == 2 && x.size(1) == space.sites, "{} have shape {}; the model needs [N, {}]",
+          what, fmt::format("{}", fmt::streamed(x.sizes())), space.sites);
   if (!space.discrete()) {
     require(x.scalar_type() == torch::kFloat32, "{} must be float32", what);
     return;

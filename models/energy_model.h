@@ -1,9 +1,9 @@
 // The contract of a target distribution: a LibTorch module that maps states to energies U(x),
 // π(x) ∝ exp(−U(x)).
 //
-// A state is uint8 [B, D] for discrete sites, float32 [B, D] for continuous ones. Its *relaxed* form is
-// what gradients are taken in: float32 [B, D] for binary and continuous states, one-hot [B, D, K] for
-// categorical ones. The score of the samplers' papers is s = −∇U.
+// A state is uint8 [B, D] for discrete sites, float32 [B, D] for continuous ones. Its *relaxed*
+// form is what gradients are taken in: float32 [B, D] for binary and continuous states, one-hot [B,
+// D, K] for categorical ones. The score of the samplers' papers is s = −∇U.
 #pragma once
 
 #include <torch/torch.h>
@@ -25,12 +25,12 @@ struct StateSpace {
   bool discrete() const { return kind != StateKind::kContinuous; }
 };
 
-// A model call at a batch of states. The cache is what a model wants to keep with the states (hidden
-// inputs, the parts of an annealed energy): each tensor has the chain as its first dimension, and the
-// accept step selects energy, gradient and cache together.
+// A model call at a batch of states. The cache is what a model wants to keep with the states
+// (hidden inputs, the parts of an annealed energy): each tensor has the chain as its first
+// dimension, and the accept step selects energy, gradient and cache together.
 struct Evaluation {
-  torch::Tensor energy;              // float64 [B]
-  torch::Tensor gradient;            // float32, of U in the relaxed state; undefined when not asked for
+  torch::Tensor energy;    // float64 [B]
+  torch::Tensor gradient;  // float32, of U in the relaxed state; undefined when not asked for
   std::vector<torch::Tensor> cache;  // each [B, …]
 };
 
@@ -44,13 +44,16 @@ class EnergyModel : public torch::nn::Module {
   virtual std::string kind_name() const = 0;  // the name in the registry
   virtual StateSpace space() const = 0;
   virtual bool differentiable() const { return true; }
+  // Mean float32 [D] of the base Bernoulli distribution that U contains; undefined: none.
+  virtual torch::Tensor base_mean() const { return {}; }
 
-  // U of states (uint8) or of relaxed states (floating), [B]; differentiable in the parameters and, for
-  // relaxed input, twice in the state. Deep models return float32, closed forms float64.
+  // U of states (uint8) or of relaxed states (floating), [B]; differentiable in the parameters and,
+  // for relaxed input, twice in the state. Deep models return float32, closed forms float64.
   virtual torch::Tensor energy(const torch::Tensor& x) = 0;
 
-  // One evaluation, detached. Writes into out's tensors where they are defined and fit (energy always;
-  // the gradient may be replaced by the tensor that autograd made). The defaults call energy().
+  // One evaluation, detached. Writes into out's tensors where they are defined and fit (energy
+  // always; the gradient may be replaced by the tensor that autograd made). The defaults call
+  // energy().
   virtual void evaluate_energy(const torch::Tensor& x, Evaluation& out);
   virtual void evaluate(const torch::Tensor& x, Evaluation& out);
 
@@ -60,6 +63,9 @@ class EnergyModel : public torch::nn::Module {
  protected:
   // The relaxed float32 form of states; floating input is passed through.
   torch::Tensor relaxed(const torch::Tensor& x) const;
+
+  // Copies into the buffer where it fits, else makes a new one.
+  static void store(torch::Tensor& out, const torch::Tensor& value);
 };
 
 // Models whose one-site conditionals cost less than model calls.

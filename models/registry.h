@@ -14,19 +14,19 @@ namespace isinglass {
 
 // What the command line can say about a model beside its parameter file.
 struct ModelOptions {
-  std::filesystem::path weights;      // empty: none given
-  std::optional<int64_t> sites;       // --sites
-  std::optional<int64_t> categories;  // --categories
+  std::filesystem::path weights;                // empty: none given
+  std::optional<int64_t> sites;                 // --sites
+  std::optional<int64_t> categories;            // --categories
   int64_t image_height = 28, image_width = 28;  // --image
 };
 
 struct ModelEntry {
   std::string name;
-  std::string energy;          // one line: the formula
-  std::string parameters;      // one line: keys and shapes of the parameter file
-  std::string state_kinds;     // "binary", "categorical", …
-  bool gradient;               // differentiable
-  bool trainable;              // build_new exists
+  std::string energy;       // one line: the formula
+  std::string parameters;   // one line: keys and shapes of the parameter file
+  std::string state_kinds;  // "binary", "categorical", …
+  bool gradient;            // differentiable
+  bool trainable;           // build_new exists
   std::shared_ptr<EnergyModel> (*load)(const ModelOptions&);
 };
 
@@ -35,19 +35,20 @@ const std::vector<ModelEntry>& model_registry();
 // The entry, or an Error that lists the known names, the nearest first.
 const ModelEntry& find_model(const std::string& name);
 
-// The model with the parameters of options.weights. Throws Error naming a missing, extra, misshapen or
-// non-finite tensor.
+// The model with the parameters of options.weights. Throws Error naming a missing, extra, misshapen
+// or non-finite tensor.
 std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOptions& options);
 
 // What a new, untrained model needs to know.
 struct NewModelOptions {
   int64_t image_height = 28, image_width = 28;
-  int64_t channels = 64;     // resnet
-  int64_t hidden = 500;      // rbm
-  torch::Tensor base_mean;   // resnet: float32 [D], the base distribution; undefined: none
+  int64_t channels = 64;    // resnet
+  int64_t hidden = 500;     // rbm
+  torch::Tensor base_mean;  // resnet: float32 [D], the base distribution; undefined: none
 };
 
-// A trainable model (resnet, mlp, rbm) with fresh parameters from LibTorch's generator seeded by `seed`.
+// A trainable model (resnet, mlp, rbm) with fresh parameters from LibTorch's generator seeded by
+// `seed`.
 std::shared_ptr<EnergyModel> new_model(const std::string& name, const NewModelOptions& options,
                                        uint64_t seed);
 

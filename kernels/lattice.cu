@@ -1,0 +1,58 @@
+// CUDA twin of lattice.h: one block per chain, threads over sites; differences, one thread per
+// chain.
+#include "kernels/lattice.h"
+#include "kernels/launch.h"
+
+namespace isinglass::cuda {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+__global__ void lattice_evaluate_kernel(Lattice lattice, const uint8_t* x, bool one_hot,
+                                        double* energy, float* gradient) {
+  const int64_t c = blockIdx.x;
+  const int64_t stride = lattice.sites * (one_hot ? lattice.categories : 1);
+  const uint8_t* own = x + c * lattice.sites;
+  double sum = 0;
+  for (int64_t i = threadIdx.x; i < lattice.sites; i += blockDim.x) {
+    sum += site_energy(lattice, own, i);
+    if (gradient) site_gradient(lattice, own, i, one_hot, gradient + c * stride);
+  }
+  __shared__ double of_warp[kThreads / 32];
+  sum = warp_sum(sum);
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    double total = lattice.constant;
+    for (double part : of_warp) total += part;
+    energy[c] = total;
+  }
+}
+
+__global__ void lattice_differences_kernel(Lattice lattice, int64_t chains, const uint8_t* x,
+                                           const int64_t* site, double* difference) {
+  const int64_t c = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (c >= chains) return;
+  const uint8_t* own = x + c * lattice.sites;
+  const double here = local_energy(lattice, own, site[c], own[site[c]]);
+  for (int k = 0; k < lattice.categories; ++k) {
+    difference[c * lattice.categories + k] = local_energy(lattice, own, site[c], k) - here;
+  }
+}
+
+}  // namespace
+
+void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
+                      double* energy, float* gradient, Stream stream) {
+  ISINGLASS_LAUNCH(lattice_evaluate_kernel, {static_cast<unsigned>(chains), kThreads}, stream,
+                   lattice, x, one_hot, energy, gradient);
+}
+
+void lattice_differences(const Lattice& lattice, int64_t chains, const uint8_t* x,
+                         const int64_t* site, double* difference, Stream stream) {
+  const auto blocks = static_cast<unsigned>((chains + kThreads - 1) / kThreads);
+  ISINGLASS_LAUNCH(lattice_differences_kernel, {blocks, kThreads}, stream, lattice, chains, x, site,
+                   difference);
+}
+
+}  // namespace isinglass::cuda

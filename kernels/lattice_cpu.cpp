@@ -1,0 +1,33 @@
+// CPU twin of lattice.h.
+#include "kernels/lattice.h"
+
+namespace isinglass::cpu {
+
+void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
+                      double* energy, float* gradient, Stream) {
+  const int64_t stride = lattice.sites * (one_hot ? lattice.categories : 1);
+#pragma omp parallel for schedule(static)
+  for (int64_t c = 0; c < chains; ++c) {
+    const uint8_t* own = x + c * lattice.sites;
+    double sum = lattice.constant;
+    for (int64_t i = 0; i < lattice.sites; ++i) {
+      sum += site_energy(lattice, own, i);
+      if (gradient) site_gradient(lattice, own, i, one_hot, gradient + c * stride);
+    }
+    energy[c] = sum;
+  }
+}
+
+void lattice_differences(const Lattice& lattice, int64_t chains, const uint8_t* x,
+                         const int64_t* site, double* difference, Stream) {
+#pragma omp parallel for schedule(static)
+  for (int64_t c = 0; c < chains; ++c) {
+    const uint8_t* own = x + c * lattice.sites;
+    const double here = local_energy(lattice, own, site[c], own[site[c]]);
+    for (int k = 0; k < lattice.categories; ++k) {
+      difference[c * lattice.categories + k] = local_energy(lattice, own, site[c], k) - here;
+    }
+  }
+}
+
+}  // namespace isinglass::cpu

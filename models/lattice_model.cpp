@@ -1,0 +1,74 @@
+// See lattice_model.h.
+#include "models/lattice_model.h"
+
+#include <algorithm>
+
+namespace isinglass {
+namespace {
+
+void make_buffer(torch::Tensor& out, at::IntArrayRef shape, torch::ScalarType type,
+                 const torch::Tensor& x) {
+  if (!out.defined() || out.sizes() != shape || out.device() != x.device()) {
+    out = torch::empty(shape, x.options().dtype(type));
+  }
+}
+
+}  // namespace
+
+const ops::LatticeTensors& LatticeModel::lattice(torch::Device device) {
+  if (!lattice_.unary.defined() || lattice_.unary.device() != device) {
+    const ops::LatticeTensors made = make_lattice();
+    lattice_ = {made.unary.to(device), made.offset.to(device), made.neighbour.to(device),
+                made.coupling.to(device), made.constant};
+  }
+  return lattice_;
+}
+
+void LatticeModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
+  make_buffer(out.energy, x.sizes().slice(0, 1), torch::kFloat64, x);
+  ops::lattice_evaluate(lattice(x.device()), x, space().one_hot(), out.energy, {});
+}
+
+void LatticeModel::evaluate(const torch::Tensor& x, Evaluation& out) {
+  const StateSpace s = space();
+  make_buffer(out.energy, x.sizes().slice(0, 1), torch::kFloat64, x);
+  const int64_t shape[] = {x.size(0), x.size(1), s.categories};
+  make_buffer(out.gradient, at::IntArrayRef(shape, s.one_hot() ? 3 : 2), torch::kFloat32, x);
+  ops::lattice_evaluate(lattice(x.device()), x, s.one_hot(), out.energy, out.gradient);
+}
+
+void LatticeModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
+                                           torch::Tensor& out) {
+  const int64_t shape[] = {x.size(0), space().categories};
+  make_buffer(out, shape, torch::kFloat64, x);
+  ops::lattice_differences(lattice(x.device()), x, site, out);
+}
+
+ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::Tensor& edges,
+                                       const torch::Tensor& coupling, double constant) {
+  const int64_t sites = unary.size(0), count = edges.size(0);
+  const torch::Tensor pairs = edges.to(torch::kCPU, torch::kInt64).contiguous();
+  const torch::Tensor weight = coupling.to(torch::kCPU, torch::kFloat64).contiguous();
+  const int64_t* pair = pairs.data_ptr<int64_t>();
+  torch::Tensor offset = torch::zeros({sites + 1}, torch::kInt64);
+  torch::Tensor neighbour = torch::empty({2 * count}, torch::kInt32);
+  torch::Tensor along = torch::empty({2 * count}, torch::kFloat64);
+  int64_t* start = offset.data_ptr<int64_t>();
+  for (int64_t e = 0; e < 2 * count; ++e) ++start[pair[e] + 1];
+  for (int64_t i = 0; i < sites; ++i) start[i + 1] += start[i];
+  std::vector<int64_t> next(start, start + sites);
+  for (int64_t e = 0; e < count; ++e) {
+    for (int end = 0; end < 2; ++end) {
+      const int64_t at = next[pair[2 * e + end]]++;
+      neighbour.data_ptr<int32_t>()[at] = static_cast<int32_t>(pair[2 * e + 1 - end]);
+      along.data_ptr<double>()[at] = weight.data_ptr<double>()[e];
+    }
+  }
+  return {unary.to(torch::kCPU, torch::kFloat64).contiguous(), offset, neighbour, along, constant};
+}
+
+ops::LatticeTensors lattice_without_edges(const torch::Tensor& unary) {
+  return lattice_from_edges(unary, torch::empty({0, 2}, torch::kInt64), torch::empty({0}), 0);
+}
+
+}  // namespace isinglass

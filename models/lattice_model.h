@@ -1,0 +1,32 @@
+// Models that the lattice kernel evaluates (kernels/lattice.h): exact energies, gradients and
+// one-site conditionals in float64, with no allocation once the buffers exist.
+#pragma once
+
+#include "kernels/ops.h"
+#include "models/energy_model.h"
+
+namespace isinglass {
+
+class LatticeModel : public EnergyModel, public HasConditionals {
+ public:
+  void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
+  void evaluate(const torch::Tensor& x, Evaluation& out) override;
+  void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
+                               torch::Tensor& out) override;
+
+ protected:
+  // The lattice from the model's present parameters, on their device; built anew when that changes.
+  virtual ops::LatticeTensors make_lattice() const = 0;
+
+ private:
+  const ops::LatticeTensors& lattice(torch::Device device);
+  ops::LatticeTensors lattice_;
+};
+
+// CSR adjacency of edges int64 [E, 2] with coupling float64 [E] (each edge at both its ends, in the
+// order of the edges), beside unary energies float64 [D, K].
+ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::Tensor& edges,
+                                       const torch::Tensor& coupling, double constant);
+ops::LatticeTensors lattice_without_edges(const torch::Tensor& unary);
+
+}  // namespace isinglass

@@ -1,0 +1,23 @@
+// See mlp.h.
+#include "models/mlp.h"
+
+namespace isinglass {
+
+constexpr int64_t kWidth = 256;
+
+MlpModel::MlpModel(const StateSpace& space) : space_(space) {
+  const int64_t inputs = space.sites * (space.one_hot() ? space.categories : 1);
+  const int64_t widths[] = {inputs, kWidth, kWidth, kWidth, 1};
+  for (int i = 0; i < 4; ++i) {
+    layers_.push_back(
+        register_module(std::to_string(2 * i), torch::nn::Linear(widths[i], widths[i + 1])));
+  }
+}
+
+torch::Tensor MlpModel::energy(const torch::Tensor& x) {
+  torch::Tensor h = relaxed(x).flatten(1);
+  for (size_t i = 0; i + 1 < layers_.size(); ++i) h = torch::silu(layers_[i]->forward(h));
+  return -layers_.back()->forward(h).squeeze(1);
+}
+
+}  // namespace isinglass

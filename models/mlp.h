@@ -1,0 +1,23 @@
+// Multilayer perceptron: U(x) = −net(x) on the flattened input; three times Linear(256)–swish, then
+// Linear to one number. State dict: {0,2,4,6}.{weight,bias}, as torch.nn.Sequential writes it.
+#pragma once
+
+#include "models/energy_model.h"
+
+namespace isinglass {
+
+class MlpModel : public EnergyModel {
+ public:
+  // Fresh weights, by torch.nn.Linear's rule. One-hot input is flattened to D·K numbers.
+  explicit MlpModel(const StateSpace& space);
+
+  std::string kind_name() const override { return "mlp"; }
+  StateSpace space() const override { return space_; }
+  torch::Tensor energy(const torch::Tensor& x) override;
+
+ private:
+  StateSpace space_;
+  std::vector<torch::nn::Linear> layers_;
+};
+
+}  // namespace isinglass

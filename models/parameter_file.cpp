@@ -1,0 +1,101 @@
+// See parameter_file.h.
+#include "models/parameter_file.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "io/error.h"
+
+namespace isinglass {
+namespace {
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::vector<std::string> sizes;
+  for (const int64_t size : shape) sizes.push_back(size < 0 ? "any" : std::to_string(size));
+  return fmt::format("[{}]", fmt::join(sizes, ", "));
+}
+
+NamedTensors::iterator find_key(NamedTensors& tensors, const std::string& key) {
+  return std::find_if(tensors.begin(), tensors.end(),
+                      [&](const auto& t) { return t.first == key; });
+}
+
+}  // namespace
+
+ParameterReader::ParameterReader(const std::filesystem::path& file)
+    : source_(file.string()), tensors_(read_named_tensors(file)) {}
+
+ParameterReader::ParameterReader(std::string source, NamedTensors tensors)
+    : source_(std::move(source)), tensors_(std::move(tensors)) {}
+
+bool ParameterReader::has(const std::string& key) const {
+  return std::any_of(tensors_.begin(), tensors_.end(),
+                     [&](const auto& t) { return t.first == key; });
+}
+
+torch::Tensor ParameterReader::take(const std::string& key, const std::vector<int64_t>& shape) {
+  const auto found = find_key(tensors_, key);
+  require(found != tensors_.end(), "{}: tensor '{}' is missing", source_, key);
+  const torch::Tensor t = found->second;
+  tensors_.erase(found);
+  bool fits = t.dim() == static_cast<int64_t>(shape.size());
+  for (size_t i = 0; fits && i < shape.size(); ++i) fits = shape[i] < 0 || t.size(i) == shape[i];
+  require(fits, "{}: tensor '{}' has shape {}; it must be {}", source_, key,
+          shape_text(t.sizes().vec()), shape_text(shape));
+  return t;
+}
+
+torch::Tensor ParameterReader::real(const std::string& key, const std::vector<int64_t>& shape) {
+  const torch::Tensor t = take(key, shape);
+  require(t.is_floating_point(), "{}: tensor '{}' must hold floating-point numbers", source_, key);
+  const torch::Tensor result = t.to(torch::kFloat32).contiguous();
+  require(torch::isfinite(result).all().item<bool>(),
+          "{}: tensor '{}' holds a value that is not finite", source_, key);
+  return result;
+}
+
+torch::Tensor ParameterReader::whole(const std::string& key, const std::vector<int64_t>& shape) {
+  const torch::Tensor t = take(key, shape);
+  require(t.scalar_type() == torch::kInt64, "{}: tensor '{}' must hold int64 numbers", source_,
+          key);
+  return t.contiguous();
+}
+
+void ParameterReader::finish() const {
+  if (!tensors_.empty()) fail("{}: unexpected tensor '{}'", source_, tensors_.front().first);
+}
+
+torch::Tensor read_edges(ParameterReader& reader, int64_t sites) {
+  const torch::Tensor edges = reader.whole("edges", {-1, 2});
+  if (edges.numel() == 0) return edges;
+  const bool inside = edges.min().item<int64_t>() >= 0 && edges.max().item<int64_t>() < sites;
+  require(inside, "{}: tensor 'edges' names a site outside 0 to {}", reader.source(), sites - 1);
+  require((edges.select(1, 0) != edges.select(1, 1)).all().item<bool>(),
+          "{}: tensor 'edges' joins a site with itself", reader.source());
+  return edges;
+}
+
+void load_state(torch::nn::Module& module, ParameterReader& reader) {
+  torch::NoGradGuard no_grad;
+  for (auto& entry : module.named_parameters()) {
+    entry.value().copy_(reader.real(entry.key(), entry.value().sizes().vec()));
+  }
+  for (auto& entry : module.named_buffers()) {
+    entry.value().copy_(reader.real(entry.key(), entry.value().sizes().vec()));
+  }
+  reader.finish();
+}
+
+NamedTensors state_of(const torch::nn::Module& module) {
+  NamedTensors state;
+  for (const auto& entry : module.named_parameters()) {
+    state.emplace_back(entry.key(), entry.value().detach().to(torch::kCPU));
+  }
+  for (const auto& entry : module.named_buffers()) {
+    state.emplace_back(entry.key(), entry.value().to(torch::kCPU));
+  }
+  return state;
+}
+
+}  // namespace isinglass

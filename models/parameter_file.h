@@ -1,0 +1,49 @@
+// Parameter files in the public format (models.md): strict reading, with the tensor named in every
+// error.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "io/pt_file.h"
+
+namespace isinglass {
+
+// The named tensors of one file, taken one by one. Every error names the file and the tensor.
+class ParameterReader {
+ public:
+  explicit ParameterReader(const std::filesystem::path& file);
+  ParameterReader(std::string source, NamedTensors tensors);
+
+  bool has(const std::string& key) const;
+
+  // A finite real tensor (as float32) or an integer one (as int64) of the given shape; −1 is any
+  // size.
+  torch::Tensor real(const std::string& key, const std::vector<int64_t>& shape);
+  torch::Tensor whole(const std::string& key, const std::vector<int64_t>& shape);
+
+  // Throws Error if a tensor was not taken.
+  void finish() const;
+
+  const std::string& source() const { return source_; }
+
+ private:
+  torch::Tensor take(const std::string& key, const std::vector<int64_t>& shape);
+
+  std::string source_;
+  NamedTensors tensors_;
+};
+
+// Edges int64 [E, 2] within 0 … sites − 1, no site with itself.
+torch::Tensor read_edges(ParameterReader& reader, int64_t sites);
+
+// Copies the reader's tensors into the module's parameters and buffers, all of them and no others.
+void load_state(torch::nn::Module& module, ParameterReader& reader);
+
+// The module's parameters and buffers, on the CPU, in the order of their registration.
+NamedTensors state_of(const torch::nn::Module& module);
+
+}  // namespace isinglass

@@ -1,0 +1,41 @@
+// See rbm.h.
+#include "models/rbm.h"
+
+namespace isinglass {
+
+RbmModel::RbmModel(const torch::Tensor& w, const torch::Tensor& b_v, const torch::Tensor& b_h)
+    : w_(register_parameter("W", w.to(torch::kFloat32).clone())),
+      b_v_(register_parameter("b_v", b_v.to(torch::kFloat32).clone())),
+      b_h_(register_parameter("b_h", b_h.to(torch::kFloat32).clone())) {}
+
+std::shared_ptr<RbmModel> RbmModel::fresh(int64_t visible, int64_t hidden,
+                                          const torch::Tensor& base_mean) {
+  const torch::Tensor w = 0.01 * torch::randn({hidden, visible});
+  const torch::Tensor b_v = base_mean.defined() ? torch::logit(base_mean) : torch::zeros({visible});
+  return std::make_shared<RbmModel>(w, b_v, torch::zeros({hidden}));
+}
+
+torch::Tensor RbmModel::hidden_inputs(const torch::Tensor& v) const {
+  return torch::addmm(b_h_, v, w_.t());
+}
+
+torch::Tensor RbmModel::free_energy(const torch::Tensor& v, const torch::Tensor& inputs) const {
+  return -v.to(torch::kFloat64).matmul(b_v_.to(torch::kFloat64)) -
+         torch::softplus(inputs).sum(1, false, torch::kFloat64);
+}
+
+torch::Tensor RbmModel::energy(const torch::Tensor& x) {
+  const torch::Tensor v = relaxed(x);
+  return free_energy(v, hidden_inputs(v));
+}
+
+// ∂U/∂v = −b_v − σ(b_h + W v)ᵀ W
+void RbmModel::evaluate(const torch::Tensor& x, Evaluation& out) {
+  torch::NoGradGuard no_grad;
+  const torch::Tensor v = relaxed(x);
+  const torch::Tensor inputs = hidden_inputs(v);
+  store(out.energy, free_energy(v, inputs));
+  out.gradient = torch::addmm(b_v_, torch::sigmoid(inputs), w_).neg_();
+}
+
+}  // namespace isinglass

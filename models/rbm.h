@@ -1,0 +1,32 @@
+// Restricted Boltzmann machine of binary units, hidden units summed out:
+// U(v) = −b_v·v − Σ_h softplus(b_h + W_h·v). Parameter file: W [H, D], b_v [D], b_h [H].
+//
+// Products in float32, sums of energies in float64.
+#pragma once
+
+#include "models/energy_model.h"
+
+namespace isinglass {
+
+class RbmModel : public EnergyModel {
+ public:
+  RbmModel(const torch::Tensor& w, const torch::Tensor& b_v, const torch::Tensor& b_h);
+
+  // W ~ N(0, 0.01²), b_h = 0, b_v = 0 or the logit of base_mean [D] where defined. Draws from
+  // LibTorch's generator.
+  static std::shared_ptr<RbmModel> fresh(int64_t visible, int64_t hidden,
+                                         const torch::Tensor& base_mean);
+
+  std::string kind_name() const override { return "rbm"; }
+  StateSpace space() const override { return {StateKind::kBinary, b_v_.size(0), 2}; }
+  torch::Tensor energy(const torch::Tensor& x) override;
+  void evaluate(const torch::Tensor& x, Evaluation& out) override;
+
+ private:
+  torch::Tensor hidden_inputs(const torch::Tensor& v) const;  // b_h + W v, float32 [B, H]
+  torch::Tensor free_energy(const torch::Tensor& v, const torch::Tensor& inputs) const;
+
+  torch::Tensor w_, b_v_, b_h_;  // float32
+};
+
+}  // namespace isinglass

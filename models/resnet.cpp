@@ -1,0 +1,69 @@
+// See resnet.h.
+#include "models/resnet.h"
+
+#include "io/error.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int kBlocks = 8, kStridedBlocks = 2;
+
+torch::nn::Conv2d convolution(int64_t from, int64_t to, int64_t kernel, int64_t stride) {
+  return torch::nn::Conv2d(
+      torch::nn::Conv2dOptions(from, to, kernel).stride(stride).padding(kernel / 2));
+}
+
+struct BlockImpl : torch::nn::Module {
+  BlockImpl(int64_t channels, int64_t stride)
+      : conv1(register_module("conv1", convolution(channels, channels, 3, stride))),
+        conv2(register_module("conv2", convolution(channels, channels, 3, 1))) {
+    if (stride > 1) {
+      shortcut_conv = register_module("shortcut_conv", convolution(channels, channels, 1, stride));
+    }
+  }
+
+  torch::Tensor forward(const torch::Tensor& x) {
+    const torch::Tensor h = conv2->forward(torch::silu(conv1->forward(x)));
+    return torch::silu(h + (shortcut_conv ? shortcut_conv->forward(x) : x));
+  }
+
+  torch::nn::Conv2d conv1, conv2, shortcut_conv{nullptr};
+};
+TORCH_MODULE(Block);
+
+}  // namespace
+
+ResNetModel::ResNetModel(int64_t height, int64_t width, int64_t channels,
+                         const torch::Tensor& base_mean)
+    : height_(height), width_(width) {
+  proj_ = register_module("proj", convolution(1, channels, 3, 1));
+  for (int i = 0; i < kBlocks; ++i) net_->push_back(Block(channels, i < kStridedBlocks ? 2 : 1));
+  register_module("net", net_);
+  energy_linear_ = register_module("energy_linear", torch::nn::Linear(channels, 1));
+  for (torch::Tensor& p : parameters()) {
+    if (p.dim() == 4) p.set_data(p.contiguous(at::MemoryFormat::ChannelsLast));
+  }
+  if (base_mean.defined()) {
+    require(base_mean.dim() == 1 && base_mean.size(0) == height * width,
+            "tensor 'mean' has {} values; an image of {}x{} has {}", base_mean.numel(), height,
+            width, height * width);
+    require(((base_mean > 0) & (base_mean < 1)).all().item<bool>(),
+            "tensor 'mean' must lie strictly between 0 and 1");
+    mean_ = register_buffer("mean", base_mean.to(torch::kFloat32).clone());
+  }
+}
+
+torch::Tensor ResNetModel::energy(const torch::Tensor& x) {
+  const torch::Tensor flat = relaxed(x);
+  const torch::Tensor image =
+      flat.view({-1, 1, height_, width_}).contiguous(at::MemoryFormat::ChannelsLast);
+  const torch::Tensor features = net_->forward(proj_->forward(image)).mean({2, 3});
+  const torch::Tensor log_p = energy_linear_->forward(features).squeeze(1);
+  if (!mean_.defined()) return -log_p;
+  const torch::Tensor m = mean_.to(torch::kFloat64);
+  const torch::Tensor base =
+      flat.to(torch::kFloat64).matmul(torch::log(m) - torch::log1p(-m)) + torch::log1p(-m).sum();
+  return -(log_p.to(torch::kFloat64) + base);
+}
+
+}  // namespace isinglass

@@ -1,0 +1,35 @@
+// ResNet EBM for binary images of H×W (Grathwohl et al. 2021; models.md):
+//
+//   conv 3×3 1→C; blocks 0, 1 with stride 2; blocks 2 … 7 with stride 1; mean over positions;
+//   linear → net(x) block: swish(conv3×3(swish(conv3×3(x, stride))) + x), x through a 1×1
+//   convolution where strided U(x) = −net(x) [ − Σ_i log Bernoulli(x_i; m_i) with a base
+//   distribution ]
+//
+// State dict: proj, net.{0..7}.conv1, net.{i}.conv2, net.{0,1}.shortcut_conv, energy_linear, each
+// with weight and bias, and mean [D] with a base distribution. Convolutions run channels-last.
+#pragma once
+
+#include "models/energy_model.h"
+
+namespace isinglass {
+
+class ResNetModel : public EnergyModel {
+ public:
+  // Fresh weights, by torch.nn's rules. base_mean: float [H·W] strictly inside (0, 1), or
+  // undefined.
+  ResNetModel(int64_t height, int64_t width, int64_t channels, const torch::Tensor& base_mean);
+
+  std::string kind_name() const override { return "resnet"; }
+  StateSpace space() const override { return {StateKind::kBinary, height_ * width_, 2}; }
+  torch::Tensor base_mean() const override { return mean_; }
+  torch::Tensor energy(const torch::Tensor& x) override;
+
+ private:
+  int64_t height_, width_;
+  torch::nn::Conv2d proj_{nullptr};
+  torch::nn::Sequential net_;
+  torch::nn::Linear energy_linear_{nullptr};
+  torch::Tensor mean_;  // float32 [D] or undefined
+};
+
+}  // namespace isinglass
