@@ -106,11 +106,11 @@ class Archive {
 
   // The bytes of one record, verified.
   c10::Storage record(const std::string& name) {
-    require(has(name), "lacks the record {}", name);
-    const ZipEntry& promised = directory_.entries.at(directory_.folder + name);
-    auto [data, size] = read(name, promised.size);
+    const auto promised = directory_.entries.find(directory_.folder + name);
+    require(promised != directory_.entries.end(), "lacks the record {}", name);
+    auto [data, size] = read(name, promised->second.size);
     const auto* bytes = static_cast<const Bytef*>(data.get());
-    require(crc32_z(crc32_z(0, nullptr, 0), bytes, size) == promised.crc32,
+    require(crc32_z(crc32_z(0, nullptr, 0), bytes, size) == promised->second.crc32,
             "has a wrong checksum in {}", name);
     return c10::Storage(c10::Storage::use_byte_size_t(), size, std::move(data), nullptr, false);
   }

@@ -1,12 +1,14 @@
 #include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
 
 #include "io/error.h"
 #include "io/files.h"
 #include "io/pt_file.h"
+#include "io/utf8.h"
 
 namespace isinglass {
 namespace {
@@ -31,6 +33,10 @@ c10::IValue to_ivalue(const PtValue& content);
 struct IValueMaker {
   c10::IValue operator()(std::monostate) const { return {}; }
   c10::IValue operator()(const torch::Tensor& tensor) const { return own_storage(tensor); }
+  c10::IValue operator()(const std::string& text) const {
+    require(is_utf8(text), "a .pt file holds text in UTF-8 only");
+    return text;
+  }
   c10::IValue operator()(const PtList& list) const {
     c10::impl::GenericList result(c10::AnyType::get());
     for (const PtValue& item : list) result.push_back(to_ivalue(item));

@@ -240,6 +240,13 @@ TEST(PtWrite, NestedValuesComeBack) {
   EXPECT_EQ(scratch.files(), 1u);
 }
 
+TEST(PtWrite, TextOfEveryLengthOfCharacterComesBack) {
+  const Scratch scratch;
+  const std::string text = "a\x7f\u0080\u07ff\u0800\ud7ff\ue000\uffff\U00010000\U0010ffff";
+  write_pt(scratch / "a.pt", {text});
+  EXPECT_EQ(std::get<std::string>(read_pt(scratch / "a.pt").value), text);
+}
+
 TEST(PtWrite, TensorsOfEveryTypeAndLayoutComeBack) {
   const Scratch scratch;
   NamedTensors tensors;
@@ -283,6 +290,8 @@ TEST(PtWrite, WhatTheFormatCannotHoldIsAnError) {
   EXPECT_ERROR(write_pt(file, {torch::zeros({1}, torch::kComplexFloat)}), "ComplexFloat");
   EXPECT_ERROR(write_pt(file, {torch::eye(2).to_sparse()}), "Sparse");
   EXPECT_ERROR(write_pt(file, {torch::Tensor()}), "undefined");
+  for (const char* text : {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80"})
+    EXPECT_ERROR(write_pt(file, {std::string(text)}), "UTF-8");
   EXPECT_ERROR(write_pt(file, {PtDict{{"a", {}}, {"a", {}}}}), "the key a twice");
   EXPECT_EQ(scratch.files(), 0u);
 }
