@@ -1,0 +1,242 @@
+// isinglass evaluate: log Z by annealed importance sampling and log-likelihoods of the data's
+// splits. Writes ais.json and chains.pt (the final chains and their log-weights).
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/memory.h"
+#include "cli/output_directory.h"
+#include "cli/progress.h"
+#include "cli/shared_options.h"
+#include "io/error.h"
+#include "io/files.h"
+#include "io/pt_file.h"
+#include "train/likelihood.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kCheckpointInterval = std::chrono::minutes(1);
+const std::vector<std::string> kSchedules = {"linear", "sigmoid", "adaptive"};  // enum order
+
+// A run directory says what its weights are.
+void resolve_model(Options& options) {
+  const fs::path config = fs::absolute(options.path("weights")).parent_path() / "config.toml";
+  if (!options.has("model")) {
+    const auto model = configured_text(config, "model");
+    require(model.has_value(), "--model is needed: --weights {} does not lie in a run directory",
+            options.text("weights"));
+    options.set("model", *model);
+  }
+  const auto image = configured_text(config, "image");
+  if (!options.given("image") && image) options.set("image", *image);
+}
+
+AisOptions ais_options(const Options& options) {
+  AisOptions ais;
+  ais.chains = options.integer("chains");
+  ais.temperatures = options.integer("steps");
+  ais.schedule = static_cast<Schedule>(
+      std::find(kSchedules.begin(), kSchedules.end(), options.text("schedule")) -
+      kSchedules.begin());
+  ais.seed = static_cast<uint64_t>(options.integer("seed"));
+  ais.curve = decades_below(ais.temperatures);
+  return ais;
+}
+
+// Annealing that saves itself every minute and when it is stopped, in one file of the directory.
+class ResumableAnnealing {
+ public:
+  ResumableAnnealing(AnnealedImportanceSampling& annealing, fs::path file)
+      : annealing_(annealing), file_(std::move(file)) {}
+
+  // Seconds, earlier sittings included.
+  double seconds() const {
+    return earlier_ + std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+  void restore() {
+    const PtValue saved = read_pt(file_);
+    const auto* dict = std::get_if<PtDict>(&saved.value);
+    require(dict, "{} is not an annealing checkpoint", file_.string());
+    annealing_.restore(*dict);
+    for (const auto& [key, value] : *dict) {
+      if (key == "seconds" && std::holds_alternative<double>(value.value)) {
+        earlier_ = std::get<double>(value.value);
+      }
+    }
+  }
+
+  AisResult run(bool quiet) {
+    Progress progress("anneal", annealing_.steps_total(), quiet, annealing_.steps_done());
+    AisResult result = annealing_.run(
+        [&] {
+          progress.update(annealing_.steps_done());
+          if (Clock::now() - saved_ > kCheckpointInterval) save();
+        },
+        interrupted);
+    if (!result.finished) save();
+    return result;
+  }
+
+ private:
+  void save() {
+    PtDict dict = annealing_.checkpoint();
+    dict.push_back({"seconds", PtValue{seconds()}});
+    write_pt(file_, PtValue{std::move(dict)});
+    saved_ = Clock::now();
+  }
+
+  AnnealedImportanceSampling& annealing_;
+  fs::path file_;
+  Clock::time_point start_ = Clock::now(), saved_ = start_;
+  double earlier_ = 0;
+};
+
+Json likelihoods_json(const std::vector<SplitLikelihood>& splits, double SplitLikelihood::*value) {
+  Json json = Json::object();
+  for (const SplitLikelihood& split : splits) json[split.split] = split.*value;
+  return json;
+}
+
+Json result_json(const Options& options, const AisResult& ais,
+                 const std::vector<SplitLikelihood>& splits, double seconds, torch::Device device) {
+  Json curve = Json::array();
+  for (const CurvePoint& point : ais.curve) curve.push_back({point.temperatures, point.log_z});
+  Json json = {{"model", options.text("model")}, {"sampler", options.text("sampler")}};
+  if (options.has("radius")) json["radius"] = options.real("radius");
+  if (options.has("dataset")) json["dataset"] = options.text("dataset");
+  json.update(
+      Json{{"schedule", options.text("schedule")},
+           {"chains", options.integer("chains")},
+           {"steps", options.integer("steps")},
+           {"log_z", ais.log_z},
+           {"log_z_se", ais.log_z_se},
+           {"weight_ess", ais.weight_ess},
+           {"log_likelihood", likelihoods_json(splits, &SplitLikelihood::model)},
+           {"bits_per_dim", likelihoods_json(splits, &SplitLikelihood::bits_per_dim)},
+           {"bernoulli_log_likelihood", likelihoods_json(splits, &SplitLikelihood::bernoulli)},
+           {"curve", curve},
+           {"acceptance", ais.acceptance},
+           {"energy_evaluations", ais.energy_evaluations},
+           {"seconds", seconds},
+           {"device", device.str()},
+           {"threads", at::get_num_threads()},
+           {"seed", options.integer("seed")},
+           {"version", ISINGLASS_VERSION}});
+  return json;
+}
+
+std::string result_text(const AisResult& ais, const std::vector<SplitLikelihood>& splits,
+                        const OutputDirectory& out) {
+  std::string text = fmt::format("log Z {:.3f} ± {:.3f} (ESS of the weights {:.1f})\n", ais.log_z,
+                                 ais.log_z_se, ais.weight_ess);
+  for (const SplitLikelihood& split : splits) {
+    text += fmt::format(
+        "  {:<10} {:10.3f} nats an image, {:.4f} bits a pixel; independent pixels "
+        "{:.3f} nats\n",
+        split.split, split.model, split.bits_per_dim, split.bernoulli);
+  }
+  return text + fmt::format("  written to {}\n", out.path().string());
+}
+
+std::string run_evaluate(Options& options) {
+  const torch::Device device = device_of(options);
+  find_sampler(options.text("sampler"));
+  OutputDirectory out(options);
+  if (options.has("weights")) resolve_model(options);
+  const std::shared_ptr<EnergyModel> model = model_of(options, device);
+  const std::unique_ptr<Sampler> sampler = sampler_of(options, *model);
+  // The target's and the annealed model's buffers.
+  require_memory(2 * sampling_bytes(*model, options.integer("chains")), device,
+                 fmt::format("--chains {}", options.integer("chains")));
+  std::optional<Dataset> data;
+  if (options.has("dataset")) {
+    data = dataset_of(options);
+    require(
+        model->space().kind == StateKind::kBinary && data->train.size(1) == model->space().sites,
+        "--dataset {} has {} binary sites an image; {} does not", data->name, data->train.size(1),
+        options.text("model"));
+  }
+  const Factorised start = annealing_start(*model, data ? &*data : nullptr, device);
+  AnnealedImportanceSampling annealing(*model, *sampler, start, ais_options(options), device);
+  const fs::path checkpoint = out.file("ais-checkpoint.pt");
+  ResumableAnnealing resumable(annealing, checkpoint);
+  if (options.has("resume")) {
+    require(!fs::exists(out.file("ais.json")), "--resume {}: that evaluation is finished",
+            out.path().string());
+    if (fs::exists(checkpoint)) resumable.restore();
+  }
+
+  Json json;
+  std::string text;
+  out.fill(options, [&] {
+    const AisResult ais = resumable.run(options.flag("quiet"));
+    if (!ais.finished) {
+      throw Interrupted(
+          fmt::format("saved after {} of {} steps; isinglass evaluate --resume {} goes on",
+                      annealing.steps_done(), annealing.steps_total(), out.path().string()));
+    }
+    std::vector<SplitLikelihood> splits;
+    if (data) splits = split_likelihoods(*model, *data, ais.log_z, device);
+    json = result_json(options, ais, splits, resumable.seconds(), device);
+    text = result_text(ais, splits, out);
+    write_pt(out.file("chains.pt"),
+             PtValue{PtDict{{"x", PtValue{ais.x}}, {"log_weights", PtValue{ais.log_weights}}}});
+    write_file(out.file("ais.json"), json.dump(2) + "\n");
+    fs::remove(checkpoint);
+  });
+  return options.flag("json") ? json.dump(2) + "\n" : text;
+}
+
+}  // namespace
+
+Command evaluate_command() {
+  Command command{.name = "evaluate",
+                  .summary = "log Z by annealed importance sampling, and log-likelihoods",
+                  .run = run_evaluate};
+  append(command.options, model_options());
+  append(command.options, data_options());
+  append(command.options, sampler_options("pafs"));
+  const AisOptions ais;
+  append(command.options, {{.name = "chains",
+                            .type = ValueType::kInteger,
+                            .unit = "B",
+                            .help = "annealed chains",
+                            .initial = ais.chains,
+                            .minimum = 1,
+                            .maximum = 1e8},
+                           {.name = "steps",
+                            .type = ValueType::kInteger,
+                            .unit = "N",
+                            .help = "temperatures",
+                            .initial = ais.temperatures,
+                            .minimum = 1,
+                            .maximum = 4e9},
+                           {.name = "schedule",
+                            .unit = "NAME",
+                            .help = "spacing of the temperatures",
+                            .initial = kSchedules.front(),
+                            .choices = kSchedules},
+                           {.name = "out",
+                            .type = ValueType::kPath,
+                            .unit = "DIR",
+                            .help = "directory of the results; required, or --resume",
+                            .stored = false},
+                           {.name = "resume",
+                            .type = ValueType::kPath,
+                            .unit = "DIR",
+                            .help = "go on with the evaluation of this directory",
+                            .stored = false},
+                           overwrite_option()});
+  return command;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,132 @@
+// The program `isinglass`: sets up the process, runs a subcommand, turns what it throws into an
+// exit code and one line.
+//
+//   0 success · 1 internal error · 2 bad usage or bad input · 3 numerical failure · 130 interrupted
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <c10/util/Logging.h>
+#include <fmt/ranges.h>
+#include <malloc.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "io/error.h"
+
+namespace isinglass {
+namespace {
+
+// LibTorch's warnings, each once, held back until the command has succeeded: an error is one line.
+class HeldWarnings : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning& warning) override {
+    const std::string message = warning.msg();
+    if (std::find(held_.begin(), held_.end(), message) == held_.end()) held_.push_back(message);
+  }
+  void show() const {
+    for (const std::string& message : held_) {
+      fmt::print(stderr, "isinglass: warning: {}\n", message.substr(0, message.find('\n')));
+    }
+  }
+
+ private:
+  std::vector<std::string> held_;
+};
+
+// Without this glibc gives activations back to the system at every model call.
+void keep_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, -1);
+  mallopt(M_TOP_PAD, 256 << 20);
+}
+
+void use_threads(int64_t threads) {
+  const int count = threads > 0 ? static_cast<int>(threads) : omp_get_num_procs();
+  at::set_num_threads(count);
+  omp_set_num_threads(count);
+}
+
+// Energies enter acceptances and weights: no reduced precision anywhere.
+void use_full_precision() {
+  at::globalContext().setAllowTF32CuDNN(false);
+  at::globalContext().setAllowTF32CuBLAS(false);
+}
+
+std::string general_help() {
+  std::string text = "usage: isinglass SUBCOMMAND [--flag value]...\n\nsubcommands\n";
+  for (const Command& command : commands()) {
+    text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+  }
+  return text + "\nisinglass SUBCOMMAND --help lists the flags of one; isinglass --version.\n";
+}
+
+bool asks_for_help(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const std::string& a) { return a == "--help" || a == "-h"; });
+}
+
+void print_result(const std::string& text) {
+  const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  require(written, "standard output cannot be written");
+}
+
+void run_program(const std::vector<std::string>& arguments, const HeldWarnings& warnings) {
+  const auto names = [] {
+    std::vector<std::string> list;
+    for (const Command& command : commands()) list.push_back(command.name);
+    return fmt::format("{}", fmt::join(list, ", "));
+  };
+  require(!arguments.empty(), "a subcommand is needed: {}", names());
+  if (arguments[0] == "--version") return print_result("isinglass " ISINGLASS_VERSION "\n");
+  if (arguments[0] == "--help" || arguments[0] == "-h") return print_result(general_help());
+  const Command& command = find_command(arguments[0]);
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  if (asks_for_help(rest)) return print_result(help_text(command));
+  Options options = parse_options(command, rest);
+  use_threads(options.integer("threads"));
+  print_result(command.run(options));
+  if (!options.flag("quiet")) warnings.show();
+}
+
+int report(int code, const std::string& kind, const std::string& message) {
+  std::string line = message;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  fmt::print(stderr, "isinglass: {}{}\n", kind, line);
+  return code;
+}
+
+int run_and_report(const std::vector<std::string>& arguments, const HeldWarnings& warnings) {
+  try {
+    run_program(arguments, warnings);
+    return 0;
+  } catch (const Error& error) {
+    return report(2, "error: ", error.what());
+  } catch (const NumericalError& error) {
+    return report(3, "error: ", error.what());
+  } catch (const Interrupted& stop) {
+    return report(130, "interrupted: ", stop.what());
+  } catch (const std::bad_alloc&) {
+    return report(2, "error: ", "out of memory; a smaller size is needed");
+  } catch (const c10::Error& error) {
+    return report(1, "error: ", error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return report(1, "error: ", error.what());
+  }
+}
+
+}  // namespace
+}  // namespace isinglass
+
+int main(int argc, char** argv) {
+  isinglass::keep_freed_memory();
+  isinglass::watch_signals();
+  FLAGS_caffe2_log_level = 3;  // LibTorch's own log lines: fatal ones only
+  static isinglass::HeldWarnings warnings;
+  c10::WarningUtils::set_warning_handler(&warnings);
+  isinglass::use_full_precision();
+  return isinglass::run_and_report({argv + 1, argv + argc}, warnings);
+}

@@ -1,0 +1,26 @@
+// Estimates of memory, made before work starts: a size that cannot fit is a user's error, not a
+// process killed an hour later.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <string>
+
+#include "models/energy_model.h"
+#include "models/registry.h"
+
+namespace isinglass {
+
+// Bytes that chains of the model need while they move: states, proposals, gradients, scores of all
+// moves, and the activations of one model call.
+double sampling_bytes(const EnergyModel& model, int64_t chains);
+
+// Bytes of a new model in training: parameters with gradient, moments, average and a checkpoint's
+// copy; activations of the batch, data and chains; the buffer.
+double training_bytes(const std::string& model, const NewModelOptions& options, int64_t batch,
+                      int64_t buffer);
+
+// Throws Error naming `what` ("--chains 100000") if the estimate exceeds what the device has left.
+void require_memory(double bytes, torch::Device device, const std::string& what);
+
+}  // namespace isinglass

@@ -1,0 +1,37 @@
+// Progress on stderr: a live bar with rate and time left on a terminal, a plain line every few
+// seconds elsewhere, nothing when quiet.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace isinglass {
+
+class Progress {
+ public:
+  // `total` steps are to be done, `already` of them by an earlier run.
+  Progress(std::string label, int64_t total, bool quiet, int64_t already = 0);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // True when it is time for another line; update() shows nothing before.
+  bool due() const;
+
+  // `done` steps out of the total; `note` ends the line ("loss 1.2").
+  void update(int64_t done, const std::string& note = "");
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void show(const std::string& note);
+
+  std::string label_;
+  int64_t total_, already_, done_;
+  bool quiet_, terminal_;
+  bool shown_ = false;
+  Clock::time_point start_, last_;
+};
+
+}  // namespace isinglass

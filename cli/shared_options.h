@@ -1,0 +1,45 @@
+// Groups of options that several subcommands share, and what they mean to the library.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/options.h"
+#include "engine/sampler.h"
+#include "models/registry.h"
+#include "train/dataset.h"
+
+namespace isinglass {
+
+std::vector<Option> program_options();  // of every subcommand: device, threads, seed, …
+std::vector<Option> model_options();    // model, weights, sites, categories, image
+// sampler (with a default, or required), radius, balancing, scan
+std::vector<Option> sampler_options(std::optional<OptionValue> sampler = std::nullopt);
+std::vector<Option> data_options();  // dataset, data-dir
+Option overwrite_option();
+
+void append(std::vector<Option>& options, std::vector<Option> more);
+
+// --device: the GPU that `auto` finds, or the CPU. Throws Error for a GPU that is not there.
+torch::Device device_of(const Options& options);
+
+// "12x34" as height and width. Throws Error otherwise.
+std::pair<int64_t, int64_t> image_of(const Options& options);
+
+// --model with its parameters, on the device.
+std::shared_ptr<EnergyModel> model_of(const Options& options, torch::Device device);
+
+// --sampler for the model. Sets the radius that the sampler takes by default.
+std::unique_ptr<Sampler> sampler_of(Options& options, const EnergyModel& model);
+SamplerOptions sampler_settings_of(Options& options);
+
+// --dataset from --data-dir (default: $ISINGLASS_DATA, else ./data). Sets both to what was used.
+Dataset dataset_of(Options& options);
+
+}  // namespace isinglass

@@ -1,0 +1,266 @@
+// isinglass train: persistent contrastive divergence on a data set, into a run directory
+// (train/run_directory.h); --resume DIR goes on.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/memory.h"
+#include "cli/output_directory.h"
+#include "cli/progress.h"
+#include "cli/shared_options.h"
+#include "io/error.h"
+#include "train/likelihood.h"
+#include "train/trainer.h"
+
+namespace isinglass {
+namespace {
+
+// Shows the iterations; from the first checkpoint on the directory is worth keeping.
+class TrainProgress : public TrainObserver {
+ public:
+  explicit TrainProgress(OutputDirectory& out) : out_(out) {}
+
+  void begin(int64_t iteration, const Options& options) {
+    progress_.emplace("train", options.integer("iters"), options.flag("quiet"), iteration);
+  }
+  void end() { progress_.reset(); }
+
+  void on_iteration(const TrainMetrics& metrics) override {
+    last_ = metrics;
+    progress_->update(metrics.iteration,
+                      fmt::format("U(data) - U(chains) {:+.3f}, acceptance {:.2f}",
+                                  metrics.difference, metrics.acceptance));
+  }
+  void on_checkpoint(const std::filesystem::path&) override { out_.keep(); }
+
+  const std::optional<TrainMetrics>& last() const { return last_; }
+
+ private:
+  OutputDirectory& out_;
+  std::optional<Progress> progress_;
+  std::optional<TrainMetrics> last_;
+};
+
+TrainOptions train_options(const Options& options) {
+  TrainOptions train;
+  train.pcd = {.batch = options.integer("batch"),
+               .steps = options.integer("steps-per-iter"),
+               .reinit = options.real("reinit"),
+               .l2 = options.real("l2"),
+               .p_control = options.real("p-control"),
+               .seed = static_cast<uint64_t>(options.integer("seed"))};
+  train.iterations = options.integer("iters");
+  train.buffer = options.integer("buffer");
+  train.learning_rate = options.real("lr");
+  train.warmup = options.integer("warmup");
+  train.ema = options.real("ema");
+  train.checkpoint_every = options.integer("checkpoint-every");
+  train.evaluate_every = options.integer("evaluate-every");
+  return train;
+}
+
+// The image size is the data's; a given one must agree.
+void resolve_image(Options& options, const Dataset& data) {
+  const auto [height, width] = image_of(options);
+  require(!options.given("image") || (height == data.height && width == data.width),
+          "--image is {}, but the images of {} are {}x{}", options.text("image"), data.name,
+          data.height, data.width);
+  options.set("image", fmt::format("{}x{}", data.height, data.width));
+}
+
+std::shared_ptr<EnergyModel> untrained_model(const Options& options, const Dataset& data,
+                                             torch::Device device) {
+  const std::string& name = options.text("model");
+  require(find_model(name).trainable, "--model {} cannot be trained; a deep model or rbm is needed",
+          name);
+  NewModelOptions model;
+  model.image_height = data.height;
+  model.image_width = data.width;
+  model.channels = options.integer("channels");
+  model.hidden = options.integer("hidden");
+  if (options.flag("base")) model.base_mean = clamped_mean(data);
+  require_memory(training_bytes(name, model, options.integer("batch"), options.integer("buffer")),
+                 device,
+                 fmt::format("--channels {} --hidden {} --batch {} --buffer {}", model.channels,
+                             model.hidden, options.integer("batch"), options.integer("buffer")));
+  std::shared_ptr<EnergyModel> made =
+      new_model(name, model, static_cast<uint64_t>(options.integer("seed")));
+  made->to(device);
+  return made;
+}
+
+// Iterations that --resume finds done, or none if this is a new run or one killed before its first
+// checkpoint.
+std::optional<int64_t> resumed_iteration(const Options& options) {
+  if (!options.has("resume")) return std::nullopt;
+  const std::filesystem::path directory = options.path("resume");
+  require(!options.has("out") || std::filesystem::weakly_canonical(options.path("out")) ==
+                                     std::filesystem::weakly_canonical(directory),
+          "--out is {}, but --resume writes to {}", options.path("out").string(),
+          directory.string());
+  const std::filesystem::path newest = newest_checkpoint(directory);
+  if (newest.empty()) return std::nullopt;
+  const int64_t done = std::strtoll(newest.stem().c_str(), nullptr, 10);
+  require(options.integer("iters") >= done, "--iters is {}, but {} has made {} iterations",
+          options.integer("iters"), directory.string(), done);
+  return done;
+}
+
+std::string result_text(const Options& options, const TrainResult& result,
+                        const std::optional<TrainMetrics>& last, const OutputDirectory& out) {
+  if (options.flag("json")) {
+    nlohmann::ordered_json json = {{"model", options.text("model")},
+                                   {"dataset", options.text("dataset")},
+                                   {"iteration", result.iteration},
+                                   {"out", out.path().string()}};
+    if (last) json["metrics"] = nlohmann::ordered_json::parse(json_line(*last));
+    return json.dump(2) + "\n";
+  }
+  return fmt::format("{} trained on {} for {} iterations; averaged parameters in {}\n",
+                     options.text("model"), options.text("dataset"), result.iteration,
+                     out.file("ema.pt").string());
+}
+
+std::string run_train(Options& options) {
+  const torch::Device device = device_of(options);
+  const TrainOptions train = train_options(options);
+  const std::optional<int64_t> done = resumed_iteration(options);
+  OutputDirectory out(options);
+  find_sampler(options.text("sampler"));
+  find_model(options.text("model"));
+  const Dataset data = dataset_of(options);
+  resolve_image(options, data);
+  const std::shared_ptr<EnergyModel> model = untrained_model(options, data, device);
+  const std::unique_ptr<Sampler> sampler = sampler_of(options, *model);
+  require(train.evaluate_every == 0 || data.validation.size(0) > 0,
+          "--evaluate-every needs validation images; {} has none", data.name);
+
+  TrainProgress progress(out);
+  Trainer trainer(
+      model, *sampler, data, train, device,
+      {.observer = &progress, .stop = interrupted, .validation_score = [&](auto& averaged) {
+         return quick_validation_likelihood(averaged, *sampler, data, train.pcd.seed, device);
+       }});
+  TrainResult result;
+  out.fill(options, [&] {
+    done ? trainer.resume(out.path()) : trainer.start(out.path());
+    progress.begin(trainer.iteration(), options);
+    result = trainer.run();
+    progress.end();
+    if (result.interrupted) {
+      throw Interrupted(fmt::format("saved after iteration {}; isinglass train --resume {} goes on",
+                                    result.iteration, out.path().string()));
+    }
+  });
+  return result_text(options, result, progress.last(), out);
+}
+
+Option number(const char* name, ValueType type, const char* unit, const char* help,
+              OptionValue initial, double minimum) {
+  return {.name = name,
+          .type = type,
+          .unit = unit,
+          .help = help,
+          .initial = initial,
+          .minimum = minimum};
+}
+
+std::vector<Option> pcd_options() {
+  const PcdOptions pcd;
+  const TrainOptions train;
+  const NewModelOptions model;
+  constexpr ValueType kInteger = ValueType::kInteger, kReal = ValueType::kReal;
+  return {
+      number("channels", kInteger, "C", "channels of resnet", model.channels, 1),
+      number("hidden", kInteger, "H", "hidden units of rbm", model.hidden, 1),
+      {.name = "base",
+       .type = ValueType::kSwitch,
+       .help = "build on independent Bernoulli sites with the data's mean",
+       .initial = true},
+      number("steps-per-iter", kInteger, "N", "sampler steps an iteration", pcd.steps, 1),
+      number("buffer", kInteger, "N", "persistent chains", train.buffer, 1),
+      number("batch", kInteger, "N", "images, and chains, an iteration", pcd.batch, 1),
+      {.name = "iters",
+       .type = kInteger,
+       .unit = "N",
+       .help = "iterations",
+       .initial = train.iterations,
+       .minimum = 1,
+       .adjustable = true},
+      {.name = "lr",
+       .type = kReal,
+       .unit = "RATE",
+       .help = "learning rate of Adam after the warm-up",
+       .initial = train.learning_rate,
+       .minimum = 0,
+       .above_minimum = true},
+      number("warmup", kInteger, "N", "iterations in which the learning rate rises", train.warmup,
+             0),
+      {.name = "ema",
+       .type = kReal,
+       .unit = "DECAY",
+       .help = "decay of the averaged parameters",
+       .initial = train.ema,
+       .minimum = 0,
+       .maximum = 1},
+      number("l2", kReal, "X", "weight of the squared energies", pcd.l2, 0),
+      number("p-control", kReal, "X", "weight of the squared gradient at the data", pcd.p_control,
+             0),
+      {.name = "reinit",
+       .type = kReal,
+       .unit = "P",
+       .help = "probability that a drawn chain restarts",
+       .initial = pcd.reinit,
+       .minimum = 0,
+       .maximum = 1},
+      {.name = "checkpoint-every",
+       .type = kInteger,
+       .unit = "N",
+       .help = "iterations between checkpoints",
+       .initial = train.checkpoint_every,
+       .minimum = 1,
+       .adjustable = true},
+      {.name = "evaluate-every",
+       .type = kInteger,
+       .unit = "N",
+       .help = "iterations between quick validation likelihoods, 0 for never; the best is best.pt",
+       .initial = train.evaluate_every,
+       .minimum = 0,
+       .adjustable = true},
+  };
+}
+
+}  // namespace
+
+Command train_command() {
+  Command command{.name = "train",
+                  .summary = "train a model on a data set by persistent contrastive divergence",
+                  .run = run_train};
+  command.options = {
+      {.name = "model", .unit = "NAME", .help = "resnet, mlp or rbm", .initial = "resnet"},
+      {.name = "image",
+       .unit = "HxW",
+       .help = "height and width of the images",
+       .initial = "28x28"}};
+  append(command.options, data_options());
+  append(command.options, sampler_options("pafs"));
+  append(command.options, pcd_options());
+  append(command.options, {{.name = "out",
+                            .type = ValueType::kPath,
+                            .unit = "DIR",
+                            .help = "run directory; required, or --resume",
+                            .stored = false},
+                           {.name = "resume",
+                            .type = ValueType::kPath,
+                            .unit = "DIR",
+                            .help = "go on with the run of this directory",
+                            .stored = false},
+                           overwrite_option()});
+  return command;
+}
+
+}  // namespace isinglass
