@@ -2,10 +2,8 @@
 
 #include <fmt/ranges.h>
 
-#include <numeric>
-
 #include "io/error.h"
-#include "kernels/philox.h"
+#include "train/batches.h"
 
 namespace isinglass {
 
@@ -36,20 +34,12 @@ void require_images(const fs::path& file, const torch::Tensor& images, int64_t c
           fmt::join(images.sizes(), "x"), count, height, width);
 }
 
-torch::Tensor fixed_shuffle(int64_t n) {
-  torch::Tensor order = torch::arange(n, torch::kInt64);
-  int64_t* index = order.data_ptr<int64_t>();
-  const Draws draws{.seed = 0, .chain = 0, .step = 0};
-  for (int64_t i = n - 1; i > 0; --i) {
-    const auto bound = static_cast<uint32_t>(i + 1);
-    std::swap(index[i], index[draws.below(bound, Purpose::kSplit, static_cast<uint32_t>(i))]);
-  }
-  return order;
-}
-
 void split_validation(Dataset& data, const torch::Tensor& images, int64_t validation) {
-  const torch::Tensor shuffled = images.index_select(0, fixed_shuffle(images.size(0)));
-  const int64_t train = images.size(0) - validation;
+  const int64_t count = images.size(0);
+  const torch::Tensor order =
+      random_order({.seed = 0, .chain = 0, .step = 0}, Purpose::kSplit, count, count);
+  const torch::Tensor shuffled = images.index_select(0, order);
+  const int64_t train = count - validation;
   data.train = shuffled.narrow(0, 0, train);
   data.validation = shuffled.narrow(0, train, validation);
 }

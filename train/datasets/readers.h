@@ -41,11 +41,8 @@ std::filesystem::path need_data_file(const std::filesystem::path& folder, const 
 void require_images(const std::filesystem::path& file, const torch::Tensor& images, int64_t count,
                     int64_t height, int64_t width);
 
-// A permutation of 0 … n − 1, int64 [n]: Fisher–Yates with numbers of Purpose::kSplit, seed 0.
-torch::Tensor fixed_shuffle(int64_t n);
-
-// The training images in shuffled order: the last `validation` of them become data.validation, the
-// rest data.train. Both published uses of Omniglot split so.
+// The training images shuffled with seed 0 (Purpose::kSplit): the last `validation` of them become
+// data.validation, the rest data.train. Both published uses of Omniglot split so.
 void split_validation(Dataset& data, const torch::Tensor& images, int64_t validation);
 
 // Pixel values as the uint8 of Dataset: uint8 and bool as they are; real values in [0, 1] as they
