@@ -23,8 +23,13 @@ using PtDict = std::vector<std::pair<std::string, PtValue>>;
 using PtList = std::vector<PtValue>;
 
 struct PtValue {
-  std::variant<std::monostate, bool, int64_t, double, std::string, torch::Tensor, PtList, PtDict>
-      value;
+  using Content = std::variant<std::monostate, bool, int64_t, double, std::string, torch::Tensor,
+                               PtList, PtDict>;
+
+  PtValue() {}  // not defaulted: the type is incomplete where a pair of PtDict asks about it
+  PtValue(Content content) : value(std::move(content)) {}
+
+  Content value;
 
   bool is_tensor() const { return std::holds_alternative<torch::Tensor>(value); }
   bool is_dict() const { return std::holds_alternative<PtDict>(value); }
