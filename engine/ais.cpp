@@ -150,7 +150,7 @@ void AnnealedImportanceSampling::begin_leg() {
                          leg_chain_ids());
   if (resumed) {
     state_.statistics.acceptance_sum.copy_(acceptance_sum_);
-    resumed_ = acceptance_sum_ = {};
+    resumed_ = acceptance_sum_ = torch::Tensor();
   } else {
     log_weights_ = torch::zeros_like(state_.current.energy);
   }

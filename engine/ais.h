@@ -26,7 +26,7 @@ struct AisOptions {
   int64_t temperatures = 10000;
   Schedule schedule = Schedule::kLinear;
   uint64_t seed = 0;
-  std::vector<int64_t> curve;  // temperatures of the shorter runs, ascending
+  std::vector<int64_t> curve = {};  // temperatures of the shorter runs, ascending
 };
 
 // The temperatures 1000, 10 000, … below n.

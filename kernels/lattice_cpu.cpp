@@ -6,7 +6,7 @@ namespace isinglass::cpu {
 void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
                       double* energy, float* gradient, Stream) {
   const int64_t stride = lattice.sites * (one_hot ? lattice.categories : 1);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.sites))
   for (int64_t c = 0; c < chains; ++c) {
     const uint8_t* own = x + c * lattice.sites;
     double sum = lattice.constant;
@@ -20,7 +20,7 @@ void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, 
 
 void lattice_differences(const Lattice& lattice, int64_t chains, const uint8_t* x,
                          const int64_t* site, double* difference, Stream) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.categories))
   for (int64_t c = 0; c < chains; ++c) {
     const uint8_t* own = x + c * lattice.sites;
     const double here = local_energy(lattice, own, site[c], own[site[c]]);

@@ -8,7 +8,7 @@ namespace isinglass::cpu {
 void accept(int64_t chains, int64_t sites, const uint8_t* x, const uint8_t* y,
             const ProposalScores& scores, const int64_t* rng, const int64_t* chain_ids,
             const Rows& rows, const StepCounts& counts, Stream) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (worth_threads(chains * sites))
   for (int64_t c = 0; c < chains; ++c) {
     const Verdict verdict =
         metropolis(scores, c, step_draws(rng, chain_ids[c]).uniform(Purpose::kAccept));

@@ -150,7 +150,7 @@ double score_chain(const PathShape& shape, Rows rows, uint8_t* y, Path path, dou
 template <class F>
 void for_each_chain(const PathShape& shape, const float* gradient, F f) {
   const int64_t stride = shape.sites * (shape.one_hot ? shape.categories : 1);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (worth_threads(shape.chains * shape.sites))
   for (int64_t c = 0; c < shape.chains; ++c) {
     const float* own = gradient + c * stride;
     if (shape.one_hot) {

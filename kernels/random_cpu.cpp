@@ -4,7 +4,7 @@
 namespace isinglass::cpu {
 
 void bernoulli_rows(const RowDraws& draws, const float* p, int64_t stride, uint8_t* out, Stream) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (worth_threads(draws.rows * draws.sites))
   for (int64_t r = 0; r < draws.rows; ++r) {
     const Draws row = draws.row(r);
     for (int64_t i = 0; i < draws.sites; ++i) {
@@ -15,7 +15,7 @@ void bernoulli_rows(const RowDraws& draws, const float* p, int64_t stride, uint8
 }
 
 void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (worth_threads(draws.rows * draws.sites))
   for (int64_t r = 0; r < draws.rows; ++r) {
     const Draws row = draws.row(r);
     for (int64_t i = 0; i < draws.sites; ++i) {

@@ -1,5 +1,5 @@
-// A step allocates no tensor memory after its buffers exist: none at all on a lattice, and on a model
-// that is differentiated by LibTorch no more than that model's own evaluation.
+// A step allocates no tensor memory after its buffers exist: none at all on a lattice, and on a
+// model that is differentiated by LibTorch no more than that model's own evaluation.
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 
@@ -67,7 +67,8 @@ class Allocation : public testing::Test {
 TEST_F(Allocation, NoneOnALattice) {
   const int64_t sites = 100;
   const torch::Tensor from = torch::arange(sites - 1);
-  IsingModel ising(torch::stack({from, from + 1}, 1), torch::full({sites - 1}, 0.4, torch::kFloat64),
+  IsingModel ising(torch::stack({from, from + 1}, 1),
+                   torch::full({sites - 1}, 0.4, torch::kFloat64),
                    torch::zeros({sites}, torch::kFloat64));
   for (const SamplerEntry& entry : sampler_registry()) {
     SCOPED_TRACE(entry.name);

@@ -1,0 +1,212 @@
+// Annealed importance sampling against exact normalisers, its schedules, and resumption.
+#include "engine/ais.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "io/error.h"
+#include "models/ising.h"
+#include "models/rbm.h"
+#include "tests/reference/enumeration.h"
+#include "tests/reference/tiny_target.h"
+
+namespace isinglass {
+namespace {
+
+// 4×5 Ising lattice, open boundary, by enumeration of 2^20 states in plain double arithmetic.
+struct Lattice {
+  static constexpr int kRows = 4, kColumns = 5, kSites = kRows * kColumns;
+  std::vector<std::pair<int, int>> edges;
+  std::vector<double> coupling, field;
+
+  Lattice() {
+    for (int r = 0; r < kRows; ++r) {
+      for (int c = 0; c < kColumns; ++c) {
+        const int site = r * kColumns + c;
+        if (c + 1 < kColumns) edges.emplace_back(site, site + 1);
+        if (r + 1 < kRows) edges.emplace_back(site, site + kColumns);
+        field.push_back(0.5 * std::sin(1.7 * site + 0.2));
+      }
+    }
+    for (size_t e = 0; e < edges.size(); ++e) coupling.push_back(0.4 + 0.2 * std::cos(2.3 * e));
+  }
+
+  double log_z() const {
+    double sum = 0;
+    for (int state = 0; state < 1 << kSites; ++state) {
+      double log_p = 0;
+      for (int i = 0; i < kSites; ++i) log_p += field[i] * (state >> i & 1 ? 1 : -1);
+      for (size_t e = 0; e < edges.size(); ++e) {
+        const int a = state >> edges[e].first & 1, b = state >> edges[e].second & 1;
+        log_p += coupling[e] * (a == b ? 1 : -1);
+      }
+      sum += std::exp(log_p - 10);
+    }
+    return std::log(sum) + 10;
+  }
+
+  IsingModel model() const {
+    torch::Tensor pairs = torch::empty({static_cast<int64_t>(edges.size()), 2}, torch::kInt64);
+    for (size_t e = 0; e < edges.size(); ++e) {
+      pairs[e][0] = edges[e].first;
+      pairs[e][1] = edges[e].second;
+    }
+    return IsingModel(pairs, torch::tensor(coupling, torch::kFloat64),
+                      torch::tensor(field, torch::kFloat64));
+  }
+};
+
+void expect_log_z(const AisResult& result, double exact) {
+  EXPECT_TRUE(result.finished);
+  EXPECT_LT(result.log_z_se, 0.1);
+  EXPECT_GT(result.log_z_se, 0);
+  EXPECT_NEAR(result.log_z, exact, 3 * result.log_z_se);
+  EXPECT_GT(result.weight_ess, 1);
+}
+
+AisResult anneal(EnergyModel& model, const std::string& name, const Factorised& start,
+                 const AisOptions& options, double radius = 0) {
+  const auto sampler = make_sampler(name, {.radius = radius}, model);
+  AnnealedImportanceSampling ais(model, *sampler, start, options, torch::kCPU);
+  return ais.run();
+}
+
+TEST(AisIsing, FourByFiveLattice) {
+  const Lattice lattice;
+  const double exact = lattice.log_z();
+  IsingModel model = lattice.model();
+  const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
+  for (const char* sampler : {"gibbs", "rwm", "gwg", "pafs"}) {
+    SCOPED_TRACE(sampler);
+    const AisResult result = anneal(
+        model, sampler, start, {.chains = 200, .temperatures = 1000, .seed = 3, .curve = {100}});
+    expect_log_z(result, exact);
+    ASSERT_EQ(result.curve.size(), 2u);
+    EXPECT_EQ(result.curve[0].temperatures, 100);
+    EXPECT_EQ(result.curve[1].log_z, result.log_z);
+  }
+}
+
+TEST(AisIsing, EverySchedule) {
+  const Lattice lattice;
+  IsingModel model = lattice.model();
+  const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
+  for (const Schedule schedule : {Schedule::kLinear, Schedule::kSigmoid, Schedule::kAdaptive}) {
+    expect_log_z(anneal(model, "gibbs", start,
+                        {.chains = 200, .temperatures = 1000, .schedule = schedule, .seed = 4}),
+                 lattice.log_z());
+  }
+}
+
+// RBM with 12 hidden and 784 visible units: exact by enumeration of the hidden states.
+TEST(AisRbm, TwelveHidden) {
+  const int64_t hidden = 12, visible = 784;
+  auto generator = at::make_generator<at::CPUGeneratorImpl>(5);
+  const torch::Tensor w = 0.08 * torch::randn({hidden, visible}, generator);
+  const torch::Tensor b_v = -1 + 0.5 * torch::randn({visible}, generator);
+  const torch::Tensor b_h = 0.3 * torch::randn({hidden}, generator);
+  const torch::Tensor states = torch::arange(1 << hidden)
+                                   .unsqueeze(1)
+                                   .bitwise_right_shift(torch::arange(hidden))
+                                   .bitwise_and(1);
+  const torch::Tensor h = states.to(torch::kFloat64);
+  const torch::Tensor log_p =
+      h.matmul(b_h.to(torch::kFloat64)) +
+      torch::softplus(h.matmul(w.to(torch::kFloat64)) + b_v.to(torch::kFloat64)).sum(1);
+  const double exact = torch::logsumexp(log_p, 0).item<double>();
+  RbmModel model(w, b_v, b_h);
+  const Factorised start = Factorised::bernoulli(torch::sigmoid(b_v));
+  for (const char* sampler : {"gwg", "pafs"}) {
+    SCOPED_TRACE(sampler);
+    expect_log_z(anneal(model, sampler, start, {.chains = 100, .temperatures = 1000, .seed = 1}),
+                 exact);
+  }
+}
+
+TEST(AisModelCalls, OneAStep) {
+  reference::TinyModel model(reference::TinyTarget{4, 2, 1.0});
+  const auto sampler = make_sampler("pafs", {.radius = 2}, model);
+  const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
+  AnnealedImportanceSampling ais(model, *sampler, start, {.chains = 8, .temperatures = 50},
+                                 torch::kCPU);
+  const AisResult result = ais.run();
+  EXPECT_EQ(model.calls, 51);  // and one at the initial states
+  EXPECT_EQ(result.energy_evaluations, 50);
+}
+
+TEST(AisExact, TinyTargetsBinaryAndCategorical) {
+  for (const int categories : {2, 3}) {
+    const reference::TinyTarget tiny{4, categories, 1.5};
+    double z = 0;
+    for (const auto& x : reference::StateTable(4, categories).states)
+      z += std::exp(-tiny.energy(x));
+    for (const char* sampler : {"rwm", "gibbs", "gwg", "pafs"}) {
+      SCOPED_TRACE(sampler);
+      reference::TinyModel model(tiny);
+      const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
+      expect_log_z(anneal(model, sampler, start, {.chains = 300, .temperatures = 1000, .seed = 6},
+                          std::string(sampler) == "gibbs" ? 0 : 2),
+                   std::log(z));
+    }
+  }
+}
+
+TEST(AisResume, ContinuesBitForBit) {
+  for (const Schedule schedule : {Schedule::kLinear, Schedule::kAdaptive}) {
+    for (const int stop_after : {1, 17, 60, 99}) {
+      const Lattice lattice;
+      IsingModel model = lattice.model();
+      const auto sampler = make_sampler("gwg", {}, model);
+      const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
+      const AisOptions options{
+          .chains = 10, .temperatures = 80, .schedule = schedule, .seed = 9, .curve = {20}};
+      AnnealedImportanceSampling whole(model, *sampler, start, options, torch::kCPU);
+      const AisResult expected = whole.run();
+      AnnealedImportanceSampling first(model, *sampler, start, options, torch::kCPU);
+      EXPECT_FALSE(first.run({}, [&] { return first.steps_done() == stop_after; }).finished);
+      AnnealedImportanceSampling second(model, *sampler, start, options, torch::kCPU);
+      second.restore(first.checkpoint());
+      const AisResult resumed = second.run();
+      EXPECT_EQ(resumed.log_z, expected.log_z);
+      EXPECT_EQ(resumed.curve[0].log_z, expected.curve[0].log_z);
+      EXPECT_EQ(resumed.acceptance, expected.acceptance);
+      EXPECT_TRUE(torch::equal(resumed.x, expected.x));
+      EXPECT_TRUE(torch::equal(resumed.log_weights, expected.log_weights));
+
+      AnnealedImportanceSampling other(model, *sampler, start, {.chains = 11, .temperatures = 80},
+                                       torch::kCPU);
+      EXPECT_THROW(other.restore(first.checkpoint()), Error);
+    }
+  }
+}
+
+TEST(AisSchedule, RunsFromZeroToOneWithoutTurning) {
+  std::vector<double> deviations(40, 1.0);
+  deviations[3] = 100;
+  for (const Schedule schedule : {Schedule::kLinear, Schedule::kSigmoid, Schedule::kAdaptive}) {
+    for (const int64_t n : {int64_t{1}, int64_t{7}, int64_t{1000}}) {
+      const std::vector<double> beta = annealing_schedule(schedule, n, deviations);
+      ASSERT_EQ(static_cast<int64_t>(beta.size()), n + 1);
+      EXPECT_EQ(beta.front(), 0);
+      EXPECT_EQ(beta.back(), 1);
+      for (int64_t k = 0; k < n; ++k) EXPECT_LE(beta[k], beta[k + 1]);
+    }
+  }
+}
+
+// The bootstrap agrees with the delta method where the weights are well behaved.
+TEST(AisWeights, StandardErrorAndEss) {
+  auto generator = at::make_generator<at::CPUGeneratorImpl>(2);
+  const torch::Tensor log_w = 700 + 0.3 * torch::randn({2000}, generator, torch::kFloat64);
+  const WeightSummary summary = summarise_weights(log_w, 0);
+  const torch::Tensor w = torch::exp(log_w - 700);
+  const double delta = (w.std() / w.mean()).item<double>() / std::sqrt(2000.0);
+  EXPECT_NEAR(summary.standard_error, delta, 4 * delta / std::sqrt(2 * 1000.0));
+  EXPECT_NEAR(summary.log_mean, 700 + std::log(w.mean().item<double>()), 1e-9);
+  EXPECT_NEAR(summary.ess, 2000 / (1 + std::pow((w.std(false) / w.mean()).item<double>(), 2)),
+              1e-6 * 2000);
+}
+
+}  // namespace
+}  // namespace isinglass
