@@ -44,7 +44,7 @@ struct NewModelOptions {
   int64_t image_height = 28, image_width = 28;
   int64_t channels = 64;    // resnet
   int64_t hidden = 500;     // rbm
-  torch::Tensor base_mean;  // resnet: float32 [D], the base distribution; undefined: none
+  torch::Tensor base_mean = {};  // resnet: float32 [D], the base distribution; undefined: none
 };
 
 // A trainable model (resnet, mlp, rbm) with fresh parameters from LibTorch's generator seeded by
