@@ -17,7 +17,10 @@ class Scratch {
     std::string pattern = testing::TempDir() + "isinglass_io_XXXXXX";
     folder_ = mkdtemp(pattern.data());
   }
-  ~Scratch() { std::filesystem::remove_all(folder_); }
+  ~Scratch() {
+    std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
+    std::filesystem::remove_all(folder_);
+  }
   std::filesystem::path operator/(const std::string& name) const { return folder_ / name; }
   const std::filesystem::path& folder() const { return folder_; }
 
