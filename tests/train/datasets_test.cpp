@@ -140,6 +140,35 @@ TEST(NamedSets, WrongCountOrSizeSaysWhatWasExpected) {
   EXPECT_ERROR(load_dataset("omniglot", scratch.folder()), "chardata.mat");
 }
 
+// One array of chardata.mat: image n holds the binary digits of n down its first column, 784xN.
+std::string character_array(const std::string& name, uint32_t count) {
+  std::string values(784 * size_t{count}, '\0');
+  for (size_t n = 0; n < count; ++n) {
+    for (size_t bit = 0; bit < 15; ++bit) values[784 * n + bit] = static_cast<char>(n >> bit & 1);
+  }
+  constexpr uint32_t kDouble = 6, kStoredAsBytes = 2;
+  return mat_compressed(
+      mat_array(name, kDouble, {784, count}, mat_element(kStoredAsBytes, values)));
+}
+
+TEST(NamedSets, OmniglotIsTransposedAndSplit) {
+  const Scratch scratch;
+  put_file(scratch / "omniglot/chardata.mat",
+           mat_header() + character_array("data", 24345) + character_array("testdata", 8070));
+  const Dataset data = load_dataset("omniglot", scratch.folder());
+  const auto numbers = [](const torch::Tensor& images) {
+    const torch::Tensor digits = images.view({-1, 28, 28}).select(2, 0).narrow(1, 0, 15) / 255;
+    return digits.to(torch::kInt64).mul(torch::pow(2, torch::arange(15))).sum(1);
+  };
+  EXPECT_EQ(data.levels, 256);
+  EXPECT_EQ(data.train.size(0), 23000);
+  EXPECT_EQ(data.validation.size(0), 1345);
+  EXPECT_TRUE(numbers(data.test).equal(torch::arange(8070)));
+  const torch::Tensor all = numbers(torch::cat({data.train, data.validation}));
+  EXPECT_FALSE(all.equal(torch::arange(24345)));
+  EXPECT_TRUE(std::get<0>(all.sort()).equal(torch::arange(24345)));
+}
+
 TEST(NamedSets, UnknownNameListsTheNearestFirst) {
   EXPECT_ERROR(load_dataset("mnits", "data"), "unknown data set 'mnits'; known: mnist, ");
   EXPECT_ERROR(load_dataset("no/such.pt", "data"), "no/such.pt");

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
@@ -161,15 +162,14 @@ std::string inflate_stream(const fs::path& file, std::string_view compressed) {
   std::string out;
   int status = Z_OK;
   while (status == Z_OK) {
-    constexpr size_t kChunk = size_t{1} << 20;
-    const size_t before = out.size();
+    const size_t before = out.size(), room = std::max<size_t>(4096, before);
     require(before < kLargestDataFile, "{} holds more than {} bytes when decompressed",
             file.string(), kLargestDataFile);
-    out.resize(before + kChunk);
+    out.resize(before + room);
     stream.next_out = reinterpret_cast<Bytef*>(out.data() + before);
-    stream.avail_out = kChunk;
+    stream.avail_out = static_cast<uInt>(room);
     status = inflate(&stream, Z_NO_FLUSH);
-    out.resize(before + kChunk - stream.avail_out);
+    out.resize(before + room - stream.avail_out);
   }
   require(status == Z_STREAM_END && stream.avail_in == 0,
           "{} is truncated or corrupt: a compressed variable cannot be inflated", file.string());
