@@ -31,8 +31,8 @@ struct Statistics : ops::StepBuffers {
 };
 
 // A sampler family's own buffers; each family derives its struct in its source.
-struct Scratch {
-  virtual ~Scratch() = default;
+struct SamplerScratch {
+  virtual ~SamplerScratch() = default;
 };
 
 // Buffers a sampler needs inside a step, made by init() so that a step allocates nothing.
@@ -40,7 +40,7 @@ struct Workspace {
   torch::Tensor y;                          // the proposal, like x
   Evaluation proposed;                      // the model at y
   torch::Tensor log_forward, log_backward;  // float64 [B]; undefined for symmetric proposals
-  std::shared_ptr<Scratch> scratch;
+  std::shared_ptr<SamplerScratch> scratch;
 };
 
 struct ChainState {

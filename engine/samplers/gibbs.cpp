@@ -6,7 +6,7 @@
 namespace isinglass {
 namespace {
 
-struct GibbsScratch : Scratch {
+struct GibbsScratch : SamplerScratch {
   torch::Tensor site;        // int64 [B]
   torch::Tensor difference;  // float64 [B, K]
   torch::Tensor choice;      // int64 [B]: the neighbour taken, −1 for none

@@ -8,7 +8,7 @@
 namespace isinglass {
 namespace {
 
-struct PathScratch : Scratch {
+struct PathScratch : SamplerScratch {
   ops::PathBuffers paths;
 };
 
