@@ -40,7 +40,7 @@ TEST(AdamTest, EqualsTheAlgorithmInFloat64) {
     for (size_t k = 0; k < parameters.size(); ++k) {
       // A gradient in another memory order than the parameter's, as backward() may see it.
       const torch::Tensor g = torch::randn(parameters[k].sizes());
-      parameters[k].mutable_grad() = {};
+      parameters[k].mutable_grad() = torch::Tensor();
       (parameters[k] * g).sum().backward();
       const std::vector<double> gradient = values(g);
       auto& [theta, m, v] = references[k];
