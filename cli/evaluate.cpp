@@ -113,24 +113,23 @@ Json result_json(const Options& options, const AisResult& ais,
   Json json = {{"model", options.text("model")}, {"sampler", options.text("sampler")}};
   if (options.has("radius")) json["radius"] = options.real("radius");
   if (options.has("dataset")) json["dataset"] = options.text("dataset");
-  json.update(
-      Json{{"schedule", options.text("schedule")},
-           {"chains", options.integer("chains")},
-           {"steps", options.integer("steps")},
-           {"log_z", ais.log_z},
-           {"log_z_se", ais.log_z_se},
-           {"weight_ess", ais.weight_ess},
-           {"log_likelihood", likelihoods_json(splits, &SplitLikelihood::model)},
-           {"bits_per_dim", likelihoods_json(splits, &SplitLikelihood::bits_per_dim)},
-           {"bernoulli_log_likelihood", likelihoods_json(splits, &SplitLikelihood::bernoulli)},
-           {"curve", curve},
-           {"acceptance", ais.acceptance},
-           {"energy_evaluations", ais.energy_evaluations},
-           {"seconds", seconds},
-           {"device", device.str()},
-           {"threads", at::get_num_threads()},
-           {"seed", options.integer("seed")},
-           {"version", ISINGLASS_VERSION}});
+  json.update(Json{{"schedule", options.text("schedule")},
+                   {"chains", options.integer("chains")},
+                   {"steps", options.integer("steps")},
+                   {"log_z", ais.log_z},
+                   {"log_z_se", ais.log_z_se},
+                   {"weight_ess", ais.weight_ess},
+                   {"log_likelihood", likelihoods_json(splits, &SplitLikelihood::model)},
+                   {"bits_per_dim", likelihoods_json(splits, &SplitLikelihood::bits_per_dim)},
+                   {"baseline", likelihoods_json(splits, &SplitLikelihood::bernoulli)},
+                   {"curve", curve},
+                   {"acceptance", ais.acceptance},
+                   {"energy_evaluations", ais.energy_evaluations},
+                   {"seconds", seconds},
+                   {"device", device.str()},
+                   {"threads", at::get_num_threads()},
+                   {"seed", options.integer("seed")},
+                   {"version", ISINGLASS_VERSION}});
   return json;
 }
 

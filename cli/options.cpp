@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cxxopts.hpp>
@@ -73,8 +74,19 @@ std::string without_dashes(const std::string& flag) {
   return flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
 }
 
+// A flag that is not in the table, or one that is but lacks a dash.
+[[noreturn]] void refuse_flag(const Command& command, const std::string& flag) {
+  const std::string name = without_dashes(flag);
+  find_option(command, name.substr(0, name.find('=')), "unknown flag " + flag);
+  fail("unknown flag {}; write --{}", flag, name);
+}
+
 std::map<std::string, OptionValue> read_command_line(const Command& command,
                                                      const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {  // cxxopts would take -steps for -s -t -e -p -s
+    const bool single = argument.size() > 1 && argument[0] == '-' && std::isalpha(argument[1]);
+    if (single) refuse_flag(command, argument);
+  }
   cxxopts::Options parser("isinglass " + command.name);
   parser.allow_unrecognised_options();
   for (const Option& option : command.options) {
@@ -94,9 +106,7 @@ std::map<std::string, OptionValue> read_command_line(const Command& command,
   }
   for (const std::string& unmatched : result.unmatched()) {
     if (!unmatched.starts_with("-") || unmatched.size() < 2) continue;
-    const std::string name = without_dashes(unmatched);
-    find_option(command, name.substr(0, name.find('=')), "unknown flag " + unmatched);
-    fail("unknown flag {}; write --{}", unmatched, name);
+    refuse_flag(command, unmatched);
   }
   require(result.unmatched().empty(), "unexpected argument '{}'; {} takes {}",
           result.unmatched().empty() ? "" : result.unmatched().front(), command.name,

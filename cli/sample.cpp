@@ -145,25 +145,26 @@ Json summary_json(const Options& options, const EnergyModel& model, const RunPla
   const int64_t chains = options.integer("chains");
   Json summary = {{"model", options.text("model")}, {"sampler", options.text("sampler")}};
   if (options.has("radius")) summary["radius"] = options.real("radius");
-  const auto undefined = [&](double value) { return stepped ? value : std::nan(""); };
-  summary.update(Json{{"chains", chains},
-                      {"sites", model.space().sites},
-                      {"burn_in", plan.burn_in},
-                      {"steps", plan.steps},
-                      {"steps_done", result.steps},
-                      {"thin", plan.thin},
-                      {"draws", recorder.made()},
-                      {"acceptance", undefined(result.acceptance)},
-                      {"hops", undefined(result.hops)},
-                      {"energy_evaluations", result.energy_evaluations},
-                      {"non_finite", result.non_finite},
-                      {"seconds", result.seconds},
-                      {"steps_per_second", static_cast<double>(result.steps) / result.seconds},
-                      {"ess", ess_json(recorder, result, chains)},
-                      {"device", device.str()},
-                      {"threads", at::get_num_threads()},
-                      {"seed", options.integer("seed")},
-                      {"version", ISINGLASS_VERSION}});
+  const auto if_stepped = [&](double value) { return stepped ? value : std::nan(""); };
+  summary.update(
+      Json{{"chains", chains},
+           {"sites", model.space().sites},
+           {"burn_in", plan.burn_in},
+           {"steps", plan.steps},
+           {"steps_done", result.steps},
+           {"thin", plan.thin},
+           {"draws", recorder.made()},
+           {"acceptance", if_stepped(result.acceptance)},
+           {"hops", if_stepped(result.hops)},
+           {"energy_evaluations", result.energy_evaluations},
+           {"non_finite", result.non_finite},
+           {"seconds", result.seconds},
+           {"steps_per_second", if_stepped(static_cast<double>(result.steps) / result.seconds)},
+           {"ess", ess_json(recorder, result, chains)},
+           {"device", device.str()},
+           {"threads", at::get_num_threads()},
+           {"seed", options.integer("seed")},
+           {"version", ISINGLASS_VERSION}});
   return summary;
 }
 

@@ -98,10 +98,11 @@ std::shared_ptr<EnergyModel> untrained_model(const Options& options, const Datas
 std::optional<int64_t> resumed_iteration(const Options& options) {
   if (!options.has("resume")) return std::nullopt;
   const std::filesystem::path directory = options.path("resume");
-  require(!options.has("out") || std::filesystem::weakly_canonical(options.path("out")) ==
-                                     std::filesystem::weakly_canonical(directory),
-          "--out is {}, but --resume writes to {}", options.path("out").string(),
-          directory.string());
+  if (options.has("out")) {
+    const std::filesystem::path out = options.path("out");
+    require(std::filesystem::weakly_canonical(out) == std::filesystem::weakly_canonical(directory),
+            "--out is {}, but --resume writes to {}", out.string(), directory.string());
+  }
   const std::filesystem::path newest = newest_checkpoint(directory);
   if (newest.empty()) return std::nullopt;
   const int64_t done = std::strtoll(newest.stem().c_str(), nullptr, 10);

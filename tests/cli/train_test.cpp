@@ -1,0 +1,194 @@
+// isinglass train: the run directory, interruption and resumption, bit for bit, after SIGINT and
+// after kill -9 at random moments.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <random>
+#include <sstream>
+
+#include "tests/cli/inputs.h"
+#include "tests/cli/program.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr int kIterations = 300;
+
+std::string train_command(const fs::path& dir, const std::string& out) {
+  return "train --model rbm --hidden 4 --dataset " + (dir / "bars.pt").string() +
+         " --batch 6 --buffer 20 --steps-per-iter 12 --lr 0.01 --warmup 20 --radius 2 --reinit 0.05"
+         " --checkpoint-every 7 --threads 1 --quiet --iters " +
+         std::to_string(kIterations) + " --out " + (dir / out).string();
+}
+
+std::string resume_command(const fs::path& out) {
+  return "train --quiet --resume " + out.string();
+}
+
+std::vector<int64_t> recorded_iterations(const fs::path& out) {
+  std::istringstream in(file_bytes(out / "metrics.jsonl"));
+  std::vector<int64_t> iterations;
+  for (std::string line; std::getline(in, line);) {
+    iterations.push_back(Json::parse(line)["iteration"].get<int64_t>());
+  }
+  return iterations;
+}
+
+int recorded_lines(const fs::path& out) {
+  return line_count(file_bytes(out / "metrics.jsonl"));
+}
+
+class Training : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write_pt(dir_ / "bars.pt", PtValue{bars()});
+    const Outcome outcome = run_program(train_command(dir_.path(), "unbroken"));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+
+  // The whole state (parameters, average, moments, buffer) in the last checkpoint's bytes.
+  void expect_same_end(const fs::path& out) {
+    const std::string last = "00000300.pt";
+    EXPECT_TRUE(fs::exists(out / "checkpoints" / last));
+    EXPECT_EQ(file_bytes(out / "checkpoints" / last),
+              file_bytes(dir_ / "unbroken" / "checkpoints" / last));
+    for (const char* name : {"weights.pt", "ema.pt"}) {
+      EXPECT_EQ(file_bytes(out / name), file_bytes(dir_ / "unbroken" / name)) << name;
+    }
+    std::vector<int64_t> expected(kIterations);
+    std::iota(expected.begin(), expected.end(), 1);
+    EXPECT_EQ(recorded_iterations(out), expected);
+  }
+
+  // Kills the run at random moments (a random number of iterations further, and a random time after
+  // that; in between also while it starts), resumes it each time, and lets it finish at last.
+  void kill_and_resume(int kills, unsigned seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937 random(seed);
+    const fs::path out = dir_ / "broken";
+    std::vector<int> moments(kills);
+    for (int& moment : moments) moment = std::uniform_int_distribution(0, kIterations - 60)(random);
+    std::sort(moments.begin(), moments.end());
+    for (const int moment : moments) {
+      Program program(words(next_command(out)));
+      ASSERT_TRUE(program.reaches([&] { return recorded_lines(out) >= moment; }));
+      usleep(std::uniform_int_distribution(0, 5000)(random));
+      program.signal(SIGKILL);
+      EXPECT_EQ(program.wait().exit_code, 128 + SIGKILL);
+    }
+    const Outcome outcome = run_program(next_command(out));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    expect_same_end(out);
+  }
+
+  TemporaryDirectory dir_;
+
+ private:
+  // Killed before it wrote its configuration, a run begins anew.
+  std::string next_command(const fs::path& out) const {
+    return fs::exists(out / "config.toml") ? resume_command(out)
+                                           : train_command(dir_.path(), "broken") + " --overwrite";
+  }
+};
+
+TEST_F(Training, WritesTheRunDirectory) {
+  const fs::path out = dir_ / "unbroken";
+  for (const char* name :
+       {"config.toml", "metrics.jsonl", "weights.pt", "ema.pt", "log.txt", "data.png"}) {
+    EXPECT_TRUE(fs::exists(out / name)) << name;
+  }
+  const NamedTensors weights = read_named_tensors(out / "weights.pt");
+  ASSERT_EQ(weights.size(), 3u);
+  for (const auto& entry : fs::directory_iterator(out / "checkpoints")) {
+    EXPECT_EQ(entry.path().filename().string().size(), 11u) << entry.path();
+  }
+  const Outcome described = run_program({"inspect", out.string(), "--json", "--image", "3x3",
+                                         "--out", (dir_ / "buffer.png").string()});
+  ASSERT_EQ(described.exit_code, 0) << described.err;
+  const Json description = Json::parse(described.out);
+  EXPECT_EQ(description["kind"], "run directory");
+  EXPECT_EQ(description["config"]["iters"], kIterations);
+  EXPECT_EQ(description["last_metrics"]["iteration"], kIterations);
+  EXPECT_TRUE(fs::exists(dir_ / "buffer.png"));
+}
+
+TEST_F(Training, InterruptedRunGoesOnBitForBit) {
+  const fs::path out = dir_ / "stopped";
+  Program program(words(train_command(dir_.path(), "stopped")));
+  ASSERT_TRUE(program.reaches([&] { return recorded_lines(out) >= 20; }));
+  program.signal(SIGINT);
+  const Outcome stopped = program.wait();
+  ASSERT_EQ(stopped.exit_code, 130) << stopped.err;
+  EXPECT_EQ(line_count(stopped.err), 1);
+  EXPECT_NE(stopped.err.find("isinglass: interrupted: "), std::string::npos) << stopped.err;
+  const std::vector<int64_t> done = recorded_iterations(out);
+  EXPECT_LT(done.back(), kIterations);
+  EXPECT_NE(stopped.err.find("iteration " + std::to_string(done.back())), std::string::npos);
+  const Outcome resumed = run_program(resume_command(out));
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  expect_same_end(out);
+}
+
+TEST_F(Training, LargerItersExtendARun) {
+  const std::string command = train_command(dir_.path(), "extended");
+  ASSERT_EQ(run_program(command.substr(0, command.find("--iters")) + "--iters 50 --out " +
+                        (dir_ / "extended").string())
+                .exit_code,
+            0);
+  ASSERT_EQ(run_program(resume_command(dir_ / "extended") + " --iters 300").exit_code, 0);
+  expect_same_end(dir_ / "extended");
+}
+
+TEST_F(Training, ResumedRunKeepsItsSettings) {
+  for (const std::string flags :
+       {"--lr 0.5", "--seed 3", "--batch 5", "--iters 299", "--out elsewhere"}) {
+    const Outcome outcome = run_program(resume_command(dir_ / "unbroken") + " " + flags);
+    EXPECT_EQ(outcome.exit_code, 2) << flags;
+    EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
+    EXPECT_NE(outcome.err.find(flags.substr(0, flags.find(' '))), std::string::npos) << outcome.err;
+  }
+  expect_same_end(dir_ / "unbroken");
+}
+
+TEST_F(Training, ConfigurationRepeatsTheRun) {
+  const Outcome outcome =
+      run_program({"train", "--quiet", "--config", (dir_ / "unbroken" / "config.toml").string(),
+                   "--out", (dir_ / "again").string()});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  expect_same_end(dir_ / "again");
+}
+
+TEST_F(Training, DivergenceIsExitCodeThree) {
+  const Outcome outcome = run_program(train_command(dir_.path(), "diverged") + " --l2 1e300");
+  EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+  EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
+  EXPECT_NE(outcome.err.find("iteration"), std::string::npos) << outcome.err;
+  EXPECT_TRUE(fs::exists(dir_ / "diverged" / "config.toml"));
+}
+
+TEST_F(Training, FullDiskBeforeTheFirstCheckpointLeavesNothing) {
+  const Outcome outcome = run_program(train_command(dir_.path(), "full"), {.largest_file = 1500});
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+  EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
+  EXPECT_FALSE(fs::exists(dir_ / "full"));
+}
+
+TEST_F(Training, KilledAtThreeRandomMoments) {
+  kill_and_resume(3, 20261121);
+}
+
+using TrainingLong = Training;
+
+TEST_F(TrainingLong, KilledAtTwentyRandomMoments) {
+  kill_and_resume(20, 20261122);
+}
+
+}  // namespace
+}  // namespace isinglass

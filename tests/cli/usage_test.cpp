@@ -1,0 +1,210 @@
+// Help, versions, and what the program says to mistakes: exit code 2, one line on stderr with the
+// right words in it, nothing on stdout, no output directory.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/cli/inputs.h"
+#include "tests/cli/program.h"
+
+namespace isinglass {
+namespace {
+
+TEST(Usage, VersionIsOneLine) {
+  const Outcome outcome = run_program("--version");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.out.rfind("isinglass ", 0), 0u);
+  EXPECT_EQ(line_count(outcome.out), 1);
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(Usage, HelpNamesEverySubcommandAndSharedFlag) {
+  const Outcome general = run_program("--help");
+  EXPECT_EQ(general.exit_code, 0);
+  EXPECT_EQ(general.err, "");
+  for (const std::string command : {"train", "sample", "evaluate", "energy", "inspect"}) {
+    EXPECT_NE(general.out.find("\n  " + command), std::string::npos) << command;
+    const Outcome help = run_program(command + " --help");
+    EXPECT_EQ(help.exit_code, 0) << command;
+    EXPECT_EQ(help.err, "") << command;
+    for (const std::string flag :
+         {"--config", "--device", "--threads", "--seed", "--out", "--quiet", "--json"}) {
+      EXPECT_NE(help.out.find("\n  " + flag), std::string::npos) << command << " " << flag;
+    }
+  }
+}
+
+TEST(Usage, HelpShowsDefaultsAndRanges) {
+  std::string help;  // without its line breaks
+  for (const std::string& word : words(run_program("train --help").out)) help += word + " ";
+  EXPECT_NE(help.find("default 50000"), std::string::npos);
+  EXPECT_NE(help.find("default 0.0001"), std::string::npos);
+  EXPECT_NE(help.find("at least 1"), std::string::npos);
+  EXPECT_NE(help.find("sqrt, barker, min, max"), std::string::npos);
+}
+
+struct Mistake {
+  std::string arguments;
+  std::vector<std::string> said;
+};
+
+class Mistakes : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write_ising(dir_ / "ising.pt");
+    write_rbm(dir_ / "rbm.pt");
+    write_ising(dir_ / "nan.pt", std::nan(""));
+    write_named_tensors(dir_ / "missing.pt", {{"edges", torch::zeros({0, 2}, torch::kInt64)},
+                                              {"field", torch::zeros({9})}});
+    write_pt(dir_ / "states.pt", PtValue{all_states()});
+    write_pt(dir_ / "five.pt", PtValue{all_states().narrow(0, 0, 5).contiguous()});
+    write_pt(dir_ / "twos.pt", PtValue{torch::full({4, 9}, 2, torch::kUInt8)});
+    write_pt(dir_ / "bars.pt", PtValue{bars()});
+    std::ofstream(dir_ / "text.pt") << "not a zip";
+    std::ofstream(dir_ / "unknown.toml") << "stepz = 3\n";
+    std::ofstream(dir_ / "type.toml") << "steps = \"many\"\n";
+    std::ofstream(dir_ / "broken.toml") << "steps = = 3\n";
+    std::filesystem::create_directory(dir_ / "held");
+    std::ofstream(dir_ / "held" / "config.toml") << "seed = 1\n";
+  }
+
+  void expect_refused(const Mistake& mistake) {
+    const Outcome outcome = run_program(mistake.arguments, {.directory = dir_.path()});
+    EXPECT_EQ(outcome.exit_code, 2) << mistake.arguments << "\n" << outcome.err;
+    EXPECT_EQ(outcome.out, "") << mistake.arguments;
+    EXPECT_EQ(line_count(outcome.err), 1) << mistake.arguments << "\n" << outcome.err;
+    EXPECT_EQ(outcome.err.rfind("isinglass: error: ", 0), 0u) << outcome.err;
+    for (const std::string& word : mistake.said) {
+      EXPECT_NE(outcome.err.find(word), std::string::npos)
+          << mistake.arguments << "\nlacks '" << word << "': " << outcome.err;
+    }
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "out")) << mistake.arguments;
+  }
+
+  TemporaryDirectory dir_;
+};
+
+const std::string kSample =
+    "sample --model ising --weights ising.pt --sampler gwg --steps 3 --out out ";
+
+TEST_F(Mistakes, OfTheCommandLine) {
+  for (const Mistake& mistake :
+       std::vector<Mistake>{{"", {"subcommand", "train, sample"}},
+                            {"smaple", {"smaple", "known: sample"}},
+                            {"ablate", {"ablate", "train", "inspect"}},
+                            {"sample --stepz 3", {"--stepz", "steps"}},
+                            {"sample -steps 3", {"-steps"}},
+                            {kSample + "stray", {"stray"}},
+                            {kSample + "--chains 4 --chains 5", {"--chains", "twice"}},
+                            {kSample + "--chains 0", {"--chains is 0", "from 1 to"}},
+                            {kSample + "--chains 1.5", {"--chains is '1.5'", "whole number"}},
+                            {kSample + "--chains 99999999999999999999", {"--chains"}},
+                            {kSample + "--burn-in -1", {"--burn-in is -1", "at least 0"}},
+                            {kSample + "--thin 4", {"--thin is 4", "--steps = 3"}},
+                            {kSample + "--thin 0", {"--thin is 0"}},
+                            {kSample + "--radius 0", {"--radius is 0", "at least 1"}},
+                            {kSample + "--radius nan", {"--radius", "number"}},
+                            {kSample + "--radius inf", {"--radius"}},
+                            {kSample + "--radius 1e9", {"--radius"}},
+                            {kSample + "--balancing squirt", {"squirt", "known: sqrt"}},
+                            {kSample + "--threads -1", {"--threads"}},
+                            {kSample + "--seed", {"--seed needs a value"}},
+                            {kSample + "--image 28", {"--image", "28x28"}},
+                            {kSample + "--device gpu", {"--device", "cuda"}},
+                            {kSample + "--json=perhaps", {"--json", "true or false"}},
+                            {"sample --model ising --weights ising.pt --steps 3 --out out",
+                             {"--sampler", "required"}},
+                            {"sample --model ising --weights ising.pt --sampler gwg --steps 3",
+                             {"--out", "required"}},
+                            {"sample --model ising --weights ising.pt --sampler gwg --out --json",
+                             {"--out needs"}}}) {
+    expect_refused(mistake);
+  }
+}
+
+TEST_F(Mistakes, OfNamesAndFiles) {
+  for (const Mistake& mistake : std::vector<Mistake>{
+           {"sample --model isng --weights ising.pt --sampler gwg --steps 3 --out out",
+            {"isng", "ising"}},
+           {"sample --model ising --weights ising.pt --sampler pfas --steps 3 --out out",
+            {"pfas", "pafs"}},
+           {"sample --model ising --sampler gwg --steps 3 --out out", {"weights"}},
+           {"sample --model ising --weights no.pt --sampler gwg --steps 3 --out out", {"no.pt"}},
+           {"sample --model ising --weights . --sampler gwg --steps 3 --out out", {"directory"}},
+           {"sample --model ising --weights text.pt --sampler gwg --steps 3 --out out",
+            {"text.pt"}},
+           {"sample --model ising --weights nan.pt --sampler gwg --steps 3 --out out",
+            {"nan.pt", "field"}},
+           {"sample --model ising --weights missing.pt --sampler gwg --steps 3 --out out",
+            {"missing.pt", "coupling"}},
+           {"sample --model rbm --weights ising.pt --sampler gwg --steps 3 --out out",
+            {"ising.pt"}},
+           {kSample + "--sampler rwm --radius 10", {"--sampler", "twice"}},
+           {"sample --model ising --weights ising.pt --sampler rwm --radius 10 --steps 3 --out out",
+            {"--radius is 10", "rwm"}},
+           {kSample + "--init five.pt --chains 4", {"--chains is 4", "5"}},
+           {kSample + "--init twos.pt", {"twos.pt", "2"}},
+           {kSample + "--init ising.pt", {"ising.pt"}},
+           {kSample + "--init data", {"--dataset"}},
+           {kSample + "--init data --dataset mnst", {"mnst", "mnist"}},
+           {kSample + "--init data --dataset mnist --data-dir .", {"mnist"}},
+           {kSample + "--chains 4000000000", {"--chains 4000000000", "memory"}},
+           {"sample --model ising --weights ising.pt --sampler gwg --steps 1000000000 --out out",
+            {"--chains 100", "1000000000 draws", "memory"}},
+           {kSample + "--config no.toml", {"no.toml"}},
+           {kSample + "--config unknown.toml", {"unknown.toml", "stepz", "steps"}},
+           {"sample --model ising --weights ising.pt --sampler gwg --out out --config type.toml",
+            {"type.toml", "steps"}},
+           {kSample + "--config broken.toml", {"broken.toml", "line 1"}},
+           {"sample --model ising --weights ising.pt --sampler gwg --steps 3 --out held",
+            {"held", "already", "--overwrite"}},
+           {"sample --model ising --weights ising.pt --sampler gwg --steps 3 --out ising.pt",
+            {"ising.pt", "file"}},
+           {"sample --model ising --weights ising.pt --sampler gwg --steps 3 --out ising.pt/out",
+            {"ising.pt/out"}},
+           {"sample --model ising --weights ising.pt --sampler gwg --steps 3 --out /proc/out",
+            {"/proc/out"}}}) {
+    expect_refused(mistake);
+  }
+  EXPECT_EQ(file_bytes(dir_ / "held" / "config.toml"), "seed = 1\n");
+}
+
+TEST_F(Mistakes, OfTheOtherSubcommands) {
+  const std::string train = "train --dataset bars.pt --model rbm --hidden 3 --batch 5 --buffer 10 ";
+  for (const Mistake& mistake : std::vector<Mistake>{
+           {train, {"--out", "required"}},
+           {"train --model rbm --out out", {"--dataset", "required"}},
+           {train + "--out out --iters 0", {"--iters is 0"}},
+           {train + "--out out --lr 0", {"--lr is 0", "above 0"}},
+           {train + "--out out --ema 1.5", {"--ema is 1.5"}},
+           {train + "--out out --reinit 2", {"--reinit is 2"}},
+           {"train --dataset bars.pt --model rbm --batch 11 --buffer 10 --out out",
+            {"buffer", "batch"}},
+           {train + "--out out --model ising", {"--model", "twice"}},
+           {"train --dataset bars.pt --model ising --out out", {"ising", "trained"}},
+           {"train --dataset bars.pt --channels 100000000 --out out", {"--channels", "memory"}},
+           {train + "--out out --image 9x9", {"--image", "3x3"}},
+           {train + "--resume held --config type.toml", {"--config", "--resume"}},
+           {train + "--resume nowhere", {"nowhere"}},
+           {"evaluate --weights ising.pt --out out", {"--model"}},
+           {"evaluate --model ising --weights ising.pt --out out --steps 0", {"--steps is 0"}},
+           {"evaluate --model ising --weights ising.pt --out out --schedule lin",
+            {"lin", "linear"}},
+           {"evaluate --model ising --weights ising.pt --out out --dataset strokes",
+            {"strokes", "784"}},
+           {"energy --model ising --weights ising.pt --out out", {"--states", "required"}},
+           {"energy --model ising --weights ising.pt --states five.pt", {"--out", "required"}},
+           {"energy --model ising --weights ising.pt --states twos.pt --out out", {"twos.pt"}},
+           {"energy --model ising --weights ising.pt --states five.pt --out five.pt", {"--states"}},
+           {"energy --model ising --weights ising.pt --states five.pt --out .", {"directory"}},
+           {"inspect", {"required"}},
+           {"inspect nothing.pt", {"nothing.pt"}},
+           {"inspect text.pt", {"text.pt"}},
+           {"inspect .", {"config.toml"}},
+           {"inspect ising.pt --out out", {"no images"}}}) {
+    expect_refused(mistake);
+  }
+}
+
+}  // namespace
+}  // namespace isinglass
