@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Writes the card of trained weights from what their run and their evaluation recorded.
+
+    scripts/card.py RUN EVALUATION WEIGHTS.pt [--note TEXT]
+
+RUN is a directory of `isinglass train`, EVALUATION one of `isinglass evaluate` on the weights. Makes
+WEIGHTS.md and WEIGHTS.png (the buffer's sample grid) beside the weights. No number is typed by hand.
+"""
+import argparse
+import json
+import pathlib
+import shutil
+import tomllib
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("run", type=pathlib.Path)
+parser.add_argument("evaluation", type=pathlib.Path)
+parser.add_argument("weights", type=pathlib.Path)
+parser.add_argument("--iterations", type=int, help="the iteration of the weights, if the run went on")
+parser.add_argument("--note", default="")
+arguments = parser.parse_args()
+
+
+def command(name, directory):
+    config = tomllib.loads((directory / "config.toml").read_text())
+    if name == "train" and arguments.iterations:
+        config["iters"] = arguments.iterations
+    if "weights" in config:
+        config["weights"] = arguments.weights.name
+    skipped = {"data-dir", "device", "threads"}
+    flags = " ".join(f"--{key} {value:g}" if isinstance(value, float) else f"--{key} {value}"
+                     for key, value in config.items()
+                     if key not in skipped and not isinstance(value, bool))
+    return f"isinglass {name} {flags} --data-dir DIR --out OUT"
+
+
+ais = json.loads((arguments.evaluation / "ais.json").read_text())
+lines = [json.loads(line) for line in (arguments.run / "metrics.jsonl").read_text().splitlines()]
+iterations = arguments.iterations or lines[-1]["iteration"]
+last = next(line for line in lines if line["iteration"] == iterations)
+config = tomllib.loads((arguments.run / "config.toml").read_text())
+grid = arguments.run / "samples" / f"{iterations:08d}.png"
+shutil.copyfile(grid, arguments.weights.with_suffix(".png"))
+
+splits = ("train", "validation", "test")
+row = lambda title, values: f"| {title} | " + " | ".join(f"{values[s]:.2f}" for s in splits) + " |"
+curve = "\n".join(f"| {t} | {z:.2f} |" for t, z in ais["curve"])
+arguments.weights.with_suffix(".md").write_text(f"""# {arguments.weights.name}
+
+A {config["model"]} EBM with {config["channels"]} channels, trained on `{config["dataset"]}` by persistent
+contrastive divergence; these are the averaged (EMA) parameters after iteration {iterations}, which took
+{last["seconds"] / 60:.0f} minutes on {config["threads"]} CPU thread(s). {arguments.note}
+
+![chains of the replay buffer after iteration {iterations}]({arguments.weights.stem}.png)
+
+## How it was trained
+```
+{command("train", arguments.run)}
+```
+At iteration {iterations}: acceptance {last["acceptance"]:.2f}, {last["hops"]:.1f} hops a step,
+U(data) − U(chains) = {last["difference"]:.1f}.
+
+## Annealed importance sampling
+```
+{command("evaluate", arguments.evaluation)}
+```
+log Z = {ais["log_z"]:.2f}, bootstrap standard error {ais["log_z_se"]:.2f}; effective sample size of the weights
+{ais["weight_ess"]:.1f} of {ais["chains"]}; {ais["seconds"]:.0f} s.
+
+| log-likelihood, nats an image | {" | ".join(splits)} |
+| --- | --- | --- | --- |
+{row("this model", ais["log_likelihood"])}
+{row("independent pixels (clamped mean)", ais["baseline"])}
+
+| temperatures | log Z |
+| --- | --- |
+{curve}
+
+Forward annealing underestimates log Z and so overstates likelihoods on average; the table shows how far the
+estimate still moves with the number of temperatures.
+""")
