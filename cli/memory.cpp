@@ -12,7 +12,8 @@
 namespace isinglass {
 namespace {
 
-// A ResNet call with its gradient takes about this many float32 maps of C x H x W a state (measured).
+// A ResNet call with its gradient takes about this many float32 maps of C x H x W a state
+// (measured).
 constexpr double kResnetMaps = 10;
 
 double number_after(const char* file, const std::string& key) {
