@@ -3,8 +3,6 @@
 
 namespace isinglass {
 
-constexpr int64_t kWidth = 256;
-
 MlpModel::MlpModel(const StateSpace& space) : space_(space) {
   const int64_t inputs = space.sites * (space.one_hot() ? space.categories : 1);
   const int64_t widths[] = {inputs, kWidth, kWidth, kWidth, 1};

@@ -8,6 +8,8 @@ namespace isinglass {
 
 class MlpModel : public EnergyModel {
  public:
+  static constexpr int64_t kWidth = 256;
+
   // Fresh weights, by torch.nn.Linear's rule. One-hot input is flattened to D·K numbers.
   explicit MlpModel(const StateSpace& space);
 

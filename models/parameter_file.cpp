@@ -16,7 +16,7 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(sizes, ", "));
 }
 
-NamedTensors::iterator find_key(NamedTensors& tensors, const std::string& key) {
+auto find_key(const NamedTensors& tensors, const std::string& key) {
   return std::find_if(tensors.begin(), tensors.end(),
                       [&](const auto& t) { return t.first == key; });
 }
@@ -26,23 +26,25 @@ NamedTensors::iterator find_key(NamedTensors& tensors, const std::string& key) {
 ParameterReader::ParameterReader(const std::filesystem::path& file)
     : source_(file.string()), tensors_(read_named_tensors(file)) {}
 
-ParameterReader::ParameterReader(std::string source, NamedTensors tensors)
-    : source_(std::move(source)), tensors_(std::move(tensors)) {}
-
 bool ParameterReader::has(const std::string& key) const {
-  return std::any_of(tensors_.begin(), tensors_.end(),
-                     [&](const auto& t) { return t.first == key; });
+  return find_key(tensors_, key) != tensors_.end();
 }
 
-torch::Tensor ParameterReader::take(const std::string& key, const std::vector<int64_t>& shape) {
+torch::Tensor ParameterReader::peek(const std::string& key,
+                                    const std::vector<int64_t>& shape) const {
   const auto found = find_key(tensors_, key);
   require(found != tensors_.end(), "{}: tensor '{}' is missing", source_, key);
   const torch::Tensor t = found->second;
-  tensors_.erase(found);
   bool fits = t.dim() == static_cast<int64_t>(shape.size());
   for (size_t i = 0; fits && i < shape.size(); ++i) fits = shape[i] < 0 || t.size(i) == shape[i];
   require(fits, "{}: tensor '{}' has shape {}; it must be {}", source_, key,
           shape_text(t.sizes().vec()), shape_text(shape));
+  return t;
+}
+
+torch::Tensor ParameterReader::take(const std::string& key, const std::vector<int64_t>& shape) {
+  const torch::Tensor t = peek(key, shape);
+  tensors_.erase(find_key(tensors_, key));
   return t;
 }
 
@@ -85,17 +87,6 @@ void load_state(torch::nn::Module& module, ParameterReader& reader) {
     entry.value().copy_(reader.real(entry.key(), entry.value().sizes().vec()));
   }
   reader.finish();
-}
-
-NamedTensors state_of(const torch::nn::Module& module) {
-  NamedTensors state;
-  for (const auto& entry : module.named_parameters()) {
-    state.emplace_back(entry.key(), entry.value().detach().to(torch::kCPU));
-  }
-  for (const auto& entry : module.named_buffers()) {
-    state.emplace_back(entry.key(), entry.value().to(torch::kCPU));
-  }
-  return state;
 }
 
 }  // namespace isinglass

@@ -16,12 +16,13 @@ namespace isinglass {
 class ParameterReader {
  public:
   explicit ParameterReader(const std::filesystem::path& file);
-  ParameterReader(std::string source, NamedTensors tensors);
 
   bool has(const std::string& key) const;
 
-  // A finite real tensor (as float32) or an integer one (as int64) of the given shape; −1 is any
-  // size.
+  // The tensor as the file has it, of the given shape (−1: any size); it stays to be taken.
+  torch::Tensor peek(const std::string& key, const std::vector<int64_t>& shape) const;
+
+  // Takes a finite real tensor (as float32), or an int64 one, of the given shape.
   torch::Tensor real(const std::string& key, const std::vector<int64_t>& shape);
   torch::Tensor whole(const std::string& key, const std::vector<int64_t>& shape);
 
@@ -42,8 +43,5 @@ torch::Tensor read_edges(ParameterReader& reader, int64_t sites);
 
 // Copies the reader's tensors into the module's parameters and buffers, all of them and no others.
 void load_state(torch::nn::Module& module, ParameterReader& reader);
-
-// The module's parameters and buffers, on the CPU, in the order of their registration.
-NamedTensors state_of(const torch::nn::Module& module);
 
 }  // namespace isinglass

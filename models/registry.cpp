@@ -74,41 +74,33 @@ ModelPointer load_rbm(const ModelOptions& options) {
 
 // The number of inputs tells the sites; --categories K makes the input one-hot.
 ModelPointer load_mlp(const ModelOptions& options) {
-  NamedTensors tensors = read_named_tensors(options.weights);
+  ParameterReader reader(options.weights);
+  const int64_t inputs = reader.peek("0.weight", {MlpModel::kWidth, -1}).size(1);
   const int64_t categories = options.categories.value_or(2);
   const int64_t per_site = options.categories ? categories : 1;
-  const auto first = std::find_if(tensors.begin(), tensors.end(),
-                                  [](const auto& t) { return t.first == "0.weight"; });
-  require(first != tensors.end() && first->second.dim() == 2, "{}: tensor '0.weight' is missing",
-          options.weights.string());
-  const int64_t inputs = first->second.size(1);
   require(inputs % per_site == 0, "{}: {} inputs are not a multiple of --categories {}",
-          options.weights.string(), inputs, categories);
+          reader.source(), inputs, categories);
   const StateKind kind = options.categories ? StateKind::kCategorical : StateKind::kBinary;
   const auto model = std::make_shared<MlpModel>(StateSpace{kind, inputs / per_site, categories});
-  ParameterReader reader(options.weights.string(), std::move(tensors));
   load_state(*model, reader);
   return model;
 }
 
 ModelPointer load_resnet(const ModelOptions& options) {
-  NamedTensors tensors = read_named_tensors(options.weights);
+  ParameterReader reader(options.weights);
   const int64_t height = options.image_height, width = options.image_width;
+  const int64_t channels = reader.peek("proj.weight", {-1, 1, 3, 3}).size(0);
+  require(channels >= 1, "{}: tensor 'proj.weight' has no channels", reader.source());
+  // The file really holds so many channels: a crafted one cannot make the model allocate more.
+  reader.peek("net.0.conv1.weight", {channels, channels, 3, 3});
   torch::Tensor mean;
-  int64_t channels = 0;
-  for (const auto& [key, tensor] : tensors) {
-    if (key == "proj.weight" && tensor.dim() == 4) channels = tensor.size(0);
-    if (key == "mean") mean = tensor;
+  if (reader.has("mean")) {
+    mean = reader.peek("mean", {-1});
+    require(mean.size(0) == height * width,
+            "{}: tensor 'mean' has {} values and --image {}x{} has {}", reader.source(),
+            mean.size(0), height, width, height * width);
   }
-  const std::string source = options.weights.string();
-  require(channels > 0, "{}: tensor 'proj.weight' [C, 1, 3, 3] is missing", source);
-  require(!mean.defined() || (mean.dim() == 1 && mean.size(0) == height * width),
-          "{}: tensor 'mean' has {} values and --image {}x{} has {}", source,
-          mean.defined() ? mean.numel() : 0, height, width, height * width);
-  const bool inside = !mean.defined() || ((mean > 0) & (mean < 1)).all().item<bool>();
-  require(inside, "{}: tensor 'mean' must lie strictly between 0 and 1", source);
   const auto model = std::make_shared<ResNetModel>(height, width, channels, mean);
-  ParameterReader reader(source, std::move(tensors));
   load_state(*model, reader);
   return model;
 }
@@ -147,6 +139,9 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
   const ModelEntry& entry = find_model(name);
   require(!options.weights.empty(), "model {} needs --weights FILE.pt with {}", name,
           entry.parameters);
+  const int64_t categories = options.categories.value_or(2);
+  require(categories >= 2 && categories <= kMostCategories,
+          "--categories is {}; 2 to {} are allowed", categories, kMostCategories);
   const ModelPointer model = entry.load(options);
   const StateSpace space = model->space();
   require(space.sites >= 1, "{}: the model has no sites", options.weights.string());

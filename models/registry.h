@@ -14,9 +14,9 @@ namespace isinglass {
 
 // What the command line can say about a model beside its parameter file.
 struct ModelOptions {
-  std::filesystem::path weights;                // empty: none given
-  std::optional<int64_t> sites;                 // --sites
-  std::optional<int64_t> categories;            // --categories
+  std::filesystem::path weights = {};           // empty: none given
+  std::optional<int64_t> sites = {};            // --sites
+  std::optional<int64_t> categories = {};       // --categories
   int64_t image_height = 28, image_width = 28;  // --image
 };
 
@@ -42,9 +42,11 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
 // What a new, untrained model needs to know.
 struct NewModelOptions {
   int64_t image_height = 28, image_width = 28;
-  int64_t channels = 64;    // resnet
-  int64_t hidden = 500;     // rbm
-  torch::Tensor base_mean = {};  // resnet: float32 [D], the base distribution; undefined: none
+  int64_t channels = 64;  // resnet
+  int64_t hidden = 500;   // rbm
+  // Mean of the data, float32 [D] inside (0, 1), or undefined: resnet contains it as its base
+  // distribution, rbm starts with visible biases that have it.
+  torch::Tensor base_mean = {};
 };
 
 // A trainable model (resnet, mlp, rbm) with fresh parameters from LibTorch's generator seeded by

@@ -56,7 +56,7 @@ ResNetModel::ResNetModel(int64_t height, int64_t width, int64_t channels,
 torch::Tensor ResNetModel::energy(const torch::Tensor& x) {
   const torch::Tensor flat = relaxed(x);
   const torch::Tensor image =
-      flat.view({-1, 1, height_, width_}).contiguous(at::MemoryFormat::ChannelsLast);
+      flat.reshape({-1, 1, height_, width_}).contiguous(at::MemoryFormat::ChannelsLast);
   const torch::Tensor features = net_->forward(proj_->forward(image)).mean({2, 3});
   const torch::Tensor log_p = energy_linear_->forward(features).squeeze(1);
   if (!mean_.defined()) return -log_p;

@@ -1,9 +1,11 @@
 // ResNet EBM for binary images of H×W (Grathwohl et al. 2021; models.md):
 //
-//   conv 3×3 1→C; blocks 0, 1 with stride 2; blocks 2 … 7 with stride 1; mean over positions;
-//   linear → net(x) block: swish(conv3×3(swish(conv3×3(x, stride))) + x), x through a 1×1
-//   convolution where strided U(x) = −net(x) [ − Σ_i log Bernoulli(x_i; m_i) with a base
-//   distribution ]
+//   net:   conv 3×3 1→C; blocks 0, 1 with stride 2; blocks 2 … 7 with stride 1; mean over
+//          positions; linear to one number
+//   block: swish(conv3×3(swish(conv3×3(x, stride))) + x), with x through a strided 1×1 convolution
+//          in blocks 0 and 1
+//
+//   U(x) = −net(x) [ − Σ_i log Bernoulli(x_i; m_i) with a base distribution ]
 //
 // State dict: proj, net.{0..7}.conv1, net.{i}.conv2, net.{0,1}.shortcut_conv, energy_linear, each
 // with weight and bias, and mean [D] with a base distribution. Convolutions run channels-last.

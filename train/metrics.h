@@ -17,9 +17,9 @@ struct TrainMetrics {
   double hops = 0;                           // sites changed per chain and step
   double gradient_norm = 0;
   double learning_rate = 0;
-  double iterations_per_second = 0;        // of this iteration
-  double seconds = 0;                      // of the whole run, earlier sittings included
-  std::optional<double> validation_score;  // in iterations that computed it
+  double iterations_per_second = 0;             // of this iteration
+  double seconds = 0;                           // of the whole run, earlier sittings included
+  std::optional<double> validation_score = {};  // in iterations that computed it
 };
 
 // One JSON object, without the newline; numbers that are not finite are null.

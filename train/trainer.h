@@ -51,10 +51,10 @@ class TrainObserver {
 
 struct TrainHooks {
   TrainObserver* observer = nullptr;
-  std::function<bool()> stop;  // asked after every iteration: true saves and ends the run
+  std::function<bool()> stop = {};  // asked after every iteration: true saves and ends the run
   // The score of the model, which carries the averaged parameters during the call; higher is
   // better. Asked every evaluate_every iterations; the best parameters are kept in DIR/best.pt.
-  std::function<double(EnergyModel&)> validation_score;
+  std::function<double(EnergyModel&)> validation_score = {};
 };
 
 struct TrainResult {

@@ -1,0 +1,75 @@
+// The registry: names, new models, and what a batch of states must be.
+#include "models/registry.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/io/scratch.h"
+
+namespace isinglass {
+namespace {
+
+TEST(ModelRegistry, AnUnknownNameListsTheKnownOnesNearestFirst) {
+  EXPECT_EQ(nearest_first("isnig", {"rbm", "mlp", "ising"}).front(), "ising");
+  EXPECT_EQ(nearest_first("pots", {"resnet", "ising", "potts"}),
+            (std::vector<std::string>{"potts", "ising", "resnet"}));
+  EXPECT_ERROR(find_model("resnett"), "unknown model 'resnett'; known: resnet, ");
+  EXPECT_ERROR(find_model(""), "rbm");
+  EXPECT_EQ(find_model("potts").name, "potts");
+}
+
+TEST(NewModel, IsWhatItsSeedSays) {
+  const NewModelOptions small{.image_height = 6, .image_width = 5, .channels = 4, .hidden = 7};
+  for (const ModelEntry& entry : model_registry()) {
+    if (!entry.trainable) {
+      EXPECT_ERROR(new_model(entry.name, small, 1), "model " + entry.name + " cannot be trained");
+      continue;
+    }
+    const auto a = new_model(entry.name, small, 1), b = new_model(entry.name, small, 1);
+    const auto other = new_model(entry.name, small, 2);
+    EXPECT_EQ(a->space().sites, 30);
+    const auto parameters = a->parameters();
+    ASSERT_FALSE(parameters.empty());
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      EXPECT_TRUE(torch::equal(parameters[i], b->parameters()[i]));
+      EXPECT_TRUE(parameters[i].requires_grad());
+    }
+    EXPECT_FALSE(torch::equal(parameters[0], other->parameters()[0])) << entry.name;
+  }
+}
+
+TEST(NewModel, AnRbmStartsAtTheDatasMean) {
+  const torch::Tensor mean = torch::linspace(0.1, 0.9, 12);
+  const auto rbm =
+      new_model("rbm", {.image_height = 3, .image_width = 4, .hidden = 5, .base_mean = mean}, 1);
+  EXPECT_TRUE(torch::allclose(torch::sigmoid(rbm->named_parameters()["b_v"]), mean));
+  EXPECT_TRUE(rbm->named_parameters()["b_h"].eq(0).all().item<bool>());
+}
+
+// Shapes, initial values' range and layout of torch.nn: bias and weight uniform within 1/√fan-in.
+TEST(NewModel, AResNetIsInitialisedAsPyTorchDoes) {
+  const auto resnet = new_model("resnet", {.channels = 16}, 1);
+  for (const auto& p : resnet->named_parameters()) {
+    const torch::Tensor& w = p.value();
+    if (w.dim() != 4) continue;
+    EXPECT_TRUE(w.is_contiguous(at::MemoryFormat::ChannelsLast)) << p.key();
+    const double bound = 1 / std::sqrt(static_cast<double>(w[0].numel()));
+    EXPECT_LE(w.abs().max().item<double>(), bound * (1 + 1e-6)) << p.key();
+    EXPECT_GT(w.abs().max().item<double>(), 0.9 * bound) << p.key();
+  }
+}
+
+TEST(CheckStates, NamesWhatIsWrong) {
+  const StateSpace binary{StateKind::kBinary, 4, 2}, ternary{StateKind::kCategorical, 4, 3};
+  const torch::Tensor twos = torch::full({3, 4}, 2, torch::kUInt8);
+  EXPECT_NO_THROW(check_states(ternary, twos, "states"));
+  EXPECT_NO_THROW(check_states(binary, twos.slice(0, 0, 0), "states"));
+  EXPECT_ERROR(check_states(binary, twos, "states"), "states hold the value 2");
+  EXPECT_ERROR(check_states(ternary, twos.slice(1, 0, 3), "states"), "[3, 3]");
+  EXPECT_ERROR(check_states(ternary, twos[0], "states"), "needs [N, 4]");
+  EXPECT_ERROR(check_states(ternary, twos.to(torch::kFloat32), "states"), "must be uint8");
+  const StateSpace real{StateKind::kContinuous, 4};
+  EXPECT_ERROR(check_states(real, twos, "states"), "must be float32");
+}
+
+}  // namespace
+}  // namespace isinglass

@@ -1,0 +1,199 @@
+// See samples.h.
+#include "tests/models/samples.h"
+
+#include <cmath>
+
+#include "tests/io/scratch.h"
+
+namespace isinglass {
+namespace {
+
+torch::Tensor tensor_of(const NamedTensors& tensors, const std::string& key) {
+  for (const auto& [name, tensor] : tensors) {
+    if (name == key) return tensor;
+  }
+  throw std::out_of_range(key);
+}
+
+double at(const torch::Tensor& t, std::initializer_list<int64_t> index) {
+  torch::Tensor element = t;
+  for (const int64_t i : index) element = element[i];
+  return element.item<double>();
+}
+
+double bernoulli_energy(const NamedTensors& file, const Values& x) {
+  const torch::Tensor theta = tensor_of(file, "theta");
+  double u = 0;
+  for (size_t i = 0; i < x.size(); ++i) u += at(theta, {static_cast<int64_t>(i)}) * x[i];
+  return u;
+}
+
+double categorical_energy(const NamedTensors& file, const Values& x) {
+  const torch::Tensor theta = tensor_of(file, "theta");
+  double u = 0;
+  for (size_t i = 0; i < x.size(); ++i) u += at(theta, {static_cast<int64_t>(i), x[i]});
+  return u;
+}
+
+double ising_energy(const NamedTensors& file, const Values& x) {
+  const torch::Tensor edges = tensor_of(file, "edges"), coupling = tensor_of(file, "coupling");
+  const torch::Tensor field = tensor_of(file, "field");
+  const auto spin = [&x](int64_t i) { return x[i] == 1 ? 1.0 : -1.0; };
+  double u = 0;
+  for (size_t i = 0; i < x.size(); ++i) u -= at(field, {static_cast<int64_t>(i)}) * spin(i);
+  for (int64_t e = 0; e < edges.size(0); ++e) {
+    const auto i = edges[e][0].item<int64_t>(), j = edges[e][1].item<int64_t>();
+    u -= at(coupling, {e}) * spin(i) * spin(j);
+  }
+  return u;
+}
+
+double potts_energy(const NamedTensors& file, const Values& x) {
+  const torch::Tensor edges = tensor_of(file, "edges"), coupling = tensor_of(file, "coupling");
+  const torch::Tensor field = tensor_of(file, "field");
+  double u = 0;
+  for (size_t i = 0; i < x.size(); ++i) u -= at(field, {static_cast<int64_t>(i), x[i]});
+  for (int64_t e = 0; e < edges.size(0); ++e) {
+    const auto i = edges[e][0].item<int64_t>(), j = edges[e][1].item<int64_t>();
+    if (x[i] == x[j]) u -= at(coupling, {e});
+  }
+  return u;
+}
+
+double rbm_energy(const NamedTensors& file, const Values& x) {
+  const torch::Tensor w = tensor_of(file, "W"), b_v = tensor_of(file, "b_v");
+  const torch::Tensor b_h = tensor_of(file, "b_h");
+  double u = 0;
+  for (size_t i = 0; i < x.size(); ++i) u -= at(b_v, {static_cast<int64_t>(i)}) * x[i];
+  for (int64_t h = 0; h < w.size(0); ++h) {
+    double input = at(b_h, {h});
+    for (size_t i = 0; i < x.size(); ++i) input += at(w, {h, static_cast<int64_t>(i)}) * x[i];
+    u -= std::log(1 + std::exp(input));
+  }
+  return u;
+}
+
+std::vector<double> affine(const torch::Tensor& weight, const torch::Tensor& bias,
+                           const std::vector<double>& in) {
+  const torch::Tensor w = weight.to(torch::kFloat64).contiguous();
+  std::vector<double> out;
+  for (int64_t o = 0; o < w.size(0); ++o) {
+    double sum = at(bias, {o});
+    for (size_t i = 0; i < in.size(); ++i) sum += w.data_ptr<double>()[o * w.size(1) + i] * in[i];
+    out.push_back(sum);
+  }
+  return out;
+}
+
+// `categories` of the one-hot input, 0: the values themselves.
+double mlp_energy(const NamedTensors& file, const Values& x, int categories) {
+  std::vector<double> h;
+  for (const int value : x) {
+    if (categories == 0) h.push_back(value);
+    for (int k = 0; k < categories; ++k) h.push_back(k == value ? 1 : 0);
+  }
+  for (const char* layer : {"0", "2", "4", "6"}) {
+    const std::string name = layer;
+    h = affine(tensor_of(file, name + ".weight"), tensor_of(file, name + ".bias"), h);
+    if (name == "6") break;
+    for (double& value : h) value /= 1 + std::exp(-value);
+  }
+  return -h[0];
+}
+
+torch::Tensor sample_edges() {
+  // A site with no edge (5), one with three, a repeated edge.
+  return torch::tensor({0, 1, 1, 2, 2, 0, 3, 0, 4, 3, 1, 0}, torch::kInt64).view({6, 2});
+}
+
+NamedTensors mlp_file(int64_t inputs) {
+  return {{"0.weight", torch::randn({256, inputs})},     {"0.bias", torch::randn({256})},
+          {"2.weight", torch::randn({256, 256}) * 0.08}, {"2.bias", torch::randn({256})},
+          {"4.weight", torch::randn({256, 256}) * 0.08}, {"4.bias", torch::randn({256})},
+          {"6.weight", torch::randn({1, 256}) * 0.2},    {"6.bias", torch::randn({1})}};
+}
+
+NamedTensors resnet_file(int64_t height, int64_t width, const torch::Tensor& mean) {
+  const auto fresh = new_model(
+      "resnet", {.image_height = height, .image_width = width, .channels = 3, .base_mean = mean},
+      5);
+  NamedTensors file;
+  for (const auto& p : fresh->named_parameters()) {
+    const torch::Tensor value = p.value().detach();
+    file.emplace_back(p.key(), value.dim() > 1 ? 2.5 * value : value);
+  }
+  if (mean.defined()) file.emplace_back("mean", mean);
+  return file;
+}
+
+}  // namespace
+
+std::vector<ModelSample> model_samples() {
+  torch::manual_seed(11);
+  const auto randn = [](at::IntArrayRef shape) { return torch::randn(shape); };
+  const torch::Tensor edges = sample_edges(), mean = 0.05 + 0.9 * torch::rand({30});
+  const auto with = [](std::optional<int64_t> categories, int64_t height, int64_t width) {
+    return ModelOptions{.categories = categories, .image_height = height, .image_width = width};
+  };
+  const auto mlp_with = [](int categories) {
+    return [categories](const NamedTensors& file, const Values& x) {
+      return mlp_energy(file, x, categories);
+    };
+  };
+  return {
+      {"bernoulli", "bernoulli", {{"theta", randn({7})}}, {}, true, bernoulli_energy},
+      {"categorical", "categorical", {{"theta", randn({5, 4})}}, {}, true, categorical_energy},
+      {"ising",
+       "ising",
+       {{"edges", edges}, {"coupling", randn({6})}, {"field", randn({6})}},
+       {},
+       true,
+       ising_energy},
+      {"potts",
+       "potts",
+       {{"edges", edges}, {"coupling", randn({6})}, {"field", randn({6, 3})}},
+       {},
+       true,
+       potts_energy},
+      {"potts_two_values",
+       "potts",
+       {{"edges", edges}, {"coupling", randn({6})}, {"field", randn({6, 2})}},
+       {},
+       true,
+       potts_energy},
+      {"rbm",
+       "rbm",
+       {{"W", randn({5, 8})}, {"b_v", randn({8})}, {"b_h", randn({5})}},
+       {},
+       false,
+       rbm_energy},
+      {"mlp", "mlp", mlp_file(9), {}, false, mlp_with(0)},
+      {"mlp_categorical", "mlp", mlp_file(12), with(3, 28, 28), false, mlp_with(3)},
+      {"resnet", "resnet", resnet_file(5, 6, {}), with({}, 5, 6), false, {}},
+      {"resnet_base", "resnet", resnet_file(5, 6, mean), with({}, 5, 6), false, {}},
+  };
+}
+
+std::shared_ptr<EnergyModel> load_sample(const ModelSample& sample) {
+  const Scratch scratch;
+  ModelOptions options = sample.options;
+  options.weights = scratch / "weights.pt";
+  write_named_tensors(options.weights, sample.tensors);
+  return load_model(sample.model, options);
+}
+
+torch::Tensor some_states(const StateSpace& space, int64_t count) {
+  torch::manual_seed(3);
+  return torch::randint(space.categories, {count, space.sites}, torch::kUInt8);
+}
+
+void replace(NamedTensors& tensors, const std::string& key, const torch::Tensor& value) {
+  for (auto& [name, tensor] : tensors) {
+    if (name != key) continue;
+    tensor = value;
+    return;
+  }
+  throw std::out_of_range(key);
+}
+
+}  // namespace isinglass

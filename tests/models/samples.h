@@ -1,0 +1,37 @@
+// One small parameter file's content for every model of the registry, and its energy by plain loops
+// in double precision, which share no arithmetic with the models.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "io/pt_file.h"
+#include "models/registry.h"
+
+namespace isinglass {
+
+using Values = std::vector<int>;  // one state
+
+struct ModelSample {
+  std::string label;     // unique, a test's name
+  std::string model;     // the registry's name
+  NamedTensors tensors;  // the parameter file
+  ModelOptions options;  // beside the file
+  bool lattice;          // closed form, bit for bit the same for any batch
+  // U(x) by plain loops; empty where golden values serve instead.
+  std::function<double(const NamedTensors&, const Values&)> energy;
+};
+
+std::vector<ModelSample> model_samples();
+
+// Writes the sample's file to a folder of its own and loads the model.
+std::shared_ptr<EnergyModel> load_sample(const ModelSample& sample);
+
+// Seeded uniform states uint8 [count, D].
+torch::Tensor some_states(const StateSpace& space, int64_t count);
+
+// Replaces the tensor of that name.
+void replace(NamedTensors& tensors, const std::string& key, const torch::Tensor& value);
+
+}  // namespace isinglass

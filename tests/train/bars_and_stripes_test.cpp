@@ -1,0 +1,81 @@
+// PCD with each sampler against exact-gradient training: 4×4 bars and stripes, an RBM with 10
+// hidden units, from the same start, the likelihood by enumeration of all 2^16 images.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "models/registry.h"
+#include "tests/train/training_fixture.h"
+#include "train/adam.h"
+#include "train/ema.h"
+#include "train/pcd.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kIterations = 3000, kWarmup = 100;
+constexpr double kLearningRate = 1e-2, kDecay = 0.99;
+
+std::shared_ptr<EnergyModel> fresh_rbm() {
+  return new_model("rbm", {.image_height = 4, .image_width = 4, .hidden = 10}, 3);
+}
+
+// −mean log π(data), differentiable.
+torch::Tensor negative_log_likelihood(EnergyModel& model, const torch::Tensor& data,
+                                      const torch::Tensor& states) {
+  return model.energy(data).to(torch::kFloat64).mean() +
+         (-model.energy(states).to(torch::kFloat64)).logsumexp(0);
+}
+
+// Trains with the gradient of `loss(iteration)`; returns mean log π(data) of the averaged
+// parameters.
+template <class Loss>
+double train(EnergyModel& model, const torch::Tensor& data, Loss loss) {
+  const std::vector<torch::Tensor> parameters = model.parameters();
+  Adam adam(parameters);
+  Ema ema(parameters, kDecay);
+  for (int64_t t = 1; t <= kIterations; ++t) {
+    model.zero_grad();
+    loss(t).backward();
+    adam.step(kLearningRate * std::min(1.0, double(t) / kWarmup));
+    ema.update();
+  }
+  ema.swap();
+  torch::NoGradGuard no_grad;
+  return -negative_log_likelihood(model, data, all_states(16)).template item<double>();
+}
+
+double exact_result() {
+  static const double result = [] {
+    const torch::Tensor data = bars_and_stripes(4).train, states = all_states(16);
+    const auto model = fresh_rbm();
+    return train(*model, data,
+                 [&](int64_t) { return negative_log_likelihood(*model, data, states); });
+  }();
+  return result;
+}
+
+class BarsAndStripesTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(BarsAndStripesTest, PcdReachesWhatTheExactGradientReaches) {
+  const Dataset data = bars_and_stripes(4);
+  const auto model = fresh_rbm();
+  const auto sampler = make_sampler(GetParam(), {}, *model);
+  const PcdOptions options = {.batch = 256, .steps = 20, .seed = 1};
+  ReplayBuffer buffer(clamped_mean(data), 1024, options.seed);
+  const double pcd = train(*model, data.train, [&](int64_t t) {
+    const PcdChains chains = advance_chains(*model, *sampler, buffer, t, options);
+    return pcd_loss(*model, data.train, chains.states, options).loss;
+  });
+  const double exact = exact_result();
+  std::printf("%s: %.4f nats, exact gradient: %.4f nats\n", GetParam(), pcd, exact);
+  EXPECT_GT(exact, -6.0);  // far from the 16·log 2 = 11.1 nats of the start
+  EXPECT_NEAR(pcd, exact, 0.1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Samplers, BarsAndStripesTest,
+                         testing::Values("rwm", "gibbs", "gwg", "pafs"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace isinglass

@@ -1,0 +1,181 @@
+// Metrics lines and their cutting, checkpoints on disk.
+#include "train/run_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "io/files.h"
+#include "tests/io/scratch.h"
+#include "train/checkpoint.h"
+#include "train/metrics.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string metrics_text(int64_t first, int64_t last) {
+  std::string text;
+  for (int64_t t = first; t <= last; ++t) {
+    text += json_line({.iteration = t, .energy_data = -1.5 * t, .seconds = 0.25 * t}) + "\n";
+  }
+  return text;
+}
+
+TEST(MetricsTest, ALineIsAnObjectWithTheDocumentedNames) {
+  TrainMetrics metrics{.iteration = 3, .energy_data = 0.1, .hops = 2.5};
+  metrics.gradient_norm = std::numeric_limits<double>::quiet_NaN();
+  const std::string line = json_line(metrics);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const auto object = nlohmann::json::parse(line);
+  for (const char* key :
+       {"iteration", "energy_data", "energy_model", "difference", "acceptance", "hops",
+        "gradient_norm", "learning_rate", "iterations_per_second", "seconds"}) {
+    EXPECT_TRUE(object.contains(key)) << key;
+  }
+  EXPECT_EQ(object["iteration"], 3);
+  EXPECT_EQ(object["energy_data"], 0.1);
+  EXPECT_TRUE(object["gradient_norm"].is_null());
+  EXPECT_FALSE(object.contains("validation_score"));
+  metrics.validation_score = -90.5;
+  EXPECT_EQ(nlohmann::json::parse(json_line(metrics))["validation_score"], -90.5);
+}
+
+TEST(MetricsTest, AreCutBackToAnIteration) {
+  const Scratch scratch;
+  const fs::path file = scratch / "metrics.jsonl";
+  write_file(file, metrics_text(1, 9));
+  EXPECT_EQ(cut_metrics(file, 6), 1.5);
+  EXPECT_EQ(read_file(file), metrics_text(1, 6));
+  EXPECT_EQ(cut_metrics(file, 6), 1.5);
+  EXPECT_EQ(read_file(file), metrics_text(1, 6));
+  EXPECT_EQ(cut_metrics(file, 0), 0);
+  EXPECT_EQ(read_file(file), "");
+  EXPECT_EQ(cut_metrics(scratch / "missing.jsonl", 6), 0);
+}
+
+TEST(MetricsTest, AHalfWrittenLastLineIsCut) {
+  const Scratch scratch;
+  const fs::path file = scratch / "metrics.jsonl";
+  const std::string whole = metrics_text(1, 4), next = metrics_text(5, 5);
+  // Every length of the fifth line short of its newline.
+  for (size_t length = 1; length < next.size(); ++length) {
+    write_file(file, whole + next.substr(0, length));
+    EXPECT_EQ(cut_metrics(file, 5), 1.0);
+    ASSERT_EQ(read_file(file), whole) << length << " bytes of the last line";
+  }
+}
+
+TEST(RunDirectoryTest, KeepsTheTwoLatestCheckpoints) {
+  const Scratch scratch;
+  const RunDirectory directory = RunDirectory::create(scratch / "run");
+  for (int64_t t : {5, 100000000, 30}) write_file(directory.checkpoint_file(t), "x");
+  write_file(scratch / "run/checkpoints/00000040.pt.part", "x");
+  EXPECT_EQ(directory.checkpoint_file(5).filename(), "00000005.pt");
+  ASSERT_EQ(directory.checkpoints().size(), 3u);
+  EXPECT_EQ(directory.checkpoints().back().filename(), "100000000.pt");  // by number
+  directory.remove_old_checkpoints();
+  ASSERT_EQ(directory.checkpoints().size(), 2u);
+  EXPECT_EQ(directory.checkpoints().front().filename(), "00000030.pt");
+  directory.set_aside(directory.checkpoint_file(30));
+  EXPECT_EQ(directory.checkpoints().size(), 1u);
+  EXPECT_TRUE(fs::exists(scratch / "run/checkpoints/00000030.pt.unreadable"));
+}
+
+TEST(RunDirectoryTest, RefusesTheWrongDirectory) {
+  const Scratch scratch;
+  EXPECT_ERROR(RunDirectory::open(scratch / "none"), "no checkpoints");
+  const RunDirectory directory = RunDirectory::create(scratch / "run");
+  EXPECT_ERROR(RunDirectory::open(scratch / "run"), "no checkpoints");
+  write_file(directory.checkpoint_file(5), "x");
+  EXPECT_ERROR(RunDirectory::create(scratch / "run"), "holds a run already");
+  write_file(scratch / "file", "x");
+  EXPECT_ERROR(RunDirectory::create(scratch / "file"), "cannot make the directory");
+}
+
+Checkpoint small_checkpoint() {
+  torch::manual_seed(0);
+  Checkpoint c;
+  c.settings = {{"seed", {int64_t{7}}}, {"learning_rate", {0.1}}, {"model", {std::string("rbm")}}};
+  c.iteration = 12;
+  c.total_steps = 480;
+  c.suspect_iterations = 2;
+  c.best_score = -std::numeric_limits<double>::infinity();
+  const torch::Tensor weight =
+      torch::randn({2, 3, 3, 3}).contiguous(torch::MemoryFormat::ChannelsLast);
+  c.parameters = {{"net.0.weight", weight}, {"bias", torch::randn({2})}};
+  c.averages = c.first_moments = c.second_moments = c.parameters;
+  c.adam_step = torch::full({}, 12.0f);
+  c.buffer = torch::randint(0, 2, {4, 9}, torch::kUInt8);
+  return c;
+}
+
+TEST(CheckpointTest, SurvivesTheDisk) {
+  const Scratch scratch;
+  const Checkpoint c = small_checkpoint();
+  write_checkpoint(scratch / "00000012.pt", c);
+  const Checkpoint read = read_checkpoint(scratch / "00000012.pt");
+  EXPECT_EQ(read.iteration, 12);
+  EXPECT_EQ(read.total_steps, 480);
+  EXPECT_EQ(read.suspect_iterations, 2);
+  EXPECT_EQ(read.best_score, c.best_score);
+  EXPECT_NO_THROW(require_same_settings(read.settings, c.settings, "it"));
+  ASSERT_EQ(read.parameters.size(), 2u);
+  EXPECT_EQ(read.parameters[0].first, "net.0.weight");
+  EXPECT_TRUE(torch::equal(read.parameters[0].second, c.parameters[0].second));
+  EXPECT_TRUE(torch::equal(read.buffer, c.buffer));
+  EXPECT_EQ(read.adam_step.item<float>(), 12);
+}
+
+TEST(CheckpointTest, EveryTruncationIsAnError) {
+  const Scratch scratch;
+  write_checkpoint(scratch / "a.pt", small_checkpoint());
+  const std::string bytes = read_file(scratch / "a.pt");
+  for (size_t length = 0; length < bytes.size(); length += 97) {
+    write_file(scratch / "b.pt", bytes.substr(0, length));
+    EXPECT_ERROR(read_checkpoint(scratch / "b.pt"), "b.pt");
+  }
+}
+
+TEST(CheckpointTest, OtherContentIsAnError) {
+  const Scratch scratch;
+  write_pt(scratch / "tensor.pt", PtValue{torch::zeros({2})});
+  EXPECT_ERROR(read_checkpoint(scratch / "tensor.pt"), "not a checkpoint");
+  write_named_tensors(scratch / "weights.pt", {{"w", torch::zeros({2})}});
+  EXPECT_ERROR(read_checkpoint(scratch / "weights.pt"), "not a checkpoint");
+  write_pt(scratch / "new.pt", PtValue{PtDict{{"format_version", {int64_t{99}}}}});
+  EXPECT_ERROR(read_checkpoint(scratch / "new.pt"), "format 99");
+}
+
+TEST(CheckpointTest, NamesTheSettingThatDiffers) {
+  const PtDict settings = small_checkpoint().settings;
+  PtDict other = settings;
+  other[1].second.value = 0.1 + 1e-16;  // the same double
+  EXPECT_NO_THROW(require_same_settings(settings, other, "it"));
+  other[1].second.value = 0.2;
+  EXPECT_ERROR(require_same_settings(settings, other, "it"),
+               "learning_rate = 0.1; this one has 0.2");
+  EXPECT_ERROR(require_same_settings({settings[0], settings[2]}, settings, "it"),
+               "learning_rate = unknown");
+}
+
+TEST(CheckpointTest, CopiesIntoTheMemoryFormatOfTheTarget) {
+  const Checkpoint c = small_checkpoint();
+  const torch::Tensor source = c.parameters[0].second.contiguous();
+  const torch::Tensor target =
+      torch::zeros({2, 3, 3, 3}).contiguous(torch::MemoryFormat::ChannelsLast);
+  const float* storage = target.data_ptr<float>();
+  copy_tensors({{"w", source}}, {{"w", target}}, "it");
+  EXPECT_TRUE(torch::equal(target, source));
+  EXPECT_TRUE(target.is_contiguous(torch::MemoryFormat::ChannelsLast));
+  EXPECT_EQ(target.data_ptr<float>(), storage);
+  EXPECT_ERROR(copy_tensors({{"v", source}}, {{"w", target}}, "it"), "'v'");
+  EXPECT_ERROR(copy_tensors({}, {{"w", target}}, "it"), "holds 0 tensors");
+  EXPECT_ERROR(copy_tensors({{"w", source[0]}}, {{"w", target}}, "it"), "shape");
+  EXPECT_ERROR(copy_tensors({{"w", source.to(torch::kFloat64)}}, {{"w", target}}, "it"), "type");
+}
+
+}  // namespace
+}  // namespace isinglass

@@ -1,0 +1,338 @@
+// Whole training runs in one process: resuming, stopping, divergence, disks that fail.
+#include "train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "io/files.h"
+#include "models/registry.h"
+#include "tests/io/full_disk.h"
+#include "tests/io/scratch.h"
+#include "tests/train/training_fixture.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+TrainOptions small_options() {
+  TrainOptions options;
+  options.pcd = {.batch = 4, .steps = 3, .reinit = 0.1, .seed = 9};
+  options.iterations = 20;
+  options.buffer = 24;
+  options.learning_rate = 1e-2;
+  options.warmup = 10;
+  options.ema = 0.9;
+  options.checkpoint_every = 6;
+  return options;
+}
+
+// A model, its sampler and data, made afresh as by a new process.
+struct Setting {
+  Setting(const std::string& name, const TrainOptions& options, TrainHooks hooks = {})
+      : data(grey_images(10, 8)),
+        model(new_model(name,
+                        {.image_height = 8,
+                         .image_width = 8,
+                         .channels = 4,
+                         .hidden = 6,
+                         .base_mean = name == "resnet" ? clamped_mean(data) : torch::Tensor()},
+                        4)),
+        sampler(make_sampler("pafs", {.radius = 2}, *model)),
+        trainer(model, *sampler, data, options, torch::kCPU, std::move(hooks)) {}
+
+  Dataset data;
+  std::shared_ptr<EnergyModel> model;
+  std::unique_ptr<Sampler> sampler;
+  Trainer trainer;
+};
+
+void train(const std::string& model, const fs::path& directory, const TrainOptions& options) {
+  Setting setting(model, options);
+  setting.trainer.start(directory);
+  EXPECT_FALSE(setting.trainer.run().interrupted);
+}
+
+void resume(const std::string& model, const fs::path& directory, const TrainOptions& options) {
+  Setting setting(model, options);
+  setting.trainer.resume(directory);
+  EXPECT_FALSE(setting.trainer.run().interrupted);
+}
+
+void expect_equal(const NamedTensors& a, const NamedTensors& b, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].first, b[i].first);
+    EXPECT_TRUE(torch::equal(a[i].second, b[i].second)) << what << " " << a[i].first;
+  }
+}
+
+void expect_same_state(const fs::path& a, const fs::path& b) {
+  const Checkpoint x = read_checkpoint(a), y = read_checkpoint(b);
+  EXPECT_EQ(x.iteration, y.iteration);
+  EXPECT_EQ(x.total_steps, y.total_steps);
+  expect_equal(x.parameters, y.parameters, "parameter");
+  expect_equal(x.averages, y.averages, "average");
+  expect_equal(x.first_moments, y.first_moments, "first moment");
+  expect_equal(x.second_moments, y.second_moments, "second moment");
+  EXPECT_TRUE(torch::equal(x.adam_step, y.adam_step));
+  EXPECT_TRUE(torch::equal(x.buffer, y.buffer)) << "buffer";
+}
+
+// The lines of metrics.jsonl without what depends on the clock.
+std::vector<nlohmann::json> metrics_of(const fs::path& directory) {
+  std::istringstream text(read_file(directory / "metrics.jsonl"));
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(text, line);) {
+    lines.push_back(nlohmann::json::parse(line));
+    lines.back().erase("seconds");
+    lines.back().erase("iterations_per_second");
+  }
+  return lines;
+}
+
+class ResumeTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ResumeTest, EqualsAnUnbrokenRunBitForBit) {
+  const Scratch scratch;
+  const TrainOptions options = small_options();
+  train(GetParam(), scratch / "whole", options);
+  for (int64_t first : {1, 7, 12}) {
+    for (int64_t every : {2, 100}) {
+      const fs::path directory = scratch / fmt::format("{}-{}", first, every);
+      TrainOptions part = options;
+      part.iterations = first;
+      part.checkpoint_every = every;
+      train(GetParam(), directory, part);
+      part.iterations = options.iterations;
+      resume(GetParam(), directory, part);
+      expect_same_state(scratch / "whole/checkpoints/00000020.pt",
+                        directory / "checkpoints/00000020.pt");
+      EXPECT_EQ(read_file(scratch / "whole/weights.pt"), read_file(directory / "weights.pt"));
+      EXPECT_EQ(read_file(scratch / "whole/ema.pt"), read_file(directory / "ema.pt"));
+      EXPECT_EQ(metrics_of(scratch / "whole"), metrics_of(directory));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ResumeTest, testing::Values("rbm", "mlp", "resnet"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(TrainerTest, MovesParametersAndLeavesTheDocumentedFiles) {
+  const Scratch scratch;
+  TrainOptions options = small_options();
+  options.pcd.l2 = 1e-3;
+  options.pcd.p_control = 1e-3;
+  train("resnet", scratch / "run", options);
+  for (const char* name :
+       {"metrics.jsonl", "log.txt", "data.png", "weights.pt", "ema.pt", "samples/00000020.png",
+        "samples/00000006.png", "checkpoints/00000018.pt", "checkpoints/00000020.pt"}) {
+    EXPECT_TRUE(fs::is_regular_file(scratch / "run" / name)) << name;
+  }
+  const auto files = fs::directory_iterator(scratch / "run/checkpoints");
+  EXPECT_EQ(std::distance(begin(files), end(files)), 2);
+  const Checkpoint last = read_checkpoint(scratch / "run/checkpoints/00000020.pt");
+  expect_equal(last.parameters, read_named_tensors(scratch / "run/weights.pt"), "weights.pt");
+  const Setting untrained("resnet", options);
+  const auto fresh = untrained.model->named_parameters();
+  for (const auto& [name, tensor] : last.parameters) {
+    if (const torch::Tensor* before = fresh.find(name)) {
+      EXPECT_FALSE(torch::equal(*before, tensor)) << name;
+    }
+  }
+  // The base distribution's mean is no parameter: the same in both files, not averaged.
+  for (const char* name : {"weights.pt", "ema.pt"}) {
+    const auto model = load_model(
+        "resnet", {.weights = scratch / "run" / name, .image_height = 8, .image_width = 8});
+    EXPECT_TRUE(torch::equal(*model->named_buffers().find("mean"), clamped_mean(untrained.data)));
+  }
+  const auto metrics = metrics_of(scratch / "run");
+  ASSERT_EQ(metrics.size(), 20u);
+  EXPECT_EQ(metrics[0]["iteration"], 1);
+  EXPECT_DOUBLE_EQ(metrics[4]["learning_rate"], 5e-3);
+  EXPECT_DOUBLE_EQ(metrics[19]["learning_rate"], 1e-2);
+  EXPECT_DOUBLE_EQ(metrics[3]["difference"], metrics[3]["energy_data"].get<double>() -
+                                                 metrics[3]["energy_model"].get<double>());
+}
+
+TEST(TrainerTest, StopsAfterTheIterationAndGoesOn) {
+  const Scratch scratch;
+  const TrainOptions options = small_options();
+  train("rbm", scratch / "whole", options);
+  int64_t asked = 0;
+  Setting setting("rbm", options, {.stop = [&] { return ++asked == 5; }});
+  setting.trainer.start(scratch / "run");
+  const TrainResult result = setting.trainer.run();
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.iteration, 5);
+  EXPECT_TRUE(fs::exists(scratch / "run/checkpoints/00000005.pt"));
+  resume("rbm", scratch / "run", options);
+  expect_same_state(scratch / "whole/checkpoints/00000020.pt",
+                    scratch / "run/checkpoints/00000020.pt");
+}
+
+TEST(TrainerTest, FallsBackPastATruncatedCheckpoint) {
+  const Scratch scratch;
+  TrainOptions options = small_options();
+  train("rbm", scratch / "whole", options);
+  options.iterations = 13;
+  train("rbm", scratch / "run", options);  // leaves 12 and 13
+  const fs::path newest = scratch / "run/checkpoints/00000013.pt";
+  write_file(newest, read_file(newest).substr(0, 1000));
+  options.iterations = 20;
+  resume("rbm", scratch / "run", options);
+  expect_same_state(scratch / "whole/checkpoints/00000020.pt",
+                    scratch / "run/checkpoints/00000020.pt");
+  EXPECT_EQ(metrics_of(scratch / "whole"), metrics_of(scratch / "run"));
+  const std::string log = read_file(scratch / "run/log.txt");
+  EXPECT_NE(log.find("cannot be read"), std::string::npos) << log;
+  EXPECT_NE(log.find("resumed at iteration 12"), std::string::npos) << log;
+
+  for (const char* name : {"00000018.pt", "00000020.pt"}) {
+    write_file(scratch / "run/checkpoints" / name, "nothing");
+  }
+  Setting setting("rbm", options);
+  EXPECT_ERROR(setting.trainer.resume(scratch / "run"), "no checkpoint");
+}
+
+TEST(TrainerTest, RefusesToResumeAnotherRun) {
+  const Scratch scratch;
+  TrainOptions options = small_options();
+  train("rbm", scratch / "run", options);
+  const std::string before = read_file(scratch / "run/checkpoints/00000020.pt");
+  options.pcd.seed = 10;
+  Setting other_seed("rbm", options);
+  EXPECT_ERROR(other_seed.trainer.resume(scratch / "run"), "seed = 9; this one has 10");
+  Setting other_model("mlp", small_options());
+  EXPECT_ERROR(other_model.trainer.resume(scratch / "run"), "model = rbm; this one has mlp");
+  Dataset data = grey_images(10, 8);
+  data.train[3][5] = 255 - data.train[3][5];
+  Setting setting("rbm", small_options());
+  Trainer other_data(setting.model, *setting.sampler, data, small_options(), torch::kCPU);
+  EXPECT_ERROR(other_data.resume(scratch / "run"), "data_crc32");
+  EXPECT_EQ(read_file(scratch / "run/checkpoints/00000020.pt"), before);
+}
+
+TEST(TrainerTest, RefusesImpossibleOptions) {
+  const auto expect_refused = [](const char* words, auto change) {
+    TrainOptions options = small_options();
+    change(options);
+    EXPECT_ERROR(Setting("rbm", options), words);
+  };
+  expect_refused("batch is 0", [](TrainOptions& o) { o.pcd.batch = 0; });
+  expect_refused("buffer is 3", [](TrainOptions& o) { o.buffer = 3; });
+  expect_refused("steps an iteration is 0", [](TrainOptions& o) { o.pcd.steps = 0; });
+  expect_refused("iterations is 2000000000", [](TrainOptions& o) { o.iterations = 2000000000; });
+  expect_refused("reinit is 1.5", [](TrainOptions& o) { o.pcd.reinit = 1.5; });
+  expect_refused("learning rate is nan", [](TrainOptions& o) { o.learning_rate = std::nan(""); });
+  expect_refused("average is 1", [](TrainOptions& o) { o.ema = 1; });
+  expect_refused("checkpoint-every is 0", [](TrainOptions& o) { o.checkpoint_every = 0; });
+  Setting setting("rbm", small_options());
+  EXPECT_ERROR(
+      Trainer(setting.model, *setting.sampler, bars_and_stripes(3), small_options(), torch::kCPU),
+      "64 sites");
+}
+
+std::string divergence_of(double learning_rate, const fs::path& directory, int64_t iterations) {
+  TrainOptions options = small_options();
+  options.learning_rate = learning_rate;
+  options.warmup = 0;
+  options.iterations = iterations;
+  Setting setting("rbm", options);
+  setting.trainer.start(directory);
+  try {
+    setting.trainer.run();
+  } catch (const NumericalError& error) {
+    return error.what();
+  }
+  return "no divergence";
+}
+
+void expect_finite_checkpoints(const fs::path& directory) {
+  const RunDirectory run = RunDirectory::open(directory);
+  for (const fs::path& file : run.checkpoints()) {
+    for (const auto& [name, tensor] : read_checkpoint(file).parameters) {
+      EXPECT_TRUE(torch::isfinite(tensor).all().item<bool>()) << file << " " << name;
+    }
+  }
+}
+
+TEST(TrainerTest, StopsAtParametersThatAreNotFinite) {
+  const Scratch scratch;
+  const std::string message = divergence_of(1e30, scratch / "run", 20);
+  EXPECT_NE(message.find("diverged at iteration"), std::string::npos) << message;
+  EXPECT_NE(message.find("checkpoints/00000000.pt"), std::string::npos) << message;
+  expect_finite_checkpoints(scratch / "run");
+}
+
+TEST(TrainerTest, StopsWhenTheEnergiesStayApart) {
+  const Scratch scratch;
+  const std::string message = divergence_of(10, scratch / "run", 400);
+  EXPECT_NE(message.find("100 iterations in a row"), std::string::npos) << message;
+  expect_finite_checkpoints(scratch / "run");
+  // It takes 100 iterations to see; the log has the same sentence.
+  EXPECT_GE(metrics_of(scratch / "run").size(), 99u);
+  EXPECT_NE(read_file(scratch / "run/log.txt").find(message), std::string::npos);
+}
+
+TEST(TrainerTest, AFullDiskLeavesTheEarlierCheckpoints) {
+  const Scratch scratch;
+  TrainOptions options = small_options();
+  train("rbm", scratch / "whole", options);
+  options.iterations = 7;
+  train("rbm", scratch / "run", options);
+  options.iterations = 20;
+  {
+    Setting setting("rbm", options);
+    setting.trainer.resume(scratch / "run");
+    // Room for lines and parameter files, but not for another checkpoint.
+    const FullDisk full(fs::file_size(scratch / "run/checkpoints/00000007.pt") - 1);
+    EXPECT_ERROR(setting.trainer.run(), "00000012.pt");
+  }
+  EXPECT_TRUE(fs::exists(scratch / "run/checkpoints/00000006.pt"));
+  EXPECT_EQ(read_checkpoint(scratch / "run/checkpoints/00000007.pt").iteration, 7);
+  EXPECT_FALSE(fs::exists(scratch / "run/checkpoints/00000012.pt"));
+  resume("rbm", scratch / "run", options);
+  expect_same_state(scratch / "whole/checkpoints/00000020.pt",
+                    scratch / "run/checkpoints/00000020.pt");
+}
+
+TEST(TrainerTest, KeepsTheBestParameters) {
+  const Scratch scratch;
+  TrainOptions options = small_options();
+  options.evaluate_every = 5;
+  options.checkpoint_every = 5;
+  const double scores[] = {-4, -2, -3, -2.5};  // the best at iteration 10
+  int64_t calls = 0;
+  std::vector<NamedTensors> averages;
+  const auto score = [&](EnergyModel& model) {
+    NamedTensors tensors;
+    for (const auto& p : model.named_parameters()) {
+      tensors.emplace_back(p.key(), p.value().detach().clone());
+    }
+    averages.push_back(tensors);
+    return scores[calls++];
+  };
+  TrainOptions half = options;
+  half.iterations = 13;
+  Setting setting("rbm", half, {.validation_score = score});
+  setting.trainer.start(scratch / "run");
+  setting.trainer.run();
+  Setting rest("rbm", options, {.validation_score = score});
+  rest.trainer.resume(scratch / "run");
+  rest.trainer.run();
+  ASSERT_EQ(calls, 4);
+  expect_equal(averages[1], read_named_tensors(scratch / "run/best.pt"), "best.pt");
+  expect_equal(averages[3], read_named_tensors(scratch / "run/ema.pt"), "ema.pt");
+  EXPECT_EQ(metrics_of(scratch / "run")[9]["validation_score"], -2);
+  EXPECT_FALSE(metrics_of(scratch / "run")[8].contains("validation_score"));
+
+  // Evaluating leaves the course of the run alone.
+  train("rbm", scratch / "plain", small_options());
+  expect_same_state(scratch / "plain/checkpoints/00000020.pt",
+                    scratch / "run/checkpoints/00000020.pt");
+}
+
+}  // namespace
+}  // namespace isinglass
