@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "io/error.h"
+#include "io/pt_file.h"
 #include "models/registry.h"
 #include "tests/io/scratch.h"
 
