@@ -99,6 +99,8 @@ ModelPointer load_resnet(const ModelOptions& options) {
     require(mean.size(0) == height * width,
             "{}: tensor 'mean' has {} values and --image {}x{} has {}", reader.source(),
             mean.size(0), height, width, height * width);
+    require(((mean > 0) & (mean < 1)).all().item<bool>(),
+            "{}: tensor 'mean' must lie strictly between 0 and 1", reader.source());
   }
   const auto model = std::make_shared<ResNetModel>(height, width, channels, mean);
   load_state(*model, reader);
