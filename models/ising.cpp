@@ -11,8 +11,9 @@ IsingModel::IsingModel(const torch::Tensor& edges, const torch::Tensor& coupling
 
 torch::Tensor IsingModel::energy(const torch::Tensor& x) {
   const torch::Tensor z = 2 * relaxed(x).to(torch::kFloat64) - 1;
+  const torch::Tensor ends = edges_.to(torch::kInt64);  // Module::to(dtype) casts buffers as well
   const torch::Tensor pairs =
-      z.index_select(1, edges_.select(1, 0)) * z.index_select(1, edges_.select(1, 1));
+      z.index_select(1, ends.select(1, 0)) * z.index_select(1, ends.select(1, 1));
   return -z.matmul(field_) - pairs.matmul(coupling_);
 }
 

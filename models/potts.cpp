@@ -11,8 +11,9 @@ PottsModel::PottsModel(const torch::Tensor& edges, const torch::Tensor& coupling
 
 torch::Tensor PottsModel::energy(const torch::Tensor& x) {
   const torch::Tensor one_hot = relaxed(x).to(torch::kFloat64);
+  const torch::Tensor ends = edges_.to(torch::kInt64);  // Module::to(dtype) casts buffers as well
   const torch::Tensor equal =
-      (one_hot.index_select(1, edges_.select(1, 0)) * one_hot.index_select(1, edges_.select(1, 1)))
+      (one_hot.index_select(1, ends.select(1, 0)) * one_hot.index_select(1, ends.select(1, 1)))
           .sum(-1);
   return -(one_hot * field_).sum({1, 2}) - equal.matmul(coupling_);
 }

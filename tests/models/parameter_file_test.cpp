@@ -50,7 +50,7 @@ TEST(ParameterFile, EachRealTensorIsFiniteAndFloatingPoint) {
       if (key == "edges" || key == "mean") continue;
       for (const float value : {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity}) {
         torch::Tensor bad = tensor.clone();
-        bad.view(-1)[-1] = value;
+        bad.select(0, 0).fill_(value);
         replace(broken.tensors, key, bad);
         expect_refused(broken, "'" + key + "' holds a value that is not finite");
       }

@@ -120,7 +120,8 @@ NamedTensors resnet_file(int64_t height, int64_t width, const torch::Tensor& mea
   NamedTensors file;
   for (const auto& p : fresh->named_parameters()) {
     const torch::Tensor value = p.value().detach();
-    file.emplace_back(p.key(), value.dim() > 1 ? 2.5 * value : value);
+    const double scale = p.key() == "energy_linear.weight" ? 40 : 2.5;
+    file.emplace_back(p.key(), value.dim() > 1 ? scale * value : value);
   }
   if (mean.defined()) file.emplace_back("mean", mean);
   return file;

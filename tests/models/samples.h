@@ -25,6 +25,10 @@ struct ModelSample {
 
 std::vector<ModelSample> model_samples();
 
+inline void PrintTo(const ModelSample& sample, std::ostream* out) {
+  *out << sample.label;
+}
+
 // Writes the sample's file to a folder of its own and loads the model.
 std::shared_ptr<EnergyModel> load_sample(const ModelSample& sample);
 
