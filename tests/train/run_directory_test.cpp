@@ -152,7 +152,7 @@ TEST(CheckpointTest, OtherContentIsAnError) {
 TEST(CheckpointTest, NamesTheSettingThatDiffers) {
   const PtDict settings = small_checkpoint().settings;
   PtDict other = settings;
-  other[1].second.value = 0.1 + 1e-16;  // the same double
+  other[1].second.value = 0.1 + 1e-18;  // the same double
   EXPECT_NO_THROW(require_same_settings(settings, other, "it"));
   other[1].second.value = 0.2;
   EXPECT_ERROR(require_same_settings(settings, other, "it"),
