@@ -117,11 +117,8 @@ TEST(AisRbm, TwelveHidden) {
   const double exact = torch::logsumexp(log_p, 0).item<double>();
   RbmModel model(w, b_v, b_h);
   const Factorised start = Factorised::bernoulli(torch::sigmoid(b_v));
-  for (const char* sampler : {"gwg", "pafs"}) {
-    SCOPED_TRACE(sampler);
-    expect_log_z(anneal(model, sampler, start, {.chains = 100, .temperatures = 1000, .seed = 1}),
-                 exact);
-  }
+  expect_log_z(anneal(model, "pafs", start, {.chains = 100, .temperatures = 1000, .seed = 1}),
+               exact);
 }
 
 TEST(AisModelCalls, OneAStep) {

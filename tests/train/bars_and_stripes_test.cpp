@@ -55,9 +55,9 @@ double exact_result() {
   return result;
 }
 
-class BarsAndStripesTest : public testing::TestWithParam<const char*> {};
+class BarsAndStripesLong : public testing::TestWithParam<const char*> {};
 
-TEST_P(BarsAndStripesTest, PcdReachesWhatTheExactGradientReaches) {
+TEST_P(BarsAndStripesLong, PcdReachesWhatTheExactGradientReaches) {
   const Dataset data = bars_and_stripes(4);
   const auto model = fresh_rbm();
   const auto sampler = make_sampler(GetParam(), {}, *model);
@@ -73,7 +73,7 @@ TEST_P(BarsAndStripesTest, PcdReachesWhatTheExactGradientReaches) {
   EXPECT_NEAR(pcd, exact, 0.1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Samplers, BarsAndStripesTest,
+INSTANTIATE_TEST_SUITE_P(Samplers, BarsAndStripesLong,
                          testing::Values("rwm", "gibbs", "gwg", "pafs"),
                          [](const auto& info) { return std::string(info.param); });
 
