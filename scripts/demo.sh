@@ -8,9 +8,9 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 run=${1:-$root/runs/demo}
-sampler=(--sampler pafs --radius 5)
-training=(--channels 8 --steps-per-iter 10 --buffer 1000 --batch 50
-  --iters 1500 --lr 1e-3 --warmup 100 --ema 0.99)
+sampler=(--sampler pafs --radius 8)
+training=(--channels 16 --steps-per-iter 10 --buffer 500 --batch 100
+  --iters 900 --lr 1.5e-4 --warmup 100 --ema 0.99)
 annealing=(--chains 50 --steps 2000)
 
 isinglass() { "$root/build/isinglass" "$@"; }
