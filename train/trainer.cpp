@@ -12,6 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kSuspectIterations = 100;
+constexpr double kLargestRate = 1e6;  // far from float32's overflow inside Adam
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -48,8 +49,9 @@ TrainOptions checked(const TrainOptions& o, const EnergyModel& model, const Data
   require(std::isfinite(pcd.l2) && pcd.l2 >= 0, "l2 is {}; it must be 0 or more", pcd.l2);
   require(std::isfinite(pcd.p_control) && pcd.p_control >= 0,
           "p-control is {}; it must be 0 or more", pcd.p_control);
-  require(std::isfinite(o.learning_rate) && o.learning_rate > 0,
-          "the learning rate is {}; it must be above 0", o.learning_rate);
+  require(o.learning_rate > 0 && o.learning_rate <= kLargestRate,
+          "the learning rate is {}; it must be above 0 and at most {}", o.learning_rate,
+          kLargestRate);
   require(o.warmup >= 0, "warmup is {}; it must be 0 or more", o.warmup);
   require(o.ema >= 0 && o.ema < 1, "the decay of the average is {}; it must be in [0, 1)", o.ema);
   require(o.checkpoint_every >= 1, "checkpoint-every is {}; it must be at least 1",
