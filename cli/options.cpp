@@ -198,6 +198,17 @@ std::filesystem::path configuration_file(const std::map<std::string, OptionValue
   return directory / "config.toml";
 }
 
+// As few digits as read back to the same number; toml++ writes all 17.
+void print_toml(std::ostream& out, double value) {
+  const std::string text = fmt::format("{}", value);
+  out << text << (text.find_first_of(".e") == std::string::npos ? ".0" : "");
+}
+
+template <class T>
+void print_toml(std::ostream& out, const T& value) {
+  out << toml::value<T>(value);
+}
+
 }  // namespace
 
 const OptionValue* Options::find(const std::string& name) const {
@@ -217,18 +228,18 @@ void Options::set_given(const std::string& name, OptionValue value) {
 }
 
 std::string Options::to_toml() const {
-  toml::table table;
+  std::ostringstream out;
+  out << "# isinglass " << command_->name << "\n";
   for (const Option& option : command_->options) {
     if (!option.stored || !has(option.name)) continue;
+    out << option.name << " = ";
     if (option.type == ValueType::kPath) {  // so that the file serves from any directory
-      table.insert_or_assign(option.name, std::filesystem::absolute(path(option.name)).string());
-      continue;
+      print_toml(out, std::filesystem::absolute(path(option.name)).string());
+    } else {
+      std::visit([&](const auto& value) { print_toml(out, value); }, at(option.name));
     }
-    std::visit([&](const auto& value) { table.insert_or_assign(option.name, value); },
-               at(option.name));
+    out << "\n";
   }
-  std::ostringstream out;
-  out << "# isinglass " << command_->name << "\n" << table << "\n";
   return out.str();
 }
 

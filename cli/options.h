@@ -64,6 +64,7 @@ class Options {
 
   // What the program resolved: a default that depends on other values.
   void set(const std::string& name, OptionValue value) { values_[name] = std::move(value); }
+  void unset(const std::string& name) { values_.erase(name); }
   void set_given(const std::string& name, OptionValue value);
 
   // The stored values as TOML: config.toml of a run directory.

@@ -1,6 +1,7 @@
 // isinglass sample: draws from a model by a sampler. Writes samples.pt (`samples` [draws, B, D],
 // `energy` float32 [draws, B]) and summary.json.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -189,14 +190,40 @@ std::string summary_text(const Json& summary, const OutputDirectory& out) {
       out.path().string());
 }
 
+Json options_json(const SamplerEntry& sampler) {
+  Json options = Json::object();
+  for (const SamplerOptionUse& use : sampler.options) {
+    Json range = Json::object();
+    if (use.most > use.least) range = {{"from", use.least}, {"to", use.most}, {"whole", use.whole}};
+    if (use.initial) range["default"] = *use.initial;
+    options[use.name] = range;
+  }
+  return options;
+}
+
+// "radius (1 to 65536, default 5), balancing"
+std::string options_text(const SamplerEntry& sampler) {
+  std::vector<std::string> texts;
+  for (const SamplerOptionUse& use : sampler.options) {
+    std::string text = use.name;
+    if (use.most > use.least) {
+      text += fmt::format(" ({}{}{} to {}{})", use.whole ? "whole, " : "",
+                          use.above_least ? "above " : "", use.least, use.most,
+                          use.initial ? fmt::format(", default {}", *use.initial) : "");
+    }
+    texts.push_back(text);
+  }
+  return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
 Json registry_json() {
   Json list = {{"samplers", Json::array()}, {"models", Json::array()}};
   for (const SamplerEntry& s : sampler_registry()) {
     list["samplers"].push_back({{"name", s.name},
                                 {"summary", s.summary},
                                 {"needs", s.needs},
-                                {"states", s.state_kinds},
-                                {"options", s.options},
+                                {"states", kinds_text(s.kinds)},
+                                {"options", options_json(s)},
                                 {"paper", s.paper}});
   }
   for (const ModelEntry& m : model_registry()) {
@@ -214,7 +241,7 @@ std::string registry_text() {
   std::string text = "samplers\n";
   for (const SamplerEntry& s : sampler_registry()) {
     text += fmt::format("  {:<12} {} ({})\n{:15}states: {}; needs: {}; options: {}\n", s.name,
-                        s.summary, s.paper, "", s.state_kinds, s.needs, s.options);
+                        s.summary, s.paper, "", kinds_text(s.kinds), s.needs, options_text(s));
   }
   text += "\nmodels\n";
   for (const ModelEntry& m : model_registry()) {
@@ -246,8 +273,7 @@ std::string run_sample(Options& options) {
   const torch::Tensor ids =
       torch::arange(chains, torch::TensorOptions(torch::kInt64).device(device));
   ChainState state = sampler->init(*model, x, ids);
-  StepParams params = StepParams::create(static_cast<uint64_t>(options.integer("seed")),
-                                         sampler->initial_scale(), device);
+  StepParams params = sampler->params(static_cast<uint64_t>(options.integer("seed")), device);
   Json summary;
   out.fill(options, [&] {
     Recorder recorder(model->space(), plan.steps / plan.thin, chains, !options.flag("no-samples"));

@@ -86,11 +86,61 @@ std::vector<Option> sampler_options(std::optional<OptionValue> sampler) {
       {.name = "radius",
        .type = ValueType::kReal,
        .unit = "R",
-       .help = "sites changed by a proposal, on average (default: the sampler's own)",
+       .help = "sites changed by a proposal, on average (default: the sampler's own); an even "
+               "--radius of rwm never changes whether the sum of binary sites is odd",
        .minimum = 1},
+      {.name = "tau",
+       .type = ValueType::kReal,
+       .unit = "T",
+       .help = "time simulated by a jump (default: the sampler's own)",
+       .minimum = 0,
+       .above_minimum = true},
+      {.name = "step-size",
+       .type = ValueType::kReal,
+       .unit = "A",
+       .help = "step size a (default: the sampler's own)",
+       .minimum = 0,
+       .above_minimum = true},
+      {.name = "block",
+       .type = ValueType::kReal,
+       .unit = "M",
+       .help = "sites of a block (default: the sampler's own)",
+       .minimum = 1},
+      {.name = "sigma",
+       .type = ValueType::kReal,
+       .unit = "S",
+       .help = "scale of an any-scale proposal; with --alpha, both stay fixed (default: adapted)",
+       .minimum = 0,
+       .above_minimum = true},
+      {.name = "alpha",
+       .type = ValueType::kReal,
+       .unit = "A",
+       .help = "weight of the gradient in an any-scale proposal (default: adapted)",
+       .minimum = 0,
+       .maximum = 1,
+       .above_minimum = true},
+      {.name = "adapt",
+       .type = ValueType::kSwitch,
+       .help = "adapt the step size (radius, tau or step-size) in burn-in",
+       .initial = false},
+      {.name = "target-acceptance",
+       .type = ValueType::kReal,
+       .unit = "P",
+       .help = "mean acceptance that --adapt aims at (default: the sampler's own)",
+       .minimum = 0,
+       .maximum = 1,
+       .above_minimum = true},
+      {.name = "unadjusted",
+       .type = ValueType::kSwitch,
+       .help = "leave out the Metropolis test: not exact",
+       .initial = false},
+      {.name = "monotonic",
+       .type = ValueType::kSwitch,
+       .help = "learn a monotonic balancing function",
+       .initial = false},
       {.name = "balancing",
        .unit = "NAME",
-       .help = "balancing function of gwg and pafs",
+       .help = "balancing function",
        .initial = kBalancings.front(),
        .choices = kBalancings},
       {.name = "scan",
@@ -170,13 +220,25 @@ std::shared_ptr<EnergyModel> model_of(const Options& options, torch::Device devi
 
 SamplerOptions sampler_settings_of(Options& options) {
   const SamplerEntry& entry = find_sampler(options.text("sampler"));
-  if (entry.default_radius > 0 && !options.has("radius")) {
-    options.set("radius", entry.default_radius);
-  }
   SamplerOptions settings;
-  if (options.has("radius")) settings.radius = options.real("radius");
-  settings.balancing = choice_of<Balancing>(options, "balancing", kBalancings);
-  settings.scan = choice_of<Scan>(options, "scan", kScans);
+  for (const auto& [name, member] : sampler_numbers()) {
+    const SamplerOptionUse* use = entry.option(name);
+    if (use && use->initial && !options.has(name)) options.set(name, *use->initial);
+    if (options.has(name)) settings.*member = options.real(name);
+  }
+  for (const char* name : {"balancing", "scan", "adapt", "unadjusted", "monotonic"}) {
+    if (entry.option(name)) continue;
+    require(!options.given(name), "--{} is not an option of {}; it reads {}", name, entry.name,
+            option_names(entry));
+    options.unset(name);  // config.toml holds what was used
+  }
+  if (options.has("balancing")) {
+    settings.balancing = choice_of<Balancing>(options, "balancing", kBalancings);
+  }
+  if (options.has("scan")) settings.scan = choice_of<Scan>(options, "scan", kScans);
+  for (const auto& [name, member] : sampler_switches()) {
+    if (options.has(name)) settings.*member = options.flag(name);
+  }
   return settings;
 }
 

@@ -144,7 +144,7 @@ void AnnealedImportanceSampling::begin_leg() {
   const Leg& leg = legs_[leg_];
   betas_ = annealing_schedule(leg.pilot ? Schedule::kLinear : options_.schedule, leg.temperatures,
                               deviations_);
-  params_ = StepParams::create(options_.seed, sampler_.initial_scale(), device_, k_);
+  params_ = sampler_.params(options_.seed, device_, k_);
   const bool resumed = resumed_.defined();
   state_ = sampler_.init(model_, resumed ? resumed_ : start_.sample(leg_chain_ids(), options_.seed),
                          leg_chain_ids());

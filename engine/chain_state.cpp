@@ -3,9 +3,10 @@
 
 namespace isinglass {
 
-StepParams StepParams::create(uint64_t seed, double scale, torch::Device device, int64_t step) {
+StepParams StepParams::create(uint64_t seed, const std::vector<double>& scale, torch::Device device,
+                              int64_t step) {
   return {torch::tensor({static_cast<int64_t>(seed), step}, torch::kInt64).to(device),
-          torch::full({}, scale, torch::TensorOptions(torch::kFloat64).device(device))};
+          torch::tensor(scale, torch::kFloat64).to(device)};
 }
 
 void StepParams::advance() {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/ops.h"
+#include "kernels/ops/chains.h"
 #include "models/energy_model.h"
 
 namespace isinglass {
@@ -17,9 +17,10 @@ namespace isinglass {
 // The numbers of a step that change from step to step. They stay on the device.
 struct StepParams {
   torch::Tensor rng;    // int64 [2]: seed, step number
-  torch::Tensor scale;  // float64 []: R (path samplers, rwm), later τ or a
+  torch::Tensor scale;  // float64 [n]: the sampler's scales(), such as R, τ, or σ and α
 
-  static StepParams create(uint64_t seed, double scale, torch::Device device, int64_t step = 0);
+  static StepParams create(uint64_t seed, const std::vector<double>& scale, torch::Device device,
+                           int64_t step = 0);
   void advance();        // step number + 1, without a synchronisation
   int64_t step() const;  // reads it back: not inside a step
 };

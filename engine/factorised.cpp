@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "io/error.h"
-#include "kernels/ops.h"
+#include "kernels/ops/chains.h"
 #include "models/bernoulli.h"
 #include "models/categorical.h"
 

@@ -1,9 +1,10 @@
-// The samplers by name: one line each, from which --list, the checks and the documentation are
-// made.
+// The samplers by name, from which --list, the checks and the documentation are made: one line a
+// family, whose source holds the entries.
 #include "models/registry.h"
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/sampler.h"
@@ -17,55 +18,104 @@ namespace {
 
 constexpr double kLargestRadius = 65536;  // paths are buffered: 2R − 1 moves a chain
 
-std::unique_ptr<Sampler> make_rwm(const SamplerOptions& o) {
-  return std::make_unique<RandomWalkSampler>(o.radius);
-}
-std::unique_ptr<Sampler> make_gibbs(const SamplerOptions& o) {
-  return std::make_unique<GibbsSampler>(o.scan);
-}
-std::unique_ptr<Sampler> make_gwg(const SamplerOptions& o) {
-  return std::make_unique<PathSampler>(PathRule::kFrozen, o.radius, o.balancing);
-}
-std::unique_ptr<Sampler> make_pafs(const SamplerOptions& o) {
-  return std::make_unique<PathSampler>(PathRule::kLinearised, o.radius, o.balancing);
-}
-
 std::string names_that_work(const EnergyModel& model) {
   std::string names;
   for (const SamplerEntry& entry : sampler_registry()) {
-    if (entry.gradient && !model.differentiable()) continue;
-    names += (names.empty() ? "" : ", ") + entry.name;
+    if (entry.fits(model)) names += (names.empty() ? "" : ", ") + entry.name;
   }
-  return names;
+  return names.empty() ? "none" : names;
 }
 
-void check_radius(const SamplerEntry& entry, double radius, int64_t sites) {
-  require(std::isfinite(radius) && radius >= 1 && radius <= kLargestRadius,
-          "--radius is {}; {} takes R from 1 to {}", radius, entry.name, kLargestRadius);
-  require(entry.real_radius || radius == std::floor(radius),
-          "--radius is {}; {} takes a whole number", radius, entry.name);
-  require(entry.real_radius || radius <= sites,
-          "--radius is {}; {} moves that many distinct sites, and the model has {}", radius,
-          entry.name, sites);
+void check_number(const SamplerEntry& entry, const SamplerOptionUse& use, double value) {
+  const bool low = use.above_least ? value <= use.least : value < use.least;
+  require(std::isfinite(value) && !low && value <= use.most, "--{} is {}; {} takes {} {} to {}",
+          use.name, value, entry.name, use.above_least ? "above" : "from", use.least, use.most);
+  require(!use.whole || value == std::floor(value), "--{} is {}; {} takes a whole number", use.name,
+          value, entry.name);
+}
+
+// Defaults where nothing is said; Error for what the sampler does not read or take.
+SamplerOptions resolved(const SamplerEntry& entry, SamplerOptions options) {
+  for (const auto& [name, member] : sampler_numbers()) {
+    std::optional<double>& value = options.*member;
+    const SamplerOptionUse* use = entry.option(name);
+    require(use || !value, "{} does not read --{}; it reads {}", entry.name, name,
+            option_names(entry));
+    if (!use) continue;
+    if (!value) value = use->initial;
+    if (value) check_number(entry, *use, *value);
+  }
+  for (const auto& [name, member] : sampler_switches()) {
+    require(!(options.*member) || entry.option(name), "{} does not read --{}; it reads {}",
+            entry.name, name, option_names(entry));
+  }
+  return options;
 }
 
 }  // namespace
 
+const SamplerOptionUse* SamplerEntry::option(const std::string& option) const {
+  for (const SamplerOptionUse& use : options) {
+    if (use.name == option) return &use;
+  }
+  return nullptr;
+}
+
+bool SamplerEntry::fits(const EnergyModel& model) const {
+  return std::find(kinds.begin(), kinds.end(), model.space().kind) != kinds.end() &&
+         (!gradient || model.differentiable());
+}
+
+std::vector<SamplerOptionUse> radius_option(double initial, bool whole) {
+  return {
+      {.name = "radius", .initial = initial, .least = 1, .most = kLargestRadius, .whole = whole}};
+}
+
+SamplerOptionUse balancing_option() {
+  return {.name = "balancing"};
+}
+
+std::vector<SamplerOptionUse> adaptation_options(double target) {
+  return {
+      {.name = "adapt"},
+      {.name = "target-acceptance", .initial = target, .least = 0, .most = 1, .above_least = true}};
+}
+
+const std::vector<std::pair<std::string, std::optional<double> SamplerOptions::*>>&
+sampler_numbers() {
+  static const std::vector<std::pair<std::string, std::optional<double> SamplerOptions::*>> table =
+      {{"radius", &SamplerOptions::radius},
+       {"tau", &SamplerOptions::tau},
+       {"step-size", &SamplerOptions::step_size},
+       {"block", &SamplerOptions::block},
+       {"sigma", &SamplerOptions::sigma},
+       {"alpha", &SamplerOptions::alpha},
+       {"target-acceptance", &SamplerOptions::target_acceptance}};
+  return table;
+}
+
+std::string option_names(const SamplerEntry& entry) {
+  std::string names;
+  for (const SamplerOptionUse& use : entry.options) names += (names.empty() ? "" : ", ") + use.name;
+  return names.empty() ? "no options" : names;
+}
+
+const std::vector<std::pair<std::string, bool SamplerOptions::*>>& sampler_switches() {
+  static const std::vector<std::pair<std::string, bool SamplerOptions::*>> table = {
+      {"adapt", &SamplerOptions::adapt},
+      {"unadjusted", &SamplerOptions::unadjusted},
+      {"monotonic", &SamplerOptions::monotonic}};
+  return table;
+}
+
 const std::vector<SamplerEntry>& sampler_registry() {
-  static const std::vector<SamplerEntry> entries = {
-      {"rwm", "random walk: R distinct uniform sites to uniform other values", "nothing",
-       "binary, categorical", "radius (whole number, 1 to D)", "Metropolis et al. 1953", 1, false,
-       false, make_rwm},
-      {"gibbs", "one site from its exact conditional", "conditionals, or K - 1 model calls",
-       "binary, categorical", "scan (random, systematic)", "Geman & Geman 1984", 0, false, false,
-       make_gibbs},
-      {"gwg", "Gibbs with gradients: sites from first-order weights at x", "gradient",
-       "binary, categorical", "radius (real, >= 1), balancing", "Grathwohl et al. 2021", 1, true,
-       true, make_gwg},
-      {"pafs", "path auxiliary fast sampler: a path of first-order moves", "gradient",
-       "binary, categorical", "radius (real, >= 1), balancing", "Sun et al. 2022", 5, true, true,
-       make_pafs},
-  };
+  static const std::vector<SamplerEntry> entries = [] {
+    std::vector<SamplerEntry> all;
+    for (const auto family : {random_walk_samplers, gibbs_samplers, path_samplers}) {
+      for (SamplerEntry& entry : family()) all.push_back(std::move(entry));
+    }
+    return all;
+  }();
   return entries;
 }
 
@@ -81,17 +131,23 @@ const SamplerEntry& find_sampler(const std::string& name) {
 std::unique_ptr<Sampler> make_sampler(const std::string& name, const SamplerOptions& options,
                                       const EnergyModel& model) {
   const SamplerEntry& entry = find_sampler(name);
-  const StateSpace space = model.space();
-  const bool fits = space.kind == StateKind::kBinary || space.kind == StateKind::kCategorical;
-  require(fits && (!entry.gradient || model.differentiable()),
-          "sampler {} does not fit model {}; these do: {}", name, model.kind_name(),
-          fits ? names_that_work(model) : "none");
-  SamplerOptions resolved = options;
-  if (entry.default_radius > 0) {
-    if (resolved.radius == 0) resolved.radius = entry.default_radius;
-    check_radius(entry, resolved.radius, space.sites);
+  require(entry.fits(model), "sampler {} does not fit model {}; these do: {}", name,
+          model.kind_name(), names_that_work(model));
+  const SamplerOptions all = resolved(entry, options);
+  if (entry.check) entry.check(all, model);
+  std::unique_ptr<Sampler> sampler = entry.make(all, model);
+  if (all.adapt) sampler->adapt_to(*all.target_acceptance);
+  return sampler;
+}
+
+std::string kinds_text(const std::vector<StateKind>& kinds) {
+  static const char* const names[] = {"binary", "categorical", "ordered", "continuous",
+                                      "permutation"};
+  std::string text;
+  for (const StateKind kind : kinds) {
+    text += (text.empty() ? "" : ", ") + std::string(names[static_cast<int>(kind)]);
   }
-  return entry.make(resolved);
+  return text;
 }
 
 }  // namespace isinglass

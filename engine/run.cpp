@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "io/error.h"
-#include "kernels/ops.h"
+#include "kernels/ops/chains.h"
 
 namespace isinglass {
 namespace {
@@ -23,7 +23,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
               const std::function<bool()>& stop) {
   for (int64_t t = 0; t < plan.burn_in; ++t) {
     if (stop && stop()) return {};
-    sampler.step(model, state, params);
+    sampler.burn_in_step(model, state, params, t, plan.burn_in);
     for (Observer* observer : observers) observer->on_step(t, true);
   }
   for (Observer* observer : observers) observer->on_sampling_start();

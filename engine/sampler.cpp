@@ -1,19 +1,12 @@
 // What all samplers share: initial states, the evaluation of proposals, the accept step.
 #include "engine/sampler.h"
 
+#include "engine/adaptation.h"
 #include "io/error.h"
-#include "kernels/ops.h"
+#include "kernels/ops/chains.h"
 
 namespace isinglass {
 namespace {
-
-void evaluate(EnergyModel& model, const torch::Tensor& x, bool gradient, Evaluation& out) {
-  if (gradient) {
-    model.evaluate(x, out);
-  } else {
-    model.evaluate_energy(x, out);
-  }
-}
 
 void require_finite(const torch::Tensor& values, const char* what) {
   const int64_t bad = values.numel() - torch::isfinite(values).sum().item<int64_t>();
@@ -25,11 +18,26 @@ Evaluation empty_like(const Evaluation& e) {
   Evaluation out;
   out.energy = torch::empty_like(e.energy);
   if (e.gradient.defined()) out.gradient = torch::empty_like(e.gradient);
+  if (e.differences.defined()) out.differences = torch::empty_like(e.differences);
   for (const torch::Tensor& t : e.cache) out.cache.push_back(torch::empty_like(t));
   return out;
 }
 
 }  // namespace
+
+int64_t Sampler::evaluate(EnergyModel& model, const torch::Tensor& x, Evaluation& out) const {
+  switch (needs()) {
+    case Needs::kEnergy:
+      model.evaluate_energy(x, out);
+      return 1;
+    case Needs::kGradient:
+      model.evaluate(x, out);
+      return 1;
+    case Needs::kDifferences:
+      break;
+  }
+  return evaluate_differences(model, x, out);
+}
 
 ChainState Sampler::init(EnergyModel& model, const torch::Tensor& x,
                          const torch::Tensor& chain_ids) const {
@@ -38,17 +46,37 @@ ChainState Sampler::init(EnergyModel& model, const torch::Tensor& x,
   state.x = x.clone(at::MemoryFormat::Contiguous);
   state.chain_ids = chain_ids.to(x.device(), torch::kInt64).contiguous();
   state.statistics = Statistics::create(x.size(0), x.device());
-  evaluate(model, state.x, needs_gradient(), state.current);
+  evaluate(model, state.x, state.current);
   require_finite(state.current.energy, "energy");
-  if (needs_gradient()) require_finite(state.current.gradient, "gradient");
+  if (needs() == Needs::kGradient) require_finite(state.current.gradient, "gradient");
   state.workspace.y = torch::empty_like(state.x);
   state.workspace.proposed = empty_like(state.current);
   prepare(model, state);
   return state;
 }
 
-void Sampler::evaluate_proposal(EnergyModel& model, ChainState& state) const {
-  evaluate(model, state.workspace.y, needs_gradient(), state.workspace.proposed);
+StepInfo Sampler::burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
+                               int64_t total) const {
+  const StepInfo info = step(model, state, params);
+  if (adapts()) {
+    adapt_scale(params.scale.select(0, 0), scales().front(), state.statistics, t,
+                target_acceptance_);
+  }
+  return info;
+}
+
+void Sampler::restore(ChainState&, const NamedTensors& learned) const {
+  require(learned.empty(), "the sampler learns nothing, but tensors it has learned are given");
+}
+
+StepParams Sampler::params(uint64_t seed, torch::Device device, int64_t step) const {
+  std::vector<double> initial;
+  for (const Scale& scale : scales()) initial.push_back(scale.initial);
+  return StepParams::create(seed, initial, device, step);
+}
+
+int64_t Sampler::evaluate_proposal(EnergyModel& model, ChainState& state) const {
+  return evaluate(model, state.workspace.y, state.workspace.proposed);
 }
 
 void Sampler::accept(ChainState& state, StepParams& params) {
@@ -59,6 +87,10 @@ void Sampler::accept(ChainState& state, StepParams& params) {
   if (current.gradient.defined()) {
     to.push_back(current.gradient);
     from.push_back(proposed.gradient);
+  }
+  if (current.differences.defined()) {
+    to.push_back(current.differences);
+    from.push_back(proposed.differences);
   }
   to.append(current.cache.begin(), current.cache.end());
   from.append(proposed.cache.begin(), proposed.cache.end());

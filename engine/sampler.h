@@ -2,28 +2,48 @@
 // object holds options only; everything that changes is in the state and the parameters.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/chain_state.h"
+#include "io/pt_file.h"
 #include "kernels/balancing.h"
 
 namespace isinglass {
 
 enum class Scan { kRandom, kSystematic };
 
+// What may be said about a sampler; the entry in the registry tells which of it the sampler reads,
+// with defaults and ranges.
 struct SamplerOptions {
-  double radius = 0;  // 0: the sampler's default
+  std::optional<double> radius = {}, tau = {}, step_size = {}, block = {}, sigma = {}, alpha = {};
+  std::optional<double> target_acceptance = {};
   Balancing balancing = Balancing::kSqrt;
   Scan scan = Scan::kRandom;
+  bool adapt = false;       // the step size, in burn-in
+  bool unadjusted = false;  // no Metropolis test: not exact
+  bool monotonic = false;   // lsb-2: a monotonic balancing function
+};
+
+// What a sampler wants to know about every state beside its energy.
+enum class Needs { kEnergy, kGradient, kDifferences };
+
+// A number of StepParams::scale: its name among the options, and the range in which it adapts.
+struct Scale {
+  std::string name;
+  double initial;
+  double least = 0, most = 0;
 };
 
 class Sampler {
  public:
   virtual ~Sampler() = default;
 
-  // Evaluates the model once at x (uint8 [B, D] on the model's device) and makes all buffers.
+  // Evaluates the model once at x (on the model's device) and makes all buffers.
   // chain_ids int64 [B] (global chain numbers). Throws Error if x is not a state of the model, or U
   // or its gradient is not finite at x.
   ChainState init(EnergyModel& model, const torch::Tensor& x, const torch::Tensor& chain_ids) const;
@@ -31,35 +51,83 @@ class Sampler {
   // One Metropolis–Hastings transition of all chains, in place; advances params.
   virtual StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const = 0;
 
-  virtual bool needs_gradient() const = 0;
-  virtual double initial_scale() const { return 0; }  // what StepParams::scale starts from
+  // Step t (from 0) of `total` in burn-in: a step from which the sampler learns what it adapts.
+  // Afterwards nothing changes but the chains. The default adapts scale 0 where adapts().
+  virtual StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
+                                int64_t t, int64_t total) const;
+
+  virtual Needs needs() const = 0;
+  virtual std::vector<Scale> scales() const { return {}; }  // what StepParams::scale starts from
+  virtual bool exact() const { return true; }               // leaves π invariant
+
+  // Tensors learned in burn-in (a curvature, a balancing function), to be kept and given back to
+  // a later run's state. Throws Error if they do not fit.
+  virtual NamedTensors learned(const ChainState& state) const { return {}; }
+  virtual void restore(ChainState& state, const NamedTensors& learned) const;
+
+  StepParams params(uint64_t seed, torch::Device device, int64_t step = 0) const;
+
+  // --adapt: Robbins–Monro steps towards a mean acceptance (engine/adaptation.h).
+  void adapt_to(double target_acceptance) { target_acceptance_ = target_acceptance; }
+  bool adapts() const { return target_acceptance_ > 0; }
 
  protected:
   // Adds the family's buffers to a state whose x, current and workspace.{y, proposed} exist.
   virtual void prepare(const EnergyModel& model, ChainState& state) const = 0;
 
-  // The model at y into workspace.proposed; at the current state's level of detail.
-  void evaluate_proposal(EnergyModel& model, ChainState& state) const;
+  // The model at x into out, with what needs() asks for. Returns the model calls a chain.
+  int64_t evaluate(EnergyModel& model, const torch::Tensor& x, Evaluation& out) const;
 
-  // The Metropolis test of workspace.y, taking over state, energy, gradient and cache of accepted
-  // chains; then the step is over.
+  // The model at y into workspace.proposed. Returns the model calls a chain.
+  int64_t evaluate_proposal(EnergyModel& model, ChainState& state) const;
+
+  // The Metropolis test of workspace.y, taking over state, energy, gradient, differences and cache
+  // of accepted chains; then the step is over.
   static void accept(ChainState& state, StepParams& params);
+
+ private:
+  double target_acceptance_ = 0;
+};
+
+// An option of a sampler: its name on the command line, its default (undefined: none) and range.
+struct SamplerOptionUse {
+  std::string name;
+  std::optional<double> initial = {};
+  double least = 0, most = 0;  // of a number; equal for switches and choices
+  bool whole = false;          // whole numbers only
+  bool above_least = false;    // the least itself is refused
 };
 
 struct SamplerEntry {
   std::string name;
-  std::string summary;      // one line
-  std::string needs;        // "gradient", "nothing", "conditionals (or model calls)"
-  std::string state_kinds;  // "binary, categorical"
-  std::string options;      // the options it reads, with ranges
+  std::string summary;  // one line
   std::string paper;
-  double default_radius;  // 0: reads no radius
-  bool real_radius;       // non-integer R allowed
-  bool gradient;
-  std::unique_ptr<Sampler> (*make)(const SamplerOptions&);
+  std::string needs;             // "gradient", "nothing", "differences", "conditionals …"
+  std::vector<StateKind> kinds;  // states it works on
+  std::vector<SamplerOptionUse> options;
+  bool gradient;  // works on differentiable models only
+  std::unique_ptr<Sampler> (*make)(const SamplerOptions&, const EnergyModel&);
+  // Throws Error if options and model do not fit each other; null: all do.
+  void (*check)(const SamplerOptions&, const EnergyModel&) = nullptr;
+
+  const SamplerOptionUse* option(const std::string& option) const;  // null: not read
+  bool fits(const EnergyModel& model) const;
 };
 
+// Entries made by the families.
+std::vector<SamplerOptionUse> radius_option(double initial, bool whole);
+SamplerOptionUse balancing_option();
+std::vector<SamplerOptionUse> adaptation_options(double target);
+
 const std::vector<SamplerEntry>& sampler_registry();
+
+// The numeric options and the switches by name: --name and the member that holds it.
+const std::vector<std::pair<std::string, std::optional<double> SamplerOptions::*>>&
+sampler_numbers();
+const std::vector<std::pair<std::string, bool SamplerOptions::*>>& sampler_switches();
+
+// "radius, balancing": for messages.
+std::string option_names(const SamplerEntry& entry);
 
 // The entry, or an Error that lists the known names, the nearest first.
 const SamplerEntry& find_sampler(const std::string& name);
@@ -68,5 +136,8 @@ const SamplerEntry& find_sampler(const std::string& name);
 // samplers would work) and builds it.
 std::unique_ptr<Sampler> make_sampler(const std::string& name, const SamplerOptions& options,
                                       const EnergyModel& model);
+
+// "binary, categorical": for tables and messages.
+std::string kinds_text(const std::vector<StateKind>& kinds);
 
 }  // namespace isinglass

@@ -14,5 +14,7 @@ namespace isinglass {
 using Stream = CUstream_st*;  // cudaStream_t; ignored by CPU twins
 
 // Whether a loop over this many numbers is worth waking the other threads for (some 10 µs).
-inline bool worth_threads(long numbers) { return numbers >= 1 << 14; }
+inline bool worth_threads(long numbers) {
+  return numbers >= 1 << 14;
 }
+}  // namespace isinglass

@@ -31,6 +31,9 @@ struct StateSpace {
 struct Evaluation {
   torch::Tensor energy;    // float64 [B]
   torch::Tensor gradient;  // float32, of U in the relaxed state; undefined when not asked for
+  // float32 [B, D] (binary) or [B, D, K]: U(x) − U(x with x_i←k), 0 at the current value; of a
+  // permutation [B, D(D−1)/2], of its swaps (i, j), i < j. Undefined when not asked for.
+  torch::Tensor differences;
   std::vector<torch::Tensor> cache;  // each [B, …]
 };
 
@@ -76,6 +79,18 @@ class HasConditionals {
   virtual void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                        torch::Tensor& out) = 0;
 };
+
+// Models whose exact neighbour differences Δ cost less than a model call a neighbour.
+class HasEnergyDifferences {
+ public:
+  virtual ~HasEnergyDifferences() = default;
+  // One evaluation with out.differences in place of the gradient; buffers as in evaluate().
+  virtual void evaluate_differences(const torch::Tensor& x, Evaluation& out) = 0;
+};
+
+// The same for any model: by HasEnergyDifferences, else the energies of all neighbours in batches
+// of bounded size. Returns the number of model calls a chain: 1, or 1 + the number of neighbours.
+int64_t evaluate_differences(EnergyModel& model, const torch::Tensor& x, Evaluation& out);
 
 // Throws Error unless x is a batch of states of the space: dtype, shape, values in range.
 void check_states(const StateSpace& space, const torch::Tensor& x, const std::string& what);

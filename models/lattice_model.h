@@ -2,7 +2,7 @@
 // one-site conditionals in float64, with no allocation once the buffers exist.
 #pragma once
 
-#include "kernels/ops.h"
+#include "kernels/ops/lattice.h"
 #include "models/energy_model.h"
 
 namespace isinglass {

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "kernels/ops.h"
+#include "kernels/ops/chains.h"
 
 namespace isinglass {
 

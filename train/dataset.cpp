@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "io/error.h"
-#include "kernels/ops.h"
+#include "kernels/ops/chains.h"
 #include "models/registry.h"
 #include "train/datasets/readers.h"
 

@@ -1,7 +1,7 @@
 // See replay_buffer.h.
 #include "train/replay_buffer.h"
 
-#include "kernels/ops.h"
+#include "kernels/ops/chains.h"
 #include "train/batches.h"
 
 namespace isinglass {

@@ -1,7 +1,7 @@
 // See gibbs.h.
 #include "engine/samplers/gibbs.h"
 
-#include "kernels/ops.h"
+#include "kernels/ops/sites.h"
 
 namespace isinglass {
 namespace {
@@ -63,6 +63,20 @@ StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& p
   if (!conditionals) take_cache(scratch.choice, neighbours.cache, state.current.cache);
   params.advance();
   return {.evaluations = conditionals ? 1 : categories - 1};
+}
+
+std::vector<SamplerEntry> gibbs_samplers() {
+  return {
+      {.name = "gibbs",
+       .summary = "one site from its exact conditional",
+       .paper = "Geman & Geman 1984",
+       .needs = "conditionals, or K - 1 model calls",
+       .kinds = {StateKind::kBinary, StateKind::kCategorical, StateKind::kOrdered},
+       .options = {{.name = "scan"}},
+       .gradient = false,
+       .make = [](const SamplerOptions& options, const EnergyModel&) -> std::unique_ptr<Sampler> {
+         return std::make_unique<GibbsSampler>(options.scan);
+       }}};
 }
 
 }  // namespace isinglass

@@ -12,7 +12,7 @@ class GibbsSampler : public Sampler {
   explicit GibbsSampler(Scan scan) : scan_(scan) {}
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
-  bool needs_gradient() const override { return false; }
+  Needs needs() const override { return Needs::kEnergy; }
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
@@ -20,5 +20,7 @@ class GibbsSampler : public Sampler {
  private:
   Scan scan_;
 };
+
+std::vector<SamplerEntry> gibbs_samplers();
 
 }  // namespace isinglass

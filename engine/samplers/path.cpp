@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/ops.h"
+#include "kernels/ops/path.h"
 
 namespace isinglass {
 namespace {
@@ -12,10 +12,29 @@ struct PathScratch : SamplerScratch {
   ops::PathBuffers paths;
 };
 
+// R and how far it may adapt: to paths of D moves.
+Scale radius_scale(const SamplerOptions& options, const EnergyModel& model) {
+  const double sites = static_cast<double>(model.space().sites);
+  const double most = options.adapt ? std::max(*options.radius, (sites + 1) / 2) : *options.radius;
+  return {"radius", *options.radius, 1, most};
+}
+
+template <PathRule rule>
+std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel& model) {
+  return std::make_unique<PathSampler>(rule, radius_scale(options, model), options.balancing);
+}
+
+std::vector<SamplerOptionUse> path_options(double radius) {
+  std::vector<SamplerOptionUse> options = radius_option(radius, /*whole=*/false);
+  options.push_back(balancing_option());
+  for (SamplerOptionUse& use : adaptation_options(0.574)) options.push_back(std::move(use));
+  return options;
+}
+
 }  // namespace
 
 void PathSampler::prepare(const EnergyModel&, ChainState& state) const {
-  const auto max_length = static_cast<int64_t>(std::ceil(2 * radius_ - 1));
+  const auto max_length = static_cast<int64_t>(std::ceil(2 * radius_.most - 1));
   auto scratch = std::make_shared<PathScratch>();
   scratch->paths =
       ops::PathBuffers::create(state.chains(), state.sites(), max_length, state.x.device());
@@ -34,6 +53,26 @@ StepInfo PathSampler::step(EnergyModel& model, ChainState& state, StepParams& pa
                   workspace.log_backward);
   accept(state, params);
   return {.evaluations = 1};
+}
+
+std::vector<SamplerEntry> path_samplers() {
+  const std::vector<StateKind> kinds = {StateKind::kBinary, StateKind::kCategorical};
+  return {{.name = "gwg",
+           .summary = "Gibbs with gradients: sites from first-order weights at x",
+           .paper = "Grathwohl et al. 2021",
+           .needs = "gradient",
+           .kinds = kinds,
+           .options = path_options(1),
+           .gradient = true,
+           .make = make<PathRule::kFrozen>},
+          {.name = "pafs",
+           .summary = "path auxiliary fast sampler: a path of first-order moves",
+           .paper = "Sun et al. 2022",
+           .needs = "gradient",
+           .kinds = kinds,
+           .options = path_options(5),
+           .gradient = true,
+           .make = make<PathRule::kLinearised>}};
 }
 
 }  // namespace isinglass

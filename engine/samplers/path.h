@@ -17,21 +17,23 @@ namespace isinglass {
 
 class PathSampler : public Sampler {
  public:
-  // radius R ≥ 1, real
-  PathSampler(PathRule rule, double radius, Balancing balancing)
-      : rule_(rule), radius_(radius), balancing_(balancing) {}
+  // R ≥ 1, real, its start and the range in which it may adapt
+  PathSampler(PathRule rule, Scale radius, Balancing balancing)
+      : rule_(rule), radius_(std::move(radius)), balancing_(balancing) {}
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
-  bool needs_gradient() const override { return true; }
-  double initial_scale() const override { return radius_; }
+  Needs needs() const override { return Needs::kGradient; }
+  std::vector<Scale> scales() const override { return {radius_}; }
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
 
  private:
   PathRule rule_;
-  double radius_;
+  Scale radius_;
   Balancing balancing_;
 };
+
+std::vector<SamplerEntry> path_samplers();
 
 }  // namespace isinglass

@@ -1,16 +1,46 @@
 // See random_walk.h.
 #include "engine/samplers/random_walk.h"
 
-#include "kernels/ops.h"
+#include "io/error.h"
+#include "kernels/ops/sites.h"
 
 namespace isinglass {
+namespace {
+
+void check_sites(const SamplerOptions& options, const EnergyModel& model) {
+  require(*options.radius <= static_cast<double>(model.space().sites),
+          "--radius is {}; rwm moves that many distinct sites, and the model has {}",
+          *options.radius, model.space().sites);
+}
+
+std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel& model) {
+  const double radius = *options.radius, sites = static_cast<double>(model.space().sites);
+  return std::make_unique<RandomWalkSampler>(
+      options.adapt ? Scale{"radius", radius, 1, sites} : Scale{"radius", radius, radius, radius});
+}
+
+}  // namespace
 
 StepInfo RandomWalkSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
   ops::flip_uniformly(state.x, params.rng, state.chain_ids, params.scale, model.space().categories,
-                      state.workspace.y);
+                      /*random_count=*/radius_.most > radius_.least, state.workspace.y);
   evaluate_proposal(model, state);
   accept(state, params);
   return {.evaluations = 1};
+}
+
+std::vector<SamplerEntry> random_walk_samplers() {
+  std::vector<SamplerOptionUse> options = radius_option(1, /*whole=*/true);
+  for (SamplerOptionUse& use : adaptation_options(0.234)) options.push_back(std::move(use));
+  return {{.name = "rwm",
+           .summary = "random walk: R distinct uniform sites to uniform other values",
+           .paper = "Metropolis et al. 1953",
+           .needs = "nothing",
+           .kinds = {StateKind::kBinary, StateKind::kCategorical, StateKind::kOrdered},
+           .options = options,
+           .gradient = false,
+           .make = make,
+           .check = check_sites}};
 }
 
 }  // namespace isinglass

@@ -9,18 +9,21 @@ namespace isinglass {
 
 class RandomWalkSampler : public Sampler {
  public:
-  // radius: the number of sites moved, a whole number in 1 … D
-  explicit RandomWalkSampler(double radius) : radius_(radius) {}
+  // radius: the number of sites moved, a whole number in 1 … D; or, where it adapts (most > least),
+  // their mean: kernels/uniform_flips.h
+  explicit RandomWalkSampler(Scale radius) : radius_(std::move(radius)) {}
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
-  bool needs_gradient() const override { return false; }
-  double initial_scale() const override { return radius_; }
+  Needs needs() const override { return Needs::kEnergy; }
+  std::vector<Scale> scales() const override { return {radius_}; }
 
  protected:
   void prepare(const EnergyModel&, ChainState&) const override {}
 
  private:
-  double radius_;
+  Scale radius_;
 };
+
+std::vector<SamplerEntry> random_walk_samplers();
 
 }  // namespace isinglass

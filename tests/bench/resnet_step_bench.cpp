@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
                                     {.radius = flags["radius"].as<double>()}, *model);
   const torch::Tensor ids = torch::arange(chains);
   ChainState state = sampler->init(*model, random_states(model->space(), ids, 0, torch::kCPU), ids);
-  StepParams params = StepParams::create(0, sampler->initial_scale(), torch::kCPU);
+  StepParams params = sampler->params(0, torch::kCPU);
 
   Evaluation bare;
   const auto evaluate = [&] { model->evaluate(state.x, bare); };

@@ -52,7 +52,7 @@ class Allocation : public testing::Test {
     const auto sampler = make_sampler(name, {}, model);
     const torch::Tensor ids = torch::arange(chains);
     ChainState state = sampler->init(model, random_states(model.space(), ids, 0, torch::kCPU), ids);
-    StepParams params = StepParams::create(0, sampler->initial_scale(), torch::kCPU);
+    StepParams params = sampler->params(0, torch::kCPU);
     for (int t = 0; t < 3; ++t) sampler->step(model, state, params);
     return during([&] {
       for (int t = 0; t < 10; ++t) sampler->step(model, state, params);

@@ -3,85 +3,13 @@
 // deliberately broken variant fails both checks.
 #include <gtest/gtest.h>
 
-#include "engine/sampler.h"
 #include "io/error.h"
-#include "tests/reference/enumeration.h"
-#include "tests/reference/tiny_target.h"
+#include "tests/engine/transitions.h"
 
 namespace isinglass {
 namespace {
 
 using reference::Fault;
-using reference::Matrix;
-using reference::Target;
-using reference::TinyModel;
-using reference::TinyTarget;
-
-constexpr int kDrawsPerState = 16384;
-
-torch::Tensor states_tensor(const Target& target, int64_t repeats) {
-  const auto& states = target.table.states;
-  torch::Tensor x =
-      torch::empty({static_cast<int64_t>(states.size()), target.table.sites}, torch::kUInt8);
-  for (size_t s = 0; s < states.size(); ++s) {
-    for (int i = 0; i < target.table.sites; ++i) x[s][i] = states[s][i];
-  }
-  return x.repeat_interleave(repeats, 0);
-}
-
-// Indices of states, int64 [B].
-torch::Tensor state_index(const torch::Tensor& x, int categories) {
-  torch::Tensor index = torch::zeros({x.size(0)}, torch::kInt64);
-  for (int64_t i = x.size(1); i-- > 0;)
-    index = index * categories + x.select(1, i).to(torch::kInt64);
-  return index;
-}
-
-struct Frequencies {
-  Matrix share;       // [from][to]
-  double accepted;    // share of chains that moved
-  double acceptance;  // the sampler's own report
-};
-
-// One real step from every state, many chains each.
-Frequencies real_step(const TinyTarget& tiny, const std::string& name,
-                      const SamplerOptions& options, int64_t step_number = 0) {
-  TinyModel model(tiny);
-  const Target target = tiny.enumerate();
-  const auto n = static_cast<int64_t>(target.table.states.size());
-  const auto sampler = make_sampler(name, options, model);
-  const torch::Tensor x = states_tensor(target, kDrawsPerState);
-  ChainState state = sampler->init(model, x, torch::arange(x.size(0)));
-  StepParams params =
-      StepParams::create(20240501, sampler->initial_scale(), torch::kCPU, step_number);
-  sampler->step(model, state, params);
-  const torch::Tensor pairs =
-      state_index(x, tiny.categories) * n + state_index(state.x, tiny.categories);
-  const torch::Tensor counts =
-      torch::bincount(pairs, {}, n * n).to(torch::kFloat64) / kDrawsPerState;
-  Frequencies result{Matrix(n, std::vector<double>(n)), 0, 0};
-  for (int64_t s = 0; s < n; ++s) {
-    for (int64_t e = 0; e < n; ++e) result.share[s][e] = counts[s * n + e].item<double>();
-  }
-  result.accepted = (state.statistics.hops > 0).to(torch::kFloat64).mean().item<double>();
-  result.acceptance = state.statistics.acceptance.mean().item<double>();
-  return result;
-}
-
-// The largest deviation in binomial standard errors (with at least one expected count).
-double worst_deviation(const Matrix& share, const Matrix& expected) {
-  const double n = kDrawsPerState;
-  double worst = 0;
-  for (size_t s = 0; s < share.size(); ++s) {
-    for (size_t e = 0; e < share.size(); ++e) {
-      const double p = expected[s][e];
-      const double se = std::sqrt(std::max(p * (1 - p), 1 / n) / n);
-      worst = std::max(worst, std::abs(share[s][e] - p) / se);
-    }
-  }
-  return worst;
-}
-
 const reference::G kReferenceG[] = {reference::G::kSqrt, reference::G::kBarker, reference::G::kMin,
                                     reference::G::kMax};
 
@@ -197,19 +125,24 @@ TEST(GibbsExactness, RealStepMatchesEnumeration) {
   }
 }
 
+SamplerOptions small_options(const SamplerEntry& entry) {
+  SamplerOptions options;
+  if (entry.option("radius")) options.radius = 2;
+  return options;
+}
+
 // Cached energy and gradient equal recomputed ones after every step; one model call a step.
 TEST(StateConsistency, CachedEqualsRecomputedAndOneCallAStep) {
   for (const SamplerEntry& entry : sampler_registry()) {
     for (const int categories : {2, 3}) {
       SCOPED_TRACE(fmt::format("{} K {}", entry.name, categories));
       TinyModel model(TinyTarget{4, categories, 2.0});
-      const auto sampler =
-          make_sampler(entry.name, {.radius = entry.default_radius > 0 ? 2.0 : 0.0}, model);
+      const auto sampler = make_sampler(entry.name, small_options(entry), model);
       const torch::Tensor ids = torch::arange(64);
       const torch::Tensor x = torch::randint(
           0, categories, {64, 4}, torch::make_generator<at::CPUGeneratorImpl>(7), torch::kUInt8);
       ChainState state = sampler->init(model, x, ids);
-      StepParams params = StepParams::create(3, sampler->initial_scale(), torch::kCPU);
+      StepParams params = sampler->params(3, torch::kCPU);
       int64_t hops = 0;
       for (int t = 0; t < 20; ++t) {
         const torch::Tensor before = state.x.clone();
@@ -219,7 +152,7 @@ TEST(StateConsistency, CachedEqualsRecomputedAndOneCallAStep) {
         EXPECT_EQ(info.evaluations, entry.name == "gibbs" ? categories - 1 : 1);
         const EnergyGrad again = model.energy_and_grad(state.x);
         EXPECT_LT((again.energy - state.current.energy).abs().max().item<double>(), 1e-12);
-        if (sampler->needs_gradient()) {
+        if (sampler->needs() == Needs::kGradient) {
           EXPECT_TRUE(torch::equal(again.gradient, state.current.gradient));
         }
         const torch::Tensor moved = (before != state.x).sum(1);
@@ -254,7 +187,7 @@ TEST(NonFinite, ProposalsAreRejectedAndCounted) {
       const auto sampler = make_sampler(entry.name, {}, model);
       ChainState state =
           sampler->init(model, torch::zeros({256, 3}, torch::kUInt8), torch::arange(256));
-      StepParams params = StepParams::create(5, sampler->initial_scale(), torch::kCPU);
+      StepParams params = sampler->params(5, torch::kCPU);
       for (int t = 0; t < 30; ++t) sampler->step(model, state, params);
       EXPECT_LT(state.x.sum(1).max().item<int64_t>(), 3);
       EXPECT_TRUE(torch::isfinite(state.current.energy).all().item<bool>());

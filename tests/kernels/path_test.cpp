@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "kernels/ops.h"
+#include "kernels/ops/path.h"
 #include "tests/reference/enumeration.h"
 
 namespace isinglass {

@@ -135,7 +135,7 @@ TEST(PcdTest, ChainsAreAdvancedAndWrittenBack) {
 
   // The same as the sampler alone, at chain ids = slots and step numbers 15 … 19.
   ChainState state = sampler->init(model, before.index_select(0, slots), slots);
-  StepParams params = StepParams::create(3, sampler->initial_scale(), torch::kCPU, 15);
+  StepParams params = sampler->params(3, torch::kCPU, 15);
   for (int step = 0; step < 5; ++step) sampler->step(model, state, params);
   EXPECT_TRUE(torch::equal(state.x, chains.states));
 }

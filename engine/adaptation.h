@@ -1,0 +1,17 @@
+// Adaptation of a step size to a mean acceptance, in burn-in only (samplers.md §2.7; Sun, Dai & Dai
+// 2022, "Optimal scaling for locally balanced proposals in discrete spaces").
+//
+//   log s += γ_t (ā − target),  γ_t = t^{−0.6},  ā the mean acceptance over chains; then clamped
+#pragma once
+
+#include "engine/chain_state.h"
+
+namespace isinglass {
+
+struct Scale;
+
+// Changes `value` (float64 [], in place, without a synchronisation) after burn-in step t (from 0).
+void adapt_scale(torch::Tensor value, const Scale& range, const Statistics& statistics, int64_t t,
+                 double target);
+
+}  // namespace isinglass

@@ -1,0 +1,86 @@
+// See lattice.h.
+#include "kernels/ops/lattice.h"
+
+#include "kernels/lattice.h"
+#include "kernels/ops/check.h"
+
+namespace isinglass::ops {
+namespace {
+
+Lattice lattice_pointers(const LatticeTensors& l, const Tensor& x) {
+  TORCH_CHECK(x.dim() == 2 && l.unary.dim() == 2 && l.unary.size(0) == x.size(1),
+              "isinglass operator: unary must be [D, K] for states [B, D]");
+  check(x, x, torch::kUInt8, x.numel(), "x");
+  check(l.unary, x, torch::kFloat64, l.unary.numel(), "unary");
+  check(l.offset, x, torch::kInt64, x.size(1) + 1, "offset");
+  check(l.neighbour, x, torch::kInt32, l.neighbour.numel(), "neighbour");
+  check(l.coupling, x, torch::kFloat64, l.neighbour.numel(), "coupling");
+  return {x.size(1),
+          static_cast<int>(l.unary.size(1)),
+          data<double>(l.unary),
+          data<int64_t>(l.offset),
+          data<int32_t>(l.neighbour),
+          data<double>(l.coupling),
+          l.constant};
+}
+
+}  // namespace
+
+void lattice_evaluate(const LatticeTensors& l, const Tensor& x, bool one_hot, Tensor& energy,
+                      const Tensor& gradient) {
+  const Lattice lattice = lattice_pointers(l, x);
+  check(energy, x, torch::kFloat64, x.size(0), "energy");
+  if (gradient.defined()) {
+    check(gradient, x, torch::kFloat32, x.numel() * (one_hot ? lattice.categories : 1), "gradient");
+  }
+  ISINGLASS_TWIN(x, lattice_evaluate, lattice, x.size(0), data<uint8_t>(x), one_hot,
+                 data<double>(energy), data<float>(gradient));
+}
+
+void lattice_differences(const LatticeTensors& l, const Tensor& x, const Tensor& site,
+                         Tensor& difference) {
+  const Lattice lattice = lattice_pointers(l, x);
+  check(site, x, torch::kInt64, x.size(0), "site");
+  check(difference, x, torch::kFloat64, x.size(0) * lattice.categories, "difference");
+  ISINGLASS_TWIN(x, lattice_differences, lattice, x.size(0), data<uint8_t>(x), data<int64_t>(site),
+                 data<double>(difference));
+}
+
+namespace {
+
+// The operators' schemas hold plain tensors and numbers; these adapters group them.
+
+void lattice_evaluate_op(const Tensor& unary, const Tensor& offset, const Tensor& neighbour,
+                         const Tensor& coupling, double constant, const Tensor& x, bool one_hot,
+                         Tensor energy, Tensor gradient) {
+  lattice_evaluate({unary, offset, neighbour, coupling, constant}, x, one_hot, energy, gradient);
+}
+
+void lattice_differences_op(const Tensor& unary, const Tensor& offset, const Tensor& neighbour,
+                            const Tensor& coupling, const Tensor& x, const Tensor& site,
+                            Tensor difference) {
+  lattice_differences({unary, offset, neighbour, coupling, 0}, x, site, difference);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_FRAGMENT(isinglass, m) {
+  m.def(
+      "lattice_evaluate(Tensor unary, Tensor offset, Tensor neighbour, Tensor coupling, float "
+      "constant, Tensor x, bool one_hot, Tensor(a!) energy, Tensor(b!) gradient) -> ()");
+  m.def(
+      "lattice_differences(Tensor unary, Tensor offset, Tensor neighbour, Tensor coupling, Tensor "
+      "x, Tensor site, Tensor(a!) difference) -> ()");
+}
+
+// One function serves both keys: it picks the twin by its tensors' device.
+TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
+  m.impl("lattice_evaluate", &lattice_evaluate_op);
+  m.impl("lattice_differences", &lattice_differences_op);
+}
+TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
+  m.impl("lattice_evaluate", &lattice_evaluate_op);
+  m.impl("lattice_differences", &lattice_differences_op);
+}
+
+}  // namespace isinglass::ops

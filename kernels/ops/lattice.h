@@ -1,0 +1,24 @@
+// Tensors of lattice.h: energies of pairwise models.
+#pragma once
+
+#include <torch/torch.h>
+
+namespace isinglass::ops {
+
+using torch::Tensor;
+
+struct LatticeTensors {
+  Tensor unary;      // float64 [D, K]
+  Tensor offset;     // int64 [D + 1]
+  Tensor neighbour;  // int32 [2E]
+  Tensor coupling;   // float64 [2E]
+  double constant = 0;
+};
+// gradient float32 [B, D] or [B, D, K], undefined if not wanted; energy float64 [B].
+void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_hot, Tensor& energy,
+                      const Tensor& gradient);
+// difference float64 [B, K] = U(x with x_site ← k) − U(x); site int64 [B].
+void lattice_differences(const LatticeTensors& lattice, const Tensor& x, const Tensor& site,
+                         Tensor& difference);
+
+}  // namespace isinglass::ops

@@ -1,0 +1,8 @@
+// The torch operators `isinglass::…`, one per kernel, so that Python can call them too:
+//   torch.ops.load_library("build/libisinglass_ops.so"); torch.ops.isinglass.draw_path(…)
+//
+// Each source of this folder adds its own. Everything is written into tensors given by the caller;
+// all tensors of a call are contiguous and live on one device.
+#include <torch/library.h>
+
+TORCH_LIBRARY(isinglass, m) {}

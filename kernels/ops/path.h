@@ -1,0 +1,31 @@
+// Tensors of path.h: proposals along a path of one-site moves.
+#pragma once
+
+#include <torch/torch.h>
+
+#include "kernels/path.h"
+
+namespace isinglass::ops {
+
+using torch::Tensor;
+
+// Buffers of the paths of B chains: see path.h.
+struct PathBuffers {
+  Tensor length;      // int32 [B]
+  Tensor site;        // int32 [B, max]
+  Tensor from;        // uint8 [B, max]
+  Tensor to;          // uint8 [B, max]
+  Tensor block_sums;  // float64 [B, 3·⌈D/32⌉]
+
+  static PathBuffers create(int64_t chains, int64_t sites, int64_t max_length,
+                            torch::Device device);
+};
+
+// path.h. gradient [B, D] (binary) or [B, D, K] (one-hot); radius float64 []; log_q float64 [B].
+void draw_path(const Tensor& x, const Tensor& gradient, const Tensor& rng, const Tensor& chain_ids,
+               const Tensor& radius, PathRule rule, Balancing balancing, Tensor& y,
+               PathBuffers& paths, Tensor& log_q);
+void score_path(Tensor& y, const Tensor& gradient, PathRule rule, Balancing balancing,
+                PathBuffers& paths, Tensor& log_q);
+
+}  // namespace isinglass::ops

@@ -1,0 +1,27 @@
+// Tensors of gibbs.h and uniform_flips.h: moves of uniformly or systematically chosen sites.
+#pragma once
+
+#include <torch/torch.h>
+
+#include "kernels/ops/chains.h"
+
+namespace isinglass::ops {
+
+using torch::Tensor;
+
+// uniform_flips.h
+void flip_uniformly(const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
+                    const Tensor& radius, int64_t categories, bool random_count, Tensor& y);
+
+// gibbs.h; choice int64 [B]
+void choose_sites(const Tensor& rng, const Tensor& chain_ids, int64_t sites, bool systematic,
+                  Tensor& site);
+void one_site_neighbours(const Tensor& x, const Tensor& site, int64_t categories,
+                         Tensor& neighbours);
+void neighbour_differences(const Tensor& x, const Tensor& site, const Tensor& energy,
+                           const Tensor& neighbour_energy, Tensor& difference);
+void draw_conditionals(const Tensor& difference, const Tensor& site, const Tensor& rng,
+                       const Tensor& chain_ids, Tensor& x, Tensor& energy, Tensor& choice,
+                       StepBuffers& counts);
+
+}  // namespace isinglass::ops
