@@ -10,7 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 run=${1:-$root/runs/demo}
 sampler=(--sampler pafs --radius 8)
 training=(--channels 16 --steps-per-iter 10 --buffer 500 --batch 100
-  --iters 1200 --lr 7e-5 --warmup 100 --ema 0.99)
+  --iters 1000 --lr 1.5e-4 --warmup 100 --l2 1e-3 --ema 0.99)
 annealing=(--chains 50 --steps 2000)
 
 isinglass() { "$root/build/isinglass" "$@"; }
