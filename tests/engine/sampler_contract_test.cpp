@@ -1,0 +1,186 @@
+// What every sampler of the registry owes on every model it fits: valid and finite states, results
+// that depend on the seed and the chain only, caches that equal a new evaluation, honest counts.
+#include <gtest/gtest.h>
+
+#include "engine/run.h"
+#include "io/error.h"
+#include "tests/models/samples.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kChains = 12, kSteps = 6;
+
+// Potts with five values, beside the samples that the models' own tests use.
+std::vector<ModelSample> samples() {
+  std::vector<ModelSample> all = model_samples();
+  for (const ModelSample& sample : model_samples()) {
+    if (sample.label != "potts") continue;
+    ModelSample five = sample;
+    five.label = "potts_five_values";
+    replace(five.tensors, "field", 0.7 * torch::randn({6, 5}));
+    all.push_back(five);
+  }
+  return all;
+}
+
+SamplerOptions small_options(const SamplerEntry& entry) {
+  SamplerOptions options;
+  if (entry.option("radius")) options.radius = 2;
+  if (entry.option("block")) options.block = 2;
+  return options;
+}
+
+class SamplerContract : public testing::TestWithParam<ModelSample> {
+ protected:
+  struct Run {
+    ChainState state;
+    StepParams params;
+  };
+
+  // Calls f(sampler) for every sampler that takes the model.
+  template <class F>
+  void for_each_sampler(F f) {
+    int fitting = 0;
+    for (const SamplerEntry& entry : sampler_registry()) {
+      if (!entry.fits(*model)) continue;
+      SCOPED_TRACE(entry.name);
+      const auto sampler = make_sampler(entry.name, small_options(entry), *model);
+      f(*sampler);
+      ++fitting;
+    }
+    EXPECT_GT(fitting, 0);
+  }
+
+  Run start(const Sampler& sampler, const torch::Tensor& states, int64_t first_chain = 0) {
+    const torch::Tensor ids = torch::arange(first_chain, first_chain + states.size(0));
+    return {sampler.init(*model, states, ids), sampler.params(17, torch::kCPU)};
+  }
+
+  torch::Tensor random_start() {
+    return random_states(model->space(), torch::arange(kChains), 3, torch::kCPU);
+  }
+
+  std::shared_ptr<EnergyModel> model = load_sample(GetParam());
+  torch::Tensor x = random_start();
+};
+
+void expect_close(const torch::Tensor& a, const torch::Tensor& b, double relative) {
+  const double largest = b.abs().max().item<double>();
+  EXPECT_LE((a - b).abs().max().item<double>(), relative * std::max(1.0, largest));
+}
+
+TEST_P(SamplerContract, StatesStayValidAndCachesTrue) {
+  for_each_sampler([&](const Sampler& sampler) {
+    Run run = start(sampler, x);
+    for (int64_t t = 0; t < kSteps; ++t) {
+      sampler.step(*model, run.state, run.params);
+      check_states(model->space(), run.state.x, "the states");
+      EXPECT_EQ(run.state.x.device(), x.device());
+      Evaluation again;
+      model->evaluate_energy(run.state.x, again);
+      EXPECT_TRUE(torch::isfinite(again.energy).all().item<bool>());
+      expect_close(run.state.current.energy, again.energy, 1e-5);
+      if (sampler.needs() == Needs::kGradient) {
+        model->evaluate(run.state.x, again);
+        expect_close(run.state.current.gradient, again.gradient, 1e-5);
+      }
+      if (sampler.needs() == Needs::kDifferences) {
+        evaluate_differences(*model, run.state.x, again);
+        expect_close(run.state.current.differences, again.differences, 1e-5);
+      }
+    }
+  });
+}
+
+TEST_P(SamplerContract, CountsAreARecount) {
+  for_each_sampler([&](const Sampler& sampler) {
+    Run run = start(sampler, x);
+    torch::Tensor hops = torch::zeros({kChains}, torch::kInt64);
+    torch::Tensor acceptance = torch::zeros({kChains}, torch::kFloat64);
+    for (int64_t t = 0; t < kSteps; ++t) {
+      const torch::Tensor before = run.state.x.clone();
+      sampler.step(*model, run.state, run.params);
+      const torch::Tensor moved = (before != run.state.x).sum(1);
+      EXPECT_TRUE(torch::equal(moved, run.state.statistics.hops));
+      const torch::Tensor& reported = run.state.statistics.acceptance;
+      EXPECT_TRUE(((reported >= 0) & (reported <= 1)).all().item<bool>());
+      EXPECT_TRUE(((moved == 0) | (reported > 0)).all().item<bool>());
+      hops += moved;
+      acceptance += reported;
+    }
+    EXPECT_TRUE(torch::equal(hops, run.state.statistics.hops_sum));
+    EXPECT_TRUE(torch::equal(acceptance, run.state.statistics.acceptance_sum));
+    EXPECT_EQ(run.params.step(), kSteps);
+  });
+}
+
+TEST_P(SamplerContract, SameSeedSameStates) {
+  for_each_sampler([&](const Sampler& sampler) {
+    Run a = start(sampler, x), b = start(sampler, x);
+    for (int64_t t = 0; t < kSteps; ++t) {
+      sampler.step(*model, a.state, a.params);
+      sampler.step(*model, b.state, b.params);
+    }
+    EXPECT_TRUE(torch::equal(a.state.x, b.state.x));
+    EXPECT_TRUE(torch::equal(a.state.current.energy, b.state.current.energy));
+  });
+}
+
+// Chain c alone makes the step that it makes among others: bit for bit on lattices; deep models
+// round differently in another batch.
+TEST_P(SamplerContract, AChainAloneIsItsRowOfABatch) {
+  for_each_sampler([&](const Sampler& sampler) {
+    Run batch = start(sampler, x);
+    sampler.step(*model, batch.state, batch.params);
+    for (int64_t c = 0; c < kChains; ++c) {
+      Run alone = start(sampler, x.narrow(0, c, 1), c);
+      sampler.step(*model, alone.state, alone.params);
+      EXPECT_TRUE(torch::equal(alone.state.x, batch.state.x.narrow(0, c, 1)));
+      const torch::Tensor energy = batch.state.current.energy.narrow(0, c, 1);
+      if (GetParam().lattice) {
+        EXPECT_TRUE(torch::equal(alone.state.current.energy, energy));
+      } else {
+        expect_close(alone.state.current.energy, energy, 1e-5);
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SamplerContract, testing::ValuesIn(samples()),
+                         [](const auto& info) { return info.param.label; });
+
+// Adaptation changes the scale in burn-in, towards the target, and not afterwards.
+TEST(Adaptation, ReachesItsTargetInBurnInOnly) {
+  for (const ModelSample& sample : model_samples()) {
+    if (sample.label != "rbm") continue;
+    const auto model = load_sample(sample);
+    for (const SamplerEntry& entry : sampler_registry()) {
+      if (!entry.option("adapt") || !entry.fits(*model)) continue;
+      SCOPED_TRACE(entry.name);
+      SamplerOptions options;
+      options.adapt = true;
+      options.target_acceptance = 0.6;
+      const auto sampler = make_sampler(entry.name, options, *model);
+      ASSERT_TRUE(sampler->adapts());
+      const torch::Tensor ids = torch::arange(200);
+      ChainState state =
+          sampler->init(*model, random_states(model->space(), ids, 1, torch::kCPU), ids);
+      StepParams params = sampler->params(5, torch::kCPU);
+      run(*model, *sampler, state, params, {.burn_in = 400}, {});
+      const Scale range = sampler->scales().front();
+      const double adapted = params.scale[0].item<double>();
+      EXPECT_GE(adapted, range.least);
+      EXPECT_LE(adapted, range.most);
+      const RunResult after = run(*model, *sampler, state, params, {.steps = 200}, {});
+      EXPECT_EQ(params.scale[0].item<double>(), adapted);
+      // At an end of the range the target may be out of reach.
+      if (adapted > range.least && adapted < range.most) {
+        EXPECT_NEAR(after.acceptance, 0.6, 0.05);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isinglass
