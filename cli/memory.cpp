@@ -28,20 +28,6 @@ double number_after(const char* file, const std::string& key) {
   return std::numeric_limits<double>::infinity();
 }
 
-// MemAvailable, or less where a control group limits the process.
-double available_memory(torch::Device device) {
-  if (device.is_cuda()) {
-    size_t available = 0, total = 0;
-    const bool known = cudaMemGetInfo(&available, &total) == cudaSuccess;
-    return known ? static_cast<double>(available) : std::numeric_limits<double>::infinity();
-  }
-  const double machine = 1024 * number_after("/proc/meminfo", "MemAvailable:");
-  const double limit = number_after("/sys/fs/cgroup/memory.max", "");
-  const double used = number_after("/sys/fs/cgroup/memory.current", "");
-  return limit < std::numeric_limits<double>::infinity() ? std::min(machine, limit - used)
-                                                         : machine;
-}
-
 double state_bytes(const StateSpace& space) {
   const double moves = static_cast<double>(space.sites) *
                        static_cast<double>(space.one_hot() ? space.categories : 1);
@@ -62,11 +48,21 @@ double activation_bytes(const EnergyModel& model) {
   return 16.0 * static_cast<double>(units);
 }
 
-double gibibytes(double bytes) {
-  return bytes / (1024.0 * 1024.0 * 1024.0);
-}
-
 }  // namespace
+
+// MemAvailable, or less where a control group limits the process.
+double available_memory(torch::Device device) {
+  if (device.is_cuda()) {
+    size_t available = 0, total = 0;
+    const bool known = cudaMemGetInfo(&available, &total) == cudaSuccess;
+    return known ? static_cast<double>(available) : std::numeric_limits<double>::infinity();
+  }
+  const double machine = 1024 * number_after("/proc/meminfo", "MemAvailable:");
+  const double limit = number_after("/sys/fs/cgroup/memory.max", "");
+  const double used = number_after("/sys/fs/cgroup/memory.current", "");
+  return limit < std::numeric_limits<double>::infinity() ? std::min(machine, limit - used)
+                                                         : machine;
+}
 
 double sampling_bytes(const EnergyModel& model, int64_t chains) {
   return static_cast<double>(chains) * (state_bytes(model.space()) + activation_bytes(model));
@@ -94,7 +90,7 @@ void require_memory(double bytes, torch::Device device, const std::string& what)
   require(bytes <= available,
           "{} needs about {:.1f} GiB of memory and {:.1f} GiB are available; a "
           "smaller size is needed",
-          what, gibibytes(bytes), gibibytes(available));
+          what, bytes / kGibibyte, available / kGibibyte);
 }
 
 }  // namespace isinglass

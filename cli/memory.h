@@ -11,6 +11,11 @@
 
 namespace isinglass {
 
+inline constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+
+// Bytes that the device has left: a GPU's, or the machine's within the process's control group.
+double available_memory(torch::Device device);
+
 // Bytes that chains of the model need while they move: states, proposals, gradients, scores of all
 // moves, and the activations of one model call.
 double sampling_bytes(const EnergyModel& model, int64_t chains);

@@ -1,7 +1,6 @@
 // isinglass sample: draws from a model by a sampler. Writes samples.pt (`samples` [draws, B, D],
 // `energy` float32 [draws, B]) and summary.json.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,11 +8,13 @@
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/listing.h"
 #include "cli/memory.h"
 #include "cli/output_directory.h"
 #include "cli/progress.h"
+#include "cli/recorder.h"
+#include "cli/sample_summary.h"
 #include "cli/shared_options.h"
-#include "engine/diagnostics/ess.h"
 #include "engine/run.h"
 #include "io/error.h"
 #include "io/files.h"
@@ -26,29 +27,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kLargestStep = 4294967295.0;  // steps are numbered by 32 bits
-
-// The kept draws, on the CPU.
-class Recorder : public Observer {
- public:
-  Recorder(const StateSpace& space, int64_t draws, int64_t chains, bool keep_samples) {
-    energy_ = torch::empty({draws, chains}, torch::kFloat64);
-    if (keep_samples) samples_ = torch::empty({draws, chains, space.sites}, torch::kUInt8);
-  }
-
-  void on_draw(int64_t draw, const ChainState& state) override {
-    energy_[draw].copy_(state.current.energy);
-    if (samples_.defined()) samples_[draw].copy_(state.x);
-    made_ = draw + 1;
-  }
-
-  int64_t made() const { return made_; }
-  torch::Tensor energy() const { return energy_.narrow(0, 0, made_); }
-  torch::Tensor samples() const { return samples_.narrow(0, 0, made_); }
-
- private:
-  torch::Tensor energy_, samples_;
-  int64_t made_ = 0;
-};
 
 class ProgressObserver : public Observer {
  public:
@@ -118,138 +96,43 @@ void check_memory(const Options& options, const EnergyModel& model, const RunPla
   const double chains = static_cast<double>(options.integer("chains"));
   require_memory(sampling_bytes(model, options.integer("chains")), device,
                  fmt::format("--chains {}", options.integer("chains")));
-  // Draws, and their copy in the file's bytes.
   const double draws = static_cast<double>(plan.steps / plan.thin);
-  const double sites = options.flag("no-samples") ? 0 : static_cast<double>(model.space().sites);
-  require_memory(draws * chains * (2 * sites + 16), torch::kCPU,
+  require_memory(draws * chains * 16, torch::kCPU,
                  fmt::format("--chains {} for {} draws", options.integer("chains"), draws));
 }
 
-Json ess_json(const Recorder& recorder, const RunResult& result, int64_t chains) {
-  const torch::Tensor per_chain = recorder.made() > 0
-                                      ? legacy_ess(recorder.energy())
-                                      : torch::full({chains}, std::nan(""), torch::kFloat64);
-  const DiagnosticSummary ess = summarise(per_chain);
-  return {{"mean", ess.mean},
-          {"std", ess.std},
-          {"undefined", ess.undefined},
-          {"per_step", ess.mean / static_cast<double>(result.steps)},
-          {"per_evaluation", ess.mean / static_cast<double>(result.energy_evaluations)},
-          {"per_second", ess.mean / result.seconds},
-          {"per_second_all", ess.mean / result.seconds * static_cast<double>(chains)}};
+// Draws that would take more than half of the memory go to a file in the run's directory.
+std::filesystem::path draws_file(const Recorder::Shape& shape, const OutputDirectory& out) {
+  if (2 * shape.bytes() <= available_memory(torch::kCPU)) return {};
+  const double room = static_cast<double>(std::filesystem::space(out.path()).available);
+  require(2 * shape.bytes() <= room,
+          "the draws take {:.1f} GiB, and as much again while samples.pt is written; {} has {:.1f} "
+          "GiB left (fewer --steps, a larger --thin or --no-samples)",
+          shape.bytes() / kGibibyte, out.path().string(), room / kGibibyte);
+  return out.file("draws.tmp");
 }
 
-// NaN becomes null.
-Json summary_json(const Options& options, const EnergyModel& model, const RunPlan& plan,
-                  const RunResult& result, const Recorder& recorder, torch::Device device) {
-  const bool stepped = result.steps > 0;
-  const int64_t chains = options.integer("chains");
-  Json summary = {{"model", options.text("model")}, {"sampler", options.text("sampler")}};
-  if (options.has("radius")) summary["radius"] = options.real("radius");
-  const auto if_stepped = [&](double value) { return stepped ? value : std::nan(""); };
-  summary.update(
-      Json{{"chains", chains},
-           {"sites", model.space().sites},
-           {"burn_in", plan.burn_in},
-           {"steps", plan.steps},
-           {"steps_done", result.steps},
-           {"thin", plan.thin},
-           {"draws", recorder.made()},
-           {"acceptance", if_stepped(result.acceptance)},
-           {"hops", if_stepped(result.hops)},
-           {"energy_evaluations", result.energy_evaluations},
-           {"non_finite", result.non_finite},
-           {"seconds", result.seconds},
-           {"steps_per_second", if_stepped(static_cast<double>(result.steps) / result.seconds)},
-           {"ess", ess_json(recorder, result, chains)},
-           {"device", device.str()},
-           {"threads", at::get_num_threads()},
-           {"seed", options.integer("seed")},
-           {"version", ISINGLASS_VERSION}});
-  return summary;
+// --warm-start: the numbers that an earlier run adapted stand for options that are not given, and
+// what it learned goes to the chains.
+void read_warm_start(Options& options) {
+  const std::string file = options.text("warm-start");
+  const auto summary = nlohmann::json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+  require(summary.is_object() && summary.contains("adapted") && summary["adapted"].is_object(),
+          "--warm-start {}: not the summary.json of a run of isinglass sample", file);
+  require(summary.value("sampler", "") == options.text("sampler"),
+          "--warm-start {}: that run used the sampler {}, this one {}", file,
+          summary.value("sampler", "?"), options.text("sampler"));
+  for (const auto& [name, value] : summary["adapted"].items()) {
+    require(value.is_number() && std::any_of(sampler_numbers().begin(), sampler_numbers().end(),
+                                             [&](const auto& n) { return n.first == name; }),
+            "--warm-start {}: '{}' is not a number of a sampler", file, name);
+    if (!options.given(name)) options.set(name, value.get<double>());
+  }
 }
 
-std::string summary_text(const Json& summary, const OutputDirectory& out) {
-  const auto number = [](const Json& value) {
-    return value.is_number() && std::isfinite(value.get<double>())
-               ? fmt::format("{:.4g}", value.get<double>())
-               : "undefined";
-  };
-  const Json& ess = summary["ess"];
-  return fmt::format(
-      "{} by {}: {} chains, {} steps, {} draws\n"
-      "  acceptance {}, hops a step {}\n"
-      "  {} steps/s, {} model calls a chain\n"
-      "  ESS of the energy {} ± {} (a step {}, a second and chain {})\n"
-      "  written to {}\n",
-      summary["model"].get<std::string>(), summary["sampler"].get<std::string>(),
-      summary["chains"].get<int64_t>(), summary["steps_done"].get<int64_t>(),
-      summary["draws"].get<int64_t>(), number(summary["acceptance"]), number(summary["hops"]),
-      number(summary["steps_per_second"]), summary["energy_evaluations"].get<int64_t>(),
-      number(ess["mean"]), number(ess["std"]), number(ess["per_step"]), number(ess["per_second"]),
-      out.path().string());
-}
-
-Json options_json(const SamplerEntry& sampler) {
-  Json options = Json::object();
-  for (const SamplerOptionUse& use : sampler.options) {
-    Json range = Json::object();
-    if (use.most > use.least) range = {{"from", use.least}, {"to", use.most}, {"whole", use.whole}};
-    if (use.initial) range["default"] = *use.initial;
-    options[use.name] = range;
-  }
-  return options;
-}
-
-// "radius (1 to 65536, default 5), balancing"
-std::string options_text(const SamplerEntry& sampler) {
-  std::vector<std::string> texts;
-  for (const SamplerOptionUse& use : sampler.options) {
-    std::string text = use.name;
-    if (use.most > use.least) {
-      text += fmt::format(" ({}{}{} to {}{})", use.whole ? "whole, " : "",
-                          use.above_least ? "above " : "", use.least, use.most,
-                          use.initial ? fmt::format(", default {}", *use.initial) : "");
-    }
-    texts.push_back(text);
-  }
-  return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
-}
-
-Json registry_json() {
-  Json list = {{"samplers", Json::array()}, {"models", Json::array()}};
-  for (const SamplerEntry& s : sampler_registry()) {
-    list["samplers"].push_back({{"name", s.name},
-                                {"summary", s.summary},
-                                {"needs", s.needs},
-                                {"states", kinds_text(s.kinds)},
-                                {"options", options_json(s)},
-                                {"paper", s.paper}});
-  }
-  for (const ModelEntry& m : model_registry()) {
-    list["models"].push_back({{"name", m.name},
-                              {"energy", m.energy},
-                              {"states", m.state_kinds},
-                              {"parameters", m.parameters},
-                              {"gradient", m.gradient},
-                              {"trainable", m.trainable}});
-  }
-  return list;
-}
-
-std::string registry_text() {
-  std::string text = "samplers\n";
-  for (const SamplerEntry& s : sampler_registry()) {
-    text += fmt::format("  {:<12} {} ({})\n{:15}states: {}; needs: {}; options: {}\n", s.name,
-                        s.summary, s.paper, "", kinds_text(s.kinds), s.needs, options_text(s));
-  }
-  text += "\nmodels\n";
-  for (const ModelEntry& m : model_registry()) {
-    text += fmt::format("  {:<12} {}\n{:15}states: {}; parameters: {}{}{}\n", m.name, m.energy, "",
-                        m.state_kinds, m.parameters, m.gradient ? "" : "; no gradient",
-                        m.trainable ? "; can be trained" : "");
-  }
-  return text;
+void restore_learned(const Options& options, const Sampler& sampler, ChainState& state) {
+  const auto file = options.path("warm-start").parent_path() / "learned.pt";
+  if (std::filesystem::exists(file)) sampler.restore(state, read_named_tensors(file));
 }
 
 std::string run_sample(Options& options) {
@@ -261,6 +144,7 @@ std::string run_sample(Options& options) {
   const RunPlan plan = plan_of(options);
   OutputDirectory out(options);
   const std::shared_ptr<EnergyModel> model = model_of(options, device);
+  if (options.has("warm-start")) read_warm_start(options);
   const std::unique_ptr<Sampler> sampler = sampler_of(options, *model);
   const bool saved = options.text("init") != "random" && options.text("init") != "data";
   torch::Tensor x;
@@ -274,25 +158,31 @@ std::string run_sample(Options& options) {
       torch::arange(chains, torch::TensorOptions(torch::kInt64).device(device));
   ChainState state = sampler->init(*model, x, ids);
   StepParams params = sampler->params(static_cast<uint64_t>(options.integer("seed")), device);
+  if (options.has("warm-start")) restore_learned(options, *sampler, state);
   Json summary;
   out.fill(options, [&] {
-    Recorder recorder(model->space(), plan.steps / plan.thin, chains, !options.flag("no-samples"));
+    const bool keep = !options.flag("no-samples");
+    const Recorder::Shape shape{plan.steps / plan.thin, chains, state.sites(),
+                                state.x.scalar_type()};
+    Recorder recorder(shape, keep, keep ? draws_file(shape, out) : "");
     ProgressObserver progress(plan, options.flag("quiet"));
     const RunResult result =
         run(*model, *sampler, state, params, plan, {&recorder, &progress}, interrupted);
-    summary = summary_json(options, *model, plan, result, recorder, device);
-    if (!options.flag("no-samples")) {
+    summary = summary_json(options, *model, *sampler, params, plan, result, recorder);
+    if (keep) {
       write_pt(out.file("samples.pt"),
                PtValue{PtDict{{"samples", PtValue{recorder.samples()}},
                               {"energy", PtValue{recorder.energy().to(torch::kFloat32)}}}});
     }
+    const NamedTensors learned = sampler->learned(state);
+    if (!learned.empty()) write_named_tensors(out.file("learned.pt"), learned);
     write_file(out.file("summary.json"), summary.dump(2) + "\n");
     if (interrupted()) {
       throw Interrupted(fmt::format("{} of {} steps were made; their draws are in {}", result.steps,
                                     plan.steps, out.path().string()));
     }
   });
-  return options.flag("json") ? summary.dump(2) + "\n" : summary_text(summary, out);
+  return options.flag("json") ? summary.dump(2) + "\n" : summary_text(summary, out.path().string());
 }
 
 }  // namespace
@@ -304,7 +194,11 @@ Command sample_command() {
   append(command.options, model_options());
   append(command.options, sampler_options());
   append(command.options,
-         {{.name = "chains",
+         {{.name = "warm-start",
+           .type = ValueType::kPath,
+           .unit = "SUMMARY",
+           .help = "summary.json of an earlier run: start with what it adapted and learned"},
+          {.name = "chains",
            .type = ValueType::kInteger,
            .unit = "B",
            .help = "parallel chains",

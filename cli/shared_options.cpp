@@ -239,6 +239,7 @@ SamplerOptions sampler_settings_of(Options& options) {
   for (const auto& [name, member] : sampler_switches()) {
     if (options.has(name)) settings.*member = options.flag(name);
   }
+  settings.warm = options.has("warm-start");
   return settings;
 }
 

@@ -27,6 +27,7 @@ struct SamplerOptions {
   bool adapt = false;       // the step size, in burn-in
   bool unadjusted = false;  // no Metropolis test: not exact
   bool monotonic = false;   // lsb-2: a monotonic balancing function
+  bool warm = false;        // the numbers were adapted by an earlier run
 };
 
 // What a sampler wants to know about every state beside its energy.

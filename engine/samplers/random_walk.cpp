@@ -1,13 +1,22 @@
 // See random_walk.h.
 #include "engine/samplers/random_walk.h"
 
+#include <cmath>
+
 #include "io/error.h"
 #include "kernels/ops/sites.h"
 
 namespace isinglass {
 namespace {
 
+// A real R is the mean of a random number of sites.
+bool random_count(const SamplerOptions& options) {
+  return options.adapt || (options.warm && *options.radius != std::floor(*options.radius));
+}
+
 void check_sites(const SamplerOptions& options, const EnergyModel& model) {
+  require(random_count(options) || *options.radius == std::floor(*options.radius),
+          "--radius is {}; rwm takes a whole number", *options.radius);
   require(*options.radius <= static_cast<double>(model.space().sites),
           "--radius is {}; rwm moves that many distinct sites, and the model has {}",
           *options.radius, model.space().sites);
@@ -15,8 +24,9 @@ void check_sites(const SamplerOptions& options, const EnergyModel& model) {
 
 std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel& model) {
   const double radius = *options.radius, sites = static_cast<double>(model.space().sites);
-  return std::make_unique<RandomWalkSampler>(
-      options.adapt ? Scale{"radius", radius, 1, sites} : Scale{"radius", radius, radius, radius});
+  return std::make_unique<RandomWalkSampler>(random_count(options)
+                                                 ? Scale{"radius", radius, 1, sites}
+                                                 : Scale{"radius", radius, radius, radius});
 }
 
 }  // namespace
@@ -30,7 +40,7 @@ StepInfo RandomWalkSampler::step(EnergyModel& model, ChainState& state, StepPara
 }
 
 std::vector<SamplerEntry> random_walk_samplers() {
-  std::vector<SamplerOptionUse> options = radius_option(1, /*whole=*/true);
+  std::vector<SamplerOptionUse> options = radius_option(1, /*whole=*/false);
   for (SamplerOptionUse& use : adaptation_options(0.234)) options.push_back(std::move(use));
   return {{.name = "rwm",
            .summary = "random walk: R distinct uniform sites to uniform other values",

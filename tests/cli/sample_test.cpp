@@ -170,6 +170,25 @@ TEST_F(Sample, OverwriteReplacesARunAndNothingElse) {
   EXPECT_TRUE(std::filesystem::exists(dir_ / "out" / "mine.pt"));
 }
 
+TEST_F(Sample, AdaptsInBurnInAndStartsWarm) {
+  for (const std::string sampler : {"rwm", "gwg", "pafs"}) {
+    SCOPED_TRACE(sampler);
+    const std::string base = "--model ising --weights ising.pt --steps 20 --sampler " + sampler;
+    run(base + " --adapt --burn-in 50 --out first --overwrite");
+    const Json first = Json::parse(file_bytes(dir_ / "first" / "summary.json"));
+    const double radius = first["adapted"]["radius"].get<double>();
+    EXPECT_GE(radius, 1);
+    EXPECT_LE(radius, 9);
+    EXPECT_EQ(first["exact"], true);
+    run(base + " --warm-start first/summary.json --out second --overwrite");
+    const Json second = Json::parse(file_bytes(dir_ / "second" / "summary.json"));
+    EXPECT_EQ(second["adapted"]["radius"].get<double>(), radius);
+    run(base + " --warm-start first/summary.json --radius 3 --out third --overwrite");
+    const Json third = Json::parse(file_bytes(dir_ / "third" / "summary.json"));
+    EXPECT_EQ(third["adapted"]["radius"].get<double>(), 3);
+  }
+}
+
 TEST_F(Sample, ListsSamplersAndModels) {
   const std::string text = run("--list").out;
   for (const std::string name : {"rwm", "gibbs", "gwg", "pafs", "ising", "resnet"}) {

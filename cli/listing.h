@@ -1,0 +1,12 @@
+// What `isinglass sample --list` prints: the registries of samplers and models.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace isinglass {
+
+nlohmann::ordered_json registry_json();
+std::string registry_text();
+
+}  // namespace isinglass

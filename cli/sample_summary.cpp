@@ -1,0 +1,97 @@
+// See sample_summary.h.
+#include "cli/sample_summary.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/diagnostics/ess.h"
+
+namespace isinglass {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ess_json(const Recorder& recorder, const RunResult& result, int64_t chains) {
+  const torch::Tensor per_chain = recorder.made() > 0
+                                      ? legacy_ess(recorder.energy())
+                                      : torch::full({chains}, std::nan(""), torch::kFloat64);
+  const DiagnosticSummary ess = summarise(per_chain);
+  return {{"mean", ess.mean},
+          {"std", ess.std},
+          {"undefined", ess.undefined},
+          {"per_step", ess.mean / static_cast<double>(result.steps)},
+          {"per_evaluation", ess.mean / static_cast<double>(result.energy_evaluations)},
+          {"per_second", ess.mean / result.seconds},
+          {"per_second_all", ess.mean / result.seconds * static_cast<double>(chains)}};
+}
+
+// The scales as the run used them: given, adapted in burn-in, or the defaults.
+Json scales_json(const Sampler& sampler, const StepParams& params) {
+  Json scales = Json::object();
+  const std::vector<Scale> names = sampler.scales();
+  const torch::Tensor values = params.scale.cpu();
+  for (size_t i = 0; i < names.size(); ++i) {
+    scales[names[i].name] = values[static_cast<int64_t>(i)].item<double>();
+  }
+  return scales;
+}
+
+}  // namespace
+
+Json summary_json(const Options& options, const EnergyModel& model, const Sampler& sampler,
+                  const StepParams& params, const RunPlan& plan, const RunResult& result,
+                  const Recorder& recorder) {
+  const bool stepped = result.steps > 0;
+  const int64_t chains = options.integer("chains");
+  Json summary = {{"model", options.text("model")}, {"sampler", options.text("sampler")}};
+  summary["exact"] = sampler.exact();
+  summary["adapted"] = scales_json(sampler, params);
+  const auto if_stepped = [&](double value) { return stepped ? value : std::nan(""); };
+  summary.update(
+      Json{{"chains", chains},
+           {"sites", model.space().sites},
+           {"burn_in", plan.burn_in},
+           {"steps", plan.steps},
+           {"steps_done", result.steps},
+           {"thin", plan.thin},
+           {"draws", recorder.made()},
+           {"acceptance", if_stepped(result.acceptance)},
+           {"hops", if_stepped(result.hops)},
+           {"energy_evaluations", result.energy_evaluations},
+           {"non_finite", result.non_finite},
+           {"seconds", result.seconds},
+           {"steps_per_second", if_stepped(static_cast<double>(result.steps) / result.seconds)},
+           {"ess", ess_json(recorder, result, chains)},
+           {"device", params.rng.device().str()},
+           {"threads", at::get_num_threads()},
+           {"seed", options.integer("seed")},
+           {"version", ISINGLASS_VERSION}});
+  return summary;
+}
+
+std::string summary_text(const Json& summary, const std::string& directory) {
+  const auto number = [](const Json& value) {
+    return value.is_number() && std::isfinite(value.get<double>())
+               ? fmt::format("{:.4g}", value.get<double>())
+               : "undefined";
+  };
+  const Json& ess = summary["ess"];
+  return fmt::format(
+      "{} by {}: {} chains, {} steps, {} draws\n"
+      "  acceptance {}, hops a step {}\n"
+      "  {} steps/s, {} model calls a chain\n"
+      "  ESS of the energy {} ± {} (a step {}, a second and chain {})\n"
+      "{}  written to {}\n",
+      summary["model"].get<std::string>(), summary["sampler"].get<std::string>(),
+      summary["chains"].get<int64_t>(), summary["steps_done"].get<int64_t>(),
+      summary["draws"].get<int64_t>(), number(summary["acceptance"]), number(summary["hops"]),
+      number(summary["steps_per_second"]), summary["energy_evaluations"].get<int64_t>(),
+      number(ess["mean"]), number(ess["std"]), number(ess["per_step"]), number(ess["per_second"]),
+      summary["exact"].get<bool>()
+          ? ""
+          : "  not exact: without its Metropolis test the sampler has another stationary law\n",
+      directory);
+}
+
+}  // namespace isinglass

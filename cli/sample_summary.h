@@ -1,0 +1,23 @@
+// The summary of `isinglass sample`: summary.json and the text on the terminal.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/options.h"
+#include "cli/recorder.h"
+#include "engine/sampler.h"
+
+namespace isinglass {
+
+// Undefined values are NaN, which becomes null. `params` after the run: the adapted values.
+nlohmann::ordered_json summary_json(const Options& options, const EnergyModel& model,
+                                    const Sampler& sampler, const StepParams& params,
+                                    const RunPlan& plan, const RunResult& result,
+                                    const Recorder& recorder);
+
+std::string summary_text(const nlohmann::ordered_json& summary, const std::string& directory);
+
+}  // namespace isinglass

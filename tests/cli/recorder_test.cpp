@@ -1,0 +1,37 @@
+// Draws kept in a mapped file are those kept in memory, for whole and for interrupted runs.
+#include "cli/recorder.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/io/scratch.h"
+
+namespace isinglass {
+namespace {
+
+TEST(RecorderTest, AMappedFileHoldsWhatMemoryHolds) {
+  const Scratch scratch;
+  for (const torch::ScalarType type : {torch::kUInt8, torch::kInt64, torch::kFloat32}) {
+    const Recorder::Shape shape{5, 3, 7, type};
+    EXPECT_EQ(shape.bytes(), 105.0 * static_cast<double>(c10::elementSize(type)));
+    Recorder memory(shape, true);
+    const auto file = scratch / "draws.tmp";
+    {
+      Recorder mapped(shape, true, file);
+      for (int64_t draw = 0; draw < 5; ++draw) {
+        ChainState state;
+        state.x = torch::randint(100, {3, 7}).to(type);
+        state.current.energy = torch::rand({3}, torch::kFloat64);
+        memory.on_draw(draw, state);
+        mapped.on_draw(draw, state);
+        EXPECT_TRUE(torch::equal(memory.samples(), mapped.samples()));
+        EXPECT_TRUE(torch::equal(memory.energy(), mapped.energy()));
+        EXPECT_EQ(mapped.samples().storage().nbytes(), mapped.samples().nbytes());
+      }
+      EXPECT_TRUE(std::filesystem::exists(file));
+    }
+    EXPECT_FALSE(std::filesystem::exists(file));
+  }
+}
+
+}  // namespace
+}  // namespace isinglass
