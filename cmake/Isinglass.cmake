@@ -42,6 +42,12 @@ function(isinglass_tests folder)
   target_link_libraries(${name} PUBLIC torch GTest::gtest_main ${arg_LINKS})
   target_precompile_headers(${name} REUSE_FROM isinglass_pch)
   target_compile_definitions(${name} PRIVATE ISINGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  isinglass_suites(${folder} "${tests}")
+endfunction()
+
+# A ctest entry for every suite of the test sources of `folder`_tests.
+function(isinglass_suites folder tests)
+  set(name ${folder}_tests)
   foreach(file ${tests})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(STRINGS ${file} lines REGEX "^(TYPED_)?TEST(_F|_P)?\\(")

@@ -1,6 +1,6 @@
 // The one way a CUDA kernel of this project is launched, checked and given dynamic shared memory.
-// A test build replaces this header to run the same kernels thread by thread on a CPU; therefore no
-// .cu file uses <<<>>> or extern __shared__ of its own.
+// A test build replaces this header (tests/simt/shim/) to run the same kernels thread by thread on
+// a CPU; therefore no .cu file uses <<<>>> or extern __shared__ of its own.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kernels/host_device.h"
+#include "kernels/warp.h"
 
 namespace isinglass {
 
@@ -46,18 +47,6 @@ template <class T>
 __device__ inline T* dynamic_shared_memory() {
   extern __shared__ double isinglass_shared[];
   return reinterpret_cast<T*>(isinglass_shared);
-}
-
-__device__ inline double warp_max(double v) {
-  for (int offset = 16; offset > 0; offset >>= 1)
-    v = fmax(v, __shfl_xor_sync(0xffffffffu, v, offset));
-  return v;
-}
-
-// The same pairs in the same order as tree_sum() on the CPU: bit for bit the same sum.
-__device__ inline double warp_sum(double v) {
-  for (int offset = 16; offset > 0; offset >>= 1) v += __shfl_xor_sync(0xffffffffu, v, offset);
-  return v;
 }
 #endif
 

@@ -1,0 +1,235 @@
+// See interpreter.h. Fibers are ucontexts whose stacks AddressSanitizer is told about.
+#include "tests/simt/interpreter.h"
+
+#include <ucontext.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace simt {
+namespace {
+
+constexpr size_t kStack = 128 * 1024;
+constexpr unsigned kWarp = 32;
+
+enum class Life { kReady, kAtBlock, kAtWarp, kGone };
+
+struct Fiber {
+  ucontext_t context;
+  std::unique_ptr<char[]> stack;
+  void* sanitizer = nullptr;
+  Life life = Life::kGone;
+  unsigned mask = 0, source = 0;
+  uint64_t value = 0, result = 0;
+  unsigned votes = 0;
+};
+
+struct Machine {
+  Schedule schedule;
+  std::vector<Fiber> fibers;
+  unsigned current = 0, threads = 0;
+  ucontext_t scheduler;
+  const void* scheduler_stack = nullptr;
+  size_t scheduler_size = 0;
+  void* scheduler_sanitizer = nullptr;
+  const std::function<void()>* body = nullptr;
+  std::unique_ptr<char[]> shared;
+  std::mt19937_64 random;
+};
+
+Machine machine;
+
+void enter(Fiber& fiber) {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(&machine.scheduler_sanitizer, fiber.stack.get(), kStack);
+#endif
+  swapcontext(&machine.scheduler, &fiber.context);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(machine.scheduler_sanitizer, nullptr, nullptr);
+#endif
+}
+
+// Back to the scheduler; `last`: the fiber never runs again.
+void leave(Fiber& fiber, bool last) {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(last ? nullptr : &fiber.sanitizer, machine.scheduler_stack,
+                                 machine.scheduler_size);
+#endif
+  swapcontext(&fiber.context, &machine.scheduler);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(fiber.sanitizer, &machine.scheduler_stack,
+                                  &machine.scheduler_size);
+#endif
+}
+
+void fiber_main() {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(nullptr, &machine.scheduler_stack, &machine.scheduler_size);
+#endif
+  (*machine.body)();
+  Fiber& fiber = machine.fibers[machine.current];
+  fiber.life = Life::kGone;
+  leave(fiber, /*last=*/true);
+}
+
+void prepare(Fiber& fiber) {
+  if (!fiber.stack) fiber.stack = std::make_unique<char[]>(kStack);
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack.get();
+  fiber.context.uc_stack.ss_size = kStack;
+  fiber.context.uc_link = nullptr;
+  makecontext(&fiber.context, fiber_main, 0);
+  fiber.life = Life::kReady;
+}
+
+std::vector<unsigned> order_of(unsigned count) {
+  std::vector<unsigned> order(count);
+  std::iota(order.begin(), order.end(), 0u);
+  if (machine.schedule.order == Order::kBackwards) std::reverse(order.begin(), order.end());
+  if (machine.schedule.order == Order::kShuffled) {
+    std::shuffle(order.begin(), order.end(), machine.random);
+  }
+  return order;
+}
+
+// Runs every thread that can run up to its next meeting.
+void run_ready() {
+  for (const unsigned t : order_of(machine.threads)) {
+    Fiber& fiber = machine.fibers[t];
+    if (fiber.life != Life::kReady) continue;
+    machine.current = t;
+    threadIdx.x = t;
+    enter(fiber);
+  }
+}
+
+bool release_block() {
+  bool waiting = false;
+  for (unsigned t = 0; t < machine.threads; ++t) {
+    const Life life = machine.fibers[t].life;
+    if (life != Life::kAtBlock && life != Life::kGone) return false;
+    waiting |= life == Life::kAtBlock;
+  }
+  for (unsigned t = 0; t < machine.threads; ++t) {
+    Fiber& fiber = machine.fibers[t];
+    if (fiber.life == Life::kAtBlock) fiber.life = Life::kReady;
+  }
+  return waiting;
+}
+
+// The lanes named by the mask of a waiting lane meet once all of them that live wait with it.
+bool release_lanes(unsigned first, unsigned mask) {
+  unsigned present = 0, votes = 0;
+  for (unsigned l = 0; l < kWarp; ++l) {
+    if (!(mask >> l & 1) || first + l >= machine.threads) continue;
+    const Fiber& fiber = machine.fibers[first + l];
+    if (fiber.life == Life::kGone) continue;
+    if (fiber.life != Life::kAtWarp || fiber.mask != mask) return false;
+    present |= 1u << l;
+    if (fiber.value != 0) votes |= 1u << l;
+  }
+  for (unsigned l = 0; l < kWarp; ++l) {
+    if (!(present >> l & 1)) continue;
+    Fiber& fiber = machine.fibers[first + l];
+    const bool there = present >> fiber.source & 1;
+    fiber.result = there ? machine.fibers[first + fiber.source].value : fiber.value;
+    fiber.votes = votes;
+  }
+  for (unsigned l = 0; l < kWarp; ++l) {
+    if (present >> l & 1) machine.fibers[first + l].life = Life::kReady;
+  }
+  return true;
+}
+
+bool release_warps() {
+  bool released = false;
+  for (unsigned t = 0; t < machine.threads; ++t) {
+    const Fiber& fiber = machine.fibers[t];
+    if (fiber.life == Life::kAtWarp) released |= release_lanes(t / kWarp * kWarp, fiber.mask);
+  }
+  return released;
+}
+
+bool all_gone() {
+  return std::all_of(machine.fibers.begin(), machine.fibers.begin() + machine.threads,
+                     [](const Fiber& fiber) { return fiber.life == Life::kGone; });
+}
+
+std::string describe_deadlock() {
+  int block = 0, warp = 0, gone = 0;
+  for (unsigned t = 0; t < machine.threads; ++t) {
+    block += machine.fibers[t].life == Life::kAtBlock;
+    warp += machine.fibers[t].life == Life::kAtWarp;
+    gone += machine.fibers[t].life == Life::kGone;
+  }
+  return "block " + std::to_string(blockIdx.x) + " cannot go on: " + std::to_string(block) +
+         " threads wait at a barrier of the block, " + std::to_string(warp) +
+         " at an operation of a warp, " + std::to_string(gone) + " have ended";
+}
+
+void run_block() {
+  for (unsigned t = 0; t < machine.threads; ++t) prepare(machine.fibers[t]);
+  while (true) {
+    run_ready();
+    if (all_gone()) return;
+    if (!release_warps() && !release_block()) throw Deadlock(describe_deadlock());
+  }
+}
+
+uint64_t wait(Life life, unsigned mask, uint64_t value, unsigned source) {
+  Fiber& fiber = machine.fibers[machine.current];
+  fiber.life = life;
+  fiber.mask = mask;
+  fiber.value = value;
+  fiber.source = source;
+  leave(fiber, /*last=*/false);
+  return fiber.result;
+}
+
+}  // namespace
+
+void set_schedule(const Schedule& schedule) {
+  machine.schedule = schedule;
+  machine.random.seed(schedule.seed);
+}
+
+void run_grid(unsigned blocks, unsigned threads, size_t shared_bytes,
+              const std::function<void()>& thread) {
+  machine.threads = machine.schedule.threads ? machine.schedule.threads : threads;
+  if (machine.fibers.size() < machine.threads) machine.fibers.resize(machine.threads);
+  machine.body = &thread;
+  blockDim.x = machine.threads;
+  gridDim.x = blocks;
+  for (const unsigned b : order_of(blocks)) {
+    blockIdx.x = b;
+    machine.shared = std::make_unique<char[]>(shared_bytes);
+    std::memset(machine.shared.get(), 0xcd, shared_bytes);
+    run_block();
+  }
+}
+
+void* dynamic_shared() {
+  return machine.shared.get();
+}
+
+uint64_t meet(Meeting meeting, unsigned mask, uint64_t value, unsigned source) {
+  return wait(meeting == Meeting::kBlock ? Life::kAtBlock : Life::kAtWarp, mask, value, source);
+}
+
+unsigned vote(unsigned mask, bool value) {
+  wait(Life::kAtWarp, mask, value, lane());
+  return machine.fibers[machine.current].votes;
+}
+
+unsigned lane() {
+  return threadIdx.x % kWarp;
+}
+
+}  // namespace simt

@@ -1,0 +1,124 @@
+// Runs CUDA kernels thread by thread on a CPU, so that their own source is tested where there is no
+// GPU: under address and undefined-behaviour sanitizers, and in several thread orders.
+//
+// A block's threads are fibers. A fiber runs until it meets others: at __syncthreads, or at a warp
+// operation (__syncwarp, shuffles, votes) with the lanes that its mask names; exited threads count
+// as gone. Between two meetings the threads run one after the other: forwards, backwards or
+// shuffled. A result that depends on the order is a race. A meeting that not all live threads reach
+// is reported as an error.
+//
+// To test a family: kernels/<family>.cu is compiled as C++ with tests/simt/shim/ in front of the
+// include path (its kernels/launch.h replaces ours), both found by a glob; add
+// tests/simt/<family>_test.cpp, which compares cuda::f with cpu::f under expect_twins() of twins.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+struct uint3 {
+  unsigned x = 0, y = 0, z = 0;
+};
+
+// What the running thread sees.
+inline uint3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace simt {
+
+enum class Order { kForwards, kBackwards, kShuffled };
+
+struct Schedule {
+  Order order = Order::kForwards;
+  uint64_t seed = 1;     // of the shuffles
+  unsigned threads = 0;  // of a block; 0: as launched
+};
+
+// The schedule of the launches that follow.
+void set_schedule(const Schedule& schedule);
+
+// A kernel whose threads cannot go on together: a barrier that some never reach.
+class Deadlock : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Runs `thread` once per thread of every block; throws Deadlock.
+void run_grid(unsigned blocks, unsigned threads, size_t shared_bytes,
+              const std::function<void()>& thread);
+
+void* dynamic_shared();  // of the running block, exactly as large as the launch says
+
+enum class Meeting { kBlock, kWarp };
+
+// Waits for the others. In a warp, every lane gives a value and gets the value of lane `source`.
+uint64_t meet(Meeting meeting, unsigned mask, uint64_t value, unsigned source);
+
+// As meet(), with the bit mask of the lanes whose value is not 0.
+unsigned vote(unsigned mask, bool value);
+
+unsigned lane();
+
+template <class T>
+T exchange(unsigned mask, T value, unsigned source) {
+  static_assert(sizeof(T) <= sizeof(uint64_t));
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  bits = meet(Meeting::kWarp, mask, bits, source);
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+}  // namespace simt
+
+#define __global__
+#define __device__
+#define __host__
+#define __shared__ static  // blocks run one after the other
+
+inline void __syncthreads() {
+  simt::meet(simt::Meeting::kBlock, 0, 0, 0);
+}
+inline void __syncwarp(unsigned mask = 0xffffffffu) {
+  simt::meet(simt::Meeting::kWarp, mask, 0, simt::lane());
+}
+template <class T>
+T __shfl_sync(unsigned mask, T value, int source) {
+  return simt::exchange(mask, value, static_cast<unsigned>(source) % 32);
+}
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int other) {
+  return simt::exchange(mask, value, simt::lane() ^ static_cast<unsigned>(other));
+}
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned delta) {
+  return simt::exchange(mask, value,
+                        simt::lane() + delta < 32 ? simt::lane() + delta : simt::lane());
+}
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned delta) {
+  return simt::exchange(mask, value, simt::lane() >= delta ? simt::lane() - delta : simt::lane());
+}
+inline unsigned __ballot_sync(unsigned mask, int value) {
+  return simt::vote(mask, value != 0);
+}
+inline int __any_sync(unsigned mask, int value) {
+  return simt::vote(mask, value != 0) != 0;
+}
+inline int __all_sync(unsigned mask, int value) {
+  return simt::vote(mask, value == 0) == 0;
+}
+template <class T, class V>
+T atomicAdd(T* at, V value) {
+  const T before = *at;
+  *at = static_cast<T>(before + value);
+  return before;
+}
+template <class T>
+T atomicMax(T* at, T value) {
+  const T before = *at;
+  if (value > before) *at = value;
+  return before;
+}

@@ -1,0 +1,73 @@
+// kernels/path.cu against path_cpu.cpp: the same paths, states and log q, bit for bit.
+#include "kernels/path.h"
+
+#include "kernels/site_weights.h"
+#include "tests/simt/twins.h"
+
+namespace isinglass {
+namespace {
+
+struct Outcome {
+  std::vector<uint8_t> y, from, to;
+  std::vector<int32_t> length, site;
+  std::vector<double> forward, backward;
+  bool operator==(const Outcome&) const = default;
+};
+
+struct PathCase {
+  PathShape shape;
+  double radius, scale;
+};
+
+Outcome run(const PathCase& c, Twin twin) {
+  const PathShape& s = c.shape;
+  const bool cpu = twin == Twin::kCpu;
+  Inputs inputs(5);
+  const int64_t width = s.one_hot ? s.categories : 1, moves = s.chains * s.max_length;
+  const auto x = inputs.states(s.chains * s.sites, s.categories);
+  const auto at_x = inputs.reals<float>(s.chains * s.sites * width, c.scale);
+  const auto at_y = inputs.reals<float>(s.chains * s.sites * width, c.scale);
+  const auto ids = inputs.ids(s.chains);
+  const int64_t rng[] = {99, 4};
+  std::vector<double> sums(s.chains * 3 * site_blocks(s.sites));
+  Outcome o{x,
+            std::vector<uint8_t>(moves),
+            std::vector<uint8_t>(moves),
+            std::vector<int32_t>(s.chains),
+            std::vector<int32_t>(moves),
+            std::vector<double>(s.chains),
+            std::vector<double>(s.chains)};
+  const Paths paths{o.length.data(), o.site.data(), o.from.data(), o.to.data(), sums.data()};
+  (cpu ? cpu::draw_path : cuda::draw_path)(s, x.data(), at_x.data(), rng, ids.data(), &c.radius,
+                                           o.y.data(), paths, o.forward.data(), nullptr);
+  (cpu ? cpu::score_path : cuda::score_path)(s, o.y.data(), at_y.data(), paths, o.backward.data(),
+                                             nullptr);
+  return o;
+}
+
+TEST(PathTwins, DrawAndScoreAlike) {
+  for (const Size& size : sizes()) {
+    for (const int categories : {2, 5}) {
+      for (const PathRule rule : {PathRule::kFrozen, PathRule::kLinearised}) {
+        for (int g = 0; g < 4; ++g) {
+          const bool one_hot = categories > 2 || g % 2;
+          const PathShape shape{
+              size.chains, size.sites, categories, one_hot, rule, static_cast<Balancing>(g), 5};
+          for (const double scale : {1.0, 150.0}) {
+            SCOPED_TRACE(testing::Message() << size.sites << " sites, K " << categories << ", rule "
+                                            << static_cast<int>(rule) << ", g " << g);
+            expect_twins([&](Twin twin) { return run({shape, 3, scale}, twin); });
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(PathTwins, ManyValues) {
+  const PathShape shape{1, 35, 256, true, PathRule::kLinearised, Balancing::kBarker, 5};
+  expect_twins([&](Twin twin) { return run({shape, 3, 2.0}, twin); });
+}
+
+}  // namespace
+}  // namespace isinglass
