@@ -13,8 +13,16 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kIterations = 3000, kWarmup = 100;
+// The learned distribution is almost deterministic, and a step moves few sites: chains that make
+// fewer steps an iteration lag behind it, whatever their number (with 40 steps the likelihood is
+// 0.4 nats lower).
+constexpr int64_t kIterations = 2000, kWarmup = 100, kChains = 512, kSteps = 400;
 constexpr double kLearningRate = 1e-2, kDecay = 0.99;
+
+// Rises over the warm-up, falls to 0 at the end.
+double learning_rate(int64_t t) {
+  return kLearningRate * std::min(1.0, double(t) / kWarmup) * (1 - double(t - 1) / kIterations);
+}
 
 std::shared_ptr<EnergyModel> fresh_rbm() {
   return new_model("rbm", {.image_height = 4, .image_width = 4, .hidden = 10}, 3);
@@ -37,7 +45,7 @@ double train(EnergyModel& model, const torch::Tensor& data, Loss loss) {
   for (int64_t t = 1; t <= kIterations; ++t) {
     model.zero_grad();
     loss(t).backward();
-    adam.step(kLearningRate * std::min(1.0, double(t) / kWarmup));
+    adam.step(learning_rate(t));
     ema.update();
   }
   ema.swap();
@@ -61,15 +69,15 @@ TEST_P(BarsAndStripesLong, PcdReachesWhatTheExactGradientReaches) {
   const Dataset data = bars_and_stripes(4);
   const auto model = fresh_rbm();
   const auto sampler = make_sampler(GetParam(), {}, *model);
-  const PcdOptions options = {.batch = 256, .steps = 20, .seed = 1};
-  ReplayBuffer buffer(clamped_mean(data), 1024, options.seed);
+  const PcdOptions options = {.batch = kChains, .steps = kSteps, .seed = 1};
+  ReplayBuffer buffer(clamped_mean(data), kChains, options.seed);
   const double pcd = train(*model, data.train, [&](int64_t t) {
     const PcdChains chains = advance_chains(*model, *sampler, buffer, t, options);
     return pcd_loss(*model, data.train, chains.states, options).loss;
   });
   const double exact = exact_result();
   std::printf("%s: %.4f nats, exact gradient: %.4f nats\n", GetParam(), pcd, exact);
-  EXPECT_GT(exact, -6.0);  // far from the 16·log 2 = 11.1 nats of the start
+  EXPECT_GT(exact, -4.0);  // far from the 16·log 2 = 11.1 nats of the start
   EXPECT_NEAR(pcd, exact, 0.1);
 }
 
