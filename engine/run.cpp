@@ -51,8 +51,9 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
 
 torch::Tensor random_states(const StateSpace& space, const torch::Tensor& chain_ids, uint64_t seed,
                             torch::Device device) {
-  require(space.kind == StateKind::kBinary || space.kind == StateKind::kCategorical,
-          "random initial states exist for binary and categorical models");
+  require(space.kind == StateKind::kBinary || space.kind == StateKind::kCategorical ||
+              space.kind == StateKind::kOrdered,
+          "random initial states exist for binary, categorical and ordered models");
   torch::Tensor x = torch::empty({chain_ids.size(0), space.sites},
                                  torch::TensorOptions(torch::kUInt8).device(device));
   ops::uniform_rows(space.categories, chain_ids.to(device), static_cast<int64_t>(seed), 0,

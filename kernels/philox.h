@@ -17,7 +17,8 @@ enum class Purpose : uint32_t {
   kAccept = 0,
   kLength,  // path length L; position 0: rounding of 2R − 1, position 1: L
   kSite,    // position = index along the path
-  kValue,   // position = index along the path
+  kValue,   // position = index along the path, or site
+  kNoise,   // standard normal numbers; position = site
   // outside a step
   kInitialState = 64,  // position = site
   kBinarise,           // chain = image of the data set, step = iteration, position = pixel

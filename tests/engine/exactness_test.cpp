@@ -137,6 +137,7 @@ TEST(StateConsistency, CachedEqualsRecomputedAndOneCallAStep) {
     for (const int categories : {2, 3}) {
       SCOPED_TRACE(fmt::format("{} K {}", entry.name, categories));
       TinyModel model(TinyTarget{4, categories, 2.0});
+      if (!entry.fits(model)) continue;
       const auto sampler = make_sampler(entry.name, small_options(entry), model);
       const torch::Tensor ids = torch::arange(64);
       const torch::Tensor x = torch::randint(

@@ -1,0 +1,18 @@
+// The rules of semidefinite.h that need a solver, and the certification they share. W float64 [D,
+// D] is symmetric and contiguous, on the CPU.
+#pragma once
+
+#include "engine/semidefinite.h"
+
+namespace isinglass {
+
+struct Certificate {
+  torch::Tensor diagonal;  // d raised by a constant so that W + D ≻ 0
+  torch::Tensor root;      // AᵀA = W + D
+};
+Certificate certify(const torch::Tensor& W, const torch::Tensor& d);
+
+DiagonalBound trace_rule(const torch::Tensor& W);
+DiagonalBound max_rule(const torch::Tensor& W);
+
+}  // namespace isinglass

@@ -1,0 +1,234 @@
+// See any_scale.h.
+#include "engine/samplers/any_scale.h"
+
+#include <limits>
+
+#include "engine/samplers/curvature.h"
+#include "engine/samplers/jump_search.h"
+#include "io/error.h"
+#include "kernels/ops/ordered.h"
+
+namespace isinglass {
+namespace {
+
+// What is learned from, and what is learned, while burn-in lasts.
+struct BurnIn {
+  std::optional<JumpSearch> search;
+  std::optional<CurvatureEstimate> estimate;  // in its first half
+  torch::Tensor x, gradient;                  // before the step
+};
+
+struct AnyScaleScratch : SamplerScratch {
+  torch::Tensor noise, field, move;         // float64 [B, D]: ξ, Aᵀξ, y − x
+  torch::Tensor curvature, diagonal, root;  // W, D, A; undefined: 0
+  std::optional<BurnIn> burn_in;
+};
+
+AnyScaleScratch& scratch_of(const ChainState& state) {
+  return static_cast<AnyScaleScratch&>(*state.workspace.scratch);
+}
+
+void set_curvature(ChainState& state, const torch::Tensor& w, const torch::Tensor& d,
+                   const torch::Tensor& root) {
+  AnyScaleScratch& scratch = scratch_of(state);
+  const torch::Device device = state.x.device();
+  scratch.curvature = w.to(device);
+  scratch.diagonal = d.to(device).contiguous();
+  scratch.root = root.to(device).contiguous();
+}
+
+// The end of the first half: W from its moves, and D; the search starts afresh where it has come.
+void learn_curvature(ChainState& state, DiagonalRule rule) {
+  BurnIn& burn_in = *scratch_of(state).burn_in;
+  const torch::Tensor w = burn_in.estimate->solve();
+  burn_in.estimate.reset();
+  if (burn_in.search) burn_in.search.emplace(burn_in.search->best());
+  if (!w.defined()) return;
+  const DiagonalBound bound = bound_diagonal(w, rule);
+  set_curvature(state, w, bound.diagonal, bound.root);
+}
+
+void set_scale(StepParams& params, const JumpSearch::Values& values) {
+  for (int i = 0; i < 2; ++i) params.scale.select(0, i).fill_(values[i]);
+}
+
+// The mean over chains of |y − x|₁; uint8 states.
+torch::Tensor mean_jump(const torch::Tensor& x, const torch::Tensor& y) {
+  const torch::Tensor jump = torch::where(y > x, y - x, x - y).sum().to(torch::kFloat64);
+  return jump / static_cast<double>(x.size(0));
+}
+
+}  // namespace
+
+torch::Tensor curvature_of_variances(const torch::Tensor& variances) {
+  return -1 / (1 + variances.to(torch::kFloat64));
+}
+
+AnyScaleSampler::AnyScaleSampler(AnyScaleOptions options) : options_(std::move(options)) {
+  if (!options_.diagonal_curvature.defined()) return;
+  require(!options_.rule, "a sampler with a diagonal curvature learns none");
+  options_.diagonal_curvature =
+      options_.diagonal_curvature.detach().to(torch::kCPU, torch::kFloat64).contiguous();
+  require(torch::isfinite(options_.diagonal_curvature).all().item<bool>() &&
+              (options_.diagonal_curvature <= 0).all().item<bool>(),
+          "a diagonal curvature has finite numbers that are at most 0");
+}
+
+std::vector<Scale> AnyScaleSampler::scales() const {
+  return {{"sigma", options_.sigma, 0, std::numeric_limits<double>::infinity()},
+          {"alpha", options_.alpha, 0, 1}};
+}
+
+void AnyScaleSampler::prepare(const EnergyModel&, ChainState& state) const {
+  auto scratch = std::make_shared<AnyScaleScratch>();
+  if (options_.rule) {
+    const auto real = torch::TensorOptions(torch::kFloat64).device(state.x.device());
+    for (torch::Tensor* t : {&scratch->noise, &scratch->field, &scratch->move}) {
+      *t = torch::zeros(state.x.sizes(), real);
+    }
+  }
+  const torch::Tensor& w = options_.diagonal_curvature;
+  if (w.defined()) {
+    require(w.dim() == 1 && w.size(0) == state.sites(),
+            "the diagonal curvature has {} numbers; the model has {} sites", w.numel(),
+            state.sites());
+    scratch->diagonal = (-w).to(state.x.device());
+  }
+  state.workspace.scratch = scratch;
+  state.workspace.log_forward = torch::zeros_like(state.current.energy);
+  state.workspace.log_backward = torch::zeros_like(state.current.energy);
+}
+
+StepInfo AnyScaleSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
+  Workspace& workspace = state.workspace;
+  AnyScaleScratch& s = scratch_of(state);
+  const int64_t categories = model.space().categories;
+  ops::OrderedInputs inputs{state.current.gradient, {}, {}, s.diagonal, params.scale};
+  torch::Tensor move;
+  if (s.root.defined()) {
+    inputs.noise = s.noise;
+    inputs.field = s.field;
+    move = s.move;
+    ops::step_normals(params.rng, state.chain_ids, s.noise);
+    at::mm_out(s.field, s.noise, s.root);  // its rows are Aᵀξ
+  }
+  ops::draw_ordered(state.x, inputs, categories, params.rng, state.chain_ids, workspace.y, move,
+                    workspace.log_forward);
+  evaluate_proposal(model, state);
+  if (s.root.defined()) {
+    s.noise.addmm_(s.move, s.root.t(), 1, -1);  // ξ − A(y − x)
+    at::mm_out(s.field, s.noise, s.root);
+  }
+  inputs.gradient = workspace.proposed.gradient;
+  ops::score_ordered(workspace.y, state.x, inputs, categories, workspace.log_backward);
+  accept(state, params);
+  return {.evaluations = 1};
+}
+
+void AnyScaleSampler::begin_burn_in(ChainState& state) const {
+  AnyScaleScratch& scratch = scratch_of(state);
+  BurnIn& burn_in = scratch.burn_in.emplace();
+  if (options_.search) burn_in.search.emplace(JumpSearch::Values{options_.sigma, options_.alpha});
+  if (options_.rule && !scratch.root.defined()) {
+    burn_in.estimate.emplace(state.sites(), state.x.device());
+  }
+  burn_in.x = torch::empty_like(state.x);
+  burn_in.gradient = torch::empty_like(state.current.gradient);
+}
+
+StepInfo AnyScaleSampler::burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
+                                       int64_t t, int64_t total) const {
+  std::optional<BurnIn>& burn_in = scratch_of(state).burn_in;
+  if (t == 0) begin_burn_in(state);
+  if (burn_in->estimate && t >= total / 2) learn_curvature(state, *options_.rule);
+  burn_in->x.copy_(state.x);
+  burn_in->gradient.copy_(state.current.gradient);
+  if (burn_in->search) set_scale(params, burn_in->search->trial());
+  const StepInfo info = step(model, state, params);
+  if (burn_in->search) burn_in->search->record(mean_jump(burn_in->x, state.x));
+  if (burn_in->estimate) {
+    burn_in->estimate->add(burn_in->x, state.x, burn_in->gradient, state.current.gradient);
+  }
+  if (t + 1 == total) {
+    if (burn_in->search) set_scale(params, burn_in->search->best());
+    burn_in.reset();
+  }
+  return info;
+}
+
+NamedTensors AnyScaleSampler::learned(const ChainState& state) const {
+  const AnyScaleScratch& s = scratch_of(state);
+  if (!s.root.defined()) return {};
+  return {{"curvature", s.curvature}, {"diagonal", s.diagonal}};
+}
+
+void AnyScaleSampler::restore(ChainState& state, const NamedTensors& learned) const {
+  if (learned.empty()) return;
+  require(options_.rule.has_value(), "the sampler learns no curvature, but one is given");
+  torch::Tensor w, d;
+  for (const auto& [name, tensor] : learned) {
+    require(name == "curvature" || name == "diagonal",
+            "'{}' is no tensor that the sampler learns; those are curvature and diagonal", name);
+    (name == "curvature" ? w : d) = tensor.to(torch::kCPU, torch::kFloat64);
+  }
+  require(w.defined() && d.defined(), "curvature and diagonal are learned and given together");
+  require(w.dim() == 2 && w.size(0) == state.sites() && d.dim() == 1 && d.size(0) == state.sites(),
+          "curvature and diagonal must be [D, D] and [D] with D = {}", state.sites());
+  set_curvature(state, w, d, gaussian_root(w, d));
+}
+
+namespace {
+
+AnyScaleOptions any_scale_options(const SamplerOptions& options, std::optional<DiagonalRule> rule) {
+  AnyScaleOptions own{.rule = rule};
+  if (options.sigma) {
+    own.sigma = *options.sigma;
+    own.alpha = *options.alpha;
+    own.search = false;
+  }
+  return own;
+}
+
+// −1: none
+template <int rule>
+std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&) {
+  std::optional<DiagonalRule> d;
+  if (rule >= 0) d = static_cast<DiagonalRule>(rule);
+  return std::make_unique<AnyScaleSampler>(any_scale_options(options, d));
+}
+
+void check_both(const SamplerOptions& options, const EnergyModel&) {
+  require(options.sigma.has_value() == options.alpha.has_value(),
+          "--sigma and --alpha go together: given, both stay fixed");
+}
+
+SamplerEntry entry(const char* name, const char* summary,
+                   std::unique_ptr<Sampler> (*make)(const SamplerOptions&, const EnergyModel&)) {
+  return {.name = name,
+          .summary = summary,
+          .paper = "Sun et al. 2023",
+          .needs = "gradient",
+          .kinds = {StateKind::kBinary, StateKind::kOrdered},
+          .options = {{.name = "sigma", .least = 0, .most = 1e12, .above_least = true},
+                      {.name = "alpha", .least = 0, .most = 1}},
+          .gradient = true,
+          .make = make,
+          .check = check_both};
+}
+
+constexpr int kShift = static_cast<int>(DiagonalRule::kShift);
+constexpr int kMax = static_cast<int>(DiagonalRule::kMax);
+constexpr int kTrace = static_cast<int>(DiagonalRule::kTrace);
+
+}  // namespace
+
+std::vector<SamplerEntry> any_scale_samplers() {
+  return {
+      entry("ab-1st", "any-scale balanced: all sites at once, by the gradient", make<-1>),
+      entry("ab-shift", "any-scale balanced, curvature W learned; D = λI", make<kShift>),
+      entry("ab-max", "any-scale balanced, curvature W learned; D of least λ_max(W + D)",
+            make<kMax>),
+      entry("ab-trace", "any-scale balanced, curvature W learned; D of least trace", make<kTrace>)};
+}
+
+}  // namespace isinglass
