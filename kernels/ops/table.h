@@ -1,0 +1,25 @@
+// Tensors of table.h: one-site proposals from a table of log weights.
+#pragma once
+
+#include <torch/torch.h>
+
+#include "kernels/table.h"
+
+namespace isinglass::ops {
+
+using torch::Tensor;
+
+// A drawn site of B chains: see table.h.
+struct SiteBuffers {
+  Tensor site;        // int64 [B]
+  Tensor block_sums;  // float64 [B, 3·⌈D/32⌉]
+
+  static SiteBuffers create(int64_t chains, int64_t sites, torch::Device device);
+};
+
+// table.h. table float64 [B, D] (contiguous, no gradient), log_q float64 [B].
+void draw_site(const Tensor& table, const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
+               int64_t position, Tensor& y, SiteBuffers& drawn, Tensor& log_q);
+void score_site(const Tensor& table, const Tensor& x, SiteBuffers& drawn, Tensor& log_q);
+
+}  // namespace isinglass::ops

@@ -1,0 +1,56 @@
+// CUDA twin of table.h: one block per chain (site_sums_cuda.h).
+#include "kernels/launch.h"
+#include "kernels/philox.h"
+#include "kernels/site_sums_cuda.h"
+#include "kernels/table.h"
+
+namespace isinglass::cuda {
+namespace {
+
+__global__ void draw_site_kernel(TableShape shape, const double* table, const uint8_t* x,
+                                 const int64_t* rng, const int64_t* chain_ids, uint32_t position,
+                                 uint8_t* y, int64_t* site, double* log_q) {
+  const int64_t c = blockIdx.x;
+  const double* row = table + c * shape.sites;
+  const uint8_t* from = x + c * shape.sites;
+  uint8_t* to = y + c * shape.sites;
+  for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) to[i] = from[i];
+  auto sums = build_sums(TableRows{row}, from, shape.sites);
+  if (threadIdx.x >= 32) return;
+  const unsigned lane = threadIdx.x;
+  sums.total(lane);
+  const double u = step_draws(rng, chain_ids[c]).uniform(Purpose::kSite, position);
+  const int64_t drawn = sums.draw_site(u, lane);
+  if (lane == 0) {
+    to[drawn] = static_cast<uint8_t>(1 - from[drawn]);
+    site[c] = drawn;
+    log_q[c] = row[drawn] - sums.log_total();
+  }
+}
+
+__global__ void score_site_kernel(TableShape shape, const double* table, const uint8_t* x,
+                                  const int64_t* site, double* log_q) {
+  const int64_t c = blockIdx.x;
+  const double* row = table + c * shape.sites;
+  auto sums = build_sums(TableRows{row}, x + c * shape.sites, shape.sites);
+  if (threadIdx.x >= 32) return;
+  sums.total(threadIdx.x);
+  if (threadIdx.x == 0) log_q[c] = row[site[c]] - sums.log_total();
+}
+
+}  // namespace
+
+void draw_site(const TableShape& shape, const double* table, const uint8_t* x, const int64_t* rng,
+               const int64_t* chain_ids, int64_t position, uint8_t* y, int64_t* site, double*,
+               double* log_q, Stream stream) {
+  ISINGLASS_LAUNCH(draw_site_kernel, site_sums_launch(shape.chains, shape.sites), stream, shape,
+                   table, x, rng, chain_ids, static_cast<uint32_t>(position), y, site, log_q);
+}
+
+void score_site(const TableShape& shape, const double* table, const uint8_t* x, const int64_t* site,
+                double*, double* log_q, Stream stream) {
+  ISINGLASS_LAUNCH(score_site_kernel, site_sums_launch(shape.chains, shape.sites), stream, shape,
+                   table, x, site, log_q);
+}
+
+}  // namespace isinglass::cuda
