@@ -1,6 +1,7 @@
 // CUDA twin of path.h: one block per chain. All warps build the block sums (a warp sums 32 sites);
 // then the first warp walks the path, since each of its steps depends on the one before. Shared
-// memory: the chain's BlockSums, 24·⌈D/32⌉ bytes (12 KiB at D = 16 384), and 32 weights.
+// memory: the chain's BlockSums and RemovedSites, 32·⌈D/32⌉ bytes (16 KiB at D = 16 384), and 32
+// weights.
 #include "kernels/launch.h"
 #include "kernels/path.h"
 #include "kernels/path_length.h"
@@ -20,11 +21,13 @@ struct SiteSums {
   const uint8_t* values;
   int64_t sites;
   BlockSums sums;
+  RemovedSites removed;
   double* weight;  // [32], of the block that is being drawn from
   double max = 0, sum = 0;
 
   __device__ double log_weight(int64_t site) const {
-    return site < sites ? rows.log_site_weight(site, values[site]) : -INFINITY;
+    if (site >= sites || removed.contains(site)) return -INFINITY;
+    return rows.log_site_weight(site, values[site]);
   }
 
   __device__ void refresh(int64_t block, unsigned lane) {
@@ -58,6 +61,13 @@ struct SiteSums {
     total(lane);
   }
 
+  // `site` leaves the pool.
+  __device__ void remove(int64_t site, unsigned lane) {
+    __syncwarp();
+    if (lane == 0) removed.add(site);
+    update(site, lane);
+  }
+
   __device__ double log_total() const { return max + log(sum); }
 
   __device__ int64_t draw_site(double u, unsigned lane) const {
@@ -74,10 +84,17 @@ struct SiteSums {
 };
 
 template <class Rows>
-__device__ SiteSums<Rows> build_sums(Rows rows, const uint8_t* values, int64_t sites) {
+__device__ SiteSums<Rows> build_sums(PathRule rule, Rows rows, const uint8_t* values,
+                                     int64_t sites) {
   double* shared = dynamic_shared_memory<double>();
+  double* scratch = shared + kBlockSites;
   const int64_t blocks = site_blocks(sites);
-  SiteSums<Rows> sums{rows, values, sites, BlockSums(shared + kBlockSites, blocks), shared};
+  const RemovedSites removed = removed_sites(rule, scratch, sites);
+  SiteSums<Rows> sums{rows, values, sites, BlockSums(scratch, blocks), removed, shared};
+  if (removed.word) {
+    for (int64_t b = threadIdx.x; b < blocks; b += blockDim.x) removed.word[b] = 0;
+    __syncthreads();
+  }
   for (int64_t b = threadIdx.x / 32; b < blocks; b += kWarps) sums.refresh(b, threadIdx.x % 32);
   __syncthreads();
   return sums;
@@ -89,8 +106,9 @@ __device__ void draw_chain(const PathShape& shape, Rows rows, const Draws& draws
   const bool frozen = shape.rule == PathRule::kFrozen;
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) y[i] = x[i];
   __syncthreads();
-  const uint8_t* current = frozen ? x : y;
-  SiteSums<Rows> sums = build_sums(rows, current, shape.sites);
+  const bool linearised = shape.rule == PathRule::kLinearised;
+  const uint8_t* current = linearised ? y : x;
+  SiteSums<Rows> sums = build_sums(shape.rule, rows, current, shape.sites);
   if (threadIdx.x >= 32) return;
   const unsigned lane = threadIdx.x;
   sums.total(lane);
@@ -112,7 +130,8 @@ __device__ void draw_chain(const PathShape& shape, Rows rows, const Draws& draws
       if (!revisit) y[site] = static_cast<uint8_t>(to);
     }
     __syncwarp();
-    if (!frozen) sums.update(site, lane);
+    if (linearised) sums.update(site, lane);
+    if (shape.rule == PathRule::kNoBacktrack) sums.remove(site, lane);
   }
   if (lane == 0) {
     paths.length[chain] = static_cast<int32_t>(length);
@@ -123,7 +142,7 @@ __device__ void draw_chain(const PathShape& shape, Rows rows, const Draws& draws
 template <class Rows>
 __device__ void score_chain(const PathShape& shape, Rows rows, uint8_t* y, Paths paths,
                             int64_t chain, double* log_q) {
-  SiteSums<Rows> sums = build_sums(rows, y, shape.sites);
+  SiteSums<Rows> sums = build_sums(shape.rule, rows, y, shape.sites);
   if (threadIdx.x >= 32) return;
   const unsigned lane = threadIdx.x;
   const bool linearised = shape.rule == PathRule::kLinearised;
@@ -143,6 +162,7 @@ __device__ void score_chain(const PathShape& shape, Rows rows, uint8_t* y, Paths
       if (lane == 0) y[site] = static_cast<uint8_t>(from);
       sums.update(site, lane);
     }
+    if (shape.rule == PathRule::kNoBacktrack) sums.remove(site, lane);
   }
   if (lane == 0) {
     for (int64_t l = 0; linearised && l < length; ++l) y[paths.site[at + l]] = paths.to[at + l];
@@ -179,7 +199,7 @@ __global__ void score_path_kernel(PathShape shape, uint8_t* y, const float* grad
 }
 
 LaunchShape launch_shape(const PathShape& shape) {
-  const size_t doubles = kBlockSites + 3 * site_blocks(shape.sites);
+  const size_t doubles = kBlockSites + path_scratch(shape.sites);
   return {static_cast<unsigned>(shape.chains), kThreads, doubles * sizeof(double)};
 }
 

@@ -18,16 +18,18 @@ double tree_sum(double* v) {
   return v[0];
 }
 
-// The two-level weights of one chain at its current values.
+// The two-level weights of one chain at its current values, over the sites that are in the pool.
 template <class Rows>
 class SiteSums {
  public:
-  SiteSums(Rows rows, const uint8_t* values, int64_t sites, double* scratch)
+  SiteSums(PathRule rule, Rows rows, const uint8_t* values, int64_t sites, double* scratch)
       : rows_(rows),
         values_(values),
         sites_(sites),
         blocks_(site_blocks(sites)),
-        sums_(scratch, blocks_) {
+        sums_(scratch, blocks_),
+        removed_(removed_sites(rule, scratch, sites)) {
+    if (removed_.word) std::fill_n(removed_.word, blocks_, 0u);
     for (int64_t b = 0; b < blocks_; ++b) refresh(b);
     total();
   }
@@ -36,6 +38,12 @@ class SiteSums {
   void update(int64_t site) {
     refresh(site / kBlockSites);
     total();
+  }
+
+  // `site` leaves the pool.
+  void remove(int64_t site) {
+    removed_.add(site);
+    update(site);
   }
 
   double log_total() const { return max_ + std::log(sum_); }
@@ -52,7 +60,8 @@ class SiteSums {
 
  private:
   double log_weight(int64_t site) const {
-    return site < sites_ ? rows_.log_site_weight(site, values_[site]) : -INFINITY;
+    if (site >= sites_ || removed_.contains(site)) return -INFINITY;
+    return rows_.log_site_weight(site, values_[site]);
   }
 
   void block_weights(int64_t block, double max, double* weight) const {
@@ -86,6 +95,7 @@ class SiteSums {
   const uint8_t* values_;
   int64_t sites_, blocks_;
   BlockSums sums_;
+  RemovedSites removed_;
   double max_ = 0, sum_ = 0;
 };
 
@@ -106,8 +116,9 @@ template <class Rows>
 double draw_chain(const PathShape& shape, Rows rows, const Draws& draws, const uint8_t* x,
                   uint8_t* y, Path path, double* scratch) {
   const bool frozen = shape.rule == PathRule::kFrozen;
-  const uint8_t* current = frozen ? x : y;  // whose values the weights are taken at
-  SiteSums<Rows> sums(rows, current, shape.sites, scratch);
+  const bool linearised = shape.rule == PathRule::kLinearised;
+  const uint8_t* current = linearised ? y : x;  // whose values the weights are taken at
+  SiteSums<Rows> sums(shape.rule, rows, current, shape.sites, scratch);
   double log_q = 0;
   for (int64_t l = 0; l < path.length; ++l) {
     const int64_t site = sums.draw_site(draws.uniform(Purpose::kSite, l));
@@ -120,14 +131,15 @@ double draw_chain(const PathShape& shape, Rows rows, const Draws& draws, const u
     path.from[l] = static_cast<uint8_t>(from);
     path.to[l] = static_cast<uint8_t>(to);
     if (!revisit) y[site] = static_cast<uint8_t>(to);
-    if (!frozen) sums.update(site);
+    if (linearised) sums.update(site);
+    if (shape.rule == PathRule::kNoBacktrack) sums.remove(site);
   }
   return log_q;
 }
 
 template <class Rows>
 double score_chain(const PathShape& shape, Rows rows, uint8_t* y, Path path, double* scratch) {
-  SiteSums<Rows> sums(rows, y, shape.sites, scratch);
+  SiteSums<Rows> sums(shape.rule, rows, y, shape.sites, scratch);
   double log_q = 0;
   for (int64_t l = path.length; l-- > 0;) {
     const int64_t site = path.site[l];
@@ -139,6 +151,7 @@ double score_chain(const PathShape& shape, Rows rows, uint8_t* y, Path path, dou
       y[site] = path.from[l];
       sums.update(site);
     }
+    if (shape.rule == PathRule::kNoBacktrack) sums.remove(site);
   }
   if (shape.rule == PathRule::kLinearised) {
     for (int64_t l = 0; l < path.length; ++l) y[path.site[l]] = path.to[l];
@@ -172,7 +185,7 @@ void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, 
     std::copy_n(x + c * shape.sites, shape.sites, y + c * shape.sites);
     log_q[c] = draw_chain(shape, rows, draws, x + c * shape.sites, y + c * shape.sites,
                           path_of_chain(paths, c, shape.max_length),
-                          paths.block_sums + c * 3 * site_blocks(shape.sites));
+                          paths.scratch + c * path_scratch(shape.sites));
   });
 }
 
@@ -181,7 +194,7 @@ void score_path(const PathShape& shape, uint8_t* y, const float* gradient, Paths
   for_each_chain(shape, gradient, [&](auto rows, int64_t c) {
     log_q[c] =
         score_chain(shape, rows, y + c * shape.sites, path_of_chain(paths, c, shape.max_length),
-                    paths.block_sums + c * 3 * site_blocks(shape.sites));
+                    paths.scratch + c * path_scratch(shape.sites));
   });
 }
 
