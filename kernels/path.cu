@@ -1,6 +1,7 @@
 // CUDA twin of path.h: one block per chain. All warps build the block sums (a warp sums 32 sites);
 // then the first warp walks the path, since each of its steps depends on the one before. Shared
-// memory: the chain's BlockSums, 24·⌈D/32⌉ bytes (12 KiB at D = 16 384), and 32 weights.
+// memory: the chain's BlockSums and RemovedSites, 32·⌈D/32⌉ bytes (16 KiB at D = 16 384), and 32
+// weights.
 #include "kernels/launch.h"
 #include "kernels/path.h"
 #include "kernels/path_length.h"
@@ -10,14 +11,19 @@
 namespace isinglass::cuda {
 namespace {
 
+__device__ bool without_replacement(const PathShape& shape) {
+  return shape.rule == PathRule::kNoBacktrack;
+}
+
 template <class Rows>
 __device__ void draw_chain(const PathShape& shape, Rows rows, const Draws& draws, const uint8_t* x,
                            uint8_t* y, Paths paths, double radius, int64_t chain, double* log_q) {
   const bool frozen = shape.rule == PathRule::kFrozen;
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) y[i] = x[i];
   __syncthreads();
-  const uint8_t* current = frozen ? x : y;
-  SiteSums<Rows> sums = build_sums(rows, current, shape.sites);
+  const bool linearised = shape.rule == PathRule::kLinearised;
+  const uint8_t* current = linearised ? y : x;
+  SiteSums<Rows> sums = build_sums(rows, current, shape.sites, without_replacement(shape));
   if (threadIdx.x >= 32) return;
   const unsigned lane = threadIdx.x;
   sums.total(lane);
@@ -39,7 +45,8 @@ __device__ void draw_chain(const PathShape& shape, Rows rows, const Draws& draws
       if (!revisit) y[site] = static_cast<uint8_t>(to);
     }
     __syncwarp();
-    if (!frozen) sums.update(site, lane);
+    if (linearised) sums.update(site, lane);
+    if (shape.rule == PathRule::kNoBacktrack) sums.remove(site, lane);
   }
   if (lane == 0) {
     paths.length[chain] = static_cast<int32_t>(length);
@@ -50,7 +57,7 @@ __device__ void draw_chain(const PathShape& shape, Rows rows, const Draws& draws
 template <class Rows>
 __device__ void score_chain(const PathShape& shape, Rows rows, uint8_t* y, Paths paths,
                             int64_t chain, double* log_q) {
-  SiteSums<Rows> sums = build_sums(rows, y, shape.sites);
+  SiteSums<Rows> sums = build_sums(rows, y, shape.sites, without_replacement(shape));
   if (threadIdx.x >= 32) return;
   const unsigned lane = threadIdx.x;
   const bool linearised = shape.rule == PathRule::kLinearised;
@@ -70,6 +77,7 @@ __device__ void score_chain(const PathShape& shape, Rows rows, uint8_t* y, Paths
       if (lane == 0) y[site] = static_cast<uint8_t>(from);
       sums.update(site, lane);
     }
+    if (shape.rule == PathRule::kNoBacktrack) sums.remove(site, lane);
   }
   if (lane == 0) {
     for (int64_t l = 0; linearised && l < length; ++l) y[paths.site[at + l]] = paths.to[at + l];

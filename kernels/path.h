@@ -5,8 +5,12 @@
 //                        log q = Σ_l log q_{i_l}(x) + Σ_distinct log[q_{i,y_i}(x) / q_i(x)]
 //   kLinearised (pafs):  step l moves (i → k) with weight g(exp(s_{i,k}(x) − s_{i,σ_{l−1,i}}(x)));
 //                        log q = Σ_l log q(σ_l | σ_{l−1}); reversed with the score at y
+//   kNoBacktrack (nb):   pairs (i, k) without replacement from the weights at x; a drawn site
+//   leaves
+//                        the pool with all its pairs. log q = Σ_l log q_{i_l,k_l}(x) / pool_l(x);
+//                        reversed: the old values in reverse order, without replacement, at y
 //
-// Grathwohl et al. 2021 (gwg), Sun et al. 2022 "Path auxiliary proposal" (pafs). Draw and score
+// Grathwohl et al. 2021 (gwg), Sun et al. 2022 "Path auxiliary proposal" (pafs, nb). Draw and score
 // share site_weights.h; the reverse of a path uses the same weights with y's gradient.
 #pragma once
 
@@ -14,10 +18,11 @@
 
 #include "kernels/balancing.h"
 #include "kernels/host_device.h"
+#include "kernels/site_weights.h"
 
 namespace isinglass {
 
-enum class PathRule : int { kFrozen = 0, kLinearised = 1 };
+enum class PathRule : int { kFrozen = 0, kLinearised = 1, kNoBacktrack = 2 };
 
 struct PathShape {
   int64_t chains;
@@ -26,17 +31,27 @@ struct PathShape {
   bool one_hot;    // gradient [B, D, K] instead of [B, D] (then K = 2)
   PathRule rule;
   Balancing balancing;
-  int64_t max_length;  // columns of the path buffers; L is clamped to it
+  int64_t max_length;  // columns of the path buffers; L is clamped to it; kNoBacktrack: ≤ D
 };
 
 // The drawn paths; a step with from == to revisits a site of a frozen path.
 struct Paths {
-  int32_t* length;     // [B]
-  int32_t* site;       // [B, max_length]
-  uint8_t* from;       // [B, max_length]
-  uint8_t* to;         // [B, max_length]
-  double* block_sums;  // [B, 3·⌈D/32⌉] scratch: the chain's BlockSums
+  int32_t* length;  // [B]
+  int32_t* site;    // [B, max_length]
+  uint8_t* from;    // [B, max_length]
+  uint8_t* to;      // [B, max_length]
+  double* scratch;  // [B, path_scratch(D)]
 };
+
+// Scratch numbers of a chain: its BlockSums, and room for the words of its RemovedSites.
+ISINGLASS_HD inline int64_t path_scratch(int64_t sites) {
+  return 4 * site_blocks(sites);
+}
+
+ISINGLASS_HD inline RemovedSites removed_sites(PathRule rule, double* scratch, int64_t sites) {
+  double* words = scratch + 3 * site_blocks(sites);
+  return {rule == PathRule::kNoBacktrack ? reinterpret_cast<uint32_t*>(words) : nullptr};
+}
 
 namespace cpu {
 // Draws a path from x for every chain: y, the path and log q(path | x).

@@ -27,8 +27,10 @@ template <class Rows>
 double draw_chain(const PathShape& shape, Rows rows, const Draws& draws, const uint8_t* x,
                   uint8_t* y, Path path, double* scratch) {
   const bool frozen = shape.rule == PathRule::kFrozen;
-  const uint8_t* current = frozen ? x : y;  // whose values the weights are taken at
-  SiteSums<Rows> sums(rows, current, shape.sites, scratch);
+  const bool linearised = shape.rule == PathRule::kLinearised;
+  const uint8_t* current = linearised ? y : x;  // whose values the weights are taken at
+  SiteSums<Rows> sums(rows, current, shape.sites, scratch,
+                      removed_sites(shape.rule, scratch, shape.sites));
   double log_q = 0;
   for (int64_t l = 0; l < path.length; ++l) {
     const int64_t site = sums.draw_site(draws.uniform(Purpose::kSite, l));
@@ -41,14 +43,16 @@ double draw_chain(const PathShape& shape, Rows rows, const Draws& draws, const u
     path.from[l] = static_cast<uint8_t>(from);
     path.to[l] = static_cast<uint8_t>(to);
     if (!revisit) y[site] = static_cast<uint8_t>(to);
-    if (!frozen) sums.update(site);
+    if (linearised) sums.update(site);
+    if (shape.rule == PathRule::kNoBacktrack) sums.remove(site);
   }
   return log_q;
 }
 
 template <class Rows>
 double score_chain(const PathShape& shape, Rows rows, uint8_t* y, Path path, double* scratch) {
-  SiteSums<Rows> sums(rows, y, shape.sites, scratch);
+  SiteSums<Rows> sums(rows, y, shape.sites, scratch,
+                      removed_sites(shape.rule, scratch, shape.sites));
   double log_q = 0;
   for (int64_t l = path.length; l-- > 0;) {
     const int64_t site = path.site[l];
@@ -60,6 +64,7 @@ double score_chain(const PathShape& shape, Rows rows, uint8_t* y, Path path, dou
       y[site] = path.from[l];
       sums.update(site);
     }
+    if (shape.rule == PathRule::kNoBacktrack) sums.remove(site);
   }
   if (shape.rule == PathRule::kLinearised) {
     for (int64_t l = 0; l < path.length; ++l) y[path.site[l]] = path.to[l];
@@ -93,7 +98,7 @@ void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, 
     std::copy_n(x + c * shape.sites, shape.sites, y + c * shape.sites);
     log_q[c] = draw_chain(shape, rows, draws, x + c * shape.sites, y + c * shape.sites,
                           path_of_chain(paths, c, shape.max_length),
-                          paths.block_sums + c * 3 * site_blocks(shape.sites));
+                          paths.scratch + c * path_scratch(shape.sites));
   });
 }
 
@@ -102,7 +107,7 @@ void score_path(const PathShape& shape, uint8_t* y, const float* gradient, Paths
   for_each_chain(shape, gradient, [&](auto rows, int64_t c) {
     log_q[c] =
         score_chain(shape, rows, y + c * shape.sites, path_of_chain(paths, c, shape.max_length),
-                    paths.block_sums + c * 3 * site_blocks(shape.sites));
+                    paths.scratch + c * path_scratch(shape.sites));
   });
 }
 

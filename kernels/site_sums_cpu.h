@@ -17,16 +17,19 @@ inline double tree_sum(double* v) {
   return v[0];
 }
 
-// The two-level weights of one chain at its current values.
+// The two-level weights of one chain at its current values, over the sites that are in the pool.
 template <class Rows>
 class SiteSums {
  public:
-  SiteSums(Rows rows, const uint8_t* values, int64_t sites, double* scratch)
+  SiteSums(Rows rows, const uint8_t* values, int64_t sites, double* scratch,
+           RemovedSites removed = {nullptr})
       : rows_(rows),
         values_(values),
         sites_(sites),
         blocks_(site_blocks(sites)),
-        sums_(scratch, blocks_) {
+        sums_(scratch, blocks_),
+        removed_(removed) {
+    if (removed_.word) std::fill_n(removed_.word, blocks_, 0u);
     for (int64_t b = 0; b < blocks_; ++b) refresh(b);
     total();
   }
@@ -35,6 +38,12 @@ class SiteSums {
   void update(int64_t site) {
     refresh(site / kBlockSites);
     total();
+  }
+
+  // `site` leaves the pool.
+  void remove(int64_t site) {
+    removed_.add(site);
+    update(site);
   }
 
   double log_total() const { return max_ + std::log(sum_); }
@@ -51,7 +60,8 @@ class SiteSums {
 
  private:
   double log_weight(int64_t site) const {
-    return site < sites_ ? rows_.log_site_weight(site, values_[site]) : -INFINITY;
+    if (site >= sites_ || removed_.contains(site)) return -INFINITY;
+    return rows_.log_site_weight(site, values_[site]);
   }
 
   void block_weights(int64_t block, double max, double* weight) const {
@@ -85,6 +95,7 @@ class SiteSums {
   const uint8_t* values_;
   int64_t sites_, blocks_;
   BlockSums sums_;
+  RemovedSites removed_;
   double max_ = 0, sum_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // The two-level weights of one chain (site_weights.h), and the draw of a site from them: CUDA
 // twins. One block of kSumThreads a chain: all warps build the block sums (a warp sums 32 sites),
-// then the first warp draws. Shared memory: the chain's BlockSums, 24·⌈D/32⌉ bytes, and 32 weights.
-// A twin's Rows gives log_site_weight(site, value).
+// then the first warp draws. Shared memory: the chain's BlockSums, 24·⌈D/32⌉ bytes, the words of
+// its RemovedSites, and 32 weights. A twin's Rows gives log_site_weight(site, value).
 #pragma once
 
 #include "kernels/launch.h"
@@ -18,11 +18,13 @@ struct SiteSums {
   const uint8_t* values;
   int64_t sites;
   BlockSums sums;
+  RemovedSites removed;
   double* weight;  // [32], of the block that is being drawn from
   double max = 0, sum = 0;
 
   __device__ double log_weight(int64_t site) const {
-    return site < sites ? rows.log_site_weight(site, values[site]) : -INFINITY;
+    if (site >= sites || removed.contains(site)) return -INFINITY;
+    return rows.log_site_weight(site, values[site]);
   }
 
   __device__ void refresh(int64_t block, unsigned lane) {
@@ -56,6 +58,13 @@ struct SiteSums {
     total(lane);
   }
 
+  // `site` leaves the pool.
+  __device__ void remove(int64_t site, unsigned lane) {
+    __syncwarp();
+    if (lane == 0) removed.add(site);
+    update(site, lane);
+  }
+
   __device__ double log_total() const { return max + log(sum); }
 
   __device__ int64_t draw_site(double u, unsigned lane) const {
@@ -71,11 +80,20 @@ struct SiteSums {
   }
 };
 
+// without_replacement: sites can leave the pool.
 template <class Rows>
-__device__ SiteSums<Rows> build_sums(Rows rows, const uint8_t* values, int64_t sites) {
+__device__ SiteSums<Rows> build_sums(Rows rows, const uint8_t* values, int64_t sites,
+                                     bool without_replacement = false) {
   double* shared = dynamic_shared_memory<double>();
+  double* scratch = shared + kBlockSites;
   const int64_t blocks = site_blocks(sites);
-  SiteSums<Rows> sums{rows, values, sites, BlockSums(shared + kBlockSites, blocks), shared};
+  auto* words = reinterpret_cast<uint32_t*>(scratch + 3 * blocks);
+  const RemovedSites removed{without_replacement ? words : nullptr};
+  SiteSums<Rows> sums{rows, values, sites, BlockSums(scratch, blocks), removed, shared};
+  if (without_replacement) {
+    for (int64_t b = threadIdx.x; b < blocks; b += blockDim.x) words[b] = 0;
+    __syncthreads();
+  }
   for (int64_t b = threadIdx.x / 32; b < blocks; b += kSumThreads / 32)
     sums.refresh(b, threadIdx.x % 32);
   __syncthreads();
@@ -83,7 +101,7 @@ __device__ SiteSums<Rows> build_sums(Rows rows, const uint8_t* values, int64_t s
 }
 
 inline LaunchShape site_sums_launch(int64_t chains, int64_t sites) {
-  const size_t doubles = kBlockSites + 3 * site_blocks(sites);
+  const size_t doubles = kBlockSites + 4 * site_blocks(sites);
   return {static_cast<unsigned>(chains), kSumThreads, doubles * sizeof(double)};
 }
 

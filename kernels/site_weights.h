@@ -4,8 +4,9 @@
 // the score s = −∇U fixed (samplers.md §1). A site's weight is the sum over k ≠ c; sites are summed
 // in blocks of 32, each block about its own maximum, and the blocks about theirs: Σ_b S_b·e^{m_b}.
 // A change of one site recomputes its block only, and nothing is ever subtracted, so that one
-// dominant site costs no digits. The CPU and the CUDA twin add the same pairs in the same order
-// (tree_sum, warp_sum).
+// dominant site costs no digits. Nor is it when a site leaves the pool for good: its weight becomes
+// zero and its block is summed again. The CPU and the CUDA twin add the same pairs in the same
+// order (tree_sum, warp_sum).
 #pragma once
 
 #include <cmath>
@@ -89,6 +90,18 @@ struct BlockSums {
 
   ISINGLASS_HD BlockSums(double* scratch, int64_t blocks)
       : max(scratch), sum(scratch + blocks), scaled(scratch + 2 * blocks) {}
+};
+
+// The sites of one chain that have left the pool, a bit each: a word for every block.
+struct RemovedSites {
+  uint32_t* word;  // [⌈D/32⌉]; null: sites stay
+
+  ISINGLASS_HD bool contains(int64_t site) const {
+    return word && (word[site / kBlockSites] >> (site % kBlockSites) & 1u) != 0;
+  }
+  ISINGLASS_HD void add(int64_t site) const {
+    word[site / kBlockSites] |= 1u << (site % kBlockSites);
+  }
 };
 
 // exp(v − max); 0 for v = −∞ whatever the maximum, NaN for a NaN.

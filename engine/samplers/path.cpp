@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "io/error.h"
 #include "kernels/ops/path.h"
 
 namespace isinglass {
@@ -29,6 +30,13 @@ std::vector<SamplerOptionUse> path_options(double radius) {
   options.push_back(balancing_option());
   for (SamplerOptionUse& use : adaptation_options(0.574)) options.push_back(std::move(use));
   return options;
+}
+
+void check_distinct_sites(const SamplerOptions& options, const EnergyModel& model) {
+  const int64_t sites = model.space().sites;
+  require(2 * *options.radius - 1 <= static_cast<double>(sites),
+          "--radius is {}; nb moves up to 2R - 1 distinct sites, and the model has {}: at most {}",
+          *options.radius, sites, static_cast<double>(sites + 1) / 2);
 }
 
 }  // namespace
@@ -72,7 +80,16 @@ std::vector<SamplerEntry> path_samplers() {
            .kinds = kinds,
            .options = path_options(5),
            .gradient = true,
-           .make = make<PathRule::kLinearised>}};
+           .make = make<PathRule::kLinearised>},
+          {.name = "nb",
+           .summary = "no backtracking: a path of first-order moves of distinct sites",
+           .paper = "Sun et al. 2022",
+           .needs = "gradient",
+           .kinds = kinds,
+           .options = path_options(5),
+           .gradient = true,
+           .make = make<PathRule::kNoBacktrack>,
+           .check = check_distinct_sites}};
 }
 
 }  // namespace isinglass

@@ -1,10 +1,12 @@
-// Path samplers: gwg (Grathwohl et al. 2021, "Oops I took a gradient") and pafs (Sun, Dai, Dai,
-// Wang & Schuurmans 2022, "Path auxiliary proposal for MCMC in discrete space"); samplers.md
-// §2.2–2.3.
+// Path samplers: gwg (Grathwohl et al. 2021, "Oops I took a gradient"), pafs and nb (Sun, Dai, Xia
+// & Ramamurthy 2022, "Path auxiliary proposal for MCMC in discrete space"); samplers.md §2.2–2.3.
 //
 //   L ~ Uniform{1 … 2R − 1};  path σ_0 = x … σ_L = y by first-order locally balanced moves
 //   gwg:  L sites i.i.d. from the weights at x, one new value for each distinct site
 //   pafs: one move after the other, the weights following the path with the gradient fixed at x
+//   nb:   pairs (site, new value) without replacement from the weights at x, so that L sites
+//   change;
+//         reversed: the old values in reverse order, without replacement from the weights at y
 //   ratio = U(x) − U(y) + log q(reversed path | y) − log q(path | x)
 //
 // One model call a step: energy and gradient at y; those at x are in the state.

@@ -2,7 +2,6 @@
 #include "kernels/ops/path.h"
 
 #include "kernels/ops/check.h"
-#include "kernels/site_weights.h"
 
 namespace isinglass::ops {
 namespace {
@@ -20,13 +19,15 @@ PathShape path_shape(const Tensor& x, const Tensor& gradient, PathRule rule, Bal
   check(paths.site, x, torch::kInt32, chains * max_length, "site");
   check(paths.from, x, torch::kUInt8, chains * max_length, "from");
   check(paths.to, x, torch::kUInt8, chains * max_length, "to");
-  check(paths.block_sums, x, torch::kFloat64, chains * 3 * site_blocks(x.size(1)), "block_sums");
+  check(paths.scratch, x, torch::kFloat64, chains * path_scratch(x.size(1)), "scratch");
+  TORCH_CHECK(rule != PathRule::kNoBacktrack || max_length <= x.size(1),
+              "isinglass operator: a path without replacement has at most D moves");
   return {chains, x.size(1), categories, one_hot, rule, balancing, max_length};
 }
 
 Paths path_pointers(const PathBuffers& paths) {
   return {data<int32_t>(paths.length), data<int32_t>(paths.site), data<uint8_t>(paths.from),
-          data<uint8_t>(paths.to), data<double>(paths.block_sums)};
+          data<uint8_t>(paths.to), data<double>(paths.scratch)};
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ PathBuffers PathBuffers::create(int64_t chains, int64_t sites, int64_t max_lengt
           torch::zeros({chains, max_length}, on.dtype(torch::kInt32)),
           torch::zeros({chains, max_length}, on.dtype(torch::kUInt8)),
           torch::zeros({chains, max_length}, on.dtype(torch::kUInt8)),
-          torch::zeros({chains, 3 * site_blocks(sites)}, on.dtype(torch::kFloat64))};
+          torch::zeros({chains, path_scratch(sites)}, on.dtype(torch::kFloat64))};
 }
 
 void draw_path(const Tensor& x, const Tensor& gradient, const Tensor& rng, const Tensor& chain_ids,
@@ -69,16 +70,16 @@ namespace {
 
 void draw_path_op(const Tensor& x, const Tensor& gradient, const Tensor& rng,
                   const Tensor& chain_ids, const Tensor& radius, int64_t rule, int64_t balancing,
-                  Tensor y, Tensor length, Tensor site, Tensor from, Tensor to, Tensor block_sums,
+                  Tensor y, Tensor length, Tensor site, Tensor from, Tensor to, Tensor scratch,
                   Tensor log_q) {
-  PathBuffers paths{length, site, from, to, block_sums};
+  PathBuffers paths{length, site, from, to, scratch};
   draw_path(x, gradient, rng, chain_ids, radius, static_cast<PathRule>(rule),
             static_cast<Balancing>(balancing), y, paths, log_q);
 }
 
 void score_path_op(Tensor y, const Tensor& gradient, int64_t rule, int64_t balancing, Tensor length,
-                   Tensor site, Tensor from, Tensor to, Tensor block_sums, Tensor log_q) {
-  PathBuffers paths{length, site, from, to, block_sums};
+                   Tensor site, Tensor from, Tensor to, Tensor scratch, Tensor log_q) {
+  PathBuffers paths{length, site, from, to, scratch};
   score_path(y, gradient, static_cast<PathRule>(rule), static_cast<Balancing>(balancing), paths,
              log_q);
 }
@@ -89,10 +90,10 @@ TORCH_LIBRARY_FRAGMENT(isinglass, m) {
   m.def(
       "draw_path(Tensor x, Tensor gradient, Tensor rng, Tensor chain_ids, Tensor radius, int rule, "
       "int balancing, Tensor(a!) y, Tensor(b!) length, Tensor(c!) site, Tensor(d!) from_, "
-      "Tensor(e!) to, Tensor(f!) block_sums, Tensor(g!) log_q) -> ()");
+      "Tensor(e!) to, Tensor(f!) scratch, Tensor(g!) log_q) -> ()");
   m.def(
       "score_path(Tensor(a!) y, Tensor gradient, int rule, int balancing, Tensor length, Tensor "
-      "site, Tensor from_, Tensor to, Tensor(b!) block_sums, Tensor(c!) log_q) -> ()");
+      "site, Tensor from_, Tensor to, Tensor(b!) scratch, Tensor(c!) log_q) -> ()");
 }
 
 // One function serves both keys: it picks the twin by its tensors' device.

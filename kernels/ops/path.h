@@ -11,11 +11,11 @@ using torch::Tensor;
 
 // Buffers of the paths of B chains: see path.h.
 struct PathBuffers {
-  Tensor length;      // int32 [B]
-  Tensor site;        // int32 [B, max]
-  Tensor from;        // uint8 [B, max]
-  Tensor to;          // uint8 [B, max]
-  Tensor block_sums;  // float64 [B, 3·⌈D/32⌉]
+  Tensor length;   // int32 [B]
+  Tensor site;     // int32 [B, max]
+  Tensor from;     // uint8 [B, max]
+  Tensor to;       // uint8 [B, max]
+  Tensor scratch;  // float64 [B, path_scratch(D)]
 
   static PathBuffers create(int64_t chains, int64_t sites, int64_t max_length,
                             torch::Device device);

@@ -29,7 +29,7 @@ Outcome run(const PathCase& c, Twin twin) {
   const auto at_y = inputs.reals<float>(s.chains * s.sites * width, c.scale);
   const auto ids = inputs.ids(s.chains);
   const int64_t rng[] = {99, 4};
-  std::vector<double> sums(s.chains * 3 * site_blocks(s.sites));
+  std::vector<double> sums(s.chains * path_scratch(s.sites));
   Outcome o{x,
             std::vector<uint8_t>(moves),
             std::vector<uint8_t>(moves),
@@ -48,7 +48,7 @@ Outcome run(const PathCase& c, Twin twin) {
 TEST(PathTwins, DrawAndScoreAlike) {
   for (const Size& size : sizes()) {
     for (const int categories : {2, 5}) {
-      for (const PathRule rule : {PathRule::kFrozen, PathRule::kLinearised}) {
+      for (const PathRule rule : {PathRule::kFrozen, PathRule::kLinearised, PathRule::kNoBacktrack}) {
         for (int g = 0; g < 4; ++g) {
           const bool one_hot = categories > 2 || g % 2;
           const PathShape shape{
