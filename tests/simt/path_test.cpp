@@ -1,6 +1,8 @@
 // kernels/path.cu against path_cpu.cpp: the same paths, states and log q, bit for bit.
 #include "kernels/path.h"
 
+#include <algorithm>
+
 #include "kernels/site_weights.h"
 #include "tests/simt/twins.h"
 
@@ -48,11 +50,17 @@ Outcome run(const PathCase& c, Twin twin) {
 TEST(PathTwins, DrawAndScoreAlike) {
   for (const Size& size : sizes()) {
     for (const int categories : {2, 5}) {
-      for (const PathRule rule : {PathRule::kFrozen, PathRule::kLinearised, PathRule::kNoBacktrack}) {
+      for (const PathRule rule :
+           {PathRule::kFrozen, PathRule::kLinearised, PathRule::kNoBacktrack}) {
         for (int g = 0; g < 4; ++g) {
           const bool one_hot = categories > 2 || g % 2;
-          const PathShape shape{
-              size.chains, size.sites, categories, one_hot, rule, static_cast<Balancing>(g), 5};
+          const PathShape shape{size.chains,
+                                size.sites,
+                                categories,
+                                one_hot,
+                                rule,
+                                static_cast<Balancing>(g),
+                                std::min<int64_t>(5, size.sites)};
           for (const double scale : {1.0, 150.0}) {
             SCOPED_TRACE(testing::Message() << size.sites << " sites, K " << categories << ", rule "
                                             << static_cast<int>(rule) << ", g " << g);
