@@ -213,17 +213,17 @@ TEST(AnyScaleBurnIn, ChainsFollowTheTarget) {
   OrderedModel model(tiny);
   const reference::Target target = tiny.enumerate();
   const std::vector<double> pi = target.probabilities();
-  const int64_t chains = 20000;
+  const int64_t chains = 8000;
   const torch::Tensor ids = torch::arange(chains);
-  for (const char* name : {"ab-1st", "ab-shift", "ab-max", "ab-trace"}) {
+  for (const char* name : {"ab-1st", "ab-trace"}) {
     SCOPED_TRACE(name);
     const auto sampler = make_sampler(name, {}, model);
     ChainState few = sampler->init(model, torch::zeros({64, 3}, torch::kUInt8), torch::arange(64));
     StepParams params = sampler->params(9, torch::kCPU);
-    for (int64_t t = 0; t < 6000; ++t) sampler->burn_in_step(model, few, params, t, 6000);
+    for (int64_t t = 0; t < 1200; ++t) sampler->burn_in_step(model, few, params, t, 1200);
     ChainState state = sampler->init(model, torch::zeros({chains, 3}, torch::kUInt8), ids);
     sampler->restore(state, sampler->learned(few));
-    for (int t = 0; t < 150; ++t) sampler->step(model, state, params);
+    for (int t = 0; t < 80; ++t) sampler->step(model, state, params);
     EXPECT_GT(state.statistics.acceptance.mean().item<double>(), 0.1);
     const torch::Tensor count =
         torch::bincount(state_index(state.x, 3), {}, static_cast<int64_t>(pi.size()));

@@ -17,7 +17,7 @@ namespace {
 // By data/semidefinite_reference.py.
 constexpr double kDenseTrace = 985.836137, kDenseMax = 20.193750;
 constexpr double kLatticeTrace = 1520, kLatticeMax = 7.910652;
-constexpr double kGraphTrace = 1839.536004, kGraphMax = 1;
+constexpr double kGraphTrace = 1839.536004, kGraphMax = 22.292493;
 
 // The generator of data/semidefinite_reference.py.
 struct Generator {
@@ -158,6 +158,16 @@ TEST(Semidefinite, TheLeastTraceIsLeast) {
   };
   EXPECT_LT(trace(DiagonalRule::kTrace), trace(DiagonalRule::kMax));
   EXPECT_LT(trace(DiagonalRule::kMax), trace(DiagonalRule::kShift));
+}
+
+// A block that does not reach the largest eigenvalue takes no more than its own least trace.
+TEST(Semidefinite, TiesHaveTheLeastTrace) {
+  const torch::Tensor large = dense(30), small = dense(20) / 10;
+  const DiagonalBound whole = bound_diagonal(torch::block_diag({large, small}), DiagonalRule::kMax);
+  const double own = bound_diagonal(small, DiagonalRule::kTrace).value;
+  const double most = bound_diagonal(large, DiagonalRule::kMax).value;
+  EXPECT_NEAR(whole.value, most, 2e-3 * most);
+  EXPECT_LT(whole.diagonal.narrow(0, 30, 20).sum().item<double>(), 1.03 * own);
 }
 
 TEST(Semidefinite, LanczosFindsTheEnds) {
