@@ -9,6 +9,7 @@ namespace isinglass {
 struct Certificate {
   torch::Tensor diagonal;  // d raised by a constant so that W + D ≻ 0
   torch::Tensor root;      // AᵀA = W + D
+  double margin;           // δ: what certification alone may cost a site
 };
 Certificate certify(const torch::Tensor& W, const torch::Tensor& d);
 

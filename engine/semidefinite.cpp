@@ -89,7 +89,7 @@ Certificate certify(const torch::Tensor& W, const torch::Tensor& d) {
   for (;; margin *= 2) {
     const torch::Tensor shifted = d + std::max(0.0, margin - least);
     torch::Tensor root = upper_root(W + torch::diag(shifted));
-    if (root.defined()) return {shifted, root};
+    if (root.defined()) return {shifted, root, margin};
   }
 }
 

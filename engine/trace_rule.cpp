@@ -28,7 +28,7 @@ class LowRankDescent {
     for (int64_t i = 0; i < sites_; ++i) set_unit(i);
   }
 
-  // All sites once; fills in d. Returns ⟨W, VᵀV⟩ as seen on the way (exact at a fixed point).
+  // All sites once.
   void sweep() {
     for (int64_t i = 0; i < sites_; ++i) {
       const double norm = gather(i), bound = std::max(norm, own_[i]);
@@ -114,7 +114,7 @@ DiagonalBound trace_rule(const torch::Tensor& W) {
       best = {sure.diagonal, sure.root, value, 0};
     }
     best.gap = best.value - lower;
-    if (best.gap <= kGap * std::abs(best.value)) break;
+    if (best.gap <= kGap * best.value + sure.margin * static_cast<double>(W.size(0))) break;
   }
   return best;
 }

@@ -1,0 +1,260 @@
+// What any-scale samplers learn in burn-in: W by least squares, (σ, α) by the search for long
+// jumps, frozen afterwards; and that a sampler that has learned is still exact.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/run.h"
+#include "engine/samplers/any_scale.h"
+#include "engine/samplers/curvature.h"
+#include "engine/samplers/jump_search.h"
+#include "io/error.h"
+#include "models/ising.h"
+#include "tests/engine/transitions.h"
+#include "tests/reference/any_scale.h"
+
+namespace isinglass {
+namespace {
+
+using reference::OrderedModel;
+using reference::OrderedTarget;
+
+torch::Tensor random_matrix(int64_t rows, int64_t columns, uint64_t seed) {
+  return torch::randn({rows, columns}, torch::make_generator<at::CPUGeneratorImpl>(seed),
+                      torch::kFloat64);
+}
+
+// Pairs that follow a curvature exactly give it back, up to the ridge.
+TEST(Curvature, RecoversAQuadraticTarget) {
+  const torch::Tensor r = random_matrix(6, 6, 1), w = r + r.t();
+  const auto generator = torch::make_generator<at::CPUGeneratorImpl>(2);
+  CurvatureEstimate estimate(6, torch::kCPU);
+  for (int step = 0; step < 20; ++step) {
+    const torch::Tensor x = torch::randint(0, 5, {8, 6}, generator, torch::kUInt8);
+    const torch::Tensor y = torch::randint(0, 5, {8, 6}, generator, torch::kUInt8);
+    const auto gradient = [&](const torch::Tensor& v) {
+      return (-v.to(torch::kFloat64).mm(w)).to(torch::kFloat32);
+    };
+    estimate.add(x, y, gradient(x), gradient(y));
+  }
+  const torch::Tensor found = estimate.solve();
+  EXPECT_TRUE(torch::equal(found, found.t()));
+  EXPECT_LT((found - w).abs().max().item<double>(), 1e-4);
+}
+
+// With noise: where the gradient of the penalised sum over symmetric matrices vanishes.
+TEST(Curvature, SolvesTheNormalEquations) {
+  const int64_t n = 300, sites = 5;
+  const auto generator = torch::make_generator<at::CPUGeneratorImpl>(4);
+  const torch::Tensor x = torch::randint(0, 4, {n, sites}, generator, torch::kUInt8);
+  const torch::Tensor y = torch::randint(0, 4, {n, sites}, generator, torch::kUInt8);
+  const torch::Tensor from = random_matrix(n, sites, 5).to(torch::kFloat32);
+  const torch::Tensor to = random_matrix(n, sites, 6).to(torch::kFloat32);
+  CurvatureEstimate estimate(sites, torch::kCPU);
+  estimate.add(x, y, from, to);
+  const torch::Tensor w = estimate.solve();
+  const torch::Tensor move = y.to(torch::kFloat64) - x.to(torch::kFloat64);
+  const torch::Tensor score = from.to(torch::kFloat64) - to.to(torch::kFloat64);
+  const double ridge = 1e-6 * move.pow(2).sum().item<double>() / sites;
+  const torch::Tensor slope = 2 * move.t().mm(move.mm(w) - score) + 2 * ridge * w;
+  EXPECT_LT((slope + slope.t()).abs().max().item<double>(), 1e-9);
+}
+
+TEST(Curvature, NothingFromChainsThatStandStill) {
+  CurvatureEstimate estimate(3, torch::kCPU);
+  const torch::Tensor x = torch::ones({4, 3}, torch::kUInt8), g = torch::ones({4, 3});
+  estimate.add(x, x, g, g);
+  EXPECT_FALSE(estimate.solve().defined());
+}
+
+// A round by hand: three values of 100 steps for σ, then for α at the old σ.
+struct Trials {
+  std::vector<JumpSearch::Values> values;
+  void run_round(JumpSearch& search, const std::function<double(JumpSearch::Values)>& jump) {
+    values.clear();
+    for (int t = 0; t < 6 * JumpSearch::kSteps; ++t) {
+      if (t % JumpSearch::kSteps == 0) values.push_back(search.trial());
+      ASSERT_EQ(search.trial(), values.back());
+      search.record(torch::tensor(jump(search.trial()), torch::kFloat64));
+    }
+  }
+};
+
+void expect_values(const JumpSearch::Values& found, double sigma, double alpha) {
+  EXPECT_DOUBLE_EQ(found[0], sigma);
+  EXPECT_DOUBLE_EQ(found[1], alpha);
+}
+
+TEST(JumpSearch, ARoundIsTheSpecs) {
+  JumpSearch search({0.1, 0.5});
+  Trials trials;
+  trials.run_round(search, [](auto v) { return v[0] - v[1]; });  // longer with σ, shorter with α
+  const double sigma[] = {0.1, 0.1 * 1.2, 0.1 * 0.8, 0.1, 0.1, 0.1};
+  const double alpha[] = {0.5, 0.5, 0.5, 0.5, 0.5 * 1.2, 0.5 * 0.8};
+  for (int i = 0; i < 6; ++i) expect_values(trials.values[i], sigma[i], alpha[i]);
+  expect_values(search.best(), 0.1 * 1.2, 0.5 * 0.8);
+  EXPECT_DOUBLE_EQ(search.gain(), 0.2);
+  // the next round starts there; the best value stays where both neighbours are worse
+  const JumpSearch::Values peak = search.best();
+  trials.run_round(search,
+                   [&](auto v) { return -std::abs(v[0] - peak[0]) - std::abs(v[1] - peak[1]); });
+  EXPECT_EQ(search.best(), peak);
+  EXPECT_DOUBLE_EQ(search.gain(), 0.18);
+}
+
+TEST(JumpSearch, TiesGoUpThenDown) {
+  Trials trials;
+  JumpSearch all({0.1, 0.5});
+  trials.run_round(all, [](auto) { return 1.0; });
+  expect_values(all.best(), 0.1 * 1.2, 0.5 * 1.2);
+  JumpSearch down({0.1, 0.5});  // unchanged and − tie, + is shorter
+  trials.run_round(down, [](auto v) { return v[0] > 0.1 || v[1] > 0.5 ? 0.0 : 1.0; });
+  expect_values(down.best(), 0.1 * 0.8, 0.5 * 0.8);
+}
+
+TEST(JumpSearch, AlphaIsAtMostOne) {
+  JumpSearch search({0.1, 0.9});
+  Trials trials;
+  for (int round = 0; round < 2; ++round) trials.run_round(search, [](auto v) { return v[1]; });
+  EXPECT_EQ(search.best()[1], 1.0);
+}
+
+std::shared_ptr<IsingModel> square_lattice(int64_t side, double coupling) {
+  std::vector<int64_t> ends;
+  for (int64_t i = 0; i < side * side; ++i) {
+    if (i % side + 1 < side) ends.insert(ends.end(), {i, i + 1});
+    if (i + side < side * side) ends.insert(ends.end(), {i, i + side});
+  }
+  const auto edges = static_cast<int64_t>(ends.size()) / 2;
+  return std::make_shared<IsingModel>(torch::tensor(ends, torch::kInt64).view({edges, 2}),
+                                      torch::full({edges}, coupling, torch::kFloat64),
+                                      torch::zeros({side * side}, torch::kFloat64));
+}
+
+// In x ∈ {0, 1} the lattice's ∇² log π is 4J between neighbours: learned from its moves.
+TEST(AnyScaleBurnIn, LearnsTheLattice) {
+  const int64_t side = 5, chains = 16;
+  const double coupling = 0.2;
+  const auto model = square_lattice(side, coupling);
+  const torch::Tensor ids = torch::arange(chains);
+  for (const char* name : {"ab-shift", "ab-max", "ab-trace"}) {
+    SCOPED_TRACE(name);
+    const auto sampler = make_sampler(name, {}, *model);
+    ChainState state =
+        sampler->init(*model, random_states(model->space(), ids, 0, torch::kCPU), ids);
+    StepParams params = sampler->params(6, torch::kCPU);
+    EXPECT_TRUE(sampler->learned(state).empty());
+    for (int64_t t = 0; t < 3000; ++t) {
+      ASSERT_TRUE(t > 1500 || sampler->learned(state).empty());
+      sampler->burn_in_step(*model, state, params, t, 3000);
+    }
+    const NamedTensors learned = sampler->learned(state);
+    ASSERT_EQ(learned.size(), 2u);
+    const torch::Tensor w = learned[0].second;
+    EXPECT_NEAR(w[0][1].item<double>(), 4 * coupling, 1e-3);
+    EXPECT_NEAR(w[0][side].item<double>(), 4 * coupling, 1e-3);
+    EXPECT_NEAR(w[0][0].item<double>(), 0, 1e-3);
+    EXPECT_NEAR(w[0][2].item<double>(), 0, 1e-3);
+
+    const torch::Tensor scale = params.scale.clone();
+    EXPECT_GT(scale[0].item<double>(), 0.1);
+    for (int t = 0; t < 20; ++t) sampler->step(*model, state, params);
+    EXPECT_TRUE(torch::equal(params.scale, scale));
+
+    // Given back to another run, the same steps follow.
+    ChainState again = sampler->init(*model, state.x, ids);
+    sampler->restore(again, learned);
+    StepParams same = sampler->params(6, torch::kCPU, params.step());
+    same.scale.copy_(params.scale);
+    for (int t = 0; t < 10; ++t) {
+      sampler->step(*model, state, params);
+      sampler->step(*model, again, same);
+    }
+    EXPECT_TRUE(torch::equal(state.x, again.x));
+  }
+}
+
+TEST(AnyScaleBurnIn, GivenScalesStayFixed) {
+  const auto model = square_lattice(3, 0.2);
+  const torch::Tensor ids = torch::arange(4);
+  const auto sampler = make_sampler("ab-trace", {.sigma = 0.7, .alpha = 0.6}, *model);
+  ChainState state = sampler->init(*model, random_states(model->space(), ids, 0, torch::kCPU), ids);
+  StepParams params = sampler->params(6, torch::kCPU);
+  for (int64_t t = 0; t < 1400; ++t) {
+    sampler->burn_in_step(*model, state, params, t, 1400);
+    EXPECT_EQ(params.scale[0].item<double>(), 0.7);
+    EXPECT_EQ(params.scale[1].item<double>(), 0.6);
+  }
+  EXPECT_EQ(sampler->learned(state).size(), 2u);
+  EXPECT_THROW(make_sampler("ab-trace", {.sigma = 0.7}, *model), Error);
+}
+
+TEST(AnyScaleBurnIn, RestoreRefusesWhatDoesNotFit) {
+  const auto model = square_lattice(3, 0.2);
+  const torch::Tensor ids = torch::arange(4), x = torch::zeros({4, 9}, torch::kUInt8);
+  const torch::Tensor w = torch::zeros({9, 9}, torch::kFloat64), d = torch::ones({9}, w.options());
+  const auto sampler = make_sampler("ab-trace", {}, *model);
+  ChainState state = sampler->init(*model, x, ids);
+  sampler->restore(state, {});
+  EXPECT_THROW(sampler->restore(state, {{"curvature", w}}), Error);
+  EXPECT_THROW(sampler->restore(state, {{"curvature", w}, {"other", d}}), Error);
+  EXPECT_THROW(sampler->restore(state, {{"curvature", w}, {"diagonal", d.narrow(0, 0, 8)}}), Error);
+  EXPECT_THROW(sampler->restore(state, {{"curvature", w}, {"diagonal", -d}}), Error);
+  sampler->restore(state, {{"curvature", w}, {"diagonal", d}});
+  const auto first = make_sampler("ab-1st", {}, *model);
+  ChainState without = first->init(*model, x, ids);
+  EXPECT_THROW(first->restore(without, {{"curvature", w}, {"diagonal", d}}), Error);
+}
+
+// After burn-in many independent chains are distributed as π.
+TEST(AnyScaleBurnIn, ChainsFollowTheTarget) {
+  const OrderedTarget tiny{3, 3, 1.0};
+  OrderedModel model(tiny);
+  const reference::Target target = tiny.enumerate();
+  const std::vector<double> pi = target.probabilities();
+  const int64_t chains = 8000;
+  const torch::Tensor ids = torch::arange(chains);
+  for (const char* name : {"ab-1st", "ab-trace"}) {
+    SCOPED_TRACE(name);
+    const auto sampler = make_sampler(name, {}, model);
+    ChainState few = sampler->init(model, torch::zeros({64, 3}, torch::kUInt8), torch::arange(64));
+    StepParams params = sampler->params(9, torch::kCPU);
+    for (int64_t t = 0; t < 1200; ++t) sampler->burn_in_step(model, few, params, t, 1200);
+    ChainState state = sampler->init(model, torch::zeros({chains, 3}, torch::kUInt8), ids);
+    sampler->restore(state, sampler->learned(few));
+    for (int t = 0; t < 80; ++t) sampler->step(model, state, params);
+    EXPECT_GT(state.statistics.acceptance.mean().item<double>(), 0.1);
+    const torch::Tensor count =
+        torch::bincount(state_index(state.x, 3), {}, static_cast<int64_t>(pi.size()));
+    double worst = 0;
+    for (size_t s = 0; s < pi.size(); ++s) {
+      const double n = static_cast<double>(chains), expected = n * pi[s];
+      const double se = std::sqrt(std::max(1.0, expected * (1 - pi[s])));
+      worst = std::max(worst, std::abs(count[s].item<double>() - expected) / se);
+    }
+    EXPECT_LT(worst, 5);
+  }
+}
+
+// The variant of deep models: (σ, α) adapt, W stays.
+TEST(AnyScaleDiagonal, IsCheckedAndKept) {
+  const torch::Tensor w = curvature_of_variances(torch::tensor({0.25, 0.0, 3.0}));
+  EXPECT_NEAR(w[0].item<double>(), -0.8, 1e-7);
+  EXPECT_NEAR(w[1].item<double>(), -1, 1e-7);
+  OrderedModel model({3, 2, 1.0});
+  const torch::Tensor x = torch::zeros({4, 3}, torch::kUInt8);
+  EXPECT_THROW(AnyScaleSampler({.diagonal_curvature = -w}), Error);
+  EXPECT_THROW(AnyScaleSampler({.rule = DiagonalRule::kTrace, .diagonal_curvature = w}), Error);
+  const AnyScaleSampler misfit({.diagonal_curvature = w.narrow(0, 0, 2)});
+  EXPECT_THROW(misfit.init(model, x, torch::arange(4)), Error);
+  const AnyScaleSampler sampler({.diagonal_curvature = w});
+  ChainState state = sampler.init(model, x, torch::arange(4));
+  StepParams params = sampler.params(2, torch::kCPU);
+  for (int64_t t = 0; t < 1200; ++t) sampler.burn_in_step(model, state, params, t, 1200);
+  EXPECT_NE(params.scale[0].item<double>(), 0.1);
+  EXPECT_TRUE(sampler.learned(state).empty());
+}
+
+}  // namespace
+}  // namespace isinglass
