@@ -1,5 +1,6 @@
 // Every sampler on the Ising model on a 10 × 10 torus at its critical point, against Kaufman's
 // exact energy and specific heat, within four standard errors by effective sample size.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "engine/diagnostics/ess.h"
