@@ -11,7 +11,7 @@ namespace isinglass {
 namespace {
 
 const std::vector<std::string> kBalancings = {"sqrt", "barker", "min", "max"};  // enum order
-const std::vector<std::string> kScans = {"random", "systematic"};               // enum order
+const std::vector<std::string> kScans = {"random", "systematic", "chromatic"};  // enum order
 
 template <class Enum>
 Enum choice_of(const Options& options, const std::string& name,
@@ -145,7 +145,9 @@ std::vector<Option> sampler_options(std::optional<OptionValue> sampler) {
        .choices = kBalancings},
       {.name = "scan",
        .unit = "NAME",
-       .help = "order of the sites of gibbs",
+       .help =
+           "order of the sites of gibbs; chromatic, on sparse graphs: all sites a step, those of "
+           "one colour at once",
        .initial = kScans.front(),
        .choices = kScans},
   };

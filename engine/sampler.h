@@ -15,7 +15,7 @@
 
 namespace isinglass {
 
-enum class Scan { kRandom, kSystematic };
+enum class Scan { kRandom, kSystematic, kChromatic };
 
 // What may be said about a sampler; the entry in the registry tells which of it the sampler reads,
 // with defaults and ranges.

@@ -11,9 +11,11 @@
 
 namespace isinglass {
 
-// The chain's new value at quantile u, given its K energy differences; a value whose difference is
-// not finite has no weight. `finite` tells whether all were.
-ISINGLASS_HD inline int draw_conditional(const double* difference, int categories, int current,
+// The new value at quantile u, given the energies of all values up to a constant: a pointer, or
+// anything with operator[]. A value whose energy is not finite has no weight; `finite` tells
+// whether all were.
+template <class Energies>
+ISINGLASS_HD inline int draw_conditional(const Energies& difference, int categories, int current,
                                          double u, bool* finite) {
   *finite = true;
   double least = INFINITY, total = 0;
@@ -77,6 +79,16 @@ ISINGLASS_HD inline int64_t choose_site(int64_t sites, bool systematic, const in
   return step_draws(rng, chain_id).below(static_cast<uint32_t>(sites), Purpose::kSite);
 }
 
+// The counts of a step that always accepts; `finite`: all energies it drew from were.
+ISINGLASS_HD inline void count_draw(const StepCounts& counts, int64_t c, int64_t hops,
+                                    bool finite) {
+  counts.acceptance[c] = 1;
+  counts.hops[c] = hops;
+  counts.acceptance_sum[c] += 1;
+  counts.hops_sum[c] += hops;
+  counts.non_finite[c] += !finite;
+}
+
 // The value of neighbour n of a site whose value is `current`.
 ISINGLASS_HD inline int neighbour_value(int n, int current) {
   return n < current ? n : n + 1;
@@ -107,11 +119,7 @@ ISINGLASS_HD inline void draw_chain_conditional(int64_t c, int64_t sites, int ca
   if (moved) energy[c] += difference[c * categories + drawn];
   choice[c] = moved ? (drawn < value ? drawn : drawn - 1) : -1;
   value = static_cast<uint8_t>(drawn);
-  counts.acceptance[c] = 1;
-  counts.hops[c] = moved;
-  counts.acceptance_sum[c] += 1;
-  counts.hops_sum[c] += moved;
-  counts.non_finite[c] += !finite;
+  count_draw(counts, c, moved, finite);
 }
 
 }  // namespace isinglass

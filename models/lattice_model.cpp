@@ -13,13 +13,40 @@ void make_buffer(torch::Tensor& out, at::IntArrayRef shape, torch::ScalarType ty
   }
 }
 
+// Colours the sites greedily and sorts them by colour.
+void colour_sites(ops::LatticeTensors& lattice) {
+  const int64_t sites = lattice.offset.size(0) - 1;
+  const int64_t* start = lattice.offset.data_ptr<int64_t>();
+  const int32_t* neighbour = lattice.neighbour.data_ptr<int32_t>();
+  std::vector<std::vector<int32_t>> of_colour;
+  std::vector<int64_t> colour(sites, -1);
+  for (int64_t i = 0; i < sites; ++i) {
+    std::vector<bool> taken(of_colour.size() + 1, false);
+    for (int64_t n = start[i]; n < start[i + 1]; ++n) {
+      if (colour[neighbour[n]] >= 0) taken[colour[neighbour[n]]] = true;
+    }
+    colour[i] = std::find(taken.begin(), taken.end(), false) - taken.begin();
+    if (colour[i] == static_cast<int64_t>(of_colour.size())) of_colour.emplace_back();
+    of_colour[colour[i]].push_back(static_cast<int32_t>(i));
+  }
+  std::vector<int64_t> offset = {0};
+  std::vector<int32_t> sorted;
+  for (const auto& same : of_colour) {
+    sorted.insert(sorted.end(), same.begin(), same.end());
+    offset.push_back(static_cast<int64_t>(sorted.size()));
+  }
+  lattice.colour_offset = torch::tensor(offset, torch::kInt64);
+  lattice.coloured = torch::tensor(sorted, torch::kInt32);
+}
+
 }  // namespace
 
 const ops::LatticeTensors& LatticeModel::lattice(torch::Device device) {
   if (!lattice_.unary.defined() || lattice_.unary.device() != device) {
     const ops::LatticeTensors made = make_lattice();
-    lattice_ = {made.unary.to(device), made.offset.to(device), made.neighbour.to(device),
-                made.coupling.to(device), made.constant};
+    lattice_ = {made.unary.to(device),    made.offset.to(device), made.neighbour.to(device),
+                made.coupling.to(device), made.constant,          made.colour_offset.to(device),
+                made.coloured.to(device)};
   }
   return lattice_;
 }
@@ -64,7 +91,10 @@ ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::
       along.data_ptr<double>()[at] = weight.data_ptr<double>()[e];
     }
   }
-  return {unary.to(torch::kCPU, torch::kFloat64).contiguous(), offset, neighbour, along, constant};
+  ops::LatticeTensors lattice{unary.to(torch::kCPU, torch::kFloat64).contiguous(), offset,
+                              neighbour, along, constant};
+  colour_sites(lattice);
+  return lattice;
 }
 
 ops::LatticeTensors lattice_without_edges(const torch::Tensor& unary) {

@@ -14,17 +14,20 @@ class LatticeModel : public EnergyModel, public HasConditionals {
   void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                torch::Tensor& out) override;
 
+  // The lattice of the present parameters on the device, kept until the device changes.
+  const ops::LatticeTensors& lattice(torch::Device device);
+
  protected:
   // The lattice from the model's present parameters, on their device; built anew when that changes.
   virtual ops::LatticeTensors make_lattice() const = 0;
 
  private:
-  const ops::LatticeTensors& lattice(torch::Device device);
   ops::LatticeTensors lattice_;
 };
 
 // CSR adjacency of edges int64 [E, 2] with coupling float64 [E] (each edge at both its ends, in the
-// order of the edges), beside unary energies float64 [D, K].
+// order of the edges), beside unary energies float64 [D, K]. Sites are coloured greedily in their
+// order: each takes the first colour that no neighbour has.
 ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::Tensor& edges,
                                        const torch::Tensor& coupling, double constant);
 ops::LatticeTensors lattice_without_edges(const torch::Tensor& unary);

@@ -1,7 +1,10 @@
 // See gibbs.h.
 #include "engine/samplers/gibbs.h"
 
+#include "io/error.h"
+#include "kernels/ops/lattice.h"
 #include "kernels/ops/sites.h"
+#include "models/lattice_model.h"
 
 namespace isinglass {
 namespace {
@@ -13,22 +16,29 @@ struct GibbsScratch : SamplerScratch {
   torch::Tensor neighbours;  // uint8 [B·(K − 1), D], for models without conditionals
 };
 
-// The chains that moved take over the cache of the neighbour they moved to.
-void take_cache(const torch::Tensor& choice, const std::vector<torch::Tensor>& of_neighbours,
-                std::vector<torch::Tensor>& cache) {
-  for (size_t i = 0; i < cache.size(); ++i) {
-    const int64_t chains = choice.size(0), each = of_neighbours[i].size(0) / chains;
-    const auto row = torch::arange(chains, choice.options()) * each + choice.clamp_min(0);
-    std::vector<int64_t> shape(cache[i].dim(), 1);
-    shape[0] = chains;
-    const auto moved = (choice >= 0).view(shape);
-    cache[i].copy_(torch::where(moved, of_neighbours[i].index_select(0, row), cache[i]));
-  }
+void check_scan(const SamplerOptions& options, const EnergyModel& model) {
+  require(options.scan != Scan::kChromatic || dynamic_cast<const LatticeModel*>(&model),
+          "--scan chromatic colours a sparse graph, and model {} is not on one; random and "
+          "systematic work",
+          model.kind_name());
 }
 
 }  // namespace
 
+void take_cache(const torch::Tensor& choice, const std::vector<torch::Tensor>& of_candidates,
+                std::vector<torch::Tensor>& cache) {
+  for (size_t i = 0; i < cache.size(); ++i) {
+    const int64_t chains = choice.size(0), each = of_candidates[i].size(0) / chains;
+    const auto row = torch::arange(chains, choice.options()) * each + choice.clamp_min(0);
+    std::vector<int64_t> shape(cache[i].dim(), 1);
+    shape[0] = chains;
+    const auto moved = (choice >= 0).view(shape);
+    cache[i].copy_(torch::where(moved, of_candidates[i].index_select(0, row), cache[i]));
+  }
+}
+
 void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
+  if (scan_ == Scan::kChromatic) return;
   const int64_t chains = state.chains(), categories = model.space().categories;
   const auto whole = torch::TensorOptions(torch::kInt64).device(state.x.device());
   auto scratch = std::make_shared<GibbsScratch>();
@@ -43,7 +53,15 @@ void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
   state.workspace.scratch = scratch;
 }
 
+StepInfo GibbsSampler::sweep(LatticeModel& model, ChainState& state, StepParams& params) const {
+  ops::chromatic_sweep(model.lattice(state.x.device()), params.rng, state.chain_ids, state.x,
+                       state.current.energy, state.statistics);
+  params.advance();
+  return {.evaluations = 1};
+}
+
 StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
+  if (scan_ == Scan::kChromatic) return sweep(dynamic_cast<LatticeModel&>(model), state, params);
   auto& scratch = static_cast<GibbsScratch&>(*state.workspace.scratch);
   Evaluation& neighbours = state.workspace.proposed;
   const int64_t categories = scratch.difference.size(1);
@@ -68,7 +86,7 @@ StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& p
 std::vector<SamplerEntry> gibbs_samplers() {
   return {
       {.name = "gibbs",
-       .summary = "one site from its exact conditional",
+       .summary = "one site, or the sites of one colour after the other, from exact conditionals",
        .paper = "Geman & Geman 1984",
        .needs = "conditionals, or K - 1 model calls",
        .kinds = {StateKind::kBinary, StateKind::kCategorical, StateKind::kOrdered},
@@ -76,7 +94,8 @@ std::vector<SamplerEntry> gibbs_samplers() {
        .gradient = false,
        .make = [](const SamplerOptions& options, const EnergyModel&) -> std::unique_ptr<Sampler> {
          return std::make_unique<GibbsSampler>(options.scan);
-       }}};
+       },
+       .check = check_scan}};
 }
 
 }  // namespace isinglass

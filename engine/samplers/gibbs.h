@@ -1,11 +1,14 @@
-// One-site Gibbs sampling, gibbs (samplers.md §2.1): a random site, or the sites in turn; its value
-// from the exact conditional π(x_i | rest). Always accepted. A model that has cheap conditionals
-// supplies them; for the others the K − 1 neighbours are evaluated in one batch.
+// Gibbs sampling, gibbs (samplers.md §2.1): a random site, or the sites in turn; its value from the
+// exact conditional π(x_i | rest). Always accepted. A model that has cheap conditionals supplies
+// them; for the others the K − 1 neighbours are evaluated in one batch. On a lattice, the chromatic
+// scan draws all sites in one step, those of one colour at once.
 #pragma once
 
 #include "engine/sampler.h"
 
 namespace isinglass {
+
+class LatticeModel;
 
 class GibbsSampler : public Sampler {
  public:
@@ -18,8 +21,15 @@ class GibbsSampler : public Sampler {
   void prepare(const EnergyModel& model, ChainState& state) const override;
 
  private:
+  StepInfo sweep(LatticeModel& model, ChainState& state, StepParams& params) const;
+
   Scan scan_;
 };
+
+// The chains that moved (choice ≥ 0, int64 [B]) take over the cache of the candidate they moved to:
+// of_candidates [B·n, …], n a chain.
+void take_cache(const torch::Tensor& choice, const std::vector<torch::Tensor>& of_candidates,
+                std::vector<torch::Tensor>& cache);
 
 std::vector<SamplerEntry> gibbs_samplers();
 

@@ -1,30 +1,11 @@
 // See lattice.h.
 #include "kernels/ops/lattice.h"
 
-#include "kernels/lattice.h"
-#include "kernels/ops/check.h"
+#include "kernels/chromatic.h"
+#include "kernels/ops/counts.h"
+#include "kernels/ops/lattice_pointers.h"
 
 namespace isinglass::ops {
-namespace {
-
-Lattice lattice_pointers(const LatticeTensors& l, const Tensor& x) {
-  TORCH_CHECK(x.dim() == 2 && l.unary.dim() == 2 && l.unary.size(0) == x.size(1),
-              "isinglass operator: unary must be [D, K] for states [B, D]");
-  check(x, x, torch::kUInt8, x.numel(), "x");
-  check(l.unary, x, torch::kFloat64, l.unary.numel(), "unary");
-  check(l.offset, x, torch::kInt64, x.size(1) + 1, "offset");
-  check(l.neighbour, x, torch::kInt32, l.neighbour.numel(), "neighbour");
-  check(l.coupling, x, torch::kFloat64, l.neighbour.numel(), "coupling");
-  return {x.size(1),
-          static_cast<int>(l.unary.size(1)),
-          data<double>(l.unary),
-          data<int64_t>(l.offset),
-          data<int32_t>(l.neighbour),
-          data<double>(l.coupling),
-          l.constant};
-}
-
-}  // namespace
 
 void lattice_evaluate(const LatticeTensors& l, const Tensor& x, bool one_hot, Tensor& energy,
                       const Tensor& gradient) {
@@ -44,6 +25,22 @@ void lattice_differences(const LatticeTensors& l, const Tensor& x, const Tensor&
   check(difference, x, torch::kFloat64, x.size(0) * lattice.categories, "difference");
   ISINGLASS_TWIN(x, lattice_differences, lattice, x.size(0), data<uint8_t>(x), data<int64_t>(site),
                  data<double>(difference));
+}
+
+void chromatic_sweep(const LatticeTensors& l, const Tensor& rng, const Tensor& chain_ids, Tensor& x,
+                     Tensor& energy, StepBuffers& counts) {
+  const Lattice lattice = lattice_pointers(l, x);
+  const int64_t chains = x.size(0);
+  check(l.colour_offset, x, torch::kInt64, l.colour_offset.numel(), "colour_offset");
+  check(l.coloured, x, torch::kInt32, lattice.sites, "coloured");
+  check(rng, x, torch::kInt64, 2, "rng");
+  check(chain_ids, x, torch::kInt64, chains, "chain_ids");
+  check(energy, x, torch::kFloat64, chains, "energy");
+  const Colouring colouring{l.colour_offset.numel() - 1, data<int64_t>(l.colour_offset),
+                            data<int32_t>(l.coloured)};
+  ISINGLASS_TWIN(x, chromatic_sweep, lattice, colouring, chains, data<int64_t>(rng),
+                 data<int64_t>(chain_ids), data<uint8_t>(x), data<double>(energy),
+                 count_pointers(counts, x, chains));
 }
 
 namespace {

@@ -1,7 +1,9 @@
-// Tensors of lattice.h: energies of pairwise models.
+// Tensors of lattice.h and chromatic.h: energies of pairwise models, and their sweeps.
 #pragma once
 
 #include <torch/torch.h>
+
+#include "kernels/ops/chains.h"
 
 namespace isinglass::ops {
 
@@ -13,6 +15,8 @@ struct LatticeTensors {
   Tensor neighbour;  // int32 [2E]
   Tensor coupling;   // float64 [2E]
   double constant = 0;
+  Tensor colour_offset = {};  // int64 [colours + 1]
+  Tensor coloured = {};       // int32 [D]: the sites, colour by colour; see lattice_from_edges
 };
 // gradient float32 [B, D] or [B, D, K], undefined if not wanted; energy float64 [B].
 void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_hot, Tensor& energy,
@@ -20,5 +24,8 @@ void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_h
 // difference float64 [B, K] = U(x with x_site ← k) − U(x); site int64 [B].
 void lattice_differences(const LatticeTensors& lattice, const Tensor& x, const Tensor& site,
                          Tensor& difference);
+// x uint8 [B, D] and energy float64 [B] in place; the lattice must have its colours.
+void chromatic_sweep(const LatticeTensors& lattice, const Tensor& rng, const Tensor& chain_ids,
+                     Tensor& x, Tensor& energy, StepBuffers& counts);
 
 }  // namespace isinglass::ops

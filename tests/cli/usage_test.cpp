@@ -145,6 +145,11 @@ TEST_F(Mistakes, OfNamesAndFiles) {
            {kSample + "--warm-start ising.pt", {"ising.pt", "summary.json"}},
            {"sample --model ising --weights ising.pt --sampler rwm --radius 10 --steps 3 --out out",
             {"--radius is 10", "rwm"}},
+           {"sample --model ising --weights ising.pt --sampler nb --radius 10 --steps 3 --out out",
+            {"--radius is 10", "nb"}},
+           {"sample --model ising --weights ising.pt --sampler block-gibbs --block 1.5 --steps 3 "
+            "--out out",
+            {"--block is 1.5", "whole"}},
            {kSample + "--init five.pt --chains 4", {"--chains is 4", "5"}},
            {kSample + "--init twos.pt", {"twos.pt", "2"}},
            {kSample + "--init ising.pt", {"ising.pt"}},

@@ -40,18 +40,16 @@ struct Frequencies {
 };
 
 // One real step from every state, many chains each.
-inline Frequencies real_step(const TinyTarget& tiny, const std::string& name,
+inline Frequencies real_step(EnergyModel& model, const Target& target, const std::string& name,
                              const SamplerOptions& options, int64_t step_number = 0) {
-  TinyModel model(tiny);
-  const Target target = tiny.enumerate();
+  const int categories = target.table.categories;
   const auto n = static_cast<int64_t>(target.table.states.size());
   const auto sampler = make_sampler(name, options, model);
   const torch::Tensor x = states_tensor(target, kDrawsPerState);
   ChainState state = sampler->init(model, x, torch::arange(x.size(0)));
   StepParams params = sampler->params(20240501, torch::kCPU, step_number);
   sampler->step(model, state, params);
-  const torch::Tensor pairs =
-      state_index(x, tiny.categories) * n + state_index(state.x, tiny.categories);
+  const torch::Tensor pairs = state_index(x, categories) * n + state_index(state.x, categories);
   const torch::Tensor counts =
       torch::bincount(pairs, {}, n * n).to(torch::kFloat64) / kDrawsPerState;
   Frequencies result{Matrix(n, std::vector<double>(n)), 0, 0};
@@ -61,6 +59,12 @@ inline Frequencies real_step(const TinyTarget& tiny, const std::string& name,
   result.accepted = (state.statistics.hops > 0).to(torch::kFloat64).mean().item<double>();
   result.acceptance = state.statistics.acceptance.mean().item<double>();
   return result;
+}
+
+inline Frequencies real_step(const TinyTarget& tiny, const std::string& name,
+                             const SamplerOptions& options, int64_t step_number = 0) {
+  TinyModel model(tiny);
+  return real_step(model, tiny.enumerate(), name, options, step_number);
 }
 
 // The largest deviation in binomial standard errors (with at least one expected count).
