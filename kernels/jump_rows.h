@@ -62,7 +62,15 @@ struct LogSum {
     }
   }
   ISINGLASS_HD double log_total() const { return max + log(sum); }
-  ISINGLASS_HD double log_share(double v) const { return v - max - log(sum); }
+};
+
+// The logarithm of a term's share of such a sum; relative to the maximum first, to keep digits.
+struct LogShare {
+  double max = 0, log_sum = 0;
+
+  LogShare() = default;
+  ISINGLASS_HD explicit LogShare(const LogSum& all) : max(all.max), log_sum(log(all.sum)) {}
+  ISINGLASS_HD double operator()(double v) const { return v - max - log_sum; }
 };
 
 // log(1 − exp(−a)) of a = exp(log_a)
@@ -79,25 +87,28 @@ class ClosedRow {
  public:
   ISINGLASS_HD ClosedRow(const JumpTime& time, const Sites& sites, int64_t site, int from)
       : time_(time), sites_(sites), site_(site), from_(from) {
+    LogSum terms;
     for (int k = 0; k < sites.values; ++k) {
-      if (k != from || time.rule == JumpRule::kInterpolation) terms_.add(term(k));
+      if (k != from || time.rule == JumpRule::kInterpolation) terms.add(term(k));
     }
+    log_share_ = LogShare(terms);
+    const double log_terms = log_share_.max + log_share_.log_sum;
     switch (time.rule) {
       case JumpRule::kInterpolation:
         log_stay_ = log_stay_of_interpolation();
         break;
       case JumpRule::kForwardEuler:
-        log_move_ = time.log_tau + terms_.log_total();
+        log_move_ = time.log_tau + log_terms;
         if (log_move_ > log(kMostMoving)) log_move_ = log(kMostMoving);
         log_stay_ = log1p(-exp(log_move_));
         break;
       case JumpRule::kBackwardEuler: {
         const double back = time.log_tau + log_balance(time.balancing, -difference(1 - from));
-        set_log_odds(time.log_tau + terms_.log_total() - softplus(back));
+        set_log_odds(time.log_tau + log_terms - softplus(back));
         break;
       }
       case JumpRule::kLangevin:
-        set_log_odds(terms_.log_total());
+        set_log_odds(log_terms);
         break;
     }
   }
@@ -105,7 +116,7 @@ class ClosedRow {
   ISINGLASS_HD double log_probability(int k) const {
     if (k == from_) return log_stay_;
     return time_.rule == JumpRule::kInterpolation ? log_interpolated(k)
-                                                  : terms_.log_share(term(k)) + log_move_;
+                                                  : log_share_(term(k)) + log_move_;
   }
 
  private:
@@ -131,22 +142,22 @@ class ClosedRow {
   // log(τ θ_k / ν_k)
   ISINGLASS_HD double log_jumps(int k) const {
     const double d = difference(k);
-    return time_.log_tau + log_balance(time_.balancing, d) - terms_.log_share(d);
+    return time_.log_tau + log_balance(time_.balancing, d) - log_share_(d);
   }
 
   ISINGLASS_HD double log_interpolated(int k) const {
-    return terms_.log_share(difference(k)) + log_one_minus_exp(log_jumps(k));
+    return log_share_(difference(k)) + log_one_minus_exp(log_jumps(k));
   }
 
   // P_c = ν_c + Σ_{k≠c} ν_k exp(−τ θ_k / ν_k)
   ISINGLASS_HD double log_stay_of_interpolation() const {
     double moved = 0;
     LogSum stayed;
-    stayed.add(terms_.log_share(0.0));
+    stayed.add(log_share_(0.0));
     for (int k = 0; k < sites_.values; ++k) {
       if (k == from_) continue;
       moved += exp(log_interpolated(k));
-      stayed.add(terms_.log_share(difference(k)) - exp(log_jumps(k)));
+      stayed.add(log_share_(difference(k)) - exp(log_jumps(k)));
     }
     return moved < 0.5 ? log1p(-moved) : stayed.log_total();
   }
@@ -155,7 +166,7 @@ class ClosedRow {
   const Sites& sites_;
   int64_t site_;
   int from_;
-  LogSum terms_;
+  LogShare log_share_;   // of the terms
   double log_move_ = 0;  // Σ_{k≠c} P_k, but of lbj
   double log_stay_ = 0;
 };
@@ -216,24 +227,23 @@ class SolvedRow {
       jump_[j * count_ + k] = time.log_tau + log_balance(time.balancing, d);
       rates.add(jump_[j * count_ + k]);
     }
+    const LogShare log_share(rates);
     for (int k = 0; k < count_; ++k) {
-      if (k != j) jump_[j * count_ + k] = floored(exp(rates.log_share(jump_[j * count_ + k])));
+      double& jump = jump_[j * count_ + k];
+      jump = k == j ? 0 : floored(exp(log_share(jump)));
     }
-    exit_[j] = probability_[j] = floored(exp(rates.log_share(0)));
+    exit_[j] = probability_[j] = floored(exp(log_share(0)));
   }
 
   ISINGLASS_HD void eliminate(int n, int lane, int lanes) {
     const double* from_n = jump_ + n * count_;
     double out = exit_[n];
     for (int k = 0; k < n; ++k) out += from_n[k];
-    for (int at = lane; at < n * (n + 1); at += lanes) {
-      const int j = at / (n + 1), k = at % (n + 1);
-      const double to_n = jump_[j * count_ + n];
-      if (k == n) {
-        exit_[j] += to_n * (exit_[n] / out);
-      } else if (k != j) {
-        jump_[j * count_ + k] += to_n * (from_n[k] / out);
-      }
+    for (int j = lane; j < n; j += lanes) {
+      double* from_j = jump_ + j * count_;
+      const double to_n = from_j[n] / out;
+      for (int k = 0; k < n; ++k) from_j[k] += to_n * from_n[k];  // that of j itself is not read
+      exit_[j] += to_n * exit_[n];
     }
     if (lane == 0) jump_[n * count_ + n] = out;
   }
