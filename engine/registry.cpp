@@ -11,6 +11,7 @@
 #include "engine/samplers/any_scale.h"
 #include "engine/samplers/block.h"
 #include "engine/samplers/gibbs.h"
+#include "engine/samplers/jump.h"
 #include "engine/samplers/path.h"
 #include "engine/samplers/random_walk.h"
 #include "io/error.h"
@@ -113,11 +114,10 @@ const std::vector<std::pair<std::string, bool SamplerOptions::*>>& sampler_switc
 const std::vector<SamplerEntry>& sampler_registry() {
   static const std::vector<SamplerEntry> entries = [] {
     std::vector<SamplerEntry> all;
-    for (const auto family : {random_walk_samplers, gibbs_samplers, block_samplers, path_samplers,
-                              any_scale_samplers}) {
-      for (SamplerEntry& entry : family()) all.push_back(std::move(entry));
-    }
-    return all;
+         {random_walk_samplers, gibbs_samplers, block_samplers, path_samplers, jump_samplers, any_scale_samplers}) {
+           for (SamplerEntry& entry : family()) all.push_back(std::move(entry));
+         }
+         return all;
   }();
   return entries;
 }

@@ -79,7 +79,7 @@ int64_t Sampler::evaluate_proposal(EnergyModel& model, ChainState& state) const 
   return evaluate(model, state.workspace.y, state.workspace.proposed);
 }
 
-void Sampler::accept(ChainState& state, StepParams& params) {
+void Sampler::accept(ChainState& state, StepParams& params, bool unadjusted) {
   const Workspace& workspace = state.workspace;
   const Evaluation &current = state.current, &proposed = workspace.proposed;
   c10::SmallVector<torch::Tensor, 8> to{state.x, current.energy},
@@ -95,7 +95,7 @@ void Sampler::accept(ChainState& state, StepParams& params) {
   to.append(current.cache.begin(), current.cache.end());
   from.append(proposed.cache.begin(), proposed.cache.end());
   ops::accept(current.energy, proposed.energy, workspace.log_forward, workspace.log_backward,
-              params.rng, state.chain_ids, to, from, state.statistics);
+              params.rng, state.chain_ids, to, from, state.statistics, unadjusted);
   params.advance();
 }
 

@@ -83,8 +83,8 @@ class Sampler {
   int64_t evaluate_proposal(EnergyModel& model, ChainState& state) const;
 
   // The Metropolis test of workspace.y, taking over state, energy, gradient, differences and cache
-  // of accepted chains; then the step is over.
-  static void accept(ChainState& state, StepParams& params);
+  // of accepted chains; then the step is over. Unadjusted: without the test.
+  static void accept(ChainState& state, StepParams& params, bool unadjusted = false);
 
  private:
   double target_acceptance_ = 0;

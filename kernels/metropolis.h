@@ -4,8 +4,9 @@
 //   log ratio = U(x) − U(y) + log q(reverse | y) − log q(forward | x);  accept if log(u) < log
 //   ratio
 //
-// U(y) not finite, or a NaN ratio: rejected and counted. An accepted chain takes over the whole
-// proposal: state, energy, gradient and the model's cache, row by row.
+// U(y) not finite, or a NaN ratio: rejected and counted. An unadjusted sampler leaves out the test,
+// and nothing else: every finite proposal is accepted, with acceptance 1. An accepted chain takes
+// over the whole proposal: state, energy, gradient and the model's cache, row by row.
 #pragma once
 
 #include <cmath>
@@ -34,6 +35,7 @@ struct ProposalScores {
   const double* proposed;     // U(y) [B]
   const double* log_forward;  // [B]; null for symmetric proposals, together with log_backward
   const double* log_backward;
+  bool unadjusted = false;
 };
 
 // Of this step, and summed over steps, per chain.
@@ -56,6 +58,7 @@ ISINGLASS_HD inline Verdict metropolis(const ProposalScores& scores, int64_t cha
   double ratio = scores.energy[chain] - proposed;
   if (scores.log_forward) ratio += scores.log_backward[chain] - scores.log_forward[chain];
   if (!std::isfinite(proposed) || std::isnan(ratio)) return {false, true, 0.0};
+  if (scores.unadjusted) return {true, false, 1.0};
   return {log(1 - u) < ratio, false, ratio < 0 ? exp(ratio) : 1.0};
 }
 

@@ -23,6 +23,19 @@ ISINGLASS_HD inline int64_t site_blocks(int64_t sites) {
   return (sites + kBlockSites - 1) / kBlockSites;
 }
 
+// d = s_{i,to} − s_{i,from} from the gradient of U: [D] of binary and ordered values (s_{i,k} =
+// k·s_i)
+ISINGLASS_HD inline double ordered_difference(const float* gradient, int64_t site, int from,
+                                              int to) {
+  return static_cast<double>(from - to) * gradient[site];
+}
+// … and [D, K] of one-hot values.
+ISINGLASS_HD inline double one_hot_difference(const float* gradient, int categories, int64_t site,
+                                              int from, int to) {
+  const float* row = gradient + site * categories;
+  return static_cast<double>(row[from]) - row[to];
+}
+
 // Binary sites: gradient [D] in the relaxed state; values 0 and 1.
 struct BinaryRows {
   const float* gradient;
@@ -30,7 +43,7 @@ struct BinaryRows {
 
   ISINGLASS_HD int categories() const { return 2; }
   ISINGLASS_HD double log_weight(int64_t site, int from, int to) const {
-    return log_balance(balancing, static_cast<double>(from - to) * gradient[site]);
+    return log_balance(balancing, ordered_difference(gradient, site, from, to));
   }
   ISINGLASS_HD double log_site_weight(int64_t site, int from) const {
     return log_weight(site, from, 1 - from);
@@ -46,8 +59,7 @@ struct OneHotRows {
 
   ISINGLASS_HD int categories() const { return values; }
   ISINGLASS_HD double log_weight(int64_t site, int from, int to) const {
-    const float* row = gradient + site * values;
-    return log_balance(balancing, static_cast<double>(row[from]) - row[to]);
+    return log_balance(balancing, one_hot_difference(gradient, values, site, from, to));
   }
   ISINGLASS_HD double max_log_weight(int64_t site, int from) const {
     double max = -INFINITY;

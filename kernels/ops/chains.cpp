@@ -25,7 +25,7 @@ RowDraws row_draws(const Tensor& ids, int64_t seed, int64_t step, Purpose purpos
 
 void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& log_forward,
             const Tensor& log_backward, const Tensor& rng, const Tensor& chain_ids,
-            at::TensorList current, at::TensorList proposed, StepBuffers& counts) {
+            at::TensorList current, at::TensorList proposed, StepBuffers& counts, bool unadjusted) {
   TORCH_CHECK(!current.empty() && current.size() == proposed.size() && current.size() <= kMaxRows,
               "isinglass operator: accept needs 1 to ", kMaxRows, " pairs of buffers");
   const Tensor &x = current[0], &y = proposed[0];
@@ -47,7 +47,7 @@ void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& l
                    chains > 0 ? static_cast<int64_t>(current[i].nbytes()) / chains : 0};
   }
   const ProposalScores scores{data<double>(energy), data<double>(proposed_energy),
-                              data<double>(log_forward), data<double>(log_backward)};
+                              data<double>(log_forward), data<double>(log_backward), unadjusted};
   ISINGLASS_TWIN(x, accept, chains, x.size(1), data<uint8_t>(x), data<uint8_t>(y), scores,
                  data<int64_t>(rng), data<int64_t>(chain_ids), rows,
                  count_pointers(counts, x, chains));
@@ -81,10 +81,10 @@ void accept_op(const Tensor& energy, const Tensor& proposed_energy,
                const std::optional<Tensor>& log_forward, const std::optional<Tensor>& log_backward,
                const Tensor& rng, const Tensor& chain_ids, at::TensorList current,
                at::TensorList proposed, Tensor acceptance, Tensor hops, Tensor acceptance_sum,
-               Tensor hops_sum, Tensor non_finite) {
+               Tensor hops_sum, Tensor non_finite, bool unadjusted) {
   StepBuffers counts{acceptance, hops, acceptance_sum, hops_sum, non_finite};
   accept(energy, proposed_energy, log_forward.value_or(Tensor()), log_backward.value_or(Tensor()),
-         rng, chain_ids, current, proposed, counts);
+         rng, chain_ids, current, proposed, counts, unadjusted);
 }
 
 void bernoulli_rows_op(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step,
@@ -104,7 +104,7 @@ TORCH_LIBRARY_FRAGMENT(isinglass, m) {
       "accept(Tensor energy, Tensor proposed_energy, Tensor? log_forward, Tensor? log_backward, "
       "Tensor rng, Tensor chain_ids, Tensor(a!)[] current, Tensor[] proposed, Tensor(b!) "
       "acceptance, Tensor(c!) hops, Tensor(d!) acceptance_sum, Tensor(e!) hops_sum, Tensor(f!) "
-      "non_finite) -> ()");
+      "non_finite, bool unadjusted=False) -> ()");
   m.def(
       "bernoulli_rows(Tensor p, Tensor ids, int seed, int step, int purpose, Tensor(a!) out) -> "
       "()");

@@ -17,10 +17,12 @@ struct StepBuffers {
 };
 
 // metropolis.h. current[i] takes over the accepted rows of proposed[i]; current[0] is x and
-// proposed[0] is y. log_forward and log_backward are undefined for symmetric proposals.
+// proposed[0] is y. log_forward and log_backward are undefined for symmetric proposals. unadjusted:
+// no Metropolis test.
 void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& log_forward,
             const Tensor& log_backward, const Tensor& rng, const Tensor& chain_ids,
-            at::TensorList current, at::TensorList proposed, StepBuffers& counts);
+            at::TensorList current, at::TensorList proposed, StepBuffers& counts,
+            bool unadjusted = false);
 void advance(Tensor& rng);
 
 // random.h. p float32 [D] or [N, D]; ids int64 [N]; out uint8 [N, D].

@@ -1,0 +1,99 @@
+// See jump.h.
+#include "engine/samplers/jump.h"
+
+#include <algorithm>
+
+#include "io/error.h"
+#include "kernels/ops/jump.h"
+
+namespace isinglass {
+namespace {
+
+constexpr double kLeastScale = 1e-6, kMostScale = 1e6;  // between which τ and a adapt
+
+template <JumpRule rule>
+std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&) {
+  const bool langevin = rule == JumpRule::kLangevin;
+  const double scale = langevin ? *options.step_size : *options.tau;
+  return std::make_unique<JumpSampler>(
+      rule, Scale{langevin ? "step-size" : "tau", scale, std::min(scale, kLeastScale), kMostScale},
+      options.balancing, options.unadjusted);
+}
+
+void check_categories(const SamplerOptions&, const EnergyModel& model) {
+  require(model.space().categories <= kMaxSolvedCategories,
+          "lbjb solves a {0} x {0} system for every site and takes at most {1} categories; lbj, "
+          "lbjf and dlp take any",
+          model.space().categories, kMaxSolvedCategories);
+}
+
+void check_test(const SamplerOptions& options, const EnergyModel&) {
+  require(!options.adapt || !options.unadjusted,
+          "--adapt aims at an acceptance, and with --unadjusted there is none; give one of them");
+}
+
+std::vector<SamplerOptionUse> with_adaptation(std::vector<SamplerOptionUse> options) {
+  for (SamplerOptionUse& use : adaptation_options(0.574)) options.push_back(std::move(use));
+  return options;
+}
+
+SamplerOptionUse scale_option(const char* name, double initial) {
+  return {.name = name, .initial = initial, .least = 0, .most = kMostScale, .above_least = true};
+}
+
+// lbj, lbjf or lbjb
+SamplerEntry timed_entry(const char* name, const char* summary,
+                         std::unique_ptr<Sampler> (*make)(const SamplerOptions&,
+                                                          const EnergyModel&)) {
+  return {.name = name,
+          .summary = summary,
+          .paper = "Sun et al. 2022",
+          .needs = "gradient",
+          .kinds = {StateKind::kBinary, StateKind::kCategorical, StateKind::kOrdered},
+          .options = with_adaptation({scale_option("tau", 1.0), balancing_option()}),
+          .gradient = true,
+          .make = make};
+}
+
+}  // namespace
+
+void JumpSampler::prepare(const EnergyModel&, ChainState& state) const {
+  state.workspace.log_forward = torch::zeros_like(state.current.energy);
+  state.workspace.log_backward = torch::zeros_like(state.current.energy);
+}
+
+StepInfo JumpSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
+  Workspace& workspace = state.workspace;
+  const int64_t categories = model.space().categories;
+  ops::draw_jump(state.x, state.current.gradient, params.rng, state.chain_ids, params.scale,
+                 categories, rule_, balancing_, workspace.y, workspace.log_forward);
+  evaluate_proposal(model, state);
+  ops::score_jump(workspace.y, workspace.proposed.gradient, state.x, params.scale, categories,
+                  rule_, balancing_, workspace.log_backward);
+  accept(state, params, unadjusted_);
+  return {.evaluations = 1};
+}
+
+std::vector<SamplerEntry> jump_samplers() {
+  std::vector<SamplerEntry> entries = {
+      timed_entry("lbj", "locally balanced jumps of all sites for a time tau, interpolated",
+                  make<JumpRule::kInterpolation>),
+      timed_entry("lbjf", "locally balanced jumps of all sites, forward Euler",
+                  make<JumpRule::kForwardEuler>),
+      timed_entry("lbjb", "locally balanced jumps of all sites, backward Euler",
+                  make<JumpRule::kBackwardEuler>)};
+  entries.back().check = check_categories;
+  entries.push_back(
+      {.name = "dlp",
+       .summary = "discrete Langevin proposal: all sites at once",
+       .paper = "Zhang et al. 2022",
+       .needs = "gradient",
+       .kinds = {StateKind::kBinary, StateKind::kCategorical, StateKind::kOrdered},
+       .options = with_adaptation({scale_option("step-size", 0.2), {.name = "unadjusted"}}),
+       .gradient = true,
+       .make = make<JumpRule::kLangevin>,
+       .check = check_test});
+  return entries;
+}
+
+}  // namespace isinglass

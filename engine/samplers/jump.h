@@ -1,0 +1,44 @@
+// Jump samplers: every site at once, by a continuous-time chain of locally balanced jumps
+// (kernels/jump.h holds the transition rows; samplers.md §2.4).
+//
+//   lbj, lbjf, lbjb: Sun, Dai, Dai, Wang & Schuurmans 2022, "Discrete Langevin sampler via
+//                    Wasserstein gradient flow"; simulated for a time τ by interpolation, forward
+//                    Euler, backward Euler
+//   dlp:             Zhang, Liu & Liu 2022, "A Langevin-like sampler for discrete distributions",
+//                    step size a
+//   y_i ~ P_i(· | x_i; s(x)) for every site
+//   ratio = U(x) − U(y) + Σ_i log P_i(x_i | y_i; s(y)) − Σ_i log P_i(y_i | x_i; s(x))
+//
+// One model call a step: energy and gradient at y; those at x are in the state. Unadjusted dlp
+// leaves out the Metropolis test and does not leave π invariant.
+#pragma once
+
+#include "engine/sampler.h"
+#include "kernels/jump.h"
+
+namespace isinglass {
+
+class JumpSampler : public Sampler {
+ public:
+  // scale: τ or a, positive, and the range in which it may adapt
+  JumpSampler(JumpRule rule, Scale scale, Balancing balancing, bool unadjusted)
+      : rule_(rule), scale_(std::move(scale)), balancing_(balancing), unadjusted_(unadjusted) {}
+
+  StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
+  Needs needs() const override { return Needs::kGradient; }
+  std::vector<Scale> scales() const override { return {scale_}; }
+  bool exact() const override { return !unadjusted_; }
+
+ protected:
+  void prepare(const EnergyModel& model, ChainState& state) const override;
+
+ private:
+  JumpRule rule_;
+  Scale scale_;
+  Balancing balancing_;
+  bool unadjusted_;
+};
+
+std::vector<SamplerEntry> jump_samplers();
+
+}  // namespace isinglass

@@ -1,0 +1,117 @@
+// CUDA twin of jump.h: one block per chain. A warp takes 32 sites: a lane each where the row has a
+// closed form, else all lanes solve one site after the other. Shared memory: the sums of the
+// ⌈D/32⌉ blocks of sites (4 KiB at D = 16 384), and a warp's K² + 2K numbers (33 KiB at K = 64).
+#include "kernels/jump.h"
+#include "kernels/jump_rows.h"
+#include "kernels/launch.h"
+
+namespace isinglass::cuda {
+namespace {
+
+constexpr unsigned kThreads = 256;
+constexpr int64_t kSharedBytes = 40 * 1024;
+
+struct WarpSync {
+  ISINGLASS_HD void operator()() const {
+#if defined(__CUDA_ARCH__) || defined(ISINGLASS_SIMT)
+    __syncwarp();
+#endif
+  }
+};
+
+// log P of this lane's site of a block, by whole warps.
+template <class Sites, class Values>
+__device__ double lane_log_q(const JumpShape& shape, const JumpTime& time, const Sites& sites,
+                             const uint8_t* x, const Values& values, int64_t first, int lane,
+                             double* scratch) {
+  if (!needs_solve(shape)) {
+    const int64_t i = first + lane;
+    if (i >= shape.sites) return 0;
+    return values.log_probability(ClosedRow<Sites>(time, sites, i, x[i]), i);
+  }
+  double log_p = 0;
+  for (int owner = 0; owner < kBlockSites && first + owner < shape.sites; ++owner) {
+    const int64_t i = first + owner;
+    const SolvedRow<Sites, WarpSync> row(time, sites, i, x[i], scratch, lane, kBlockSites, {});
+    if (lane == owner) log_p = values.log_probability(row, i);
+    __syncwarp();  // before the scratch is overwritten
+  }
+  return log_p;
+}
+
+template <class Sites, class Values>
+__device__ void jump_chain(const JumpShape& shape, double scale, const Sites& sites,
+                           const uint8_t* x, const Values& values, double* log_q) {
+  double* block_sum = dynamic_shared_memory<double>();
+  const JumpTime time(shape, scale);
+  const int64_t blocks = site_blocks(shape.sites);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  double* scratch = block_sum + blocks + warp * solve_numbers(shape.categories);
+  for (int64_t b = warp; b < blocks; b += warps) {
+    const double sum =
+        warp_sum(lane_log_q(shape, time, sites, x, values, b * kBlockSites, lane, scratch));
+    if (lane == 0) block_sum[b] = sum;
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  double total = 0;
+  for (int64_t b = 0; b < blocks; ++b) total += block_sum[b];
+  *log_q = total;
+}
+
+template <class Values>
+__device__ void jump(const JumpShape& shape, double scale, const uint8_t* x, const float* gradient,
+                     const Values& values, double* log_q) {
+  const int64_t c = blockIdx.x;
+  const uint8_t* own = x + c * shape.sites;
+  if (shape.one_hot) {
+    const OneHotSites sites{gradient + c * shape.sites * shape.categories, shape.categories};
+    jump_chain(shape, scale, sites, own, values, log_q + c);
+  } else {
+    const OrderedSites sites{gradient + c * shape.sites, shape.categories};
+    jump_chain(shape, scale, sites, own, values, log_q + c);
+  }
+}
+
+__global__ void draw_jump_kernel(JumpShape shape, const uint8_t* x, const float* gradient,
+                                 const int64_t* rng, const int64_t* chain_ids, const double* scale,
+                                 uint8_t* y, double* log_q) {
+  const int64_t at = blockIdx.x * shape.sites;
+  const DrawnValues values{step_draws(rng, chain_ids[blockIdx.x]), shape.categories, x + at,
+                           y + at};
+  jump(shape, *scale, x, gradient, values, log_q);
+}
+
+__global__ void score_jump_kernel(JumpShape shape, const uint8_t* from, const float* gradient,
+                                  const uint8_t* to, const double* scale, double* log_q) {
+  jump(shape, *scale, from, gradient, GivenValues{to + blockIdx.x * shape.sites}, log_q);
+}
+
+LaunchShape launch_shape(const JumpShape& shape) {
+  const int64_t sums = site_blocks(shape.sites) * static_cast<int64_t>(sizeof(double));
+  if (!needs_solve(shape)) {
+    return {static_cast<unsigned>(shape.chains), kThreads, static_cast<size_t>(sums)};
+  }
+  const int64_t each = solve_numbers(shape.categories) * static_cast<int64_t>(sizeof(double));
+  const int64_t fitting = kSharedBytes / each, most = kThreads / 32;
+  const int64_t warps = fitting < most ? fitting : most;
+  return {static_cast<unsigned>(shape.chains), static_cast<unsigned>(32 * warps),
+          static_cast<size_t>(sums + warps * each)};
+}
+
+}  // namespace
+
+void draw_jump(const JumpShape& shape, const uint8_t* x, const float* gradient, const int64_t* rng,
+               const int64_t* chain_ids, const double* scale, uint8_t* y, double* log_q,
+               Stream stream) {
+  ISINGLASS_LAUNCH(draw_jump_kernel, launch_shape(shape), stream, shape, x, gradient, rng,
+                   chain_ids, scale, y, log_q);
+}
+
+void score_jump(const JumpShape& shape, const uint8_t* from, const float* gradient,
+                const uint8_t* to, const double* scale, double* log_q, Stream stream) {
+  ISINGLASS_LAUNCH(score_jump_kernel, launch_shape(shape), stream, shape, from, gradient, to, scale,
+                   log_q);
+}
+
+}  // namespace isinglass::cuda

@@ -1,0 +1,87 @@
+// See jump.h.
+#include "kernels/ops/jump.h"
+
+#include "kernels/ops/check.h"
+
+namespace isinglass::ops {
+namespace {
+
+JumpShape jump_shape(const Tensor& x, const Tensor& gradient, const Tensor& scale,
+                     int64_t categories, JumpRule rule, Balancing balancing, const Tensor& log_q) {
+  TORCH_CHECK(x.dim() == 2 && (gradient.dim() == 2 || gradient.dim() == 3),
+              "isinglass operator: x must be [B, D] and its gradient [B, D] or [B, D, K]");
+  const bool one_hot = gradient.dim() == 3;
+  TORCH_CHECK(categories >= 2 && categories <= 256,
+              "isinglass operator: categories must be 2 to 256");
+  TORCH_CHECK(rule != JumpRule::kBackwardEuler || categories <= kMaxSolvedCategories,
+              "isinglass operator: the backward Euler rule takes at most ", kMaxSolvedCategories,
+              " categories");
+  check(x, x, torch::kUInt8, x.numel(), "a state");
+  check(gradient, x, torch::kFloat32, x.numel() * (one_hot ? categories : 1), "gradient");
+  check(scale, x, torch::kFloat64, 1, "scale");
+  check(log_q, x, torch::kFloat64, x.size(0), "log_q");
+  return {x.size(0), x.size(1), static_cast<int>(categories), one_hot, rule, balancing};
+}
+
+}  // namespace
+
+void draw_jump(const Tensor& x, const Tensor& gradient, const Tensor& rng, const Tensor& chain_ids,
+               const Tensor& scale, int64_t categories, JumpRule rule, Balancing balancing,
+               Tensor& y, Tensor& log_q) {
+  const JumpShape shape = jump_shape(x, gradient, scale, categories, rule, balancing, log_q);
+  check(rng, x, torch::kInt64, 2, "rng");
+  check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
+  check(y, x, torch::kUInt8, x.numel(), "y");
+  ISINGLASS_TWIN(x, draw_jump, shape, data<uint8_t>(x), data<float>(gradient), data<int64_t>(rng),
+                 data<int64_t>(chain_ids), data<double>(scale), data<uint8_t>(y),
+                 data<double>(log_q));
+}
+
+void score_jump(const Tensor& from, const Tensor& gradient, const Tensor& to, const Tensor& scale,
+                int64_t categories, JumpRule rule, Balancing balancing, Tensor& log_q) {
+  const JumpShape shape = jump_shape(from, gradient, scale, categories, rule, balancing, log_q);
+  check(to, from, torch::kUInt8, from.numel(), "to");
+  ISINGLASS_TWIN(from, score_jump, shape, data<uint8_t>(from), data<float>(gradient),
+                 data<uint8_t>(to), data<double>(scale), data<double>(log_q));
+}
+
+namespace {
+
+// The operators' schemas hold plain tensors and numbers; these adapters group them.
+
+void draw_jump_op(const Tensor& x, const Tensor& gradient, const Tensor& rng,
+                  const Tensor& chain_ids, const Tensor& scale, int64_t categories, int64_t rule,
+                  int64_t balancing, Tensor y, Tensor log_q) {
+  draw_jump(x, gradient, rng, chain_ids, scale, categories, static_cast<JumpRule>(rule),
+            static_cast<Balancing>(balancing), y, log_q);
+}
+
+void score_jump_op(const Tensor& from, const Tensor& gradient, const Tensor& to,
+                   const Tensor& scale, int64_t categories, int64_t rule, int64_t balancing,
+                   Tensor log_q) {
+  score_jump(from, gradient, to, scale, categories, static_cast<JumpRule>(rule),
+             static_cast<Balancing>(balancing), log_q);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_FRAGMENT(isinglass, m) {
+  m.def(
+      "draw_jump(Tensor x, Tensor gradient, Tensor rng, Tensor chain_ids, Tensor scale, int "
+      "categories, int rule, int balancing, Tensor(a!) y, Tensor(b!) log_q) -> ()");
+  m.def(
+      "score_jump(Tensor from_, Tensor gradient, Tensor to, Tensor scale, int categories, int "
+      "rule, int balancing, Tensor(a!) log_q) -> ()");
+}
+
+// One function serves both keys: it picks the twin by its tensors' device.
+TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
+  m.impl("draw_jump", &draw_jump_op);
+  m.impl("score_jump", &score_jump_op);
+}
+TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
+  m.impl("draw_jump", &draw_jump_op);
+  m.impl("score_jump", &score_jump_op);
+}
+
+}  // namespace isinglass::ops
