@@ -41,13 +41,15 @@ struct Frequencies {
 
 // One real step from every state, many chains each.
 inline Frequencies real_step(const TinyTarget& tiny, const std::string& name,
-                             const SamplerOptions& options, int64_t step_number = 0) {
+                             const SamplerOptions& options, int64_t step_number = 0,
+                             const NamedTensors& learned = {}) {
   TinyModel model(tiny);
   const Target target = tiny.enumerate();
   const auto n = static_cast<int64_t>(target.table.states.size());
   const auto sampler = make_sampler(name, options, model);
   const torch::Tensor x = states_tensor(target, kDrawsPerState);
   ChainState state = sampler->init(model, x, torch::arange(x.size(0)));
+  if (!learned.empty()) sampler->restore(state, learned);
   StepParams params = sampler->params(20240501, torch::kCPU, step_number);
   sampler->step(model, state, params);
   const torch::Tensor pairs =
