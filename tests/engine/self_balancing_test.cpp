@@ -18,6 +18,7 @@ namespace {
 using reference::Fault;
 using reference::Form;
 using reference::SelfBalancing;
+using reference::State;
 
 struct Variant {
   const char* sampler;
