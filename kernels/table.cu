@@ -38,6 +38,14 @@ __global__ void score_site_kernel(TableShape shape, const double* table, const u
   if (threadIdx.x == 0) log_q[c] = row[site[c]] - sums.log_total();
 }
 
+__global__ void log_balances_kernel(int64_t count, const double* d, double* out) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  for (int g = 0; g < kBalancings; ++g) {
+    out[g * count + i] = log_balance(static_cast<Balancing>(g), d[i]);
+  }
+}
+
 }  // namespace
 
 void draw_site(const TableShape& shape, const double* table, const uint8_t* x, const int64_t* rng,
@@ -51,6 +59,11 @@ void score_site(const TableShape& shape, const double* table, const uint8_t* x, 
                 double*, double* log_q, Stream stream) {
   ISINGLASS_LAUNCH(score_site_kernel, site_sums_launch(shape.chains, shape.sites), stream, shape,
                    table, x, site, log_q);
+}
+
+void log_balances(int64_t count, const double* d, double* out, Stream stream) {
+  const auto blocks = static_cast<unsigned>((count + 255) / 256);
+  ISINGLASS_LAUNCH(log_balances_kernel, {blocks, 256u}, stream, count, d, out);
 }
 
 }  // namespace isinglass::cuda

@@ -9,9 +9,12 @@
 
 #include <cstdint>
 
+#include "kernels/balancing.h"
 #include "kernels/host_device.h"
 
 namespace isinglass {
+
+constexpr int kBalancings = 4;
 
 struct TableShape {
   int64_t chains;
@@ -36,6 +39,8 @@ void draw_site(const TableShape&, const double* table, const uint8_t* x, const i
 // log q of flipping `site`, from the table at the state before the flip.
 void score_site(const TableShape&, const double* table, const uint8_t* x, const int64_t* site,
                 double* block_sums, double* log_q, Stream);
+// log g at t = e^d of every balancing function g (balancing.h): out [4, count] of d [count].
+void log_balances(int64_t count, const double* d, double* out, Stream);
 }  // namespace cpu
 
 namespace cuda {
@@ -44,6 +49,7 @@ void draw_site(const TableShape&, const double* table, const uint8_t* x, const i
                double* block_sums, double* log_q, Stream);
 void score_site(const TableShape&, const double* table, const uint8_t* x, const int64_t* site,
                 double* block_sums, double* log_q, Stream);
+void log_balances(int64_t count, const double* d, double* out, Stream);
 }  // namespace cuda
 
 }  // namespace isinglass

@@ -46,4 +46,13 @@ void score_site(const TableShape& shape, const double* table, const uint8_t* x, 
   });
 }
 
+void log_balances(int64_t count, const double* d, double* out, Stream) {
+#pragma omp parallel for schedule(static) if (worth_threads(count))
+  for (int64_t i = 0; i < count; ++i) {
+    for (int g = 0; g < kBalancings; ++g) {
+      out[g * count + i] = log_balance(static_cast<Balancing>(g), d[i]);
+    }
+  }
+}
+
 }  // namespace isinglass::cpu

@@ -44,6 +44,12 @@ void score_site(const Tensor& table, const Tensor& x, SiteBuffers& drawn, Tensor
                  data<int64_t>(drawn.site), data<double>(drawn.block_sums), data<double>(log_q));
 }
 
+void log_balances(const Tensor& d, Tensor& out) {
+  check(d, d, torch::kFloat64, d.numel(), "d");
+  check(out, d, torch::kFloat64, kBalancings * d.numel(), "out");
+  ISINGLASS_TWIN(d, log_balances, d.numel(), data<double>(d), data<double>(out));
+}
+
 namespace {
 
 // The operators' schemas hold plain tensors and numbers; these adapters group them.
@@ -60,6 +66,10 @@ void score_site_op(const Tensor& table, const Tensor& x, const Tensor& site, Ten
   score_site(table, x, drawn, log_q);
 }
 
+void log_balances_op(const Tensor& d, Tensor out) {
+  log_balances(d, out);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(isinglass, m) {
@@ -69,16 +79,19 @@ TORCH_LIBRARY_FRAGMENT(isinglass, m) {
   m.def(
       "score_site(Tensor table, Tensor x, Tensor site, Tensor(a!) block_sums, Tensor(b!) log_q) -> "
       "()");
+  m.def("log_balances(Tensor d, Tensor(a!) out) -> ()");
 }
 
 // One function serves both keys: it picks the twin by its tensors' device.
 TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
   m.impl("draw_site", &draw_site_op);
   m.impl("score_site", &score_site_op);
+  m.impl("log_balances", &log_balances_op);
 }
 TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
   m.impl("draw_site", &draw_site_op);
   m.impl("score_site", &score_site_op);
+  m.impl("log_balances", &log_balances_op);
 }
 
 }  // namespace isinglass::ops

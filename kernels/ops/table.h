@@ -22,4 +22,7 @@ void draw_site(const Tensor& table, const Tensor& x, const Tensor& rng, const Te
                int64_t position, Tensor& y, SiteBuffers& drawn, Tensor& log_q);
 void score_site(const Tensor& table, const Tensor& x, SiteBuffers& drawn, Tensor& log_q);
 
+// log g at t = e^d of the four functions of balancing.h: d float64 [B, D], out float64 [4, B, D].
+void log_balances(const Tensor& d, Tensor& out);
+
 }  // namespace isinglass::ops

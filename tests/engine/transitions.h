@@ -41,12 +41,14 @@ struct Frequencies {
 
 // One real step from every state, many chains each.
 inline Frequencies real_step(EnergyModel& model, const Target& target, const std::string& name,
-                             const SamplerOptions& options, int64_t step_number = 0) {
+                             const SamplerOptions& options, int64_t step_number = 0,
+                             const NamedTensors& learned = {}) {
   const int categories = target.table.categories;
   const auto n = static_cast<int64_t>(target.table.states.size());
   const auto sampler = make_sampler(name, options, model);
   const torch::Tensor x = states_tensor(target, kDrawsPerState);
   ChainState state = sampler->init(model, x, torch::arange(x.size(0)));
+  if (!learned.empty()) sampler->restore(state, learned);
   StepParams params = sampler->params(20240501, torch::kCPU, step_number);
   sampler->step(model, state, params);
   const torch::Tensor pairs = state_index(x, categories) * n + state_index(state.x, categories);
@@ -62,9 +64,10 @@ inline Frequencies real_step(EnergyModel& model, const Target& target, const std
 }
 
 inline Frequencies real_step(const TinyTarget& tiny, const std::string& name,
-                             const SamplerOptions& options, int64_t step_number = 0) {
+                             const SamplerOptions& options, int64_t step_number = 0,
+                             const NamedTensors& learned = {}) {
   TinyModel model(tiny);
-  return real_step(model, tiny.enumerate(), name, options, step_number);
+  return real_step(model, tiny.enumerate(), name, options, step_number, learned);
 }
 
 // The largest deviation in binomial standard errors (with at least one expected count).

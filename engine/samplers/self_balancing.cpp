@@ -1,0 +1,216 @@
+// See self_balancing.h.
+#include "engine/samplers/self_balancing.h"
+
+#include <cmath>
+
+#include "io/error.h"
+#include "kernels/ops/table.h"
+
+namespace isinglass {
+namespace {
+
+using torch::Tensor;
+
+constexpr double kRate = 1e-2, kMomentum = 0.9;
+constexpr int64_t kMove = 0, kStar = 1;  // whose uniform number a draw uses
+
+struct SelfBalancingScratch : SamplerScratch {
+  Tensor theta, log_eta;                    // float64 [P], []
+  Tensor theta_velocity, log_eta_velocity;  // of SGD
+  ops::SiteBuffers move;                    // x′ = workspace.y
+  Tensor star;                              // x*, uint8 [B, D]
+  ops::SiteBuffers star_site;
+  Evaluation at_star;
+  Tensor log_star;  // log Q(x* | x), float64 [B]
+};
+
+SelfBalancingScratch& scratch_of(const ChainState& state) {
+  return static_cast<SelfBalancingScratch&>(*state.workspace.scratch);
+}
+
+// log Q of flipping `site`, differentiable; a row that cannot be normalised gives NaN and no
+// gradient.
+Tensor log_probability(const Tensor& table, const Tensor& site) {
+  const Tensor usable = table.detach().amax(1).isfinite();
+  const Tensor rows = torch::where(usable.unsqueeze(1), table, 0.0);
+  const Tensor log_q = rows.gather(1, site.unsqueeze(1)).squeeze(1) - rows.logsumexp(1);
+  return torch::where(usable, log_q, NAN);
+}
+
+// r·A and log A of a flip.
+std::pair<Tensor, Tensor> weighted_acceptance(const ProposedFlip& flip) {
+  const Tensor log_a = (flip.log_backward - flip.log_forward - flip.rise).clamp_max(0);
+  const Tensor r = torch::exp(flip.log_forward - flip.log_forward.detach());
+  return {r * log_a.exp(), log_a};
+}
+
+Tensor finite_terms(const ProposedFlip& flip) {
+  return flip.rise.isfinite() & flip.log_forward.isfinite() & flip.log_backward.isfinite();
+}
+
+ProposedFlip masked(const ProposedFlip& flip, const Tensor& valid) {
+  return {torch::where(valid, flip.rise, 0.0), torch::where(valid, flip.log_forward, 0.0),
+          torch::where(valid, flip.log_backward, 0.0)};
+}
+
+// One step of SGD with momentum, in place; a gradient that is not finite counts as none.
+void descend(Tensor& value, Tensor& velocity, const Tensor& gradient) {
+  const Tensor usable = gradient.isfinite().all();
+  velocity.mul_(kMomentum).add_(torch::where(usable, gradient, 0.0));
+  value.sub_(velocity, kRate);
+}
+
+template <Needs needs, bool network>
+std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&) {
+  const BalancingForm learned =
+      options.monotonic ? BalancingForm::kMonotonic : BalancingForm::kNetwork;
+  return std::make_unique<SelfBalancingSampler>(needs, network ? learned : BalancingForm::kMixture);
+}
+
+template <Needs needs, bool network>
+SamplerEntry entry(const char* name, const char* summary) {
+  SamplerEntry result{.name = name,
+                      .summary = summary,
+                      .paper = "Sansone 2022",
+                      .needs = needs == Needs::kGradient ? "gradient" : "differences",
+                      .kinds = {StateKind::kBinary},
+                      .options = {},
+                      .gradient = needs == Needs::kGradient,
+                      .make = make<needs, network>};
+  if (network) result.options.push_back({.name = "monotonic"});
+  return result;
+}
+
+}  // namespace
+
+Tensor self_balancing_objective(const ProposedFlip& move, const ProposedFlip& star,
+                                const Tensor& log_eta) {
+  const Tensor valid = finite_terms(move) & finite_terms(star);
+  const ProposedFlip moved = masked(move, valid);
+  const auto [accept, log_a] = weighted_acceptance(moved);
+  const Tensor m1 = 1 - accept, m2 = 1 - weighted_acceptance(masked(star, valid)).first;
+  const Tensor j = accept * (log_a + moved.log_forward + moved.rise) - m1 * (log_eta + 1) +
+                   log_eta.exp() * m1 * m2;
+  return torch::where(valid, j, 0.0);
+}
+
+void SelfBalancingSampler::prepare(const EnergyModel&, ChainState& state) const {
+  const int64_t chains = state.chains(), sites = state.sites();
+  const torch::Device device = state.x.device();
+  auto scratch = std::make_shared<SelfBalancingScratch>();
+  scratch->theta = initial_balancing(form_).to(device);
+  scratch->log_eta = torch::zeros({}, scratch->theta.options());
+  scratch->theta_velocity = torch::zeros_like(scratch->theta);
+  scratch->log_eta_velocity = torch::zeros_like(scratch->log_eta);
+  scratch->move = ops::SiteBuffers::create(chains, sites, device);
+  scratch->star_site = ops::SiteBuffers::create(chains, sites, device);
+  scratch->star = torch::empty_like(state.x);
+  scratch->log_star = torch::zeros_like(state.current.energy);
+  state.workspace.scratch = scratch;
+  state.workspace.log_forward = torch::zeros_like(state.current.energy);
+  state.workspace.log_backward = torch::zeros_like(state.current.energy);
+}
+
+Tensor SelfBalancingSampler::flip_differences(const Tensor& x, const Evaluation& at) const {
+  if (needs_ == Needs::kDifferences) return at.differences.to(torch::kFloat64);
+  return x.to(torch::kFloat64).mul_(2).sub_(1).mul_(at.gradient);  // (1 − 2x)(−∇U)
+}
+
+Tensor SelfBalancingSampler::log_weights(const Tensor& theta, const Tensor& d) const {
+  const Tensor finite = d.isfinite();
+  const Tensor log_g = log_balancing(form_, theta, torch::where(finite, d, 0.0));
+  return torch::where(finite, log_g, -INFINITY);
+}
+
+StepInfo SelfBalancingSampler::step(EnergyModel& model, ChainState& state,
+                                    StepParams& params) const {
+  const torch::NoGradGuard no_grad;
+  SelfBalancingScratch& scratch = scratch_of(state);
+  Workspace& workspace = state.workspace;
+  ops::draw_site(log_weights(scratch.theta, flip_differences(state.x, state.current)), state.x,
+                 params.rng, state.chain_ids, kMove, workspace.y, scratch.move,
+                 workspace.log_forward);
+  const int64_t evaluations = evaluate_proposal(model, state);
+  ops::score_site(log_weights(scratch.theta, flip_differences(workspace.y, workspace.proposed)),
+                  workspace.y, scratch.move, workspace.log_backward);
+  accept(state, params);
+  return {.evaluations = evaluations};
+}
+
+StepInfo SelfBalancingSampler::burn_in_step(EnergyModel& model, ChainState& state,
+                                            StepParams& params, int64_t, int64_t) const {
+  SelfBalancingScratch& scratch = scratch_of(state);
+  Workspace& workspace = state.workspace;
+  const Tensor theta = scratch.theta.detach().clone().requires_grad_();
+  const Tensor log_eta = scratch.log_eta.detach().clone().requires_grad_();
+  const auto table_at = [&](const Tensor& x, const Evaluation& at) {
+    const torch::AutoGradMode with_gradient(true);
+    return log_weights(theta, flip_differences(x, at));
+  };
+
+  const Tensor from_x = table_at(state.x, state.current);
+  ops::draw_site(from_x.detach(), state.x, params.rng, state.chain_ids, kStar, scratch.star,
+                 scratch.star_site, scratch.log_star);
+  ops::draw_site(from_x.detach(), state.x, params.rng, state.chain_ids, kMove, workspace.y,
+                 scratch.move, workspace.log_forward);
+  int64_t evaluations = evaluate(model, scratch.star, scratch.at_star);
+  evaluations += evaluate_proposal(model, state);
+  const Tensor from_star = table_at(scratch.star, scratch.at_star);
+  const Tensor from_y = table_at(workspace.y, workspace.proposed);
+  ops::score_site(from_y.detach(), workspace.y, scratch.move, workspace.log_backward);
+
+  const auto flip = [&](const Tensor& energy, const Tensor& from, const Tensor& site) {
+    return ProposedFlip{energy - state.current.energy, log_probability(from_x, site),
+                        log_probability(from, site)};
+  };
+  {
+    const torch::AutoGradMode with_gradient(true);
+    const Tensor j = self_balancing_objective(
+        flip(workspace.proposed.energy, from_y, scratch.move.site),
+        flip(scratch.at_star.energy, from_star, scratch.star_site.site), log_eta);
+    const auto gradient = torch::autograd::grad({j.mean()}, {theta, log_eta});
+    const torch::NoGradGuard no_grad;
+    descend(scratch.theta, scratch.theta_velocity, gradient[0]);
+    descend(scratch.log_eta, scratch.log_eta_velocity, gradient[1]);
+  }
+  accept(state, params);
+  return {.evaluations = evaluations};
+}
+
+NamedTensors SelfBalancingSampler::learned(const ChainState& state) const {
+  const SelfBalancingScratch& scratch = scratch_of(state);
+  return {{"theta", scratch.theta.clone()}, {"log_eta", scratch.log_eta.clone()}};
+}
+
+void SelfBalancingSampler::restore(ChainState& state, const NamedTensors& learned) const {
+  SelfBalancingScratch& scratch = scratch_of(state);
+  const std::pair<const char*, Tensor*> places[] = {{"theta", &scratch.theta},
+                                                    {"log_eta", &scratch.log_eta}};
+  require(learned.size() == 2,
+          "a learned balancing function is two tensors, theta and log_eta; {} "
+          "are given",
+          learned.size());
+  for (const auto& [name, place] : places) {
+    const auto* found = std::find_if(learned.data(), learned.data() + learned.size(),
+                                     [&](const auto& entry) { return entry.first == name; });
+    require(found != learned.data() + learned.size(),
+            "a learned balancing function needs a tensor {}", name);
+    const Tensor& value = found->second;
+    require(value.scalar_type() == torch::kFloat64 && value.sizes() == place->sizes() &&
+                value.isfinite().all().item<bool>(),
+            "{} of a learned balancing function must be {} finite float64 numbers here", name,
+            place->numel());
+    place->copy_(value);
+  }
+}
+
+std::vector<SamplerEntry> self_balancing_samplers() {
+  return {entry<Needs::kDifferences, false>(
+              "lsb-1", "local self-balancing: a learned mixture of balancing functions"),
+          entry<Needs::kDifferences, true>(
+              "lsb-2", "local self-balancing: a balancing function learned by a network"),
+          entry<Needs::kGradient, false>("flsb-1", "lsb-1 to first order"),
+          entry<Needs::kGradient, true>("flsb-2", "lsb-2 to first order")};
+}
+
+}  // namespace isinglass
