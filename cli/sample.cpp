@@ -32,7 +32,7 @@ class Recorder : public Observer {
  public:
   Recorder(const StateSpace& space, int64_t draws, int64_t chains, bool keep_samples) {
     energy_ = torch::empty({draws, chains}, torch::kFloat64);
-    if (keep_samples) samples_ = torch::empty({draws, chains, space.sites}, torch::kUInt8);
+    if (keep_samples) samples_ = torch::empty({draws, chains, space.sites}, space.dtype());
   }
 
   void on_draw(int64_t draw, const ChainState& state) override {
@@ -120,8 +120,10 @@ void check_memory(const Options& options, const EnergyModel& model, const RunPla
                  fmt::format("--chains {}", options.integer("chains")));
   // Draws, and their copy in the file's bytes.
   const double draws = static_cast<double>(plan.steps / plan.thin);
-  const double sites = options.flag("no-samples") ? 0 : static_cast<double>(model.space().sites);
-  require_memory(draws * chains * (2 * sites + 16), torch::kCPU,
+  const StateSpace space = model.space();
+  const double bytes =
+      static_cast<double>(space.sites) * static_cast<double>(torch::elementSize(space.dtype()));
+  require_memory(draws * chains * (2 * (options.flag("no-samples") ? 0 : bytes) + 16), torch::kCPU,
                  fmt::format("--chains {} for {} draws", options.integer("chains"), draws));
 }
 

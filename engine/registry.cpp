@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "engine/sampler.h"
+#include "engine/samplers/difference_path.h"
 #include "engine/samplers/gibbs.h"
 #include "engine/samplers/path.h"
 #include "engine/samplers/random_walk.h"
@@ -111,7 +112,8 @@ const std::vector<std::pair<std::string, bool SamplerOptions::*>>& sampler_switc
 const std::vector<SamplerEntry>& sampler_registry() {
   static const std::vector<SamplerEntry> entries = [] {
     std::vector<SamplerEntry> all;
-    for (const auto family : {random_walk_samplers, gibbs_samplers, path_samplers}) {
+    for (const auto family :
+         {random_walk_samplers, gibbs_samplers, path_samplers, difference_path_samplers}) {
       for (SamplerEntry& entry : family()) all.push_back(std::move(entry));
     }
     return all;

@@ -5,83 +5,10 @@
 #include "kernels/path.h"
 #include "kernels/path_length.h"
 #include "kernels/philox.h"
-#include "kernels/site_weights.h"
+#include "kernels/site_sums_cuda.h"
 
 namespace isinglass::cuda {
 namespace {
-
-constexpr unsigned kThreads = 256;
-constexpr unsigned kWarps = kThreads / 32;
-
-// The two-level weights of one chain; every method is called by whole warps.
-template <class Rows>
-struct SiteSums {
-  Rows rows;
-  const uint8_t* values;
-  int64_t sites;
-  BlockSums sums;
-  double* weight;  // [32], of the block that is being drawn from
-  double max = 0, sum = 0;
-
-  __device__ double log_weight(int64_t site) const {
-    return site < sites ? rows.log_site_weight(site, values[site]) : -INFINITY;
-  }
-
-  __device__ void refresh(int64_t block, unsigned lane) {
-    const double w = log_weight(block * kBlockSites + lane);
-    const double block_max = warp_max(w);
-    const double block_sum = warp_sum(scaled_weight(w, block_max));
-    if (lane == 0) {
-      sums.max[block] = block_max;
-      sums.sum[block] = block_sum;
-    }
-  }
-
-  // By the first warp, after a __syncwarp.
-  __device__ void total(unsigned lane) {
-    const int64_t blocks = site_blocks(sites);
-    double m = -INFINITY;
-    for (int64_t b = lane; b < blocks; b += 32) m = fmax(m, sums.max[b]);
-    max = warp_max(m);
-    for (int64_t b = lane; b < blocks; b += 32) {
-      sums.scaled[b] = sums.sum[b] * scaled_weight(sums.max[b], max);
-    }
-    __syncwarp();
-    sum = 0;
-    for (int64_t b = 0; b < blocks; ++b) sum += sums.scaled[b];
-  }
-
-  __device__ void update(int64_t site, unsigned lane) {
-    __syncwarp();
-    refresh(site / kBlockSites, lane);
-    __syncwarp();
-    total(lane);
-  }
-
-  __device__ double log_total() const { return max + log(sum); }
-
-  __device__ int64_t draw_site(double u, unsigned lane) const {
-    double rest;
-    const int64_t block = pick(sums.scaled, site_blocks(sites), u * sum, &rest);
-    const int64_t first = block * kBlockSites;
-    __syncwarp();
-    weight[lane] = scaled_weight(log_weight(first + lane), sums.max[block]);
-    __syncwarp();
-    const double target = rest / exp(sums.max[block] - max);
-    const int64_t count = sites - first < kBlockSites ? sites - first : kBlockSites;
-    return first + pick(weight, count, target, &rest);
-  }
-};
-
-template <class Rows>
-__device__ SiteSums<Rows> build_sums(Rows rows, const uint8_t* values, int64_t sites) {
-  double* shared = dynamic_shared_memory<double>();
-  const int64_t blocks = site_blocks(sites);
-  SiteSums<Rows> sums{rows, values, sites, BlockSums(shared + kBlockSites, blocks), shared};
-  for (int64_t b = threadIdx.x / 32; b < blocks; b += kWarps) sums.refresh(b, threadIdx.x % 32);
-  __syncthreads();
-  return sums;
-}
 
 template <class Rows>
 __device__ void draw_chain(const PathShape& shape, Rows rows, const Draws& draws, const uint8_t* x,
@@ -178,24 +105,19 @@ __global__ void score_path_kernel(PathShape shape, uint8_t* y, const float* grad
             [&](auto rows) { score_chain(shape, rows, y + c * shape.sites, paths, c, log_q); });
 }
 
-LaunchShape launch_shape(const PathShape& shape) {
-  const size_t doubles = kBlockSites + 3 * site_blocks(shape.sites);
-  return {static_cast<unsigned>(shape.chains), kThreads, doubles * sizeof(double)};
-}
-
 }  // namespace
 
 void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, const int64_t* rng,
                const int64_t* chain_ids, const double* radius, uint8_t* y, Paths paths,
                double* log_q, Stream stream) {
-  ISINGLASS_LAUNCH(draw_path_kernel, launch_shape(shape), stream, shape, x, gradient, rng,
-                   chain_ids, radius, y, paths, log_q);
+  ISINGLASS_LAUNCH(draw_path_kernel, sums_launch_shape(shape.chains, shape.sites), stream, shape, x,
+                   gradient, rng, chain_ids, radius, y, paths, log_q);
 }
 
 void score_path(const PathShape& shape, uint8_t* y, const float* gradient, Paths paths,
                 double* log_q, Stream stream) {
-  ISINGLASS_LAUNCH(score_path_kernel, launch_shape(shape), stream, shape, y, gradient, paths,
-                   log_q);
+  ISINGLASS_LAUNCH(score_path_kernel, sums_launch_shape(shape.chains, shape.sites), stream, shape,
+                   y, gradient, paths, log_q);
 }
 
 }  // namespace isinglass::cuda

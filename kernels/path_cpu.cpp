@@ -5,89 +5,10 @@
 #include "kernels/path.h"
 #include "kernels/path_length.h"
 #include "kernels/philox.h"
-#include "kernels/site_weights.h"
+#include "kernels/site_sums_cpu.h"
 
 namespace isinglass::cpu {
 namespace {
-
-// Sums 32 numbers in the order of a warp's butterfly.
-double tree_sum(double* v) {
-  for (int half = kBlockSites / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) v[i] += v[i + half];
-  }
-  return v[0];
-}
-
-// The two-level weights of one chain at its current values.
-template <class Rows>
-class SiteSums {
- public:
-  SiteSums(Rows rows, const uint8_t* values, int64_t sites, double* scratch)
-      : rows_(rows),
-        values_(values),
-        sites_(sites),
-        blocks_(site_blocks(sites)),
-        sums_(scratch, blocks_) {
-    for (int64_t b = 0; b < blocks_; ++b) refresh(b);
-    total();
-  }
-
-  // After the value of `site` changed: its block again, and the sum of the blocks.
-  void update(int64_t site) {
-    refresh(site / kBlockSites);
-    total();
-  }
-
-  double log_total() const { return max_ + std::log(sum_); }
-
-  int64_t draw_site(double u) const {
-    double rest;
-    const int64_t block = pick(sums_.scaled, blocks_, u * sum_, &rest);
-    double weight[kBlockSites];
-    block_weights(block, sums_.max[block], weight);
-    const double target = rest / std::exp(sums_.max[block] - max_);
-    const int64_t first = block * kBlockSites;
-    return first + pick(weight, std::min<int64_t>(kBlockSites, sites_ - first), target, &rest);
-  }
-
- private:
-  double log_weight(int64_t site) const {
-    return site < sites_ ? rows_.log_site_weight(site, values_[site]) : -INFINITY;
-  }
-
-  void block_weights(int64_t block, double max, double* weight) const {
-    for (int i = 0; i < kBlockSites; ++i) {
-      weight[i] = scaled_weight(log_weight(block * kBlockSites + i), max);
-    }
-  }
-
-  void refresh(int64_t block) {
-    double weight[kBlockSites];
-    double max = -INFINITY;
-    for (int i = 0; i < kBlockSites; ++i) {
-      weight[i] = log_weight(block * kBlockSites + i);
-      max = std::fmax(max, weight[i]);
-    }
-    for (double& w : weight) w = scaled_weight(w, max);
-    sums_.max[block] = max;
-    sums_.sum[block] = tree_sum(weight);
-  }
-
-  void total() {
-    max_ = *std::max_element(sums_.max, sums_.max + blocks_);
-    sum_ = 0;
-    for (int64_t b = 0; b < blocks_; ++b) {
-      sums_.scaled[b] = sums_.sum[b] * scaled_weight(sums_.max[b], max_);
-      sum_ += sums_.scaled[b];
-    }
-  }
-
-  Rows rows_;
-  const uint8_t* values_;
-  int64_t sites_, blocks_;
-  BlockSums sums_;
-  double max_ = 0, sum_ = 0;
-};
 
 // One chain's slice of the path buffers.
 struct Path {

@@ -12,16 +12,21 @@ struct PathScratch : SamplerScratch {
   ops::PathBuffers paths;
 };
 
-// R and how far it may adapt: to paths of D moves.
-Scale radius_scale(const SamplerOptions& options, const EnergyModel& model) {
+template <PathRule rule>
+std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel& model) {
+  return std::make_unique<PathSampler>(rule, path_radius(options, model), options.balancing);
+}
+
+}  // namespace
+
+Scale path_radius(const SamplerOptions& options, const EnergyModel& model) {
   const double sites = static_cast<double>(model.space().sites);
   const double most = options.adapt ? std::max(*options.radius, (sites + 1) / 2) : *options.radius;
   return {"radius", *options.radius, 1, most};
 }
 
-template <PathRule rule>
-std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel& model) {
-  return std::make_unique<PathSampler>(rule, radius_scale(options, model), options.balancing);
+int64_t longest_path(const Scale& radius) {
+  return static_cast<int64_t>(std::ceil(2 * radius.most - 1));
 }
 
 std::vector<SamplerOptionUse> path_options(double radius) {
@@ -31,13 +36,10 @@ std::vector<SamplerOptionUse> path_options(double radius) {
   return options;
 }
 
-}  // namespace
-
 void PathSampler::prepare(const EnergyModel&, ChainState& state) const {
-  const auto max_length = static_cast<int64_t>(std::ceil(2 * radius_.most - 1));
   auto scratch = std::make_shared<PathScratch>();
-  scratch->paths =
-      ops::PathBuffers::create(state.chains(), state.sites(), max_length, state.x.device());
+  scratch->paths = ops::PathBuffers::create(state.chains(), state.sites(), longest_path(radius_),
+                                            state.x.device());
   state.workspace.scratch = scratch;
   state.workspace.log_forward = torch::zeros_like(state.current.energy);
   state.workspace.log_backward = torch::zeros_like(state.current.energy);

@@ -3,6 +3,8 @@
 
 #include <torch/torch.h>
 
+#include "kernels/lattice.h"
+
 namespace isinglass::ops {
 
 using torch::Tensor;
@@ -14,9 +16,10 @@ struct LatticeTensors {
   Tensor coupling;   // float64 [2E]
   double constant = 0;
 };
-// gradient float32 [B, D] or [B, D, K], undefined if not wanted; energy float64 [B].
-void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_hot, Tensor& energy,
-                      const Tensor& gradient);
+// table float32 [B, D] or [B, D, K]: the gradient or the differences, undefined if not wanted;
+// energy float64 [B].
+void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_hot, SiteTable what,
+                      Tensor& energy, const Tensor& table);
 // difference float64 [B, K] = U(x with x_site ← k) − U(x); site int64 [B].
 void lattice_differences(const LatticeTensors& lattice, const Tensor& x, const Tensor& site,
                          Tensor& difference);
