@@ -29,9 +29,11 @@ double number_after(const char* file, const std::string& key) {
 }
 
 double state_bytes(const StateSpace& space) {
-  const double moves = static_cast<double>(space.sites) *
-                       static_cast<double>(space.one_hot() ? space.categories : 1);
-  return 2.0 * static_cast<double>(space.sites) + 32 * moves;
+  const double sites = static_cast<double>(space.sites);
+  const double moves = space.kind == StateKind::kPermutation
+                           ? static_cast<double>(space.neighbours())
+                           : sites * static_cast<double>(space.one_hot() ? space.categories : 1);
+  return 2.0 * sites * static_cast<double>(torch::elementSize(space.dtype())) + 32 * moves;
 }
 
 double resnet_activations(int64_t channels, int64_t sites) {

@@ -4,8 +4,27 @@
 namespace isinglass {
 namespace {
 
-// Cache layout.
-enum { kStart = 0, kTarget = 1, kTargetGradient = 2 };
+// Cache layout: the energies; with gradients the target's, with differences those of both.
+enum { kStart = 0, kTarget = 1, kTargetTable = 2, kStartTable = 3 };
+
+// The cached tensor, undefined where there is none yet.
+torch::Tensor cached(const Evaluation& out, size_t part) {
+  return part < out.cache.size() ? out.cache[part] : torch::Tensor();
+}
+
+// An evaluation that writes into the cached energy.
+Evaluation part_of(const Evaluation& out, size_t energy) {
+  Evaluation part;
+  part.energy = cached(out, energy);
+  return part;
+}
+
+// out = from + β (to − from)
+void interpolate(torch::Tensor& out, const torch::Tensor& from, const torch::Tensor& to,
+                 const torch::Tensor& beta) {
+  if (!out.defined()) out = torch::empty_like(to);
+  at::lerp_out(out, from, to, beta);
+}
 
 }  // namespace
 
@@ -26,40 +45,41 @@ torch::Tensor AnnealedModel::energy(const torch::Tensor& x) {
                      beta_);
 }
 
-void AnnealedModel::evaluate_parts(const torch::Tensor& x, Evaluation& out, bool gradient) {
-  Evaluation start, target;
-  if (!out.cache.empty()) {
-    start.energy = out.cache[kStart];
-    target.energy = out.cache[kTarget];
-    if (gradient) target.gradient = out.cache[kTargetGradient];
-  }
-  start_.evaluate_energy(x, start);
-  if (gradient) {
-    target_.evaluate(x, target);
-  } else {
-    target_.evaluate_energy(x, target);
-  }
-  out.cache = {start.energy, target.energy};
-  if (gradient) out.cache.push_back(target.gradient);
-  combine(out);
-}
-
 void AnnealedModel::combine(Evaluation& out) const {
-  if (!out.energy.defined()) out.energy = torch::empty_like(out.cache[kTarget]);
-  at::lerp_out(out.energy, out.cache[kStart], out.cache[kTarget], beta_);
-  if (out.cache.size() > kTargetGradient) {
-    const torch::Tensor& gradient = out.cache[kTargetGradient];
-    if (!out.gradient.defined()) out.gradient = torch::empty_like(gradient);
-    at::lerp_out(out.gradient, start_gradient_.expand_as(gradient), gradient, beta32_);
+  interpolate(out.energy, out.cache[kStart], out.cache[kTarget], beta_);
+  const torch::Tensor table = cached(out, kTargetTable), start = cached(out, kStartTable);
+  if (start.defined()) {
+    interpolate(out.differences, start, table, beta32_);
+  } else if (table.defined()) {
+    interpolate(out.gradient, start_gradient_.expand_as(table), table, beta32_);
   }
 }
 
 void AnnealedModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
-  evaluate_parts(x, out, false);
+  Evaluation start = part_of(out, kStart), target = part_of(out, kTarget);
+  start_.evaluate_energy(x, start);
+  target_.evaluate_energy(x, target);
+  out.cache = {start.energy, target.energy};
+  combine(out);
 }
 
 void AnnealedModel::evaluate(const torch::Tensor& x, Evaluation& out) {
-  evaluate_parts(x, out, true);
+  Evaluation start = part_of(out, kStart), target = part_of(out, kTarget);
+  target.gradient = cached(out, kTargetTable);
+  start_.evaluate_energy(x, start);
+  target_.evaluate(x, target);
+  out.cache = {start.energy, target.energy, target.gradient};
+  combine(out);
+}
+
+void AnnealedModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
+  Evaluation start = part_of(out, kStart), target = part_of(out, kTarget);
+  start.differences = cached(out, kStartTable);
+  target.differences = cached(out, kTargetTable);
+  isinglass::evaluate_differences(start_, x, start);
+  difference_calls_ = isinglass::evaluate_differences(target_, x, target);
+  out.cache = {start.energy, target.energy, target.differences, start.differences};
+  combine(out);
 }
 
 void AnnealedModel::set_beta(double beta, Evaluation& current) {

@@ -2,8 +2,8 @@
 // the model carries the base distribution itself (U = U_net + U_base, U_0 = U_base) this is U_base
 // + β·U_net.
 //
-// The parts (U_0, U, ∇U) of every state stay in its cache, so that a change of β costs no model
-// call.
+// The parts (U_0, U, and ∇U or the differences of both) of every state stay in its cache, so that a
+// change of β costs no model call.
 #pragma once
 
 #include "engine/factorised.h"
@@ -11,7 +11,7 @@
 
 namespace isinglass {
 
-class AnnealedModel : public EnergyModel {
+class AnnealedModel : public EnergyModel, public HasEnergyDifferences {
  public:
   // Both outlive this object.
   AnnealedModel(EnergyModel& target, const Factorised& start, torch::Device device);
@@ -23,6 +23,8 @@ class AnnealedModel : public EnergyModel {
   torch::Tensor energy(const torch::Tensor& x) override;
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
+  void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
+  int64_t difference_calls() const override { return difference_calls_; }  // the target's
 
   // Sets β and recombines an evaluation from its cache.
   void set_beta(double beta, Evaluation& current);
@@ -31,13 +33,13 @@ class AnnealedModel : public EnergyModel {
   static torch::Tensor slope(const Evaluation& current);
 
  private:
-  void evaluate_parts(const torch::Tensor& x, Evaluation& out, bool gradient);
   void combine(Evaluation& out) const;
 
   EnergyModel& target_;
   EnergyModel& start_;
   torch::Tensor start_gradient_;  // float32 [D] or [D, K]: ∇U_0, the same everywhere
   torch::Tensor beta_, beta32_;   // float64 [], float32 []
+  int64_t difference_calls_ = 1;
 };
 
 }  // namespace isinglass

@@ -24,6 +24,9 @@ Factorised Factorised::bernoulli(const torch::Tensor& mean) {
 }
 
 Factorised Factorised::uniform(const StateSpace& space, torch::Device device) {
+  require(space.kind == StateKind::kBinary || space.kind == StateKind::kCategorical,
+          "annealing starts from independent binary or categorical sites; the model's states are "
+          "others");
   Factorised start;
   const auto real = torch::TensorOptions(torch::kFloat64).device(device);
   if (space.kind == StateKind::kBinary) {

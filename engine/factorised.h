@@ -12,7 +12,7 @@ class Factorised {
  public:
   // Bernoulli(mean), mean float [D] strictly inside (0, 1). Throws Error otherwise.
   static Factorised bernoulli(const torch::Tensor& mean);
-  // Uniform over the states of a binary or categorical space.
+  // Uniform over the states of a binary or categorical space. Throws Error for any other.
   static Factorised uniform(const StateSpace& space, torch::Device device);
 
   EnergyModel& model() const { return *model_; }

@@ -10,6 +10,7 @@
 #include "engine/sampler.h"
 #include "engine/samplers/any_scale.h"
 #include "engine/samplers/block.h"
+#include "engine/samplers/difference_path.h"
 #include "engine/samplers/gibbs.h"
 #include "engine/samplers/jump.h"
 #include "engine/samplers/path.h"
@@ -113,44 +114,47 @@ const std::vector<std::pair<std::string, bool SamplerOptions::*>>& sampler_switc
 }
 
 const std::vector<SamplerEntry>& sampler_registry() {
-  static const std::vector<SamplerEntry> entries =
-      [] {
-        std::vector<SamplerEntry> all;
-         {random_walk_samplers, gibbs_samplers, block_samplers, path_samplers, jump_samplers, any_scale_samplers, self_balancing_samplers}) {
+  static const std::vector<SamplerEntry> entries = [] {
+    std::vector<SamplerEntry> all;
+    for (const auto family :
+         {random_walk_samplers, gibbs_samplers, block_samplers, difference_path_samplers,
+          path_samplers, jump_samplers, any_scale_samplers, self_balancing_samplers}) {
+      for (SamplerEntry& entry : family()) all.push_back(std::move(entry));
+    }
+    return all;
   }();
-         return entries;
-      }
+  return entries;
+}
 
-      const SamplerEntry &
-      find_sampler(const std::string& name) {
-    std::vector<std::string> names;
-    for (const SamplerEntry& entry : sampler_registry()) {
-      if (entry.name == name) return entry;
-      names.push_back(entry.name);
-    }
-    fail("unknown sampler '{}'; known: {}", name, fmt::join(nearest_first(name, names), ", "));
+const SamplerEntry& find_sampler(const std::string& name) {
+  std::vector<std::string> names;
+  for (const SamplerEntry& entry : sampler_registry()) {
+    if (entry.name == name) return entry;
+    names.push_back(entry.name);
   }
+  fail("unknown sampler '{}'; known: {}", name, fmt::join(nearest_first(name, names), ", "));
+}
 
-  std::unique_ptr<Sampler> make_sampler(const std::string& name, const SamplerOptions& options,
-                                        const EnergyModel& model) {
-    const SamplerEntry& entry = find_sampler(name);
-    require(entry.fits(model), "sampler {} does not fit model {}; these do: {}", name,
-            model.kind_name(), names_that_work(model));
-    const SamplerOptions all = resolved(entry, options);
-    if (entry.check) entry.check(all, model);
-    std::unique_ptr<Sampler> sampler = entry.make(all, model);
-    if (all.adapt) sampler->adapt_to(*all.target_acceptance);
-    return sampler;
-  }
+std::unique_ptr<Sampler> make_sampler(const std::string& name, const SamplerOptions& options,
+                                      const EnergyModel& model) {
+  const SamplerEntry& entry = find_sampler(name);
+  require(entry.fits(model), "sampler {} does not fit model {}; these do: {}", name,
+          model.kind_name(), names_that_work(model));
+  const SamplerOptions all = resolved(entry, options);
+  if (entry.check) entry.check(all, model);
+  std::unique_ptr<Sampler> sampler = entry.make(all, model);
+  if (all.adapt) sampler->adapt_to(*all.target_acceptance);
+  return sampler;
+}
 
-  std::string kinds_text(const std::vector<StateKind>& kinds) {
-    static const char* const names[] = {"binary", "categorical", "ordered", "continuous",
-                                        "permutation"};
-    std::string text;
-    for (const StateKind kind : kinds) {
-      text += (text.empty() ? "" : ", ") + std::string(names[static_cast<int>(kind)]);
-    }
-    return text;
+std::string kinds_text(const std::vector<StateKind>& kinds) {
+  static const char* const names[] = {"binary", "categorical", "ordered", "continuous",
+                                      "permutation"};
+  std::string text;
+  for (const StateKind kind : kinds) {
+    text += (text.empty() ? "" : ", ") + std::string(names[static_cast<int>(kind)]);
   }
+  return text;
+}
 
 }  // namespace isinglass

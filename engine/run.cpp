@@ -51,13 +51,16 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
 
 torch::Tensor random_states(const StateSpace& space, const torch::Tensor& chain_ids, uint64_t seed,
                             torch::Device device) {
-  require(space.kind == StateKind::kBinary || space.kind == StateKind::kCategorical ||
-              space.kind == StateKind::kOrdered,
-          "random initial states exist for binary, categorical and ordered models");
+  require(space.discrete(), "random initial states exist for discrete models");
   torch::Tensor x = torch::empty({chain_ids.size(0), space.sites},
-                                 torch::TensorOptions(torch::kUInt8).device(device));
-  ops::uniform_rows(space.categories, chain_ids.to(device), static_cast<int64_t>(seed), 0,
-                    Purpose::kInitialState, x);
+                                 torch::TensorOptions(space.dtype()).device(device));
+  const torch::Tensor ids = chain_ids.to(device);
+  const auto key = static_cast<int64_t>(seed);
+  if (space.kind == StateKind::kPermutation) {
+    ops::permutation_rows(ids, key, 0, Purpose::kInitialState, x);
+  } else {
+    ops::uniform_rows(space.categories, ids, key, 0, Purpose::kInitialState, x);
+  }
   return x;
 }
 

@@ -9,14 +9,14 @@ namespace {
 constexpr unsigned kThreads = 256;
 
 __global__ void lattice_evaluate_kernel(Lattice lattice, const uint8_t* x, bool one_hot,
-                                        double* energy, float* gradient) {
+                                        SiteTable what, double* energy, float* table) {
   const int64_t c = blockIdx.x;
   const int64_t stride = lattice.sites * (one_hot ? lattice.categories : 1);
   const uint8_t* own = x + c * lattice.sites;
   double sum = 0;
   for (int64_t i = threadIdx.x; i < lattice.sites; i += blockDim.x) {
     sum += site_energy(lattice, own, i);
-    if (gradient) site_gradient(lattice, own, i, one_hot, gradient + c * stride);
+    if (table) site_table(lattice, own, i, one_hot, what, table + c * stride);
   }
   __shared__ double of_warp[kThreads / 32];
   sum = warp_sum(sum);
@@ -43,9 +43,9 @@ __global__ void lattice_differences_kernel(Lattice lattice, int64_t chains, cons
 }  // namespace
 
 void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
-                      double* energy, float* gradient, Stream stream) {
+                      SiteTable what, double* energy, float* table, Stream stream) {
   ISINGLASS_LAUNCH(lattice_evaluate_kernel, {static_cast<unsigned>(chains), kThreads}, stream,
-                   lattice, x, one_hot, energy, gradient);
+                   lattice, x, one_hot, what, energy, table);
 }
 
 void lattice_differences(const Lattice& lattice, int64_t chains, const uint8_t* x,

@@ -54,18 +54,44 @@ ISINGLASS_HD inline void site_gradient(const Lattice& lattice, const uint8_t* x,
   }
 }
 
+// Site i's exact differences U(x) − U(x with x_i←k): one number, of its other value (binary), or K.
+ISINGLASS_HD inline void site_differences(const Lattice& lattice, const uint8_t* x, int64_t site,
+                                          bool one_hot, float* difference) {
+  const double here = local_energy(lattice, x, site, x[site]);
+  if (!one_hot) {
+    difference[site] = static_cast<float>(here - local_energy(lattice, x, site, 1 - x[site]));
+    return;
+  }
+  for (int k = 0; k < lattice.categories; ++k) {
+    difference[site * lattice.categories + k] =
+        k == x[site] ? 0 : static_cast<float>(here - local_energy(lattice, x, site, k));
+  }
+}
+
+// What lattice_evaluate finds beside the energy, in one pass.
+enum class SiteTable : int { kGradient = 0, kDifferences = 1 };
+
+ISINGLASS_HD inline void site_table(const Lattice& lattice, const uint8_t* x, int64_t site,
+                                    bool one_hot, SiteTable what, float* table) {
+  if (what == SiteTable::kGradient) {
+    site_gradient(lattice, x, site, one_hot, table);
+  } else {
+    site_differences(lattice, x, site, one_hot, table);
+  }
+}
+
 namespace cpu {
-// energy [B]; gradient [B, D] or [B, D, K], null if not wanted; x [B, D].
-void lattice_evaluate(const Lattice&, int64_t chains, const uint8_t* x, bool one_hot,
-                      double* energy, float* gradient, Stream);
+// energy [B]; table [B, D] or [B, D, K], null if not wanted; x [B, D].
+void lattice_evaluate(const Lattice&, int64_t chains, const uint8_t* x, bool one_hot, SiteTable,
+                      double* energy, float* table, Stream);
 // difference [B, K] = U(x with x_site ← k) − U(x); site [B].
 void lattice_differences(const Lattice&, int64_t chains, const uint8_t* x, const int64_t* site,
                          double* difference, Stream);
 }  // namespace cpu
 
 namespace cuda {
-void lattice_evaluate(const Lattice&, int64_t chains, const uint8_t* x, bool one_hot,
-                      double* energy, float* gradient, Stream);
+void lattice_evaluate(const Lattice&, int64_t chains, const uint8_t* x, bool one_hot, SiteTable,
+                      double* energy, float* table, Stream);
 void lattice_differences(const Lattice&, int64_t chains, const uint8_t* x, const int64_t* site,
                          double* difference, Stream);
 }  // namespace cuda

@@ -4,7 +4,7 @@
 namespace isinglass::cpu {
 
 void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
-                      double* energy, float* gradient, Stream) {
+                      SiteTable what, double* energy, float* table, Stream) {
   const int64_t stride = lattice.sites * (one_hot ? lattice.categories : 1);
 #pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.sites))
   for (int64_t c = 0; c < chains; ++c) {
@@ -12,7 +12,7 @@ void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, 
     double sum = lattice.constant;
     for (int64_t i = 0; i < lattice.sites; ++i) {
       sum += site_energy(lattice, own, i);
-      if (gradient) site_gradient(lattice, own, i, one_hot, gradient + c * stride);
+      if (table) site_table(lattice, own, i, one_hot, what, table + c * stride);
     }
     energy[c] = sum;
   }

@@ -23,9 +23,8 @@ __device__ void copy_row(const Rows::Row& row, int64_t chain) {
   }
 }
 
-__global__ void accept_kernel(int64_t sites, const uint8_t* x, const uint8_t* y,
-                              ProposalScores scores, const int64_t* rng, const int64_t* chain_ids,
-                              Rows rows, StepCounts counts) {
+__global__ void accept_kernel(StatePair states, ProposalScores scores, const int64_t* rng,
+                              const int64_t* chain_ids, Rows rows, StepCounts counts) {
   const int64_t c = blockIdx.x;
   __shared__ int moved;
   if (threadIdx.x == 0) moved = 0;
@@ -34,8 +33,11 @@ __global__ void accept_kernel(int64_t sites, const uint8_t* x, const uint8_t* y,
   __syncthreads();  // before U(x) and x are overwritten
   if (verdict.accept) {
     int own = 0;
-    for (int64_t i = threadIdx.x; i < sites; i += blockDim.x)
-      own += x[c * sites + i] != y[c * sites + i];
+    with_site_type(states, [&](const auto* x, const auto* y) {
+      const int64_t first = c * states.sites;
+      for (int64_t i = threadIdx.x; i < states.sites; i += blockDim.x)
+        own += x[first + i] != y[first + i];
+    });
     atomicAdd(&moved, own);
   }
   __syncthreads();
@@ -55,11 +57,11 @@ __global__ void advance_kernel(int64_t* rng) {
 
 }  // namespace
 
-void accept(int64_t chains, int64_t sites, const uint8_t* x, const uint8_t* y,
-            const ProposalScores& scores, const int64_t* rng, const int64_t* chain_ids,
-            const Rows& rows, const StepCounts& counts, Stream stream) {
-  ISINGLASS_LAUNCH(accept_kernel, {static_cast<unsigned>(chains), kThreads}, stream, sites, x, y,
-                   scores, rng, chain_ids, rows, counts);
+void accept(int64_t chains, const StatePair& states, const ProposalScores& scores,
+            const int64_t* rng, const int64_t* chain_ids, const Rows& rows,
+            const StepCounts& counts, Stream stream) {
+  ISINGLASS_LAUNCH(accept_kernel, {static_cast<unsigned>(chains), kThreads}, stream, states, scores,
+                   rng, chain_ids, rows, counts);
 }
 
 void advance(int64_t* rng, Stream stream) {

@@ -19,6 +19,26 @@ namespace isinglass {
 
 constexpr int kMaxRows = 12;
 
+// x and y, for the hops: uint8, float32 or int64 [B, D], told apart by their size.
+struct StatePair {
+  const void* x;
+  const void* y;
+  int64_t sites;
+  int64_t site_bytes;  // 1, 4 or 8
+};
+
+// Calls f(x, y) with the two states as numbers of their size.
+template <class F>
+ISINGLASS_HD void with_site_type(const StatePair& states, F f) {
+  if (states.site_bytes == 1) {
+    f(static_cast<const uint8_t*>(states.x), static_cast<const uint8_t*>(states.y));
+  } else if (states.site_bytes == 4) {
+    f(static_cast<const float*>(states.x), static_cast<const float*>(states.y));
+  } else {
+    f(static_cast<const int64_t*>(states.x), static_cast<const int64_t*>(states.y));
+  }
+}
+
 // What accepted chains copy: `bytes` per chain from proposed to current.
 struct Rows {
   struct Row {
@@ -63,18 +83,16 @@ ISINGLASS_HD inline Verdict metropolis(const ProposalScores& scores, int64_t cha
 }
 
 namespace cpu {
-// x, y uint8 [B, D] (for the hops; x itself is among the rows). rng {seed, step}, chain_ids [B].
-void accept(int64_t chains, int64_t sites, const uint8_t* x, const uint8_t* y,
-            const ProposalScores&, const int64_t* rng, const int64_t* chain_ids, const Rows&,
-            const StepCounts&, Stream);
+// x itself is among the rows. rng {seed, step}, chain_ids [B].
+void accept(int64_t chains, const StatePair&, const ProposalScores&, const int64_t* rng,
+            const int64_t* chain_ids, const Rows&, const StepCounts&, Stream);
 // rng's step number + 1, after every chain of the step has read it.
 void advance(int64_t* rng, Stream);
 }  // namespace cpu
 
 namespace cuda {
-void accept(int64_t chains, int64_t sites, const uint8_t* x, const uint8_t* y,
-            const ProposalScores&, const int64_t* rng, const int64_t* chain_ids, const Rows&,
-            const StepCounts&, Stream);
+void accept(int64_t chains, const StatePair&, const ProposalScores&, const int64_t* rng,
+            const int64_t* chain_ids, const Rows&, const StepCounts&, Stream);
 void advance(int64_t* rng, Stream);
 }  // namespace cuda
 

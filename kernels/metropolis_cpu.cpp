@@ -5,16 +5,18 @@
 
 namespace isinglass::cpu {
 
-void accept(int64_t chains, int64_t sites, const uint8_t* x, const uint8_t* y,
-            const ProposalScores& scores, const int64_t* rng, const int64_t* chain_ids,
-            const Rows& rows, const StepCounts& counts, Stream) {
-#pragma omp parallel for schedule(static) if (worth_threads(chains * sites))
+void accept(int64_t chains, const StatePair& states, const ProposalScores& scores,
+            const int64_t* rng, const int64_t* chain_ids, const Rows& rows,
+            const StepCounts& counts, Stream) {
+#pragma omp parallel for schedule(static) if (worth_threads(chains * states.sites))
   for (int64_t c = 0; c < chains; ++c) {
     const Verdict verdict =
         metropolis(scores, c, step_draws(rng, chain_ids[c]).uniform(Purpose::kAccept));
     int64_t hops = 0;
     if (verdict.accept) {
-      for (int64_t i = c * sites; i < (c + 1) * sites; ++i) hops += x[i] != y[i];
+      with_site_type(states, [&](const auto* x, const auto* y) {
+        for (int64_t i = c * states.sites; i < (c + 1) * states.sites; ++i) hops += x[i] != y[i];
+      });
       for (int r = 0; r < rows.count; ++r) {
         const Rows::Row& row = rows.row[r];
         std::memcpy(static_cast<char*>(row.current) + c * row.bytes,

@@ -1,4 +1,4 @@
-// CUDA twin of random.h: one block per row.
+// CUDA twin of random.h: one block per row; one thread per permutation.
 #include "kernels/launch.h"
 #include "kernels/random.h"
 
@@ -24,6 +24,12 @@ __global__ void uniform_rows_kernel(RowDraws draws, int categories, uint8_t* out
   }
 }
 
+__global__ void permutation_rows_kernel(RowDraws draws, int64_t* out) {
+  const int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (r >= draws.rows) return;
+  draw_permutation(draws.row(r), draws.purpose, draws.sites, out + r * draws.sites);
+}
+
 LaunchShape block_per_row(const RowDraws& draws) {
   return {static_cast<unsigned>(draws.rows), 128u};
 }
@@ -37,6 +43,11 @@ void bernoulli_rows(const RowDraws& draws, const float* p, int64_t stride, uint8
 
 void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream stream) {
   ISINGLASS_LAUNCH(uniform_rows_kernel, block_per_row(draws), stream, draws, categories, out);
+}
+
+void permutation_rows(const RowDraws& draws, int64_t* out, Stream stream) {
+  const auto blocks = static_cast<unsigned>((draws.rows + 127) / 128);
+  ISINGLASS_LAUNCH(permutation_rows_kernel, {blocks, 128u}, stream, draws, out);
 }
 
 }  // namespace isinglass::cuda

@@ -25,4 +25,11 @@ void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream) {
   }
 }
 
+void permutation_rows(const RowDraws& draws, int64_t* out, Stream) {
+#pragma omp parallel for schedule(static) if (worth_threads(draws.rows * draws.sites))
+  for (int64_t r = 0; r < draws.rows; ++r) {
+    draw_permutation(draws.row(r), draws.purpose, draws.sites, out + r * draws.sites);
+  }
+}
+
 }  // namespace isinglass::cpu

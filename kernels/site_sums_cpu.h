@@ -17,7 +17,8 @@ inline double tree_sum(double* v) {
   return v[0];
 }
 
-// The two-level weights of one chain at its current values, over the sites that are in the pool.
+// The two-level weights of one chain at its current values (null: the rows need none), over the
+// sites that are in the pool.
 template <class Rows>
 class SiteSums {
  public:
@@ -61,7 +62,7 @@ class SiteSums {
  private:
   double log_weight(int64_t site) const {
     if (site >= sites_ || removed_.contains(site)) return -INFINITY;
-    return rows_.log_site_weight(site, values_[site]);
+    return rows_.log_site_weight(site, values_ ? values_[site] : 0);
   }
 
   void block_weights(int64_t block, double max, double* weight) const {

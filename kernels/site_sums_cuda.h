@@ -11,7 +11,8 @@ namespace isinglass::cuda {
 
 constexpr unsigned kSumThreads = 256;
 
-// The two-level weights of one chain; every method is called by whole warps.
+// The two-level weights of one chain at its current values (null: the rows need none); every method
+// is called by whole warps.
 template <class Rows>
 struct SiteSums {
   Rows rows;
@@ -24,7 +25,7 @@ struct SiteSums {
 
   __device__ double log_weight(int64_t site) const {
     if (site >= sites || removed.contains(site)) return -INFINITY;
-    return rows.log_site_weight(site, values[site]);
+    return rows.log_site_weight(site, values ? values[site] : 0);
   }
 
   __device__ void refresh(int64_t block, unsigned lane) {

@@ -1,12 +1,13 @@
-// Locally balanced weights of one-site moves, to first order, and their two-level sums.
+// Locally balanced weights of one-site moves, to first order or exact, and their two-level sums.
 //
 // A move of site i from its current value c to k ≠ c has weight g(e^d), d = s_{i,k} − s_{i,c}, with
-// the score s = −∇U fixed (samplers.md §1). A site's weight is the sum over k ≠ c; sites are summed
-// in blocks of 32, each block about its own maximum, and the blocks about theirs: Σ_b S_b·e^{m_b}.
-// A change of one site recomputes its block only, and nothing is ever subtracted, so that one
-// dominant site costs no digits. Nor is it when a site leaves the pool for good: its weight becomes
-// zero and its block is summed again. The CPU and the CUDA twin add the same pairs in the same
-// order (tree_sum, warp_sum).
+// the score s = −∇U fixed, or d = Δ_{i,k}, the exact difference at the current state (samplers.md
+// §1). The swaps of a permutation count as sites of one move each. A site's weight is the sum over
+// k ≠ c; sites are summed in blocks of 32, each block about its own maximum, and the blocks about
+// theirs: Σ_b S_b·e^{m_b}. A change of one site recomputes its block only, and nothing is ever
+// subtracted, so that one dominant site costs no digits; where a site leaves the pool for good, its
+// weight becomes zero and its block is summed again. The CPU and the CUDA twin add the same pairs
+// in the same order (tree_sum, warp_sum).
 #pragma once
 
 #include <cmath>
@@ -51,16 +52,54 @@ struct BinaryRows {
   ISINGLASS_HD int draw_value(int64_t, int from, double) const { return 1 - from; }
 };
 
-// Categorical sites: gradient [D, K] in the one-hot state.
-struct OneHotRows {
+// Categorical sites by gradient [D, K] in the one-hot state.
+struct OneHotGradient {
   const float* gradient;
   Balancing balancing;
   int values;
 
-  ISINGLASS_HD int categories() const { return values; }
   ISINGLASS_HD double log_weight(int64_t site, int from, int to) const {
     return log_balance(balancing, one_hot_difference(gradient, values, site, from, to));
   }
+};
+
+// A neighbour whose energy is not finite is never proposed.
+ISINGLASS_HD inline double log_exact_weight(Balancing balancing, float difference) {
+  return std::isfinite(difference) ? log_balance(balancing, difference) : -INFINITY;
+}
+
+// Categorical sites by exact differences [D, K] at the current values.
+struct OneHotDifferences {
+  const float* difference;
+  Balancing balancing;
+  int values;
+
+  ISINGLASS_HD double log_weight(int64_t site, int, int to) const {
+    return log_exact_weight(balancing, difference[site * values + to]);
+  }
+};
+
+// Flips of binary sites, or swaps, by exact differences [D] at the current state.
+struct DifferenceRows {
+  const float* difference;
+  Balancing balancing;
+
+  ISINGLASS_HD double log_weight(int64_t site, int, int) const {
+    return log_exact_weight(balancing, difference[site]);
+  }
+  ISINGLASS_HD double log_site_weight(int64_t site, int from) const {
+    return log_weight(site, from, 1 - from);
+  }
+  ISINGLASS_HD int draw_value(int64_t, int from, double) const { return 1 - from; }
+};
+
+// Sites of several other values.
+template <class Weights>
+struct ValueRows : Weights {
+  using Weights::log_weight;
+  using Weights::values;
+
+  ISINGLASS_HD int categories() const { return values; }
   ISINGLASS_HD double max_log_weight(int64_t site, int from) const {
     double max = -INFINITY;
     for (int k = 0; k < values; ++k) {
@@ -92,6 +131,8 @@ struct OneHotRows {
     return last;
   }
 };
+
+using OneHotRows = ValueRows<OneHotGradient>;
 
 // One chain's sums: a maximum, a sum Σ exp(log weight − maximum) and that sum about the common
 // maximum, for every block. In this order in a scratch array of 3·⌈D/32⌉ numbers.

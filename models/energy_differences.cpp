@@ -2,6 +2,7 @@
 // energy_model.h.
 #include <algorithm>
 
+#include "io/error.h"
 #include "models/energy_model.h"
 
 namespace isinglass {
@@ -9,25 +10,53 @@ namespace {
 
 constexpr int64_t kBatch = 4096;  // neighbours evaluated at once
 
-// Neighbour n of a chain: site n / (K − 1) takes the n mod (K − 1)-th of its other values.
-// Returns U of the neighbours first … first + count − 1 of all chains; fills where they stand in
-// the table [B, D, K] of all values.
-torch::Tensor neighbour_energies(EnergyModel& model, const torch::Tensor& x, int64_t first,
-                                 int64_t count, torch::Tensor& position) {
-  const StateSpace space = model.space();
-  const int64_t others = space.categories - 1, each = space.sites * others;
-  const torch::Tensor n =
-      torch::arange(first, first + count, torch::TensorOptions(torch::kInt64).device(x.device()));
-  const torch::Tensor chain = n.floor_divide(each), rest = n.remainder(each);
-  const torch::Tensor site = rest.floor_divide(others).unsqueeze(1);
+// Neighbours of chains: y, and where their differences stand in the table.
+struct Neighbours {
+  torch::Tensor y, position;
+};
+
+// Neighbour n of a chain: site n / (K − 1) takes the n mod (K − 1)-th of its other values. The
+// table [B, D, K] has a place for every value.
+Neighbours one_site_moves(const StateSpace& space, const torch::Tensor& x,
+                          const torch::Tensor& chain, const torch::Tensor& n) {
+  const int64_t others = space.categories - 1;
+  const torch::Tensor site = n.floor_divide(others).unsqueeze(1);
   torch::Tensor y = x.index_select(0, chain);
-  torch::Tensor value = rest.remainder(others).unsqueeze(1);
+  torch::Tensor value = n.remainder(others).unsqueeze(1);
   value = value + (value >= y.gather(1, site)).to(torch::kInt64);
   y.scatter_(1, site, value.to(x.scalar_type()));
-  position = (chain * space.sites + site.squeeze(1)) * space.categories + value.squeeze(1);
-  Evaluation at;
-  model.evaluate_energy(y, at);
-  return at.energy;
+  return {y, (chain * space.sites + site.squeeze(1)) * space.categories + value.squeeze(1)};
+}
+
+// Neighbour n of a chain: the n-th pair swapped. The table is [B, p(p−1)/2].
+Neighbours swaps(const StateSpace& space, const torch::Tensor& x, const torch::Tensor& chain,
+                 const torch::Tensor& n) {
+  const torch::Tensor pair =
+      torch::triu_indices(space.sites, space.sites, 1, n.options()).index_select(1, n).t();
+  torch::Tensor y = x.index_select(0, chain);
+  y.scatter_(1, pair, y.gather(1, pair.flip(1)));
+  return {y, chain * space.neighbours() + n};
+}
+
+// U(x) − U(neighbour) of all neighbours, float32.
+torch::Tensor table_of(EnergyModel& model, const torch::Tensor& x, const torch::Tensor& energy) {
+  const StateSpace space = model.space();
+  const bool swap = space.kind == StateKind::kPermutation;
+  const int64_t each = space.neighbours(), total = x.size(0) * each;
+  const auto real = x.options().dtype(torch::kFloat32);
+  const torch::Tensor table = swap ? torch::zeros({x.size(0), each}, real)
+                                   : torch::zeros({x.size(0), space.sites, space.categories}, real);
+  for (int64_t first = 0; first < total; first += kBatch) {
+    const torch::Tensor n =
+        torch::arange(first, std::min(first + kBatch, total), x.options().dtype(torch::kInt64));
+    const torch::Tensor chain = n.floor_divide(each);
+    const auto [y, position] = (swap ? swaps : one_site_moves)(space, x, chain, n.remainder(each));
+    Evaluation at;
+    model.evaluate_energy(y, at);
+    table.view(-1).index_put_({position},
+                              (energy.index_select(0, chain) - at.energy).to(torch::kFloat32));
+  }
+  return space.kind == StateKind::kBinary ? table.sum(-1) : table;  // the current value's is 0
 }
 
 }  // namespace
@@ -35,24 +64,15 @@ torch::Tensor neighbour_energies(EnergyModel& model, const torch::Tensor& x, int
 int64_t evaluate_differences(EnergyModel& model, const torch::Tensor& x, Evaluation& out) {
   if (auto* exact = dynamic_cast<HasEnergyDifferences*>(&model)) {
     exact->evaluate_differences(x, out);
-    return 1;
+    return exact->difference_calls();
   }
-  torch::NoGradGuard no_grad;
   const StateSpace space = model.space();
-  const int64_t neighbours = space.sites * (space.categories - 1), total = x.size(0) * neighbours;
+  require(space.discrete(), "model {} has no neighbours: its states are continuous",
+          model.kind_name());
+  torch::NoGradGuard no_grad;
   model.evaluate_energy(x, out);
-  torch::Tensor table =
-      torch::zeros({x.size(0), space.sites, space.categories}, x.options().dtype(torch::kFloat32));
-  for (int64_t first = 0; first < total; first += kBatch) {
-    torch::Tensor position;
-    const torch::Tensor energy =
-        neighbour_energies(model, x, first, std::min(kBatch, total - first), position);
-    const torch::Tensor chain = position.floor_divide(space.sites * space.categories);
-    table.view(-1).index_put_({position},
-                              (out.energy.index_select(0, chain) - energy).to(torch::kFloat32));
-  }
-  out.differences = space.kind == StateKind::kBinary ? table.sum(-1) : table;
-  return 1 + neighbours;
+  out.differences = table_of(model, x, out.energy);
+  return 1 + space.neighbours();
 }
 
 }  // namespace isinglass

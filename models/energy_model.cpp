@@ -3,6 +3,8 @@
 
 #include <fmt/ostream.h>
 
+#include <map>
+
 #include "io/error.h"
 
 namespace isinglass {
@@ -44,12 +46,18 @@ EnergyGrad EnergyModel::energy_and_grad(const torch::Tensor& x) {
 void check_states(const StateSpace& space, const torch::Tensor& x, const std::string& what) {
   require(x.dim() == 2 && x.size(1) == space.sites, "{} have shape {}; the model needs [N, {}]",
           what, fmt::format("{}", fmt::streamed(x.sizes())), space.sites);
-  if (!space.discrete()) {
-    require(x.scalar_type() == torch::kFloat32, "{} must be float32", what);
+  static const std::map<torch::ScalarType, const char*> names = {
+      {torch::kFloat32, "float32"}, {torch::kUInt8, "uint8"}, {torch::kInt64, "int64"}};
+  require(x.scalar_type() == space.dtype(), "{} must be {}", what, names.at(space.dtype()));
+  if (!space.discrete() || x.numel() == 0) return;
+  if (space.kind == StateKind::kPermutation) {
+    const torch::Tensor sorted = std::get<0>(x.sort(1));
+    const auto wrong = (sorted != torch::arange(space.sites, x.options())).any(1);
+    const int64_t count = wrong.sum().item<int64_t>();
+    require(count == 0, "{} hold {} rows that are no permutation of 0 to {}", what, count,
+            space.sites - 1);
     return;
   }
-  require(x.scalar_type() == torch::kUInt8, "{} must be uint8", what);
-  if (x.numel() == 0) return;
   const int64_t most = x.max().item<int64_t>();
   require(most < space.categories, "{} hold the value {}; the model has values 0 to {}", what, most,
           space.categories - 1);

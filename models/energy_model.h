@@ -1,9 +1,10 @@
 // The contract of a target distribution: a LibTorch module that maps states to energies U(x),
 // π(x) ∝ exp(−U(x)).
 //
-// A state is uint8 [B, D] for discrete sites, float32 [B, D] for continuous ones. Its *relaxed*
-// form is what gradients are taken in: float32 [B, D] for binary and continuous states, one-hot [B,
-// D, K] for categorical ones. The score of the samplers' papers is s = −∇U.
+// A state is uint8 [B, D] for discrete sites, float32 [B, D] for continuous ones, int64 [B, D] for
+// permutations. Its *relaxed* form is what gradients are taken in: float32 [B, D] for binary and
+// continuous states, one-hot [B, D, K] for categorical ones. The score of the samplers' papers is
+// s = −∇U.
 #pragma once
 
 #include <torch/torch.h>
@@ -23,6 +24,14 @@ struct StateSpace {
   // Gradients are [B, D, K] for categorical states and [B, D] otherwise.
   bool one_hot() const { return kind == StateKind::kCategorical; }
   bool discrete() const { return kind != StateKind::kContinuous; }
+  torch::ScalarType dtype() const {  // of a state
+    if (kind == StateKind::kPermutation) return torch::kInt64;
+    return discrete() ? torch::kUInt8 : torch::kFloat32;
+  }
+  // States one move away: one site at another value, or (permutations) one pair swapped.
+  int64_t neighbours() const {
+    return kind == StateKind::kPermutation ? sites * (sites - 1) / 2 : sites * (categories - 1);
+  }
 };
 
 // A model call at a batch of states. The cache is what a model wants to keep with the states
@@ -32,7 +41,8 @@ struct Evaluation {
   torch::Tensor energy;    // float64 [B]
   torch::Tensor gradient;  // float32, of U in the relaxed state; undefined when not asked for
   // float32 [B, D] (binary) or [B, D, K]: U(x) − U(x with x_i←k), 0 at the current value; of a
-  // permutation [B, D(D−1)/2], of its swaps (i, j), i < j. Undefined when not asked for.
+  // permutation [B, D(D−1)/2], of its swaps (0, 1), (0, 2), … (1, 2), …. Undefined when not asked
+  // for.
   torch::Tensor differences;
   std::vector<torch::Tensor> cache;  // each [B, …]
 };
@@ -86,13 +96,17 @@ class HasEnergyDifferences {
   virtual ~HasEnergyDifferences() = default;
   // One evaluation with out.differences in place of the gradient; buffers as in evaluate().
   virtual void evaluate_differences(const torch::Tensor& x, Evaluation& out) = 0;
+  // The model calls a chain that one such evaluation costs.
+  virtual int64_t difference_calls() const { return 1; }
 };
 
 // The same for any model: by HasEnergyDifferences, else the energies of all neighbours in batches
 // of bounded size. Returns the number of model calls a chain: 1, or 1 + the number of neighbours.
+// Throws Error for continuous states.
 int64_t evaluate_differences(EnergyModel& model, const torch::Tensor& x, Evaluation& out);
 
-// Throws Error unless x is a batch of states of the space: dtype, shape, values in range.
+// Throws Error unless x is a batch of states of the space: dtype, shape, values in range, every row
+// of a permutation space a permutation.
 void check_states(const StateSpace& space, const torch::Tensor& x, const std::string& what);
 
 }  // namespace isinglass

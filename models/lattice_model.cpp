@@ -53,15 +53,25 @@ const ops::LatticeTensors& LatticeModel::lattice(torch::Device device) {
 
 void LatticeModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
   make_buffer(out.energy, x.sizes().slice(0, 1), torch::kFloat64, x);
-  ops::lattice_evaluate(lattice(x.device()), x, space().one_hot(), out.energy, {});
+  ops::lattice_evaluate(lattice(x.device()), x, space().one_hot(), SiteTable::kGradient, out.energy,
+                        {});
+}
+
+void LatticeModel::evaluate_table(const torch::Tensor& x, SiteTable what, torch::Tensor& energy,
+                                  torch::Tensor& table) {
+  const StateSpace s = space();
+  make_buffer(energy, x.sizes().slice(0, 1), torch::kFloat64, x);
+  const int64_t shape[] = {x.size(0), x.size(1), s.categories};
+  make_buffer(table, at::IntArrayRef(shape, s.one_hot() ? 3 : 2), torch::kFloat32, x);
+  ops::lattice_evaluate(lattice(x.device()), x, s.one_hot(), what, energy, table);
 }
 
 void LatticeModel::evaluate(const torch::Tensor& x, Evaluation& out) {
-  const StateSpace s = space();
-  make_buffer(out.energy, x.sizes().slice(0, 1), torch::kFloat64, x);
-  const int64_t shape[] = {x.size(0), x.size(1), s.categories};
-  make_buffer(out.gradient, at::IntArrayRef(shape, s.one_hot() ? 3 : 2), torch::kFloat32, x);
-  ops::lattice_evaluate(lattice(x.device()), x, s.one_hot(), out.energy, out.gradient);
+  evaluate_table(x, SiteTable::kGradient, out.energy, out.gradient);
+}
+
+void LatticeModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
+  evaluate_table(x, SiteTable::kDifferences, out.energy, out.differences);
 }
 
 void LatticeModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,

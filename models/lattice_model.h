@@ -1,5 +1,5 @@
-// Models that the lattice kernel evaluates (kernels/lattice.h): exact energies, gradients and
-// one-site conditionals in float64, with no allocation once the buffers exist.
+// Models that the lattice kernel evaluates (kernels/lattice.h): exact energies, gradients,
+// differences and one-site conditionals in float64, with no allocation once the buffers exist.
 #pragma once
 
 #include "kernels/ops/lattice.h"
@@ -7,10 +7,11 @@
 
 namespace isinglass {
 
-class LatticeModel : public EnergyModel, public HasConditionals {
+class LatticeModel : public EnergyModel, public HasConditionals, public HasEnergyDifferences {
  public:
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
+  void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
   void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                torch::Tensor& out) override;
 
@@ -22,6 +23,9 @@ class LatticeModel : public EnergyModel, public HasConditionals {
   virtual ops::LatticeTensors make_lattice() const = 0;
 
  private:
+  void evaluate_table(const torch::Tensor& x, SiteTable what, torch::Tensor& energy,
+                      torch::Tensor& table);
+
   ops::LatticeTensors lattice_;
 };
 

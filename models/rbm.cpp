@@ -1,7 +1,14 @@
 // See rbm.h.
 #include "models/rbm.h"
 
+#include <algorithm>
+
 namespace isinglass {
+namespace {
+
+constexpr int64_t kTerms = 1 << 22;  // softplus terms held at once, of all flips of some chains
+
+}  // namespace
 
 RbmModel::RbmModel(const torch::Tensor& w, const torch::Tensor& b_v, const torch::Tensor& b_h)
     : w_(register_parameter("W", w.to(torch::kFloat32).clone())),
@@ -36,6 +43,26 @@ void RbmModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   const torch::Tensor inputs = hidden_inputs(v);
   store(out.energy, free_energy(v, inputs));
   out.gradient = torch::addmm(b_v_, torch::sigmoid(inputs), w_).neg_();
+}
+
+// With f = 1 − 2v the change of each unit by its flip:
+//   Δ_i = U(v) − U(v with v_i flipped) = f_i b_i + Σ_h [softplus(a_h + f_i W_hi) − softplus(a_h)]
+void RbmModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
+  torch::NoGradGuard no_grad;
+  const torch::Tensor v = relaxed(x);
+  const torch::Tensor inputs = hidden_inputs(v);
+  store(out.energy, free_energy(v, inputs));
+  const torch::Tensor flip = 1 - 2 * v, weight = w_.t().contiguous();
+  torch::Tensor table = flip * b_v_;
+  const int64_t chains = std::max<int64_t>(1, kTerms / w_.numel());
+  for (int64_t first = 0; first < x.size(0); first += chains) {
+    const torch::Tensor a = inputs.slice(0, first, first + chains).unsqueeze(1);
+    const torch::Tensor moved =
+        torch::addcmul(a, flip.slice(0, first, first + chains).unsqueeze(2), weight);
+    const torch::Tensor terms = torch::softplus(moved).sub_(torch::softplus(a));
+    table.slice(0, first, first + chains).add_(terms.sum(2, false, torch::kFloat64));
+  }
+  store(out.differences, table);
 }
 
 }  // namespace isinglass

@@ -8,7 +8,7 @@
 
 namespace isinglass {
 
-class RbmModel : public EnergyModel {
+class RbmModel : public EnergyModel, public HasEnergyDifferences {
  public:
   RbmModel(const torch::Tensor& w, const torch::Tensor& b_v, const torch::Tensor& b_h);
 
@@ -21,6 +21,8 @@ class RbmModel : public EnergyModel {
   StateSpace space() const override { return {StateKind::kBinary, b_v_.size(0), 2}; }
   torch::Tensor energy(const torch::Tensor& x) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
+  // O(D·H) a chain: the hidden inputs once, every visible unit's flip moves them by ±W_i.
+  void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
 
  private:
   torch::Tensor hidden_inputs(const torch::Tensor& v) const;  // b_h + W v, float32 [B, H]

@@ -12,6 +12,8 @@
 #include "models/ising.h"
 #include "models/mlp.h"
 #include "models/parameter_file.h"
+#include "models/parity.h"
+#include "models/permutation.h"
 #include "models/potts.h"
 #include "models/rbm.h"
 #include "models/resnet.h"
@@ -61,6 +63,24 @@ ModelPointer load_potts(const ModelOptions& options) {
   const torch::Tensor coupling = reader.real("coupling", {edges.size(0)});
   reader.finish();
   return std::make_shared<PottsModel>(edges, coupling, field);
+}
+
+ModelPointer load_parity(const ModelOptions& options) {
+  require(options.sites.has_value(), "model parity needs --sites D: its parameters do not say");
+  ParameterReader reader(options.weights);
+  const torch::Tensor u = reader.real("u", {});
+  reader.finish();
+  return std::make_shared<ParityModel>(u, *options.sites);
+}
+
+ModelPointer load_permutation(const ModelOptions& options) {
+  ParameterReader reader(options.weights);
+  const torch::Tensor w = reader.real("w", {-1, -1});
+  reader.finish();
+  require(w.size(0) == w.size(1) && w.size(0) >= 2,
+          "{}: tensor 'w' has shape [{}, {}]; it must be square, 2 x 2 or larger", reader.source(),
+          w.size(0), w.size(1));
+  return std::make_shared<PermutationModel>(w);
 }
 
 ModelPointer load_rbm(const ModelOptions& options) {
@@ -120,6 +140,9 @@ const std::vector<ModelEntry>& model_registry() {
        "edges int64 [E,2], coupling [E], field [D,K]", "categorical", true, false, load_potts},
       {"rbm", "-b_v.v - sum_h softplus(b_h + W_h.v)", "W [H,D], b_v [D], b_h [H]", "binary", true,
        true, load_rbm},
+      {"parity", "u (sum_i x_i mod 2)", "u []; and --sites D", "binary", false, false, load_parity},
+      {"permutation", "sum_i w_{i,rho(i)}", "w [p,p]", "permutation", false, false,
+       load_permutation},
       {"mlp", "-net(x), three layers of 256", "{0,2,4,6}.{weight,bias}",
        "binary, categorical (--categories)", true, true, load_mlp},
       {"resnet", "-net(x) [- log Bernoulli(x; mean)]",

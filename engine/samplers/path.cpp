@@ -13,23 +13,9 @@ struct PathScratch : SamplerScratch {
   ops::PathBuffers paths;
 };
 
-// R and how far it may adapt: to paths of D moves.
-Scale radius_scale(const SamplerOptions& options, const EnergyModel& model) {
-  const double sites = static_cast<double>(model.space().sites);
-  const double most = options.adapt ? std::max(*options.radius, (sites + 1) / 2) : *options.radius;
-  return {"radius", *options.radius, 1, most};
-}
-
 template <PathRule rule>
 std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel& model) {
-  return std::make_unique<PathSampler>(rule, radius_scale(options, model), options.balancing);
-}
-
-std::vector<SamplerOptionUse> path_options(double radius) {
-  std::vector<SamplerOptionUse> options = radius_option(radius, /*whole=*/false);
-  options.push_back(balancing_option());
-  for (SamplerOptionUse& use : adaptation_options(0.574)) options.push_back(std::move(use));
-  return options;
+  return std::make_unique<PathSampler>(rule, path_radius(options, model), options.balancing);
 }
 
 void check_distinct_sites(const SamplerOptions& options, const EnergyModel& model) {
@@ -41,11 +27,27 @@ void check_distinct_sites(const SamplerOptions& options, const EnergyModel& mode
 
 }  // namespace
 
+Scale path_radius(const SamplerOptions& options, const EnergyModel& model) {
+  const double sites = static_cast<double>(model.space().sites);
+  const double most = options.adapt ? std::max(*options.radius, (sites + 1) / 2) : *options.radius;
+  return {"radius", *options.radius, 1, most};
+}
+
+int64_t longest_path(const Scale& radius) {
+  return static_cast<int64_t>(std::ceil(2 * radius.most - 1));
+}
+
+std::vector<SamplerOptionUse> path_options(double radius) {
+  std::vector<SamplerOptionUse> options = radius_option(radius, /*whole=*/false);
+  options.push_back(balancing_option());
+  for (SamplerOptionUse& use : adaptation_options(0.574)) options.push_back(std::move(use));
+  return options;
+}
+
 void PathSampler::prepare(const EnergyModel&, ChainState& state) const {
-  const auto max_length = static_cast<int64_t>(std::ceil(2 * radius_.most - 1));
   auto scratch = std::make_shared<PathScratch>();
-  scratch->paths =
-      ops::PathBuffers::create(state.chains(), state.sites(), max_length, state.x.device());
+  scratch->paths = ops::PathBuffers::create(state.chains(), state.sites(), longest_path(radius_),
+                                            state.x.device());
   state.workspace.scratch = scratch;
   state.workspace.log_forward = torch::zeros_like(state.current.energy);
   state.workspace.log_backward = torch::zeros_like(state.current.energy);

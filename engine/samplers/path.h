@@ -38,4 +38,10 @@ class PathSampler : public Sampler {
 
 std::vector<SamplerEntry> path_samplers();
 
+// What all path samplers share: R, real, and how far it may adapt (to paths of D moves), the
+// longest path of it, and the options.
+Scale path_radius(const SamplerOptions& options, const EnergyModel& model);
+int64_t longest_path(const Scale& radius);
+std::vector<SamplerOptionUse> path_options(double radius);
+
 }  // namespace isinglass

@@ -9,9 +9,9 @@ namespace isinglass::ops {
 namespace {
 
 RowDraws row_draws(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose,
-                   const Tensor& out) {
+                   const Tensor& out, torch::ScalarType dtype = torch::kUInt8) {
   TORCH_CHECK(out.dim() == 2, "isinglass operator: out must be [N, D]");
-  check(out, ids, torch::kUInt8, out.numel(), "out");
+  check(out, ids, dtype, out.numel(), "out");
   check(ids, ids, torch::kInt64, out.size(0), "ids");
   return {out.size(0),
           out.size(1),
@@ -30,7 +30,10 @@ void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& l
               "isinglass operator: accept needs 1 to ", kMaxRows, " pairs of buffers");
   const Tensor &x = current[0], &y = proposed[0];
   const int64_t chains = energy.numel();
-  check(x, x, torch::kUInt8, x.numel(), "x");
+  TORCH_CHECK(
+      x.dim() == 2 && (x.scalar_type() == torch::kUInt8 || x.scalar_type() == torch::kFloat32 ||
+                       x.scalar_type() == torch::kInt64),
+      "isinglass operator: states must be uint8, float32 or int64 [B, D]");
   check(energy, x, torch::kFloat64, chains, "energy");
   check(proposed_energy, x, torch::kFloat64, chains, "proposed_energy");
   if (log_forward.defined()) {
@@ -46,11 +49,11 @@ void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& l
     rows.row[i] = {current[i].mutable_data_ptr(), proposed[i].const_data_ptr(),
                    chains > 0 ? static_cast<int64_t>(current[i].nbytes()) / chains : 0};
   }
+  const StatePair states{x.const_data_ptr(), y.const_data_ptr(), x.size(1), x.element_size()};
   const ProposalScores scores{data<double>(energy), data<double>(proposed_energy),
                               data<double>(log_forward), data<double>(log_backward), unadjusted};
-  ISINGLASS_TWIN(x, accept, chains, x.size(1), data<uint8_t>(x), data<uint8_t>(y), scores,
-                 data<int64_t>(rng), data<int64_t>(chain_ids), rows,
-                 count_pointers(counts, x, chains));
+  ISINGLASS_TWIN(x, accept, chains, states, scores, data<int64_t>(rng), data<int64_t>(chain_ids),
+                 rows, count_pointers(counts, x, chains));
 }
 
 void advance(Tensor& rng) {
@@ -71,6 +74,11 @@ void uniform_rows(int64_t categories, const Tensor& ids, int64_t seed, int64_t s
                   Purpose purpose, Tensor& out) {
   const RowDraws draws = row_draws(ids, seed, step, purpose, out);
   ISINGLASS_TWIN(out, uniform_rows, draws, static_cast<int>(categories), data<uint8_t>(out));
+}
+
+void permutation_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose, Tensor& out) {
+  const RowDraws draws = row_draws(ids, seed, step, purpose, out, torch::kInt64);
+  ISINGLASS_TWIN(out, permutation_rows, draws, data<int64_t>(out));
 }
 
 namespace {
@@ -97,6 +105,11 @@ void uniform_rows_op(int64_t categories, const Tensor& ids, int64_t seed, int64_
   uniform_rows(categories, ids, seed, step, static_cast<Purpose>(purpose), out);
 }
 
+void permutation_rows_op(const Tensor& ids, int64_t seed, int64_t step, int64_t purpose,
+                         Tensor out) {
+  permutation_rows(ids, seed, step, static_cast<Purpose>(purpose), out);
+}
+
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(isinglass, m) {
@@ -111,6 +124,7 @@ TORCH_LIBRARY_FRAGMENT(isinglass, m) {
   m.def(
       "uniform_rows(int categories, Tensor ids, int seed, int step, int purpose, Tensor(a!) out) "
       "-> ()");
+  m.def("permutation_rows(Tensor ids, int seed, int step, int purpose, Tensor(a!) out) -> ()");
 }
 
 // One function serves both keys: it picks the twin by its tensors' device.
@@ -118,11 +132,13 @@ TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
   m.impl("accept", &accept_op);
   m.impl("bernoulli_rows", &bernoulli_rows_op);
   m.impl("uniform_rows", &uniform_rows_op);
+  m.impl("permutation_rows", &permutation_rows_op);
 }
 TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
   m.impl("accept", &accept_op);
   m.impl("bernoulli_rows", &bernoulli_rows_op);
   m.impl("uniform_rows", &uniform_rows_op);
+  m.impl("permutation_rows", &permutation_rows_op);
 }
 
 }  // namespace isinglass::ops

@@ -1,5 +1,5 @@
 // Tensors of metropolis.h and random.h: what every chain needs. rng is int64 [2] {seed, step};
-// chain_ids int64 [B]; states uint8 [B, D].
+// chain_ids int64 [B]; states uint8 [B, D], or float32 or int64.
 #pragma once
 
 #include <torch/torch.h>
@@ -30,5 +30,7 @@ void bernoulli_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t st
                     Tensor& out);
 void uniform_rows(int64_t categories, const Tensor& ids, int64_t seed, int64_t step,
                   Purpose purpose, Tensor& out);
+// out int64 [N, D].
+void permutation_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose, Tensor& out);
 
 }  // namespace isinglass::ops

@@ -7,15 +7,15 @@
 
 namespace isinglass::ops {
 
-void lattice_evaluate(const LatticeTensors& l, const Tensor& x, bool one_hot, Tensor& energy,
-                      const Tensor& gradient) {
+void lattice_evaluate(const LatticeTensors& l, const Tensor& x, bool one_hot, SiteTable what,
+                      Tensor& energy, const Tensor& table) {
   const Lattice lattice = lattice_pointers(l, x);
   check(energy, x, torch::kFloat64, x.size(0), "energy");
-  if (gradient.defined()) {
-    check(gradient, x, torch::kFloat32, x.numel() * (one_hot ? lattice.categories : 1), "gradient");
+  if (table.defined()) {
+    check(table, x, torch::kFloat32, x.numel() * (one_hot ? lattice.categories : 1), "table");
   }
-  ISINGLASS_TWIN(x, lattice_evaluate, lattice, x.size(0), data<uint8_t>(x), one_hot,
-                 data<double>(energy), data<float>(gradient));
+  ISINGLASS_TWIN(x, lattice_evaluate, lattice, x.size(0), data<uint8_t>(x), one_hot, what,
+                 data<double>(energy), data<float>(table));
 }
 
 void lattice_differences(const LatticeTensors& l, const Tensor& x, const Tensor& site,
@@ -49,8 +49,9 @@ namespace {
 
 void lattice_evaluate_op(const Tensor& unary, const Tensor& offset, const Tensor& neighbour,
                          const Tensor& coupling, double constant, const Tensor& x, bool one_hot,
-                         Tensor energy, Tensor gradient) {
-  lattice_evaluate({unary, offset, neighbour, coupling, constant}, x, one_hot, energy, gradient);
+                         bool differences, Tensor energy, Tensor table) {
+  lattice_evaluate({unary, offset, neighbour, coupling, constant}, x, one_hot,
+                   differences ? SiteTable::kDifferences : SiteTable::kGradient, energy, table);
 }
 
 void lattice_differences_op(const Tensor& unary, const Tensor& offset, const Tensor& neighbour,
@@ -64,7 +65,8 @@ void lattice_differences_op(const Tensor& unary, const Tensor& offset, const Ten
 TORCH_LIBRARY_FRAGMENT(isinglass, m) {
   m.def(
       "lattice_evaluate(Tensor unary, Tensor offset, Tensor neighbour, Tensor coupling, float "
-      "constant, Tensor x, bool one_hot, Tensor(a!) energy, Tensor(b!) gradient) -> ()");
+      "constant, Tensor x, bool one_hot, bool differences, Tensor(a!) energy, Tensor(b!) table) -> "
+      "()");
   m.def(
       "lattice_differences(Tensor unary, Tensor offset, Tensor neighbour, Tensor coupling, Tensor "
       "x, Tensor site, Tensor(a!) difference) -> ()");

@@ -3,6 +3,7 @@
 
 #include <torch/torch.h>
 
+#include "kernels/lattice.h"
 #include "kernels/ops/chains.h"
 
 namespace isinglass::ops {
@@ -18,9 +19,10 @@ struct LatticeTensors {
   Tensor colour_offset = {};  // int64 [colours + 1]
   Tensor coloured = {};       // int32 [D]: the sites, colour by colour; see lattice_from_edges
 };
-// gradient float32 [B, D] or [B, D, K], undefined if not wanted; energy float64 [B].
-void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_hot, Tensor& energy,
-                      const Tensor& gradient);
+// table float32 [B, D] or [B, D, K]: the gradient or the differences, undefined if not wanted;
+// energy float64 [B].
+void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_hot, SiteTable what,
+                      Tensor& energy, const Tensor& table);
 // difference float64 [B, K] = U(x with x_site ← k) − U(x); site int64 [B].
 void lattice_differences(const LatticeTensors& lattice, const Tensor& x, const Tensor& site,
                          Tensor& difference);

@@ -77,7 +77,7 @@ TEST(AisIsing, FourByFiveLattice) {
   const double exact = lattice.log_z();
   IsingModel model = lattice.model();
   const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
-  for (const char* sampler : {"gibbs", "rwm", "gwg", "pafs"}) {
+  for (const char* sampler : {"gibbs", "rwm", "gwg", "pafs", "lb", "pas"}) {
     SCOPED_TRACE(sampler);
     const AisResult result = anneal(
         model, sampler, start, {.chains = 200, .temperatures = 1000, .seed = 3, .curve = {100}});
@@ -138,7 +138,7 @@ TEST(AisExact, TinyTargetsBinaryAndCategorical) {
     double z = 0;
     for (const auto& x : reference::StateTable(4, categories).states)
       z += std::exp(-tiny.energy(x));
-    for (const char* sampler : {"rwm", "gibbs", "gwg", "pafs"}) {
+    for (const char* sampler : {"rwm", "gibbs", "gwg", "pafs", "lb", "pas"}) {
       SCOPED_TRACE(sampler);
       reference::TinyModel model(tiny);
       const Factorised start = Factorised::uniform(model.space(), torch::kCPU);

@@ -1,0 +1,31 @@
+// See permutation.h.
+#include "models/permutation.h"
+
+namespace isinglass {
+
+PermutationModel::PermutationModel(const torch::Tensor& w)
+    : w_(register_buffer("w", w.to(torch::kFloat64))) {}
+
+torch::Tensor PermutationModel::energy(const torch::Tensor& x) {
+  return w_.expand({x.size(0), -1, -1}).gather(2, x.unsqueeze(2)).sum({1, 2});
+}
+
+// Swapping i and j: Δ_ij = w_{i,ρi} + w_{j,ρj} − w_{i,ρj} − w_{j,ρi}.
+void PermutationModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
+  torch::NoGradGuard no_grad;
+  const int64_t sites = space().sites;
+  if (!swap_.defined() || swap_.device() != x.device()) {
+    swap_ = torch::triu_indices(sites, sites, 1, x.options());
+  }
+  // cost[b, i, j] = w_{i, ρ_b(j)}
+  const torch::Tensor cost = w_.expand({x.size(0), sites, sites})
+                                 .gather(2, x.unsqueeze(1).expand({x.size(0), sites, sites}));
+  const torch::Tensor own = cost.diagonal(0, 1, 2);
+  store(out.energy, own.sum(1));
+  const torch::Tensor swapped = cost + cost.transpose(1, 2);
+  const torch::Tensor all = own.unsqueeze(2) + own.unsqueeze(1) - swapped;
+  store(out.differences,
+        all.flatten(1).index_select(1, swap_[0] * sites + swap_[1]).to(torch::kFloat32));
+}
+
+}  // namespace isinglass
