@@ -1,5 +1,6 @@
 # isinglass_library(name SOURCES … LINKS …): one static library per folder, warnings as errors.
 # isinglass_tests(folder LINKS …): one test program per folder; a ctest entry per suite.
+# isinglass_bundled(target): scripts/bundle.sh packs it.
 
 set(ISINGLASS_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter)
 
@@ -30,6 +31,13 @@ function(isinglass_library name)
   target_precompile_headers(${name} REUSE_FROM isinglass_pch)
 endfunction()
 
+# Programs lie in libexec/ of the archive; the libraries that come with them are found beside it.
+function(isinglass_bundled target)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  install(TARGETS ${target} COMPONENT bundle EXCLUDE_FROM_ALL
+          RUNTIME DESTINATION libexec LIBRARY DESTINATION lib)
+endfunction()
+
 # Every *_test.cpp of the folder; suites are found by their TEST macros, so that a folder's many
 # cases run in one process each (a program linked to LibTorch's CUDA part starts in 0.5 s).
 # Suites whose name ends in Long carry the label `long`, those ending in Gpu the label `gpu`.
@@ -41,6 +49,7 @@ function(isinglass_tests folder)
   isinglass_options(${name})
   target_link_libraries(${name} PUBLIC torch GTest::gtest_main ${arg_LINKS})
   target_precompile_headers(${name} REUSE_FROM isinglass_pch)
+  isinglass_bundled(${name})
   target_compile_definitions(${name} PRIVATE ISINGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   isinglass_suites(${folder} "${tests}")
 endfunction()

@@ -8,12 +8,13 @@
 #include "io/files.h"
 #include "tests/io/full_disk.h"
 #include "tests/io/scratch.h"
+#include "tests/source_tree.h"
 
 namespace isinglass {
 namespace {
 
 std::filesystem::path corpus(const std::string& name) {
-  return ISINGLASS_SOURCE_DIR "/tests/io/corpus/" + name + ".pt";
+  return source_tree() / "tests/io/corpus" / (name + ".pt");
 }
 
 const PtValue& at(const PtValue& dict, const std::string& name) {
@@ -136,7 +137,7 @@ TEST(PtRead, AFileOfTheWrongKindIsAnError) {
   EXPECT_ERROR(read_named_tensors(corpus("good_tensor")), "not hold a dictionary of tensors");
   EXPECT_ERROR(read_named_tensors(corpus("good_nested")), "none, which is not a tensor");
   EXPECT_ERROR(read_pt(corpus("absent")), "No such file or directory");
-  EXPECT_ERROR(read_pt(ISINGLASS_SOURCE_DIR), "it is a directory");
+  EXPECT_ERROR(read_pt(source_tree()), "it is a directory");
   EXPECT_ERROR(read_pt("/dev/null"), "not a regular file");
 }
 

@@ -10,6 +10,7 @@
 #include "io/error.h"
 #include "io/files.h"
 #include "io/pt_file.h"
+#include "tests/source_tree.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
@@ -25,8 +26,7 @@ void fuzz(const std::string& bytes) {
 
 std::vector<std::string> corpus(const std::string& prefix) {
   std::vector<std::filesystem::path> paths;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(ISINGLASS_SOURCE_DIR "/tests/io/corpus"))
+  for (const auto& entry : std::filesystem::directory_iterator(source_tree() / "tests/io/corpus"))
     if (entry.path().filename().string().starts_with(prefix)) paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());  // so that the mutations are the same everywhere
   std::vector<std::string> files;

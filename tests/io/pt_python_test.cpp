@@ -5,11 +5,15 @@
 
 #include "io/pt_file.h"
 #include "tests/io/scratch.h"
+#include "tests/source_tree.h"
 
 namespace isinglass {
 namespace {
 
-const char kPython[] = ISINGLASS_SOURCE_DIR "/.venv/bin/python";
+std::string python() {
+  const char* given = std::getenv("ISINGLASS_PYTHON");
+  return given ? given : source_tree() / ".venv/bin/python";
+}
 
 void write_ours(const std::filesystem::path& file) {
   PtDict tensors;
@@ -56,14 +60,13 @@ NamedTensors flat(const PtValue& dict) {
 }
 
 TEST(PtPython, FilesGoBothWays) {
-  if (!std::filesystem::exists(kPython)) GTEST_SKIP() << "no " << kPython;
+  if (!std::filesystem::exists(python())) GTEST_SKIP() << "no " << python();
   const Scratch scratch;
   write_ours(scratch / "ours.pt");
   write_named_tensors(scratch / "linear.pt", {{"weight", torch::arange(6.f).view({2, 3})},
                                               {"bias", torch::tensor({-1.f, 1.f})}});
-  const std::string command = std::string(kPython) +
-                              " " ISINGLASS_SOURCE_DIR "/tests/io/pt_python.py " +
-                              scratch.folder().string();
+  const std::string script = source_tree() / "tests/io/pt_python.py";
+  const std::string command = python() + " " + script + " " + scratch.folder().string();
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
 
   const NamedTensors sums = read_named_tensors(scratch / "sums.pt");

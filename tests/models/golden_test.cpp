@@ -5,11 +5,12 @@
 #include "io/pt_file.h"
 #include "models/registry.h"
 #include "tests/io/scratch.h"
+#include "tests/source_tree.h"
 
 namespace isinglass {
 namespace {
 
-const std::filesystem::path kGolden = ISINGLASS_SOURCE_DIR "/tests/models/golden";
+const std::filesystem::path kGolden = source_tree() / "tests/models/golden";
 
 struct GoldenCase {
   std::string file, model;

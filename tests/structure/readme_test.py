@@ -34,7 +34,7 @@ class Sandbox:
         for name in ("cmake", "ctest", "docker"):
             self.add_shim(f"bin/{name}", name)
         self.add_shim("build/isinglass", "isinglass")
-        for script in ("demo.sh", "test.sh", "setup.sh", "build.sh"):
+        for script in ("demo.sh", "test.sh", "setup.sh", "build.sh", "bundle.sh"):
             self.add_shim(f"scripts/{script}", f"scripts/{script}")
         (self.folder / ".venv").symlink_to(self.source / ".venv")
         (self.folder / "data").symlink_to(self.source.parent / "shared" / "data")

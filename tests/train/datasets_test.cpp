@@ -152,6 +152,7 @@ std::string character_array(const std::string& name, uint32_t count) {
 }
 
 TEST(NamedSets, OmniglotIsTransposedAndSplit) {
+  if (!has_mat_library()) GTEST_SKIP() << "no " << kMatLibrary << " beside this program";
   const Scratch scratch;
   put_file(scratch / "omniglot/chardata.mat",
            mat_header() + character_array("data", 24345) + character_array("testdata", 8070));

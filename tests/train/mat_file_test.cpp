@@ -43,6 +43,7 @@ std::string small_file(bool compressed) {
 }
 
 TEST(MatFiles, ReadsArraysColumnMajor) {
+  if (!has_mat_library()) GTEST_SKIP() << "no " << kMatLibrary << " beside this program";
   const Scratch scratch;
   for (const bool compressed : {false, true}) {
     put_file(scratch / "x.mat", small_file(compressed));
@@ -84,6 +85,7 @@ TEST(MatFiles, CutAtEveryLengthIsAnError) {
 // Damage behind the header: zlib's checksum finds it in compressed arrays; in others the values may
 // change, but nothing crashes, prints or reads beside them.
 TEST(MatFiles, RandomDamageNeverCrashes) {
+  if (!has_mat_library()) GTEST_SKIP() << "no " << kMatLibrary << " beside this program";
   const Scratch scratch;
   const torch::Tensor expected = torch::tensor({{0.25, 3.0}, {-1e300, 4.0}}, torch::kFloat64);
   std::mt19937 random(7);
@@ -152,6 +154,7 @@ TEST(MatFiles, OtherHeadersAreErrors) {
 }
 
 TEST(MatFiles, DescribesTheLargestArray) {
+  if (!has_mat_library()) GTEST_SKIP() << "no " << kMatLibrary << " beside this program";
   const Scratch scratch;
   std::string pixels(3 * 784, '\0');
   pixels[2] = 1;  // image 2, row 0, column 0

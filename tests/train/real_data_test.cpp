@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/io/scratch.h"
+#include "tests/source_tree.h"
 #include "train/datasets/describe.h"
 #include "train/datasets/readers.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kData = ISINGLASS_SOURCE_DIR "/../shared/data";
+const fs::path kData = source_tree() / "../shared/data";
 
 class RealData : public testing::Test {
  protected:

@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# An archive of the program and its tests that runs on other Linux machines (x86-64, glibc 2.34 or
+# newer) with the PyTorch 2.11 for CUDA 13 that their Python has:
+#   scripts/bundle.sh [OUT]                  builds, then writes OUT/isinglass-….tar.gz (default dist)
+#   scripts/bundle.sh --build BUILD [OUT]    packs what the build folder BUILD holds
+# In it: bin/ (start these), libexec/ (the programs), lib/ (the libraries that come along), tests/
+# (files that tests read), scripts/gpu-check.sh. Left out: LibTorch, CUDA, the C and C++ runtimes
+# (PyTorch itself needs them) and libisinglass_mat.so, which reads .mat files through HDF5.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+# The newest versions of symbols that the oldest machine has: glibc 2.34 came with GCC 11's runtime.
+declare -A newest=([GLIBC]=2.34 [GLIBCXX]=3.4.29 [CXXABI]=1.3.13 [GCC]=11.0 [GOMP]=4.5)
+largest=60000000  # bytes, packed
+
+needed() { readelf -dW "$@" 2> /dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u; }
+
+# Libraries of the machine that runs the bundle, or of its PyTorch.
+on_every_machine() {
+  case $1 in
+    libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | ld-linux-* | \
+      libstdc++.so.* | libgcc_s.so.* | libtorch*.so | libc10*.so | libcudart.so.*) ;;
+    *) return 1 ;;
+  esac
+}
+
+# Copies what the files of $1/libexec and $1/lib need, and what that needs, to $1/lib.
+copy_libraries() {
+  local name path again=yes
+  while [[ -n $again ]]; do
+    again=
+    for name in $(needed "$1"/libexec/* "$1"/lib/*); do
+      if on_every_machine "$name" || [[ -e $1/lib/$name ]]; then continue; fi
+      path=$(ldd "$1"/libexec/* | sed -n "s|^\s*$name => \(/.*\) (0x.*|\1|p" | sed -n 1p)
+      # LibTorch's wheel has a copy of its own of GCC's OpenMP; the one to pack is the compiler's.
+      [[ $name != libgomp.so.* ]] || path=$(g++ -print-file-name="$name")
+      [[ -f $path ]] || die "the library $name, which the programs need, is not found"
+      install -m 644 "$path" "$1/lib/$name"
+      copy_licence "$path" "$1/licences"
+      again=yes
+    done
+  done
+}
+
+# Debian keeps each library's licence by its package.
+copy_licence() {
+  local package
+  package=$(dpkg -S "$(readlink -f "$1")" 2> /dev/null || dpkg -S "*/$(basename "$(readlink -f "$1")")" 2> /dev/null || true)
+  package=${package%%:*}
+  [[ -z $package ]] || install -Dm 644 "/usr/share/doc/$package/copyright" "$2/$package"
+}
+
+# Fails if a file needs a symbol that the oldest machine lacks, or looks for libraries elsewhere.
+check_files() {
+  local file version least
+  for file in "$1"/libexec/* "$1"/lib/*; do
+    for version in $(readelf -VW "$file" | sed -n '/version needs/,$s/.*Name: \([A-Z]*_[A-Z0-9_.]*\) .*/\1/p' | sort -u); do
+      least=${newest[${version%%_*}]:-}
+      [[ -n $least ]] || continue
+      [[ $(printf '%s\n' "$least" "${version#*_}" | sort -V | tail -n 1) == "$least" ]] ||
+        die "$(basename "$file") needs $version, and the oldest machine has ${version%%_*}_$least:" \
+          "bundle on Debian 12, or in its container (Dockerfile)"
+    done
+    if [[ $file == */libexec/* ]]; then check_path "$file" "\$ORIGIN/../lib"; fi
+  done
+}
+
+check_path() {
+  local path
+  path=$(readelf -dW "$1" | sed -n 's/.*(R.*PATH).*\[\(.*\)\]/\1/p')
+  [[ $path == "$2" ]] || die "$(basename "$1") looks for libraries in '$path', not in $2"
+}
+
+build=$root/build
+if [[ ${1:-} == --build ]]; then
+  build=${2:?--build needs a folder}
+  shift 2
+else
+  "$root/scripts/build.sh" all
+fi
+out=${1:-$root/dist}
+version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
+name=isinglass-$version-linux-$(uname -m)
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+bundle=$scratch/$name
+cmake --install "$build" --prefix "$bundle" --component bundle --strip > /dev/null
+copy_libraries "$bundle"
+check_files "$bundle"
+mkdir -p "$bundle"/{bin,scripts,tests/io,tests/models}
+install -m 755 "$root"/scripts/{launch.sh,gpu-check.sh} "$bundle/scripts/"
+install -m 644 "$root"/scripts/common.sh "$bundle/scripts/"
+install -m 644 "$root"/{LICENSE,README.md} "$bundle/"
+cp -r "$root"/tests/io/{corpus,pt_python.py} "$bundle/tests/io/"
+cp -r "$root"/tests/models/golden "$bundle/tests/models/"
+for program in "$bundle"/libexec/*; do
+  ln -s ../scripts/launch.sh "$bundle/bin/$(basename "$program")"
+done
+
+mkdir -p "$out"
+tar -C "$scratch" --sort=name --owner=0 --group=0 --numeric-owner -c "$name" | gzip -9 > "$out/$name.tar.gz"
+size=$(stat -c %s "$out/$name.tar.gz")
+[[ $size -lt $largest ]] || die "$out/$name.tar.gz has $size bytes, more than $largest"
+say "$out/$name.tar.gz ($((size / 1000)) kB)"

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Starts a program of a bundle (scripts/bundle.sh): bin/NAME in it is a link to this file and runs
+# libexec/NAME with the LibTorch of the machine's own Python, $ISINGLASS_PYTHON or else python3.
+# ISINGLASS_UNDER is a command that the program runs under, such as "compute-sanitizer".
+set -eu
+
+name=$(basename "$0")
+bundle=$(dirname "$(dirname "$(readlink -f "$0")")")
+python=${ISINGLASS_PYTHON:-python3}
+
+fail() {
+  echo "isinglass: error: $*" >&2
+  exit 1
+}
+
+[ -f "$bundle/libexec/$name" ] || fail "the bundle $bundle has no program '$name'"
+command -v "$python" > /dev/null ||
+  fail "there is no '$python': PyTorch 2.11 and a Python are needed; ISINGLASS_PYTHON names another Python"
+
+# The folders of LibTorch and of the CUDA runtime, without importing either (which takes seconds).
+# shellcheck disable=SC2016
+folders=$("$python" -I -c '
+import importlib.util, os, runpy, sys
+wanted = "PyTorch 2.11 for CUDA 13 is needed (pip install torch==2.11.0)"
+def stop(found):
+    sys.exit(f"isinglass: error: {wanted}, but {sys.executable} has {found}")
+def folders(package):
+    spec = importlib.util.find_spec(package)
+    return list(spec.submodule_search_locations or []) if spec else []
+torch = folders("torch")
+if not torch or not os.path.exists(os.path.join(torch[0], "version.py")):
+    stop("no torch")
+version = runpy.run_path(os.path.join(torch[0], "version.py"))
+if version["__version__"].split("+")[0].split(".")[:2] != ["2", "11"]:
+    stop("torch " + version["__version__"])
+if not (version.get("cuda") or "").startswith("13."):
+    stop("torch " + version["__version__"] + ", which is for " + (version.get("cuda") and "CUDA " + version["cuda"] or "CPUs only"))
+runtimes = [os.path.join(f, "cu13", "lib") for f in folders("nvidia")] + [os.path.join(sys.prefix, "lib")]
+found = [f for f in runtimes if os.path.exists(os.path.join(f, "libcudart.so.13"))]
+print(":".join([os.path.join(torch[0], "lib")] + found[:1]))') || exit 1
+
+LD_LIBRARY_PATH=$folders${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+# What the tests read: files of the repository, the program, a Python with PyTorch.
+ISINGLASS_SOURCE=$bundle
+ISINGLASS_BINARY=$bundle/libexec/isinglass
+ISINGLASS_PYTHON=$(command -v "$python")
+export LD_LIBRARY_PATH ISINGLASS_SOURCE ISINGLASS_BINARY ISINGLASS_PYTHON
+# shellcheck disable=SC2086
+exec ${ISINGLASS_UNDER:-} "$bundle/libexec/$name" "$@"
