@@ -19,6 +19,8 @@ using reference::JumpCase;
 
 const char* const kNames[] = {"lbj", "lbjf", "lbjb", "dlp"};  // in the order of Jump
 
+constexpr G kBalancings[] = {G::kSqrt, G::kBarker, G::kMin, G::kMax};
+
 struct Case {
   JumpCase jump;
   int sites, categories;
@@ -60,8 +62,8 @@ std::vector<Case> cases() {
     const bool langevin = rule == Jump::kLangevin;
     for (const double strength : {0.5, 3.0}) {
       for (const double scale : {0.1, 1.0, 10.0}) {
-        for (const G g : {G::kSqrt, G::kBarker, G::kMin, G::kMax}) {
-          if (langevin && g != G::kSqrt) continue;
+        for (const G g : kBalancings) {
+          if (g != G::kSqrt && (langevin || scale != 1.0)) continue;
           all.push_back({{rule, g, scale}, 3, 2, strength});
           all.push_back({{rule, g, scale}, 2, 3, strength});
         }
@@ -81,6 +83,23 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, JumpExactness, testing::ValuesIn(cases()), case_name);
+
+// Every balancing function at every time, without the real step.
+TEST(JumpReference, LeavesPiInvariant) {
+  for (int rule = 0; rule < 4; ++rule) {
+    for (const TinyTarget& tiny : {TinyTarget{3, 2, 3.0}, TinyTarget{2, 5, 3.0}}) {
+      const Target target = tiny.enumerate();
+      for (const G g : kBalancings) {
+        for (const double scale : {0.1, 1.0, 10.0}) {
+          const Matrix t = reference::jump_transitions(target, {static_cast<Jump>(rule), g, scale});
+          SCOPED_TRACE(fmt::format("{} g {} scale {}", kNames[rule], static_cast<int>(g), scale));
+          EXPECT_LT(reference::balance_error(t, target.probabilities()), 1e-10);
+          EXPECT_LT(reference::stationarity_error(t, target.probabilities()), 1e-10);
+        }
+      }
+    }
+  }
+}
 
 // The checks above have the power to see each of these mistakes.
 TEST(JumpBrokenVariants, AreDetected) {
