@@ -139,7 +139,8 @@ StepInfo BlockSampler::step(EnergyModel& model, ChainState& state, StepParams& p
 double ball_states(int64_t sites, int64_t radius, int64_t categories) {
   double total = 1, term = 1;
   for (int64_t j = 1; j <= radius; ++j) {
-    term *= static_cast<double>((sites - j + 1) * (categories - 1)) / static_cast<double>(j);
+    // in this order every quotient is whole
+    term = term * static_cast<double>((sites - j + 1) * (categories - 1)) / static_cast<double>(j);
     total += term;
   }
   return total;
