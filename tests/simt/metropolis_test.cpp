@@ -14,7 +14,7 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-Outcome run(const Size& size, bool symmetric, Twin twin) {
+Outcome run(const Size& size, bool symmetric, bool unadjusted, Twin twin) {
   Inputs inputs(6);
   const int64_t b = size.chains, n = b * size.sites;
   const bool cpu = twin == Twin::kCpu;
@@ -34,18 +34,21 @@ Outcome run(const Size& size, bool symmetric, Twin twin) {
                   3};
   const ProposalScores scores{o.energy.data(), proposed.data(),
                               symmetric ? nullptr : forward.data(),
-                              symmetric ? nullptr : backward.data()};
+                              symmetric ? nullptr : backward.data(), unadjusted};
   const StepCounts counts{o.acceptance.data(), o.hops.data(), o.acceptance_sum.data(),
                           o.hops_sum.data(), o.non_finite.data()};
-  (cpu ? cpu::accept : cuda::accept)(b, size.sites, o.x.data(), y.data(), scores, rng, ids.data(),
-                                     rows, counts, nullptr);
+  (cpu ? cpu::accept : cuda::accept)(b, {o.x.data(), y.data(), size.sites, 1}, scores, rng,
+                                     ids.data(), rows, counts, nullptr);
   return o;
 }
 
 TEST(MetropolisTwins, AcceptAlike) {
   for (const Size& size : {Size{1, 1}, Size{5, 7}, Size{9, 33}, Size{4, 128}, Size{3, 785}}) {
     for (const bool symmetric : {false, true}) {
-      expect_twins([&](Twin twin) { return run(size, symmetric, twin); }, /*any_block=*/true);
+      for (const bool unadjusted : {false, true}) {
+        expect_twins([&](Twin twin) { return run(size, symmetric, unadjusted, twin); },
+                     /*any_block=*/true);
+      }
     }
   }
 }

@@ -89,11 +89,14 @@ TEST(RandomTwins, DrawAlike) {
           const auto ids = inputs.ids(size.chains);
           const RowDraws draws{size.chains, size.sites, ids.data(), 4, 2, Purpose::kBinarise};
           std::vector<uint8_t> out(2 * size.chains * size.sites);
+          std::vector<int64_t> permutations(size.chains * size.sites);
           (twin == Twin::kCpu ? cpu::bernoulli_rows : cuda::bernoulli_rows)(draws, p.data(), 0,
                                                                             out.data(), nullptr);
           (twin == Twin::kCpu ? cpu::uniform_rows : cuda::uniform_rows)(
               draws, 5, out.data() + size.chains * size.sites, nullptr);
-          return out;
+          (twin == Twin::kCpu ? cpu::permutation_rows : cuda::permutation_rows)(
+              draws, permutations.data(), nullptr);
+          return std::pair(out, permutations);
         },
         /*any_block=*/true);
   }

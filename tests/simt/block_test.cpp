@@ -1,0 +1,114 @@
+// kernels/{block,chromatic}.cu against their CPU twins.
+#include "kernels/block.h"
+
+#include "kernels/chromatic.h"
+#include "tests/simt/ring.h"
+
+namespace isinglass {
+namespace {
+
+const int64_t kRng[] = {99, 4};
+
+struct Counts {
+  explicit Counts(int64_t chains)
+      : acceptance(chains),
+        acceptance_sum(chains),
+        hops(chains),
+        hops_sum(chains),
+        non_finite(chains) {}
+  StepCounts pointers() {
+    return {acceptance.data(), hops.data(), acceptance_sum.data(), hops_sum.data(),
+            non_finite.data()};
+  }
+  std::vector<double> acceptance, acceptance_sum;
+  std::vector<int64_t> hops, hops_sum, non_finite;
+  bool operator==(const Counts&) const = default;
+};
+
+struct BlockOutcome {
+  std::vector<int32_t> site, centre;
+  std::vector<uint8_t> u, x, states;
+  Sums table, energy;
+  std::vector<int64_t> choice;
+  Counts counts;
+  bool operator==(const BlockOutcome&) const = default;
+};
+
+// Changes of at most one of two sites, K = 3: none, +1 and +2 on each.
+const int32_t kEntry[] = {0, 1, 2, 256 + 1, 256 + 2};
+const int32_t kInverse[] = {0, 2, 1, 4, 3};
+
+BlockOutcome block(const Size& size, bool uniform_centre, Twin twin) {
+  Inputs inputs(14);
+  const bool cpu = twin == Twin::kCpu;
+  const int64_t b = size.chains, n = b * size.sites;
+  const Ring ring(size.sites, 3, inputs);
+  const Lattice lattice = ring.lattice(size.sites, 3);
+  const auto ids = inputs.ids(b);
+  BlockOutcome o{
+      std::vector<int32_t>(b * 2),  std::vector<int32_t>(b),     std::vector<uint8_t>(n),
+      inputs.states(n, 3),          std::vector<uint8_t>(n * 4), {std::vector<double>(b * 5)},
+      {inputs.reals<double>(b, 1)}, std::vector<int64_t>(b),     Counts(b)};
+  const Blocks blocks{
+      b, size.sites, 3, 2, {5, 1, kEntry, kInverse}, o.site.data(), o.centre.data()};
+  (cpu ? cpu::choose_blocks : cuda::choose_blocks)(blocks, uniform_centre, kRng, ids.data(),
+                                                   o.x.data(), o.u.data(), nullptr);
+  (cpu ? cpu::block_states : cuda::block_states)(blocks, o.u.data(), 1, 4, o.states.data(),
+                                                 nullptr);
+  (cpu ? cpu::lattice_block_energies : cuda::lattice_block_energies)(
+      lattice, blocks, o.u.data(), o.energy.values.data(), o.table.values.data(), nullptr);
+  (cpu ? cpu::draw_blocks : cuda::draw_blocks)(blocks, o.table.values.data(), kRng, ids.data(),
+                                               o.x.data(), o.u.data(), o.energy.values.data(),
+                                               o.choice.data(), o.counts.pointers(), nullptr);
+  return o;
+}
+
+TEST(BlockTwins, DrawAlike) {
+  for (const Size& size : sizes()) {
+    if (size.sites < 2) continue;
+    for (const bool uniform_centre : {false, true}) {
+      expect_twins([&](Twin twin) { return block(size, uniform_centre, twin); });
+    }
+  }
+}
+
+struct SweepOutcome {
+  std::vector<uint8_t> x;
+  Sums energy;
+  Counts counts;
+  bool operator==(const SweepOutcome&) const = default;
+};
+
+SweepOutcome sweep(const Size& size, int categories, Twin twin) {
+  Inputs inputs(15);
+  const Ring ring(size.sites, categories, inputs);
+  // Even sites, odd sites, and the last one of an odd ring.
+  std::vector<int32_t> site;
+  std::vector<int64_t> offset = {0};
+  const int64_t last = size.sites - size.sites % 2;
+  for (int64_t colour = 0; colour < 3; ++colour) {
+    for (int64_t i = colour == 2 ? last : colour; i < (colour == 2 ? size.sites : last); i += 2) {
+      site.push_back(static_cast<int32_t>(i));
+    }
+    offset.push_back(static_cast<int64_t>(site.size()));
+  }
+  const auto ids = inputs.ids(size.chains);
+  SweepOutcome o{inputs.states(size.chains * size.sites, categories),
+                 {inputs.reals<double>(size.chains, 1)},
+                 Counts(size.chains)};
+  (twin == Twin::kCpu ? cpu::chromatic_sweep : cuda::chromatic_sweep)(
+      ring.lattice(size.sites, categories), {3, offset.data(), site.data()}, size.chains, kRng,
+      ids.data(), o.x.data(), o.energy.values.data(), o.counts.pointers(), nullptr);
+  return o;
+}
+
+TEST(ChromaticTwins, SweepAlike) {
+  for (const Size& size : sizes()) {
+    for (const int categories : {2, 5}) {
+      expect_twins([&](Twin twin) { return sweep(size, categories, twin); });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isinglass

@@ -1,0 +1,145 @@
+// kernels/{table,difference_path,ordered,normal}.cu against their CPU twins.
+#include "kernels/difference_path.h"
+#include "kernels/normal.h"
+#include "kernels/ordered.h"
+#include "kernels/table.h"
+#include "tests/simt/ring.h"
+
+namespace isinglass {
+namespace {
+
+const int64_t kRng[] = {99, 4};
+
+struct TableOutcome {
+  std::vector<uint8_t> y;
+  std::vector<int64_t> site;
+  std::vector<double> forward, backward, balances;
+  bool operator==(const TableOutcome&) const = default;
+};
+
+TableOutcome table(const Size& size, double scale, Twin twin) {
+  Inputs inputs(11);
+  const int64_t n = size.chains * size.sites;
+  const bool cpu = twin == Twin::kCpu;
+  const TableShape shape{size.chains, size.sites};
+  const auto at_x = inputs.reals<double>(n, scale), at_y = inputs.reals<double>(n, scale);
+  const auto x = inputs.states(n, 2);
+  const auto ids = inputs.ids(size.chains);
+  std::vector<double> sums(size.chains * 3 * site_blocks(size.sites));
+  TableOutcome o{x, std::vector<int64_t>(size.chains), std::vector<double>(size.chains),
+                 std::vector<double>(size.chains), std::vector<double>(4 * n)};
+  (cpu ? cpu::draw_site : cuda::draw_site)(shape, at_x.data(), x.data(), kRng, ids.data(), 0,
+                                           o.y.data(), o.site.data(), sums.data(), o.forward.data(),
+                                           nullptr);
+  (cpu ? cpu::score_site : cuda::score_site)(shape, at_y.data(), o.y.data(), o.site.data(),
+                                             sums.data(), o.backward.data(), nullptr);
+  (cpu ? cpu::log_balances : cuda::log_balances)(n, at_x.data(), o.balances.data(), nullptr);
+  return o;
+}
+
+TEST(TableTwins, DrawAndScoreAlike) {
+  for (const Size& size : sizes()) {
+    for (const double scale : {1.0, 200.0}) {
+      expect_twins([&](Twin twin) { return table(size, scale, twin); });
+    }
+  }
+}
+
+struct PathOutcome {
+  std::vector<uint8_t> y, from;
+  std::vector<int32_t> length, entry;
+  std::vector<double> forward, backward;
+  bool operator==(const PathOutcome&) const = default;
+};
+
+PathOutcome difference_path(const DifferencePathShape& s, double scale, Twin twin) {
+  Inputs inputs(12);
+  const double radius = 2.5;
+  std::vector<uint8_t> start = inputs.states(s.chains * s.sites, s.categories);
+  if (s.moves == Moves::kSwaps) {
+    start.resize(s.chains * s.state_bytes());
+    auto* values = reinterpret_cast<int64_t*>(start.data());
+    for (int64_t i = 0; i < s.chains * s.sites; ++i) values[i] = i % s.sites;
+  }
+  const auto ids = inputs.ids(s.chains);
+  std::vector<double> sums(s.chains * 3 * site_blocks(s.entries()));
+  PathOutcome o{start,
+                std::vector<uint8_t>(s.chains),
+                std::vector<int32_t>(s.chains),
+                std::vector<int32_t>(s.chains),
+                std::vector<double>(s.chains),
+                std::vector<double>(s.chains)};
+  const DifferencePaths paths{o.length.data(), o.entry.data(), o.from.data(), sums.data()};
+  for (int64_t position = 0; position <= s.max_length; ++position) {
+    const auto differences = inputs.reals<float>(s.chains * s.table_stride(), scale);
+    (twin == Twin::kCpu ? cpu::follow_path : cuda::follow_path)(
+        s, position, differences.data(), kRng, ids.data(), &radius, o.y.data(), paths,
+        o.forward.data(), o.backward.data(), nullptr);
+  }
+  return o;
+}
+
+TEST(DifferencePathTwins, FollowAlike) {
+  for (const Size& size : sizes()) {
+    for (const Moves moves : {Moves::kFlips, Moves::kValues, Moves::kSwaps}) {
+      if (moves == Moves::kSwaps && (size.sites < 2 || size.sites > 100)) continue;
+      const int categories = moves == Moves::kValues ? 5 : 2;
+      for (int g = 0; g < 4; ++g) {
+        const DifferencePathShape shape{
+            size.chains, size.sites, categories, moves, static_cast<Balancing>(g), 4};
+        expect_twins([&](Twin twin) { return difference_path(shape, 3.0, twin); });
+      }
+    }
+  }
+}
+
+// log q is summed over sites: to rounding.
+struct OrderedOutcome {
+  std::vector<uint8_t> y;
+  std::vector<double> move, normals;
+  Sums forward, backward;
+  bool operator==(const OrderedOutcome&) const = default;
+};
+
+OrderedOutcome ordered(const Size& size, int categories, bool noise, Twin twin) {
+  Inputs inputs(13);
+  const int64_t n = size.chains * size.sites;
+  const bool cpu = twin == Twin::kCpu;
+  const OrderedShape shape{size.chains, size.sites, categories};
+  const auto x = inputs.states(n, categories);
+  const auto at_x = inputs.reals<float>(n, 2), at_y = inputs.reals<float>(n, 2);
+  const auto xi = inputs.reals<double>(n, 1), field = inputs.reals<double>(n, 1);
+  auto diagonal = inputs.reals<double>(size.sites, 1);
+  for (double& d : diagonal) d = std::abs(d);
+  const double scale[] = {0.7, 0.5};
+  const auto ids = inputs.ids(size.chains);
+  OrderedProposal proposal{at_x.data(), noise ? xi.data() : nullptr, noise ? field.data() : nullptr,
+                           diagonal.data(), scale};
+  OrderedOutcome o{x,
+                   std::vector<double>(n),
+                   std::vector<double>(n),
+                   {std::vector<double>(size.chains)},
+                   {std::vector<double>(size.chains)}};
+  (cpu ? cpu::draw_ordered : cuda::draw_ordered)(shape, proposal, x.data(), kRng, ids.data(),
+                                                 o.y.data(), noise ? o.move.data() : nullptr,
+                                                 o.forward.values.data(), nullptr);
+  proposal.gradient = at_y.data();
+  (cpu ? cpu::score_ordered : cuda::score_ordered)(shape, proposal, o.y.data(), x.data(),
+                                                   o.backward.values.data(), nullptr);
+  (cpu ? cpu::step_normals : cuda::step_normals)(size.chains, size.sites, kRng, ids.data(),
+                                                 o.normals.data(), nullptr);
+  return o;
+}
+
+TEST(OrderedTwins, DrawAndScoreAlike) {
+  for (const Size& size : sizes()) {
+    for (const int categories : {2, 7}) {
+      for (const bool noise : {false, true}) {
+        expect_twins([&](Twin twin) { return ordered(size, categories, noise, twin); });
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isinglass
