@@ -25,16 +25,27 @@ torch::Tensor network(const torch::Tensor& theta, const torch::Tensor& d) {
   return torch::relu(d.unsqueeze(-1) * w + b).matmul(a) + c;
 }
 
-// One block after the other: [B, D, 20] at a time.
+// The unit, of all blocks' units, that is z at each d. One block after the other: [B, D, 20] at a
+// time.
+torch::Tensor active_unit(const torch::Tensor& slope, const torch::Tensor& b,
+                          const torch::Tensor& d) {
+  const torch::NoGradGuard no_grad;
+  torch::Tensor least, active;
+  for (int64_t k = 0; k < kBlocks; ++k) {
+    const auto [most, unit] = (d.unsqueeze(-1) * slope[k] + b[k]).max(-1);
+    const torch::Tensor own = unit + k * kBlockUnits;
+    active = k == 0 ? own : torch::where(most < least, own, active);
+    least = k == 0 ? most : torch::minimum(least, most);
+  }
+  return active;
+}
+
+// Its derivative is that of the active unit, so only this unit enters the graph.
 torch::Tensor monotonic(const torch::Tensor& theta, const torch::Tensor& d) {
   const torch::Tensor units = theta.view({2, kBlocks, kBlockUnits});
   const torch::Tensor slope = units[0].exp(), b = units[1];
-  torch::Tensor least;
-  for (int64_t k = 0; k < kBlocks; ++k) {
-    const torch::Tensor block = (d.unsqueeze(-1) * slope[k] + b[k]).amax(-1);
-    least = k == 0 ? block : torch::minimum(least, block);
-  }
-  return least;
+  const torch::Tensor active = active_unit(slope, b, d);
+  return slope.view(-1).index({active}) * d + b.reshape(-1).index({active});
 }
 
 // log softplus(z); each branch keeps to the arguments it is good for, so that no gradient is NaN.

@@ -220,7 +220,7 @@ TEST(SelfBalancingTraining, AConstantInTheEnergyChangesNothing) {
 }
 
 // A 3×3 Ising model with a field: the expected objective, by enumeration, at what was learned lies
-// below that at the start, with η trained alike (which would lower it alone, too).
+// below that at the start, each at its best η.
 TEST(SelfBalancingTraining, TheObjectiveGoesDown) {
   const int64_t side = 3, sites = side * side;
   std::vector<int64_t> edges;
@@ -244,19 +244,13 @@ TEST(SelfBalancingTraining, TheObjectiveGoesDown) {
     for (int64_t i = 0; i < sites; ++i)
       target.gradient.back().push_back({0.0, at.gradient[s][i].item<double>()});
   }
-  // With the best η for this θ: only θ can lower it.
   const auto best_j = [&](const Variant& v, const torch::Tensor& theta) {
-    double least = INFINITY;
-    for (double log_eta = -1; log_eta < 6; log_eta += 0.05) {
-      least =
-          std::min(least, reference::expected_j({target, v.form, v.exact, plain(theta), log_eta}));
-    }
-    return least;
+    return reference::least_expected_j({target, v.form, v.exact, plain(theta)});
   };
   for (const Variant& v : kVariants) {
     SCOPED_TRACE(name_of(v));
     const auto sampler = make_sampler(v.sampler, {.monotonic = v.monotonic}, ising);
-    ChainState state = sampler->init(ising, all, torch::arange(512));
+    ChainState state = sampler->init(ising, all.slice(0, 0, 512, 8), torch::arange(64));
     StepParams params = sampler->params(4, torch::kCPU);
     const torch::Tensor start = sampler->learned(state)[0].second;
     for (int t = 0; t < 300; ++t) sampler->burn_in_step(ising, state, params, t, 300);
