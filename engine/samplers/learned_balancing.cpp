@@ -25,19 +25,20 @@ torch::Tensor network(const torch::Tensor& theta, const torch::Tensor& d) {
   return torch::relu(d.unsqueeze(-1) * w + b).matmul(a) + c;
 }
 
-// The unit, of all blocks' units, that is z at each d. One block after the other: [B, D, 20] at a
-// time.
+// The unit, of all blocks' units, that is z at each d: first its block, from values [20, B, D] of
+// one block at a time, then its place there.
 torch::Tensor active_unit(const torch::Tensor& slope, const torch::Tensor& b,
                           const torch::Tensor& d) {
   const torch::NoGradGuard no_grad;
-  torch::Tensor least, active;
+  torch::Tensor least, block = torch::zeros(d.sizes(), d.options().dtype(torch::kInt64));
   for (int64_t k = 0; k < kBlocks; ++k) {
-    const auto [most, unit] = (d.unsqueeze(-1) * slope[k] + b[k]).max(-1);
-    const torch::Tensor own = unit + k * kBlockUnits;
-    active = k == 0 ? own : torch::where(most < least, own, active);
+    const torch::Tensor most =
+        torch::addcmul(b[k].view({-1, 1, 1}), slope[k].view({-1, 1, 1}), d).amax(0);
+    if (k > 0) block.masked_fill_(most < least, k);
     least = k == 0 ? most : torch::minimum(least, most);
   }
-  return active;
+  const torch::Tensor lines = slope.index({block}) * d.unsqueeze(-1) + b.index({block});
+  return block * kBlockUnits + lines.argmax(-1);
 }
 
 // Its derivative is that of the active unit, so only this unit enters the graph.
