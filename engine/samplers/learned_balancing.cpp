@@ -25,16 +25,28 @@ torch::Tensor network(const torch::Tensor& theta, const torch::Tensor& d) {
   return torch::relu(d.unsqueeze(-1) * w + b).matmul(a) + c;
 }
 
-// One block after the other: [B, D, 20] at a time.
+// The unit, of all blocks' units, that is z at each d: first its block, from values [20, B, D] of
+// one block at a time, then its place there.
+torch::Tensor active_unit(const torch::Tensor& slope, const torch::Tensor& b,
+                          const torch::Tensor& d) {
+  const torch::NoGradGuard no_grad;
+  torch::Tensor least, block = torch::zeros(d.sizes(), d.options().dtype(torch::kInt64));
+  for (int64_t k = 0; k < kBlocks; ++k) {
+    const torch::Tensor most =
+        torch::addcmul(b[k].view({-1, 1, 1}), slope[k].view({-1, 1, 1}), d).amax(0);
+    if (k > 0) block.masked_fill_(most < least, k);
+    least = k == 0 ? most : torch::minimum(least, most);
+  }
+  const torch::Tensor lines = slope.index({block}) * d.unsqueeze(-1) + b.index({block});
+  return block * kBlockUnits + lines.argmax(-1);
+}
+
+// Its derivative is that of the active unit, so only this unit enters the graph.
 torch::Tensor monotonic(const torch::Tensor& theta, const torch::Tensor& d) {
   const torch::Tensor units = theta.view({2, kBlocks, kBlockUnits});
   const torch::Tensor slope = units[0].exp(), b = units[1];
-  torch::Tensor least;
-  for (int64_t k = 0; k < kBlocks; ++k) {
-    const torch::Tensor block = (d.unsqueeze(-1) * slope[k] + b[k]).amax(-1);
-    least = k == 0 ? block : torch::minimum(least, block);
-  }
-  return least;
+  const torch::Tensor active = active_unit(slope, b, d);
+  return slope.view(-1).index({active}) * d + b.reshape(-1).index({active});
 }
 
 // log softplus(z); each branch keeps to the arguments it is good for, so that no gradient is NaN.

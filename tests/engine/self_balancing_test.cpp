@@ -58,13 +58,15 @@ NamedTensors some_learned(BalancingForm form) {
 
 class SelfBalancingExactness : public testing::TestWithParam<Variant> {};
 
+// And the check has the power to see a broken variant.
 TEST_P(SelfBalancingExactness, RealStepMatchesEnumeration) {
   const Variant& v = GetParam();
-  for (const double strength : {0.5, 3.0}) {
+  for (const double strength : {0.5, 2.0, 3.0}) {
+    if (v.monotonic && strength < 1) continue;  // slow
     SCOPED_TRACE(strength);
     const TinyTarget tiny{3, 2, strength};
     const Target target = tiny.enumerate();
-    const SelfBalancing plainly{target, v.form, v.exact, plain(some_theta(v.ours))};
+    SelfBalancing plainly{target, v.form, v.exact, plain(some_theta(v.ours))};
     const Matrix exact = self_balancing_transitions(plainly);
     EXPECT_LT(reference::balance_error(exact, target.probabilities()), 1e-10);
     EXPECT_LT(reference::stationarity_error(exact, target.probabilities()), 1e-10);
@@ -73,21 +75,14 @@ TEST_P(SelfBalancingExactness, RealStepMatchesEnumeration) {
     EXPECT_LT(worst_deviation(real.share, exact), 7);
     EXPECT_GT(real.accepted, 0);
     EXPECT_LT(real.acceptance, 1);
-  }
-}
-
-TEST_P(SelfBalancingExactness, BrokenVariantsAreDetected) {
-  const Variant& v = GetParam();
-  const TinyTarget tiny{3, 2, 2.0};
-  const Target target = tiny.enumerate();
-  const Frequencies real =
-      real_step(tiny, v.sampler, {.monotonic = v.monotonic}, 0, some_learned(v.ours));
-  for (const Fault fault : {Fault::kSign, Fault::kNoReverse, Fault::kReverseAtX}) {
-    SCOPED_TRACE(static_cast<int>(fault));
-    const SelfBalancing broken{target, v.form, v.exact, plain(some_theta(v.ours)), 0, fault};
-    const Matrix t = self_balancing_transitions(broken);
-    EXPECT_GT(reference::stationarity_error(t, target.probabilities()), 1e-3);
-    EXPECT_GT(worst_deviation(real.share, t), 7);
+    if (strength < 1 || strength > 2) continue;
+    for (const Fault fault : {Fault::kSign, Fault::kNoReverse, Fault::kReverseAtX}) {
+      SCOPED_TRACE(static_cast<int>(fault));
+      plainly.fault = fault;
+      const Matrix broken = self_balancing_transitions(plainly);
+      EXPECT_GT(reference::stationarity_error(broken, target.probabilities()), 1e-3);
+      EXPECT_GT(worst_deviation(real.share, broken), 7);
+    }
   }
 }
 
@@ -209,7 +204,7 @@ TEST(SelfBalancingTraining, AConstantInTheEnergyChangesNothing) {
       const torch::Tensor x = torch::zeros({32, 4}, torch::kUInt8);
       ChainState state = sampler->init(model, x, torch::arange(32));
       StepParams params = sampler->params(4, torch::kCPU);
-      for (int t = 0; t < 40; ++t) sampler->burn_in_step(model, state, params, t, 40);
+      for (int t = 0; t < 15; ++t) sampler->burn_in_step(model, state, params, t, 15);
       theta[shifted] = sampler->learned(state)[0].second;
       log_eta[shifted] = sampler->learned(state)[1].second;
     }
@@ -220,7 +215,7 @@ TEST(SelfBalancingTraining, AConstantInTheEnergyChangesNothing) {
 }
 
 // A 3×3 Ising model with a field: the expected objective, by enumeration, at what was learned lies
-// below that at the start, with η trained alike (which would lower it alone, too).
+// below that at the start, each at its best η.
 TEST(SelfBalancingTraining, TheObjectiveGoesDown) {
   const int64_t side = 3, sites = side * side;
   std::vector<int64_t> edges;
@@ -244,25 +239,19 @@ TEST(SelfBalancingTraining, TheObjectiveGoesDown) {
     for (int64_t i = 0; i < sites; ++i)
       target.gradient.back().push_back({0.0, at.gradient[s][i].item<double>()});
   }
-  // With the best η for this θ: only θ can lower it.
   const auto best_j = [&](const Variant& v, const torch::Tensor& theta) {
-    double least = INFINITY;
-    for (double log_eta = -1; log_eta < 6; log_eta += 0.05) {
-      least =
-          std::min(least, reference::expected_j({target, v.form, v.exact, plain(theta), log_eta}));
-    }
-    return least;
+    return reference::least_expected_j({target, v.form, v.exact, plain(theta)});
   };
   for (const Variant& v : kVariants) {
+    if (v.exact) continue;  // the same on a model that is linear in every site
     SCOPED_TRACE(name_of(v));
     const auto sampler = make_sampler(v.sampler, {.monotonic = v.monotonic}, ising);
-    ChainState state = sampler->init(ising, all, torch::arange(512));
+    ChainState state = sampler->init(ising, all.slice(0, 0, 512, 8), torch::arange(64));
     StepParams params = sampler->params(4, torch::kCPU);
     const torch::Tensor start = sampler->learned(state)[0].second;
-    for (int t = 0; t < 300; ++t) sampler->burn_in_step(ising, state, params, t, 300);
+    for (int t = 0; t < 200; ++t) sampler->burn_in_step(ising, state, params, t, 200);
     const torch::Tensor theta = sampler->learned(state)[0].second;
     const double first = best_j(v, start), last = best_j(v, theta);
-    fmt::print("{}: expected J {:.4f} -> {:.4f}\n", name_of(v), first, last);
     EXPECT_LT(last, first);
   }
 }

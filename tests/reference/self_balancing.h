@@ -117,27 +117,32 @@ inline double self_balancing_j(const SelfBalancing& now, const SelfBalancing& dr
          m1 * (u - now.log_eta - 1) + std::exp(now.log_eta) * m1 * m2 - u;
 }
 
-// E J over x ~ π and x′, x* ~ Q_θ(· | x).
-inline double expected_j(const SelfBalancing& sampler) {
+// E J over x ~ π and x′, x* ~ Q_θ(· | x), at the η that makes it least (e^η = E m / E m² with m the
+// probability of rejection at x), so that θ alone decides.
+inline double least_expected_j(const SelfBalancing& sampler) {
   const std::vector<double> pi = sampler.target.probabilities();
-  double sum = 0;
+  const int d = sampler.target.table.sites;
+  Matrix q(pi.size(), std::vector<double>(d));
   for (size_t s = 0; s < pi.size(); ++s) {
     const State& x = sampler.target.table.states[s];
-    const int d = sampler.target.table.sites;
-    std::vector<double> q(d), a(d);
-    for (int i = 0; i < d; ++i) {
-      q[i] = sampler.forward(x, i);
-      a[i] = sampler.acceptance(x, i);
-    }
-    double moved = 0, m = 0;
-    for (int i = 0; i < d; ++i) {
-      const double rise = sampler.energy(sampler.flipped(x, i)) - sampler.energy(x);
-      moved += q[i] * a[i] * (std::log(a[i]) + std::log(q[i]) + rise);
-      m += q[i] * (1 - a[i]);
-    }
-    sum += pi[s] * (moved - m * (sampler.log_eta + 1) + std::exp(sampler.log_eta) * m * m);
+    double total = 0;
+    for (int i = 0; i < d; ++i) total += q[s][i] = sampler.weight(x, x, i);
+    for (double& value : q[s]) value /= total;
   }
-  return sum;
+  double moved = 0, m1 = 0, m2 = 0;
+  for (size_t s = 0; s < pi.size(); ++s) {
+    double m = 0;
+    for (int i = 0; i < d; ++i) {
+      const int e = sampler.target.table.index(sampler.flipped(sampler.target.table.states[s], i));
+      const double rise = sampler.target.energy[e] - sampler.target.energy[s];
+      const double a = std::min(1.0, std::exp(-rise) * q[e][i] / q[s][i]);
+      moved += pi[s] * q[s][i] * a * (std::log(a) + std::log(q[s][i]) + rise);
+      m += q[s][i] * (1 - a);
+    }
+    m1 += pi[s] * m;
+    m2 += pi[s] * m * m;
+  }
+  return moved - m1 * std::log(m1 / m2);
 }
 
 }  // namespace isinglass::reference
