@@ -51,15 +51,22 @@ copy_licence() {
   [[ -z $package ]] || install -Dm 644 "/usr/share/doc/$package/copyright" "$2/$package"
 }
 
+# The versions of symbols that a file needs, such as GLIBC_2.34.
+needed_versions() {
+  LC_ALL=C readelf -VW "$1" | sed -n '/^Version needs section/,$s/.*Name: \([A-Z]*_[A-Z0-9_.]*\) .*/\1/p' | sort -u
+}
+
 # Fails if a file needs a symbol that the oldest machine lacks, or looks for libraries elsewhere.
 check_files() {
-  local file version least
+  local file version most versions
   for file in "$1"/libexec/* "$1"/lib/*; do
-    for version in $(readelf -VW "$file" | sed -n '/version needs/,$s/.*Name: \([A-Z]*_[A-Z0-9_.]*\) .*/\1/p' | sort -u); do
-      least=${newest[${version%%_*}]:-}
-      [[ -n $least ]] || continue
-      [[ $(printf '%s\n' "$least" "${version#*_}" | sort -V | tail -n 1) == "$least" ]] ||
-        die "$(basename "$file") needs $version, and the oldest machine has ${version%%_*}_$least:" \
+    versions=$(needed_versions "$file")
+    [[ $versions == *GLIBC_* ]] || die "$(basename "$file") names no version of glibc: readelf was not understood"
+    for version in $versions; do
+      most=${newest[${version%%_*}]:-}
+      [[ -n $most ]] || continue
+      [[ $(printf '%s\n' "$most" "${version#*_}" | sort -V | tail -n 1) == "$most" ]] ||
+        die "$(basename "$file") needs $version, and the oldest machine has ${version%%_*}_$most:" \
           "bundle on Debian 12, or in its container (Dockerfile)"
     done
     if [[ $file == */libexec/* ]]; then check_path "$file" "\$ORIGIN/../lib"; fi

@@ -14,8 +14,9 @@ from pathlib import Path
 LARGEST = 60_000_000
 SKIPPED = 77
 # Suites of every test program, quick ones that read the files and run the program that come along.
-SUITES = {"io_tests": "PtFile*", "models_tests": "*Golden*", "kernels_tests": "Philox*",
-          "engine_tests": "SamplerContract*", "train_tests": "MatFile*", "cli_tests": "Usage*"}
+SUITES = {"io_tests": "PtRead*:PtPython*", "models_tests": "*Golden*", "kernels_tests": "Philox*",
+          "engine_tests": "Adaptation*", "train_tests": "IdxFiles*:NamedSets.Omniglot*",
+          "cli_tests": "Usage*"}
 
 
 def run(command, python="python3", **variables):
