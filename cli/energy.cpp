@@ -1,6 +1,6 @@
 // isinglass energy: energies and gradients of given states. Writes a .pt dictionary `energy`
 // float32 [N], `gradient` float32 of U in the relaxed state: [N, D], or [N, D, K] for categorical
-// models.
+// models; no gradient of models that have none.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -48,15 +48,19 @@ std::string run_energy(Options& options) {
   require(x.size(0) > 0, "{} holds no states", states);
   check_memory(model->space(), x.size(0));
 
-  const EnergyGrad result = energies_and_gradients(*model, x, device, interrupted);
+  const EnergyGrad result = model->differentiable()
+                                ? energies_and_gradients(*model, x, device, interrupted)
+                                : EnergyGrad{energies(*model, x, device), {}};
   if (interrupted()) throw Interrupted("no file was written");
-  if (!result.energy.isfinite().all().item<bool>() ||
-      !result.gradient.isfinite().all().item<bool>()) {
+  const bool finite = result.energy.isfinite().all().item<bool>() &&
+                      (!result.gradient.defined() || result.gradient.isfinite().all().item<bool>());
+  if (!finite) {
     throw NumericalError(
         fmt::format("{}: the energy or its gradient is not finite at a state", states));
   }
-  write_pt(out, PtValue{PtDict{{"energy", PtValue{result.energy.to(torch::kFloat32)}},
-                               {"gradient", PtValue{result.gradient}}}});
+  PtDict file{{"energy", PtValue{result.energy.to(torch::kFloat32)}}};
+  if (result.gradient.defined()) file.push_back({"gradient", PtValue{result.gradient}});
+  write_pt(out, PtValue{std::move(file)});
 
   const double mean = result.energy.mean().item<double>();
   const double least = result.energy.min().item<double>();

@@ -108,6 +108,7 @@ const PtValue* find(const PtDict& dict, const std::string& key) {
 std::string kind_of(const PtDict& dict) {
   if (find(dict, "samples") && find(dict, "energy")) return "samples";
   if (find(dict, "energy") && find(dict, "gradient")) return "energies and gradients";
+  if (find(dict, "energy")) return "energies";
   if (find(dict, "iteration") && find(dict, "format")) return "training checkpoint";
   if (find(dict, "log_weights")) return "annealing checkpoint";
   const bool tensors = std::all_of(dict.begin(), dict.end(),

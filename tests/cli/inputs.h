@@ -32,6 +32,14 @@ inline void write_rbm(const std::filesystem::path& file) {
                              {"b_h", torch::linspace(-0.1, 0.3, 4)}});
 }
 
+inline void write_permutation(const std::filesystem::path& file) {
+  write_named_tensors(file, {{"w", torch::linspace(-2, 2, 25).sin().view({5, 5})}});
+}
+
+inline void write_parity(const std::filesystem::path& file) {
+  write_named_tensors(file, {{"u", torch::tensor(0.7f)}});
+}
+
 // All 9-bit states.
 inline torch::Tensor all_states() {
   const torch::Tensor numbers = torch::arange(512).unsqueeze(1);

@@ -90,6 +90,34 @@ TEST_F(Sample, SavedEnergiesAreThoseOfTheSavedStates) {
   EXPECT_EQ(recomputed[1].second.sizes(), (std::vector<int64_t>{30, 5, 3}));
 }
 
+TEST_F(Sample, WritesPermutationsAsInt64AndStartsFromThem) {
+  write_permutation(dir_ / "permutation.pt");
+  const std::string model = "--model permutation --weights permutation.pt ";
+  for (const std::string sampler : {"lb", "pas"}) {
+    run(model + "--chains 6 --steps 8 --sampler " + sampler + " --out " + sampler);
+    const NamedTensors draws = read_named_tensors(dir_ / sampler / "samples.pt");
+    EXPECT_EQ(draws[0].second.scalar_type(), torch::kInt64);
+    const torch::Tensor flat = draws[0].second.reshape({48, 5});
+    EXPECT_TRUE(torch::equal(std::get<0>(flat.sort(1)), torch::arange(5).expand({48, 5})));
+    write_pt(dir_ / "states.pt", PtValue{flat});
+    const Outcome energy = run_program("energy " + model + "--states states.pt --out e.pt",
+                                       {.directory = dir_.path()});
+    ASSERT_EQ(energy.exit_code, 0) << energy.err;
+    const NamedTensors recomputed = read_named_tensors(dir_ / "e.pt");
+    EXPECT_EQ(recomputed.size(), 1u);  // no gradient
+    EXPECT_TRUE(torch::allclose(recomputed[0].second, draws[1].second.reshape({48}), 1e-6, 1e-6));
+    run(model + "--init states.pt --steps 2 --sampler lb --overwrite --out again");
+    EXPECT_EQ(samples("again").size(1), 48);
+  }
+}
+
+TEST_F(Sample, ParityHasItsSitesFromTheCommandLine) {
+  write_parity(dir_ / "parity.pt");
+  run("--model parity --weights parity.pt --sites 12 --sampler pas --radius 2 --adapt --burn-in 5 "
+      "--steps 3 --out out");
+  EXPECT_EQ(samples("out").size(2), 12);
+}
+
 TEST_F(Sample, RepeatsBitForBitWhateverTheThreads) {
   for (const std::string model : {"ising", "potts", "rbm"}) {
     const std::string command =

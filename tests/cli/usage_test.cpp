@@ -53,6 +53,8 @@ class Mistakes : public ::testing::Test {
   void SetUp() override {
     write_ising(dir_ / "ising.pt");
     write_rbm(dir_ / "rbm.pt");
+    write_parity(dir_ / "parity.pt");
+    write_permutation(dir_ / "permutation.pt");
     write_ising(dir_ / "nan.pt", std::nan(""));
     write_named_tensors(dir_ / "missing.pt", {{"edges", torch::zeros({0, 2}, torch::kInt64)},
                                               {"field", torch::zeros({9})}});
@@ -123,55 +125,58 @@ TEST_F(Mistakes, OfTheCommandLine) {
 }
 
 TEST_F(Mistakes, OfNamesAndFiles) {
-  for (const Mistake& mistake : std::vector<Mistake>{
-           {"sample --model isng --weights ising.pt --sampler gwg --steps 3 --out out",
-            {"isng", "ising"}},
-           {"sample --model ising --weights ising.pt --sampler pfas --steps 3 --out out",
-            {"pfas", "pafs"}},
-           {"sample --model ising --sampler gwg --steps 3 --out out", {"weights"}},
-           {"sample --model ising --weights no.pt --sampler gwg --steps 3 --out out", {"no.pt"}},
-           {"sample --model ising --weights . --sampler gwg --steps 3 --out out", {"directory"}},
-           {"sample --model ising --weights text.pt --sampler gwg --steps 3 --out out",
-            {"text.pt"}},
-           {"sample --model ising --weights nan.pt --sampler gwg --steps 3 --out out",
-            {"nan.pt", "field"}},
-           {"sample --model ising --weights missing.pt --sampler gwg --steps 3 --out out",
-            {"missing.pt", "coupling"}},
-           {"sample --model rbm --weights ising.pt --sampler gwg --steps 3 --out out",
-            {"ising.pt"}},
-           {kSample + "--sampler rwm --radius 10", {"--sampler", "twice"}},
-           {kSample + "--tau 2", {"gwg does not read --tau", "radius"}},
-           {kSample + "--scan systematic", {"--scan is not an option of gwg", "radius"}},
-           {kSample + "--warm-start ising.pt", {"ising.pt", "summary.json"}},
-           {"sample --model ising --weights ising.pt --sampler rwm --radius 10 --steps 3 --out out",
-            {"--radius is 10", "rwm"}},
-           {"sample --model ising --weights ising.pt --sampler nb --radius 10 --steps 3 --out out",
-            {"--radius is 10", "nb"}},
-           {"sample --model ising --weights ising.pt --sampler block-gibbs --block 1.5 --steps 3 "
-            "--out out",
-            {"--block is 1.5", "whole"}},
-           {kSample + "--init five.pt --chains 4", {"--chains is 4", "5"}},
-           {kSample + "--init twos.pt", {"twos.pt", "2"}},
-           {kSample + "--init ising.pt", {"ising.pt"}},
-           {kSample + "--init data", {"--dataset"}},
-           {kSample + "--init data --dataset mnst", {"mnst", "mnist"}},
-           {kSample + "--init data --dataset mnist --data-dir .", {"mnist"}},
-           {kSample + "--chains 4000000000", {"--chains 4000000000", "memory"}},
-           {"sample --model ising --weights ising.pt --sampler gwg --steps 1000000000 --out out",
-            {"--chains 100", "1000000000 draws", "memory"}},
-           {kSample + "--config no.toml", {"no.toml"}},
-           {kSample + "--config unknown.toml", {"unknown.toml", "stepz", "steps"}},
-           {"sample --model ising --weights ising.pt --sampler gwg --out out --config type.toml",
-            {"type.toml", "steps"}},
-           {kSample + "--config broken.toml", {"broken.toml", "line 1"}},
-           {"sample --model ising --weights ising.pt --sampler gwg --steps 3 --out held",
-            {"held", "already", "--overwrite"}},
-           {"sample --model ising --weights ising.pt --sampler gwg --steps 3 --out ising.pt",
-            {"ising.pt", "file"}},
-           {"sample --model ising --weights ising.pt --sampler gwg --steps 3 --out ising.pt/out",
-            {"ising.pt/out"}},
-           {"sample --model ising --weights ising.pt --sampler gwg --steps 3 --out /proc/out",
-            {"/proc/out"}}}) {
+  for (
+      const Mistake& mistake : std::vector<Mistake>{
+          {"sample --model isng --weights ising.pt --sampler gwg --steps 3 --out out",
+           {"isng", "ising"}},
+          {"sample --model ising --weights ising.pt --sampler pfas --steps 3 --out out",
+           {"pfas", "pafs"}},
+          {"sample --model ising --sampler gwg --steps 3 --out out", {"weights"}},
+          {"sample --model ising --weights no.pt --sampler gwg --steps 3 --out out", {"no.pt"}},
+          {"sample --model ising --weights . --sampler gwg --steps 3 --out out", {"directory"}},
+          {"sample --model ising --weights text.pt --sampler gwg --steps 3 --out out", {"text.pt"}},
+          {"sample --model ising --weights nan.pt --sampler gwg --steps 3 --out out",
+           {"nan.pt", "field"}},
+          {"sample --model ising --weights missing.pt --sampler gwg --steps 3 --out out",
+           {"missing.pt", "coupling"}},
+          {"sample --model rbm --weights ising.pt --sampler gwg --steps 3 --out out", {"ising.pt"}},
+          {kSample + "--sampler rwm --radius 10", {"--sampler", "twice"}},
+          {"sample --model ising --weights ising.pt --sampler rwm --radius 10 --steps 3 --out out",
+           {"--radius is 10", "rwm"}},
+          {"sample --model parity --weights parity.pt --sampler lb --steps 3 --out out",
+           {"parity", "--sites"}},
+          {"sample --model parity --weights parity.pt --sites 9 --sampler pafs --steps 3 --out out",
+           {"pafs", "parity", "these do: rwm, gibbs", "lb, pas"}},
+          {"sample --model permutation --weights permutation.pt --sampler gibbs --steps 3 --out "
+           "out",
+           {"gibbs", "permutation", "these do: lb, pas"}},
+          {"sample --model permutation --weights permutation.pt --sampler lb --steps 3 --out out "
+           "--init five.pt",
+           {"five.pt", "needs [N, 5]"}},
+          {"evaluate --model permutation --weights permutation.pt --sampler lb --out out",
+           {"annealing", "independent"}},
+          {kSample + "--init five.pt --chains 4", {"--chains is 4", "5"}},
+          {kSample + "--init twos.pt", {"twos.pt", "2"}},
+          {kSample + "--init ising.pt", {"ising.pt"}},
+          {kSample + "--init data", {"--dataset"}},
+          {kSample + "--init data --dataset mnst", {"mnst", "mnist"}},
+          {kSample + "--init data --dataset mnist --data-dir .", {"mnist"}},
+          {kSample + "--chains 4000000000", {"--chains 4000000000", "memory"}},
+          {"sample --model ising --weights ising.pt --sampler gwg --steps 1000000000 --out out",
+           {"--chains 100", "1000000000 draws", "memory"}},
+          {kSample + "--config no.toml", {"no.toml"}},
+          {kSample + "--config unknown.toml", {"unknown.toml", "stepz", "steps"}},
+          {"sample --model ising --weights ising.pt --sampler gwg --out out --config type.toml",
+           {"type.toml", "steps"}},
+          {kSample + "--config broken.toml", {"broken.toml", "line 1"}},
+          {"sample --model ising --weights ising.pt --sampler gwg --steps 3 --out held",
+           {"held", "already", "--overwrite"}},
+          {"sample --model ising --weights ising.pt --sampler gwg --steps 3 --out ising.pt",
+           {"ising.pt", "file"}},
+          {"sample --model ising --weights ising.pt --sampler gwg --steps 3 --out ising.pt/out",
+           {"ising.pt/out"}},
+          {"sample --model ising --weights ising.pt --sampler gwg --steps 3 --out /proc/out",
+           {"/proc/out"}}}) {
     expect_refused(mistake);
   }
   EXPECT_EQ(file_bytes(dir_ / "held" / "config.toml"), "seed = 1\n");

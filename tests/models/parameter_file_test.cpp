@@ -48,7 +48,7 @@ TEST(ParameterFile, EachRealTensorIsFiniteAndFloatingPoint) {
       ModelSample broken = sample;
       if (key == "edges" || key == "mean") continue;
       torch::Tensor bad = tensor.clone();
-      bad.select(0, 0).fill_(std::numeric_limits<float>::quiet_NaN());
+      bad.view(-1).slice(0, 0, 1).fill_(std::numeric_limits<float>::quiet_NaN());
       replace(broken.tensors, key, bad);
       expect_refused(broken, "'" + key + "' holds a value that is not finite");
       replace(broken.tensors, key, tensor.to(torch::kInt64));
@@ -160,6 +160,20 @@ TEST(ParameterFile, FlagsAgreeWithTheFile) {
     mlp.options.categories = impossible;
     expect_refused(mlp, fmt::format("--categories is {}; 2 to 256", impossible));
   }
+}
+
+TEST(ParameterFile, ParityNeedsItsSites) {
+  ModelSample parity = sample_of("parity");
+  parity.options.sites = {};
+  EXPECT_ERROR(load_sample(parity), "model parity needs --sites D");
+}
+
+TEST(ParameterFile, CostsOfPermutationsAreSquare) {
+  ModelSample broken = sample_of("permutation");
+  replace(broken.tensors, "w", torch::zeros({4, 5}));
+  expect_refused(broken, "'w' has shape [4, 5]; it must be square");
+  replace(broken.tensors, "w", torch::zeros({1, 1}));
+  expect_refused(broken, "2 x 2 or larger");
 }
 
 TEST(ParameterFile, AMissingFileIsNamed) {

@@ -67,6 +67,12 @@ TEST(CheckStates, NamesWhatIsWrong) {
   EXPECT_ERROR(check_states(ternary, twos.slice(1, 0, 3), "states"), "[3, 3]");
   EXPECT_ERROR(check_states(ternary, twos[0], "states"), "needs [N, 4]");
   EXPECT_ERROR(check_states(ternary, twos.to(torch::kFloat32), "states"), "must be uint8");
+  const StateSpace permutations{StateKind::kPermutation, 4, 4};
+  const torch::Tensor twice = torch::tensor({0, 1, 2, 3, 3, 2, 1, 1}, torch::kInt64).view({2, 4});
+  EXPECT_NO_THROW(check_states(permutations, twice.slice(0, 0, 1), "states"));
+  EXPECT_ERROR(check_states(permutations, twice, "states"), "1 rows that are no permutation");
+  EXPECT_ERROR(check_states(permutations, twice + 1, "states"), "no permutation of 0 to 3");
+  EXPECT_ERROR(check_states(permutations, twos, "states"), "must be int64");
   const StateSpace real{StateKind::kContinuous, 4};
   EXPECT_ERROR(check_states(real, twos, "states"), "must be float32");
 }

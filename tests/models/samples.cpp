@@ -60,6 +60,19 @@ double potts_energy(const NamedTensors& file, const Values& x) {
   return u;
 }
 
+double parity_energy(const NamedTensors& file, const Values& x) {
+  int sum = 0;
+  for (const int value : x) sum += value;
+  return sum % 2 == 1 ? at(tensor_of(file, "u"), {}) : 0;
+}
+
+double permutation_energy(const NamedTensors& file, const Values& x) {
+  const torch::Tensor w = tensor_of(file, "w");
+  double u = 0;
+  for (size_t i = 0; i < x.size(); ++i) u += at(w, {static_cast<int64_t>(i), x[i]});
+  return u;
+}
+
 double rbm_energy(const NamedTensors& file, const Values& x) {
   const torch::Tensor w = tensor_of(file, "W"), b_v = tensor_of(file, "b_v");
   const torch::Tensor b_h = tensor_of(file, "b_h");
@@ -168,6 +181,8 @@ std::vector<ModelSample> model_samples() {
        {},
        false,
        rbm_energy},
+      {"parity", "parity", {{"u", randn({})}}, {.sites = 7}, false, parity_energy},
+      {"permutation", "permutation", {{"w", randn({6, 6})}}, {}, false, permutation_energy},
       {"mlp", "mlp", mlp_file(9), {}, false, mlp_with(0)},
       {"mlp_categorical", "mlp", mlp_file(12), with(3, 28, 28), false, mlp_with(3)},
       {"resnet", "resnet", resnet_file(5, 6, {}), with({}, 5, 6), false, {}},
@@ -185,6 +200,9 @@ std::shared_ptr<EnergyModel> load_sample(const ModelSample& sample) {
 
 torch::Tensor some_states(const StateSpace& space, int64_t count) {
   torch::manual_seed(3);
+  if (space.kind == StateKind::kPermutation) {
+    return std::get<1>(torch::rand({count, space.sites}).sort(1));
+  }
   return torch::randint(space.categories, {count, space.sites}, torch::kUInt8);
 }
 

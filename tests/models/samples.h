@@ -32,7 +32,7 @@ inline void PrintTo(const ModelSample& sample, std::ostream* out) {
 // Writes the sample's file to a folder of its own and loads the model.
 std::shared_ptr<EnergyModel> load_sample(const ModelSample& sample);
 
-// Seeded uniform states uint8 [count, D].
+// Seeded uniform states uint8 [count, D], int64 of permutations.
 torch::Tensor some_states(const StateSpace& space, int64_t count);
 
 // Replaces the tensor of that name.
