@@ -82,6 +82,25 @@ TEST_F(Allocation, NoneOnALattice) {
   }
 }
 
+TEST_F(Allocation, NoneWithALearnedCurvature) {
+  const int64_t sites = 30, chains = 16;
+  const torch::Tensor from = torch::arange(sites - 1);
+  IsingModel ising(torch::stack({from, from + 1}, 1),
+                   torch::full({sites - 1}, 0.4, torch::kFloat64),
+                   torch::zeros({sites}, torch::kFloat64));
+  const auto sampler = make_sampler("ab-trace", {}, ising);
+  const torch::Tensor ids = torch::arange(chains);
+  ChainState state = sampler->init(ising, random_states(ising.space(), ids, 0, torch::kCPU), ids);
+  StepParams params = sampler->params(0, torch::kCPU);
+  for (int t = 0; t < 100; ++t) sampler->burn_in_step(ising, state, params, t, 100);
+  ASSERT_FALSE(sampler->learned(state).empty());
+  sampler->step(ising, state, params);
+  EXPECT_EQ(during([&] {
+              for (int t = 0; t < 10; ++t) sampler->step(ising, state, params);
+            }),
+            0);
+}
+
 TEST_F(Allocation, NoMoreThanTheModelItself) {
   const auto model = new_model("resnet", {.channels = 4}, 1);
   const torch::Tensor x = random_states(model->space(), torch::arange(8), 0, torch::kCPU);

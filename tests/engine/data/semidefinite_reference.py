@@ -19,16 +19,6 @@ class Generator:
         return self.state * n >> 32
 
 
-def lattice(side):
-    w = np.zeros((side * side, side * side))
-    for i in range(side * side):
-        if i % side + 1 < side:
-            w[i, i + 1] = w[i + 1, i] = 1
-        if i + side < side * side:
-            w[i, i + side] = w[i + side, i] = 1
-    return w
-
-
 def barabasi_albert(nodes, attached):
     """Each new node is joined to `attached` different ones, by their degrees."""
     generator = Generator(7)
@@ -67,8 +57,7 @@ def solve(w, largest, **settings):
 
 
 if __name__ == "__main__":
-    cases = {"dense": (dense(100), 1e-7), "lattice": (lattice(20), 1e-5),
-             "barabasi_albert": (barabasi_albert(400, 4), 1e-5)}
+    cases = {"dense": (dense(100), 1e-7), "barabasi_albert": (barabasi_albert(400, 4), 1e-5)}
     for name in sys.argv[1:] or cases:
         w, eps = cases[name]
         for largest in (False, True):
