@@ -1,0 +1,23 @@
+"""Every CUDA kernel's launcher is run by the interpreter: named in a test of tests/simt.
+
+Usage: interpreted_test.py [ROOT].
+"""
+import re
+import sys
+from pathlib import Path
+
+root = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+LAUNCHERS = re.compile(r"namespace cuda \{(.*?)\n\}", re.DOTALL)
+tests = "".join(file.read_text(encoding="utf-8") for file in (root / "tests/simt").glob("*_test.cpp"))
+found, missing = 0, []
+for header in sorted((root / "kernels").glob("*.h")):
+    if not header.with_suffix(".cu").exists():
+        continue
+    for part in LAUNCHERS.findall(header.read_text(encoding="utf-8")):
+        for name in re.findall(r"^void (\w+)\(", part, re.MULTILINE):
+            found += 1
+            if not re.search(rf"cuda::{name}\b", tests):
+                missing.append(f"{header.name}: cuda::{name} is in no test of tests/simt")
+if found < 20:
+    missing.append(f"only {found} launchers were found; the headers have changed their form")
+sys.exit("\n".join(missing) or None)
