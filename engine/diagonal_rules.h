@@ -11,7 +11,9 @@ struct Certificate {
   torch::Tensor root;      // AᵀA = W + D
   double margin;           // δ: what certification alone may cost a site
 };
-Certificate certify(const torch::Tensor& W, const torch::Tensor& d);
+// norm: an estimate of ‖W‖, computed once for many d.
+Certificate certify(const torch::Tensor& W, const torch::Tensor& d, double norm);
+double spectral_norm(const torch::Tensor& W);
 
 DiagonalBound trace_rule(const torch::Tensor& W);
 DiagonalBound max_rule(const torch::Tensor& W);

@@ -83,6 +83,7 @@ double largest_eigenvalue(const torch::Tensor& w, const torch::Tensor& d) {
 // The least λ_max(W + D), from the D of least trace.
 DiagonalBound least_maximum(const torch::Tensor& w) {
   DiagonalBound best = trace_rule(w);
+  const double norm = spectral_norm(w);
   best.value = largest_eigenvalue(w, best.diagonal);
   Alternation search(w, best.diagonal, {});
   double lower = -std::numeric_limits<double>::infinity();
@@ -90,7 +91,7 @@ DiagonalBound least_maximum(const torch::Tensor& w) {
     search.iterate();
     if (done % kCheckEvery != 0) continue;
     lower = std::max(lower, search.lower_bound());
-    const Certificate sure = certify(w, search.diagonal());
+    const Certificate sure = certify(w, search.diagonal(), norm);
     const double value = largest_eigenvalue(w, sure.diagonal);
     if (value < best.value) best = {sure.diagonal, sure.root, value, 0};
     best.gap = best.value - lower;
@@ -103,6 +104,7 @@ DiagonalBound least_maximum(const torch::Tensor& w) {
 
 DiagonalBound max_rule(const torch::Tensor& W) {
   DiagonalBound best = least_maximum(W);
+  const double norm = spectral_norm(W);
   const double most = (1 + kMostLevel) * best.value, found = best.value - best.gap;
   Alternation search(W, best.diagonal, (1 + kLevel) * best.value);
   double lower = 0;
@@ -110,7 +112,7 @@ DiagonalBound max_rule(const torch::Tensor& W) {
     search.iterate();
     if (done % kCheckEvery != 0) continue;
     lower = std::max(lower, search.lower_bound());
-    const Certificate sure = certify(W, search.diagonal());
+    const Certificate sure = certify(W, search.diagonal(), norm);
     const double value = largest_eigenvalue(W, sure.diagonal);
     const double mean = sure.diagonal.mean().item<double>();
     if (value <= most && mean < best.diagonal.mean().item<double>()) {

@@ -82,9 +82,13 @@ torch::Tensor gaussian_root(const torch::Tensor& W, const torch::Tensor& d) {
   return root;
 }
 
-Certificate certify(const torch::Tensor& W, const torch::Tensor& d) {
+double spectral_norm(const torch::Tensor& W) {
   const Spectrum own = lanczos_spectrum(W);
-  double margin = kMargin * std::max({1.0, std::abs(own.least), std::abs(own.most)});
+  return std::max(std::abs(own.least), std::abs(own.most));
+}
+
+Certificate certify(const torch::Tensor& W, const torch::Tensor& d, double norm) {
+  double margin = kMargin * std::max(1.0, norm);
   const double least = lanczos_spectrum(W + torch::diag(d)).least;
   for (;; margin *= 2) {
     const torch::Tensor shifted = d + std::max(0.0, margin - least);
@@ -96,9 +100,10 @@ Certificate certify(const torch::Tensor& W, const torch::Tensor& d) {
 namespace {
 
 DiagonalBound shift_rule(const torch::Tensor& W) {
-  const double least = std::max(0.0, -lanczos_spectrum(W).least);
-  const Certificate sure =
-      certify(W, torch::full({W.size(0)}, least, torch::TensorOptions(torch::kFloat64)));
+  const Spectrum own = lanczos_spectrum(W);
+  const double least = std::max(0.0, -own.least);
+  const Certificate sure = certify(W, torch::full({W.size(0)}, least, W.options()),
+                                   std::max(std::abs(own.least), std::abs(own.most)));
   const double value = sure.diagonal[0].item<double>();
   return {sure.diagonal, sure.root, value, value - least};
 }
