@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures every discrete sampler on a 50x50 Ising lattice and on an RBM of 500 hidden units.
 
-    scripts/compare_samplers.py OUT.md [--steps N] [--burn-in N] [--chains B] [--work DIR]
+    scripts/compare_samplers.py OUT.md [--steps N] [--burn-in N] [--chains B] [--limit SECONDS]
 
 Uses build/isinglass and the Python of .venv; trains the RBM on the built-in strokes first. Step
 sizes adapt in burn-in where a sampler can. ESS is the legacy ESS of the energy, mean over chains.
@@ -45,8 +45,11 @@ def measure(model, weights, sampler, arguments):
                "--overwrite", "--out", str(arguments.work / "sample")]
     if "adapt" in sampler["options"]:
         command.append("--adapt")
-    done = subprocess.run([PROGRAM, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, check=False)
+    try:
+        done = subprocess.run([PROGRAM, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, check=False, timeout=arguments.limit)
+    except subprocess.TimeoutExpired:
+        return f"| `{sampler['name']}` | not done in {arguments.limit} s |" + " |" * 6
     if done.returncode != 0:
         return f"| `{sampler['name']}` | {done.stderr.strip()} |" + " |" * 6
     s = json.loads(done.stdout)
@@ -73,6 +76,7 @@ def main():
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--burn-in", type=int, default=1000)
     parser.add_argument("--chains", type=int, default=20)
+    parser.add_argument("--limit", type=int, default=120, help="seconds for a sampler")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "runs" / "compare")
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
@@ -87,7 +91,7 @@ def main():
     head = f"""# Discrete samplers compared
 
 Written by `scripts/compare_samplers.py docs/results/samplers.md --chains {arguments.chains} --burn-in
-{arguments.burn_in} --steps {arguments.steps}` on {torch.get_num_threads()} threads of a {processor}, without a GPU.
+{arguments.burn_in} --steps {arguments.steps} --limit {arguments.limit}` on {torch.get_num_threads()} threads of a {processor}, without a GPU.
 {arguments.chains} chains, {arguments.burn_in} steps of burn-in (in which step sizes adapt), {arguments.steps} kept steps, one
 seed: differences below some ten per cent mean nothing. ESS is the legacy ESS of the energy, mean
 over chains; an evaluation is a model call a chain.
