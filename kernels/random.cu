@@ -25,9 +25,11 @@ __global__ void uniform_rows_kernel(RowDraws draws, int categories, uint8_t* out
 }
 
 __global__ void permutation_rows_kernel(RowDraws draws, int64_t* out) {
-  const int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (r >= draws.rows) return;
-  draw_permutation(draws.row(r), draws.purpose, draws.sites, out + r * draws.sites);
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; r < draws.rows;
+       r += stride) {
+    draw_permutation(draws.row(r), draws.purpose, draws.sites, out + r * draws.sites);
+  }
 }
 
 LaunchShape block_per_row(const RowDraws& draws) {

@@ -47,7 +47,7 @@ TEST(ParameterFile, EachRealTensorIsFiniteAndFloatingPoint) {
     for (const auto& [key, tensor] : sample.tensors) {
       ModelSample broken = sample;
       if (key == "edges" || key == "mean") continue;
-      torch::Tensor bad = tensor.clone();
+      torch::Tensor bad = tensor.clone(torch::MemoryFormat::Contiguous);
       bad.view(-1).slice(0, 0, 1).fill_(std::numeric_limits<float>::quiet_NaN());
       replace(broken.tensors, key, bad);
       expect_refused(broken, "'" + key + "' holds a value that is not finite");
