@@ -2,10 +2,9 @@
 // process killed an hour later.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <string>
 
+#include "io/torch.h"
 #include "models/energy_model.h"
 #include "models/registry.h"
 

@@ -1,11 +1,10 @@
 // Keeps the draws of a run: in memory, or, where they do not fit, in a file that the system maps.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <filesystem>
 
 #include "engine/run.h"
+#include "io/torch.h"
 
 namespace isinglass {
 

@@ -1,14 +1,13 @@
 // The summary of `isinglass sample`: summary.json and the text on the terminal.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "cli/options.h"
 #include "cli/recorder.h"
 #include "engine/sampler.h"
+#include "io/torch.h"
 
 namespace isinglass {
 

@@ -1,8 +1,6 @@
 // Groups of options that several subcommands share, and what they mean to the library.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -12,6 +10,7 @@
 
 #include "cli/options.h"
 #include "engine/sampler.h"
+#include "io/torch.h"
 #include "models/registry.h"
 #include "train/dataset.h"
 

@@ -4,10 +4,10 @@
 
 set(ISINGLASS_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter)
 
-# LibTorch's headers take 12 s to parse: one precompiled header serves every library and test.
+# LibTorch's headers take long to parse: one precompiled header serves every library and test.
 add_library(isinglass_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
 target_link_libraries(isinglass_pch PRIVATE torch fmt::fmt-header-only OpenMP::OpenMP_CXX)
-target_precompile_headers(isinglass_pch PRIVATE <torch/torch.h>)
+target_precompile_headers(isinglass_pch PRIVATE ${CMAKE_SOURCE_DIR}/io/torch.h)
 
 function(isinglass_options target)
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})

@@ -4,11 +4,10 @@
 // arguments, every replay of a CUDA graph would repeat the same numbers.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <memory>
 
+#include "io/torch.h"
 #include "kernels/ops/chains.h"
 #include "models/energy_model.h"
 

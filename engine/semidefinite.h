@@ -9,7 +9,7 @@
 // 1e-6·max(1, ‖W‖), raised until a Cholesky factorisation of W + D succeeds.
 #pragma once
 
-#include <torch/torch.h>
+#include "io/torch.h"
 
 namespace isinglass {
 

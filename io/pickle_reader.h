@@ -8,13 +8,12 @@
 // references included, so that a small file cannot unfold into a large value.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <functional>
 #include <string>
 #include <string_view>
 
 #include "io/pt_file.h"
+#include "io/torch.h"
 
 namespace isinglass::pickle {
 

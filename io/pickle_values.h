@@ -1,14 +1,13 @@
 // The values a pickle machine works on, and their way out of it.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "io/pt_file.h"
+#include "io/torch.h"
 
 namespace isinglass::pickle {
 

@@ -1,9 +1,9 @@
 // Pictures of states as PNG files.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <filesystem>
+
+#include "io/torch.h"
 
 namespace isinglass {
 

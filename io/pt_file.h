@@ -6,14 +6,14 @@
 // torch.load(weights_only=True) opens.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "io/torch.h"
 
 namespace isinglass {
 

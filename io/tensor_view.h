@@ -1,11 +1,11 @@
 // Tensors over a storage that came from a file: nothing about them is trusted.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "io/torch.h"
 
 namespace isinglass {
 

@@ -7,10 +7,10 @@
 // s = −∇U.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <string>
 #include <vector>
+
+#include "io/torch.h"
 
 namespace isinglass {
 

@@ -2,6 +2,8 @@
 // Linear to one number. State dict: {0,2,4,6}.{weight,bias}, as torch.nn.Sequential writes it.
 #pragma once
 
+#include <torch/nn/modules/linear.h>
+
 #include "models/energy_model.h"
 
 namespace isinglass {

@@ -2,13 +2,12 @@
 // error.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "io/pt_file.h"
+#include "io/torch.h"
 
 namespace isinglass {
 

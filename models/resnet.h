@@ -11,6 +11,10 @@
 // with weight and bias, and mean [D] with a base distribution. Convolutions run channels-last.
 #pragma once
 
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
+
 #include "models/energy_model.h"
 
 namespace isinglass {

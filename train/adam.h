@@ -4,9 +4,9 @@
 // Without weight decay.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <vector>
+
+#include "io/torch.h"
 
 namespace isinglass {
 

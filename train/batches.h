@@ -2,11 +2,10 @@
 // (seed, iteration) alone, so that a resumed run needs no stored data order.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <vector>
 
+#include "io/torch.h"
 #include "kernels/philox.h"
 #include "train/dataset.h"
 

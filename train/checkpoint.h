@@ -3,12 +3,11 @@
 // the iteration and the total number of steps.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <filesystem>
 #include <string>
 
 #include "io/pt_file.h"
+#include "io/torch.h"
 
 namespace isinglass {
 

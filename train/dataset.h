@@ -1,17 +1,17 @@
 // Data sets of images: one loader for all, one reader a format (train/datasets/).
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "io/torch.h"
+
 namespace isinglass {
 
-// Pixels are uint8 [N, H·W], row-major, ink (object) high. `levels` = 2: values 0 and 1. `levels` = 256:
-// grey levels p = value/255, to be binarised (dynamically in training, once for evaluation).
+// Pixels are uint8 [N, H·W], row-major, ink (object) high. `levels` = 2: values 0 and 1. `levels` =
+// 256: grey levels p = value/255, to be binarised (dynamically in training, once for evaluation).
 struct Dataset {
   std::string name;
   torch::Tensor train, validation, test;  // empty [0, D] where the set has no such split

@@ -1,9 +1,9 @@
 // Exponential moving average of parameters: θ̄ ← decay·θ̄ + (1 − decay)·θ, from θ̄ = θ at the start.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <vector>
+
+#include "io/torch.h"
 
 namespace isinglass {
 

@@ -6,9 +6,8 @@
 //   L = E_data U − E_chains U + l2·(E_data U² + E_chains U²) + p_control·½·E_data ‖∇_x U‖²
 #pragma once
 
-#include <torch/torch.h>
-
 #include "engine/sampler.h"
+#include "io/torch.h"
 #include "train/replay_buffer.h"
 
 namespace isinglass {

@@ -2,9 +2,9 @@
 // 2008 is the case where every chain is advanced in every iteration).
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
+
+#include "io/torch.h"
 
 namespace isinglass {
 

@@ -5,8 +5,6 @@
 // resumed gives, on the CPU, bit for bit the parameters of a run that was never killed.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -17,6 +15,7 @@
 #include <vector>
 
 #include "engine/sampler.h"
+#include "io/torch.h"
 #include "train/adam.h"
 #include "train/batches.h"
 #include "train/checkpoint.h"

@@ -3,7 +3,7 @@
 // divided by N − k, cut at the first negative ρ_k. Autocovariances by FFT, in float64.
 #pragma once
 
-#include <torch/torch.h>
+#include "io/torch.h"
 
 namespace isinglass {
 

@@ -8,7 +8,7 @@
 // and XᵀS are kept, never the pairs.
 #pragma once
 
-#include <torch/torch.h>
+#include "io/torch.h"
 
 namespace isinglass {
 

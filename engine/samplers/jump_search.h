@@ -6,9 +6,9 @@
 // neither changed, γ ← 0.9γ. It starts with γ = 0.2.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <array>
+
+#include "io/torch.h"
 
 namespace isinglass {
 

@@ -11,7 +11,7 @@
 // Everything stays in the log domain: finite for every finite d and θ of moderate size.
 #pragma once
 
-#include <torch/torch.h>
+#include "io/torch.h"
 
 namespace isinglass {
 

@@ -1,8 +1,7 @@
 // Tensors of block.h: draws of a block of sites from a set of joint values.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "io/torch.h"
 #include "kernels/ops/chains.h"
 #include "kernels/ops/lattice.h"
 

@@ -2,8 +2,7 @@
 // chain_ids int64 [B]; states uint8 [B, D], or float32 or int64.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "io/torch.h"
 #include "kernels/philox.h"
 
 namespace isinglass::ops {

@@ -4,7 +4,8 @@
 
 #include <c10/cuda/CUDAStream.h>
 #include <torch/library.h>
-#include <torch/torch.h>
+
+#include "io/torch.h"
 
 namespace isinglass::ops {
 

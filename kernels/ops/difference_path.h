@@ -1,8 +1,7 @@
 // Tensors of difference_path.h: paths drawn with exact differences.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "io/torch.h"
 #include "kernels/difference_path.h"
 
 namespace isinglass::ops {

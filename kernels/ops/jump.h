@@ -1,8 +1,7 @@
 // Tensors of jump.h: proposals that move every site at once.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "io/torch.h"
 #include "kernels/jump.h"
 
 namespace isinglass::ops {

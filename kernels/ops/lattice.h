@@ -1,8 +1,7 @@
 // Tensors of lattice.h and chromatic.h: energies of pairwise models, and their sweeps.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "io/torch.h"
 #include "kernels/lattice.h"
 #include "kernels/ops/chains.h"
 

@@ -1,8 +1,7 @@
 // Tensors of ordered.h and normal.h: any-scale proposals.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "io/torch.h"
 #include "kernels/ordered.h"
 
 namespace isinglass::ops {

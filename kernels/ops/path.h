@@ -1,8 +1,7 @@
 // Tensors of path.h: proposals along a path of one-site moves.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "io/torch.h"
 #include "kernels/path.h"
 
 namespace isinglass::ops {

@@ -1,8 +1,7 @@
 // Tensors of gibbs.h and uniform_flips.h: moves of uniformly or systematically chosen sites.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "io/torch.h"
 #include "kernels/ops/chains.h"
 
 namespace isinglass::ops {

@@ -1,8 +1,7 @@
 // Tensors of table.h: one-site proposals from a table of log weights.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "io/torch.h"
 #include "kernels/table.h"
 
 namespace isinglass::ops {

@@ -1,11 +1,10 @@
 // Small parameter, state and data files for the tests of the program.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <filesystem>
 
 #include "io/pt_file.h"
+#include "io/torch.h"
 
 namespace isinglass {
 

@@ -4,8 +4,7 @@
 // with the code under test, which never sees W, nor u.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "io/torch.h"
 #include "models/energy_model.h"
 #include "tests/reference/enumeration.h"
 

@@ -8,8 +8,7 @@
 // hides a wrong sign. With D = 2 the cubic term is c·f_0² f_1.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "io/torch.h"
 #include "models/energy_model.h"
 #include "tests/reference/enumeration.h"
 

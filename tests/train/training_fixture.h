@@ -1,8 +1,7 @@
 // Small data sets and models for the tests of training.
 #pragma once
 
-#include <torch/torch.h>
-
+#include "io/torch.h"
 #include "models/energy_model.h"
 #include "train/dataset.h"
 

@@ -2,9 +2,9 @@
 // line, its pixels 0 or 1 separated by single spaces.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <filesystem>
+
+#include "io/torch.h"
 
 namespace isinglass {
 

@@ -1,12 +1,12 @@
 // What is in a data file: for `isinglass inspect`.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "io/torch.h"
 
 namespace isinglass {
 

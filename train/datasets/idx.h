@@ -3,9 +3,9 @@
 // then the elements, last dimension fastest.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <filesystem>
+
+#include "io/torch.h"
 
 namespace isinglass {
 

@@ -3,12 +3,12 @@
 // its input: a file reaches it only after check_mat_file has walked the whole of it.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "io/torch.h"
 
 namespace isinglass {
 

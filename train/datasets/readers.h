@@ -2,12 +2,11 @@
 // seeded shuffles and the reduction of pixel values to levels.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <filesystem>
 #include <optional>
 #include <string>
 
+#include "io/torch.h"
 #include "train/dataset.h"
 
 namespace isinglass {
