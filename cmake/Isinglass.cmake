@@ -4,10 +4,20 @@
 
 set(ISINGLASS_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter)
 
-# LibTorch's headers take long to parse: one precompiled header serves every library and test.
+# LibTorch's headers take long to parse: one precompiled header serves every source that sees them,
+# and those are compiled alike. Loops over chains and sites are in the twins of kernels/, at -O3;
+# the others call LibTorch, and -O3 would add a third to the build and nothing to the speed.
+set(ISINGLASS_TORCH_OPTIMISATION $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
 add_library(isinglass_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
 target_link_libraries(isinglass_pch PRIVATE torch fmt::fmt-header-only OpenMP::OpenMP_CXX)
+target_compile_options(isinglass_pch PRIVATE ${ISINGLASS_TORCH_OPTIMISATION})
 target_precompile_headers(isinglass_pch PRIVATE ${CMAKE_SOURCE_DIR}/io/torch.h)
+
+function(isinglass_uses_torch target)
+  target_link_libraries(${target} PUBLIC torch)
+  target_compile_options(${target} PRIVATE ${ISINGLASS_TORCH_OPTIMISATION})
+  target_precompile_headers(${target} REUSE_FROM isinglass_pch)
+endfunction()
 
 function(isinglass_options target)
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
@@ -27,8 +37,8 @@ function(isinglass_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   isinglass_options(${name})
-  target_link_libraries(${name} PUBLIC torch ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
-  target_precompile_headers(${name} REUSE_FROM isinglass_pch)
+  isinglass_uses_torch(${name})
+  target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
 endfunction()
 
 # Programs lie in libexec/ of the archive; the libraries that come with them are found beside it.
@@ -47,8 +57,8 @@ function(isinglass_tests folder)
   set(name ${folder}_tests)
   add_executable(${name} ${tests} ${arg_SOURCES})
   isinglass_options(${name})
-  target_link_libraries(${name} PUBLIC torch GTest::gtest_main ${arg_LINKS})
-  target_precompile_headers(${name} REUSE_FROM isinglass_pch)
+  isinglass_uses_torch(${name})
+  target_link_libraries(${name} PUBLIC GTest::gtest_main ${arg_LINKS})
   isinglass_bundled(${name})
   target_compile_definitions(${name} PRIVATE ISINGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   isinglass_suites(${folder} "${tests}")
