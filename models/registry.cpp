@@ -116,11 +116,7 @@ ModelPointer load_resnet(const ModelOptions& options) {
   torch::Tensor mean;
   if (reader.has("mean")) {
     mean = reader.peek("mean", {-1});
-    require(mean.size(0) == height * width,
-            "{}: tensor 'mean' has {} values and --image {}x{} has {}", reader.source(),
-            mean.size(0), height, width, height * width);
-    require(((mean > 0) & (mean < 1)).all().item<bool>(),
-            "{}: tensor 'mean' must lie strictly between 0 and 1", reader.source());
+    ResNetModel::check_base_mean(mean, height, width, reader.source());
   }
   const auto model = std::make_shared<ResNetModel>(height, width, channels, mean);
   load_state(*model, reader);

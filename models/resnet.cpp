@@ -44,13 +44,18 @@ ResNetModel::ResNetModel(int64_t height, int64_t width, int64_t channels,
     if (p.dim() == 4) p.set_data(p.contiguous(at::MemoryFormat::ChannelsLast));
   }
   if (base_mean.defined()) {
-    require(base_mean.dim() == 1 && base_mean.size(0) == height * width,
-            "tensor 'mean' has {} values; an image of {}x{} has {}", base_mean.numel(), height,
-            width, height * width);
-    require(((base_mean > 0) & (base_mean < 1)).all().item<bool>(),
-            "tensor 'mean' must lie strictly between 0 and 1");
+    check_base_mean(base_mean, height, width, "resnet");
     mean_ = register_buffer("mean", base_mean.to(torch::kFloat32).clone());
   }
+}
+
+void ResNetModel::check_base_mean(const torch::Tensor& mean, int64_t height, int64_t width,
+                                  const std::string& source) {
+  require(mean.dim() == 1 && mean.size(0) == height * width,
+          "{}: tensor 'mean' has {} values; an image of {}x{} has {}", source, mean.numel(), height,
+          width, height * width);
+  require(((mean > 0) & (mean < 1)).all().item<bool>(),
+          "{}: tensor 'mean' must lie strictly between 0 and 1", source);
 }
 
 torch::Tensor ResNetModel::energy(const torch::Tensor& x) {

@@ -25,6 +25,10 @@ class ResNetModel : public EnergyModel {
   // undefined.
   ResNetModel(int64_t height, int64_t width, int64_t channels, const torch::Tensor& base_mean);
 
+  // Throws Error, naming the source, unless mean is such a base_mean of images of that size.
+  static void check_base_mean(const torch::Tensor& mean, int64_t height, int64_t width,
+                              const std::string& source);
+
   std::string kind_name() const override { return "resnet"; }
   StateSpace space() const override { return {StateKind::kBinary, height_ * width_, 2}; }
   torch::Tensor base_mean() const override { return mean_; }

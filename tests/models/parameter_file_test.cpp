@@ -123,7 +123,7 @@ TEST(ParameterFile, TheBaseMeanFitsTheImage) {
   ModelSample broken = sample_of("resnet_base");
   const torch::Tensor mean = broken.tensors.back().second;
   broken.options.image_height = 6;
-  expect_refused(broken, "'mean' has 30 values and --image 6x6 has 36");
+  expect_refused(broken, "'mean' has 30 values; an image of 6x6 has 36");
   broken.options.image_height = 5;
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const float value : {0.0f, 1.0f, -0.5f, nan}) {
