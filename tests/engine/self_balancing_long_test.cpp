@@ -30,9 +30,9 @@ IsingModel noisy_posterior(double coupling, double mu, double sigma) {
     const int64_t row = i / side, column = i % side;
     edges.insert(edges.end(), {i, row * side + (column + 1) % side});
     edges.insert(edges.end(), {i, (row + 1) % side * side + column});
-    const auto distance =
-        std::hypot(static_cast<double>(row) - 14.5, static_cast<double>(column) - 14.5);
-    field.push_back((distance < 10 ? mu : -mu) + sigma * noise[i].item<double>());
+    const double down = static_cast<double>(row) - 14.5, right = static_cast<double>(column) - 14.5;
+    const bool inside = down * down + right * right < 100;
+    field.push_back((inside ? mu : -mu) + sigma * noise[i].item<double>());
   }
   return IsingModel(torch::tensor(edges).view({-1, 2}),
                     torch::full({2 * side * side}, coupling, torch::kFloat64),
