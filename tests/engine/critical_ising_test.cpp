@@ -108,7 +108,10 @@ std::vector<std::string> names_that_fit() {
 class CriticalIsingLong : public testing::TestWithParam<std::string> {};
 
 TEST_P(CriticalIsingLong, EnergyAndSpecificHeatAreExact) {
-  check_moments(GetParam(), {}, thin_of(GetParam()));
+  SamplerOptions options;
+  // At τ = 1 forward Euler moves nine sites of ten at a random start, and is always refused.
+  if (GetParam() == "lbjf") options.tau = 0.1;
+  check_moments(GetParam(), options, thin_of(GetParam()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Registry, CriticalIsingLong, testing::ValuesIn(names_that_fit()),
