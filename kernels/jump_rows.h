@@ -152,14 +152,16 @@ class ClosedRow {
   // P_c = ν_c + Σ_{k≠c} ν_k exp(−τ θ_k / ν_k)
   ISINGLASS_HD double log_stay_of_interpolation() const {
     double moved = 0;
+    for (int k = 0; k < sites_.values; ++k) {
+      if (k != from_) moved += exp(log_interpolated(k));
+    }
+    if (moved < 0.5) return log1p(-moved);
     LogSum stayed;
     stayed.add(log_share_(0.0));
     for (int k = 0; k < sites_.values; ++k) {
-      if (k == from_) continue;
-      moved += exp(log_interpolated(k));
-      stayed.add(log_share_(difference(k)) - exp(log_jumps(k)));
+      if (k != from_) stayed.add(log_share_(difference(k)) - exp(log_jumps(k)));
     }
-    return moved < 0.5 ? log1p(-moved) : stayed.log_total();
+    return stayed.log_total();
   }
 
   const JumpTime& time_;
