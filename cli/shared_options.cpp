@@ -80,6 +80,22 @@ std::vector<Option> model_options() {
   };
 }
 
+std::vector<Option> new_model_options() {
+  const NewModelOptions model;
+  return {{.name = "channels",
+           .type = ValueType::kInteger,
+           .unit = "C",
+           .help = "channels of a new resnet",
+           .initial = model.channels,
+           .minimum = 1},
+          {.name = "hidden",
+           .type = ValueType::kInteger,
+           .unit = "H",
+           .help = "hidden units of a new rbm",
+           .initial = model.hidden,
+           .minimum = 1}};
+}
+
 std::vector<Option> sampler_options(std::optional<OptionValue> sampler) {
   return {
       {.name = "sampler", .unit = "NAME", .help = "see sample --list", .initial = sampler},

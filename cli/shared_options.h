@@ -16,8 +16,9 @@
 
 namespace isinglass {
 
-std::vector<Option> program_options();  // of every subcommand: device, threads, seed, …
-std::vector<Option> model_options();    // model, weights, sites, categories, image
+std::vector<Option> program_options();    // of every subcommand: device, threads, seed, …
+std::vector<Option> model_options();      // model, weights, sites, categories, image
+std::vector<Option> new_model_options();  // channels, hidden: of a model without weights
 // sampler (with a default, or required), radius, balancing, scan
 std::vector<Option> sampler_options(std::optional<OptionValue> sampler = std::nullopt);
 std::vector<Option> data_options();  // dataset, data-dir

@@ -173,11 +173,8 @@ Option number(const char* name, ValueType type, const char* unit, const char* he
 std::vector<Option> pcd_options() {
   const PcdOptions pcd;
   const TrainOptions train;
-  const NewModelOptions model;
   constexpr ValueType kInteger = ValueType::kInteger, kReal = ValueType::kReal;
   return {
-      number("channels", kInteger, "C", "channels of resnet", model.channels, 1),
-      number("hidden", kInteger, "H", "hidden units of rbm", model.hidden, 1),
       {.name = "base",
        .type = ValueType::kSwitch,
        .help = "build on independent Bernoulli sites with the data's mean",
@@ -249,6 +246,7 @@ Command train_command() {
        .initial = "28x28"}};
   append(command.options, data_options());
   append(command.options, sampler_options("pafs"));
+  append(command.options, new_model_options());
   append(command.options, pcd_options());
   append(command.options, {{.name = "out",
                             .type = ValueType::kPath,

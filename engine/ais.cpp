@@ -155,6 +155,7 @@ void AnnealedImportanceSampling::begin_leg() {
     log_weights_ = torch::zeros_like(state_.current.energy);
   }
   model_.set_beta(betas_[k_], state_.current);
+  begun_ = true;
 }
 
 void AnnealedImportanceSampling::step_leg() {
@@ -185,6 +186,7 @@ void AnnealedImportanceSampling::finish_leg(AisResult& result) {
   result.log_weights = log_weights_;
   ++leg_;
   k_ = 0;
+  begun_ = false;
 }
 
 AisResult AnnealedImportanceSampling::run(const std::function<void()>& on_step,
@@ -192,7 +194,7 @@ AisResult AnnealedImportanceSampling::run(const std::function<void()>& on_step,
   torch::NoGradGuard no_grad;
   AisResult result;
   while (leg_ < legs_.size()) {
-    begin_leg();
+    if (!begun_) begin_leg();
     while (k_ < legs_[leg_].temperatures) {
       if (stop && stop()) return result;
       step_leg();
@@ -204,6 +206,13 @@ AisResult AnnealedImportanceSampling::run(const std::function<void()>& on_step,
   result.energy_evaluations = evaluations_;
   result.finished = true;
   return result;
+}
+
+void AnnealedImportanceSampling::step() {
+  torch::NoGradGuard no_grad;
+  if (!begun_) begin_leg();
+  TORCH_INTERNAL_ASSERT(k_ < legs_[leg_].temperatures, "the present run is at its end");
+  step_leg();
 }
 
 PtDict AnnealedImportanceSampling::checkpoint() const {
@@ -277,6 +286,7 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
               acceptance_sum_.numel() == options_.chains,
           "the annealing checkpoint does not hold {} chains", options_.chains);
   resumed_ = x.to(device_);
+  begun_ = false;
 }
 
 }  // namespace isinglass

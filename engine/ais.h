@@ -67,6 +67,9 @@ class AnnealedImportanceSampling {
   // Runs to the end, or until stop() is true; on_step after every step.
   AisResult run(const std::function<void()>& on_step = {}, const std::function<bool()>& stop = {});
 
+  // The next step alone, for who wants to time it; the present run has one left.
+  void step();
+
   // All that run() needs to go on, after it was stopped or from on_step; restore() into a new
   // object throws Error if the checkpoint belongs to other options.
   PtDict checkpoint() const;
@@ -95,7 +98,8 @@ class AnnealedImportanceSampling {
   std::vector<Leg> legs_;
 
   size_t leg_ = 0;
-  int64_t k_ = 0;  // temperatures passed in this leg
+  bool begun_ = false;  // the present leg
+  int64_t k_ = 0;       // temperatures passed in this leg
   int64_t steps_done_ = 0, evaluations_ = 0;
   std::vector<double> betas_, deviations_;
   std::vector<CurvePoint> curve_;

@@ -9,14 +9,11 @@
 #include "kernels/ops/chains.h"
 
 namespace isinglass {
-namespace {
 
 double synchronised_seconds(torch::Device device) {
   if (device.is_cuda()) c10::cuda::device_synchronize();
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-
-}  // namespace
 
 RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
               const RunPlan& plan, const std::vector<Observer*>& observers,

@@ -37,6 +37,9 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
               const RunPlan& plan, const std::vector<Observer*>& observers,
               const std::function<bool()>& stop = {});
 
+// A clock's seconds, once the device's work is done.
+double synchronised_seconds(torch::Device device);
+
 // Uniformly random states of the space (standard normal for continuous ones), by the seed.
 torch::Tensor random_states(const StateSpace& space, const torch::Tensor& chain_ids, uint64_t seed,
                             torch::Device device);

@@ -60,6 +60,9 @@ class Sampler {
   virtual Needs needs() const = 0;
   virtual std::vector<Scale> scales() const { return {}; }  // what StepParams::scale starts from
   virtual bool exact() const { return true; }               // leaves π invariant
+  // A step is a proposal, model calls and a Metropolis test; else a draw from conditionals, which
+  // the model may supply without a call.
+  virtual bool proposes() const { return true; }
 
   // Tensors learned in burn-in (a curvature, a balancing function), to be kept and given back to
   // a later run's state. Throws Error if they do not fit.

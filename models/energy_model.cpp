@@ -9,6 +9,11 @@
 
 namespace isinglass {
 
+FlopCounts FlopCounts::of_network(double first_layer, double other_layers) {
+  const double forward = first_layer + other_layers;
+  return {forward, 2 * forward, 3 * forward - first_layer};  // data need no gradient
+}
+
 void EnergyModel::store(torch::Tensor& out, const torch::Tensor& value) {
   if (out.defined() && out.sizes() == value.sizes()) {
     out.copy_(value);

@@ -52,6 +52,18 @@ struct EnergyGrad {
   torch::Tensor gradient;  // float32 [B, D] or [B, D, K]
 };
 
+// Floating-point operations of the convolutions and matrix products for one state. 0: there are
+// none, and memory sets the pace.
+struct FlopCounts {
+  double energy = 0;              // U
+  double state_gradient = 0;      // U and its gradient in the state
+  double parameter_gradient = 0;  // U and its gradient in the parameters
+
+  // Of a network: its first layer's and the other layers' in one forward pass. A backward pass
+  // costs as much again for the gradient in a layer's input, and for that in its weights.
+  static FlopCounts of_network(double first_layer, double other_layers);
+};
+
 class EnergyModel : public torch::nn::Module {
  public:
   virtual std::string kind_name() const = 0;  // the name in the registry
@@ -59,6 +71,7 @@ class EnergyModel : public torch::nn::Module {
   virtual bool differentiable() const { return true; }
   // Mean float32 [D] of the base Bernoulli distribution that U contains; undefined: none.
   virtual torch::Tensor base_mean() const { return {}; }
+  virtual FlopCounts flops() const { return {}; }
 
   // U of states (uint8) or of relaxed states (floating), [B]; differentiable in the parameters and,
   // for relaxed input, twice in the state. Deep models return float32, closed forms float64.

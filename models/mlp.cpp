@@ -12,6 +12,15 @@ MlpModel::MlpModel(const StateSpace& space) : space_(space) {
   }
 }
 
+FlopCounts MlpModel::flops() const {
+  const auto product = [](const torch::nn::Linear& layer) {
+    return 2.0 * static_cast<double>(layer->weight.numel());
+  };
+  double others = 0;
+  for (size_t i = 1; i < layers_.size(); ++i) others += product(layers_[i]);
+  return FlopCounts::of_network(product(layers_[0]), others);
+}
+
 torch::Tensor MlpModel::energy(const torch::Tensor& x) {
   torch::Tensor h = relaxed(x).flatten(1);
   for (size_t i = 0; i + 1 < layers_.size(); ++i) h = torch::silu(layers_[i]->forward(h));

@@ -17,6 +17,7 @@ class MlpModel : public EnergyModel {
 
   std::string kind_name() const override { return "mlp"; }
   StateSpace space() const override { return space_; }
+  FlopCounts flops() const override;
   torch::Tensor energy(const torch::Tensor& x) override;
 
  private:

@@ -19,6 +19,9 @@ class RbmModel : public EnergyModel, public HasEnergyDifferences {
 
   std::string kind_name() const override { return "rbm"; }
   StateSpace space() const override { return {StateKind::kBinary, b_v_.size(0), 2}; }
+  FlopCounts flops() const override {
+    return FlopCounts::of_network(2.0 * static_cast<double>(w_.numel()), 0);
+  }
   torch::Tensor energy(const torch::Tensor& x) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
   // O(D·H) a chain: the hidden inputs once, every visible unit's flip moves them by ±W_i.

@@ -58,6 +58,25 @@ void ResNetModel::check_base_mean(const torch::Tensor& mean, int64_t height, int
           "{}: tensor 'mean' must lie strictly between 0 and 1", source);
 }
 
+FlopCounts ResNetModel::flops() const {
+  const double channels = static_cast<double>(proj_->options.out_channels());
+  int64_t height = height_, width = width_;
+  const auto convolution = [&](double from, double kernel) {
+    return 2 * kernel * kernel * from * channels * static_cast<double>(height * width);
+  };
+  const double first = convolution(1, 3);
+  double others = 2 * channels;
+  for (int i = 0; i < kBlocks; ++i) {
+    if (i < kStridedBlocks) {
+      height = (height + 1) / 2;
+      width = (width + 1) / 2;
+      others += convolution(channels, 1);
+    }
+    others += 2 * convolution(channels, 3);
+  }
+  return FlopCounts::of_network(first, others);
+}
+
 torch::Tensor ResNetModel::energy(const torch::Tensor& x) {
   const torch::Tensor flat = relaxed(x);
   const torch::Tensor image =

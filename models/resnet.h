@@ -32,6 +32,7 @@ class ResNetModel : public EnergyModel {
   std::string kind_name() const override { return "resnet"; }
   StateSpace space() const override { return {StateKind::kBinary, height_ * width_, 2}; }
   torch::Tensor base_mean() const override { return mean_; }
+  FlopCounts flops() const override;
   torch::Tensor energy(const torch::Tensor& x) override;
 
  private:

@@ -4,8 +4,9 @@
 # this script lies in, or else the archive in dist/), OUT gets the results (default gpu-check):
 #   result.json   the device, and of every check whether it passed, its seconds and its log
 #   *.log, *.json what the checks printed, and GoogleTest's reports
+#   bench/        the times of every stage, for isinglass bench --compare
 # Checks: the tests of the GPU, among them that the CPU and the GPU agree for every sampler; a short
-# training; the step benchmark; memcheck and racecheck of one step of every sampler, where
+# training; the benchmark of a ResNet; memcheck and racecheck of one step of every sampler, where
 # compute-sanitizer is installed. The exit code is 0 if all passed. $ISINGLASS_PYTHON (default
 # python3) is the Python with PyTorch 2.11.
 set -euo pipefail
@@ -129,7 +130,8 @@ for program in "$bundle"/bin/*_tests; do
   if has_gpu_tests "$name"; then check "$name" gpu_tests "$name"; fi
 done
 check train short_training
-check resnet_step_bench "$bundle/bin/resnet_step_bench" --device cuda --repeats 21
+check bench "$bundle/bin/isinglass" bench --model resnet --channels 64 --sampler pafs --radius 5 \
+  --chains 100 --device cuda --repeats 21 --out "$out/bench" --overwrite
 sanitizer=$(find_sanitizer)
 for tool in memcheck racecheck; do
   if [[ -n $sanitizer ]]; then

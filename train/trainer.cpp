@@ -115,6 +115,7 @@ TrainMetrics Trainer::iterate() try {
   metrics.seconds = seconds_ += elapsed;
   return metrics;
 } catch (const NumericalError& reason) {
+  if (!directory_) throw;
   const std::string message =
       fmt::format("training diverged at iteration {}: {}; the last good checkpoint is {}",
                   iteration_, reason.what(), directory_->checkpoint_file(saved_).string());

@@ -83,9 +83,11 @@ class Trainer {
 
   int64_t iteration() const { return iteration_; }
 
+  // One iteration alone, which records and saves nothing: run() is these, with that.
+  TrainMetrics iterate();
+
  private:
   // The loop (trainer.cpp).
-  TrainMetrics iterate();
   double descend(const torch::Tensor& loss, double learning_rate);  // the gradient's norm
   void check_divergence(const TrainMetrics& metrics, double loss);
   void evaluate(TrainMetrics& metrics);

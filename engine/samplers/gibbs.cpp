@@ -1,6 +1,7 @@
 // See gibbs.h.
 #include "engine/samplers/gibbs.h"
 
+#include "engine/annealed_model.h"
 #include "io/error.h"
 #include "kernels/ops/lattice.h"
 #include "kernels/ops/sites.h"
@@ -16,11 +17,17 @@ struct GibbsScratch : SamplerScratch {
   torch::Tensor neighbours;  // uint8 [B·(K − 1), D], for models without conditionals
 };
 
-void check_scan(const SamplerOptions& options, const EnergyModel& model) {
-  require(options.scan != Scan::kChromatic || dynamic_cast<const LatticeModel*>(&model),
-          "--scan chromatic colours a sparse graph, and model {} is not on one; random and "
-          "systematic work",
+// An annealed energy is not on a graph, even where its target is.
+void require_graph(const EnergyModel& model) {
+  require(dynamic_cast<const LatticeModel*>(&model),
+          "--scan chromatic colours a sparse graph, and {} {} is not on one; random and systematic "
+          "work",
+          dynamic_cast<const AnnealedModel*>(&model) ? "the annealed energy of" : "model",
           model.kind_name());
+}
+
+void check_scan(const SamplerOptions& options, const EnergyModel& model) {
+  if (options.scan == Scan::kChromatic) require_graph(model);
 }
 
 }  // namespace
@@ -38,7 +45,7 @@ void take_cache(const torch::Tensor& choice, const std::vector<torch::Tensor>& o
 }
 
 void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
-  if (scan_ == Scan::kChromatic) return;
+  if (scan_ == Scan::kChromatic) return require_graph(model);
   const int64_t chains = state.chains(), categories = model.space().categories;
   const auto whole = torch::TensorOptions(torch::kInt64).device(state.x.device());
   auto scratch = std::make_shared<GibbsScratch>();

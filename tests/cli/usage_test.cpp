@@ -22,7 +22,7 @@ TEST(Usage, HelpNamesEverySubcommandAndSharedFlag) {
   const Outcome general = run_program("--help");
   EXPECT_EQ(general.exit_code, 0);
   EXPECT_EQ(general.err, "");
-  for (const std::string command : {"train", "sample", "evaluate", "energy", "inspect"}) {
+  for (const std::string command : {"train", "sample", "evaluate", "energy", "bench", "inspect"}) {
     EXPECT_NE(general.out.find("\n  " + command), std::string::npos) << command;
     const Outcome help = run_program(command + " --help");
     EXPECT_EQ(help.exit_code, 0) << command;
@@ -203,6 +203,8 @@ TEST_F(Mistakes, OfTheOtherSubcommands) {
            {"evaluate --model ising --weights ising.pt --out out --steps 0", {"--steps is 0"}},
            {"evaluate --model ising --weights ising.pt --out out --schedule lin",
             {"lin", "linear"}},
+           {"evaluate --model ising --weights ising.pt --sampler gibbs --scan chromatic --out out",
+            {"chromatic", "annealed"}},
            {"evaluate --model ising --weights ising.pt --out out --dataset strokes",
             {"strokes", "784"}},
            {"energy --model ising --weights ising.pt --out out", {"--states", "required"}},

@@ -58,6 +58,21 @@ TEST(NewModel, AResNetIsInitialisedAsPyTorchDoes) {
   }
 }
 
+// ResNet-64's were counted by a dispatch mode of PyTorch on the published network.
+TEST(NewModel, CountsItsProducts) {
+  const FlopCounts resnet = new_model("resnet", {}, 1)->flops();
+  EXPECT_NEAR(resnet.energy, 82.4e6, 0.1e6);
+  EXPECT_DOUBLE_EQ(resnet.state_gradient, 2 * resnet.energy);
+  EXPECT_DOUBLE_EQ(resnet.parameter_gradient, 3 * resnet.energy - 2 * 9 * 64 * 784);
+
+  const FlopCounts rbm = new_model("rbm", {.hidden = 500}, 1)->flops();
+  EXPECT_DOUBLE_EQ(rbm.energy, 2 * 784 * 500);
+  EXPECT_DOUBLE_EQ(rbm.parameter_gradient, 2 * rbm.energy);
+
+  const FlopCounts mlp = new_model("mlp", {}, 1)->flops();
+  EXPECT_DOUBLE_EQ(mlp.energy, 2 * (784 * 256 + 2 * 256 * 256 + 256));
+}
+
 TEST(CheckStates, NamesWhatIsWrong) {
   const StateSpace binary{StateKind::kBinary, 4, 2}, ternary{StateKind::kCategorical, 4, 3};
   const torch::Tensor twos = torch::full({3, 4}, 2, torch::kUInt8);

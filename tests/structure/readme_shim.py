@@ -11,7 +11,7 @@ from pathlib import Path
 # Values of size flags are cut down to these; everything else is passed on as it is.
 REDUCED = {"--channels": 4, "--steps-per-iter": 2, "--buffer": 20, "--batch": 10, "--iters": 4,
            "--warmup": 2, "--checkpoint-every": 2, "--chains": 4, "--burn-in": 5, "--steps": 20,
-           "--thin": 5}
+           "--thin": 5, "--repeats": 2}
 
 
 def reduced(arguments):
