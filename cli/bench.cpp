@@ -184,7 +184,7 @@ Command bench_command() {
           {.name = "compare",
            .type = ValueType::kPath,
            .unit = "FILE",
-           .help = "bench.json of another run: print the ratio of every stage's time",
+           .help = "bench.json, or --json, of another run: print the ratio of every stage's time",
            .stored = false},
           {.name = "out",
            .type = ValueType::kPath,

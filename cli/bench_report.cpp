@@ -112,10 +112,12 @@ bool is_stage(const Json& stage) {
   return times.is_object() && positive("median") && positive("least") && positive("most");
 }
 
+// What the times depend on, not which of them were taken and how often.
 Json changed_settings(const Json& now, const Json& then) {
   Json changed = Json::object();
   for (const char* part : {"settings", "machine"}) {
     for (const auto& [name, value] : now[part].items()) {
+      if (name == "stages" || name == "repeats" || name == "warm-up") continue;
       const Json before = then[part].value(name, Json());
       if (before != value) changed[name] = {{"now", value}, {"then", before}};
     }
@@ -125,7 +127,7 @@ Json changed_settings(const Json& now, const Json& then) {
 
 std::string rate_text(const Json& stage) {
   const auto text = [&](const char* rate, const char* unit, const char* share, const char* bound) {
-    std::string line = fmt::format("{:9.4g} {}", stage[rate].get<double>(), unit);
+    std::string line = fmt::format("  {:9.4g} {}", stage[rate].get<double>(), unit);
     if (stage.contains(share)) {
       line += fmt::format(", {:.3g} % of {}", 100 * stage[share].get<double>(), bound);
     }
@@ -138,7 +140,7 @@ std::string rate_text(const Json& stage) {
 
 std::string stage_text(const Json& stage) {
   const Json& ms = stage["milliseconds"];
-  return fmt::format("  {:<18} {:>10.4g} {:>10.4g} {:>10.4g} {:>10.4g}  {}\n",
+  return fmt::format("  {:<18} {:>10.4g} {:>10.4g} {:>10.4g} {:>10.4g}{}\n",
                      stage["name"].get<std::string>(), ms["median"].get<double>(),
                      ms["least"].get<double>(), ms["most"].get<double>(),
                      stage["calls_per_second"].get<double>(), rate_text(stage));
@@ -157,11 +159,11 @@ std::string comparison_text(const Json& comparison) {
   };
   for (const Json& stage : comparison["stages"]) {
     const double ratio = stage["ratio"].get<double>();
-    text += fmt::format("  {:<18} {:>10.3f} {:>33} {:>33}  {}\n", stage["name"].get<std::string>(),
+    text += fmt::format("  {:<18} {:>10.3f} {:>33} {:>33}{}\n", stage["name"].get<std::string>(),
                         ratio, spread(stage["now"]), spread(stage["then"]),
                         !stage["beyond_spread"].get<bool>() ? ""
-                        : ratio < 1                         ? "faster, beyond the spread"
-                                                            : "slower, beyond the spread");
+                        : ratio < 1                         ? "  faster, beyond the spread"
+                                                            : "  slower, beyond the spread");
   }
   return text;
 }
