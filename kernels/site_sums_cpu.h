@@ -17,6 +17,14 @@ inline double tree_sum(double* v) {
   return v[0];
 }
 
+// The largest of 32 numbers.
+inline double tree_max(double* v) {
+  for (int half = kBlockSites / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) v[i] = v[i] > v[i + half] ? v[i] : v[i + half];
+  }
+  return v[0];
+}
+
 // The two-level weights of one chain at its current values (null: the rows need none), over the
 // sites that are in the pool.
 template <class Rows>
