@@ -3,8 +3,8 @@
 //
 // A site whose weight changed is marked; settle() sums its block again, from the weights of all its
 // sites, and the blocks from there on: nothing is ever subtracted. exp is taken again for the
-// marked sites only, unless a maximum moved. The sums before each block are kept as well, so that a
-// block is found by bisection.
+// marked sites only, unless the block's scale changed. The sums before each block are kept as well,
+// so that a block is found by bisection.
 #pragma once
 
 #include <algorithm>
@@ -32,17 +32,17 @@ class KeptSums {
         weight_(log_weight_ + blocks_ * kBlockSites),
         sums_(weight_ + blocks_ * kBlockSites, blocks_),
         before_(sums_.scaled + blocks_),
-        max_(before_ + blocks_ + 1),
-        log_total_(max_ + 1),
+        scale_(before_ + blocks_ + 1),
+        log_total_(scale_ + 1),
         changed_(reinterpret_cast<uint32_t*>(log_total_ + 1)),
         pending_(changed_ + blocks_) {}
 
   // From nothing.
   void build() {
     std::fill_n(log_weight_, blocks_ * kBlockSites, -INFINITY);
-    std::fill_n(sums_.max, blocks_, NAN);  // differs from every maximum
+    std::fill_n(sums_.scale, blocks_, NAN);  // differs from every scale
     std::fill_n(changed_, blocks_, 0u);
-    *max_ = NAN;
+    *scale_ = NAN;
     for (int64_t i = 0; i < sites_; ++i) set(i);
     for (int64_t b = 0; b < blocks_; ++b) mark(b, 1u);
     settle();
@@ -66,25 +66,27 @@ class KeptSums {
   void settle() {
     if (pending_count_ == 0) return;
     uint32_t first = pending_[0];
-    bool other_max = false;
+    bool other_scale = false;
     for (int64_t p = 0; p < pending_count_; ++p) {
       const uint32_t block = pending_[p];
-      other_max |= sums_.max[block] == *max_;
+      const double before = sums_.scale[block];
       refresh(block);
-      other_max |= !(sums_.max[block] <= *max_);
+      const double after = sums_.scale[block];
+      other_scale |= before != after && (before == *scale_ || !(after <= *scale_));
       first = std::min(first, block);
     }
-    const double max = other_max ? *std::max_element(sums_.max, sums_.max + blocks_) : *max_;
-    if (max == *max_) {
+    const double scale =
+        other_scale ? *std::max_element(sums_.scale, sums_.scale + blocks_) : *scale_;
+    if (scale == *scale_) {
       for (int64_t p = 0; p < pending_count_; ++p) rescale(pending_[p]);
     } else {
-      *max_ = max;
+      *scale_ = scale;
       first = 0;
       before_[0] = 0;
       for (int64_t b = 0; b < blocks_; ++b) rescale(b);
     }
     for (int64_t b = first; b < blocks_; ++b) before_[b + 1] = before_[b] + sums_.scaled[b];
-    *log_total_ = *max_ + std::log(before_[blocks_]);
+    *log_total_ = *scale_ + std::log(before_[blocks_]);
     pending_count_ = 0;
   }
 
@@ -97,7 +99,7 @@ class KeptSums {
       do --block;
       while (block > 0 && !(sums_.scaled[block] > 0));
     }
-    const double rest = (target - before_[block]) / std::exp(sums_.max[block] - *max_);
+    const double rest = (target - before_[block]) / std::exp(sums_.scale[block] - *scale_);
     const int64_t first = block * kBlockSites;
     double unused;
     return first +
@@ -119,22 +121,29 @@ class KeptSums {
   void refresh(int64_t block) {
     const double* log_weight = log_weight_ + block * kBlockSites;
     double* weight = weight_ + block * kBlockSites;
-    double work[kBlockSites];
-    std::copy_n(log_weight, kBlockSites, work);
-    const double max = tree_max(work);
-    uint32_t changed = max == sums_.max[block] ? changed_[block] : ~0u;
+    uint32_t changed = changed_[block];
+    double largest = -INFINITY;
+    for (uint32_t rest = changed; rest != 0; rest &= rest - 1) {
+      largest = std::max(largest, log_weight[__builtin_ctz(rest)]);
+    }
+    double scale = block_scale(largest);
+    if (scale != sums_.scale[block]) {  // else the maximum is where it was, or among the changed
+      scale = block_scale(tree_max(log_weight));
+      if (scale != sums_.scale[block]) changed = ~0u;
+    }
     for (; changed != 0; changed &= changed - 1) {
       const int i = __builtin_ctz(changed);
-      weight[i] = scaled_weight(log_weight[i], max);
+      weight[i] = scaled_weight(log_weight[i], scale);
     }
-    std::copy_n(weight, kBlockSites, work);
-    sums_.max[block] = max;
-    sums_.sum[block] = tree_sum(work);
+    sums_.scale[block] = scale;
+    sums_.sum[block] = tree_sum(weight);
     changed_[block] = 0;
   }
 
   void rescale(int64_t block) {
-    sums_.scaled[block] = sums_.sum[block] * scaled_weight(sums_.max[block], *max_);
+    const bool common = sums_.scale[block] == *scale_;  // then e^0 is spared
+    sums_.scaled[block] =
+        common ? sums_.sum[block] : sums_.sum[block] * scaled_weight(sums_.scale[block], *scale_);
   }
 
   Rows rows_;
@@ -143,7 +152,7 @@ class KeptSums {
   double *log_weight_, *weight_;  // [32·blocks]; −∞ and 0 behind the last site
   BlockSums sums_;
   double* before_;  // [blocks + 1]: the scaled sums before each block, and of all
-  double *max_, *log_total_;
+  double *scale_, *log_total_;
   uint32_t *changed_, *pending_;  // a bit each of a block's sites; the blocks with any
   int64_t pending_count_ = 0;
 };
