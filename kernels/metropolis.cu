@@ -42,13 +42,7 @@ __global__ void accept_kernel(StatePair states, ProposalScores scores, const int
   }
   __syncthreads();
   for (int r = 0; verdict.accept && r < rows.count; ++r) copy_row(rows.row[r], c);
-  if (threadIdx.x == 0) {
-    counts.acceptance[c] = verdict.acceptance;
-    counts.hops[c] = moved;
-    counts.acceptance_sum[c] += verdict.acceptance;
-    counts.hops_sum[c] += moved;
-    counts.non_finite[c] += verdict.non_finite;
-  }
+  if (threadIdx.x == 0) count_verdict(counts, c, verdict, moved);
 }
 
 __global__ void advance_kernel(int64_t* rng) {

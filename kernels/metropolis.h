@@ -82,6 +82,16 @@ ISINGLASS_HD inline Verdict metropolis(const ProposalScores& scores, int64_t cha
   return {log(1 - u) < ratio, false, ratio < 0 ? exp(ratio) : 1.0};
 }
 
+// hops: the Hamming distance that the chain moved.
+ISINGLASS_HD inline void count_verdict(const StepCounts& counts, int64_t chain,
+                                       const Verdict& verdict, int64_t hops) {
+  counts.acceptance[chain] = verdict.acceptance;
+  counts.hops[chain] = hops;
+  counts.acceptance_sum[chain] += verdict.acceptance;
+  counts.hops_sum[chain] += hops;
+  counts.non_finite[chain] += verdict.non_finite;
+}
+
 namespace cpu {
 // x itself is among the rows. rng {seed, step}, chain_ids [B].
 void accept(int64_t chains, const StatePair&, const ProposalScores&, const int64_t* rng,

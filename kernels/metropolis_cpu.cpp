@@ -23,11 +23,7 @@ void accept(int64_t chains, const StatePair& states, const ProposalScores& score
                     static_cast<const char*>(row.proposed) + c * row.bytes, row.bytes);
       }
     }
-    counts.acceptance[c] = verdict.acceptance;
-    counts.hops[c] = hops;
-    counts.acceptance_sum[c] += verdict.acceptance;
-    counts.hops_sum[c] += hops;
-    counts.non_finite[c] += verdict.non_finite;
+    count_verdict(counts, c, verdict, hops);
   }
 }
 

@@ -9,12 +9,24 @@
 
 namespace isinglass::cpu {
 
-// Sums 32 numbers in the order of a warp's butterfly.
-inline double tree_sum(double* v) {
-  for (int half = kBlockSites / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) v[i] += v[i + half];
+// Folds 32 numbers in the order of a warp's butterfly.
+template <int count = kBlockSites, class F>
+double fold(const double* v, F f) {
+  double half[count / 2];
+  for (int i = 0; i < count / 2; ++i) half[i] = f(v[i], v[i + count / 2]);
+  if constexpr (count == 2) {
+    return half[0];
+  } else {
+    return fold<count / 2>(half, f);
   }
-  return v[0];
+}
+
+inline double tree_sum(const double* v) {
+  return fold(v, [](double a, double b) { return a + b; });
+}
+
+inline double tree_max(const double* v) {
+  return fold(v, [](double a, double b) { return a > b ? a : b; });
 }
 
 // The two-level weights of one chain at its current values (null: the rows need none), over the
@@ -47,14 +59,14 @@ class SiteSums {
     update(site);
   }
 
-  double log_total() const { return max_ + std::log(sum_); }
+  double log_total() const { return scale_ + std::log(sum_); }
 
   int64_t draw_site(double u) const {
     double rest;
     const int64_t block = pick(sums_.scaled, blocks_, u * sum_, &rest);
     double weight[kBlockSites];
-    block_weights(block, sums_.max[block], weight);
-    const double target = rest / std::exp(sums_.max[block] - max_);
+    block_weights(block, sums_.scale[block], weight);
+    const double target = rest / std::exp(sums_.scale[block] - scale_);
     const int64_t first = block * kBlockSites;
     return first + pick(weight, std::min<int64_t>(kBlockSites, sites_ - first), target, &rest);
   }
@@ -65,29 +77,26 @@ class SiteSums {
     return rows_.log_site_weight(site, values_ ? values_[site] : 0);
   }
 
-  void block_weights(int64_t block, double max, double* weight) const {
+  void block_weights(int64_t block, double scale, double* weight) const {
     for (int i = 0; i < kBlockSites; ++i) {
-      weight[i] = scaled_weight(log_weight(block * kBlockSites + i), max);
+      weight[i] = scaled_weight(log_weight(block * kBlockSites + i), scale);
     }
   }
 
   void refresh(int64_t block) {
     double weight[kBlockSites];
-    double max = -INFINITY;
-    for (int i = 0; i < kBlockSites; ++i) {
-      weight[i] = log_weight(block * kBlockSites + i);
-      max = std::fmax(max, weight[i]);
-    }
-    for (double& w : weight) w = scaled_weight(w, max);
-    sums_.max[block] = max;
+    for (int i = 0; i < kBlockSites; ++i) weight[i] = log_weight(block * kBlockSites + i);
+    const double scale = block_scale(tree_max(weight));
+    for (double& w : weight) w = scaled_weight(w, scale);
+    sums_.scale[block] = scale;
     sums_.sum[block] = tree_sum(weight);
   }
 
   void total() {
-    max_ = *std::max_element(sums_.max, sums_.max + blocks_);
+    scale_ = *std::max_element(sums_.scale, sums_.scale + blocks_);
     sum_ = 0;
     for (int64_t b = 0; b < blocks_; ++b) {
-      sums_.scaled[b] = sums_.sum[b] * scaled_weight(sums_.max[b], max_);
+      sums_.scaled[b] = sums_.sum[b] * scaled_weight(sums_.scale[b], scale_);
       sum_ += sums_.scaled[b];
     }
   }
@@ -97,7 +106,7 @@ class SiteSums {
   int64_t sites_, blocks_;
   BlockSums sums_;
   RemovedSites removed_;
-  double max_ = 0, sum_ = 0;
+  double scale_ = 0, sum_ = 0;
 };
 
 }  // namespace isinglass::cpu

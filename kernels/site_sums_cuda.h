@@ -21,7 +21,7 @@ struct SiteSums {
   BlockSums sums;
   RemovedSites removed;
   double* weight;  // [32], of the block that is being drawn from
-  double max = 0, sum = 0;
+  double scale = 0, sum = 0;
 
   __device__ double log_weight(int64_t site) const {
     if (site >= sites || removed.contains(site)) return -INFINITY;
@@ -30,10 +30,10 @@ struct SiteSums {
 
   __device__ void refresh(int64_t block, unsigned lane) {
     const double w = log_weight(block * kBlockSites + lane);
-    const double block_max = warp_max(w);
-    const double block_sum = warp_sum(scaled_weight(w, block_max));
+    const double scale_of_block = block_scale(warp_max(w));
+    const double block_sum = warp_sum(scaled_weight(w, scale_of_block));
     if (lane == 0) {
-      sums.max[block] = block_max;
+      sums.scale[block] = scale_of_block;
       sums.sum[block] = block_sum;
     }
   }
@@ -42,10 +42,10 @@ struct SiteSums {
   __device__ void total(unsigned lane) {
     const int64_t blocks = site_blocks(sites);
     double m = -INFINITY;
-    for (int64_t b = lane; b < blocks; b += 32) m = fmax(m, sums.max[b]);
-    max = warp_max(m);
+    for (int64_t b = lane; b < blocks; b += 32) m = fmax(m, sums.scale[b]);
+    scale = warp_max(m);
     for (int64_t b = lane; b < blocks; b += 32) {
-      sums.scaled[b] = sums.sum[b] * scaled_weight(sums.max[b], max);
+      sums.scaled[b] = sums.sum[b] * scaled_weight(sums.scale[b], scale);
     }
     __syncwarp();
     sum = 0;
@@ -66,16 +66,16 @@ struct SiteSums {
     update(site, lane);
   }
 
-  __device__ double log_total() const { return max + log(sum); }
+  __device__ double log_total() const { return scale + log(sum); }
 
   __device__ int64_t draw_site(double u, unsigned lane) const {
     double rest;
     const int64_t block = pick(sums.scaled, site_blocks(sites), u * sum, &rest);
     const int64_t first = block * kBlockSites;
     __syncwarp();
-    weight[lane] = scaled_weight(log_weight(first + lane), sums.max[block]);
+    weight[lane] = scaled_weight(log_weight(first + lane), sums.scale[block]);
     __syncwarp();
-    const double target = rest / exp(sums.max[block] - max);
+    const double target = rest / exp(sums.scale[block] - scale);
     const int64_t count = sites - first < kBlockSites ? sites - first : kBlockSites;
     return first + pick(weight, count, target, &rest);
   }

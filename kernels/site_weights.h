@@ -3,11 +3,11 @@
 // A move of site i from its current value c to k ≠ c has weight g(e^d), d = s_{i,k} − s_{i,c}, with
 // the score s = −∇U fixed, or d = Δ_{i,k}, the exact difference at the current state (samplers.md
 // §1). The swaps of a permutation count as sites of one move each. A site's weight is the sum over
-// k ≠ c; sites are summed in blocks of 32, each block about its own maximum, and the blocks about
-// theirs: Σ_b S_b·e^{m_b}. A change of one site recomputes its block only, and nothing is ever
-// subtracted, so that one dominant site costs no digits; where a site leaves the pool for good, its
-// weight becomes zero and its block is summed again. The CPU and the CUDA twin add the same pairs
-// in the same order (tree_sum, warp_sum).
+// k ≠ c; sites are summed in blocks of 32, each block on a scale near its own maximum, and the
+// blocks on the largest of theirs: Σ_b S_b·e^{m_b}. A change of one site recomputes its block only,
+// and nothing is ever subtracted, so that one dominant site costs no digits; where a site leaves
+// the pool for good, its weight becomes zero and its block is summed again. The CPU and the CUDA
+// twin add the same pairs in the same order (tree_sum, warp_sum).
 #pragma once
 
 #include <cmath>
@@ -134,15 +134,21 @@ struct ValueRows : Weights {
 
 using OneHotRows = ValueRows<OneHotGradient>;
 
-// One chain's sums: a maximum, a sum Σ exp(log weight − maximum) and that sum about the common
-// maximum, for every block. In this order in a scratch array of 3·⌈D/32⌉ numbers.
+// The scale of a block whose largest log weight is `max`: the nearest multiple of 64, far from any
+// overflow. It stays when the maximum moves a little, and with it the weights of the other sites.
+ISINGLASS_HD inline double block_scale(double max) {
+  return std::isfinite(max) ? 64 * floor(max / 64 + 0.5) : max;
+}
+
+// One chain's sums: a scale, a sum Σ exp(log weight − scale) and that sum on the common scale, for
+// every block. In this order in a scratch array of 3·⌈D/32⌉ numbers.
 struct BlockSums {
-  double* max;  // −∞ where no site of the block can move
+  double* scale;  // −∞ where no site of the block can move
   double* sum;
-  double* scaled;  // sum·exp(max − max over blocks)
+  double* scaled;  // sum·exp(scale − largest scale)
 
   ISINGLASS_HD BlockSums(double* scratch, int64_t blocks)
-      : max(scratch), sum(scratch + blocks), scaled(scratch + 2 * blocks) {}
+      : scale(scratch), sum(scratch + blocks), scaled(scratch + 2 * blocks) {}
 };
 
 // The sites of one chain that have left the pool, a bit each: a word for every block.
@@ -157,9 +163,9 @@ struct RemovedSites {
   }
 };
 
-// exp(v − max); 0 for v = −∞ whatever the maximum, NaN for a NaN.
-ISINGLASS_HD inline double scaled_weight(double log_weight, double max) {
-  return log_weight == -INFINITY ? 0.0 : exp(log_weight - max);
+// exp(v − scale); 0 for v = −∞ whatever the scale, NaN for a NaN.
+ISINGLASS_HD inline double scaled_weight(double log_weight, double scale) {
+  return log_weight == -INFINITY ? 0.0 : exp(log_weight - scale);
 }
 
 // The inverse CDF: the first index whose cumulative weight exceeds target (rounding at the end: the

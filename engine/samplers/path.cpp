@@ -5,12 +5,14 @@
 
 #include "io/error.h"
 #include "kernels/ops/path.h"
+#include "models/lattice_model.h"
 
 namespace isinglass {
 namespace {
 
 struct PathScratch : SamplerScratch {
   ops::PathBuffers paths;
+  bool local = false;  // steps touch the neighbours of a path only
 };
 
 template <PathRule rule>
@@ -44,18 +46,35 @@ std::vector<SamplerOptionUse> path_options(double radius) {
   return options;
 }
 
-void PathSampler::prepare(const EnergyModel&, ChainState& state) const {
+void PathSampler::prepare(const EnergyModel& model, ChainState& state) const {
   auto scratch = std::make_shared<PathScratch>();
+  Workspace& workspace = state.workspace;
+  workspace.scratch = scratch;
+  scratch->local = state.x.is_cpu() && dynamic_cast<const LatticeModel*>(&model);
+  if (scratch->local) {
+    workspace.y.copy_(state.x);
+    workspace.proposed = {};
+    scratch->paths = ops::keep_weights(state.x, state.current.gradient, rule_, balancing_,
+                                       longest_path(radius_));
+    return;
+  }
   scratch->paths = ops::PathBuffers::create(state.chains(), state.sites(), longest_path(radius_),
                                             state.x.device());
-  state.workspace.scratch = scratch;
-  state.workspace.log_forward = torch::zeros_like(state.current.energy);
-  state.workspace.log_backward = torch::zeros_like(state.current.energy);
+  workspace.log_forward = torch::zeros_like(state.current.energy);
+  workspace.log_backward = torch::zeros_like(state.current.energy);
 }
 
 StepInfo PathSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
   Workspace& workspace = state.workspace;
-  ops::PathBuffers& paths = static_cast<PathScratch&>(*workspace.scratch).paths;
+  auto& scratch = static_cast<PathScratch&>(*workspace.scratch);
+  ops::PathBuffers& paths = scratch.paths;
+  if (scratch.local) {
+    ops::local_path_step(dynamic_cast<LatticeModel&>(model).lattice(state.x.device()), params.rng,
+                         state.chain_ids, params.scale, rule_, balancing_, state.x, workspace.y,
+                         state.current.gradient, state.current.energy, paths, state.statistics);
+    params.advance();
+    return {.evaluations = 1};
+  }
   ops::draw_path(state.x, state.current.gradient, params.rng, state.chain_ids, params.scale, rule_,
                  balancing_, workspace.y, paths, workspace.log_forward);
   evaluate_proposal(model, state);

@@ -9,7 +9,9 @@
 //         reversed: the old values in reverse order, without replacement from the weights at y
 //   ratio = U(x) − U(y) + log q(reversed path | y) − log q(path | x)
 //
-// One model call a step: energy and gradient at y; those at x are in the state.
+// One model call a step: energy and gradient at y; those at x are in the state. On a lattice on the
+// CPU a step evaluates the neighbours of the path's sites only (kernels/local_path.h): the same
+// draws, and the same chains.
 #pragma once
 
 #include "engine/sampler.h"

@@ -1,13 +1,16 @@
 // See path.h.
 #include "kernels/ops/path.h"
 
+#include "kernels/local_path.h"
 #include "kernels/ops/check.h"
+#include "kernels/ops/counts.h"
+#include "kernels/ops/lattice_pointers.h"
 
 namespace isinglass::ops {
 namespace {
 
 PathShape path_shape(const Tensor& x, const Tensor& gradient, PathRule rule, Balancing balancing,
-                     const PathBuffers& paths) {
+                     const PathBuffers& paths, int64_t scratch) {
   TORCH_CHECK(x.dim() == 2 && (gradient.dim() == 2 || gradient.dim() == 3),
               "isinglass operator: x must be [B, D] and its gradient [B, D] or [B, D, K]");
   const bool one_hot = gradient.dim() == 3;
@@ -19,7 +22,7 @@ PathShape path_shape(const Tensor& x, const Tensor& gradient, PathRule rule, Bal
   check(paths.site, x, torch::kInt32, chains * max_length, "site");
   check(paths.from, x, torch::kUInt8, chains * max_length, "from");
   check(paths.to, x, torch::kUInt8, chains * max_length, "to");
-  check(paths.scratch, x, torch::kFloat64, chains * path_scratch(x.size(1)), "scratch");
+  check(paths.scratch, x, torch::kFloat64, chains * scratch, "scratch");
   TORCH_CHECK(rule != PathRule::kNoBacktrack || max_length <= x.size(1),
               "isinglass operator: a path without replacement has at most D moves");
   return {chains, x.size(1), categories, one_hot, rule, balancing, max_length};
@@ -45,7 +48,7 @@ PathBuffers PathBuffers::create(int64_t chains, int64_t sites, int64_t max_lengt
 void draw_path(const Tensor& x, const Tensor& gradient, const Tensor& rng, const Tensor& chain_ids,
                const Tensor& radius, PathRule rule, Balancing balancing, Tensor& y,
                PathBuffers& paths, Tensor& log_q) {
-  const PathShape shape = path_shape(x, gradient, rule, balancing, paths);
+  const PathShape shape = path_shape(x, gradient, rule, balancing, paths, path_scratch(x.size(1)));
   check(rng, x, torch::kInt64, 2, "rng");
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
   check(radius, x, torch::kFloat64, 1, "radius");
@@ -58,10 +61,39 @@ void draw_path(const Tensor& x, const Tensor& gradient, const Tensor& rng, const
 
 void score_path(Tensor& y, const Tensor& gradient, PathRule rule, Balancing balancing,
                 PathBuffers& paths, Tensor& log_q) {
-  const PathShape shape = path_shape(y, gradient, rule, balancing, paths);
+  const PathShape shape = path_shape(y, gradient, rule, balancing, paths, path_scratch(y.size(1)));
   check(log_q, y, torch::kFloat64, shape.chains, "log_q");
   ISINGLASS_TWIN(y, score_path, shape, data<uint8_t>(y), data<float>(gradient),
                  path_pointers(paths), data<double>(log_q));
+}
+
+PathBuffers keep_weights(const Tensor& x, const Tensor& gradient, PathRule rule,
+                         Balancing balancing, int64_t max_length) {
+  const int64_t size = cpu::kept_weights(x.size(1));
+  PathBuffers paths = PathBuffers::create(x.size(0), x.size(1), max_length, x.device());
+  paths.scratch = torch::zeros({x.size(0), size}, paths.scratch.options());
+  const PathShape shape = path_shape(x, gradient, rule, balancing, paths, size);
+  cpu::keep_weights(shape, data<uint8_t>(x), data<float>(gradient), data<double>(paths.scratch),
+                    nullptr);
+  return paths;
+}
+
+void local_path_step(const LatticeTensors& lattice, const Tensor& rng, const Tensor& chain_ids,
+                     const Tensor& radius, PathRule rule, Balancing balancing, Tensor& x, Tensor& y,
+                     Tensor& gradient, Tensor& energy, PathBuffers& paths, StepBuffers& counts) {
+  const int64_t size = cpu::kept_weights(x.size(1));
+  const PathShape shape = path_shape(x, gradient, rule, balancing, paths, size);
+  check(rng, x, torch::kInt64, 2, "rng");
+  check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
+  check(radius, x, torch::kFloat64, 1, "radius");
+  check(y, x, torch::kUInt8, x.numel(), "y");
+  check(energy, x, torch::kFloat64, shape.chains, "energy");
+  cpu::local_path_step(
+      {shape, lattice_pointers(lattice, x), data<int64_t>(rng), data<int64_t>(chain_ids),
+       data<double>(radius), data<uint8_t>(x), data<uint8_t>(y), data<float>(gradient),
+       data<double>(energy), data<double>(paths.scratch), path_pointers(paths),
+       count_pointers(counts, x, shape.chains)},
+      nullptr);
 }
 
 namespace {

@@ -1,0 +1,142 @@
+// See local_path.h: a thread works on one chain after the other.
+#include "kernels/kept_sums_cpu.h"
+#include "kernels/local_path.h"
+#include "kernels/path_chain_cpu.h"
+#include "kernels/path_length.h"
+
+namespace isinglass::cpu {
+namespace {
+
+constexpr int64_t kNumbersAStep = 512;  // that one chain's step touches, for worth_threads
+
+// One chain's part of a step.
+template <class Rows>
+class LocalChain {
+ public:
+  LocalChain(const LocalPathStep& step, Rows rows, float* gradient, int64_t chain)
+      : step_(step),
+        chain_(chain),
+        rows_(rows),
+        gradient_(gradient),
+        x_(step.x + chain * step.shape.sites),
+        y_(step.y + chain * step.shape.sites),
+        draws_(step_draws(step.rng, step.chain_ids[chain])),
+        sums_(rows, y_, step.shape.sites, step.kept + chain * kept_sums_size(step.shape.sites)) {}
+
+  void run() {
+    const PathRule rule = step_.shape.rule;
+    step_.paths.length[chain_] =
+        static_cast<int32_t>(draw_path_length(draws_, *step_.radius, step_.shape.max_length));
+    path_ = path_of_chain(step_.paths, chain_, step_.shape.max_length);
+    const double forward = draw_chain(rule, rows_, sums_, draws_, x_, y_, path_);
+    follow_values();
+    const double backward = score_chain(rule, rows_, sums_, y_, path_);
+    const double proposed = step_.energy[chain_] + path_difference();
+    const ProposalScores scores{step_.energy + chain_, &proposed, &forward, &backward};
+    const Verdict verdict = metropolis(scores, 0, draws_.uniform(Purpose::kAccept));
+    count_verdict(step_.counts, chain_, verdict, verdict.accept ? take(proposed) : reject());
+    if ((draws_.step + draws_.chain) % kRenewal == 0) {
+      lattice_evaluate(step_.lattice, 1, x_, step_.shape.one_hot, SiteTable::kGradient,
+                       step_.energy + chain_, nullptr, nullptr);
+    }
+  }
+
+ private:
+  // Gradients and weights where y's values have changed.
+  void follow_values() {
+    const Lattice& lattice = step_.lattice;
+    for (int64_t l = 0; l < path_.length; ++l) {
+      const int64_t site = path_.site[l];
+      sums_.set(site);
+      for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
+        const int64_t other = lattice.neighbour[n];
+        site_gradient(lattice, y_, other, step_.shape.one_hot, gradient_);
+        sums_.set(other);
+      }
+    }
+    sums_.settle();
+  }
+
+  // U(y) − U(x), one move after the other; y is walked back and restored.
+  double path_difference() {
+    double difference = 0;
+    for (int64_t l = path_.length; l-- > 0;) {
+      const int from = path_.from[l], to = path_.to[l];
+      if (from == to) continue;
+      const int64_t site = path_.site[l];
+      difference +=
+          local_energy(step_.lattice, y_, site, to) - local_energy(step_.lattice, y_, site, from);
+      y_[site] = static_cast<uint8_t>(from);
+    }
+    for (int64_t l = 0; l < path_.length; ++l) {
+      if (path_.from[l] != path_.to[l]) y_[path_.site[l]] = path_.to[l];
+    }
+    return difference;
+  }
+
+  // x becomes y. Returns the hops.
+  int64_t take(double energy) {
+    step_.energy[chain_] = energy;
+    int64_t hops = 0;
+    for (int64_t l = 0; l < path_.length; ++l) {
+      const int64_t site = path_.site[l];
+      hops += x_[site] != y_[site];
+      x_[site] = y_[site];
+      sums_.set(site);  // scoring may have moved or removed it
+    }
+    sums_.settle();
+    return hops;
+  }
+
+  // y becomes x.
+  int64_t reject() {
+    for (int64_t l = 0; l < path_.length; ++l) y_[path_.site[l]] = x_[path_.site[l]];
+    follow_values();
+    return 0;
+  }
+
+  const LocalPathStep& step_;
+  int64_t chain_;
+  Rows rows_;
+  float* gradient_;
+  uint8_t *x_, *y_;
+  Draws draws_;
+  KeptSums<Rows> sums_;
+  Path path_ = {};
+};
+
+// Calls f(rows, gradient, chain) with every chain's own, chains spread over the threads.
+template <class T, class F>
+void for_each_chain(const PathShape& shape, T* gradient, int64_t numbers, F f) {
+  const int64_t stride = shape.sites * (shape.one_hot ? shape.categories : 1);
+#pragma omp parallel for schedule(static) if (worth_threads(shape.chains * numbers))
+  for (int64_t c = 0; c < shape.chains; ++c) {
+    T* own = gradient + c * stride;
+    if (shape.one_hot) {
+      f(OneHotRows{own, shape.balancing, shape.categories}, own, c);
+    } else {
+      f(BinaryRows{own, shape.balancing}, own, c);
+    }
+  }
+}
+
+}  // namespace
+
+int64_t kept_weights(int64_t sites) {
+  return kept_sums_size(sites);
+}
+
+void keep_weights(const PathShape& shape, const uint8_t* x, const float* gradient, double* kept,
+                  Stream) {
+  for_each_chain(shape, gradient, shape.sites, [&](auto rows, const float*, int64_t c) {
+    KeptSums(rows, x + c * shape.sites, shape.sites, kept + c * kept_sums_size(shape.sites))
+        .build();
+  });
+}
+
+void local_path_step(const LocalPathStep& step, Stream) {
+  for_each_chain(step.shape, step.gradient, kNumbersAStep,
+                 [&](auto rows, float* own, int64_t c) { LocalChain(step, rows, own, c).run(); });
+}
+
+}  // namespace isinglass::cpu

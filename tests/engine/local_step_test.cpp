@@ -1,0 +1,152 @@
+// Steps on a lattice that touch the neighbours of the moved sites only (kernels/local_path.h)
+// against the dense kernels: the same chains, draw for draw.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "engine/run.h"
+#include "models/ising.h"
+#include "models/potts.h"
+
+namespace isinglass {
+namespace {
+
+// The same target without its graph: samplers evaluate every site.
+class DenseModel : public EnergyModel, public HasConditionals, public HasEnergyDifferences {
+ public:
+  explicit DenseModel(LatticeModel& own) : own_(own) {}
+  std::string kind_name() const override { return own_.kind_name(); }
+  StateSpace space() const override { return own_.space(); }
+  torch::Tensor energy(const torch::Tensor& x) override { return own_.energy(x); }
+  void evaluate_energy(const torch::Tensor& x, Evaluation& out) override {
+    own_.evaluate_energy(x, out);
+  }
+  void evaluate(const torch::Tensor& x, Evaluation& out) override { own_.evaluate(x, out); }
+  void evaluate_differences(const torch::Tensor& x, Evaluation& out) override {
+    own_.evaluate_differences(x, out);
+  }
+  void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
+                               torch::Tensor& out) override {
+    own_.conditional_differences(x, site, out);
+  }
+
+ private:
+  LatticeModel& own_;
+};
+
+torch::Tensor grid_edges(int64_t n, bool periodic) {
+  const torch::Tensor site = torch::arange(n * n).view({n, n});
+  std::vector<torch::Tensor> edges;
+  for (const int64_t axis : {0, 1}) {
+    const int64_t count = periodic ? n : n - 1;
+    edges.push_back(torch::stack({site.narrow(axis, 0, count).reshape(-1),
+                                  site.roll({-1}, {axis}).narrow(axis, 0, count).reshape(-1)},
+                                 1));
+  }
+  return torch::cat(edges);
+}
+
+// `count` distinct pairs of the sites.
+torch::Tensor random_edges(int64_t sites, int64_t count) {
+  const torch::Tensor pairs = torch::triu_indices(sites, sites, 1).t();
+  return pairs.index_select(0, torch::randperm(pairs.size(0)).narrow(0, 0, count));
+}
+
+struct Target {
+  std::string name;
+  std::shared_ptr<LatticeModel> model;
+};
+
+std::shared_ptr<LatticeModel> ising(const torch::Tensor& edges, int64_t sites, double field) {
+  return std::make_shared<IsingModel>(edges, 0.6 * torch::randn({edges.size(0)}, torch::kFloat64),
+                                      field * torch::randn({sites}, torch::kFloat64));
+}
+
+std::shared_ptr<LatticeModel> potts(const torch::Tensor& edges, int64_t sites, int64_t values) {
+  return std::make_shared<PottsModel>(edges, 0.6 * torch::randn({edges.size(0)}, torch::kFloat64),
+                                      torch::randn({sites, values}, torch::kFloat64));
+}
+
+std::vector<Target> targets() {
+  torch::manual_seed(11);
+  return {{"ising 3x3", ising(grid_edges(3, false), 9, 1)},
+          {"ising 12x12 periodic", ising(grid_edges(12, true), 144, 0.3)},
+          {"ising random graph", ising(random_edges(70, 150), 70, 1)},
+          {"strong fields", ising(random_edges(40, 60), 40, 60)},  // exp(log weight) overflows
+          {"no edges", ising(torch::empty({0, 2}, torch::kInt64), 33, 1)},
+          {"potts 9x9", potts(grid_edges(9, false), 81, 3)},
+          {"potts random graph", potts(random_edges(70, 150), 70, 5)}};
+}
+
+struct Chains {
+  ChainState state;
+  StepParams params;
+};
+
+Chains start(EnergyModel& model, const Sampler& sampler, uint64_t seed) {
+  const torch::Tensor ids = torch::arange(7, 7 + 8);
+  return {sampler.init(model, random_states(model.space(), ids, seed, torch::kCPU), ids),
+          sampler.params(seed, torch::kCPU)};
+}
+
+void expect_close(const torch::Tensor& a, const torch::Tensor& b) {
+  EXPECT_TRUE(torch::allclose(a, b, 1e-9, 1e-9));
+}
+
+// Both make the same `steps` steps.
+void expect_alike(LatticeModel& model, const std::string& name, const SamplerOptions& options,
+                  uint64_t seed, int64_t steps) {
+  DenseModel dense(model);
+  const auto sampler = make_sampler(name, options, model);
+  Chains local = start(model, *sampler, seed), full = start(dense, *sampler, seed);
+  for (int64_t t = 0; t < steps; ++t) {
+    const auto info = sampler->step(model, local.state, local.params);
+    EXPECT_EQ(info.evaluations, sampler->step(dense, full.state, full.params).evaluations);
+    const Evaluation &a = local.state.current, &b = full.state.current;
+    ASSERT_TRUE(torch::equal(local.state.x, full.state.x)) << "step " << t;
+    if (a.gradient.defined()) {
+      ASSERT_TRUE(torch::equal(a.gradient, b.gradient)) << "step " << t;
+    }
+    if (a.differences.defined()) {
+      ASSERT_TRUE(torch::equal(a.differences, b.differences)) << "step " << t;
+    }
+    expect_close(a.energy, b.energy);
+    expect_close(local.state.statistics.acceptance, full.state.statistics.acceptance);
+    ASSERT_TRUE(torch::equal(local.state.statistics.hops, full.state.statistics.hops));
+  }
+  const ops::StepBuffers &a = local.state.statistics, &b = full.state.statistics;
+  EXPECT_TRUE(torch::equal(a.hops_sum, b.hops_sum));
+  EXPECT_TRUE(torch::equal(a.non_finite, b.non_finite));
+  EXPECT_EQ(local.params.step(), steps);
+  EXPECT_GT(a.hops_sum.sum().item<int64_t>(), 0);
+}
+
+TEST(LocalStep, PathsAreThoseOfTheDenseKernels) {
+  for (const Target& target : targets()) {
+    for (const std::string name : {"gwg", "pafs", "nb"}) {
+      for (const double radius : {1.0, 5.0}) {
+        for (const Balancing g :
+             {Balancing::kSqrt, Balancing::kBarker, Balancing::kMin, Balancing::kMax}) {
+          SCOPED_TRACE(fmt::format("{} {} R {} g {}", target.name, name, radius, int(g)));
+          for (const uint64_t seed : {1, 2}) {
+            expect_alike(*target.model, name, {.radius = radius, .balancing = g}, seed, 200);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Over the steps at which U is evaluated afresh, and long after.
+TEST(LocalStep, EnergiesStayTrue) {
+  const Target target = targets()[1];
+  const auto sampler = make_sampler("pafs", {.radius = 2}, *target.model);
+  Chains chains = start(*target.model, *sampler, 4);
+  for (int64_t t = 0; t < 20000; ++t) sampler->step(*target.model, chains.state, chains.params);
+  Evaluation again;
+  target.model->evaluate(chains.state.x, again);
+  EXPECT_TRUE(torch::allclose(chains.state.current.energy, again.energy, 1e-13, 0));
+  EXPECT_TRUE(torch::equal(chains.state.current.gradient, again.gradient));
+}
+
+}  // namespace
+}  // namespace isinglass
