@@ -1,15 +1,18 @@
-// A whole step of a path sampler (path.h) on a sparse graph (lattice.h), whose cost does not grow
-// with the number of sites but for the sums over blocks of 32: a move changes the weights of its
-// site and of its neighbours and no others.
+// A whole step of a path sampler (path.h, difference_path.h) on a sparse graph (lattice.h), whose
+// cost does not grow with the number of sites but for the sums over blocks of 32: a move changes
+// the weights of its site and of its neighbours and no others.
 //
-//   draw the path from the kept weights; ∇U anew where a neighbour moved; score the reverse from
-//   the weights at y; U(y) − U(x) = Σ_l e_i(to) − e_i(from) along the path, in float64;
-//   metropolis.h; a rejected path is walked back
+//   kGradient (gwg, pafs, nb):  draw the path from the kept weights; ∇U anew where a neighbour
+//                               moved; score the reverse from the weights at y
+//   kDifferences (lb, pas):     draw a move, Δ anew at its site and the neighbours, score its
+//                               reverse; then the next
+//   U(y) − U(x) = Σ_l e_i(to) − e_i(from) along the path, in float64; metropolis.h; a rejected path
+//   is walked back
 //
-// Proposals and verdicts are those of draw_path, lattice_evaluate, score_path and accept, draw for
-// draw: gradients are recomputed from the neighbours, weights and sums from their parts. U alone
-// follows its differences, and is evaluated afresh every kRenewal steps. CPU only: on a GPU a step
-// of the dense kernels keeps all threads busy.
+// Proposals and verdicts are those of draw_path, score_path, follow_path, lattice_evaluate and
+// accept, draw for draw: tables are recomputed from the neighbours, weights and sums from their
+// parts. U alone follows its differences, and is evaluated afresh every kRenewal steps. CPU only:
+// on a GPU a step of the dense kernels keeps all threads busy.
 #pragma once
 
 #include "kernels/lattice.h"
@@ -21,13 +24,14 @@ namespace isinglass {
 constexpr uint32_t kRenewal = 4096;
 
 struct LocalPathStep {
-  PathShape shape;
+  PathShape shape;  // rule: of kGradient
+  SiteTable what;
   Lattice lattice;
   const int64_t* rng;        // {seed, step}
   const int64_t* chain_ids;  // [B]
   const double* radius;      // []
   uint8_t *x, *y;            // [B, D], equal between steps
-  float* gradient;           // ∇U at x
+  float* table;              // at x: ∇U or Δ, [B, D] or [B, D, K]
   double* energy;            // U(x) [B]
   double* kept;              // [B, kept_weights(D)]
   Paths paths;               // without scratch
@@ -37,8 +41,9 @@ struct LocalPathStep {
 namespace cpu {
 // Numbers of a chain that stay from step to step.
 int64_t kept_weights(int64_t sites);
-// The weights at x, before the first step; x [B, D]; gradient of U at x.
-void keep_weights(const PathShape&, const uint8_t* x, const float* gradient, double* kept, Stream);
+// The weights at x, before the first step; x [B, D], with its table.
+void keep_weights(const PathShape&, SiteTable, const uint8_t* x, const float* table, double* kept,
+                  Stream);
 void local_path_step(const LocalPathStep&, Stream);
 }  // namespace cpu
 

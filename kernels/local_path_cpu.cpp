@@ -13,24 +13,22 @@ constexpr int64_t kNumbersAStep = 512;  // that one chain's step touches, for wo
 template <class Rows>
 class LocalChain {
  public:
-  LocalChain(const LocalPathStep& step, Rows rows, float* gradient, int64_t chain)
+  LocalChain(const LocalPathStep& step, Rows rows, float* table, int64_t chain)
       : step_(step),
         chain_(chain),
         rows_(rows),
-        gradient_(gradient),
+        table_(table),
         x_(step.x + chain * step.shape.sites),
         y_(step.y + chain * step.shape.sites),
         draws_(step_draws(step.rng, step.chain_ids[chain])),
         sums_(rows, y_, step.shape.sites, step.kept + chain * kept_sums_size(step.shape.sites)) {}
 
   void run() {
-    const PathRule rule = step_.shape.rule;
     step_.paths.length[chain_] =
         static_cast<int32_t>(draw_path_length(draws_, *step_.radius, step_.shape.max_length));
     path_ = path_of_chain(step_.paths, chain_, step_.shape.max_length);
-    const double forward = draw_chain(rule, rows_, sums_, draws_, x_, y_, path_);
-    follow_values();
-    const double backward = score_chain(rule, rows_, sums_, y_, path_);
+    const auto [forward, backward] =
+        step_.what == SiteTable::kGradient ? first_order_path() : exact_path();
     const double proposed = step_.energy[chain_] + path_difference();
     const ProposalScores scores{step_.energy + chain_, &proposed, &forward, &backward};
     const Verdict verdict = metropolis(scores, 0, draws_.uniform(Purpose::kAccept));
@@ -42,19 +40,53 @@ class LocalChain {
   }
 
  private:
-  // Gradients and weights where y's values have changed.
-  void follow_values() {
-    const Lattice& lattice = step_.lattice;
+  struct LogQ {
+    double forward, backward;
+  };
+
+  LogQ first_order_path() {
+    const PathRule rule = step_.shape.rule;
+    const double forward = draw_chain(rule, rows_, sums_, draws_, x_, y_, path_);
+    follow_path();
+    return {forward, score_chain(rule, rows_, sums_, y_, path_)};
+  }
+
+  LogQ exact_path() {
+    LogQ log_q{0, 0};
     for (int64_t l = 0; l < path_.length; ++l) {
-      const int64_t site = path_.site[l];
-      sums_.set(site);
-      for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
-        const int64_t other = lattice.neighbour[n];
-        site_gradient(lattice, y_, other, step_.shape.one_hot, gradient_);
-        sums_.set(other);
-      }
+      const int64_t site = sums_.draw_site(draws_.uniform(Purpose::kSite, l));
+      const int from = y_[site];
+      const int to = rows_.draw_value(site, from, draws_.uniform(Purpose::kValue, l));
+      log_q.forward += rows_.log_weight(site, from, to) - sums_.log_total();
+      path_.site[l] = static_cast<int32_t>(site);
+      path_.from[l] = static_cast<uint8_t>(from);
+      path_.to[l] = static_cast<uint8_t>(to);
+      y_[site] = static_cast<uint8_t>(to);
+      follow_site(site);
+      sums_.settle();
+      log_q.backward += rows_.log_weight(site, to, from) - sums_.log_total();
     }
+    return log_q;
+  }
+
+  // The table and the weights where y's values have changed.
+  void follow_path() {
+    for (int64_t l = 0; l < path_.length; ++l) follow_site(path_.site[l]);
     sums_.settle();
+  }
+
+  void follow_site(int64_t site) {
+    const Lattice& lattice = step_.lattice;
+    if (step_.what == SiteTable::kDifferences) renew(site);  // its gradient is its neighbours'
+    sums_.set(site);
+    for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
+      renew(lattice.neighbour[n]);
+      sums_.set(lattice.neighbour[n]);
+    }
+  }
+
+  void renew(int64_t site) {
+    site_table(step_.lattice, y_, site, step_.shape.one_hot, step_.what, table_);
   }
 
   // U(y) − U(x), one move after the other; y is walked back and restored.
@@ -91,31 +123,37 @@ class LocalChain {
   // y becomes x.
   int64_t reject() {
     for (int64_t l = 0; l < path_.length; ++l) y_[path_.site[l]] = x_[path_.site[l]];
-    follow_values();
+    follow_path();
     return 0;
   }
 
   const LocalPathStep& step_;
   int64_t chain_;
   Rows rows_;
-  float* gradient_;
+  float* table_;
   uint8_t *x_, *y_;
   Draws draws_;
   KeptSums<Rows> sums_;
   Path path_ = {};
 };
 
-// Calls f(rows, gradient, chain) with every chain's own, chains spread over the threads.
+// Calls f(rows, table, chain) with every chain's own, chains spread over the threads.
 template <class T, class F>
-void for_each_chain(const PathShape& shape, T* gradient, int64_t numbers, F f) {
+void for_each_chain(const PathShape& shape, SiteTable what, T* table, int64_t numbers, F f) {
   const int64_t stride = shape.sites * (shape.one_hot ? shape.categories : 1);
+  const Balancing g = shape.balancing;
+  const bool exact = what == SiteTable::kDifferences;
 #pragma omp parallel for schedule(static) if (worth_threads(shape.chains * numbers))
   for (int64_t c = 0; c < shape.chains; ++c) {
-    T* own = gradient + c * stride;
-    if (shape.one_hot) {
-      f(OneHotRows{own, shape.balancing, shape.categories}, own, c);
+    T* own = table + c * stride;
+    if (shape.one_hot && exact) {
+      f(ValueRows<OneHotDifferences>{{own, g, shape.categories}}, own, c);
+    } else if (shape.one_hot) {
+      f(OneHotRows{{own, g, shape.categories}}, own, c);
+    } else if (exact) {
+      f(DifferenceRows{own, g}, own, c);
     } else {
-      f(BinaryRows{own, shape.balancing}, own, c);
+      f(BinaryRows{own, g}, own, c);
     }
   }
 }
@@ -126,16 +164,16 @@ int64_t kept_weights(int64_t sites) {
   return kept_sums_size(sites);
 }
 
-void keep_weights(const PathShape& shape, const uint8_t* x, const float* gradient, double* kept,
-                  Stream) {
-  for_each_chain(shape, gradient, shape.sites, [&](auto rows, const float*, int64_t c) {
+void keep_weights(const PathShape& shape, SiteTable what, const uint8_t* x, const float* table,
+                  double* kept, Stream) {
+  for_each_chain(shape, what, table, shape.sites, [&](auto rows, const float*, int64_t c) {
     KeptSums(rows, x + c * shape.sites, shape.sites, kept + c * kept_sums_size(shape.sites))
         .build();
   });
 }
 
 void local_path_step(const LocalPathStep& step, Stream) {
-  for_each_chain(step.shape, step.gradient, kNumbersAStep,
+  for_each_chain(step.shape, step.what, step.table, kNumbersAStep,
                  [&](auto rows, float* own, int64_t c) { LocalChain(step, rows, own, c).run(); });
 }
 

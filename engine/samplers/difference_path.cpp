@@ -15,6 +15,7 @@ struct DifferencePathScratch : SamplerScratch {
   ops::DifferencePathBuffers paths;
   torch::Tensor one;      // float64 [1]: R of a single move
   torch::Tensor longest;  // int32 []
+  std::optional<ops::LocalPaths> local;
 };
 
 }  // namespace
@@ -23,16 +24,19 @@ std::vector<Scale> DifferencePathSampler::scales() const {
   return radius_ ? std::vector<Scale>{*radius_} : std::vector<Scale>{};
 }
 
-void DifferencePathSampler::prepare(const EnergyModel&, ChainState& state) const {
+void DifferencePathSampler::prepare(const EnergyModel& model, ChainState& state) const {
   const torch::Tensor& differences = state.current.differences;
   require(!differences.is_cuda() || differences.size(1) <= kMostEntriesGpu,
           "a state has {} sites or pairs to move; a GPU takes {} at most", differences.size(1),
           kMostEntriesGpu);
   auto scratch = std::make_shared<DifferencePathScratch>();
-  scratch->paths = ops::DifferencePathBuffers::create(differences);
-  scratch->one = torch::ones({1}, state.current.energy.options());
-  scratch->longest = torch::ones({}, scratch->paths.length.options());
   state.workspace.scratch = scratch;
+  scratch->one = torch::ones({1}, state.current.energy.options());
+  scratch->longest = torch::ones({}, state.x.options().dtype(torch::kInt32));
+  scratch->local = local_paths(model, state, PathRule::kLinearised, balancing_,
+                               radius_ ? longest_path(*radius_) : 1);
+  if (scratch->local) return;
+  scratch->paths = ops::DifferencePathBuffers::create(differences);
   state.workspace.log_forward = torch::zeros_like(state.current.energy);
   state.workspace.log_backward = torch::zeros_like(state.current.energy);
 }
@@ -42,17 +46,22 @@ StepInfo DifferencePathSampler::step(EnergyModel& model, ChainState& state,
   Workspace& workspace = state.workspace;
   auto& scratch = static_cast<DifferencePathScratch&>(*workspace.scratch);
   const int64_t max_length = radius_ ? longest_path(*radius_) : 1;
+  const torch::Tensor& radius = radius_ ? params.scale : scratch.one;
+  const auto longest_drawn = [&](const torch::Tensor& length) -> int64_t {
+    return max_length == 1 ? 1 : at::amax_out(scratch.longest, length, {0}).item<int>();
+  };
+  if (scratch.local) {
+    local_step(model, state, params, radius, *scratch.local);
+    return {.evaluations = longest_drawn(scratch.local->buffers.length)};
+  }
   const auto follow = [&](int64_t position, const torch::Tensor& differences) {
-    ops::follow_path(differences, params.rng, state.chain_ids, radius_ ? params.scale : scratch.one,
-                     position, max_length, balancing_, workspace.y, scratch.paths,
-                     workspace.log_forward, workspace.log_backward);
+    ops::follow_path(differences, params.rng, state.chain_ids, radius, position, max_length,
+                     balancing_, workspace.y, scratch.paths, workspace.log_forward,
+                     workspace.log_backward);
   };
   workspace.y.copy_(state.x);
   follow(0, state.current.differences);
-  int64_t length = 1;
-  if (max_length > 1) {
-    length = at::amax_out(scratch.longest, scratch.paths.length, {0}).item<int>();
-  }
+  const int64_t length = longest_drawn(scratch.paths.length);
   StepInfo info;
   for (int64_t l = 1; l <= length; ++l) {
     info.evaluations += evaluate_proposal(model, state);

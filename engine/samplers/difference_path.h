@@ -10,7 +10,8 @@
 // Energy and differences are evaluated at every state of the path but x, whose are in the state: as
 // often as the longest path of the batch has moves. Chains that have arrived stay where they are
 // meanwhile. That number is read back once a step, the only synchronisation of pas; masked rounds
-// up to ⌈2R − 1⌉ would need none, but D of them where R may adapt.
+// up to ⌈2R − 1⌉ would need none, but D of them where R may adapt. On a lattice on the CPU a step
+// is local instead (kernels/local_path.h), with the same draws.
 #pragma once
 
 #include <optional>

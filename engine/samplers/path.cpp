@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "io/error.h"
-#include "kernels/ops/path.h"
 #include "models/lattice_model.h"
 
 namespace isinglass {
@@ -12,7 +11,7 @@ namespace {
 
 struct PathScratch : SamplerScratch {
   ops::PathBuffers paths;
-  bool local = false;  // steps touch the neighbours of a path only
+  std::optional<ops::LocalPaths> local;
 };
 
 template <PathRule rule>
@@ -46,22 +45,36 @@ std::vector<SamplerOptionUse> path_options(double radius) {
   return options;
 }
 
+std::optional<ops::LocalPaths> local_paths(const EnergyModel& model, ChainState& state,
+                                           PathRule rule, Balancing balancing, int64_t max_length) {
+  if (!state.x.is_cpu() || !dynamic_cast<const LatticeModel*>(&model)) return {};
+  state.workspace.y.copy_(state.x);
+  state.workspace.proposed = {};
+  const bool exact = state.current.differences.defined();
+  return ops::LocalPaths::create(
+      exact ? SiteTable::kDifferences : SiteTable::kGradient, rule, balancing, state.x,
+      exact ? state.current.differences : state.current.gradient, max_length);
+}
+
+void local_step(EnergyModel& model, ChainState& state, StepParams& params,
+                const torch::Tensor& radius, ops::LocalPaths& paths) {
+  Evaluation& current = state.current;
+  ops::local_path_step(dynamic_cast<LatticeModel&>(model).lattice(state.x.device()), params.rng,
+                       state.chain_ids, radius, state.x, state.workspace.y,
+                       paths.what == SiteTable::kGradient ? current.gradient : current.differences,
+                       current.energy, paths, state.statistics);
+  params.advance();
+}
+
 void PathSampler::prepare(const EnergyModel& model, ChainState& state) const {
   auto scratch = std::make_shared<PathScratch>();
-  Workspace& workspace = state.workspace;
-  workspace.scratch = scratch;
-  scratch->local = state.x.is_cpu() && dynamic_cast<const LatticeModel*>(&model);
-  if (scratch->local) {
-    workspace.y.copy_(state.x);
-    workspace.proposed = {};
-    scratch->paths = ops::keep_weights(state.x, state.current.gradient, rule_, balancing_,
-                                       longest_path(radius_));
-    return;
-  }
+  state.workspace.scratch = scratch;
+  scratch->local = local_paths(model, state, rule_, balancing_, longest_path(radius_));
+  if (scratch->local) return;
   scratch->paths = ops::PathBuffers::create(state.chains(), state.sites(), longest_path(radius_),
                                             state.x.device());
-  workspace.log_forward = torch::zeros_like(state.current.energy);
-  workspace.log_backward = torch::zeros_like(state.current.energy);
+  state.workspace.log_forward = torch::zeros_like(state.current.energy);
+  state.workspace.log_backward = torch::zeros_like(state.current.energy);
 }
 
 StepInfo PathSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
@@ -69,10 +82,7 @@ StepInfo PathSampler::step(EnergyModel& model, ChainState& state, StepParams& pa
   auto& scratch = static_cast<PathScratch&>(*workspace.scratch);
   ops::PathBuffers& paths = scratch.paths;
   if (scratch.local) {
-    ops::local_path_step(dynamic_cast<LatticeModel&>(model).lattice(state.x.device()), params.rng,
-                         state.chain_ids, params.scale, rule_, balancing_, state.x, workspace.y,
-                         state.current.gradient, state.current.energy, paths, state.statistics);
-    params.advance();
+    local_step(model, state, params, params.scale, *scratch.local);
     return {.evaluations = 1};
   }
   ops::draw_path(state.x, state.current.gradient, params.rng, state.chain_ids, params.scale, rule_,

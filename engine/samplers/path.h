@@ -14,8 +14,10 @@
 // draws, and the same chains.
 #pragma once
 
+#include <optional>
+
 #include "engine/sampler.h"
-#include "kernels/path.h"
+#include "kernels/ops/path.h"
 
 namespace isinglass {
 
@@ -45,5 +47,11 @@ std::vector<SamplerEntry> path_samplers();
 Scale path_radius(const SamplerOptions& options, const EnergyModel& model);
 int64_t longest_path(const Scale& radius);
 std::vector<SamplerOptionUse> path_options(double radius);
+
+// What local steps keep; none where steps are not local. rule: of samplers by gradients.
+std::optional<ops::LocalPaths> local_paths(const EnergyModel& model, ChainState& state,
+                                           PathRule rule, Balancing balancing, int64_t max_length);
+void local_step(EnergyModel& model, ChainState& state, StepParams& params,
+                const torch::Tensor& radius, ops::LocalPaths& paths);
 
 }  // namespace isinglass

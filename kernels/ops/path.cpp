@@ -67,32 +67,33 @@ void score_path(Tensor& y, const Tensor& gradient, PathRule rule, Balancing bala
                  path_pointers(paths), data<double>(log_q));
 }
 
-PathBuffers keep_weights(const Tensor& x, const Tensor& gradient, PathRule rule,
-                         Balancing balancing, int64_t max_length) {
+LocalPaths LocalPaths::create(SiteTable what, PathRule rule, Balancing balancing, const Tensor& x,
+                              const Tensor& table, int64_t max_length) {
   const int64_t size = cpu::kept_weights(x.size(1));
-  PathBuffers paths = PathBuffers::create(x.size(0), x.size(1), max_length, x.device());
-  paths.scratch = torch::zeros({x.size(0), size}, paths.scratch.options());
-  const PathShape shape = path_shape(x, gradient, rule, balancing, paths, size);
-  cpu::keep_weights(shape, data<uint8_t>(x), data<float>(gradient), data<double>(paths.scratch),
-                    nullptr);
+  LocalPaths paths{what, rule, balancing,
+                   PathBuffers::create(x.size(0), x.size(1), max_length, x.device())};
+  Tensor& kept = paths.buffers.scratch;
+  kept = torch::zeros({x.size(0), size}, kept.options());
+  cpu::keep_weights(path_shape(x, table, rule, balancing, paths.buffers, size), what,
+                    data<uint8_t>(x), data<float>(table), data<double>(kept), nullptr);
   return paths;
 }
 
 void local_path_step(const LatticeTensors& lattice, const Tensor& rng, const Tensor& chain_ids,
-                     const Tensor& radius, PathRule rule, Balancing balancing, Tensor& x, Tensor& y,
-                     Tensor& gradient, Tensor& energy, PathBuffers& paths, StepBuffers& counts) {
-  const int64_t size = cpu::kept_weights(x.size(1));
-  const PathShape shape = path_shape(x, gradient, rule, balancing, paths, size);
+                     const Tensor& radius, Tensor& x, Tensor& y, Tensor& table, Tensor& energy,
+                     LocalPaths& paths, StepBuffers& counts) {
+  const PathShape shape = path_shape(x, table, paths.rule, paths.balancing, paths.buffers,
+                                     cpu::kept_weights(x.size(1)));
   check(rng, x, torch::kInt64, 2, "rng");
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
   check(radius, x, torch::kFloat64, 1, "radius");
   check(y, x, torch::kUInt8, x.numel(), "y");
   check(energy, x, torch::kFloat64, shape.chains, "energy");
   cpu::local_path_step(
-      {shape, lattice_pointers(lattice, x), data<int64_t>(rng), data<int64_t>(chain_ids),
-       data<double>(radius), data<uint8_t>(x), data<uint8_t>(y), data<float>(gradient),
-       data<double>(energy), data<double>(paths.scratch), path_pointers(paths),
-       count_pointers(counts, x, shape.chains)},
+      {shape, paths.what, lattice_pointers(lattice, x), data<int64_t>(rng),
+       data<int64_t>(chain_ids), data<double>(radius), data<uint8_t>(x), data<uint8_t>(y),
+       data<float>(table), data<double>(energy), data<double>(paths.buffers.scratch),
+       path_pointers(paths.buffers), count_pointers(counts, x, shape.chains)},
       nullptr);
 }
 

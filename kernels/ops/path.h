@@ -29,12 +29,20 @@ void draw_path(const Tensor& x, const Tensor& gradient, const Tensor& rng, const
 void score_path(Tensor& y, const Tensor& gradient, PathRule rule, Balancing balancing,
                 PathBuffers& paths, Tensor& log_q);
 
-// local_path.h: what a step on a lattice keeps, at x and its gradient (CPU); and that step. The
-// scratch of `paths` holds the kept weights; y equals x before and after.
-PathBuffers keep_weights(const Tensor& x, const Tensor& gradient, PathRule rule,
-                         Balancing balancing, int64_t max_length);
+// local_path.h: what a step on a lattice keeps, at x and its gradient or differences (CPU); and
+// that step. The scratch of `paths` holds the kept weights; y equals x before and after. rule: of
+// gradients.
+struct LocalPaths {
+  SiteTable what;
+  PathRule rule;
+  Balancing balancing;
+  PathBuffers buffers = {};
+
+  static LocalPaths create(SiteTable what, PathRule rule, Balancing balancing, const Tensor& x,
+                           const Tensor& table, int64_t max_length);
+};
 void local_path_step(const LatticeTensors& lattice, const Tensor& rng, const Tensor& chain_ids,
-                     const Tensor& radius, PathRule rule, Balancing balancing, Tensor& x, Tensor& y,
-                     Tensor& gradient, Tensor& energy, PathBuffers& paths, StepBuffers& counts);
+                     const Tensor& radius, Tensor& x, Tensor& y, Tensor& table, Tensor& energy,
+                     LocalPaths& paths, StepBuffers& counts);
 
 }  // namespace isinglass::ops
