@@ -2,6 +2,7 @@
 """Measures every discrete sampler on a 50x50 Ising lattice and on an RBM of 500 hidden units.
 
     scripts/compare_samplers.py OUT.md [--steps N] [--burn-in N] [--chains B] [--limit SECONDS]
+                               [--threads T]
 
 Uses build/isinglass and the Python of .venv; trains the RBM on the built-in strokes first. Step
 sizes adapt in burn-in where a sampler can. ESS is the legacy ESS of the energy, mean over chains.
@@ -18,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build" / "isinglass"
 COLUMNS = ("sampler | settings | steps | acceptance | hops | ESS / step | ESS / evaluation | ESS / s "
            "(all chains) | steps / s")
+
+DISCUSSION = "\n## What the tables show\n"
 
 
 def ising(file, side=50, coupling=0.4406868):
@@ -42,8 +45,9 @@ def sample(model, weights, sampler, arguments, shrink):
     """The summary of a run of 1/shrink of the steps, the message of the program, or None: too slow."""
     command = ["sample", "--model", model, "--weights", str(weights), "--sampler", sampler["name"],
                "--chains", str(arguments.chains), "--burn-in", str(arguments.burn_in // shrink),
-               "--steps", str(arguments.steps // shrink), "--seed", "1", "--no-samples", "--json",
-               "--quiet", "--overwrite", "--out", str(arguments.work / "sample")]
+               "--steps", str(arguments.steps // shrink), "--seed", "1", "--threads",
+               str(arguments.threads), "--no-samples", "--json", "--quiet", "--overwrite", "--out",
+               str(arguments.work / "sample")]
     if "adapt" in sampler["options"]:
         command.append("--adapt")
     try:
@@ -90,6 +94,7 @@ def main():
     parser.add_argument("--burn-in", type=int, default=5000)
     parser.add_argument("--chains", type=int, default=20)
     parser.add_argument("--limit", type=int, default=120, help="seconds for a sampler")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "runs" / "compare")
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
@@ -104,7 +109,7 @@ def main():
     head = f"""# Discrete samplers compared
 
 Written by `scripts/compare_samplers.py docs/results/samplers.md --chains {arguments.chains} --burn-in
-{arguments.burn_in} --steps {arguments.steps} --limit {arguments.limit}` on {torch.get_num_threads()} threads of a {processor}, without a GPU.
+{arguments.burn_in} --steps {arguments.steps} --limit {arguments.limit} --threads {arguments.threads}` on a {processor}, without a GPU.
 {arguments.chains} chains, {arguments.burn_in} steps of burn-in (in which step sizes adapt), {arguments.steps} kept steps (a tenth of
 both for a sampler that takes longer than {arguments.limit} s), one seed: differences below some ten per cent
 mean nothing. ESS is the legacy ESS of the energy, mean over chains; where ESS / step times the
@@ -112,12 +117,15 @@ steps is not far above 1 the chains are too short for it, and the number is the 
 formula gives. An evaluation is a model call a chain.
 
 """
+    # What somebody wrote about the tables stays: it is to be read again, not to be lost.
+    old = arguments.page.read_text(encoding="utf-8") if arguments.page.exists() else ""
+    discussion = old[old.index(DISCUSSION):] if DISCUSSION in old else ""
     tables = [table("Ising lattice, 50x50, periodic, J = 0.4407 (critical)", "ising", lattice,
                     samplers, arguments),
               table("RBM, 784 visible and 500 hidden units, trained on strokes", "rbm", weights,
                     samplers, arguments)]
     arguments.page.write_text(head + tables[0] + "\n" + tables[1] +
-                              f"\nThe RBM: `{training}`.\n", encoding="utf-8")
+                              f"\nThe RBM: `{training}`.\n" + discussion, encoding="utf-8")
 
 
 if __name__ == "__main__":
