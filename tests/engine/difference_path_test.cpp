@@ -233,7 +233,8 @@ TEST(DifferencePathStates, StayConsistent) {
         const StepInfo info = sampler->step(*pair.model, state, params);
         Evaluation again;
         const int64_t calls = evaluate_differences(*pair.model, state.x, again);
-        EXPECT_TRUE(torch::equal(again.energy, state.current.energy));
+        // Local steps add up the float64 differences of their moves: 20 steps of up to 9.
+        EXPECT_TRUE(torch::allclose(again.energy, state.current.energy, 1e-12, 1e-12));
         EXPECT_TRUE(torch::equal(again.differences, state.current.differences));
         EXPECT_TRUE(torch::equal((before != state.x).sum(1), state.statistics.hops));
         EXPECT_EQ(state.x.scalar_type(), pair.model->space().dtype());
@@ -290,8 +291,8 @@ TEST(DifferencePathExtremes, StayFinite) {
         StepParams params = sampler->params(5, torch::kCPU);
         for (int t = 0; t < 20; ++t) {
           sampler->step(*pair.model, state, params);
-          EXPECT_TRUE(torch::isfinite(state.workspace.log_forward).all().item<bool>());
-          EXPECT_TRUE(torch::isfinite(state.workspace.log_backward).all().item<bool>());
+          EXPECT_TRUE(torch::isfinite(state.statistics.acceptance).all().item<bool>());
+          EXPECT_TRUE(torch::isfinite(state.current.energy).all().item<bool>());
         }
         EXPECT_EQ(state.statistics.non_finite.sum().item<int64_t>(), 0);
       }
