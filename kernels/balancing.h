@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "kernels/elementary.h"
 #include "kernels/host_device.h"
 
 namespace isinglass {
@@ -12,7 +13,7 @@ namespace isinglass {
 enum class Balancing : int { kSqrt = 0, kBarker, kMin, kMax };
 
 ISINGLASS_HD inline double softplus(double x) {
-  return (x > 0 ? x : 0.0) + log1p(exp(x > 0 ? -x : x));
+  return (x > 0 ? x : 0.0) + elementary::log1p(elementary::exp(x > 0 ? -x : x));
 }
 
 ISINGLASS_HD inline double log_balance(Balancing g, double d) {
@@ -27,6 +28,22 @@ ISINGLASS_HD inline double log_balance(Balancing g, double d) {
       return d > 0 ? d : 0.0;
   }
   return 0.5 * d;
+}
+
+// g itself, from the root e^{−d/2}; |d| ≤ 600.
+ISINGLASS_HD inline double balance(Balancing g, double root) {
+  const double inverse = 1 / (root * root);
+  switch (g) {
+    case Balancing::kSqrt:
+      return 1 / root;
+    case Balancing::kBarker:
+      return 1 / (1 + root * root);
+    case Balancing::kMin:
+      return inverse < 1 ? inverse : 1.0;
+    case Balancing::kMax:
+      return inverse > 1 ? inverse : 1.0;
+  }
+  return 1 / root;
 }
 
 }  // namespace isinglass

@@ -27,6 +27,7 @@ __device__ double lane_log_q(const JumpShape& shape, const JumpTime& time, const
   if (!needs_solve(shape)) {
     const int64_t i = first + lane;
     if (i >= shape.sites) return 0;
+    if (shape.binary()) return binary_log_q(time, sites, i, x[i], values);
     return values.log_probability(ClosedRow<Sites>(time, sites, i, x[i]), i);
   }
   double log_p = 0;

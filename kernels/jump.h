@@ -31,6 +31,8 @@ struct JumpShape {
   bool one_hot;    // gradient [B, D, K]; else [B, D], of binary and ordered values
   JumpRule rule;
   Balancing balancing;
+
+  ISINGLASS_HD bool binary() const { return categories == 2 && !one_hot; }
 };
 
 namespace cpu {

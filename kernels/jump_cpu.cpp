@@ -1,8 +1,10 @@
 // CPU twin of jump.h: a thread works on one chain after the other.
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/jump.h"
 #include "kernels/jump_rows.h"
+#include "kernels/site_lanes_cpu.h"
 #include "kernels/site_sums_cpu.h"
 
 namespace isinglass::cpu {
@@ -24,6 +26,41 @@ double site_log_q(const JumpShape& shape, const JumpTime& time, const Sites& sit
   return values.log_probability(ClosedRow<Sites>(time, sites, site, from), site);
 }
 
+// Which of 32 binary sites stay: by a draw, …
+void choose(const DrawnValues& values, const uint8_t* x, int64_t first, const double* stay,
+            uint8_t* stays) {
+  double u[kBlockSites];
+  uniforms(values.draws, Purpose::kValue, static_cast<uint32_t>(first), u);
+  for (int i = 0; i < kBlockSites; ++i) {
+    const int from = x[first + i], to = drawn_binary(stay[i], from, u[i]);
+    values.y[first + i] = static_cast<uint8_t>(to);
+    stays[i] = to == from;
+  }
+}
+
+// … or given.
+void choose(const GivenValues& values, const uint8_t* x, int64_t first, const double*,
+            uint8_t* stays) {
+  for (int i = 0; i < kBlockSites; ++i) stays[i] = values.y[first + i] == x[first + i];
+}
+
+// binary_log_q() of 32 sites.
+template <class Values>
+void binary_block(const JumpTime& time, const OrderedSites& sites, const uint8_t* x, int64_t first,
+                  const Values& values, double* log_p) {
+  double d[kBlockSites], stay[kBlockSites], move[kBlockSites];
+  uint8_t stays[kBlockSites];
+  flip_differences(sites.gradient + first, x + first, d);
+  binary_rows(time, d, stay, move);
+  choose(values, x, first, stay, stays);
+  log_probabilities(stay, move, stays, log_p);
+  for (int i = 0; i < kBlockSites; ++i) {
+    if (in_range(d[i], stays[i] ? stay[i] : move[i])) continue;
+    const ClosedRow<OrderedSites> row(time, sites, first + i, x[first + i]);
+    log_p[i] = values.log_probability(row, first + i);
+  }
+}
+
 template <class Sites, class Values>
 double chain_log_q(const JumpShape& shape, const JumpTime& time, const Sites& sites,
                    const uint8_t* x, const Values& values) {
@@ -32,8 +69,16 @@ double chain_log_q(const JumpShape& shape, const JumpTime& time, const Sites& si
   for (int64_t first = 0; first < shape.sites; first += kBlockSites) {
     double log_p[kBlockSites] = {};
     const int64_t end = std::min<int64_t>(first + kBlockSites, shape.sites);
+    if constexpr (std::is_same_v<Sites, OrderedSites>) {
+      if (shape.binary() && end - first == kBlockSites) {
+        binary_block(time, sites, x, first, values, log_p);
+        log_q += tree_sum(log_p);
+        continue;
+      }
+    }
     for (int64_t i = first; i < end; ++i) {
-      log_p[i - first] = site_log_q(shape, time, sites, i, x[i], values, scratch);
+      log_p[i - first] = shape.binary() ? binary_log_q(time, sites, i, x[i], values)
+                                        : site_log_q(shape, time, sites, i, x[i], values, scratch);
     }
     log_q += tree_sum(log_p);
   }

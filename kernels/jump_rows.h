@@ -2,7 +2,8 @@
 //
 // All in the log domain, and nothing that may be small is a difference of two large numbers: |d| of
 // several hundred keeps its digits in both directions. The probability of staying is 1 − Σ_{k≠c}
-// P_k by log1p where that sum is small, and its own sum of positive terms where it is large.
+// P_k by log1p where that sum is small, and its own sum of positive terms where it is large. Binary
+// sites take the same numbers without logarithms (BinaryRow) while they are in range.
 #pragma once
 
 #include <cmath>
@@ -42,12 +43,20 @@ struct OneHotSites {
 struct JumpTime {
   JumpRule rule;
   Balancing balancing;
-  double log_tau;  // of lbj, lbjf, lbjb
-  double penalty;  // 1/(2a), of dlp
+  double tau, log_tau;  // of lbj, lbjf, lbjb
+  double penalty;       // 1/(2a), of dlp
+  double penalised;     // e^{−1/(2a)}
 
   ISINGLASS_HD JumpTime(const JumpShape& shape, double scale)
-      : rule(shape.rule), balancing(shape.balancing), log_tau(log(scale)), penalty(0.5 / scale) {}
+      : rule(shape.rule),
+        balancing(shape.balancing),
+        tau(scale),
+        log_tau(elementary::log(scale)),
+        penalty(0.5 / scale),
+        penalised(elementary::exp(-penalty)) {}
 };
+
+constexpr double kMostMoving = 0.99;  // 1 − ε of lbjf
 
 // log Σ exp, about the largest term so far.
 struct LogSum {
@@ -61,7 +70,7 @@ struct LogSum {
       sum += scaled_weight(v, max);
     }
   }
-  ISINGLASS_HD double log_total() const { return max + log(sum); }
+  ISINGLASS_HD double log_total() const { return max + elementary::log(sum); }
 };
 
 // The logarithm of a term's share of such a sum; relative to the maximum first, to keep digits.
@@ -69,15 +78,17 @@ struct LogShare {
   double max = 0, log_sum = 0;
 
   LogShare() = default;
-  ISINGLASS_HD explicit LogShare(const LogSum& all) : max(all.max), log_sum(log(all.sum)) {}
+  ISINGLASS_HD explicit LogShare(const LogSum& all)
+      : max(all.max), log_sum(elementary::log(all.sum)) {}
   ISINGLASS_HD double operator()(double v) const { return v - max - log_sum; }
 };
 
 // log(1 − exp(−a)) of a = exp(log_a)
 ISINGLASS_HD inline double log_one_minus_exp(double log_a) {
-  const double a = exp(log_a);
+  const double a = elementary::exp(log_a);
   if (a < 1e-8) return log_a - 0.5 * a;  // the next term is a²/24; a may underflow
-  return a < 0.69 ? log(-expm1(-a)) : log1p(-exp(-a));
+  return a < 0.69 ? elementary::log(-elementary::exp_pair(-a).expm1)
+                  : elementary::log1p(-elementary::exp(-a));
 }
 
 // A row in closed form. Terms of the moves: s_k − s_c (lbj, with that of staying), log θ_k (lbjf,
@@ -99,8 +110,8 @@ class ClosedRow {
         break;
       case JumpRule::kForwardEuler:
         log_move_ = time.log_tau + log_terms;
-        if (log_move_ > log(kMostMoving)) log_move_ = log(kMostMoving);
-        log_stay_ = log1p(-exp(log_move_));
+        if (log_move_ > elementary::log(kMostMoving)) log_move_ = elementary::log(kMostMoving);
+        log_stay_ = elementary::log1p(-elementary::exp(log_move_));
         break;
       case JumpRule::kBackwardEuler: {
         const double back = time.log_tau + log_balance(time.balancing, -difference(1 - from));
@@ -120,8 +131,6 @@ class ClosedRow {
   }
 
  private:
-  static constexpr double kMostMoving = 0.99;  // 1 − ε of lbjf
-
   ISINGLASS_HD double difference(int k) const { return sites_.difference(site_, from_, k); }
 
   ISINGLASS_HD double term(int k) const {
@@ -153,13 +162,13 @@ class ClosedRow {
   ISINGLASS_HD double log_stay_of_interpolation() const {
     double moved = 0;
     for (int k = 0; k < sites_.values; ++k) {
-      if (k != from_) moved += exp(log_interpolated(k));
+      if (k != from_) moved += elementary::exp(log_interpolated(k));
     }
-    if (moved < 0.5) return log1p(-moved);
+    if (moved < 0.5) return elementary::log1p(-moved);
     LogSum stayed;
     stayed.add(log_share_(0.0));
     for (int k = 0; k < sites_.values; ++k) {
-      if (k != from_) stayed.add(log_share_(difference(k)) - exp(log_jumps(k)));
+      if (k != from_) stayed.add(log_share_(difference(k)) - elementary::exp(log_jumps(k)));
     }
     return stayed.log_total();
   }
@@ -172,6 +181,51 @@ class ClosedRow {
   double log_move_ = 0;  // Σ_{k≠c} P_k, but of lbj
   double log_stay_ = 0;
 };
+
+// A binary site's row by sums and products of positive terms: every digit of both numbers, while
+// |d| ≤ 600 and neither is below 1e-290.
+struct BinaryRow {
+  double stay, move;
+
+  static constexpr double kLargestDifference = 600, kLeastProbability = 1e-290;
+
+  ISINGLASS_HD double probability(bool stays) const { return stays ? stay : move; }
+  // Of staying by log1p where moving is unlikely: log(1 + x) = log u + (x − (u − 1))/u, u ≈ 1 + x.
+  ISINGLASS_HD double log_probability(bool stays) const {
+    const bool likely = stays && move < 0.5;
+    const double u = likely ? 1 - move : probability(stays);
+    const double lost = likely ? (1 - u) - move : 0.0;
+    return elementary::log(u) + lost / u;
+  }
+};
+
+// d = s_{1−c} − s_c; rule and g are the time's, by themselves so that a loop can hold them
+// constant.
+ISINGLASS_HD inline BinaryRow binary_row(JumpRule rule, Balancing g, const JumpTime& time,
+                                         double d) {
+  const double root = elementary::exp(-0.5 * d), inverse = root * root;  // e^{−d}
+  if (rule == JumpRule::kLangevin) {
+    const double odds = time.penalised / root, stay = 1 / (1 + odds);
+    return {stay, odds * stay};
+  }
+  const double rate = time.tau * balance(g, root);
+  if (rule == JumpRule::kForwardEuler) {
+    const double move = rate < kMostMoving ? rate : kMostMoving;
+    return {1 - move, move};
+  }
+  if (rule == JumpRule::kBackwardEuler) {
+    const double back = rate * inverse, all = 1 / (1 + rate + back);
+    return {(1 + back) * all, rate * all};
+  }
+  const double share = 1 / (1 + inverse);  // ν of the other value
+  const elementary::ExpPair jumps = elementary::exp_pair(-rate * (1 + inverse));
+  return {share * (inverse + jumps.exp), -share * jumps.expm1};
+}
+
+// Whether the row of d, by which p happened, is in range. False for NaN.
+ISINGLASS_HD inline bool in_range(double d, double p) {
+  return std::abs(d) <= BinaryRow::kLargestDifference && p >= BinaryRow::kLeastProbability;
+}
 
 // Scratch of a solved row: the K × K jumps, the K exits and the K probabilities.
 ISINGLASS_HD inline int solve_numbers(int categories) {
@@ -205,11 +259,11 @@ class SolvedRow {
     sync();
     double moved = 0;
     for (int k = 1; k < count_; ++k) moved += probability_[k];
-    log_stay_ = moved < 0.5 ? log1p(-moved) : log(probability_[0]);
+    log_stay_ = moved < 0.5 ? elementary::log1p(-moved) : elementary::log(probability_[0]);
   }
 
   ISINGLASS_HD double log_probability(int k) const {
-    return k == from_ ? log_stay_ : log(probability_[k < from_ ? k + 1 : k]);
+    return k == from_ ? log_stay_ : elementary::log(probability_[k < from_ ? k + 1 : k]);
   }
 
  private:
@@ -232,9 +286,9 @@ class SolvedRow {
     const LogShare log_share(rates);
     for (int k = 0; k < count_; ++k) {
       double& jump = jump_[j * count_ + k];
-      jump = k == j ? 0 : floored(exp(log_share(jump)));
+      jump = k == j ? 0 : floored(elementary::exp(log_share(jump)));
     }
-    exit_[j] = probability_[j] = floored(exp(log_share(0)));
+    exit_[j] = probability_[j] = floored(elementary::exp(log_share(0)));
   }
 
   ISINGLASS_HD void eliminate(int n, int lane, int lanes) {
@@ -270,12 +324,21 @@ ISINGLASS_HD inline bool needs_solve(const JumpShape& shape) {
   return shape.rule == JumpRule::kBackwardEuler && shape.categories > 2;
 }
 
+ISINGLASS_HD inline int drawn_binary(double stay, int from, double u) {
+  return u < stay ? from : 1 - from;
+}
+
 // What becomes of a site: a value drawn from its row at one uniform number, staying first, …
 struct DrawnValues {
   Draws draws;
   int categories;
   const uint8_t* x;
   uint8_t* y;
+
+  ISINGLASS_HD int binary_value(double stay, int from, int64_t site) const {
+    y[site] = static_cast<uint8_t>(drawn_binary(stay, from, draws.uniform(Purpose::kValue, site)));
+    return y[site];
+  }
 
   template <class Row>
   ISINGLASS_HD double log_probability(const Row& row, int64_t site) const {
@@ -287,11 +350,11 @@ struct DrawnValues {
  private:
   template <class Row>
   ISINGLASS_HD int draw(const Row& row, int from, double u) const {
-    double before = exp(row.log_probability(from));
+    double before = elementary::exp(row.log_probability(from));
     int last = from;
     for (int k = 0; k < categories && u >= before; ++k) {
       if (k == from) continue;
-      const double p = exp(row.log_probability(k));
+      const double p = elementary::exp(row.log_probability(k));
       if (p > 0) last = k;
       before += p;
     }
@@ -303,10 +366,23 @@ struct DrawnValues {
 struct GivenValues {
   const uint8_t* y;
 
+  ISINGLASS_HD int binary_value(double, int, int64_t site) const { return y[site]; }
+
   template <class Row>
   ISINGLASS_HD double log_probability(const Row& row, int64_t site) const {
     return row.log_probability(y[site]);
   }
 };
+
+// log P of a binary site's value.
+template <class Sites, class Values>
+ISINGLASS_HD double binary_log_q(const JumpTime& time, const Sites& sites, int64_t site, int from,
+                                 const Values& values) {
+  const double d = sites.difference(site, from, 1 - from);
+  const BinaryRow row = binary_row(time.rule, time.balancing, time, d);
+  const bool stays = values.binary_value(row.stay, from, site) == from;
+  if (in_range(d, row.probability(stays))) return row.log_probability(stays);
+  return values.log_probability(ClosedRow<Sites>(time, sites, site, from), site);
+}
 
 }  // namespace isinglass

@@ -86,7 +86,7 @@ class KeptSums {
       for (int64_t b = 0; b < blocks_; ++b) rescale(b);
     }
     for (int64_t b = first; b < blocks_; ++b) before_[b + 1] = before_[b] + sums_.scaled[b];
-    *log_total_ = *scale_ + std::log(before_[blocks_]);
+    *log_total_ = *scale_ + elementary::log(before_[blocks_]);
     pending_count_ = 0;
   }
 
@@ -99,7 +99,7 @@ class KeptSums {
       do --block;
       while (block > 0 && !(sums_.scaled[block] > 0));
     }
-    const double rest = (target - before_[block]) / std::exp(sums_.scale[block] - *scale_);
+    const double rest = (target - before_[block]) / elementary::exp(sums_.scale[block] - *scale_);
     const int64_t first = block * kBlockSites;
     double unused;
     return first +
@@ -141,9 +141,7 @@ class KeptSums {
   }
 
   void rescale(int64_t block) {
-    const bool common = sums_.scale[block] == *scale_;  // then e^0 is spared
-    sums_.scaled[block] =
-        common ? sums_.sum[block] : sums_.sum[block] * scaled_weight(sums_.scale[block], *scale_);
+    sums_.scaled[block] = rescaled(sums_.sum[block], sums_.scale[block], *scale_);
   }
 
   Rows rows_;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
+#include "kernels/site_lanes_cpu.h"
 #include "kernels/site_weights.h"
 
 namespace isinglass::cpu {
@@ -27,6 +29,11 @@ inline double tree_sum(const double* v) {
 
 inline double tree_max(const double* v) {
   return fold(v, [](double a, double b) { return a > b ? a : b; });
+}
+
+// A block's sum on the common scale; e^0 is spared.
+inline double rescaled(double sum, double scale, double common) {
+  return scale == common ? sum : sum * scaled_weight(scale, common);
 }
 
 // The two-level weights of one chain at its current values (null: the rows need none), over the
@@ -59,14 +66,15 @@ class SiteSums {
     update(site);
   }
 
-  double log_total() const { return scale_ + std::log(sum_); }
+  double log_total() const { return scale_ + elementary::log(sum_); }
 
   int64_t draw_site(double u) const {
     double rest;
     const int64_t block = pick(sums_.scaled, blocks_, u * sum_, &rest);
-    double weight[kBlockSites];
-    block_weights(block, sums_.scale[block], weight);
-    const double target = rest / std::exp(sums_.scale[block] - scale_);
+    double log_weight[kBlockSites], weight[kBlockSites];
+    log_weights(block, log_weight);
+    scaled_weights(log_weight, sums_.scale[block], weight);
+    const double target = rest / elementary::exp(sums_.scale[block] - scale_);
     const int64_t first = block * kBlockSites;
     return first + pick(weight, std::min<int64_t>(kBlockSites, sites_ - first), target, &rest);
   }
@@ -77,17 +85,23 @@ class SiteSums {
     return rows_.log_site_weight(site, values_ ? values_[site] : 0);
   }
 
-  void block_weights(int64_t block, double scale, double* weight) const {
-    for (int i = 0; i < kBlockSites; ++i) {
-      weight[i] = scaled_weight(log_weight(block * kBlockSites + i), scale);
+  void log_weights(int64_t block, double* log_weights) const {
+    const int64_t first = block * kBlockSites;
+    if constexpr (std::is_same_v<Rows, BinaryRows>) {
+      if (first + kBlockSites <= sites_ && !(removed_.word && removed_.word[block])) {
+        double d[kBlockSites];
+        flip_differences(rows_.gradient + first, values_ + first, d);
+        return log_balances(rows_.balancing, d, log_weights);
+      }
     }
+    for (int i = 0; i < kBlockSites; ++i) log_weights[i] = log_weight(first + i);
   }
 
   void refresh(int64_t block) {
-    double weight[kBlockSites];
-    for (int i = 0; i < kBlockSites; ++i) weight[i] = log_weight(block * kBlockSites + i);
-    const double scale = block_scale(tree_max(weight));
-    for (double& w : weight) w = scaled_weight(w, scale);
+    double log_weight[kBlockSites], weight[kBlockSites];
+    log_weights(block, log_weight);
+    const double scale = block_scale(tree_max(log_weight));
+    scaled_weights(log_weight, scale, weight);
     sums_.scale[block] = scale;
     sums_.sum[block] = tree_sum(weight);
   }
@@ -96,7 +110,7 @@ class SiteSums {
     scale_ = *std::max_element(sums_.scale, sums_.scale + blocks_);
     sum_ = 0;
     for (int64_t b = 0; b < blocks_; ++b) {
-      sums_.scaled[b] = sums_.sum[b] * scaled_weight(sums_.scale[b], scale_);
+      sums_.scaled[b] = rescaled(sums_.sum[b], sums_.scale[b], scale_);
       sum_ += sums_.scaled[b];
     }
   }

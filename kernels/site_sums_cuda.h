@@ -66,7 +66,7 @@ struct SiteSums {
     update(site, lane);
   }
 
-  __device__ double log_total() const { return scale + log(sum); }
+  __device__ double log_total() const { return scale + elementary::log(sum); }
 
   __device__ int64_t draw_site(double u, unsigned lane) const {
     double rest;
@@ -75,7 +75,7 @@ struct SiteSums {
     __syncwarp();
     weight[lane] = scaled_weight(log_weight(first + lane), sums.scale[block]);
     __syncwarp();
-    const double target = rest / exp(sums.scale[block] - scale);
+    const double target = rest / elementary::exp(sums.scale[block] - scale);
     const int64_t count = sites - first < kBlockSites ? sites - first : kBlockSites;
     return first + pick(weight, count, target, &rest);
   }

@@ -112,18 +112,18 @@ struct ValueRows : Weights {
     if (max == -INFINITY) return max;
     double sum = 0;
     for (int k = 0; k < values; ++k) {
-      if (k != from) sum += exp(log_weight(site, from, k) - max);
+      if (k != from) sum += elementary::exp(log_weight(site, from, k) - max);
     }
-    return max + log(sum);
+    return max + elementary::log(sum);
   }
   // The value k ≠ from at quantile u of the site's conditional.
   ISINGLASS_HD int draw_value(int64_t site, int from, double u) const {
     const double max = max_log_weight(site, from);
-    double target = u * exp(log_site_weight(site, from) - max);
+    double target = u * elementary::exp(log_site_weight(site, from) - max);
     int last = from == 0 ? 1 : 0;
     for (int k = 0; k < values; ++k) {
       if (k == from) continue;
-      const double weight = exp(log_weight(site, from, k) - max);
+      const double weight = elementary::exp(log_weight(site, from, k) - max);
       if (weight > 0) last = k;
       if (weight > 0 && target < weight) return k;
       target -= weight;
@@ -165,7 +165,8 @@ struct RemovedSites {
 
 // exp(v − scale); 0 for v = −∞ whatever the scale, NaN for a NaN.
 ISINGLASS_HD inline double scaled_weight(double log_weight, double scale) {
-  return log_weight == -INFINITY ? 0.0 : exp(log_weight - scale);
+  const double weight = elementary::exp(log_weight - scale);
+  return log_weight == -INFINITY ? 0.0 : weight;
 }
 
 // The inverse CDF: the first index whose cumulative weight exceeds target (rounding at the end: the

@@ -1,0 +1,31 @@
+// Loops over the 32 sites of a block, in vectors (CPU). Each number equals that of the one-site
+// function named, bit for bit (elementary.h).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/jump_rows.h"
+#include "kernels/philox.h"
+#include "kernels/site_weights.h"
+
+namespace isinglass::cpu {
+
+// d[i] = ordered_difference(gradient, i, values[i], 1 − values[i]), of binary sites
+void flip_differences(const float* gradient, const uint8_t* values, double* d);
+
+// log_balance(g, d[i])
+void log_balances(Balancing g, const double* d, double* log_weight);
+
+// scaled_weight(log_weight[i], scale)
+void scaled_weights(const double* log_weight, double scale, double* weight);
+
+// draws.uniform(purpose, first + i)
+void uniforms(const Draws& draws, Purpose purpose, uint32_t first, double* u);
+
+// binary_row(time.rule, time.balancing, time, d[i])
+void binary_rows(const JumpTime& time, const double* d, double* stay, double* move);
+
+// BinaryRow{stay[i], move[i]}.log_probability(stays[i])
+void log_probabilities(const double* stay, const double* move, const uint8_t* stays, double* log_p);
+
+}  // namespace isinglass::cpu
