@@ -28,20 +28,16 @@ double site_log_q(const JumpShape& shape, const JumpTime& time, const Sites& sit
 
 // Which of 32 binary sites stay: by a draw, …
 void choose(const DrawnValues& values, const uint8_t* x, int64_t first, const double* stay,
-            uint8_t* stays) {
+            int64_t* stays) {
   double u[kBlockSites];
   uniforms(values.draws, Purpose::kValue, static_cast<uint32_t>(first), u);
-  for (int i = 0; i < kBlockSites; ++i) {
-    const int from = x[first + i], to = drawn_binary(stay[i], from, u[i]);
-    values.y[first + i] = static_cast<uint8_t>(to);
-    stays[i] = to == from;
-  }
+  draw_stays(stay, u, x + first, stays, values.y + first);
 }
 
 // … or given.
 void choose(const GivenValues& values, const uint8_t* x, int64_t first, const double*,
-            uint8_t* stays) {
-  for (int i = 0; i < kBlockSites; ++i) stays[i] = values.y[first + i] == x[first + i];
+            int64_t* stays) {
+  given_stays(x + first, values.y + first, stays);
 }
 
 // binary_log_q() of 32 sites.
@@ -49,11 +45,11 @@ template <class Values>
 void binary_block(const JumpTime& time, const OrderedSites& sites, const uint8_t* x, int64_t first,
                   const Values& values, double* log_p) {
   double d[kBlockSites], stay[kBlockSites], move[kBlockSites];
-  uint8_t stays[kBlockSites];
+  int64_t stays[kBlockSites];
   flip_differences(sites.gradient + first, x + first, d);
   binary_rows(time, d, stay, move);
   choose(values, x, first, stay, stays);
-  log_probabilities(stay, move, stays, log_p);
+  if (log_probabilities(d, stay, move, stays, log_p)) return;
   for (int i = 0; i < kBlockSites; ++i) {
     if (in_range(d[i], stays[i] ? stay[i] : move[i])) continue;
     const ClosedRow<OrderedSites> row(time, sites, first + i, x[first + i]);

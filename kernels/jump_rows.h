@@ -190,12 +190,12 @@ struct BinaryRow {
   static constexpr double kLargestDifference = 600, kLeastProbability = 1e-290;
 
   ISINGLASS_HD double probability(bool stays) const { return stays ? stay : move; }
-  // Of staying by log1p where moving is unlikely: log(1 + x) = log u + (x − (u − 1))/u, u ≈ 1 + x.
+  // Of staying by log1p(−move) where that is unlikely: the rounding of 1 − move is added again.
   ISINGLASS_HD double log_probability(bool stays) const {
     const bool likely = stays && move < 0.5;
     const double u = likely ? 1 - move : probability(stays);
     const double lost = likely ? (1 - u) - move : 0.0;
-    return elementary::log(u) + lost / u;
+    return elementary::log(u) + lost;
   }
 };
 

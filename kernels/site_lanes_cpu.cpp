@@ -88,11 +88,33 @@ void binary_rows(const JumpTime& time, const double* d, double* stay, double* mo
 }
 
 ISINGLASS_VECTOR_CLONES
-void log_probabilities(const double* stay, const double* move, const uint8_t* stays,
-                       double* log_p) {
+void draw_stays(const double* stay, const double* u, const uint8_t* x, int64_t* stays, uint8_t* y) {
+  uint8_t to[kBlockSites];
+  int64_t same[kBlockSites];
+  for (int i = 0; i < kBlockSites; ++i) {
+    to[i] = static_cast<uint8_t>(drawn_binary(stay[i], x[i], u[i]));
+    same[i] = to[i] == x[i];
+  }
+  for (int i = 0; i < kBlockSites; ++i) y[i] = to[i];
+  for (int i = 0; i < kBlockSites; ++i) stays[i] = same[i];
+}
+
+ISINGLASS_VECTOR_CLONES
+void given_stays(const uint8_t* x, const uint8_t* y, int64_t* stays) {
+  for (int i = 0; i < kBlockSites; ++i) stays[i] = x[i] == y[i];
+}
+
+ISINGLASS_VECTOR_CLONES
+bool log_probabilities(const double* d, const double* stay, const double* move,
+                       const int64_t* stays, double* log_p) {
+  int64_t out = 0;
+  for (int i = 0; i < kBlockSites; ++i) {
+    out |= in_range(d[i], stays[i] ? stay[i] : move[i]) ? 0 : 1;
+  }
   for (int i = 0; i < kBlockSites; ++i) {
     log_p[i] = BinaryRow{stay[i], move[i]}.log_probability(stays[i]);
   }
+  return out == 0;
 }
 
 }  // namespace isinglass::cpu

@@ -25,7 +25,12 @@ void uniforms(const Draws& draws, Purpose purpose, uint32_t first, double* u);
 // binary_row(time.rule, time.balancing, time, d[i])
 void binary_rows(const JumpTime& time, const double* d, double* stay, double* move);
 
-// BinaryRow{stay[i], move[i]}.log_probability(stays[i])
-void log_probabilities(const double* stay, const double* move, const uint8_t* stays, double* log_p);
+// Whether the site stays, as drawn_binary() of u[i] says, and its value; or as given values say.
+void draw_stays(const double* stay, const double* u, const uint8_t* x, int64_t* stays, uint8_t* y);
+void given_stays(const uint8_t* x, const uint8_t* y, int64_t* stays);
+
+// BinaryRow{stay[i], move[i]}.log_probability(stays[i]); returns whether all are in_range().
+bool log_probabilities(const double* d, const double* stay, const double* move,
+                       const int64_t* stays, double* log_p);
 
 }  // namespace isinglass::cpu

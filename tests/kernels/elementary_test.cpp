@@ -84,7 +84,8 @@ TEST(Elementary, LanesEqualSingleNumbers) {
     }
     double d[kBlockSites], u[kBlockSites], stay[kBlockSites], move[kBlockSites];
     double log_weight[kBlockSites], weight[kBlockSites], log_p[kBlockSites];
-    uint8_t stays[kBlockSites];
+    int64_t stays[kBlockSites];
+    uint8_t y[kBlockSites];
     cpu::flip_differences(gradient, x, d);
     const Draws draws{77, 3, static_cast<uint32_t>(repeat)};
     cpu::uniforms(draws, Purpose::kValue, 64, u);
@@ -101,8 +102,8 @@ TEST(Elementary, LanesEqualSingleNumbers) {
       for (int rule = 0; rule < 4; ++rule) {
         const JumpTime time({1, kBlockSites, 2, false, static_cast<JumpRule>(rule), balancing}, .7);
         cpu::binary_rows(time, d, stay, move);
-        for (int i = 0; i < kBlockSites; ++i) stays[i] = u[i] < stay[i];
-        cpu::log_probabilities(stay, move, stays, log_p);
+        cpu::draw_stays(stay, u, x, stays, y);
+        cpu::log_probabilities(d, stay, move, stays, log_p);
         for (int i = 0; i < kBlockSites; ++i) {
           const BinaryRow row = binary_row(time.rule, balancing, time, d[i]);
           if (!in_range(d[i], row.stay) || !in_range(d[i], row.move)) continue;
