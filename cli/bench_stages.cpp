@@ -46,6 +46,10 @@ class ClockedModel : public EnergyModel, public HasEnergyDifferences {
   void evaluate(const torch::Tensor& x, Evaluation& out) override {
     outside([&] { target_.evaluate(x, out); });
   }
+  void evaluate_moved(const torch::Tensor& x, const Evaluation& at_x, const torch::Tensor& y,
+                      bool gradient, Evaluation& out) override {
+    outside([&] { target_.evaluate_moved(x, at_x, y, gradient, out); });
+  }
   void evaluate_differences(const torch::Tensor& x, Evaluation& out) override {
     outside([&] { difference_calls_ = isinglass::evaluate_differences(target_, x, out); });
   }

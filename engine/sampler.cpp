@@ -80,7 +80,11 @@ StepParams Sampler::params(uint64_t seed, torch::Device device, int64_t step) co
 }
 
 int64_t Sampler::evaluate_proposal(EnergyModel& model, ChainState& state) const {
-  return evaluate(model, state.workspace.y, state.workspace.proposed);
+  Workspace& workspace = state.workspace;
+  if (needs() == Needs::kDifferences) return evaluate(model, workspace.y, workspace.proposed);
+  model.evaluate_moved(state.x, state.current, workspace.y, needs() == Needs::kGradient,
+                       workspace.proposed);
+  return 1;
 }
 
 void Sampler::accept(ChainState& state, StepParams& params, bool unadjusted) {

@@ -42,6 +42,15 @@ void EnergyModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   store(out.energy, u.detach().to(torch::kFloat64));
 }
 
+void EnergyModel::evaluate_moved(const torch::Tensor&, const Evaluation&, const torch::Tensor& y,
+                                 bool gradient, Evaluation& out) {
+  if (gradient) {
+    evaluate(y, out);
+  } else {
+    evaluate_energy(y, out);
+  }
+}
+
 EnergyGrad EnergyModel::energy_and_grad(const torch::Tensor& x) {
   Evaluation out;
   evaluate(x, out);

@@ -83,6 +83,11 @@ class EnergyModel : public torch::nn::Module {
   virtual void evaluate_energy(const torch::Tensor& x, Evaluation& out);
   virtual void evaluate(const torch::Tensor& x, Evaluation& out);
 
+  // One evaluation at y of chains whose evaluation at x is known; with or without the gradient. A
+  // model that keeps parts of it in the cache pays for what moved. The default evaluates at y.
+  virtual void evaluate_moved(const torch::Tensor& x, const Evaluation& at_x,
+                              const torch::Tensor& y, bool gradient, Evaluation& out);
+
   // evaluate() into fresh tensors.
   EnergyGrad energy_and_grad(const torch::Tensor& x);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/ops/hidden.h"
+
 namespace isinglass {
 namespace {
 
@@ -36,13 +38,49 @@ torch::Tensor RbmModel::energy(const torch::Tensor& x) {
   return free_energy(v, hidden_inputs(v));
 }
 
+void RbmModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
+  if (x.is_floating_point()) return EnergyModel::evaluate_energy(x, out);
+  evaluate_states({}, {}, x, /*gradient=*/false, out);
+}
+
 // ∂U/∂v = −b_v − σ(b_h + W v)ᵀ W
 void RbmModel::evaluate(const torch::Tensor& x, Evaluation& out) {
+  if (!x.is_floating_point()) return evaluate_states({}, {}, x, /*gradient=*/true, out);
   torch::NoGradGuard no_grad;
-  const torch::Tensor v = relaxed(x);
-  const torch::Tensor inputs = hidden_inputs(v);
-  store(out.energy, free_energy(v, inputs));
+  const torch::Tensor inputs = hidden_inputs(x);
+  store(out.energy, free_energy(x, inputs));
   out.gradient = torch::addmm(b_v_, torch::sigmoid(inputs), w_).neg_();
+}
+
+void RbmModel::evaluate_moved(const torch::Tensor& x, const Evaluation& at_x,
+                              const torch::Tensor& y, bool gradient, Evaluation& out) {
+  evaluate_states(x, at_x.cache.at(0), y, gradient, out);
+}
+
+void RbmModel::evaluate_states(const torch::Tensor& x, const torch::Tensor& inputs_at_x,
+                               const torch::Tensor& y, bool gradient, Evaluation& out) {
+  torch::NoGradGuard no_grad;
+  const auto options = torch::TensorOptions(y.device());
+  const std::vector<int64_t> shape = {y.size(0), b_h_.size(0)};
+  if (!out.energy.defined()) out.energy = torch::empty({y.size(0)}, options.dtype(torch::kFloat64));
+  if (out.cache.empty()) out.cache = {torch::empty(shape, options.dtype(torch::kFloat64))};
+  if (gradient && (!on_.defined() || on_.sizes() != shape || on_.device() != y.device())) {
+    on_ = torch::empty(shape, options.dtype(torch::kFloat32));
+  }
+  ops::move_hidden({by_visible(), b_v_, b_h_}, x, inputs_at_x, y.contiguous(), out.cache[0],
+                   out.energy, gradient ? on_ : torch::Tensor());
+  if (!gradient) return;
+  if (!out.gradient.defined()) out.gradient = torch::empty(y.sizes(), on_.options());
+  at::addmm_out(out.gradient, b_v_, on_, w_, /*beta=*/-1, /*alpha=*/-1);
+}
+
+const torch::Tensor& RbmModel::by_visible() {
+  const auto version = static_cast<int64_t>(w_._version());
+  if (version != by_visible_version_ || by_visible_.device() != w_.device()) {
+    by_visible_ = w_.detach().t().contiguous();
+    by_visible_version_ = version;
+  }
+  return by_visible_;
 }
 
 // With f = 1 − 2v the change of each unit by its flip:

@@ -131,6 +131,29 @@ TEST_P(ModelContract, WritesTheEnergyIntoTheBufferGiven) {
   EXPECT_TRUE(torch::equal(out.energy, expected));
 }
 
+// From x to states of which none, one, and all sites moved, step after step.
+TEST_P(ModelContract, MovedStatesEvaluateAsNewOnes) {
+  Evaluation at_x, at_y;
+  model->evaluate(x, at_x);
+  torch::Tensor from = x;
+  for (int step = 0; step < 4; ++step) {
+    torch::Tensor y = step == 2 ? (from + 1).remainder(space.categories) : from.clone();
+    if (step == 1) y.select(1, space.sites - 1).fill_(space.categories - 1);
+    if (step == 3) y.select(1, 0).zero_();
+    model->evaluate_moved(from, at_x, y, /*gradient=*/true, at_y);
+    const EnergyGrad exact = model->energy_and_grad(y);
+    expect_close(at_y.energy, exact.energy, tolerance());
+    expect_close(at_y.gradient, exact.gradient, kFloat32);
+    Evaluation alone;
+    model->evaluate_energy(from, alone);
+    model->evaluate_moved(from, alone, y, /*gradient=*/false, alone);
+    EXPECT_FALSE(alone.gradient.defined());
+    expect_close(alone.energy, exact.energy, tolerance());
+    from = y;
+    std::swap(at_x, at_y);
+  }
+}
+
 // Multilinear energies: U(x with x_i ← k) − U(x) = g_ik − g_{i,x_i}, binary (k − x_i) g_i.
 TEST_P(ModelContract, OneSiteDifferencesAreTheGradientsAndTheConditionals) {
   if (!sample().lattice) return;

@@ -1,0 +1,83 @@
+// CUDA twin of hidden.h: one block per chain, a thread for every hidden unit. Shared memory: the
+// sums of the blocks of 32 visible and 32 hidden units.
+#include "kernels/hidden.h"
+#include "kernels/launch.h"
+#include "kernels/site_weights.h"
+
+namespace isinglass::cuda {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+// sum[b] = Σ of term(i) over the 32 indices of block b
+template <class F>
+__device__ void block_sums(int64_t count, double* sum, F term) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  for (int64_t b = warp; b < site_blocks(count); b += warps) {
+    const int64_t i = b * kBlockSites + lane;
+    const double total = warp_sum(i < count ? term(i) : 0.0);
+    if (lane == 0) sum[b] = total;
+  }
+}
+
+__device__ double in_order(const double* sum, int64_t count) {
+  double total = 0;
+  for (int64_t b = 0; b < site_blocks(count); ++b) total += sum[b];
+  return total;
+}
+
+// Whether y is nearer to x than to no unit on.
+__device__ bool moves_from(const uint8_t* x, const uint8_t* y, int64_t visible, int* balance) {
+  if (threadIdx.x == 0) *balance = 0;
+  __syncthreads();
+  int own = 0;
+  for (int64_t i = threadIdx.x; i < visible; i += blockDim.x) {
+    own += static_cast<int>(x[i] != y[i]) - static_cast<int>(y[i]);
+  }
+  atomicAdd(balance, own);
+  __syncthreads();
+  return *balance <= 0;
+}
+
+__global__ void move_hidden_kernel(HiddenShape s, HiddenWeights w, HiddenStart start,
+                                   const uint8_t* states, HiddenUnits out) {
+  double* visible_sum = dynamic_shared_memory<double>();
+  double* hidden_sum = visible_sum + site_blocks(s.visible);
+  int* balance = reinterpret_cast<int*>(hidden_sum + site_blocks(s.hidden));
+  const int64_t c = blockIdx.x;
+  const uint8_t* y = states + c * s.visible;
+  const uint8_t* x = start.x ? start.x + c * s.visible : nullptr;
+  const bool moves = x && moves_from(x, y, s.visible, balance);
+  for (int64_t h = threadIdx.x; h < s.hidden; h += blockDim.x) {
+    double a = moves ? start.inputs[c * s.hidden + h] : w.hidden_biases[h];
+    for (int64_t i = 0; i < s.visible; ++i) {
+      const int change = static_cast<int>(y[i]) - (moves ? static_cast<int>(x[i]) : 0);
+      if (change != 0) a += change * static_cast<double>(w.by_visible[i * s.hidden + h]);
+    }
+    out.inputs[c * s.hidden + h] = a;
+  }
+  __syncthreads();
+  block_sums(s.visible, visible_sum,
+             [&](int64_t i) { return y[i] * static_cast<double>(w.visible_biases[i]); });
+  block_sums(s.hidden, hidden_sum, [&](int64_t h) {
+    const HiddenUnit unit = hidden_unit(out.inputs[c * s.hidden + h]);
+    if (out.on) out.on[c * s.hidden + h] = static_cast<float>(unit.on);
+    return unit.softplus;
+  });
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    out.energy[c] = -in_order(visible_sum, s.visible) - in_order(hidden_sum, s.hidden);
+  }
+}
+
+}  // namespace
+
+void move_hidden(const HiddenShape& s, HiddenWeights w, HiddenStart start, const uint8_t* y,
+                 HiddenUnits out, Stream stream) {
+  const size_t numbers = site_blocks(s.visible) + site_blocks(s.hidden) + 1;
+  ISINGLASS_LAUNCH(move_hidden_kernel,
+                   {static_cast<unsigned>(s.chains), kThreads, numbers * sizeof(double)}, stream, s,
+                   w, start, y, out);
+}
+
+}  // namespace isinglass::cuda

@@ -1,0 +1,60 @@
+// The hidden units of a binary RBM, for chains of visible states that move a few units at a time:
+//
+//   a_h(y) = a_h(x) + Σ_{i: y_i ≠ x_i} (y_i − x_i) W_hi, or b_h + Σ_{i: y_i = 1} W_hi where y has
+//            fewer units on than moved
+//   U(y)   = −Σ_i b_i y_i − Σ_h softplus(a_h),   −∂U/∂a_h = σ(a_h)
+//
+// Inputs are kept in float64, so that a long chain of moves leaves them right; units are added in
+// ascending order, energies in blocks of 32 (site_weights.h).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/elementary.h"
+#include "kernels/host_device.h"
+
+namespace isinglass {
+
+struct HiddenShape {
+  int64_t chains, visible, hidden;
+};
+
+struct HiddenWeights {
+  const float* by_visible;      // Wᵀ [D, H]
+  const float* visible_biases;  // [D]
+  const float* hidden_biases;   // [H]
+};
+
+// The evaluation at x; null pointers: there is none.
+struct HiddenStart {
+  const uint8_t* x;      // [B, D]
+  const double* inputs;  // [B, H]
+};
+
+struct HiddenUnits {
+  double* inputs;  // a(y) [B, H]
+  double* energy;  // [B]
+  float* on;       // σ(a) [B, H]; null: not wanted
+};
+
+struct HiddenUnit {
+  double softplus, on;
+};
+
+ISINGLASS_HD inline HiddenUnit hidden_unit(double input) {
+  const double e = elementary::exp(input < 0 ? input : -input), share = 1 / (1 + e);
+  return {(input > 0 ? input : 0.0) + elementary::log1p(e), input < 0 ? e * share : share};
+}
+
+namespace cpu {
+// y uint8 [B, D]
+void move_hidden(const HiddenShape&, HiddenWeights, HiddenStart, const uint8_t* y, HiddenUnits,
+                 Stream);
+}  // namespace cpu
+
+namespace cuda {
+void move_hidden(const HiddenShape&, HiddenWeights, HiddenStart, const uint8_t* y, HiddenUnits,
+                 Stream);
+}
+
+}  // namespace isinglass
