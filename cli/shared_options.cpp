@@ -364,18 +364,31 @@ std::unique_ptr<Sampler> sampler_of(Options& options, const EnergyModel& model) 
   return make_sampler(options.text("sampler"), settings, model);
 }
 
-Dataset dataset_of(Options& options) {
+namespace {
+
+Dataset resolved_data(Options& options,
+                      Dataset (*load)(const std::string&, const std::filesystem::path&)) {
   namespace fs = std::filesystem;
   if (!options.has("data-dir")) {
     const char* variable = std::getenv("ISINGLASS_DATA");
     options.set("data-dir", variable && *variable ? variable : "data");
   }
-  Dataset data = load_dataset(options.text("dataset"), options.path("data-dir"));
+  Dataset data = load(options.text("dataset"), options.path("data-dir"));
   const auto& names = dataset_names();
   if (std::find(names.begin(), names.end(), options.text("dataset")) == names.end()) {
     options.set("dataset", fs::absolute(options.path("dataset")).string());
   }
   return data;
+}
+
+}  // namespace
+
+Dataset dataset_of(Options& options) {
+  return resolved_data(options, load_dataset);
+}
+
+Dataset points_of(Options& options) {
+  return resolved_data(options, load_points);
 }
 
 }  // namespace isinglass

@@ -47,5 +47,7 @@ SamplerOptions sampler_settings_of(Options& options);
 
 // --dataset from --data-dir (default: $ISINGLASS_DATA, else ./data). Sets both to what was used.
 Dataset dataset_of(Options& options);
+// The same for continuous states.
+Dataset points_of(Options& options);
 
 }  // namespace isinglass

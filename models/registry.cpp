@@ -189,10 +189,14 @@ std::shared_ptr<EnergyModel> new_model(const std::string& name, const NewModelOp
                                        uint64_t seed) {
   const ModelEntry& entry = find_model(name);
   require(entry.trainable, "model {} cannot be trained", name);
+  require(!options.continuous || name == "mlp", "model {} has no continuous states; mlp has", name);
   const int64_t sites = options.image_height * options.image_width;
   torch::manual_seed(seed);
   if (name == "rbm") return RbmModel::fresh(sites, options.hidden, options.base_mean);
-  if (name == "mlp") return std::make_shared<MlpModel>(StateSpace{StateKind::kBinary, sites, 2});
+  if (name == "mlp") {
+    const StateKind kind = options.continuous ? StateKind::kContinuous : StateKind::kBinary;
+    return std::make_shared<MlpModel>(StateSpace{kind, sites, 2});
+  }
   return std::make_shared<ResNetModel>(options.image_height, options.image_width, options.channels,
                                        options.base_mean);
 }

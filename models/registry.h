@@ -55,6 +55,7 @@ struct NewModelOptions {
   // Mean of the data, float32 [D] inside (0, 1), or undefined: resnet contains it as its base
   // distribution, rbm starts with visible biases that have it.
   torch::Tensor base_mean = {};
+  bool continuous = false;  // mlp: its states
 };
 
 // A trainable model (resnet, mlp, rbm) with fresh parameters from LibTorch's generator seeded by

@@ -25,7 +25,8 @@ class Continuous : public ::testing::Test {
                         {{"weights", torch::tensor({0.7f, 0.3f})},
                          {"means", torch::tensor({-1.0f, 0.0f, 1.0f, 0.5f}).view({2, 2})},
                          {"precision", torch::full({2, 2}, 2.0f)}});
-    write_script(dir_ / "script.pt", "def forward(self, x):\n    return (x**4).flatten(1).sum(1) / 4\n");
+    write_script(dir_ / "script.pt",
+                 "def forward(self, x):\n    return (x**4).flatten(1).sum(1) / 4\n");
     write_rbm(dir_ / "rbm.pt");
   }
 
@@ -140,6 +141,29 @@ TEST_F(Continuous, ADiscreteSamplerTakesAnotherGradient) {
   write_named_tensors(dir_ / "theta.pt", {{"theta", torch::linspace(-1, 1, 9)}});
   run("sample --model rbm --weights rbm.pt --gradient-model bernoulli=theta.pt --sampler gwg "
       "--steps 3 --out out");
+}
+
+// An energy network of points, trained in two sittings, then sampled.
+TEST_F(Continuous, ScoreMatchingTrainsAnEnergyThatCanBeSampled) {
+  write_pt(dir_ / "points.pt", PtValue{torch::linspace(-1, 1, 120).view({60, 2})});
+  const std::string train =
+      "train --objective dsm --dataset points.pt --noise 0.3 --batch 20 --warmup 5 "
+      "--checkpoint-every 5 --seed 2 ";
+  run(train + "--iters 12 --out whole --quiet");
+  run(train + "--iters 7 --out part --quiet");
+  run("train --resume part --iters 12 --quiet");
+  EXPECT_EQ(file_bytes(dir_ / "whole" / "ema.pt"), file_bytes(dir_ / "part" / "ema.pt"));
+  const std::string metrics = file_bytes(dir_ / "part" / "metrics.jsonl");
+  EXPECT_EQ(line_count(metrics), 12);
+  const Json line = Json::parse(metrics.substr(0, metrics.find('\n')));
+  EXPECT_GT(line["loss"].get<double>(), 0);
+  EXPECT_FALSE(line.contains("energy_data"));
+  run("sample --model mlp --weights whole/ema.pt --sampler hmc --steps 3 --out draws");
+  EXPECT_EQ(draws("draws")[0].second.scalar_type(), torch::kFloat32);
+  run("inspect part");
+  expect_refused(train + "--iters 3 --sampler pafs", "--sampler does not go with --objective dsm");
+  expect_refused(train + "--iters 3 --model rbm", "no continuous states");
+  expect_refused("train --dataset strokes --noise 0.2", "--noise does not go with --objective pcd");
 }
 
 TEST_F(Continuous, MistakesGetOneLine) {
