@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // --weights' model; without them a new one of --image, --channels and --hidden.
-std::shared_ptr<EnergyModel> bench_model(const Options& options, torch::Device device) {
+std::shared_ptr<EnergyModel> bench_model(Options& options, torch::Device device) {
   const std::string& name = options.text("model");
   if (options.has("weights") || !find_model(name).trainable) return model_of(options, device);
   for (const char* flag : {"sites", "categories"}) {

@@ -42,8 +42,9 @@ std::string run_energy(Options& options) {
   const torch::Device device = device_of(options);
   const fs::path out = output_file(options);
   const std::string states = options.text("states");
-  const std::shared_ptr<EnergyModel> model = model_of(options, device);
   const torch::Tensor x = read_tensor(states);
+  const std::shared_ptr<EnergyModel> model =
+      model_of(options, device, /*continuous=*/x.is_floating_point());
   check_states(model->space(), x, states);
   require(x.size(0) > 0, "{} holds no states", states);
   check_memory(model->space(), x.size(0));

@@ -42,11 +42,13 @@ class ProgressObserver : public Observer {
   Progress progress_;
 };
 
-// Training images drawn with the seed, one a chain.
-torch::Tensor data_states(Options& options, int64_t chains) {
+// Training images drawn with the seed, one a chain; binary, or of grey levels from 0 to 1.
+torch::Tensor data_states(Options& options, const StateSpace& space, int64_t chains) {
   require(options.has("dataset"), "--init data needs --dataset NAME");
   const Dataset data = dataset_of(options);
-  const torch::Tensor images = binarise_once(data.train, data.levels, 0);
+  const torch::Tensor images = space.discrete()
+                                   ? binarise_once(data.train, data.levels, 0)
+                                   : data.train.to(torch::kFloat32).div_(data.levels - 1);
   torch::Tensor rows = torch::empty({chains}, torch::kInt64);
   for (int64_t chain = 0; chain < chains; ++chain) {
     const Draws draws{static_cast<uint64_t>(options.integer("seed")), static_cast<uint32_t>(chain),
@@ -72,7 +74,7 @@ torch::Tensor saved_states(Options& options, const StateSpace& space) {
 torch::Tensor fresh_states(Options& options, const StateSpace& space, torch::Device device) {
   const int64_t chains = options.integer("chains");
   if (options.text("init") == "data") {
-    const torch::Tensor x = data_states(options, chains);
+    const torch::Tensor x = data_states(options, space, chains);
     check_states(space, x, "--dataset " + options.text("dataset"));
     return x;
   }
@@ -143,7 +145,7 @@ std::string run_sample(Options& options) {
   find_sampler(options.text("sampler"));
   const RunPlan plan = plan_of(options);
   OutputDirectory out(options);
-  const std::shared_ptr<EnergyModel> model = model_of(options, device);
+  const std::shared_ptr<EnergyModel> model = sampled_model_of(options, device);
   if (options.has("warm-start")) read_warm_start(options);
   const std::unique_ptr<Sampler> sampler = sampler_of(options, *model);
   const bool saved = options.text("init") != "random" && options.text("init") != "data";
@@ -192,6 +194,7 @@ Command sample_command() {
                   .summary = "draw samples from any model with any sampler",
                   .run = run_sample};
   append(command.options, model_options());
+  append(command.options, {gradient_model_option()});
   append(command.options, sampler_options());
   append(command.options,
          {{.name = "warm-start",

@@ -67,6 +67,10 @@ Json summary_json(const Options& options, const EnergyModel& model, const Sample
            {"threads", at::get_num_threads()},
            {"seed", options.integer("seed")},
            {"version", ISINGLASS_VERSION}});
+  if (options.has("group")) {
+    summary["acceptance_worst_group"] = if_stepped(result.least_acceptance);
+  }
+  if (options.has("gradient-model")) summary["gradient_model"] = options.text("gradient-model");
   return summary;
 }
 
@@ -77,20 +81,25 @@ std::string summary_text(const Json& summary, const std::string& directory) {
                : "undefined";
   };
   const Json& ess = summary["ess"];
+  const std::string worst =
+      summary.contains("acceptance_worst_group")
+          ? fmt::format(" (worst group {})", number(summary["acceptance_worst_group"]))
+          : "";
   return fmt::format(
       "{} by {}: {} chains, {} steps, {} draws\n"
-      "  acceptance {}, hops a step {}\n"
+      "  acceptance {}{}, hops a step {}\n"
       "  {} steps/s, {} model calls a chain\n"
       "  ESS of the energy {} ± {} (a step {}, a second and chain {})\n"
       "{}  written to {}\n",
       summary["model"].get<std::string>(), summary["sampler"].get<std::string>(),
       summary["chains"].get<int64_t>(), summary["steps_done"].get<int64_t>(),
-      summary["draws"].get<int64_t>(), number(summary["acceptance"]), number(summary["hops"]),
-      number(summary["steps_per_second"]), summary["energy_evaluations"].get<int64_t>(),
-      number(ess["mean"]), number(ess["std"]), number(ess["per_step"]), number(ess["per_second"]),
+      summary["draws"].get<int64_t>(), number(summary["acceptance"]), worst,
+      number(summary["hops"]), number(summary["steps_per_second"]),
+      summary["energy_evaluations"].get<int64_t>(), number(ess["mean"]), number(ess["std"]),
+      number(ess["per_step"]), number(ess["per_second"]),
       summary["exact"].get<bool>()
           ? ""
-          : "  not exact: without its Metropolis test the sampler has another stationary law\n",
+          : "  not exact: with these options the sampler has another stationary law\n",
       directory);
 }
 

@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 #include "io/error.h"
+#include "models/continuous_models.h"
+#include "models/other_gradient.h"
 
 namespace isinglass {
 namespace {
@@ -64,7 +66,14 @@ std::vector<Option> program_options() {
 std::vector<Option> model_options() {
   return {
       {.name = "model", .unit = "NAME", .help = "energy; see sample --list"},
-      {.name = "weights", .type = ValueType::kPath, .unit = "FILE", .help = "its parameters (.pt)"},
+      {.name = "weights",
+       .type = ValueType::kPath,
+       .unit = "FILE",
+       .help = "its parameters (.pt); those of script are a program, which runs: load only what "
+               "you trust"},
+      {.name = "factors",
+       .unit = "NAME=FILE,...",
+       .help = "models and parameters whose energies product adds up"},
       {.name = "sites",
        .type = ValueType::kInteger,
        .unit = "D",
@@ -78,6 +87,12 @@ std::vector<Option> model_options() {
        .maximum = 256},
       {.name = "image", .unit = "HxW", .help = "height and width in pixels", .initial = "28x28"},
   };
+}
+
+Option gradient_model_option() {
+  return {.name = "gradient-model",
+          .unit = "NAME=FILE",
+          .help = "another model, whose gradient the sampler uses; acceptance is by --model"};
 }
 
 std::vector<Option> new_model_options() {
@@ -114,7 +129,7 @@ std::vector<Option> sampler_options(std::optional<OptionValue> sampler) {
       {.name = "step-size",
        .type = ValueType::kReal,
        .unit = "A",
-       .help = "step size a (default: the sampler's own)",
+       .help = "step size a of dlp, eta of continuous samplers (default: the sampler's own)",
        .minimum = 0,
        .above_minimum = true},
       {.name = "block",
@@ -135,6 +150,41 @@ std::vector<Option> sampler_options(std::optional<OptionValue> sampler) {
        .minimum = 0,
        .maximum = 1,
        .above_minimum = true},
+      {.name = "leapfrog",
+       .type = ValueType::kReal,
+       .unit = "L",
+       .help = "leapfrog steps of a trajectory (default: the sampler's own)",
+       .minimum = 1},
+      {.name = "pull",
+       .type = ValueType::kReal,
+       .unit = "LAMBDA",
+       .help = "strength with which fhl pulls particles to their leader (default: its own)",
+       .minimum = 0},
+      {.name = "group",
+       .type = ValueType::kReal,
+       .unit = "N",
+       .help = "particles that follow one leader; divides --chains (default: the sampler's own)",
+       .minimum = 1},
+      {.name = "mass",
+       .type = ValueType::kReal,
+       .unit = "M",
+       .help = "mass of the particles (default: the sampler's own)",
+       .minimum = 0,
+       .above_minimum = true},
+      {.name = "damping",
+       .type = ValueType::kReal,
+       .unit = "GAMMA",
+       .help = "share of the momentum that a step keeps, below 1 (default: the sampler's own)",
+       .minimum = 0,
+       .maximum = 1},
+      {.name = "always-accept",
+       .type = ValueType::kSwitch,
+       .help = "leave out the Metropolis test of trajectories: not exact",
+       .initial = false},
+      {.name = "elastic-energy",
+       .type = ValueType::kSwitch,
+       .help = "count the energy of the pull in the Metropolis test of fhl: not exact",
+       .initial = false},
       {.name = "adapt",
        .type = ValueType::kSwitch,
        .help = "adapt the step size (radius, tau or step-size) in burn-in",
@@ -225,15 +275,61 @@ std::pair<int64_t, int64_t> image_of(const Options& options) {
   return {height, width};
 }
 
-std::shared_ptr<EnergyModel> model_of(const Options& options, torch::Device device) {
+namespace {
+
+// The flag's models and files, with the paths made absolute: config.toml serves from anywhere.
+std::vector<NamedFile> files_of(Options& options, const std::string& flag) {
+  if (!options.has(flag)) return {};
+  std::vector<NamedFile> files = named_files(options.text(flag), flag);
+  std::string text;
+  for (NamedFile& named : files) {
+    named.file = std::filesystem::absolute(named.file);
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", named.name, named.file.string());
+  }
+  options.set(flag, text);
+  return files;
+}
+
+ModelOptions model_settings(const Options& options, bool continuous) {
   ModelOptions model;
   if (options.has("weights")) model.weights = options.path("weights");
   if (options.has("sites")) model.sites = options.integer("sites");
   if (options.has("categories")) model.categories = options.integer("categories");
   std::tie(model.image_height, model.image_width) = image_of(options);
+  model.continuous = continuous;
+  return model;
+}
+
+}  // namespace
+
+std::shared_ptr<EnergyModel> model_of(Options& options, torch::Device device, bool continuous) {
+  ModelOptions model = model_settings(options, continuous);
+  require(!options.has("factors") || options.text("model") == "product",
+          "--factors is given, but --model is {}; it goes with product", options.text("model"));
+  require(!options.has("weights") || options.text("model") != "product",
+          "--weights is given, but product has no parameters but those of its --factors");
+  model.factors = files_of(options, "factors");
   std::shared_ptr<EnergyModel> loaded = load_model(options.text("model"), model);
   loaded->to(device);
   return loaded;
+}
+
+std::shared_ptr<EnergyModel> sampled_model_of(Options& options, torch::Device device) {
+  const SamplerEntry& sampler = find_sampler(options.text("sampler"));
+  const bool continuous = sampler.kinds == std::vector{StateKind::kContinuous};
+  std::shared_ptr<EnergyModel> model = model_of(options, device, continuous);
+  const std::vector<NamedFile> files = files_of(options, "gradient-model");
+  if (files.empty()) return model;
+  require(files.size() == 1, "--gradient-model is {}; one NAME=FILE.pt is needed",
+          options.text("gradient-model"));
+  require(sampler.needs == "gradient", "--gradient-model is given, but {} uses no gradient",
+          sampler.name);
+  ModelOptions other = model_settings(options, continuous);
+  other.weights = files[0].file;
+  std::shared_ptr<EnergyModel> gradient = load_model(files[0].name, other);
+  auto both = std::make_shared<OtherGradientModel>(std::move(model), std::move(gradient));
+  both->to(device);
+  return both;
 }
 
 SamplerOptions sampler_settings_of(Options& options) {
@@ -244,7 +340,9 @@ SamplerOptions sampler_settings_of(Options& options) {
     if (use && use->initial && !options.has(name)) options.set(name, *use->initial);
     if (options.has(name)) settings.*member = options.real(name);
   }
-  for (const char* name : {"balancing", "scan", "adapt", "unadjusted", "monotonic"}) {
+  std::vector<std::string> others = {"balancing", "scan"};
+  for (const auto& [name, member] : sampler_switches()) others.push_back(name);
+  for (const std::string& name : others) {
     if (entry.option(name)) continue;
     require(!options.given(name), "--{} is not an option of {}; it reads {}", name, entry.name,
             option_names(entry));
@@ -266,18 +364,31 @@ std::unique_ptr<Sampler> sampler_of(Options& options, const EnergyModel& model) 
   return make_sampler(options.text("sampler"), settings, model);
 }
 
-Dataset dataset_of(Options& options) {
+namespace {
+
+Dataset resolved_data(Options& options,
+                      Dataset (*load)(const std::string&, const std::filesystem::path&)) {
   namespace fs = std::filesystem;
   if (!options.has("data-dir")) {
     const char* variable = std::getenv("ISINGLASS_DATA");
     options.set("data-dir", variable && *variable ? variable : "data");
   }
-  Dataset data = load_dataset(options.text("dataset"), options.path("data-dir"));
+  Dataset data = load(options.text("dataset"), options.path("data-dir"));
   const auto& names = dataset_names();
   if (std::find(names.begin(), names.end(), options.text("dataset")) == names.end()) {
     options.set("dataset", fs::absolute(options.path("dataset")).string());
   }
   return data;
+}
+
+}  // namespace
+
+Dataset dataset_of(Options& options) {
+  return resolved_data(options, load_dataset);
+}
+
+Dataset points_of(Options& options) {
+  return resolved_data(options, load_points);
 }
 
 }  // namespace isinglass

@@ -16,8 +16,9 @@
 
 namespace isinglass {
 
-std::vector<Option> program_options();    // of every subcommand: device, threads, seed, …
-std::vector<Option> model_options();      // model, weights, sites, categories, image
+std::vector<Option> program_options();  // of every subcommand: device, threads, seed, …
+std::vector<Option> model_options();    // model, weights, sites, …
+Option gradient_model_option();
 std::vector<Option> new_model_options();  // channels, hidden: of a model without weights
 // sampler (with a default, or required), radius, balancing, scan
 std::vector<Option> sampler_options(std::optional<OptionValue> sampler = std::nullopt);
@@ -32,8 +33,13 @@ torch::Device device_of(const Options& options);
 // "12x34" as height and width. Throws Error otherwise.
 std::pair<int64_t, int64_t> image_of(const Options& options);
 
-// --model with its parameters, on the device.
-std::shared_ptr<EnergyModel> model_of(const Options& options, torch::Device device);
+// --model with its parameters, on the device. `continuous`: the states of a model whose file does
+// not say. Makes the paths of --factors absolute.
+std::shared_ptr<EnergyModel> model_of(Options& options, torch::Device device,
+                                      bool continuous = false);
+
+// The same with the gradient of --gradient-model where it is given.
+std::shared_ptr<EnergyModel> sampled_model_of(Options& options, torch::Device device);
 
 // --sampler for the model. Sets the radius that the sampler takes by default.
 std::unique_ptr<Sampler> sampler_of(Options& options, const EnergyModel& model);
@@ -41,5 +47,7 @@ SamplerOptions sampler_settings_of(Options& options);
 
 // --dataset from --data-dir (default: $ISINGLASS_DATA, else ./data). Sets both to what was used.
 Dataset dataset_of(Options& options);
+// The same for continuous states.
+Dataset points_of(Options& options);
 
 }  // namespace isinglass

@@ -1,5 +1,5 @@
-// isinglass train: persistent contrastive divergence on a data set, into a run directory
-// (train/run_directory.h); --resume DIR goes on.
+// isinglass train: persistent contrastive divergence, or score matching, on a data set, into a run
+// directory (train/run_directory.h); --resume DIR goes on.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/shared_options.h"
 #include "io/error.h"
+#include "train/dsm.h"
 #include "train/likelihood.h"
 #include "train/trainer.h"
 
@@ -32,8 +33,10 @@ class TrainProgress : public TrainObserver {
   void on_iteration(const TrainMetrics& metrics) override {
     last_ = metrics;
     progress_->update(metrics.iteration,
-                      fmt::format("U(data) - U(chains) {:+.3f}, acceptance {:.2f}",
-                                  metrics.difference, metrics.acceptance));
+                      metrics.score_loss
+                          ? fmt::format("loss {:.4g}", *metrics.score_loss)
+                          : fmt::format("U(data) - U(chains) {:+.3f}, acceptance {:.2f}",
+                                        metrics.difference, metrics.acceptance));
   }
   void on_checkpoint(const std::filesystem::path&) override { out_.keep(); }
 
@@ -45,20 +48,48 @@ class TrainProgress : public TrainObserver {
   std::optional<TrainMetrics> last_;
 };
 
-TrainOptions train_options(const Options& options) {
+bool matches_scores(const Options& options) {
+  return options.text("objective") == "dsm";
+}
+
+// What belongs to the other objective is refused, and config.toml holds what was used. The default
+// model of score matching is an mlp.
+void resolve_objective(Options& options) {
+  const bool dsm = matches_scores(options);
+  std::vector<std::string> others = {"noise"};
+  if (dsm) {
+    others = {"sampler",   "base",   "steps-per-iter", "buffer",    "l2",
+              "p-control", "reinit", "evaluate-every", "balancing", "scan"};
+    for (const auto& [name, member] : sampler_numbers()) others.push_back(name);
+    for (const auto& [name, member] : sampler_switches()) others.push_back(name);
+    if (!options.given("model")) options.set("model", "mlp");
+  }
+  for (const std::string& name : others) {
+    require(!options.given(name), "--{} does not go with --objective {}", name,
+            options.text("objective"));
+    options.unset(name);
+  }
+}
+
+TrainOptions common_options(const Options& options) {
   TrainOptions train;
+  train.iterations = options.integer("iters");
+  train.learning_rate = options.real("lr");
+  train.warmup = options.integer("warmup");
+  train.ema = options.real("ema");
+  train.checkpoint_every = options.integer("checkpoint-every");
+  return train;
+}
+
+TrainOptions train_options(const Options& options) {
+  TrainOptions train = common_options(options);
   train.pcd = {.batch = options.integer("batch"),
                .steps = options.integer("steps-per-iter"),
                .reinit = options.real("reinit"),
                .l2 = options.real("l2"),
                .p_control = options.real("p-control"),
                .seed = static_cast<uint64_t>(options.integer("seed"))};
-  train.iterations = options.integer("iters");
   train.buffer = options.integer("buffer");
-  train.learning_rate = options.real("lr");
-  train.warmup = options.integer("warmup");
-  train.ema = options.real("ema");
-  train.checkpoint_every = options.integer("checkpoint-every");
   train.evaluate_every = options.integer("evaluate-every");
   return train;
 }
@@ -82,11 +113,12 @@ std::shared_ptr<EnergyModel> untrained_model(const Options& options, const Datas
   model.image_width = data.width;
   model.channels = options.integer("channels");
   model.hidden = options.integer("hidden");
-  if (options.flag("base")) model.base_mean = clamped_mean(data);
-  require_memory(training_bytes(name, model, options.integer("batch"), options.integer("buffer")),
-                 device,
+  model.continuous = matches_scores(options);
+  if (!model.continuous && options.flag("base")) model.base_mean = clamped_mean(data);
+  const int64_t buffer = model.continuous ? 0 : options.integer("buffer");
+  require_memory(training_bytes(name, model, options.integer("batch"), buffer), device,
                  fmt::format("--channels {} --hidden {} --batch {} --buffer {}", model.channels,
-                             model.hidden, options.integer("batch"), options.integer("buffer")));
+                             model.hidden, options.integer("batch"), buffer));
   std::shared_ptr<EnergyModel> made =
       new_model(name, model, static_cast<uint64_t>(options.integer("seed")));
   made->to(device);
@@ -126,29 +158,12 @@ std::string result_text(const Options& options, const TrainResult& result,
                      out.file("ema.pt").string());
 }
 
-std::string run_train(Options& options) {
-  const torch::Device device = device_of(options);
-  const TrainOptions train = train_options(options);
-  const std::optional<int64_t> done = resumed_iteration(options);
-  OutputDirectory out(options);
-  find_sampler(options.text("sampler"));
-  find_model(options.text("model"));
-  const Dataset data = dataset_of(options);
-  resolve_image(options, data);
-  const std::shared_ptr<EnergyModel> model = untrained_model(options, data, device);
-  const std::unique_ptr<Sampler> sampler = sampler_of(options, *model);
-  require(train.evaluate_every == 0 || data.validation.size(0) > 0,
-          "--evaluate-every needs validation images; {} has none", data.name);
-
-  TrainProgress progress(out);
-  Trainer trainer(
-      model, *sampler, data, train, device,
-      {.observer = &progress, .stop = interrupted, .validation_score = [&](auto& averaged) {
-         return quick_validation_likelihood(averaged, *sampler, data, train.pcd.seed, device);
-       }});
+// Begins or goes on, to the end.
+std::string run_trainer(Options& options, OutputDirectory& out, bool resumed,
+                        TrainProgress& progress, Trainer& trainer) {
   TrainResult result;
   out.fill(options, [&] {
-    done ? trainer.resume(out.path()) : trainer.start(out.path());
+    resumed ? trainer.resume(out.path()) : trainer.start(out.path());
     progress.begin(trainer.iteration(), options);
     result = trainer.run();
     progress.end();
@@ -158,6 +173,53 @@ std::string run_train(Options& options) {
     }
   });
   return result_text(options, result, progress.last(), out);
+}
+
+std::string train_by_chains(Options& options, OutputDirectory& out, bool resumed,
+                            torch::Device device) {
+  const TrainOptions train = train_options(options);
+  find_sampler(options.text("sampler"));
+  find_model(options.text("model"));
+  const Dataset data = dataset_of(options);
+  resolve_image(options, data);
+  const std::shared_ptr<EnergyModel> model = untrained_model(options, data, device);
+  const std::unique_ptr<Sampler> sampler = sampler_of(options, *model);
+  require(train.evaluate_every == 0 || data.validation.size(0) > 0,
+          "--evaluate-every needs validation images; {} has none", data.name);
+  TrainProgress progress(out);
+  Trainer trainer(
+      model, *sampler, data, train, device,
+      {.observer = &progress, .stop = interrupted, .validation_score = [&](auto& averaged) {
+         return quick_validation_likelihood(averaged, *sampler, data, train.pcd.seed, device);
+       }});
+  return run_trainer(options, out, resumed, progress, trainer);
+}
+
+std::string train_by_scores(Options& options, OutputDirectory& out, bool resumed,
+                            torch::Device device) {
+  find_model(options.text("model"));
+  const Dataset data = points_of(options);
+  resolve_image(options, data);
+  const std::shared_ptr<EnergyModel> model = untrained_model(options, data, device);
+  auto objective = std::make_unique<DsmObjective>(
+      *model, data,
+      DsmOptions{.batch = options.integer("batch"),
+                 .noise = options.real("noise"),
+                 .seed = static_cast<uint64_t>(options.integer("seed"))},
+      device);
+  TrainProgress progress(out);
+  Trainer trainer(model, std::move(objective), common_options(options),
+                  {.observer = &progress, .stop = interrupted});
+  return run_trainer(options, out, resumed, progress, trainer);
+}
+
+std::string run_train(Options& options) {
+  const torch::Device device = device_of(options);
+  resolve_objective(options);
+  const bool resumed = resumed_iteration(options).has_value();
+  OutputDirectory out(options);
+  return matches_scores(options) ? train_by_scores(options, out, resumed, device)
+                                 : train_by_chains(options, out, resumed, device);
 }
 
 Option number(const char* name, ValueType type, const char* unit, const char* help,
@@ -179,6 +241,19 @@ std::vector<Option> pcd_options() {
        .type = ValueType::kSwitch,
        .help = "build on independent Bernoulli sites with the data's mean",
        .initial = true},
+      {.name = "objective",
+       .unit = "NAME",
+       .help = "pcd: persistent contrastive divergence on binary images; dsm: denoising score "
+               "matching of continuous states on points [N, D] or grey levels from 0 to 1",
+       .initial = "pcd",
+       .choices = {"pcd", "dsm"}},
+      {.name = "noise",
+       .type = kReal,
+       .unit = "SIGMA",
+       .help = "standard deviation of the noise of score matching",
+       .initial = DsmOptions().noise,
+       .minimum = 0,
+       .above_minimum = true},
       number("steps-per-iter", kInteger, "N", "sampler steps an iteration", pcd.steps, 1),
       number("buffer", kInteger, "N", "persistent chains", train.buffer, 1),
       number("batch", kInteger, "N", "images, and chains, an iteration", pcd.batch, 1),
@@ -235,15 +310,18 @@ std::vector<Option> pcd_options() {
 }  // namespace
 
 Command train_command() {
-  Command command{.name = "train",
-                  .summary = "train a model on a data set by persistent contrastive divergence",
-                  .run = run_train};
-  command.options = {
-      {.name = "model", .unit = "NAME", .help = "resnet, mlp or rbm", .initial = "resnet"},
-      {.name = "image",
-       .unit = "HxW",
-       .help = "height and width of the images",
-       .initial = "28x28"}};
+  Command command{
+      .name = "train",
+      .summary = "train a model on a data set by contrastive divergence or score matching",
+      .run = run_train};
+  command.options = {{.name = "model",
+                      .unit = "NAME",
+                      .help = "resnet, mlp or rbm; mlp by dsm",
+                      .initial = "resnet"},
+                     {.name = "image",
+                      .unit = "HxW",
+                      .help = "height and width of the images",
+                      .initial = "28x28"}};
   append(command.options, data_options());
   append(command.options, sampler_options("pafs"));
   append(command.options, new_model_options());

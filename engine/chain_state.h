@@ -40,6 +40,7 @@ struct Workspace {
   torch::Tensor y;                          // the proposal, like x
   Evaluation proposed;                      // the model at y
   torch::Tensor log_forward, log_backward;  // float64 [B]; undefined for symmetric proposals
+  torch::Tensor kept, moved;  // [B, …]: more that accepted chains take over, from `moved`; or none
   std::shared_ptr<SamplerScratch> scratch;
 };
 

@@ -12,6 +12,7 @@
 #include "engine/samplers/block.h"
 #include "engine/samplers/difference_path.h"
 #include "engine/samplers/gibbs.h"
+#include "engine/samplers/hamiltonian.h"
 #include "engine/samplers/jump.h"
 #include "engine/samplers/path.h"
 #include "engine/samplers/random_walk.h"
@@ -95,7 +96,12 @@ sampler_numbers() {
        {"block", &SamplerOptions::block},
        {"sigma", &SamplerOptions::sigma},
        {"alpha", &SamplerOptions::alpha},
-       {"target-acceptance", &SamplerOptions::target_acceptance}};
+       {"target-acceptance", &SamplerOptions::target_acceptance},
+       {"leapfrog", &SamplerOptions::leapfrog},
+       {"pull", &SamplerOptions::pull},
+       {"group", &SamplerOptions::group},
+       {"mass", &SamplerOptions::mass},
+       {"damping", &SamplerOptions::damping}};
   return table;
 }
 
@@ -109,16 +115,18 @@ const std::vector<std::pair<std::string, bool SamplerOptions::*>>& sampler_switc
   static const std::vector<std::pair<std::string, bool SamplerOptions::*>> table = {
       {"adapt", &SamplerOptions::adapt},
       {"unadjusted", &SamplerOptions::unadjusted},
-      {"monotonic", &SamplerOptions::monotonic}};
+      {"monotonic", &SamplerOptions::monotonic},
+      {"always-accept", &SamplerOptions::always_accept},
+      {"elastic-energy", &SamplerOptions::elastic_energy}};
   return table;
 }
 
 const std::vector<SamplerEntry>& sampler_registry() {
   static const std::vector<SamplerEntry> entries = [] {
     std::vector<SamplerEntry> all;
-    for (const auto family :
-         {random_walk_samplers, gibbs_samplers, block_samplers, difference_path_samplers,
-          path_samplers, jump_samplers, any_scale_samplers, self_balancing_samplers}) {
+    for (const auto family : {random_walk_samplers, gibbs_samplers, block_samplers,
+                              difference_path_samplers, path_samplers, jump_samplers,
+                              any_scale_samplers, self_balancing_samplers, hamiltonian_samplers}) {
       for (SamplerEntry& entry : family()) all.push_back(std::move(entry));
     }
     return all;

@@ -40,6 +40,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   if (done > 0) {
     const double steps = static_cast<double>(done);
     result.acceptance = state.statistics.acceptance_sum.mean().item<double>() / steps;
+    result.least_acceptance = state.statistics.acceptance_sum.min().item<double>() / steps;
     result.hops = state.statistics.hops_sum.to(torch::kFloat64).mean().item<double>() / steps;
     result.non_finite = state.statistics.non_finite.sum().item<int64_t>();
   }
@@ -48,13 +49,14 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
 
 torch::Tensor random_states(const StateSpace& space, const torch::Tensor& chain_ids, uint64_t seed,
                             torch::Device device) {
-  require(space.discrete(), "random initial states exist for discrete models");
   torch::Tensor x = torch::empty({chain_ids.size(0), space.sites},
                                  torch::TensorOptions(space.dtype()).device(device));
   const torch::Tensor ids = chain_ids.to(device);
   const auto key = static_cast<int64_t>(seed);
   if (space.kind == StateKind::kPermutation) {
     ops::permutation_rows(ids, key, 0, Purpose::kInitialState, x);
+  } else if (!space.discrete()) {
+    ops::normal_rows(ids, key, 0, Purpose::kInitialState, x);
   } else {
     ops::uniform_rows(space.categories, ids, key, 0, Purpose::kInitialState, x);
   }

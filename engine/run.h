@@ -27,6 +27,7 @@ struct RunResult {
   int64_t steps = 0;               // kept steps that were made (fewer than planned if stopped)
   int64_t energy_evaluations = 0;  // per chain, during the kept steps
   double acceptance = 0;           // means over chains and kept steps
+  double least_acceptance = 0;     // of the chain where it is least, or its group
   double hops = 0;
   int64_t non_finite = 0;
   double seconds = 0;  // of the kept steps, device synchronised

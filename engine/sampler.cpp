@@ -87,7 +87,7 @@ int64_t Sampler::evaluate_proposal(EnergyModel& model, ChainState& state) const 
   return 1;
 }
 
-void Sampler::accept(ChainState& state, StepParams& params, bool unadjusted) {
+void Sampler::accept(ChainState& state, StepParams& params, bool unadjusted, int64_t group) {
   const Workspace& workspace = state.workspace;
   const Evaluation &current = state.current, &proposed = workspace.proposed;
   c10::SmallVector<torch::Tensor, 8> to{state.x, current.energy},
@@ -102,8 +102,12 @@ void Sampler::accept(ChainState& state, StepParams& params, bool unadjusted) {
   }
   to.append(current.cache.begin(), current.cache.end());
   from.append(proposed.cache.begin(), proposed.cache.end());
+  if (workspace.kept.defined()) {
+    to.push_back(workspace.kept);
+    from.push_back(workspace.moved);
+  }
   ops::accept(current.energy, proposed.energy, workspace.log_forward, workspace.log_backward,
-              params.rng, state.chain_ids, to, from, state.statistics, unadjusted);
+              params.rng, state.chain_ids, to, from, state.statistics, unadjusted, group);
   params.advance();
 }
 

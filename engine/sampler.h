@@ -22,12 +22,15 @@ enum class Scan { kRandom, kSystematic, kChromatic };
 struct SamplerOptions {
   std::optional<double> radius = {}, tau = {}, step_size = {}, block = {}, sigma = {}, alpha = {};
   std::optional<double> target_acceptance = {};
+  std::optional<double> leapfrog = {}, pull = {}, group = {}, mass = {}, damping = {};
   Balancing balancing = Balancing::kSqrt;
   Scan scan = Scan::kRandom;
-  bool adapt = false;       // the step size, in burn-in
-  bool unadjusted = false;  // no Metropolis test: not exact
-  bool monotonic = false;   // lsb-2: a monotonic balancing function
-  bool warm = false;        // the numbers were adapted by an earlier run
+  bool adapt = false;           // the step size, in burn-in
+  bool unadjusted = false;      // no Metropolis test: not exact
+  bool monotonic = false;       // lsb-2: a monotonic balancing function
+  bool always_accept = false;   // no Metropolis test: not exact
+  bool elastic_energy = false;  // fhl: the pull in the energy, too: not exact
+  bool warm = false;            // the numbers were adapted by an earlier run
 };
 
 // What a sampler wants to know about every state beside its energy.
@@ -87,7 +90,9 @@ class Sampler {
 
   // The Metropolis test of workspace.y, taking over state, energy, gradient, differences and cache
   // of accepted chains; then the step is over. Unadjusted: without the test.
-  static void accept(ChainState& state, StepParams& params, bool unadjusted = false);
+  // Groups of chains are accepted together.
+  static void accept(ChainState& state, StepParams& params, bool unadjusted = false,
+                     int64_t group = 1);
 
  private:
   double target_acceptance_ = 0;

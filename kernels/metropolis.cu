@@ -1,5 +1,5 @@
-// CUDA twin of metropolis.h: one block per chain; every thread computes the same verdict, then the
-// threads share the copies.
+// CUDA twin of metropolis.h: one block per group of chains; every thread computes the same verdict,
+// then the threads share the copies.
 #include "kernels/launch.h"
 #include "kernels/metropolis.h"
 
@@ -25,24 +25,26 @@ __device__ void copy_row(const Rows::Row& row, int64_t chain) {
 
 __global__ void accept_kernel(StatePair states, ProposalScores scores, const int64_t* rng,
                               const int64_t* chain_ids, Rows rows, StepCounts counts) {
-  const int64_t c = blockIdx.x;
+  const int64_t first = blockIdx.x * scores.group;
   __shared__ int moved;
-  if (threadIdx.x == 0) moved = 0;
   const Verdict verdict =
-      metropolis(scores, c, step_draws(rng, chain_ids[c]).uniform(Purpose::kAccept));
-  __syncthreads();  // before U(x) and x are overwritten
-  if (verdict.accept) {
-    int own = 0;
-    with_site_type(states, [&](const auto* x, const auto* y) {
-      const int64_t first = c * states.sites;
-      for (int64_t i = threadIdx.x; i < states.sites; i += blockDim.x)
-        own += x[first + i] != y[first + i];
-    });
-    atomicAdd(&moved, own);
+      metropolis(scores, first, step_draws(rng, chain_ids[first]).uniform(Purpose::kAccept));
+  for (int64_t c = first; c < first + scores.group; ++c) {
+    if (threadIdx.x == 0) moved = 0;
+    __syncthreads();  // before U(x) and x are overwritten
+    if (verdict.accept) {
+      int own = 0;
+      with_site_type(states, [&](const auto* x, const auto* y) {
+        for (int64_t i = c * states.sites + threadIdx.x; i < (c + 1) * states.sites;
+             i += blockDim.x)
+          own += x[i] != y[i];
+      });
+      atomicAdd(&moved, own);
+    }
+    __syncthreads();
+    for (int r = 0; verdict.accept && r < rows.count; ++r) copy_row(rows.row[r], c);
+    if (threadIdx.x == 0) count_verdict(counts, c, verdict, moved);
   }
-  __syncthreads();
-  for (int r = 0; verdict.accept && r < rows.count; ++r) copy_row(rows.row[r], c);
-  if (threadIdx.x == 0) count_verdict(counts, c, verdict, moved);
 }
 
 __global__ void advance_kernel(int64_t* rng) {
@@ -54,8 +56,9 @@ __global__ void advance_kernel(int64_t* rng) {
 void accept(int64_t chains, const StatePair& states, const ProposalScores& scores,
             const int64_t* rng, const int64_t* chain_ids, const Rows& rows,
             const StepCounts& counts, Stream stream) {
-  ISINGLASS_LAUNCH(accept_kernel, {static_cast<unsigned>(chains), kThreads}, stream, states, scores,
-                   rng, chain_ids, rows, counts);
+  const auto groups = static_cast<unsigned>(chains / scores.group);
+  ISINGLASS_LAUNCH(accept_kernel, {groups, kThreads}, stream, states, scores, rng, chain_ids, rows,
+                   counts);
 }
 
 void advance(int64_t* rng, Stream stream) {

@@ -7,6 +7,9 @@
 // U(y) not finite, or a NaN ratio: rejected and counted. An unadjusted sampler leaves out the test,
 // and nothing else: every finite proposal is accepted, with acceptance 1. An accepted chain takes
 // over the whole proposal: state, energy, gradient and the model's cache, row by row.
+//
+// Chains may be accepted in groups, all or none: the ratios of a group add up, and its u is that of
+// its first chain.
 #pragma once
 
 #include <cmath>
@@ -56,6 +59,7 @@ struct ProposalScores {
   const double* log_forward;  // [B]; null for symmetric proposals, together with log_backward
   const double* log_backward;
   bool unadjusted = false;
+  int64_t group = 1;  // chains that are accepted together; it divides their number
 };
 
 // Of this step, and summed over steps, per chain.
@@ -73,11 +77,21 @@ struct Verdict {
   double acceptance;
 };
 
-ISINGLASS_HD inline Verdict metropolis(const ProposalScores& scores, int64_t chain, double u) {
-  const double proposed = scores.proposed[chain];
-  double ratio = scores.energy[chain] - proposed;
+ISINGLASS_HD inline double log_ratio(const ProposalScores& scores, int64_t chain) {
+  double ratio = scores.energy[chain] - scores.proposed[chain];
   if (scores.log_forward) ratio += scores.log_backward[chain] - scores.log_forward[chain];
-  if (!std::isfinite(proposed) || std::isnan(ratio)) return {false, true, 0.0};
+  return ratio;
+}
+
+// Of the group that begins with the chain `first`.
+ISINGLASS_HD inline Verdict metropolis(const ProposalScores& scores, int64_t first, double u) {
+  double ratio = 0;
+  bool finite = true;
+  for (int64_t c = first; c < first + scores.group; ++c) {
+    ratio += log_ratio(scores, c);
+    finite = finite && std::isfinite(scores.proposed[c]);
+  }
+  if (!finite || std::isnan(ratio)) return {false, true, 0.0};
   if (scores.unadjusted) return {true, false, 1.0};
   return {log(1 - u) < ratio, false, ratio < 0 ? exp(ratio) : 1.0};
 }

@@ -1,24 +1,11 @@
 // CUDA twin of ordered.h: one block per chain, threads over sites; log q is summed over the block.
-#include "kernels/launch.h"
+#include "kernels/block_sum.h"
 #include "kernels/ordered.h"
 
 namespace isinglass::cuda {
 namespace {
 
 constexpr unsigned kThreads = 128;
-
-// The block's sum into *out, by its first thread.
-__device__ void store_block_sum(double value, double* out) {
-  __shared__ double of_warp[kThreads / 32];
-  value = warp_sum(value);
-  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    double total = 0;
-    for (double part : of_warp) total += part;
-    *out = total;
-  }
-}
 
 __global__ void draw_ordered_kernel(OrderedShape shape, OrderedProposal proposal, const uint8_t* x,
                                     const int64_t* rng, const int64_t* chain_ids, uint8_t* y,
@@ -29,7 +16,7 @@ __global__ void draw_ordered_kernel(OrderedShape shape, OrderedProposal proposal
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
     sum += draw_ordered_site(shape, proposal, draws, c, i, x, y, move);
   }
-  store_block_sum(sum, log_q + c);
+  store_block_sum<kThreads>(sum, log_q + c);
 }
 
 __global__ void score_ordered_kernel(OrderedShape shape, OrderedProposal proposal,
@@ -39,7 +26,7 @@ __global__ void score_ordered_kernel(OrderedShape shape, OrderedProposal proposa
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
     sum += score_ordered_site(shape, proposal, c, i, from, to);
   }
-  store_block_sum(sum, log_q + c);
+  store_block_sum<kThreads>(sum, log_q + c);
 }
 
 }  // namespace

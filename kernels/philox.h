@@ -30,6 +30,7 @@ enum class Purpose : uint32_t {
   kStrokes,            // chain = image, position = index of the number
   kSplit,              // position = index of the shuffle
   kDataInit,           // chain = chain that starts at a training image
+  kScoreNoise,         // chain = place in the batch, step = iteration, position = site
 };
 
 struct Philox4x32 {

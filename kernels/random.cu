@@ -1,5 +1,6 @@
 // CUDA twin of random.h: one block per row; one thread per permutation.
 #include "kernels/launch.h"
+#include "kernels/normal.h"
 #include "kernels/random.h"
 
 namespace isinglass::cuda {
@@ -24,6 +25,15 @@ __global__ void uniform_rows_kernel(RowDraws draws, int categories, uint8_t* out
   }
 }
 
+__global__ void normal_rows_kernel(RowDraws draws, float* out) {
+  const int64_t r = blockIdx.x;
+  const Draws row = draws.row(r);
+  for (int64_t i = threadIdx.x; i < draws.sites; i += blockDim.x) {
+    out[r * draws.sites + i] =
+        static_cast<float>(standard_normal(row, draws.purpose, static_cast<uint32_t>(i)));
+  }
+}
+
 __global__ void permutation_rows_kernel(RowDraws draws, int64_t* out) {
   const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; r < draws.rows;
@@ -45,6 +55,10 @@ void bernoulli_rows(const RowDraws& draws, const float* p, int64_t stride, uint8
 
 void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream stream) {
   ISINGLASS_LAUNCH(uniform_rows_kernel, block_per_row(draws), stream, draws, categories, out);
+}
+
+void normal_rows(const RowDraws& draws, float* out, Stream stream) {
+  ISINGLASS_LAUNCH(normal_rows_kernel, block_per_row(draws), stream, draws, out);
 }
 
 void permutation_rows(const RowDraws& draws, int64_t* out, Stream stream) {

@@ -1,5 +1,6 @@
-// Random states: independent sites, or permutations; initial states, binarised images, restarted
-// chains. Each number comes from Philox at (chain = id of the row, step, purpose, position = site).
+// Random states: independent sites, normal numbers or permutations; initial states, binarised
+// images, restarted chains. Each number comes from Philox at (chain = id of the row, step, purpose,
+// position = site).
 #pragma once
 
 #include <cstdint>
@@ -35,6 +36,8 @@ namespace cpu {
 void bernoulli_rows(const RowDraws&, const float* p, int64_t stride, uint8_t* out, Stream);
 // out uint8 [rows, D] uniform in 0 … categories − 1.
 void uniform_rows(const RowDraws&, int categories, uint8_t* out, Stream);
+// out float32 [rows, D] ~ N(0, I).
+void normal_rows(const RowDraws&, float* out, Stream);
 // out int64 [rows, D], uniform permutations of 0 … D − 1.
 void permutation_rows(const RowDraws&, int64_t* out, Stream);
 }  // namespace cpu
@@ -42,6 +45,7 @@ void permutation_rows(const RowDraws&, int64_t* out, Stream);
 namespace cuda {
 void bernoulli_rows(const RowDraws&, const float* p, int64_t stride, uint8_t* out, Stream);
 void uniform_rows(const RowDraws&, int categories, uint8_t* out, Stream);
+void normal_rows(const RowDraws&, float* out, Stream);
 void permutation_rows(const RowDraws&, int64_t* out, Stream);
 }  // namespace cuda
 

@@ -1,4 +1,5 @@
 // CPU twin of random.h.
+#include "kernels/normal.h"
 #include "kernels/random.h"
 
 namespace isinglass::cpu {
@@ -21,6 +22,17 @@ void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream) {
     for (int64_t i = 0; i < draws.sites; ++i) {
       out[r * draws.sites + i] =
           static_cast<uint8_t>(row.below(categories, draws.purpose, static_cast<uint32_t>(i)));
+    }
+  }
+}
+
+void normal_rows(const RowDraws& draws, float* out, Stream) {
+#pragma omp parallel for schedule(static) if (worth_threads(draws.rows * draws.sites))
+  for (int64_t r = 0; r < draws.rows; ++r) {
+    const Draws row = draws.row(r);
+    for (int64_t i = 0; i < draws.sites; ++i) {
+      out[r * draws.sites + i] =
+          static_cast<float>(standard_normal(row, draws.purpose, static_cast<uint32_t>(i)));
     }
   }
 }

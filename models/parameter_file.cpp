@@ -30,6 +30,12 @@ bool ParameterReader::has(const std::string& key) const {
   return find_key(tensors_, key) != tensors_.end();
 }
 
+int64_t ParameterReader::dimensions(const std::string& key) const {
+  const auto found = find_key(tensors_, key);
+  require(found != tensors_.end(), "{}: tensor '{}' is missing", source_, key);
+  return found->second.dim();
+}
+
 torch::Tensor ParameterReader::peek(const std::string& key,
                                     const std::vector<int64_t>& shape) const {
   const auto found = find_key(tensors_, key);

@@ -9,6 +9,7 @@
 #include "io/error.h"
 #include "models/bernoulli.h"
 #include "models/categorical.h"
+#include "models/continuous_models.h"
 #include "models/ising.h"
 #include "models/mlp.h"
 #include "models/parameter_file.h"
@@ -100,7 +101,9 @@ ModelPointer load_mlp(const ModelOptions& options) {
   const int64_t per_site = options.categories ? categories : 1;
   require(inputs % per_site == 0, "{}: {} inputs are not a multiple of --categories {}",
           reader.source(), inputs, categories);
-  const StateKind kind = options.categories ? StateKind::kCategorical : StateKind::kBinary;
+  const StateKind kind = options.continuous   ? StateKind::kContinuous
+                         : options.categories ? StateKind::kCategorical
+                                              : StateKind::kBinary;
   const auto model = std::make_shared<MlpModel>(StateSpace{kind, inputs / per_site, categories});
   load_state(*model, reader);
   return model;
@@ -126,24 +129,29 @@ ModelPointer load_resnet(const ModelOptions& options) {
 }  // namespace
 
 const std::vector<ModelEntry>& model_registry() {
-  static const std::vector<ModelEntry> entries = {
-      {"bernoulli", "sum_i theta_i x_i", "theta [D]", "binary", true, false, load_bernoulli},
-      {"categorical", "sum_i theta_{i,x_i}", "theta [D,K]", "categorical", true, false,
-       load_categorical},
-      {"ising", "-sum_i h_i z_i - sum_e J_e z_i z_j, z = 2x - 1",
-       "edges int64 [E,2], coupling [E], field [D]", "binary", true, false, load_ising},
-      {"potts", "-sum_i theta_{i,x_i} - sum_e J_e [x_i = x_j]",
-       "edges int64 [E,2], coupling [E], field [D,K]", "categorical", true, false, load_potts},
-      {"rbm", "-b_v.v - sum_h softplus(b_h + W_h.v)", "W [H,D], b_v [D], b_h [H]", "binary", true,
-       true, load_rbm},
-      {"parity", "u (sum_i x_i mod 2)", "u []; and --sites D", "binary", false, false, load_parity},
-      {"permutation", "sum_i w_{i,rho(i)}", "w [p,p]", "permutation", false, false,
-       load_permutation},
-      {"mlp", "-net(x), three layers of 256", "{0,2,4,6}.{weight,bias}",
-       "binary, categorical (--categories)", true, true, load_mlp},
-      {"resnet", "-net(x) [- log Bernoulli(x; mean)]",
-       "proj, net.{0..7}, energy_linear [, mean [D]]", "binary images", true, true, load_resnet},
-  };
+  static const std::vector<ModelEntry> entries = [] {
+    std::vector<ModelEntry> all = {
+        {"bernoulli", "sum_i theta_i x_i", "theta [D]", "binary", true, false, load_bernoulli},
+        {"categorical", "sum_i theta_{i,x_i}", "theta [D,K]", "categorical", true, false,
+         load_categorical},
+        {"ising", "-sum_i h_i z_i - sum_e J_e z_i z_j, z = 2x - 1",
+         "edges int64 [E,2], coupling [E], field [D]", "binary", true, false, load_ising},
+        {"potts", "-sum_i theta_{i,x_i} - sum_e J_e [x_i = x_j]",
+         "edges int64 [E,2], coupling [E], field [D,K]", "categorical", true, false, load_potts},
+        {"rbm", "-b_v.v - sum_h softplus(b_h + W_h.v)", "W [H,D], b_v [D], b_h [H]", "binary", true,
+         true, load_rbm},
+        {"parity", "u (sum_i x_i mod 2)", "u []; and --sites D", "binary", false, false,
+         load_parity},
+        {"permutation", "sum_i w_{i,rho(i)}", "w [p,p]", "permutation", false, false,
+         load_permutation},
+        {"mlp", "-net(x), three layers of 256", "{0,2,4,6}.{weight,bias}",
+         "binary, categorical (--categories), continuous", true, true, load_mlp},
+        {"resnet", "-net(x) [- log Bernoulli(x; mean)]",
+         "proj, net.{0..7}, energy_linear [, mean [D]]", "binary images", true, true, load_resnet},
+    };
+    for (ModelEntry& entry : continuous_models()) all.push_back(std::move(entry));
+    return all;
+  }();
   return entries;
 }
 
@@ -158,8 +166,8 @@ const ModelEntry& find_model(const std::string& name) {
 
 std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOptions& options) {
   const ModelEntry& entry = find_model(name);
-  require(!options.weights.empty(), "model {} needs --weights FILE.pt with {}", name,
-          entry.parameters);
+  require(!entry.weights || !options.weights.empty(), "model {} needs --weights FILE.pt with {}",
+          name, entry.parameters);
   const int64_t categories = options.categories.value_or(2);
   require(categories >= 2 && categories <= kMostCategories,
           "--categories is {}; 2 to {} are allowed", categories, kMostCategories);
@@ -168,6 +176,9 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
   require(space.sites >= 1, "{}: the model has no sites", options.weights.string());
   require(!options.sites || *options.sites == space.sites, "--sites is {} and {} has {} sites",
           options.sites.value_or(0), options.weights.string(), space.sites);
+  require(!options.categories || space.discrete(),
+          "--categories is {}, but the states of model {} are continuous",
+          options.categories.value_or(0), name);
   require(!options.categories || *options.categories == space.categories,
           "--categories is {} and {} has {}", options.categories.value_or(0),
           options.weights.string(), space.categories);
@@ -178,10 +189,14 @@ std::shared_ptr<EnergyModel> new_model(const std::string& name, const NewModelOp
                                        uint64_t seed) {
   const ModelEntry& entry = find_model(name);
   require(entry.trainable, "model {} cannot be trained", name);
+  require(!options.continuous || name == "mlp", "model {} has no continuous states; mlp has", name);
   const int64_t sites = options.image_height * options.image_width;
   torch::manual_seed(seed);
   if (name == "rbm") return RbmModel::fresh(sites, options.hidden, options.base_mean);
-  if (name == "mlp") return std::make_shared<MlpModel>(StateSpace{StateKind::kBinary, sites, 2});
+  if (name == "mlp") {
+    const StateKind kind = options.continuous ? StateKind::kContinuous : StateKind::kBinary;
+    return std::make_shared<MlpModel>(StateSpace{kind, sites, 2});
+  }
   return std::make_shared<ResNetModel>(options.image_height, options.image_width, options.channels,
                                        options.base_mean);
 }

@@ -12,12 +12,19 @@
 
 namespace isinglass {
 
+struct NamedFile {
+  std::string name;  // of a model
+  std::filesystem::path file;
+};
+
 // What the command line can say about a model beside its parameter file.
 struct ModelOptions {
   std::filesystem::path weights = {};           // empty: none given
   std::optional<int64_t> sites = {};            // --sites
   std::optional<int64_t> categories = {};       // --categories
   int64_t image_height = 28, image_width = 28;  // --image
+  std::vector<NamedFile> factors = {};          // --factors
+  bool continuous = false;  // the states of a model whose file does not say: mlp, script
 };
 
 struct ModelEntry {
@@ -28,6 +35,7 @@ struct ModelEntry {
   bool gradient;            // differentiable
   bool trainable;           // build_new exists
   std::shared_ptr<EnergyModel> (*load)(const ModelOptions&);
+  bool weights = true;  // needs --weights
 };
 
 const std::vector<ModelEntry>& model_registry();
@@ -47,6 +55,7 @@ struct NewModelOptions {
   // Mean of the data, float32 [D] inside (0, 1), or undefined: resnet contains it as its base
   // distribution, rbm starts with visible biases that have it.
   torch::Tensor base_mean = {};
+  bool continuous = false;  // mlp: its states
 };
 
 // A trainable model (resnet, mlp, rbm) with fresh parameters from LibTorch's generator seeded by

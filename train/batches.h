@@ -23,15 +23,15 @@ class Batches {
   // that shuffles the training split afresh for every epoch. int64 [batch], on the CPU.
   torch::Tensor images(int64_t iteration);
 
-  // Their states, uint8 [batch, D] on the device; grey levels are drawn afresh from
-  // Bernoulli(level / 255) in every iteration.
+  // Their states, uint8 [batch, D] on the device, or float32 where the data are; grey levels are
+  // drawn afresh from Bernoulli(level / 255) in every iteration.
   torch::Tensor states(int64_t iteration);
 
   const torch::Tensor& pixels() const { return pixels_; }
   int64_t levels() const { return levels_; }
 
  private:
-  torch::Tensor pixels_;  // uint8 [N, D]
+  torch::Tensor pixels_;  // uint8 or float32 [N, D]
   int64_t levels_, batch_;
   uint64_t seed_;
   int64_t epoch_ = -1;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "io/error.h"
+#include "io/pt_file.h"
 #include "kernels/ops/chains.h"
 #include "models/registry.h"
 #include "train/datasets/readers.h"
@@ -48,6 +49,26 @@ Dataset load_dataset(const std::string& name, const fs::path& data_dir) {
     data = read_own_images(name);
   }
   data.name = name;
+  return data;
+}
+
+Dataset load_points(const std::string& name, const fs::path& data_dir) {
+  if (fs::path(name).extension() == ".pt") {
+    const torch::Tensor points = read_tensor(name);
+    if (points.is_floating_point() && points.dim() == 2) {
+      Dataset data;
+      data.name = data.source = name;
+      data.train = points.to(torch::kFloat32).contiguous();
+      data.height = 1;
+      data.width = points.size(1);
+      require(torch::isfinite(data.train).all().item<bool>(),
+              "{} holds a number that is not finite", name);
+      return data;
+    }
+  }
+  Dataset data = load_dataset(name, data_dir);
+  data.train = data.train.to(torch::kFloat32).div_(data.levels - 1);
+  data.levels = 2;  // nothing to binarise
   return data;
 }
 

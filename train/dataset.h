@@ -29,6 +29,10 @@ Dataset load_dataset(const std::string& name, const std::filesystem::path& data_
 
 const std::vector<std::string>& dataset_names();
 
+// The same for models of continuous states, with a float32 `train`: the numbers of a .pt file of
+// real points [N, D] as they are, all of them; of images the grey levels from 0 to 1.
+Dataset load_points(const std::string& name, const std::filesystem::path& data_dir);
+
 // The copy used for likelihoods: binary as it is, grey levels binarised once: Philox with the split
 // (0 train, 1 validation, 2 test) as its seed, at step 0, which training iterations never use.
 torch::Tensor binarise_once(const torch::Tensor& pixels, int64_t levels, uint64_t split);

@@ -9,16 +9,20 @@
 namespace isinglass {
 
 std::string json_line(const TrainMetrics& m) {
-  nlohmann::ordered_json line = {{"iteration", m.iteration},
-                                 {"energy_data", m.energy_data},
-                                 {"energy_model", m.energy_model},
-                                 {"difference", m.difference},
-                                 {"acceptance", m.acceptance},
-                                 {"hops", m.hops},
-                                 {"gradient_norm", m.gradient_norm},
-                                 {"learning_rate", m.learning_rate},
-                                 {"iterations_per_second", m.iterations_per_second},
-                                 {"seconds", m.seconds}};
+  nlohmann::ordered_json line = {{"iteration", m.iteration}};
+  if (m.score_loss) {
+    line["loss"] = *m.score_loss;
+  } else {
+    line.update({{"energy_data", m.energy_data},
+                 {"energy_model", m.energy_model},
+                 {"difference", m.difference},
+                 {"acceptance", m.acceptance},
+                 {"hops", m.hops}});
+  }
+  line.update({{"gradient_norm", m.gradient_norm},
+               {"learning_rate", m.learning_rate},
+               {"iterations_per_second", m.iterations_per_second},
+               {"seconds", m.seconds}});
   if (m.validation_score) line["validation_score"] = *m.validation_score;
   return line.dump();
 }

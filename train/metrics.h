@@ -15,6 +15,7 @@ struct TrainMetrics {
   double difference = 0;                     // energy_data − energy_model
   double acceptance = 0;                     // mean over chains and steps
   double hops = 0;                           // sites changed per chain and step
+  std::optional<double> score_loss = {};     // of score matching, in place of the five before
   double gradient_norm = 0;
   double learning_rate = 0;
   double iterations_per_second = 0;             // of this iteration

@@ -48,8 +48,8 @@ PcdChains advance_chains(EnergyModel& model, const Sampler& sampler, ReplayBuffe
   const torch::Tensor slots = buffer.draw_slots(options.batch, iteration);
   ChainState state =
       start_chains(model, sampler, buffer.chains(slots, options.reinit, iteration), slots);
-  StepParams params = sampler.params(options.seed, state.x.device(),
-                                         (iteration - 1) * options.steps);
+  StepParams params =
+      sampler.params(options.seed, state.x.device(), (iteration - 1) * options.steps);
   for (int64_t step = 0; step < options.steps; ++step) sampler.step(model, state, params);
   buffer.write_back(slots, state.x);
   const double transitions = static_cast<double>(options.batch * options.steps);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "io/error.h"
+#include "train/pcd_objective.h"
 
 namespace isinglass {
 namespace {
@@ -24,31 +25,8 @@ std::vector<torch::Tensor> trainable_parameters(const EnergyModel& model) {
   return parameters;
 }
 
-void check_fit(const EnergyModel& model, const Dataset& data) {
-  const StateSpace space = model.space();
-  require(space.kind == StateKind::kBinary, "training needs a model of binary states; '{}' is not",
-          model.kind_name());
-  require(data.train.dim() == 2 && data.train.size(0) > 0,
-          "the data set '{}' has no training images", data.name);
-  require(data.train.size(1) == space.sites,
-          "the model has {} sites; the images of '{}' have {} pixels", space.sites, data.name,
-          data.train.size(1));
-}
-
-TrainOptions checked(const TrainOptions& o, const EnergyModel& model, const Dataset& data) {
-  const PcdOptions& pcd = o.pcd;
-  constexpr double kCounters = 4294967296.0;  // step numbers are one 32-bit word
-  require(pcd.batch >= 1, "batch is {}; it must be at least 1", pcd.batch);
-  require(o.buffer >= pcd.batch, "buffer is {}; it must hold at least one batch, {}", o.buffer,
-          pcd.batch);
-  require(pcd.steps >= 1, "steps an iteration is {}; it must be at least 1", pcd.steps);
-  require(o.iterations >= 1 && static_cast<double>(o.iterations) * pcd.steps < kCounters,
-          "iterations is {}; it must be at least 1, and iterations times steps below 2^32",
-          o.iterations);
-  require(pcd.reinit >= 0 && pcd.reinit <= 1, "reinit is {}; it is a probability", pcd.reinit);
-  require(std::isfinite(pcd.l2) && pcd.l2 >= 0, "l2 is {}; it must be 0 or more", pcd.l2);
-  require(std::isfinite(pcd.p_control) && pcd.p_control >= 0,
-          "p-control is {}; it must be 0 or more", pcd.p_control);
+TrainOptions checked(const TrainOptions& o) {
+  require(o.iterations >= 1, "iterations is {}; it must be at least 1", o.iterations);
   require(o.learning_rate > 0 && o.learning_rate <= kLargestRate,
           "the learning rate is {}; it must be above 0 and at most {}", o.learning_rate,
           kLargestRate);
@@ -57,25 +35,27 @@ TrainOptions checked(const TrainOptions& o, const EnergyModel& model, const Data
   require(o.checkpoint_every >= 1, "checkpoint-every is {}; it must be at least 1",
           o.checkpoint_every);
   require(o.evaluate_every >= 0, "evaluate-every is {}; it must be 0 or more", o.evaluate_every);
-  check_fit(model, data);
   return o;
 }
 
 }  // namespace
 
-Trainer::Trainer(std::shared_ptr<EnergyModel> model, const Sampler& sampler, const Dataset& data,
-                 const TrainOptions& options, torch::Device device, TrainHooks hooks)
+Trainer::Trainer(std::shared_ptr<EnergyModel> model, std::unique_ptr<Objective> objective,
+                 const TrainOptions& options, TrainHooks hooks)
     : model_(std::move(model)),
-      sampler_(sampler),
-      options_(checked(options, *model_, data)),
+      objective_(std::move(objective)),
+      options_(checked(options)),
       hooks_(std::move(hooks)),
-      height_(data.height),
-      width_(data.width),
-      batches_(data, options.pcd.batch, options.pcd.seed, device),
-      buffer_(clamped_mean(data).to(device), options.buffer, options.pcd.seed),
       parameters_(trainable_parameters(*model_)),
       adam_(parameters_),
       ema_(parameters_, options.ema) {}
+
+Trainer::Trainer(std::shared_ptr<EnergyModel> model, const Sampler& sampler, const Dataset& data,
+                 const TrainOptions& options, torch::Device device, TrainHooks hooks)
+    : Trainer(model,
+              std::make_unique<PcdObjective>(*model, sampler, data, options.pcd, options.buffer,
+                                             options.iterations, device),
+              options, std::move(hooks)) {}
 
 TrainResult Trainer::run() {
   TORCH_INTERNAL_ASSERT(directory_, "start() or resume() comes first");
@@ -98,18 +78,10 @@ TrainMetrics Trainer::iterate() try {
   const double warm = options_.warmup > 0 ? double(iteration_) / options_.warmup : 1;
   metrics.learning_rate = options_.learning_rate * std::min(1.0, warm);
 
-  const torch::Tensor data = batches_.states(iteration_);
-  const PcdChains chains = advance_chains(*model_, sampler_, buffer_, iteration_, options_.pcd);
-  const PcdLoss loss = pcd_loss(*model_, data, chains.states, options_.pcd);
-  metrics.gradient_norm = descend(loss.loss, metrics.learning_rate);
+  const torch::Tensor loss = objective_->loss(*model_, iteration_, metrics);
+  metrics.gradient_norm = descend(loss, metrics.learning_rate);
   ema_.update();
-
-  metrics.energy_data = loss.energy_data.item<double>();
-  metrics.energy_model = loss.energy_model.item<double>();
-  metrics.difference = metrics.energy_data - metrics.energy_model;
-  metrics.acceptance = chains.acceptance;
-  metrics.hops = chains.hops;
-  check_divergence(metrics, loss.loss.item<double>());
+  check_divergence(metrics, loss.item<double>());
   const double elapsed = seconds_since(start);
   metrics.iterations_per_second = 1 / elapsed;
   metrics.seconds = seconds_ += elapsed;
@@ -127,7 +99,10 @@ double Trainer::descend(const torch::Tensor& loss, double learning_rate) {
   model_->zero_grad();
   loss.backward();
   std::vector<torch::Tensor> gradients;
-  for (const torch::Tensor& p : parameters_) gradients.push_back(p.grad());
+  for (torch::Tensor& p : parameters_) {
+    if (!p.grad().defined()) p.mutable_grad() = torch::zeros_like(p);  // a constant in U
+    gradients.push_back(p.grad());
+  }
   const torch::Tensor norms = torch::stack(at::_foreach_norm(gradients)).to(torch::kFloat64);
   adam_.step(learning_rate);
   return norms.norm().item<double>();

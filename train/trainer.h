@@ -1,5 +1,5 @@
-// Training of a model of binary images by persistent contrastive divergence (pcd.h): the loop, and
-// what it leaves in its run directory (run_directory.h).
+// Training of a model by an objective, such as persistent contrastive divergence (pcd.h) or score
+// matching (dsm.h): the loop, and what it leaves in its run directory (run_directory.h).
 //
 // Everything random comes from (seed, iteration), so that a run that is killed at any moment and
 // resumed gives, on the CPU, bit for bit the parameters of a run that was never killed.
@@ -17,21 +17,20 @@
 #include "engine/sampler.h"
 #include "io/torch.h"
 #include "train/adam.h"
-#include "train/batches.h"
 #include "train/checkpoint.h"
 #include "train/dataset.h"
 #include "train/ema.h"
 #include "train/metrics.h"
+#include "train/objective.h"
 #include "train/pcd.h"
-#include "train/replay_buffer.h"
 #include "train/run_directory.h"
 
 namespace isinglass {
 
 struct TrainOptions {
   PcdOptions pcd;               // batch, steps, regularisers, seed
+  int64_t buffer = 10000;       // chains of it
   int64_t iterations = 50000;   // in all; a resumed run may ask for more
-  int64_t buffer = 10000;       // chains
   double learning_rate = 1e-4;  // at iteration t: learning_rate·min(1, t / warmup)
   int64_t warmup = 10000;       // iterations; 0: none
   double ema = 0.999;           // decay of the averaged parameters
@@ -63,9 +62,13 @@ struct TrainResult {
 
 class Trainer {
  public:
-  // The model is on `device`; the sampler and the hooks outlive the trainer. Nothing is written
-  // yet. Throws Error if an option is out of range, the model is not one of binary states, or its
-  // sites differ from the data's.
+  // The model is on `device`; the hooks outlive the trainer. Nothing is written yet. Throws Error
+  // if an option is out of range.
+  Trainer(std::shared_ptr<EnergyModel> model, std::unique_ptr<Objective> objective,
+          const TrainOptions& options, TrainHooks hooks = {});
+
+  // By persistent contrastive divergence with options.pcd and options.buffer; the sampler outlives
+  // the trainer. Throws Error as PcdObjective.
   Trainer(std::shared_ptr<EnergyModel> model, const Sampler& sampler, const Dataset& data,
           const TrainOptions& options, torch::Device device, TrainHooks hooks = {});
 
@@ -105,12 +108,9 @@ class Trainer {
   NamedTensors state_dict(const std::vector<torch::Tensor>& parameters) const;  // with buffers
 
   std::shared_ptr<EnergyModel> model_;
-  const Sampler& sampler_;
+  std::unique_ptr<Objective> objective_;
   TrainOptions options_;
   TrainHooks hooks_;
-  int64_t height_, width_;
-  Batches batches_;
-  ReplayBuffer buffer_;
   std::vector<torch::Tensor> parameters_;  // the model's own
   Adam adam_;
   Ema ema_;

@@ -1,30 +1,12 @@
 // How a training run begins, is saved and goes on; see trainer.h.
-#include <zlib.h>
-
 #include "io/error.h"
-#include "io/picture.h"
 #include "train/trainer.h"
 
 namespace isinglass {
-namespace {
-
-constexpr int64_t kPictures = 100, kColumns = 10;
-
-// Identifies the training images.
-int64_t checksum(const torch::Tensor& pixels) {
-  const torch::Tensor bytes = pixels.cpu().contiguous();
-  return static_cast<int64_t>(crc32_z(0, bytes.data_ptr<uint8_t>(), bytes.nbytes()));
-}
-
-}  // namespace
 
 void Trainer::start(const std::filesystem::path& directory) {
   directory_ = RunDirectory::create(directory);
-  const int64_t count = std::min(kPictures, options_.pcd.batch);
-  const torch::Tensor images = batches_.images(1).narrow(0, 0, count);
-  write_picture_grid(directory_->file("data.png"),
-                     batches_.pixels().index_select(0, images.to(batches_.pixels().device())),
-                     height_, width_, kColumns, 255 / (static_cast<int>(batches_.levels()) - 1));
+  objective_->draw_data(directory_->file("data.png"));
   save();
 }
 
@@ -56,9 +38,7 @@ void Trainer::save() {
   saved_ = iteration_;
   directory_->remove_old_checkpoints();
   export_weights();
-  const int64_t count = std::min(kPictures, buffer_.size());
-  write_picture_grid(directory_->samples_file(iteration_), buffer_.states().narrow(0, 0, count),
-                     height_, width_, kColumns);
+  objective_->draw_samples(*model_, directory_->samples_file(iteration_));
   log(fmt::format("iteration {}: saved {}", iteration_, file.string()));
   if (hooks_.observer) hooks_.observer->on_checkpoint(file);
 }
@@ -83,28 +63,18 @@ NamedTensors Trainer::named(const std::vector<torch::Tensor>& of_parameters) con
 }
 
 PtDict Trainer::settings() const {
-  const PcdOptions& pcd = options_.pcd;
-  return {{"model", {model_->kind_name()}},
-          {"seed", {static_cast<int64_t>(pcd.seed)}},
-          {"batch", {pcd.batch}},
-          {"steps", {pcd.steps}},
-          {"buffer", {options_.buffer}},
-          {"reinit", {pcd.reinit}},
-          {"l2", {pcd.l2}},
-          {"p_control", {pcd.p_control}},
-          {"learning_rate", {options_.learning_rate}},
-          {"warmup", {options_.warmup}},
-          {"ema", {options_.ema}},
-          {"data_images", {batches_.pixels().size(0)}},
-          {"data_sites", {batches_.pixels().size(1)}},
-          {"data_levels", {batches_.levels()}},
-          {"data_crc32", {checksum(batches_.pixels())}}};
+  PtDict settings = {{"model", {model_->kind_name()}},
+                     {"learning_rate", {options_.learning_rate}},
+                     {"warmup", {options_.warmup}},
+                     {"ema", {options_.ema}}};
+  for (auto& setting : objective_->settings()) settings.push_back(std::move(setting));
+  return settings;
 }
 
 Checkpoint Trainer::checkpoint() const {
   return {.settings = settings(),
           .iteration = iteration_,
-          .total_steps = iteration_ * options_.pcd.steps,
+          .total_steps = iteration_ * objective_->steps(),
           .suspect_iterations = suspect_iterations_,
           .best_score = best_score_,
           .parameters = state_dict(parameters_),
@@ -112,7 +82,7 @@ Checkpoint Trainer::checkpoint() const {
           .first_moments = named(adam_.first_moments()),
           .second_moments = named(adam_.second_moments()),
           .adam_step = adam_.step_number(),
-          .buffer = buffer_.states()};
+          .buffer = objective_->chains()};
 }
 
 void Trainer::restore(const Checkpoint& saved, const std::string& file) {

@@ -25,11 +25,14 @@ RowDraws row_draws(const Tensor& ids, int64_t seed, int64_t step, Purpose purpos
 
 void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& log_forward,
             const Tensor& log_backward, const Tensor& rng, const Tensor& chain_ids,
-            at::TensorList current, at::TensorList proposed, StepBuffers& counts, bool unadjusted) {
+            at::TensorList current, at::TensorList proposed, StepBuffers& counts, bool unadjusted,
+            int64_t group) {
   TORCH_CHECK(!current.empty() && current.size() == proposed.size() && current.size() <= kMaxRows,
               "isinglass operator: accept needs 1 to ", kMaxRows, " pairs of buffers");
   const Tensor &x = current[0], &y = proposed[0];
   const int64_t chains = energy.numel();
+  TORCH_CHECK(group >= 1 && chains % group == 0,
+              "isinglass operator: a group must divide the chains");
   TORCH_CHECK(
       x.dim() == 2 && (x.scalar_type() == torch::kUInt8 || x.scalar_type() == torch::kFloat32 ||
                        x.scalar_type() == torch::kInt64),
@@ -50,8 +53,12 @@ void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& l
                    chains > 0 ? static_cast<int64_t>(current[i].nbytes()) / chains : 0};
   }
   const StatePair states{x.const_data_ptr(), y.const_data_ptr(), x.size(1), x.element_size()};
-  const ProposalScores scores{data<double>(energy), data<double>(proposed_energy),
-                              data<double>(log_forward), data<double>(log_backward), unadjusted};
+  const ProposalScores scores{data<double>(energy),
+                              data<double>(proposed_energy),
+                              data<double>(log_forward),
+                              data<double>(log_backward),
+                              unadjusted,
+                              group};
   ISINGLASS_TWIN(x, accept, chains, states, scores, data<int64_t>(rng), data<int64_t>(chain_ids),
                  rows, count_pointers(counts, x, chains));
 }
@@ -76,6 +83,11 @@ void uniform_rows(int64_t categories, const Tensor& ids, int64_t seed, int64_t s
   ISINGLASS_TWIN(out, uniform_rows, draws, static_cast<int>(categories), data<uint8_t>(out));
 }
 
+void normal_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose, Tensor& out) {
+  const RowDraws draws = row_draws(ids, seed, step, purpose, out, torch::kFloat32);
+  ISINGLASS_TWIN(out, normal_rows, draws, data<float>(out));
+}
+
 void permutation_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose, Tensor& out) {
   const RowDraws draws = row_draws(ids, seed, step, purpose, out, torch::kInt64);
   ISINGLASS_TWIN(out, permutation_rows, draws, data<int64_t>(out));
@@ -89,10 +101,10 @@ void accept_op(const Tensor& energy, const Tensor& proposed_energy,
                const std::optional<Tensor>& log_forward, const std::optional<Tensor>& log_backward,
                const Tensor& rng, const Tensor& chain_ids, at::TensorList current,
                at::TensorList proposed, Tensor acceptance, Tensor hops, Tensor acceptance_sum,
-               Tensor hops_sum, Tensor non_finite, bool unadjusted) {
+               Tensor hops_sum, Tensor non_finite, bool unadjusted, int64_t group) {
   StepBuffers counts{acceptance, hops, acceptance_sum, hops_sum, non_finite};
   accept(energy, proposed_energy, log_forward.value_or(Tensor()), log_backward.value_or(Tensor()),
-         rng, chain_ids, current, proposed, counts, unadjusted);
+         rng, chain_ids, current, proposed, counts, unadjusted, group);
 }
 
 void bernoulli_rows_op(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step,
@@ -103,6 +115,10 @@ void bernoulli_rows_op(const Tensor& p, const Tensor& ids, int64_t seed, int64_t
 void uniform_rows_op(int64_t categories, const Tensor& ids, int64_t seed, int64_t step,
                      int64_t purpose, Tensor out) {
   uniform_rows(categories, ids, seed, step, static_cast<Purpose>(purpose), out);
+}
+
+void normal_rows_op(const Tensor& ids, int64_t seed, int64_t step, int64_t purpose, Tensor out) {
+  normal_rows(ids, seed, step, static_cast<Purpose>(purpose), out);
 }
 
 void permutation_rows_op(const Tensor& ids, int64_t seed, int64_t step, int64_t purpose,
@@ -117,13 +133,14 @@ TORCH_LIBRARY_FRAGMENT(isinglass, m) {
       "accept(Tensor energy, Tensor proposed_energy, Tensor? log_forward, Tensor? log_backward, "
       "Tensor rng, Tensor chain_ids, Tensor(a!)[] current, Tensor[] proposed, Tensor(b!) "
       "acceptance, Tensor(c!) hops, Tensor(d!) acceptance_sum, Tensor(e!) hops_sum, Tensor(f!) "
-      "non_finite, bool unadjusted=False) -> ()");
+      "non_finite, bool unadjusted=False, int group=1) -> ()");
   m.def(
       "bernoulli_rows(Tensor p, Tensor ids, int seed, int step, int purpose, Tensor(a!) out) -> "
       "()");
   m.def(
       "uniform_rows(int categories, Tensor ids, int seed, int step, int purpose, Tensor(a!) out) "
       "-> ()");
+  m.def("normal_rows(Tensor ids, int seed, int step, int purpose, Tensor(a!) out) -> ()");
   m.def("permutation_rows(Tensor ids, int seed, int step, int purpose, Tensor(a!) out) -> ()");
 }
 
@@ -132,12 +149,14 @@ TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
   m.impl("accept", &accept_op);
   m.impl("bernoulli_rows", &bernoulli_rows_op);
   m.impl("uniform_rows", &uniform_rows_op);
+  m.impl("normal_rows", &normal_rows_op);
   m.impl("permutation_rows", &permutation_rows_op);
 }
 TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
   m.impl("accept", &accept_op);
   m.impl("bernoulli_rows", &bernoulli_rows_op);
   m.impl("uniform_rows", &uniform_rows_op);
+  m.impl("normal_rows", &normal_rows_op);
   m.impl("permutation_rows", &permutation_rows_op);
 }
 

@@ -17,11 +17,11 @@ struct StepBuffers {
 
 // metropolis.h. current[i] takes over the accepted rows of proposed[i]; current[0] is x and
 // proposed[0] is y. log_forward and log_backward are undefined for symmetric proposals. unadjusted:
-// no Metropolis test.
+// no Metropolis test. Groups of `group` chains are accepted together.
 void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& log_forward,
             const Tensor& log_backward, const Tensor& rng, const Tensor& chain_ids,
             at::TensorList current, at::TensorList proposed, StepBuffers& counts,
-            bool unadjusted = false);
+            bool unadjusted = false, int64_t group = 1);
 void advance(Tensor& rng);
 
 // random.h. p float32 [D] or [N, D]; ids int64 [N]; out uint8 [N, D].
@@ -29,6 +29,8 @@ void bernoulli_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t st
                     Tensor& out);
 void uniform_rows(int64_t categories, const Tensor& ids, int64_t seed, int64_t step,
                   Purpose purpose, Tensor& out);
+// out float32 [N, D].
+void normal_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose, Tensor& out);
 // out int64 [N, D].
 void permutation_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose, Tensor& out);
 

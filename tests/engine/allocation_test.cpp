@@ -10,6 +10,7 @@
 #include "engine/run.h"
 #include "engine/sampler.h"
 #include "models/categorical.h"
+#include "models/gaussian.h"
 #include "models/ising.h"
 #include "models/registry.h"
 
@@ -92,6 +93,7 @@ TEST_F(Allocation, NoneOnALattice) {
                    torch::full({sites - 1}, 0.4, torch::kFloat64),
                    torch::zeros({sites}, torch::kFloat64));
   for (const SamplerEntry& entry : sampler_registry()) {
+    if (!entry.fits(ising)) continue;
     SCOPED_TRACE(entry.name);
     const int64_t count = of_ten_steps(ising, entry.name, 16);
     if (entry.name.find("lsb") != std::string::npos) {
@@ -130,6 +132,21 @@ TEST_F(Allocation, NoMoreThanTheModelItself) {
   const int64_t bare = during([&] { model->evaluate(x, out); });
   EXPECT_GT(bare, 0);
   EXPECT_EQ(of_ten_steps(*model, "pafs", 8), 10 * bare);
+}
+
+// A model call for every leapfrog step, and nothing else.
+TEST_F(Allocation, NoMoreThanTheModelItselfOfTrajectories) {
+  GaussianModel model(torch::zeros({50}), torch::ones({50}));
+  const torch::Tensor x = random_states(model.space(), torch::arange(8), 0, torch::kCPU);
+  Evaluation out;
+  model.evaluate(x, out);
+  const int64_t bare = during([&] { model.evaluate(x, out); });
+  for (const SamplerEntry& entry : sampler_registry()) {
+    if (!entry.fits(model)) continue;
+    SCOPED_TRACE(entry.name);
+    const int64_t calls = entry.option("leapfrog") ? 8 : 1;
+    EXPECT_EQ(of_ten_steps(model, entry.name, 8), 10 * calls * bare);
+  }
 }
 
 // The gradients, or differences, at the state and at the proposal.

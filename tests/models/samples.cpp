@@ -154,7 +154,7 @@ std::vector<ModelSample> model_samples() {
       return mlp_energy(file, x, categories);
     };
   };
-  return {
+  std::vector<ModelSample> samples = {
       {"bernoulli", "bernoulli", {{"theta", randn({7})}}, {}, true, bernoulli_energy},
       {"categorical", "categorical", {{"theta", randn({5, 4})}}, {}, true, categorical_energy},
       {"ising",
@@ -187,14 +187,21 @@ std::vector<ModelSample> model_samples() {
       {"mlp_categorical", "mlp", mlp_file(12), with(3, 28, 28), false, mlp_with(3)},
       {"resnet", "resnet", resnet_file(5, 6, {}), with({}, 5, 6), false, {}},
       {"resnet_base", "resnet", resnet_file(5, 6, mean), with({}, 5, 6), false, {}},
+      {"mlp_continuous", "mlp", mlp_file(5), {.continuous = true}},
   };
+  for (ModelSample& sample : continuous_samples()) samples.push_back(std::move(sample));
+  return samples;
 }
 
 std::shared_ptr<EnergyModel> load_sample(const ModelSample& sample) {
   const Scratch scratch;
   ModelOptions options = sample.options;
-  options.weights = scratch / "weights.pt";
-  write_named_tensors(options.weights, sample.tensors);
+  if (sample.write) {
+    sample.write(scratch.folder(), options);
+  } else {
+    options.weights = scratch / "weights.pt";
+    write_named_tensors(options.weights, sample.tensors);
+  }
   return load_model(sample.model, options);
 }
 
@@ -203,6 +210,7 @@ torch::Tensor some_states(const StateSpace& space, int64_t count) {
   if (space.kind == StateKind::kPermutation) {
     return std::get<1>(torch::rand({count, space.sites}).sort(1));
   }
+  if (!space.discrete()) return torch::randn({count, space.sites});
   return torch::randint(space.categories, {count, space.sites}, torch::kUInt8);
 }
 

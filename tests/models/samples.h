@@ -11,19 +11,24 @@
 
 namespace isinglass {
 
-using Values = std::vector<int>;  // one state
+using Values = std::vector<int>;         // one discrete state
+using RealValues = std::vector<double>;  // one continuous state
 
 struct ModelSample {
-  std::string label;     // unique, a test's name
-  std::string model;     // the registry's name
-  NamedTensors tensors;  // the parameter file
-  ModelOptions options;  // beside the file
-  bool lattice;          // closed form, bit for bit the same for any batch
+  std::string label = {};     // unique, a test's name
+  std::string model = {};     // the registry's name
+  NamedTensors tensors = {};  // the parameter file
+  ModelOptions options = {};  // beside the file
+  bool lattice = false;       // closed form, bit for bit the same for any batch
   // U(x) by plain loops; empty where golden values serve instead.
-  std::function<double(const NamedTensors&, const Values&)> energy;
+  std::function<double(const NamedTensors&, const Values&)> energy = {};
+  std::function<double(const NamedTensors&, const RealValues&)> real_energy = {};
+  // Writes other files than a dictionary of tensors, and names them in the options.
+  std::function<void(const std::filesystem::path&, ModelOptions&)> write = {};
 };
 
 std::vector<ModelSample> model_samples();
+std::vector<ModelSample> continuous_samples();  // among them
 
 inline void PrintTo(const ModelSample& sample, std::ostream* out) {
   *out << sample.label;
@@ -32,7 +37,7 @@ inline void PrintTo(const ModelSample& sample, std::ostream* out) {
 // Writes the sample's file to a folder of its own and loads the model.
 std::shared_ptr<EnergyModel> load_sample(const ModelSample& sample);
 
-// Seeded uniform states uint8 [count, D], int64 of permutations.
+// Seeded uniform states uint8 [count, D], int64 of permutations; normal ones float32.
 torch::Tensor some_states(const StateSpace& space, int64_t count);
 
 // Replaces the tensor of that name.

@@ -14,7 +14,7 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-Outcome run(const Size& size, bool symmetric, bool unadjusted, Twin twin) {
+Outcome run(const Size& size, bool symmetric, bool unadjusted, int64_t group, Twin twin) {
   Inputs inputs(6);
   const int64_t b = size.chains, n = b * size.sites;
   const bool cpu = twin == Twin::kCpu;
@@ -32,9 +32,12 @@ Outcome run(const Size& size, bool symmetric, bool unadjusted, Twin twin) {
                    {o.energy.data(), proposed.data(), 8},
                    {o.gradient.data(), gradient.data(), 4 * size.sites}},
                   3};
-  const ProposalScores scores{o.energy.data(), proposed.data(),
+  const ProposalScores scores{o.energy.data(),
+                              proposed.data(),
                               symmetric ? nullptr : forward.data(),
-                              symmetric ? nullptr : backward.data(), unadjusted};
+                              symmetric ? nullptr : backward.data(),
+                              unadjusted,
+                              group};
   const StepCounts counts{o.acceptance.data(), o.hops.data(), o.acceptance_sum.data(),
                           o.hops_sum.data(), o.non_finite.data()};
   (cpu ? cpu::accept : cuda::accept)(b, {o.x.data(), y.data(), size.sites, 1}, scores, rng,
@@ -46,8 +49,11 @@ TEST(MetropolisTwins, AcceptAlike) {
   for (const Size& size : {Size{1, 1}, Size{5, 7}, Size{9, 33}, Size{4, 128}, Size{3, 785}}) {
     for (const bool symmetric : {false, true}) {
       for (const bool unadjusted : {false, true}) {
-        expect_twins([&](Twin twin) { return run(size, symmetric, unadjusted, twin); },
-                     /*any_block=*/true);
+        for (const int64_t group : {int64_t{1}, int64_t{2}, int64_t{3}, size.chains}) {
+          if (size.chains % group != 0) continue;
+          expect_twins([&](Twin twin) { return run(size, symmetric, unadjusted, group, twin); },
+                       /*any_block=*/true);
+        }
       }
     }
   }

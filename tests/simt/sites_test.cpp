@@ -90,13 +90,16 @@ TEST(RandomTwins, DrawAlike) {
           const RowDraws draws{size.chains, size.sites, ids.data(), 4, 2, Purpose::kBinarise};
           std::vector<uint8_t> out(2 * size.chains * size.sites);
           std::vector<int64_t> permutations(size.chains * size.sites);
+          std::vector<float> normals(size.chains * size.sites);
           (twin == Twin::kCpu ? cpu::bernoulli_rows : cuda::bernoulli_rows)(draws, p.data(), 0,
                                                                             out.data(), nullptr);
           (twin == Twin::kCpu ? cpu::uniform_rows : cuda::uniform_rows)(
               draws, 5, out.data() + size.chains * size.sites, nullptr);
           (twin == Twin::kCpu ? cpu::permutation_rows : cuda::permutation_rows)(
               draws, permutations.data(), nullptr);
-          return std::pair(out, permutations);
+          (twin == Twin::kCpu ? cpu::normal_rows : cuda::normal_rows)(draws, normals.data(),
+                                                                      nullptr);
+          return std::tuple(out, permutations, normals);
         },
         /*any_block=*/true);
   }

@@ -1,0 +1,174 @@
+// See hamiltonian.h.
+#include "engine/samplers/hamiltonian.h"
+
+#include <algorithm>
+
+#include "io/error.h"
+#include "kernels/ops/leapfrog.h"
+
+namespace isinglass {
+namespace {
+
+constexpr double kLeastStep = 1e-12, kMostStep = 1e6;  // between which the step size adapts
+constexpr double kMost = 1e6;
+
+struct Scratch : SamplerScratch {
+  torch::Tensor momentum;      // float64 [B, D]
+  torch::Tensor leader, pull;  // int64 [B / n], float64 [B]; undefined where nothing pulls
+  bool moved = false;          // momenta of an earlier step exist
+};
+
+Scratch& scratch_of(ChainState& state) {
+  return static_cast<Scratch&>(*state.workspace.scratch);
+}
+
+// Options that the sampler does not read keep their defaults: ula and mala are one leapfrog step.
+HamiltonianOptions hamiltonian_options(const SamplerOptions& options) {
+  HamiltonianOptions result;
+  result.leapfrog = static_cast<int64_t>(options.leapfrog.value_or(1));
+  result.mass = *options.mass;
+  result.damping = *options.damping;
+  result.unadjusted = options.always_accept;
+  result.pull = options.pull.value_or(0);
+  if (result.pull > 0) result.group = static_cast<int64_t>(*options.group);
+  result.elastic_energy = options.elastic_energy && result.group > 1;
+  return result;
+}
+
+template <bool tested>
+std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&) {
+  HamiltonianOptions settings = hamiltonian_options(options);
+  settings.unadjusted = settings.unadjusted || !tested;
+  const double step = *options.step_size;
+  return std::make_unique<HamiltonianSampler>(
+      settings, Scale{"step-size", step, std::min(step, kLeastStep), kMostStep});
+}
+
+void check_options(const SamplerOptions& options, const EnergyModel&) {
+  require(*options.damping < 1, "--damping is 1; it must be below, or momenta are never drawn");
+  require(
+      !options.adapt || !options.always_accept,
+      "--adapt aims at an acceptance, and with --always-accept there is none; give one of them");
+}
+
+std::vector<SamplerOptionUse> momentum_options() {
+  return {{.name = "step-size", .initial = 0.1, .least = 0, .most = kMostStep, .above_least = true},
+          {.name = "mass", .initial = 1, .least = 0, .most = kMost, .above_least = true},
+          {.name = "damping", .initial = 0, .least = 0, .most = 1}};
+}
+
+SamplerEntry entry(const char* name, const char* summary, const char* paper, bool trajectory,
+                   double target) {
+  SamplerEntry entry{.name = name,
+                     .summary = summary,
+                     .paper = paper,
+                     .needs = "gradient",
+                     .kinds = {StateKind::kContinuous},
+                     .options = momentum_options(),
+                     .gradient = true,
+                     .make = target > 0 ? make<true> : make<false>,
+                     .check = check_options};
+  if (trajectory) {
+    entry.options.push_back(
+        {.name = "leapfrog", .initial = 8, .least = 1, .most = kMost, .whole = true});
+  }
+  if (target > 0) {
+    entry.options.push_back({.name = "always-accept"});
+    for (SamplerOptionUse& use : adaptation_options(target)) {
+      entry.options.push_back(std::move(use));
+    }
+  }
+  return entry;
+}
+
+}  // namespace
+
+HamiltonianSampler::HamiltonianSampler(const HamiltonianOptions& options, Scale step_size)
+    : options_(options), step_size_(std::move(step_size)) {}
+
+torch::Tensor& HamiltonianSampler::momentum(ChainState& state) {
+  return scratch_of(state).momentum;
+}
+
+void HamiltonianSampler::prepare(const EnergyModel&, ChainState& state) const {
+  require(state.chains() % options_.group == 0,
+          "--chains is {}; it must be a multiple of --group {}", state.chains(), options_.group);
+  auto scratch = std::make_shared<Scratch>();
+  const auto real = state.current.energy.options();
+  scratch->momentum = torch::zeros(state.x.sizes(), real);
+  if (options_.group > 1) {
+    scratch->leader = torch::zeros({state.chains() / options_.group}, real.dtype(torch::kInt64));
+    scratch->pull = torch::zeros({state.chains()}, real);
+  }
+  Workspace& workspace = state.workspace;
+  if (options_.damping > 0) {
+    workspace.kept = torch::zeros(state.x.sizes(), real);
+    workspace.moved = scratch->momentum;
+  }
+  workspace.log_forward = torch::zeros_like(state.current.energy);
+  workspace.log_backward = torch::zeros_like(state.current.energy);
+  workspace.scratch = std::move(scratch);
+}
+
+void HamiltonianSampler::refresh(ChainState& state, const StepParams& params) const {
+  Scratch& scratch = scratch_of(state);
+  ops::refresh_momentum({options_.group, options_.mass}, params.rng, state.chain_ids,
+                        scratch.moved ? options_.damping : 0, state.workspace.kept,
+                        scratch.momentum);
+  scratch.moved = true;
+}
+
+void HamiltonianSampler::integrate(EnergyModel& model, ChainState& state,
+                                   const StepParams& params) const {
+  Scratch& scratch = scratch_of(state);
+  Workspace& workspace = state.workspace;
+  const ops::Particles particles{options_.group, options_.mass};
+  const auto forces = [&](const torch::Tensor& x, const Evaluation& at) {
+    if (scratch.leader.defined()) {
+      ops::choose_leaders(particles, at.energy, options_.pull, scratch.leader, scratch.pull);
+    }
+    return ops::Forces{x, at.gradient, scratch.leader, scratch.pull};
+  };
+  const auto log_momentum = [&](ops::Forces field, torch::Tensor& out) {
+    if (!options_.elastic_energy) field.leader = field.pull = torch::Tensor();
+    ops::log_momentum(particles, field, scratch.momentum, out);
+  };
+  ops::Forces field = forces(state.x, state.current);
+  log_momentum(field, workspace.log_forward);
+  ops::kick_and_drift(particles, field, params.scale, 0.5, 1, scratch.momentum, workspace.y);
+  for (int64_t l = 1; l <= options_.leapfrog; ++l) {
+    evaluate_proposal(model, state);
+    field = forces(workspace.y, workspace.proposed);
+    const bool last = l == options_.leapfrog;
+    ops::kick_and_drift(particles, field, params.scale, last ? 0.5 : 1, last ? 0 : 1,
+                        scratch.momentum, workspace.y);
+  }
+  log_momentum(field, workspace.log_backward);
+}
+
+StepInfo HamiltonianSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
+  refresh(state, params);
+  integrate(model, state, params);
+  accept(state, params, options_.unadjusted, options_.group);
+  return {.evaluations = options_.leapfrog};
+}
+
+std::vector<SamplerEntry> hamiltonian_samplers() {
+  std::vector<SamplerEntry> entries = {
+      entry("ula", "Langevin steps without a Metropolis test: not exact", "Parisi 1981", false, 0),
+      entry("mala", "Langevin steps with a Metropolis test", "Roberts & Tweedie 1996", false,
+            0.574),
+      entry("uhmc", "Hamiltonian trajectories without a Metropolis test: not exact",
+            "Duane et al. 1987", true, 0),
+      entry("hmc", "Hamiltonian trajectories with a Metropolis test", "Duane et al. 1987", true,
+            0.651),
+      entry("fhl", "Hamiltonian trajectories of groups, each particle pulled to its group's leader",
+            "Follow Hamiltonian Leader", true, 0.651)};
+  std::vector<SamplerOptionUse>& options = entries.back().options;
+  options.push_back({.name = "pull", .initial = 1, .least = 0, .most = kMost});
+  options.push_back({.name = "group", .initial = 4, .least = 1, .most = kMost, .whole = true});
+  options.push_back({.name = "elastic-energy"});
+  return entries;
+}
+
+}  // namespace isinglass

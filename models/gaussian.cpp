@@ -1,0 +1,25 @@
+// See gaussian.h.
+#include "models/gaussian.h"
+
+#include "models/precision.h"
+
+namespace isinglass {
+
+GaussianModel::GaussianModel(const torch::Tensor& mean, const torch::Tensor& precision)
+    : mean_(register_buffer("mean", mean.to(torch::kFloat64))),
+      precision_(register_buffer("precision", precision.to(torch::kFloat64))) {}
+
+torch::Tensor GaussianModel::energy(const torch::Tensor& x) {
+  const torch::Tensor difference = x.to(torch::kFloat64) - mean_;
+  return 0.5 * (difference * times_precision(precision_, difference)).sum(1);
+}
+
+void GaussianModel::evaluate(const torch::Tensor& x, Evaluation& out) {
+  torch::NoGradGuard no_grad;
+  const torch::Tensor difference = x.to(torch::kFloat64) - mean_;
+  const torch::Tensor gradient = times_precision(precision_, difference);
+  store(out.energy, 0.5 * (difference * gradient).sum(1));
+  store(out.gradient, gradient.to(torch::kFloat32));
+}
+
+}  // namespace isinglass

@@ -1,0 +1,61 @@
+// See gaussian_mixture.h.
+#include "models/gaussian_mixture.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/precision.h"
+
+namespace isinglass {
+namespace {
+
+constexpr double kLogTwoPi = 1.8378770664093454836;
+constexpr int64_t kTerms = 1 << 20;  // numbers of [C, B, D] held at once
+
+}  // namespace
+
+GaussianMixtureModel::GaussianMixtureModel(const torch::Tensor& weights, const torch::Tensor& means,
+                                           const torch::Tensor& precision)
+    : means_(register_buffer("means", means.to(torch::kFloat64))),
+      precision_(register_buffer("precision", precision.to(torch::kFloat64))) {
+  const double sites = static_cast<double>(means.size(1));
+  log_scale_ = register_buffer("log_scale", weights.to(torch::kFloat64).log() +
+                                                0.5 * log_determinants(precision_) -
+                                                0.5 * sites * kLogTwoPi);
+}
+
+GaussianMixtureModel::Terms GaussianMixtureModel::terms(const torch::Tensor& x) const {
+  const torch::Tensor difference = x.to(torch::kFloat64).unsqueeze(0) - means_.unsqueeze(1);
+  const torch::Tensor force = times_precision(precision_, difference);
+  return {log_scale_.unsqueeze(1) - 0.5 * (difference * force).sum(2), force};
+}
+
+torch::Tensor GaussianMixtureModel::energy(const torch::Tensor& x) {
+  return -terms(x).log_density.logsumexp(0);
+}
+
+void GaussianMixtureModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
+  evaluate_blocks(x, /*gradient=*/false, out);
+}
+
+void GaussianMixtureModel::evaluate(const torch::Tensor& x, Evaluation& out) {
+  evaluate_blocks(x, /*gradient=*/true, out);
+}
+
+void GaussianMixtureModel::evaluate_blocks(const torch::Tensor& x, bool gradient,
+                                           Evaluation& out) const {
+  torch::NoGradGuard no_grad;
+  const int64_t block = std::max<int64_t>(1, kTerms / means_.numel());
+  std::vector<torch::Tensor> energies, gradients;
+  for (int64_t first = 0; first == 0 || first < x.size(0); first += block) {
+    const Terms at = terms(x.slice(0, first, first + block));
+    energies.push_back(-at.log_density.logsumexp(0));
+    if (!gradient) continue;
+    const torch::Tensor share = at.log_density.softmax(0).unsqueeze(2);
+    gradients.push_back((share * at.force).sum(0));
+  }
+  store(out.energy, torch::cat(energies));
+  if (gradient) store(out.gradient, torch::cat(gradients).to(torch::kFloat32));
+}
+
+}  // namespace isinglass

@@ -1,0 +1,28 @@
+// The energy of one model with the gradient of another (--gradient-model): samplers propose by the
+// one and accept by the other. The gradient is then that of no energy in general; a
+// Metropolis–Hastings sampler stays exact for the energy.
+#pragma once
+
+#include <memory>
+
+#include "models/energy_model.h"
+
+namespace isinglass {
+
+class OtherGradientModel : public EnergyModel {
+ public:
+  // Throws Error unless `gradient` is differentiable and has the states of `energy`.
+  OtherGradientModel(std::shared_ptr<EnergyModel> energy, std::shared_ptr<EnergyModel> gradient);
+
+  std::string kind_name() const override { return energy_->kind_name(); }
+  StateSpace space() const override { return energy_->space(); }
+  torch::Tensor base_mean() const override { return energy_->base_mean(); }
+  torch::Tensor energy(const torch::Tensor& x) override { return energy_->energy(x); }
+  void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
+  void evaluate(const torch::Tensor& x, Evaluation& out) override;
+
+ private:
+  std::shared_ptr<EnergyModel> energy_, gradient_;
+};
+
+}  // namespace isinglass

@@ -1,0 +1,36 @@
+// Any energy as a TorchScript module exported from Python (torch.jit.script or trace, then save):
+// input float32 [B, D] for binary and continuous states, one-hot [B, D, K] for categorical ones;
+// output energies [B]. The file is a program, and loading and calling it runs what it says. Output
+// shape and finiteness are checked on the first call.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "models/energy_model.h"
+
+namespace isinglass {
+
+class ScriptModel : public EnergyModel {
+ public:
+  // Throws Error if the file is no TorchScript module.
+  ScriptModel(const std::filesystem::path& file, const StateSpace& space);
+  ~ScriptModel() override;
+
+  std::string kind_name() const override { return "script"; }
+  StateSpace space() const override { return space_; }
+  // Error if the script fails or its output is not as above.
+  torch::Tensor energy(const torch::Tensor& x) override;
+
+ private:
+  torch::Tensor call(const torch::Tensor& input);
+  void check_first(const torch::Tensor& u, int64_t states);
+
+  struct Program;  // keeps LibTorch's script headers out of this one
+  std::string file_;
+  StateSpace space_;
+  std::unique_ptr<Program> program_;
+  bool checked_ = false;
+};
+
+}  // namespace isinglass

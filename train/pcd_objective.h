@@ -1,0 +1,36 @@
+// Persistent contrastive divergence (pcd.h) as an objective: batches of binary images, and chains
+// in a replay buffer.
+#pragma once
+
+#include "engine/sampler.h"
+#include "train/batches.h"
+#include "train/dataset.h"
+#include "train/objective.h"
+#include "train/pcd.h"
+#include "train/replay_buffer.h"
+
+namespace isinglass {
+
+class PcdObjective : public Objective {
+ public:
+  // `iterations` in all, `buffer` chains. Throws Error if an option is out of range, the model is
+  // not one of binary states, or its sites differ from the data's. The sampler outlives this.
+  PcdObjective(const EnergyModel& model, const Sampler& sampler, const Dataset& data,
+               const PcdOptions& options, int64_t buffer, int64_t iterations, torch::Device device);
+
+  torch::Tensor loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) override;
+  PtDict settings() const override;
+  torch::Tensor chains() const override { return buffer_.states(); }
+  int64_t steps() const override { return options_.steps; }
+  void draw_data(const std::filesystem::path& file) override;
+  void draw_samples(EnergyModel& model, const std::filesystem::path& file) override;
+
+ private:
+  const Sampler& sampler_;
+  PcdOptions options_;
+  int64_t height_, width_;
+  Batches batches_;
+  ReplayBuffer buffer_;
+};
+
+}  // namespace isinglass
