@@ -18,6 +18,7 @@ Command train_command();
 Command sample_command();
 Command evaluate_command();
 Command energy_command();
+Command ablate_command();
 Command bench_command();
 Command inspect_command();
 

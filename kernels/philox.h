@@ -30,6 +30,7 @@ enum class Purpose : uint32_t {
   kStrokes,            // chain = image, position = index of the number
   kSplit,              // position = index of the shuffle
   kDataInit,           // chain = chain that starts at a training image
+  kInstance,           // chain = tensor of a standard instance, position = index
 };
 
 struct Philox4x32 {
