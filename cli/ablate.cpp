@@ -1,6 +1,7 @@
 // isinglass ablate: a grid of models × samplers × settings × repeats (cli/grid.h), from a file or a
 // preset. Writes a file a cell as soon as it is finished, so that a grid that is killed goes on at
-// the next cell; in the end results.json and results.csv, with a verdict on every claim.
+// the next cell; in the end results.json and results.csv, with a verdict on every claim, and
+// report.html.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,6 +17,7 @@
 #include "cli/interrupt.h"
 #include "cli/output_directory.h"
 #include "cli/progress.h"
+#include "cli/report.h"
 #include "cli/shared_options.h"
 #include "io/error.h"
 #include "io/files.h"
@@ -180,6 +182,7 @@ std::string run_ablate(Options& options) {
     results = results_json(options, grid, run_cells(options, grid, out, device), device);
     write_file(out.file("results.json"), results.dump(1) + "\n");
     write_file(out.file("results.csv"), rows_csv(results["rows"]));
+    write_report(out.path(), out.file("report.html"));
   });
   return options.flag("json") ? results.dump(2) + "\n" : results_text(results, out.path().string());
 }

@@ -21,6 +21,7 @@ Command energy_command();
 Command ablate_command();
 Command bench_command();
 Command inspect_command();
+Command report_command();
 
 // All of them, in the order of --help.
 const std::vector<Command>& commands();

@@ -7,10 +7,11 @@
 namespace isinglass {
 
 struct EmbeddedFile {
-  std::string name;  // without folder and extension
+  std::string name;  // without its folder
   std::string text;
 };
 
-const std::vector<EmbeddedFile>& grid_presets();  // cli/presets/*.toml
+const std::vector<EmbeddedFile>& grid_presets();  // cli/presets/*.toml, without extension
+const std::vector<EmbeddedFile>& report_files();  // cli/report/*, and the charting library
 
 }  // namespace isinglass

@@ -174,7 +174,7 @@ sampler = "gwg"
 }
 
 TEST_F(Ablate, APresetRunsAtASmallScale) {
-  const Outcome done = run("--preset permutation --scale 0.0001 --json");
+  const Outcome done = run("--preset parity --scale 0.0001 --json");
   ASSERT_EQ(done.exit_code, 0) << done.err;
   const Json results = Json::parse(done.out);
   EXPECT_EQ(results["failed"], 0);
