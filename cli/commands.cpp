@@ -11,8 +11,9 @@ namespace isinglass {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = [] {
-    std::vector<Command> list = {train_command(),  sample_command(), evaluate_command(),
-                                 energy_command(), bench_command(),  inspect_command()};
+    std::vector<Command> list = {train_command(),   sample_command(), evaluate_command(),
+                                 energy_command(),  ablate_command(), bench_command(),
+                                 inspect_command(), report_command()};
     for (Command& command : list) append(command.options, program_options());
     return list;
   }();

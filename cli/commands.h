@@ -18,8 +18,10 @@ Command train_command();
 Command sample_command();
 Command evaluate_command();
 Command energy_command();
+Command ablate_command();
 Command bench_command();
 Command inspect_command();
+Command report_command();
 
 // All of them, in the order of --help.
 const std::vector<Command>& commands();

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <cctype>
 #include <charconv>
@@ -11,6 +10,7 @@
 #include <cxxopts.hpp>
 #include <sstream>
 
+#include "cli/toml.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "models/registry.h"
@@ -140,11 +140,7 @@ OptionValue toml_value(const Option& option, const toml::node& node, const std::
 }
 
 toml::table read_toml(const std::filesystem::path& file) {
-  try {
-    return toml::parse(read_file(file), file.string());
-  } catch (const toml::parse_error& error) {
-    fail("{} line {}: not TOML: {}", file.string(), error.source().begin.line, error.description());
-  }
+  return parse_toml(read_file(file), file.string());
 }
 
 std::map<std::string, OptionValue> read_configuration(const Command& command,

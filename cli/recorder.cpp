@@ -10,9 +10,11 @@ double Recorder::Shape::bytes() const {
          static_cast<double>(c10::elementSize(type));
 }
 
-Recorder::Recorder(const Shape& shape, bool keep_samples, std::filesystem::path file)
-    : shape_(shape), file_(std::move(file)) {
+Recorder::Recorder(const Shape& shape, Statistic statistic, bool keep_samples,
+                   std::filesystem::path file)
+    : shape_(shape), statistic_(std::move(statistic)), file_(std::move(file)) {
   energy_ = torch::empty({shape.draws, shape.chains}, torch::kFloat64);
+  if (statistic_) values_ = torch::empty_like(energy_);
   if (keep_samples) samples_ = storage(shape.draws);
 }
 
@@ -23,6 +25,7 @@ Recorder::~Recorder() {
 
 void Recorder::on_draw(int64_t draw, const ChainState& state) {
   energy_[draw].copy_(state.current.energy);
+  if (statistic_) values_[draw].copy_(statistic_(state));
   if (samples_.defined()) samples_[draw].copy_(state.x);
   made_ = draw + 1;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/diagnostics/ess.h"
+#include "engine/diagnostics/rank_normalised.h"
 
 namespace isinglass {
 namespace {
@@ -14,12 +15,14 @@ using Json = nlohmann::ordered_json;
 
 Json ess_json(const Recorder& recorder, const RunResult& result, int64_t chains) {
   const torch::Tensor per_chain = recorder.made() > 0
-                                      ? legacy_ess(recorder.energy())
+                                      ? legacy_ess(recorder.statistic())
                                       : torch::full({chains}, std::nan(""), torch::kFloat64);
   const DiagnosticSummary ess = summarise(per_chain);
   return {{"mean", ess.mean},
           {"std", ess.std},
           {"undefined", ess.undefined},
+          {"bulk", bulk_ess(recorder.statistic())},
+          {"tail", tail_ess(recorder.statistic())},
           {"per_step", ess.mean / static_cast<double>(result.steps)},
           {"per_evaluation", ess.mean / static_cast<double>(result.energy_evaluations)},
           {"per_second", ess.mean / result.seconds},
@@ -62,7 +65,9 @@ Json summary_json(const Options& options, const EnergyModel& model, const Sample
            {"non_finite", result.non_finite},
            {"seconds", result.seconds},
            {"steps_per_second", if_stepped(static_cast<double>(result.steps) / result.seconds)},
+           {"statistic", options.text("statistic")},
            {"ess", ess_json(recorder, result, chains)},
+           {"rhat", rank_rhat(recorder.statistic())},
            {"device", params.rng.device().str()},
            {"threads", at::get_num_threads()},
            {"seed", options.integer("seed")},
@@ -89,14 +94,15 @@ std::string summary_text(const Json& summary, const std::string& directory) {
       "{} by {}: {} chains, {} steps, {} draws\n"
       "  acceptance {}{}, hops a step {}\n"
       "  {} steps/s, {} model calls a chain\n"
-      "  ESS of the energy {} ± {} (a step {}, a second and chain {})\n"
+      "  ESS of the {} {} ± {} (a step {}, a second and chain {}), R-hat {}\n"
       "{}  written to {}\n",
       summary["model"].get<std::string>(), summary["sampler"].get<std::string>(),
       summary["chains"].get<int64_t>(), summary["steps_done"].get<int64_t>(),
       summary["draws"].get<int64_t>(), number(summary["acceptance"]), worst,
       number(summary["hops"]), number(summary["steps_per_second"]),
-      summary["energy_evaluations"].get<int64_t>(), number(ess["mean"]), number(ess["std"]),
-      number(ess["per_step"]), number(ess["per_second"]),
+      summary["energy_evaluations"].get<int64_t>(), summary["statistic"].get<std::string>(),
+      number(ess["mean"]), number(ess["std"]), number(ess["per_step"]), number(ess["per_second"]),
+      number(summary["rhat"]),
       summary["exact"].get<bool>()
           ? ""
           : "  not exact: with these options the sampler has another stationary law\n",

@@ -21,7 +21,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   for (int64_t t = 0; t < plan.burn_in; ++t) {
     if (stop && stop()) return {};
     sampler.burn_in_step(model, state, params, t, plan.burn_in);
-    for (Observer* observer : observers) observer->on_step(t, true);
+    for (Observer* observer : observers) observer->on_step(t, true, state);
   }
   for (Observer* observer : observers) observer->on_sampling_start();
   state.statistics.reset();
@@ -30,7 +30,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   int64_t done = 0;
   for (; done < plan.steps && !(stop && stop()); ++done) {
     result.energy_evaluations += sampler.step(model, state, params).evaluations;
-    for (Observer* observer : observers) observer->on_step(done, false);
+    for (Observer* observer : observers) observer->on_step(done, false, state);
     if ((done + 1) % plan.thin == 0) {
       for (Observer* observer : observers) observer->on_draw(done / plan.thin, state);
     }

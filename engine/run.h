@@ -18,8 +18,8 @@ struct RunPlan {
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual void on_step(int64_t step, bool burn_in) {}             // after every step
-  virtual void on_sampling_start() {}                             // burn-in is over
+  virtual void on_step(int64_t step, bool burn_in, const ChainState& state) {}  // after every step
+  virtual void on_sampling_start() {}                                           // burn-in is over
   virtual void on_draw(int64_t draw, const ChainState& state) {}  // after every thin-th kept step
 };
 

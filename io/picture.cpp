@@ -59,8 +59,8 @@ std::string encode_png(const torch::Tensor& grid) {
 
 }  // namespace
 
-void write_picture_grid(const std::filesystem::path& file, const torch::Tensor& images,
-                        int64_t height, int64_t width, int64_t columns, int scale) {
+std::string picture_grid(const torch::Tensor& images, int64_t height, int64_t width,
+                         int64_t columns, int scale) {
   require(height > 0 && width > 0 && columns > 0 && scale > 0,
           "a picture grid needs a positive height, width, number of columns and scale, not {}, {}, "
           "{} and {}",
@@ -69,7 +69,12 @@ void write_picture_grid(const std::filesystem::path& file, const torch::Tensor& 
           "a picture grid of {}x{} images needs a tensor of shape [N, {}], not {}", height, width,
           height * width, images.sizes().vec());
   const torch::Tensor levels = grey_levels(images, scale).contiguous();
-  write_file(file, encode_png(draw_grid(levels, height, width, std::min(columns, images.size(0)))));
+  return encode_png(draw_grid(levels, height, width, std::min(columns, images.size(0))));
+}
+
+void write_picture_grid(const std::filesystem::path& file, const torch::Tensor& images,
+                        int64_t height, int64_t width, int64_t columns, int scale) {
+  write_file(file, picture_grid(images, height, width, columns, scale));
 }
 
 }  // namespace isinglass

@@ -2,14 +2,20 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "io/torch.h"
 
 namespace isinglass {
 
+// The bytes of a PNG file.
+//
 // images: [N, H·W] uint8 or float in [0, 1] (uint8: multiplied by `scale`, 255 for binary states,
-// 1 for grey levels), drawn as a grid of `columns` with a one-pixel frame. Throws Error as
-// write_file.
+// 1 for grey levels), drawn as a grid of `columns` with a one-pixel frame.
+std::string picture_grid(const torch::Tensor& images, int64_t height, int64_t width,
+                         int64_t columns, int scale = 255);
+
+// The same as a file. Throws Error as write_file.
 void write_picture_grid(const std::filesystem::path& file, const torch::Tensor& images,
                         int64_t height, int64_t width, int64_t columns, int scale = 255);
 

@@ -31,6 +31,7 @@ enum class Purpose : uint32_t {
   kSplit,              // position = index of the shuffle
   kDataInit,           // chain = chain that starts at a training image
   kScoreNoise,         // chain = place in the batch, step = iteration, position = site
+  kInstance,           // chain = tensor of a standard instance, position = index
 };
 
 struct Philox4x32 {

@@ -103,4 +103,11 @@ void RbmModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
   store(out.differences, table);
 }
 
+torch::Tensor RbmModel::gibbs_sweep(const torch::Tensor& v, const at::Generator& generator) const {
+  torch::NoGradGuard no_grad;
+  const torch::Tensor on = torch::sigmoid(hidden_inputs(relaxed(v)));
+  const torch::Tensor h = torch::bernoulli(on, generator);
+  return torch::bernoulli(torch::sigmoid(torch::addmm(b_v_, h, w_)), generator).to(torch::kUInt8);
+}
+
 }  // namespace isinglass

@@ -32,6 +32,9 @@ class RbmModel : public EnergyModel, public HasEnergyDifferences {
   // O(D·H) a chain: the hidden inputs once, every visible unit's flip moves them by ±W_i.
   void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
 
+  // A sweep of block Gibbs sampling, h ~ π(h | v) and v ~ π(v | h): uint8 [B, D] from uint8 [B, D].
+  torch::Tensor gibbs_sweep(const torch::Tensor& v, const at::Generator& generator) const;
+
  private:
   torch::Tensor hidden_inputs(const torch::Tensor& v) const;  // b_h + W v, float32 [B, H]
   torch::Tensor free_energy(const torch::Tensor& v, const torch::Tensor& inputs) const;

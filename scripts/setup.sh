@@ -16,6 +16,7 @@ libraries=(
   libcxxopts-dev:cxxopts.hpp libtomlplusplus-dev:toml++/toml.h
   nlohmann-json3-dev:nlohmann/json.hpp libmatio-dev:matio.h
 )
+chart_js=/usr/share/javascript/chart.js/chart.min.js  # becomes part of the program's pages
 
 # The compiler's own search, so that libraries from elsewhere count; without one, all are missing.
 missing_libraries() {
@@ -31,6 +32,7 @@ missing_packages() {
     command -v "${tool#*:}" > /dev/null || echo "${tool%%:*}"
   done
   missing_libraries
+  [[ -f $chart_js ]] || echo libjs-chart.js
   [[ -x $root/.venv/bin/python ]] || python3 -c 'import ensurepip, venv' 2> /dev/null ||
     echo python3-venv
 }

@@ -1,6 +1,6 @@
 // Effective sample size, the legacy estimator of the papers (metrics.md; the default of TensorFlow
 // Probability): per chain N / (−1 + 2 Σ_{k≥0} (N−k)/N ρ_k), ρ_0 = 1, with ρ_k from autocovariances
-// divided by N − k, cut at the first negative ρ_k. Autocovariances by FFT, in float64.
+// divided by N − k, cut at the first negative ρ_k.
 #pragma once
 
 #include "io/torch.h"
@@ -10,9 +10,6 @@ namespace isinglass {
 // series: [N, B], a statistic of B chains. Returns float64 [B]; NaN where a chain is constant or
 // not finite, or N < 4.
 torch::Tensor legacy_ess(const torch::Tensor& series);
-
-// Autocovariances of every chain, float64 [N, B]: lag k divided by N − k.
-torch::Tensor autocovariance(const torch::Tensor& series);
 
 // Mean and standard deviation of a per-chain diagnostic over the chains where it is defined.
 struct DiagnosticSummary {

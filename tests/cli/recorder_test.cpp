@@ -13,10 +13,10 @@ TEST(RecorderTest, AMappedFileHoldsWhatMemoryHolds) {
   for (const torch::ScalarType type : {torch::kUInt8, torch::kInt64, torch::kFloat32}) {
     const Recorder::Shape shape{5, 3, 7, type};
     EXPECT_EQ(shape.bytes(), 105.0 * static_cast<double>(c10::elementSize(type)));
-    Recorder memory(shape, true);
+    Recorder memory(shape, {}, true);
     const auto file = scratch / "draws.tmp";
     {
-      Recorder mapped(shape, true, file);
+      Recorder mapped(shape, {}, true, file);
       for (int64_t draw = 0; draw < 5; ++draw) {
         ChainState state;
         state.x = torch::randint(100, {3, 7}).to(type);

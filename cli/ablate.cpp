@@ -1,0 +1,232 @@
+// isinglass ablate: a grid of models × samplers × settings × repeats (cli/grid.h), from a file or a
+// preset. Writes a file a cell as soon as it is finished, so that a grid that is killed goes on at
+// the next cell; in the end results.json and results.csv, with a verdict on every claim, and
+// report.html.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/embedded.h"
+#include "cli/grid.h"
+#include "cli/grid_cell.h"
+#include "cli/grid_rows.h"
+#include "cli/interrupt.h"
+#include "cli/output_directory.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/shared_options.h"
+#include "io/error.h"
+#include "io/files.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& preset : grid_presets()) names.push_back(preset.name);
+  return names;
+}
+
+const std::string& preset_text(const std::string& name) {
+  for (const EmbeddedFile& preset : grid_presets()) {
+    if (preset.name == name) return preset.text;
+  }
+  fail("unknown preset '{}'; known: {}", name,
+       fmt::join(nearest_first(name, preset_names()), ", "));
+}
+
+fs::path default_cache() {
+  const auto variable = [](const char* name) -> fs::path {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+  };
+  if (!variable("XDG_CACHE_HOME").empty()) return variable("XDG_CACHE_HOME") / "isinglass";
+  require(!variable("HOME").empty(),
+          "--cache DIR is needed: neither HOME nor XDG_CACHE_HOME is set");
+  return variable("HOME") / ".cache" / "isinglass";
+}
+
+// What the command line says of every cell; the flags of the program go to `common` cells.
+GridOptions grid_options(const Options& options) {
+  GridOptions grid{.scale = options.real("scale"), .seed = options.integer("seed")};
+  if (options.has("weights")) {
+    grid.weights = fs::absolute(options.path("weights"));
+    require(fs::is_regular_file(grid.weights), "--weights {} is no file", grid.weights.string());
+  }
+  for (const char* name : {"dataset", "data-dir"}) {
+    if (options.has(name)) grid.training.emplace_back(name, options.text(name));
+  }
+  return grid;
+}
+
+Grid grid_of(const Options& options) {
+  const bool preset = options.has("preset");
+  require(preset != options.has("grid"),
+          "one of --grid FILE and --preset NAME is needed; presets: {}",
+          fmt::join(preset_names(), ", "));
+  if (preset) {
+    const std::string& name = options.text("preset");
+    return read_grid(preset_text(name), name, "", grid_options(options));
+  }
+  const fs::path file = fs::absolute(options.path("grid"));
+  return read_grid(read_file(file), options.text("grid"), file.parent_path(),
+                   grid_options(options));
+}
+
+Json cell_settings(const Cell& cell) {
+  Json settings = Json::object();
+  for (const auto& [name, value] : cell.settings) settings[name] = value;
+  return {{"model", cell.model},
+          {"sampler", cell.sampler},
+          {"settings", settings},
+          {"repeat", cell.repeat},
+          {"arguments", arguments_of(cell.sampling)},
+          {"training", arguments_of(cell.training)}};
+}
+
+// The file of a cell that an earlier sitting finished; null if there is none.
+Json finished_cell(const fs::path& file, const Cell& cell) {
+  if (!fs::exists(file)) return nullptr;
+  const Json json = Json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+  require(json.is_object() && json.contains("arguments"), "{} is not a cell of a grid",
+          file.string());
+  const Json expected = cell_settings(cell);
+  require(json["arguments"] == expected["arguments"] && json["training"] == expected["training"],
+          "{} was made with other settings: the grid has changed since", file.string());
+  return json;
+}
+
+// What results.json keeps of a cell.
+Json row_of(const Json& cell) {
+  Json row;
+  for (const char* key : {"model", "sampler", "settings", "repeat", "status", "error", "metrics"}) {
+    if (cell.contains(key)) row[key] = cell[key];
+  }
+  return row;
+}
+
+Json results_json(const Options& options, const Grid& grid, const Json& rows,
+                  torch::Device device) {
+  Json claims = Json::array();
+  for (const Claim& claim : grid.claims) claims.push_back(judge(claim, rows));
+  const auto failed = std::count_if(rows.begin(), rows.end(),
+                                    [](const Json& row) { return row["status"] != "done"; });
+  return {{"grid", grid.name},
+          {"title", grid.title},
+          {"scale", options.real("scale")},
+          {"seed", options.integer("seed")},
+          {"device", device.str()},
+          {"threads", at::get_num_threads()},
+          {"version", ISINGLASS_VERSION},
+          {"cells", rows.size()},
+          {"failed", failed},
+          {"claims", claims},
+          {"rows", rows}};
+}
+
+std::string results_text(const Json& results, const std::string& directory) {
+  std::string text = fmt::format("{}: {} cells, {} failed\n", results["title"].get<std::string>(),
+                                 results["cells"].get<int64_t>(), results["failed"].get<int64_t>());
+  for (const Json& claim : results["claims"]) {
+    text += fmt::format("  {}: {}\n", claim["verdict"].get<std::string>(),
+                        claim["claim"].get<std::string>());
+  }
+  return text + fmt::format("  written to {}\n", directory);
+}
+
+// Every cell, from its file or by running it; the rows of all.
+Json run_cells(const Options& options, const Grid& grid, OutputDirectory& out,
+               torch::Device device) {
+  GridModels models(options.path("cache"), device);
+  Progress progress("ablate", static_cast<int64_t>(grid.cells.size()), options.flag("quiet"));
+  fs::create_directories(out.file("cells"));
+  Json rows = Json::array();
+  for (size_t i = 0; i < grid.cells.size(); ++i) {
+    const Cell& cell = grid.cells[i];
+    const fs::path file = out.file("cells") / fmt::format("{:05}.json", i + 1);
+    Json json = finished_cell(file, cell);
+    if (json.is_null()) {
+      try {
+        json = cell_settings(cell);
+        json.update(run_cell(grid, cell, models, device));
+      } catch (const Interrupted&) {
+        throw Interrupted(
+            fmt::format("{} of {} cells are finished; isinglass ablate --resume {} goes on", i,
+                        grid.cells.size(), out.path().string()));
+      }
+      write_file(file, json.dump() + "\n");
+      out.keep();
+    }
+    rows.push_back(row_of(json));
+    progress.update(
+        static_cast<int64_t>(i + 1),
+        fmt::format("{} by {} {}", cell.model, cell.sampler, settings_text(cell.settings)));
+  }
+  return rows;
+}
+
+std::string run_ablate(Options& options) {
+  const torch::Device device = device_of(options);
+  OutputDirectory out(options);
+  if (!options.has("cache")) options.set("cache", default_cache().string());
+  const Grid grid = grid_of(options);
+  Json results;
+  out.fill(options, [&] {
+    results = results_json(options, grid, run_cells(options, grid, out, device), device);
+    write_file(out.file("results.json"), results.dump(1) + "\n");
+    write_file(out.file("results.csv"), rows_csv(results["rows"]));
+    write_report(out.path(), out.file("report.html"));
+  });
+  return options.flag("json") ? results.dump(2) + "\n" : results_text(results, out.path().string());
+}
+
+}  // namespace
+
+Command ablate_command() {
+  Command command{.name = "ablate",
+                  .summary = "run a grid of models × samplers × settings, and judge its claims",
+                  .run = run_ablate};
+  command.options = {
+      {.name = "grid", .type = ValueType::kPath, .unit = "FILE", .help = "the grid (TOML)"},
+      {.name = "preset",
+       .unit = "NAME",
+       .help = fmt::format("a grid of the papers: {}", fmt::join(preset_names(), ", "))},
+      {.name = "scale",
+       .type = ValueType::kReal,
+       .unit = "S",
+       .help = "share of the work: chains, steps and training iterations times its square root",
+       .initial = 1.0,
+       .minimum = 0,
+       .maximum = 1,
+       .above_minimum = true},
+      {.name = "weights",
+       .type = ValueType::kPath,
+       .unit = "FILE",
+       .help = "parameters of the grid's trained models, in place of training"},
+      {.name = "cache",
+       .type = ValueType::kPath,
+       .unit = "DIR",
+       .help = "where trained models are kept by their settings (default: ~/.cache/isinglass)"}};
+  append(command.options, data_options());
+  append(command.options, {{.name = "out",
+                            .type = ValueType::kPath,
+                            .unit = "DIR",
+                            .help = "directory of the results; required, or --resume",
+                            .stored = false},
+                           {.name = "resume",
+                            .type = ValueType::kPath,
+                            .unit = "DIR",
+                            .help = "go on with the grid of this directory",
+                            .stored = false},
+                           overwrite_option()});
+  return command;
+}
+
+}  // namespace isinglass

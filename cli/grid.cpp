@@ -1,0 +1,277 @@
+// See grid.h.
+#include "cli/grid.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/commands.h"
+#include "cli/metrics.h"
+#include "cli/toml.h"
+#include "engine/sampler.h"
+#include "models/instances.h"
+#include "models/registry.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMostCells = 100000;
+
+void check_keys(const toml::table& table, const std::string& where,
+                const std::vector<std::string>& known) {
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    require(std::find(known.begin(), known.end(), name) != known.end(),
+            "{}: unknown key '{}'; known: {}", where, name,
+            fmt::join(nearest_first(name, known), ", "));
+  }
+}
+
+std::string value_text(const toml::node& node, const std::string& where, const std::string& key) {
+  if (const auto text = node.value_exact<std::string>()) return *text;
+  if (const auto whole = node.value_exact<int64_t>()) return std::to_string(*whole);
+  if (const auto real = node.value_exact<double>()) return fmt::format("{}", *real);
+  if (const auto flag = node.value_exact<bool>()) return *flag ? "true" : "false";
+  fail("{}: {} is neither a text, a number nor true or false", where, key);
+}
+
+std::vector<std::string> values_of(const toml::node& node, const std::string& where,
+                                   const std::string& key) {
+  if (!node.is_array()) return {value_text(node, where, key)};
+  std::vector<std::string> values;
+  for (const toml::node& element : *node.as_array()) {
+    values.push_back(value_text(element, where, key));
+  }
+  require(!values.empty(), "{}: {} is an empty list", where, key);
+  return values;
+}
+
+// All combinations of the table's lists, the last key fastest.
+std::vector<Flags> combinations(const toml::table& table, const std::string& where) {
+  std::vector<Flags> all = {{}};
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    if (node.is_table() || name == "label") continue;
+    std::vector<Flags> longer;
+    for (const Flags& flags : all) {
+      for (const std::string& value : values_of(node, where, name)) {
+        longer.push_back(flags);
+        longer.back().emplace_back(name, value);
+      }
+    }
+    require(static_cast<int64_t>(longer.size()) <= kMostCells, "{}: more than {} combinations",
+            where, kMostCells);
+    all = std::move(longer);
+  }
+  return all;
+}
+
+const toml::array& entries(const toml::table& grid, const std::string& key,
+                           const std::string& name) {
+  const toml::array* list = grid[key].as_array();
+  require(list && !list->empty() && list->is_homogeneous(toml::node_type::table),
+          "{}: it needs entries [[{}]]", name, key);
+  return *list;
+}
+
+std::string* find(Flags& flags, const std::string& name) {
+  for (auto& [key, value] : flags) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+std::string value_or(Flags& flags, const std::string& name, const std::string& otherwise) {
+  const std::string* value = find(flags, name);
+  return value ? *value : otherwise;
+}
+
+// Later flags stand for earlier ones of the same name.
+void override(Flags& flags, const Flags& more) {
+  for (const auto& [name, value] : more) {
+    if (std::string* old = find(flags, name)) {
+      *old = value;
+    } else {
+      flags.emplace_back(name, value);
+    }
+  }
+}
+
+// Numbers that --scale makes smaller, never below `least` where they were above it.
+void scale_down(Flags& flags, double scale) {
+  const std::vector<std::pair<std::string, int64_t>> least = {
+      {"chains", 4}, {"steps", 200}, {"burn-in", 100}, {"iters", 50}};
+  for (const auto& [name, floor] : least) {
+    std::string* text = find(flags, name);
+    if (!text || text->find_first_not_of("0123456789") != std::string::npos) continue;
+    const double given = std::strtod(text->c_str(), nullptr);
+    const double scaled = std::round(given * std::sqrt(scale));
+    *text = fmt::format("{:.0f}", std::min(given, std::max(scaled, static_cast<double>(floor))));
+  }
+}
+
+// What may be known to be wrong before anything runs.
+void check_cell(const Cell& cell, const std::string& where) {
+  try {
+    const Options sample = parse_options(find_command("sample"), arguments_of(cell.sampling));
+    find_sampler(sample.text("sampler"));
+    require(sample.has("steps"), "--steps is required");
+    if (sample.has("instance")) make_instance(sample.text("instance"));
+    if (sample.has("model")) find_model(sample.text("model"));
+    if (sample.has("weights")) {
+      require(fs::is_regular_file(sample.path("weights")), "--weights {} is no file",
+              sample.text("weights"));
+    } else if (cell.training.empty()) {
+      require(sample.has("instance"), "the model needs an instance, weights or training");
+    }
+    if (!cell.training.empty()) parse_options(find_command("train"), arguments_of(cell.training));
+  } catch (const Error& error) {
+    fail("{}: {}", where, error.what());
+  }
+}
+
+struct ModelEntryFlags {
+  std::string label;
+  Flags flags, training;
+};
+
+std::vector<ModelEntryFlags> read_models(const toml::table& grid, const std::string& name,
+                                         const fs::path& folder, const GridOptions& options) {
+  std::vector<ModelEntryFlags> models;
+  for (const toml::node& node : entries(grid, "models", name)) {
+    const toml::table& table = *node.as_table();
+    const std::string where = fmt::format("{}: [[models]]", name);
+    Flags training;
+    if (const toml::table* train = table["train"].as_table()) {
+      training = combinations(*train, where + " train").front();
+      override(training, options.training);
+      scale_down(training, options.scale);
+    }
+    for (Flags flags : combinations(table, where)) {
+      if (std::string* weights = find(flags, "weights")) *weights = (folder / *weights).string();
+      if (!training.empty() && !options.weights.empty()) {
+        override(flags, {{"model", value_or(training, "model", "resnet")},
+                         {"weights", options.weights.string()}});
+      }
+      const bool trains = !training.empty() && options.weights.empty();
+      const std::string shown =
+          value_or(flags, "instance",
+                   fs::path(value_or(flags, "weights", value_or(training, "model", "")))
+                       .filename()
+                       .string());
+      const auto label = table["label"].value<std::string>();
+      models.push_back({label ? *label : shown, flags, trains ? training : Flags{}});
+    }
+  }
+  return models;
+}
+
+Flags without(const Flags& flags, const std::string& name) {
+  Flags kept;
+  std::copy_if(flags.begin(), flags.end(), std::back_inserter(kept),
+               [&](const auto& flag) { return flag.first != name; });
+  return kept;
+}
+
+Cell make_cell(const Flags& common, const ModelEntryFlags& model, const Flags& sampler,
+               int64_t repeat, const GridOptions& options) {
+  Cell cell{.model = model.label, .repeat = repeat, .sampling = common, .training = model.training};
+  Flags own = sampler;
+  cell.sampler = value_or(own, "label", value_or(own, "sampler", ""));
+  cell.settings = without(own, "sampler");
+  for (const Flags& more : {model.flags, sampler}) override(cell.sampling, more);
+  override(cell.sampling, {{"seed", std::to_string(options.seed + repeat)}});
+  scale_down(cell.sampling, options.scale);
+  return cell;
+}
+
+std::vector<std::string> text_list(const toml::table& table, const std::string& key,
+                                   const std::string& where) {
+  const toml::node* node = table.get(key);
+  return node ? values_of(*node, where, key) : std::vector<std::string>{};
+}
+
+std::vector<Claim> read_claims(const toml::table& grid, const std::string& name) {
+  std::vector<Claim> claims;
+  if (!grid.contains("claims")) return claims;
+  for (const toml::node& node : entries(grid, "claims", name)) {
+    const toml::table& table = *node.as_table();
+    const std::string where = fmt::format("{}: [[claims]]", name);
+    check_keys(table, where, {"text", "rule", "metric", "axis", "who", "than", "models"});
+    Claim claim{.text = table["text"].value_or(std::string()),
+                .rule = table["rule"].value_or(std::string()),
+                .metric = table["metric"].value_or(std::string()),
+                .axis = table["axis"].value_or(std::string()),
+                .who = text_list(table, "who", where),
+                .than = text_list(table, "than", where),
+                .models = text_list(table, "models", where)};
+    const auto& rules = claim_rules();
+    require(std::find(rules.begin(), rules.end(), claim.rule) != rules.end(),
+            "{}: unknown rule '{}'; known: {}", where, claim.rule,
+            fmt::join(nearest_first(claim.rule, rules), ", "));
+    find_metric(claim.metric, where);
+    require(!claim.text.empty() && !claim.who.empty() && !claim.than.empty(),
+            "{}: text, who and than are needed", where);
+    require((claim.rule == "degrades-less") == !claim.axis.empty(),
+            "{}: axis goes with the rule degrades-less", where);
+    claims.push_back(std::move(claim));
+  }
+  return claims;
+}
+
+}  // namespace
+
+std::vector<std::string> arguments_of(const Flags& flags) {
+  std::vector<std::string> arguments;
+  for (const auto& [name, value] : flags) arguments.push_back("--" + name + "=" + value);
+  return arguments;
+}
+
+std::string settings_text(const Flags& settings) {
+  std::string text;
+  for (const auto& [name, value] : settings) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
+  }
+  return text;
+}
+
+Grid read_grid(const std::string& text, const std::string& name, const fs::path& folder,
+               const GridOptions& options) {
+  const toml::table table = parse_toml(text, name);
+  check_keys(table, name,
+             {"title", "repeats", "mean", "reference", "common", "models", "samplers", "claims"});
+  Grid grid{.name = name, .title = table["title"].value_or(std::string(name))};
+  grid.true_mean = table["mean"].value<double>();
+  const std::string reference = table["reference"].value_or(std::string());
+  require(reference.empty() || reference == "block-gibbs",
+          "{}: reference is '{}'; block-gibbs is known", name, reference);
+  grid.reference = !reference.empty();
+  const int64_t repeats = table["repeats"].value_or(int64_t{1});
+  require(repeats >= 1 && repeats <= kMostCells, "{}: repeats is {}; 1 to {} are allowed", name,
+          repeats, kMostCells);
+  const toml::table* shared = table["common"].as_table();
+  require(shared, "{}: it needs [common] with at least steps", name);
+  const std::vector<Flags> common = combinations(*shared, name + ": [common]");
+  require(common.size() == 1, "{}: [common] holds a list", name);
+  for (const ModelEntryFlags& model : read_models(table, name, folder, options)) {
+    for (const toml::node& node : entries(table, "samplers", name)) {
+      for (const Flags& sampler : combinations(*node.as_table(), name + ": [[samplers]]")) {
+        for (int64_t repeat = 0; repeat < repeats; ++repeat) {
+          grid.cells.push_back(make_cell(common.front(), model, sampler, repeat, options));
+        }
+        const Cell& cell = grid.cells.back();
+        check_cell(cell, fmt::format("{}: {} by {}", name, cell.model, cell.sampler));
+        require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells",
+                name, kMostCells);
+      }
+    }
+  }
+  grid.claims = read_claims(table, name);
+  return grid;
+}
+
+}  // namespace isinglass

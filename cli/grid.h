@@ -1,0 +1,64 @@
+// A grid of runs for `isinglass ablate`, read from TOML:
+//
+//   title = "…"                      what the grid shows
+//   repeats = 1                      of every cell, each with a seed of its own
+//   mean = 0.5                       the sites' true mean: cells report the error of theirs
+//   reference = "block-gibbs"        ground truth of an RBM: cells report their MMD to it
+//   [common]                         flags of `isinglass sample` for all cells
+//   [[models]]                       more flags; `label` names the entry in tables;
+//     [models.train]                 flags of `isinglass train`, which then makes the weights
+//   [[samplers]]                     more flags, `sampler` among them
+//   [[claims]]                       what a paper says of it (cli/claims.h)
+//
+// A list of values is swept: an entry stands for all combinations of its lists.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/claims.h"
+
+namespace isinglass {
+
+using Flags = std::vector<std::pair<std::string, std::string>>;  // name without dashes, value
+
+struct Cell {
+  std::string model = {}, sampler = {};  // labels of the entries
+  Flags settings = {};                   // the sampler entry's flags beside `sampler`
+  int64_t repeat = 0;
+  Flags sampling = {};  // all flags of `isinglass sample`
+  Flags training = {};  // of `isinglass train`; empty: the model needs none
+};
+
+struct Grid {
+  std::string name = {}, title = {};
+  std::optional<double> true_mean = {};
+  bool reference = false;  // MMD to block-Gibbs samples
+  std::vector<Cell> cells = {};
+  std::vector<Claim> claims = {};
+};
+
+// What the command line says of all cells.
+struct GridOptions {
+  double scale = 1;  // chains, steps, burn-in and training iterations times √scale
+  int64_t seed = 0;  // of the first repeat
+  std::filesystem::path weights = {};  // in place of training
+  Flags training = {};                 // more flags of training: the data set
+};
+
+// `name` is the preset or the file; relative paths of weights start at `folder`. Throws Error, with
+// the entry, for anything that the grid, `sample` or `train` does not know or take.
+Grid read_grid(const std::string& text, const std::string& name,
+               const std::filesystem::path& folder, const GridOptions& options);
+
+// "--name=value" for the command line.
+std::vector<std::string> arguments_of(const Flags& flags);
+
+// "radius=5, tau=0.1"
+std::string settings_text(const Flags& settings);
+
+}  // namespace isinglass

@@ -1,0 +1,42 @@
+// A cell of a grid: one run of a sampler on a model (cli/sampling.h), and what is measured of it.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/grid.h"
+#include "io/torch.h"
+#include "models/energy_model.h"
+
+namespace isinglass {
+
+// Models of a grid's cells, of which the latest is kept: trained ones come from the cache folder,
+// where they lie by their settings, or are trained into it first.
+class GridModels {
+ public:
+  GridModels(std::filesystem::path cache, torch::Device device);
+
+  // The model, and the ground truth of an RBM: uint8 [chains, draws, D].
+  struct Target {
+    std::shared_ptr<EnergyModel> model;
+    torch::Tensor reference;
+  };
+  const Target& target(const Cell& cell, bool with_reference);
+
+  // --weights of a cell that trains; trains the model if the cache lacks it.
+  std::filesystem::path trained(const Cell& cell) const;
+
+ private:
+  std::filesystem::path cache_;
+  torch::Device device_;
+  std::string latest_;
+  Target target_;
+};
+
+// Runs the cell and returns {status, metrics, summary, trace, autocorrelation}, or, where it fails,
+// {status: "failed", error}. Throws Interrupted only.
+nlohmann::ordered_json run_cell(const Grid& grid, const Cell& cell, GridModels& models,
+                                torch::Device device);
+
+}  // namespace isinglass

@@ -1,0 +1,41 @@
+// See metrics.h.
+#include "cli/metrics.h"
+
+#include <fmt/ranges.h>
+
+#include "io/error.h"
+#include "models/registry.h"
+
+namespace isinglass {
+
+const std::vector<Metric>& grid_metrics() {
+  static const std::vector<Metric> all = {
+      {"ess_per_step", "ESS / step", true, true},
+      {"ess_per_evaluation", "ESS / model call", true, true},
+      {"ess_per_second", "ESS / s, a chain", true, true},
+      {"bulk_ess", "bulk ESS, all chains", true, false},
+      {"tail_ess", "tail ESS, all chains", true, false},
+      {"rhat", "R-hat", false, false},
+      {"acceptance", "acceptance", true, false},
+      {"hops", "hops / step", true, false},
+      {"burn_in_time", "burn-in, steps", false, false},
+      {"final_energy", "mean energy, last quarter", false, true},
+      {"mean_error", "error of the mean", false, true},
+      {"mmd", "MMD² to ground truth", false, true},
+      {"mmd_v", "MMD², V-statistic", false, false},
+      {"energy_evaluations", "model calls, a chain", false, false},
+      {"seconds", "seconds", false, false},
+  };
+  return all;
+}
+
+const Metric& find_metric(const std::string& key, const std::string& where) {
+  std::vector<std::string> keys;
+  for (const Metric& metric : grid_metrics()) {
+    if (metric.key == key) return metric;
+    keys.push_back(metric.key);
+  }
+  fail("{}: unknown metric '{}'; known: {}", where, key, fmt::join(nearest_first(key, keys), ", "));
+}
+
+}  // namespace isinglass

@@ -1,0 +1,27 @@
+// The measured numbers of a cell of a grid: one table, from which the columns of results.csv, the
+// rules of claims and the report are made.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace isinglass {
+
+struct Metric {
+  std::string key;    // in cells, results.csv and claims
+  std::string title;  // in tables
+  bool higher_is_better;
+  bool has_error;  // a standard error goes with it: key + "_se"
+};
+
+const std::vector<Metric>& grid_metrics();
+
+// The metric, or an Error that lists the known ones, the nearest first; `where` begins the message.
+const Metric& find_metric(const std::string& key, const std::string& where);
+
+// A measured number; NaN where undefined, the error also where there is none.
+struct Estimate {
+  double value, error;
+};
+
+}  // namespace isinglass

@@ -1,0 +1,161 @@
+// See sampling.h.
+#include "cli/sampling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/interrupt.h"
+#include "cli/memory.h"
+#include "cli/sample_summary.h"
+#include "cli/shared_options.h"
+#include "io/error.h"
+#include "io/files.h"
+#include "io/pt_file.h"
+#include "kernels/philox.h"
+#include "models/instances.h"
+
+namespace isinglass {
+namespace {
+
+constexpr double kBytesADraw = 128;  // of one chain's statistic, with its diagnostics
+
+// Training images drawn with the seed, one a chain; binary, or of grey levels from 0 to 1.
+torch::Tensor data_states(Options& options, const StateSpace& space, int64_t chains) {
+  require(options.has("dataset"), "--init data needs --dataset NAME");
+  const Dataset data = dataset_of(options);
+  const torch::Tensor images = space.discrete()
+                                   ? binarise_once(data.train, data.levels, 0)
+                                   : data.train.to(torch::kFloat32).div_(data.levels - 1);
+  torch::Tensor rows = torch::empty({chains}, torch::kInt64);
+  for (int64_t chain = 0; chain < chains; ++chain) {
+    const Draws draws{static_cast<uint64_t>(options.integer("seed")), static_cast<uint32_t>(chain),
+                      0};
+    rows[chain] = draws.below(static_cast<uint32_t>(images.size(0)), Purpose::kDataInit);
+  }
+  return images.index_select(0, rows);
+}
+
+// --init FILE: its rows are the chains.
+torch::Tensor saved_states(Options& options, const StateSpace& space) {
+  const std::string file = options.text("init");
+  const torch::Tensor x = read_tensor(file);
+  check_states(space, x, file);
+  require(!options.given("chains") || options.integer("chains") == x.size(0),
+          "--chains is {}, but {} holds {} states", options.integer("chains"), file, x.size(0));
+  options.set("chains", x.size(0));
+  options.set("init", std::filesystem::absolute(file).string());
+  return x;
+}
+
+// --init random or data.
+torch::Tensor fresh_states(Options& options, const StateSpace& space, torch::Device device) {
+  const int64_t chains = options.integer("chains");
+  if (options.text("init") == "data") {
+    const torch::Tensor x = data_states(options, space, chains);
+    check_states(space, x, "--dataset " + options.text("dataset"));
+    return x;
+  }
+  const torch::Tensor ids =
+      torch::arange(chains, torch::TensorOptions(torch::kInt64).device(device));
+  return random_states(space, ids, static_cast<uint64_t>(options.integer("seed")), device);
+}
+
+void check_memory(const Options& options, const EnergyModel& model, const RunPlan& plan,
+                  torch::Device device) {
+  const double chains = static_cast<double>(options.integer("chains"));
+  require_memory(sampling_bytes(model, options.integer("chains")), device,
+                 fmt::format("--chains {}", options.integer("chains")));
+  const double draws = static_cast<double>(plan.steps / plan.thin);
+  require_memory(draws * chains * kBytesADraw, torch::kCPU,
+                 fmt::format("--chains {} for {} draws", options.integer("chains"), draws));
+}
+
+// --warm-start: the numbers that an earlier run adapted stand for options that are not given, and
+// what it learned goes to the chains.
+void read_warm_start(Options& options) {
+  const std::string file = options.text("warm-start");
+  const auto summary = nlohmann::json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+  require(summary.is_object() && summary.contains("adapted") && summary["adapted"].is_object(),
+          "--warm-start {}: not the summary.json of a run of isinglass sample", file);
+  require(summary.value("sampler", "") == options.text("sampler"),
+          "--warm-start {}: that run used the sampler {}, this one {}", file,
+          summary.value("sampler", "?"), options.text("sampler"));
+  for (const auto& [name, value] : summary["adapted"].items()) {
+    require(value.is_number() && std::any_of(sampler_numbers().begin(), sampler_numbers().end(),
+                                             [&](const auto& n) { return n.first == name; }),
+            "--warm-start {}: '{}' is not a number of a sampler", file, name);
+    if (!options.given(name)) options.set(name, value.get<double>());
+  }
+}
+
+void restore_learned(const Options& options, const Sampler& sampler, ChainState& state) {
+  const auto file = options.path("warm-start").parent_path() / "learned.pt";
+  if (std::filesystem::exists(file)) sampler.restore(state, read_named_tensors(file));
+}
+
+// --instance, or --model with --weights.
+std::shared_ptr<EnergyModel> sampled_model(Options& options, torch::Device device) {
+  if (!options.has("instance")) return sampled_model_of(options, device);
+  for (const char* other : {"weights", "gradient-model"}) {
+    require(!options.has(other), "--{} and --instance exclude each other", other);
+  }
+  const std::shared_ptr<EnergyModel> model = make_instance(options.text("instance"));
+  require(!options.has("model") || options.text("model") == model->kind_name(),
+          "--model is {}, but --instance {} is of {}", options.text("model"),
+          options.text("instance"), model->kind_name());
+  options.set("model", model->kind_name());
+  model->to(device);
+  return model;
+}
+
+}  // namespace
+
+RunPlan plan_of(const Options& options) {
+  const RunPlan plan{options.integer("burn-in"), options.integer("steps"), options.integer("thin")};
+  require(plan.steps == 0 || plan.thin <= plan.steps,
+          "--thin is {}; at most --steps = {} is needed", plan.thin, plan.steps);
+  require(static_cast<double>(plan.burn_in) + static_cast<double>(plan.steps) <= kLargestStep,
+          "--burn-in and --steps add up to {}; at most {} is needed", plan.burn_in + plan.steps,
+          kLargestStep);
+  return plan;
+}
+
+Sampling::Sampling(Options& options, torch::Device device, std::shared_ptr<EnergyModel> model)
+    : options_(options),
+      plan_(plan_of(options)),
+      model_(model ? std::move(model) : sampled_model(options, device)) {
+  if (options.has("warm-start")) read_warm_start(options);
+  sampler_ = sampler_of(options, *model_);
+  const bool saved = options.text("init") != "random" && options.text("init") != "data";
+  torch::Tensor x;
+  if (saved) x = saved_states(options, model_->space());
+  check_memory(options, *model_, plan_, device);
+  if (!saved) x = fresh_states(options, model_->space(), device);
+  const torch::Tensor ids =
+      torch::arange(x.size(0), torch::TensorOptions(torch::kInt64).device(device));
+  state_ = sampler_->init(*model_, x.to(device), ids);
+  params_ = sampler_->params(static_cast<uint64_t>(options.integer("seed")), device);
+  if (options.has("warm-start")) restore_learned(options, *sampler_, state_);
+  statistic_ = make_statistic(options.text("statistic"), model_->space(), device);
+}
+
+Recorder::Shape Sampling::draws() const {
+  return {plan_.steps / plan_.thin, state_.chains(), state_.sites(), state_.x.scalar_type()};
+}
+
+Recorder Sampling::recorder(bool keep_samples, std::filesystem::path file) const {
+  return Recorder(draws(), statistic_, keep_samples, std::move(file));
+}
+
+const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observers) {
+  observers.insert(observers.begin(), &recorder);
+  result_ = isinglass::run(*model_, *sampler_, state_, params_, plan_, observers, interrupted);
+  return result_;
+}
+
+nlohmann::ordered_json Sampling::summary(const Recorder& recorder) const {
+  return summary_json(options_, *model_, *sampler_, params_, plan_, result_, recorder);
+}
+
+}  // namespace isinglass

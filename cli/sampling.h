@@ -1,0 +1,52 @@
+// One measured run of a sampler on a model, as options say: what `isinglass sample` does once, and
+// `isinglass ablate` once a cell.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cli/options.h"
+#include "cli/recorder.h"
+#include "engine/run.h"
+#include "io/torch.h"
+
+namespace isinglass {
+
+inline constexpr double kLargestStep = 4294967295.0;  // steps are numbered by 32 bits
+
+// The --burn-in, --steps and --thin of a run.
+RunPlan plan_of(const Options& options);
+
+class Sampling {
+ public:
+  // Makes model, sampler and chains from the options of `sample`, and sets those that it resolves.
+  // A given model (on the device) stands for --model, --weights and --instance. Throws Error for
+  // what does not fit together or into memory.
+  Sampling(Options& options, torch::Device device, std::shared_ptr<EnergyModel> model = nullptr);
+
+  EnergyModel& model() const { return *model_; }
+  Recorder::Shape draws() const;
+  // Of the run's draws and its --statistic; of whole states too, in `file` if one is named.
+  Recorder recorder(bool keep_samples, std::filesystem::path file = {}) const;
+
+  // Burn-in, in which alone anything adapts, then the steps that count. Ends early, with fewer
+  // steps, when the program is interrupted.
+  const RunResult& run(Recorder& recorder, std::vector<Observer*> observers);
+
+  // Of the run: acceptance, speed, ESS, … of what the recorder kept (sample_summary.h).
+  nlohmann::ordered_json summary(const Recorder& recorder) const;
+  NamedTensors learned() const { return sampler_->learned(state_); }
+
+ private:
+  const Options& options_;
+  RunPlan plan_;
+  std::shared_ptr<EnergyModel> model_;
+  std::unique_ptr<Sampler> sampler_;
+  Statistic statistic_;
+  ChainState state_;
+  StepParams params_;
+  RunResult result_;
+};
+
+}  // namespace isinglass

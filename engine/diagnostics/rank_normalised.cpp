@@ -1,0 +1,112 @@
+// See rank_normalised.h.
+#include "engine/diagnostics/rank_normalised.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "engine/diagnostics/autocorrelation.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kLeastDraws = 4;
+
+bool undefined(const torch::Tensor& series) {
+  return series.size(0) < kLeastDraws || undefined_chains(series.reshape({-1, 1})).item<bool>();
+}
+
+torch::Tensor halves(const torch::Tensor& series) {  // [N/2, 2B]
+  const int64_t n = series.size(0), half = n / 2;
+  return torch::cat({series.slice(0, 0, half), series.slice(0, n - half, n)}, 1);
+}
+
+torch::Tensor rank_normalised(const torch::Tensor& x) {
+  const auto [sorted, order] = x.flatten().sort();
+  const auto [values, group, count] = torch::unique_consecutive(sorted, true, true);
+  const torch::Tensor last = count.cumsum(0).to(torch::kFloat64);  // rank of a group's last
+  const torch::Tensor mean_rank = last - (count - 1).to(torch::kFloat64) / 2;
+  const torch::Tensor rank =
+      torch::empty_like(last.index_select(0, group)).index_put_({order}, mean_rank.index({group}));
+  const double total = static_cast<double>(x.numel());
+  return torch::special_ndtri((rank - 3.0 / 8) / (total + 1.0 / 4)).view(x.sizes());
+}
+
+// The quantile with linear interpolation between order statistics (type 7 of R).
+double quantile_of_sorted(const torch::Tensor& sorted, double probability) {
+  const double at = probability * static_cast<double>(sorted.numel() - 1);
+  const int64_t below = static_cast<int64_t>(at);
+  const int64_t above = std::min(below + 1, sorted.numel() - 1);
+  const double low = sorted[below].item<double>(), high = sorted[above].item<double>();
+  return low + (at - static_cast<double>(below)) * (high - low);
+}
+
+// Mean within-chain variance W and its sum V with the between-chain one.
+struct Variances {
+  double within, total;
+};
+
+Variances variances(const torch::Tensor& x) {
+  const double n = static_cast<double>(x.size(0)), within = x.var(0).mean().item<double>();
+  const double between = x.size(1) > 1 ? x.mean(0).var().item<double>() : 0;
+  return {within, (n - 1) / n * within + between};
+}
+
+// Σ over Geyer's sequence: sums of neighbouring pairs (ρ_0 + ρ_1), (ρ_2 + ρ_3), … as long as they
+// are positive, none above the one before; then the even lag that follows, where positive.
+double integrated_time(const std::vector<double>& rho) {
+  const auto n = static_cast<int64_t>(rho.size());
+  double sum = 0, least = rho[0] + rho[1], pair = least, even = rho[0];
+  int64_t t = 1;  // the last lag of the pair
+  for (; t < n - 3 && pair > 0; t += 2) {
+    sum += least;
+    even = rho[t + 1];
+    pair = rho[t + 1] + rho[t + 2];
+    least = std::min(least, pair);
+  }
+  return -1 + 2 * sum + std::max(0.0, even);
+}
+
+double ess_of(const torch::Tensor& x) {
+  const auto [within, total] = variances(x);
+  const double size = static_cast<double>(x.numel());
+  const torch::Tensor covariance = lagged_products(x).mean(1) / static_cast<double>(x.size(0));
+  const torch::Tensor rho = (1 - (within - covariance) / total).contiguous();
+  std::vector<double> lags(rho.data_ptr<double>(), rho.data_ptr<double>() + rho.numel());
+  lags[0] = 1;
+  return size / std::max(integrated_time(lags), 1 / std::log10(size));
+}
+
+double rhat_of(const torch::Tensor& x) {
+  const auto [within, total] = variances(x);
+  return within > 0 ? std::sqrt(total / within) : NAN;
+}
+
+}  // namespace
+
+double bulk_ess(const torch::Tensor& series) {
+  if (undefined(series)) return NAN;
+  return ess_of(rank_normalised(halves(series.to(torch::kFloat64))));
+}
+
+double tail_ess(const torch::Tensor& series) {
+  if (undefined(series)) return NAN;
+  const torch::Tensor x = series.to(torch::kFloat64), sorted = std::get<0>(x.flatten().sort());
+  double least = INFINITY;
+  for (const double probability : {0.05, 0.95}) {
+    const torch::Tensor below =
+        halves((x <= quantile_of_sorted(sorted, probability)).to(torch::kFloat64));
+    if (undefined(below)) return NAN;
+    least = std::min(least, ess_of(below));
+  }
+  return least;
+}
+
+double rank_rhat(const torch::Tensor& series) {
+  if (undefined(series) || series.size(1) < 2) return NAN;
+  const torch::Tensor x = halves(series.to(torch::kFloat64));
+  const double median = quantile_of_sorted(std::get<0>(x.flatten().sort()), 0.5);
+  return std::max(rhat_of(rank_normalised(x)), rhat_of(rank_normalised((x - median).abs())));
+}
+
+}  // namespace isinglass

@@ -1,0 +1,285 @@
+// See instances.h.
+#include "models/instances.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "io/error.h"
+#include "kernels/normal.h"
+#include "models/bernoulli.h"
+#include "models/categorical.h"
+#include "models/ising.h"
+#include "models/parity.h"
+#include "models/permutation.h"
+#include "models/potts.h"
+#include "models/registry.h"
+
+namespace isinglass {
+namespace {
+
+// A number of an instance: its default and least value; those with whole counts are integers.
+struct Parameter {
+  std::string key;
+  double initial;
+  double least = -std::numeric_limits<double>::infinity();
+  bool whole = false;
+};
+
+Parameter count(const char* key, double initial, double least = 1) {
+  return {key, initial, least, true};
+}
+
+// The numbers of one instance, and random tensors from its seed: `stream` numbers the tensors.
+class Numbers {
+ public:
+  explicit Numbers(std::map<std::string, double> values) : values_(std::move(values)) {}
+
+  double operator[](const std::string& key) const { return values_.at(key); }
+  int64_t whole(const std::string& key) const { return static_cast<int64_t>(values_.at(key)); }
+
+  torch::Tensor normal(at::IntArrayRef shape, uint32_t stream = 0) const {
+    return drawn(shape, stream, [](const Draws& draws, uint32_t i) {
+      return standard_normal(draws, Purpose::kInstance, i);
+    });
+  }
+  torch::Tensor uniform(at::IntArrayRef shape, uint32_t stream = 0) const {
+    return drawn(shape, stream, [](const Draws& draws, uint32_t i) {
+      return draws.uniform(Purpose::kInstance, i);
+    });
+  }
+  Draws draws(uint32_t stream) const { return {static_cast<uint64_t>(whole("seed")), stream, 0}; }
+
+ private:
+  template <class Draw>
+  torch::Tensor drawn(at::IntArrayRef shape, uint32_t stream, Draw draw) const {
+    torch::Tensor out = torch::empty(shape, torch::kFloat64);
+    for (int64_t i = 0; i < out.numel(); ++i) {
+      out.data_ptr<double>()[i] = draw(draws(stream), static_cast<uint32_t>(i));
+    }
+    return out;
+  }
+
+  std::map<std::string, double> values_;
+};
+
+struct Instance {
+  std::string name;
+  std::vector<Parameter> parameters;  // beside the seed
+  std::shared_ptr<EnergyModel> (*make)(const Numbers&);
+};
+
+using ModelPointer = std::shared_ptr<EnergyModel>;
+
+// Edges of the side × side lattice, each once.
+torch::Tensor lattice_edges(int64_t side, bool periodic) {
+  const torch::Tensor site = torch::arange(side * side).view({side, side});
+  std::vector<torch::Tensor> pairs;
+  for (const int64_t axis : {0, 1}) {
+    const int64_t kept = periodic ? side : side - 1;
+    pairs.push_back(torch::stack(
+        {site.slice(axis, 0, kept).flatten(), site.roll(-1, axis).slice(axis, 0, kept).flatten()},
+        1));
+  }
+  return torch::cat(pairs);
+}
+
+torch::Tensor equal_couplings(const torch::Tensor& edges, double coupling) {
+  return torch::full({edges.size(0)}, coupling, torch::kFloat64);
+}
+
+// +1 in the inner square of half the side, −1 around it: float64 [side²].
+torch::Tensor inner_square(int64_t side) {
+  torch::Tensor sign = torch::full({side, side}, -1.0, torch::kFloat64);
+  const int64_t first = side / 4, last = side - side / 4;
+  sign.slice(0, first, last).slice(1, first, last).fill_(1);
+  return sign.flatten();
+}
+
+ModelPointer make_bernoulli(const Numbers& n) {
+  return std::make_shared<BernoulliModel>(n["sigma"] * n.normal({n.whole("sites")}));
+}
+
+ModelPointer make_categorical(const Numbers& n) {
+  return std::make_shared<CategoricalModel>(n["sigma"] *
+                                            n.normal({n.whole("sites"), n.whole("categories")}));
+}
+
+ModelPointer make_parity(const Numbers& n) {
+  return std::make_shared<ParityModel>(torch::tensor(n["u"], torch::kFloat64), n.whole("sites"));
+}
+
+ModelPointer make_permutation(const Numbers& n) {
+  const int64_t sites = n.whole("sites");
+  return std::make_shared<PermutationModel>(n["sigma"] * n.normal({sites, sites}));
+}
+
+// Fields ±mu + Unif(−width, width), + in the inner square (Zanella 2020).
+ModelPointer make_ising_field(const Numbers& n) {
+  const int64_t side = n.whole("side");
+  const torch::Tensor edges = lattice_edges(side, false);
+  const torch::Tensor noise = n["width"] * (2 * n.uniform({side * side}) - 1);
+  return std::make_shared<IsingModel>(edges, equal_couplings(edges, n["coupling"]),
+                                      n["mu"] * inner_square(side) + noise);
+}
+
+ModelPointer make_ising_grid(const Numbers& n) {
+  const int64_t side = n.whole("side");
+  const torch::Tensor edges = lattice_edges(side, n["periodic"] != 0);
+  return std::make_shared<IsingModel>(edges, equal_couplings(edges, n["coupling"]),
+                                      torch::zeros({side * side}, torch::kFloat64));
+}
+
+// Barabási & Albert (1999): every new node is joined to `attached` different ones, drawn in
+// proportion to their degrees.
+ModelPointer make_ising_scale_free(const Numbers& n) {
+  const int64_t nodes = n.whole("nodes"), attached = n.whole("attached");
+  require(attached < nodes, "instance ising-scale-free: attached is {}; nodes = {} must exceed it",
+          attached, nodes);
+  std::vector<int64_t> pairs, ends, targets(attached);
+  for (int64_t i = 0; i < attached; ++i) targets[i] = i;
+  const Draws draws = n.draws(0);
+  uint32_t position = 0;
+  for (int64_t node = attached; node < nodes; ++node) {
+    for (const int64_t target : targets) {
+      pairs.insert(pairs.end(), {target, node});
+      ends.insert(ends.end(), {target, node});
+    }
+    targets.clear();
+    while (static_cast<int64_t>(targets.size()) < attached) {
+      const uint32_t drawn =
+          draws.below(static_cast<uint32_t>(ends.size()), Purpose::kInstance, position++);
+      if (std::find(targets.begin(), targets.end(), ends[drawn]) == targets.end()) {
+        targets.push_back(ends[drawn]);
+      }
+    }
+  }
+  const torch::Tensor edges = torch::tensor(pairs, torch::kInt64).view({-1, 2});
+  return std::make_shared<IsingModel>(edges, equal_couplings(edges, n["coupling"]),
+                                      torch::zeros({nodes}, torch::kFloat64));
+}
+
+// Posterior of the true image x (+1 in the inner square) under noise, y ~ N(mu·x, sigma²): fields
+// y·mu/sigma² on a periodic lattice (Sansone 2022).
+ModelPointer make_ising_posterior(const Numbers& n) {
+  const int64_t side = n.whole("side");
+  const torch::Tensor edges = lattice_edges(side, true);
+  const torch::Tensor y = n["mu"] * inner_square(side) + n["sigma"] * n.normal({side * side});
+  return std::make_shared<IsingModel>(edges, equal_couplings(edges, n["coupling"]),
+                                      y * n["mu"] / (n["sigma"] * n["sigma"]));
+}
+
+// Fields Unif(−width, width) ± tilt·k/K of the values k = 1 … K, + in the inner square.
+ModelPointer make_potts_field(const Numbers& n) {
+  const int64_t side = n.whole("side"), categories = n.whole("categories");
+  const torch::Tensor edges = lattice_edges(side, false);
+  const torch::Tensor slope =
+      torch::arange(1, categories + 1, torch::kFloat64) * (n["tilt"] / n["categories"]);
+  const torch::Tensor noise = n["width"] * (2 * n.uniform({side * side, categories}) - 1);
+  return std::make_shared<PottsModel>(edges, equal_couplings(edges, n["coupling"]),
+                                      noise + inner_square(side).unsqueeze(1) * slope);
+}
+
+const std::vector<Instance>& instances() {
+  static const std::vector<Instance> all = {
+      {"bernoulli", {count("sites", 100), {"sigma", 1, 0}}, make_bernoulli},
+      {"categorical",
+       {count("sites", 2000), count("categories", 4, 2), {"sigma", std::sqrt(1.125), 0}},
+       make_categorical},
+      {"parity", {count("sites", 100), {"u", 1}}, make_parity},
+      {"permutation", {count("sites", 100, 2), {"sigma", 3, 0}}, make_permutation},
+      {"ising-field",
+       {count("side", 50, 2), {"coupling", 1}, {"mu", 2}, {"width", 3, 0}},
+       make_ising_field},
+      {"ising-grid",
+       {count("side", 20, 2), {"coupling", 0.4407}, count("periodic", 0, 0)},
+       make_ising_grid},
+      {"ising-scale-free",
+       {count("nodes", 400, 2), count("attached", 4), {"coupling", 0.4407}},
+       make_ising_scale_free},
+      {"ising-posterior",
+       {count("side", 30, 3), {"coupling", 1}, {"mu", 1}, {"sigma", 3, 1e-6}},
+       make_ising_posterior},
+      {"potts-field",
+       {count("side", 30, 2),
+        count("categories", 4, 2),
+        {"coupling", 1},
+        {"width", 1.5, 0},
+        {"tilt", 0.5}},
+       make_potts_field},
+  };
+  return all;
+}
+
+const Instance& find_instance(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Instance& instance : instances()) {
+    if (instance.name == name) return instance;
+    names.push_back(instance.name);
+  }
+  fail("unknown instance '{}'; known: {}", name, fmt::join(nearest_first(name, names), ", "));
+}
+
+double parsed(const Parameter& parameter, const std::string& text, const std::string& where) {
+  constexpr double kLargest = 1e6;
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  require(error == std::errc() && rest == end && std::isfinite(value) && value >= parameter.least &&
+              std::abs(value) <= kLargest && (!parameter.whole || value == std::floor(value)),
+          "instance {}: {} is '{}'; a {}number{} is needed", where, parameter.key, text,
+          parameter.whole ? "whole " : "",
+          std::isfinite(parameter.least) ? fmt::format(" from {} to {}", parameter.least, kLargest)
+                                         : "");
+  return value;
+}
+
+Numbers numbers_of(const Instance& instance, const std::string& list) {
+  std::vector<Parameter> parameters = instance.parameters;
+  parameters.push_back(count("seed", 0, 0));
+  std::map<std::string, double> values;
+  std::vector<std::string> known;
+  for (const Parameter& parameter : parameters) {
+    values[parameter.key] = parameter.initial;
+    known.push_back(parameter.key);
+  }
+  for (size_t first = 0; first < list.size();) {
+    const size_t comma = std::min(list.find(',', first), list.size());
+    const std::string pair = list.substr(first, comma - first);
+    const std::string key = pair.substr(0, pair.find('='));
+    const auto parameter = std::find(known.begin(), known.end(), key) - known.begin();
+    require(parameter < static_cast<int64_t>(known.size()) && key.size() < pair.size(),
+            "instance {}: '{}' is not KEY=X; keys: {}", instance.name, pair,
+            fmt::join(nearest_first(key, known), ", "));
+    values[key] = parsed(parameters[parameter], pair.substr(key.size() + 1), instance.name);
+    first = comma + 1;
+  }
+  return Numbers(values);
+}
+
+}  // namespace
+
+std::string instance_names() {
+  std::vector<std::string> names;
+  for (const Instance& instance : instances()) names.push_back(instance.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+ModelPointer make_instance(const std::string& text) {
+  const size_t colon = text.find(':');
+  const Instance& instance = find_instance(text.substr(0, colon));
+  const ModelPointer model =
+      instance.make(numbers_of(instance, colon == std::string::npos ? "" : text.substr(colon + 1)));
+  const StateSpace space = model->space();
+  require(space.categories <= 256, "instance {}: {} categories; at most 256 are allowed", text,
+          space.categories);
+  return model;
+}
+
+}  // namespace isinglass

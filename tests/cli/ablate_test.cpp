@@ -1,0 +1,242 @@
+// `isinglass ablate`: cells are runs of `isinglass sample`; a killed grid goes on where it was; a
+// failing cell stops no other; bad grids are refused before anything is written.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/inputs.h"
+#include "tests/cli/program.h"
+
+namespace isinglass {
+namespace {
+
+using Json = nlohmann::json;
+
+void write_text(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream(file) << text;
+}
+
+Json json_file(const std::filesystem::path& file) {
+  return Json::parse(file_bytes(file));
+}
+
+const std::string kGrid = R"(
+title = "A chain of spins"
+repeats = 2
+[common]
+chains = 8
+burn-in = 50
+steps = 400
+[[models]]
+label = "chain"
+model = "ising"
+weights = "ising.pt"
+[[models]]
+instance = "parity:u=2,sites=9"
+[[samplers]]
+sampler = "gwg"
+[[samplers]]
+sampler = "pas"
+radius = [1, 2]
+[[claims]]
+text = "nothing less than PAS"
+rule = "matches"
+metric = "ess_per_step"
+who = ["pas", "gwg"]
+than = ["gwg"]
+models = ["chain"]
+)";
+
+class Ablate : public testing::Test {
+ protected:
+  Ablate() {
+    write_ising(folder / "ising.pt");
+    write_text(folder / "grid.toml", kGrid);
+  }
+  Outcome run(const std::string& flags, const std::string& out = "out") const {
+    return run_program(fmt::format("ablate --quiet --out {} {}", (folder / out).string(), flags));
+  }
+  std::string grid() const { return "--grid " + (folder / "grid.toml").string(); }
+
+  TemporaryDirectory folder;
+};
+
+TEST_F(Ablate, CellsAreRunsOfSample) {
+  const Outcome done = run(grid() + " --seed 7");
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const Json results = json_file(folder / "out/results.json");
+  ASSERT_EQ(results["rows"].size(), 12u);
+  EXPECT_EQ(results["failed"], 2);  // gwg needs gradients; parity has none
+  EXPECT_EQ(results["claims"][0]["verdict"], "supported");
+  const Json failed = results["rows"][6];
+  EXPECT_EQ(failed["status"], "failed");
+  EXPECT_NE(failed["error"].get<std::string>().find("gwg does not fit model parity"),
+            std::string::npos);
+  const Json row = results["rows"][3];
+  EXPECT_EQ(row["model"], "chain");
+  EXPECT_EQ(row["sampler"], "pas");
+  EXPECT_EQ(row["settings"]["radius"], "1");
+  EXPECT_EQ(row["repeat"], 1);
+
+  const Outcome sample = run_program(
+      fmt::format("sample --model ising --weights {0}/ising.pt --sampler pas --radius 1 --chains 8 "
+                  "--burn-in 50 --steps 400 --seed 8 --quiet --json --out {0}/one",
+                  folder.path().string()));
+  ASSERT_EQ(sample.exit_code, 0) << sample.err;
+  const Json summary = Json::parse(sample.out);
+  EXPECT_EQ(row["metrics"]["ess_per_step"], summary["ess"]["per_step"]);
+  EXPECT_EQ(row["metrics"]["rhat"], summary["rhat"]);
+  EXPECT_EQ(row["metrics"]["acceptance"], summary["acceptance"]);
+
+  const std::string csv = file_bytes(folder / "out/results.csv");
+  EXPECT_EQ(line_count(csv), 13);
+  EXPECT_TRUE(csv.starts_with("model,sampler,radius,repeat,status,error,ess_per_step,")) << csv;
+}
+
+TEST_F(Ablate, AKilledGridGoesOnAtTheNextCell) {
+  std::string slow = kGrid;
+  slow.replace(slow.find("steps = 400"), 11, "steps = 20000");
+  write_text(folder / "grid.toml", slow);
+  const auto third = folder / "out/cells/00003.json";
+  {
+    Program killed(
+        words(fmt::format("ablate --quiet --out {} {}", (folder / "out").string(), grid())));
+    ASSERT_TRUE(killed.reaches([&] { return std::filesystem::exists(third); }));
+    killed.signal(SIGKILL);
+    killed.wait();
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "out/results.json"));
+  const std::string before = file_bytes(third);
+  const std::string resume = "ablate --quiet --resume " + (folder / "out").string();
+  const Outcome done = run_program(resume);
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_EQ(file_bytes(third), before);  // its seconds would differ
+  EXPECT_EQ(json_file(folder / "out/results.json")["rows"].size(), 12u);
+
+  write_text(folder / "grid.toml", kGrid);  // other steps
+  const Outcome changed = run_program(resume);
+  EXPECT_EQ(changed.exit_code, 2);
+  EXPECT_NE(changed.err.find("the grid has changed since"), std::string::npos) << changed.err;
+  EXPECT_EQ(file_bytes(third), before);
+}
+
+TEST_F(Ablate, AnInterruptedGridKeepsItsCells) {
+  std::string slow = kGrid;
+  slow.replace(slow.find("steps = 400"), 11, "steps = 20000");
+  write_text(folder / "grid.toml", slow);
+  Program running(
+      words(fmt::format("ablate --quiet --out {} {}", (folder / "out").string(), grid())));
+  ASSERT_TRUE(
+      running.reaches([&] { return std::filesystem::exists(folder / "out/cells/00001.json"); }));
+  running.signal(SIGINT);
+  const Outcome stopped = running.wait();
+  EXPECT_EQ(stopped.exit_code, 130);
+  EXPECT_NE(stopped.err.find("--resume"), std::string::npos);
+  EXPECT_EQ(line_count(stopped.err), 1) << stopped.err;
+  EXPECT_TRUE(std::filesystem::exists(folder / "out/cells/00001.json"));
+}
+
+TEST_F(Ablate, TrainsWhatTheGridAsksForOnce) {
+  write_text(folder / "grid.toml", R"(
+reference = "block-gibbs"
+[common]
+chains = 6
+steps = 30
+[[models]]
+[models.train]
+model = "rbm"
+dataset = "strokes"
+hidden = 4
+iters = 3
+steps-per-iter = 1
+buffer = 20
+batch = 10
+[[samplers]]
+sampler = "gwg"
+)");
+  const std::string cache = " --cache " + (folder / "cache").string();
+  ASSERT_EQ(run(grid() + cache, "first").exit_code, 0);
+  const Json row = json_file(folder / "first/results.json")["rows"][0];
+  ASSERT_EQ(row["status"], "done") << row;
+  EXPECT_TRUE(row["metrics"]["mmd"].is_number());
+  EXPECT_TRUE(row["metrics"]["mmd_se"].is_number());
+  const auto kept = *std::filesystem::directory_iterator(folder / "cache");
+  const auto made = std::filesystem::last_write_time(kept.path() / "ema.pt");
+  ASSERT_EQ(run(grid() + cache, "second").exit_code, 0);
+  EXPECT_EQ(std::filesystem::last_write_time(kept.path() / "ema.pt"), made);
+  // --weights stands for training.
+  ASSERT_EQ(run(grid() + " --weights " + (kept.path() / "ema.pt").string(), "third").exit_code, 0);
+  EXPECT_EQ(json_file(folder / "third/results.json")["rows"][0]["metrics"]["mmd"],
+            row["metrics"]["mmd"]);
+}
+
+TEST_F(Ablate, APresetRunsAtASmallScale) {
+  const Outcome done = run("--preset parity --scale 0.0001 --json");
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const Json results = Json::parse(done.out);
+  EXPECT_EQ(results["failed"], 0);
+  EXPECT_EQ(results["rows"].size(), 36u);
+  EXPECT_EQ(results["scale"], 0.0001);
+}
+
+// Replaces `what` in the grid above and expects one line with `message`, and no directory.
+struct Mistake {
+  std::string what, by, message;
+};
+
+TEST_F(Ablate, BadGridsAreRefusedByOneLine) {
+  const std::vector<Mistake> mistakes = {
+      {"title = ", "titel = ", "unknown key 'titel'; known: title"},
+      {"\"gwg\"\n[[samplers]]", "\"gwgg\"\n[[samplers]]", "unknown sampler 'gwgg'; known: gwg"},
+      {"radius = [1, 2]", "radius = [0]", "--radius is 0"},
+
+      {"radius = [1, 2]", "radios = 1", "unknown flag --radios"},
+      {"ising.pt", "absent.pt", "absent.pt is no file"},
+      {"parity:u=2", "partiy:u=2", "unknown instance 'partiy'; known: parity"},
+
+      {"ess_per_step", "ess_per_stop", "unknown metric 'ess_per_stop'; known: ess_per_step"},
+
+      {"[common]", "[common", "not TOML"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    SCOPED_TRACE(mistake.by);
+    std::string text = kGrid;
+    for (size_t at = text.find(mistake.what); at != std::string::npos;
+         at = text.find(mistake.what, at + mistake.by.size())) {
+      text.replace(at, mistake.what.size(), mistake.by);
+    }
+    ASSERT_NE(text, kGrid);
+    write_text(folder / "grid.toml", text);
+    const Outcome refused = run(grid());
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(refused.out, "");
+    EXPECT_EQ(line_count(refused.err), 1) << refused.err;
+    EXPECT_NE(refused.err.find(mistake.message), std::string::npos) << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+  }
+}
+
+TEST_F(Ablate, BadCommandLinesAreRefusedByOneLine) {
+  const std::vector<std::pair<std::string, std::string>> lines = {
+      {"--preset partiy", "unknown preset 'partiy'; known: parity"},
+      {"", "one of --grid FILE and --preset NAME is needed"},
+      {grid() + " --preset parity", "one of --grid FILE and --preset NAME is needed"},
+
+      {"--preset rbm --weights absent.pt", "absent.pt is no file"},
+      {"--grid absent.toml", "absent.toml"},
+  };
+  for (const auto& [line, message] : lines) {
+    SCOPED_TRACE(line);
+    const Outcome refused = run(line);
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(line_count(refused.err), 1) << refused.err;
+    EXPECT_NE(refused.err.find(message), std::string::npos) << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+  }
+}
+
+}  // namespace
+}  // namespace isinglass

@@ -1,0 +1,75 @@
+// Standard instances: their parameters follow their definition, and depend on the seed alone.
+#include "models/instances.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "io/error.h"
+
+namespace isinglass {
+namespace {
+
+torch::Tensor buffer(const EnergyModel& model, const std::string& name) {
+  const torch::Tensor* found = model.named_buffers().find(name);
+  if (!found) found = model.named_parameters().find(name);
+  EXPECT_TRUE(found) << name;
+  return *found;
+}
+
+TEST(Instances, AreMadeFromTheirSeedAlone) {
+  const auto theta = [](const std::string& text) {
+    return buffer(*make_instance(text), "theta").clone();
+  };
+  EXPECT_TRUE(theta("bernoulli").equal(theta("bernoulli:seed=0,sites=100")));
+  EXPECT_FALSE(theta("bernoulli").equal(theta("bernoulli:seed=1")));
+  // N(0, σ²): mean and variance within 5 standard errors of 20 000 numbers.
+  const torch::Tensor many = theta("bernoulli:sites=20000,sigma=2").to(torch::kFloat64);
+  EXPECT_NEAR(many.mean().item<double>(), 0, 5 * 2 / std::sqrt(20000.0));
+  EXPECT_NEAR(many.var().item<double>(), 4, 5 * 4 * std::sqrt(2 / 20000.0));
+}
+
+TEST(Instances, LatticesHaveTheirEdgesOnce) {
+  EXPECT_EQ(buffer(*make_instance("ising-grid:side=5"), "edges").size(0), 40);
+  EXPECT_EQ(buffer(*make_instance("ising-grid:side=5,periodic=1"), "edges").size(0), 50);
+  const torch::Tensor edges = buffer(*make_instance("ising-grid:side=5,periodic=1"), "edges");
+  const torch::Tensor degree = torch::bincount(edges.flatten());
+  EXPECT_TRUE((degree == 4).all().item<bool>());
+}
+
+TEST(Instances, FieldsAreHighInTheInnerSquare) {
+  const torch::Tensor field =
+      buffer(*make_instance("ising-field:side=8,mu=2,width=0.5"), "field").view({8, 8});
+  const torch::Tensor inner = field.slice(0, 2, 6).slice(1, 2, 6);
+  EXPECT_GE(inner.min().item<double>(), 1.5);
+  EXPECT_LE(inner.max().item<double>(), 2.5);
+  EXPECT_EQ((field > 0).sum().item<int64_t>(), 16);
+}
+
+TEST(Instances, ScaleFreeGraphsGrowByFourEdges) {
+  const torch::Tensor edges = buffer(*make_instance("ising-scale-free"), "edges");
+  EXPECT_EQ(edges.size(0), 396 * 4);
+  EXPECT_TRUE((edges.select(1, 0) < edges.select(1, 1)).all().item<bool>());
+  EXPECT_EQ(std::get<0>(torch::unique_dim(edges, 0)).size(0), 396 * 4);
+  EXPECT_GT(torch::bincount(edges.flatten()).max().item<int64_t>(), 20);  // hubs
+}
+
+TEST(Instances, PosteriorFieldsAreNoisyObservations) {
+  const double mu = 3, sigma = 3;
+  const torch::Tensor field =
+      buffer(*make_instance("ising-posterior:side=100,mu=3,sigma=3"), "field").view({100, 100});
+  const torch::Tensor inner = field.slice(0, 25, 75).slice(1, 25, 75);  // y·mu/σ², y ~ N(mu, σ²)
+  EXPECT_NEAR(inner.mean().item<double>(), mu * mu / (sigma * sigma), 5 * mu / sigma / 50);
+}
+
+TEST(Instances, MistakesAreNamed) {
+  for (const char* text :
+       {"isng", "parity:u", "parity:v=1", "parity:u=x", "parity:sites=0", "parity:sites=2.5",
+        "parity:u=inf", "permutation:sites=1", "categorical:categories=1",
+        "ising-scale-free:nodes=4,attached=4", "potts-field:side=2,categories=300"}) {
+    EXPECT_THROW(make_instance(text), Error) << text;
+  }
+}
+
+}  // namespace
+}  // namespace isinglass
