@@ -57,22 +57,16 @@ struct Reduced {
   explicit Reduced(double x) {
     constexpr double kLog2E = 0x1.71547652b82fep0;
     constexpr double kRound = 0x1.8p52;  // added and taken away, rounds to a whole number
-    const double low = x < kLeastExponent ? kLeastExponent : x;
-    const double y = low > kMostExponent ? kMostExponent : low;
+    const double above = x < kLeastExponent ? kLeastExponent : x;
+    const double y = above > kMostExponent ? kMostExponent : above;
     const double shifted = y * kLog2E + kRound, whole = shifted - kRound;
     const double r = (y - whole * kLn2High) - whole * kLn2Low;
-    double p = 1.0 / 479001600;
-    p = p * r + 1.0 / 39916800;
-    p = p * r + 1.0 / 3628800;
-    p = p * r + 1.0 / 362880;
-    p = p * r + 1.0 / 40320;
-    p = p * r + 1.0 / 5040;
-    p = p * r + 1.0 / 720;
-    p = p * r + 1.0 / 120;
-    p = p * r + 1.0 / 24;
-    p = p * r + 1.0 / 6;
-    p = p * r + 0.5;
-    q = r + r * r * p;
+    // Estrin's order: short chains of dependent operations.
+    const double r2 = r * r, r4 = r2 * r2;
+    const double low4 = (1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120));
+    const double middle4 = (1.0 / 720 + r * (1.0 / 5040)) + r2 * (1.0 / 40320 + r * (1.0 / 362880));
+    const double high3 = (1.0 / 3628800 + r * (1.0 / 39916800)) + r2 * (1.0 / 479001600);
+    q = r + r2 * (low4 + r4 * (middle4 + r4 * high3));
     n = to_bits(shifted);
   }
   double times_power(double v) const { return from_bits(to_bits(v) + (n << 52)); }  // v·2^n, v ≈ 1
