@@ -346,5 +346,26 @@ TEST(HamiltonianSamplers, AdaptToTheirAcceptance) {
   }
 }
 
+// A chain may part from its twin where a test is within rounding of its boundary.
+TEST(HamiltonianGpu, MovesAsOnTheCpu) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  const PlaneTarget target = unequal_mixture();
+  torch::manual_seed(4);
+  const torch::Tensor x = target.draw(400), ids = torch::arange(400);
+  const auto after = [&](const std::string& name, torch::Device device) {
+    const auto model = target.model();
+    model->to(device);
+    const auto sampler = make_sampler(name, {.step_size = 0.5}, *model);
+    ChainState state = sampler->init(*model, x.to(device), ids);
+    StepParams params = sampler->params(9, device);
+    for (int t = 0; t < 5; ++t) sampler->step(*model, state, params);
+    return state.x.cpu();
+  };
+  for (const char* name : {"ula", "mala", "uhmc", "hmc", "fhl"}) {
+    const torch::Tensor far = (after(name, torch::kCUDA) - after(name, torch::kCPU)).abs() > 1e-3;
+    EXPECT_LE(far.any(1).sum().item<int64_t>(), 4) << name;
+  }
+}
+
 }  // namespace
 }  // namespace isinglass

@@ -44,7 +44,7 @@ Outcome run(const ParticleShape& shape, bool pulled, bool kept, Twin twin) {
 }
 
 TEST(LeapfrogTwins, MoveAlike) {
-  for (const Size& size : {Size{1, 1}, Size{6, 7}, Size{4, 33}, Size{2, 785}, Size{300, 2}}) {
+  for (const Size& size : {Size{1, 1}, Size{6, 7}, Size{4, 33}, Size{2, 161}}) {
     for (const int64_t group : {int64_t{1}, int64_t{2}, size.chains}) {
       if (size.chains % group != 0) continue;
       for (const bool pulled : {false, true}) {
@@ -54,6 +54,19 @@ TEST(LeapfrogTwins, MoveAlike) {
       }
     }
   }
+}
+
+// More groups than a block has threads.
+TEST(LeapfrogTwins, ChooseLeadersAlike) {
+  const ParticleShape shape{300, 1, 2, 1};
+  expect_twins([&](Twin twin) {
+    const auto energy = Inputs(15).reals<double>(shape.chains, 2);
+    std::vector<int64_t> leader(150);
+    std::vector<double> pull(300);
+    (twin == Twin::kCpu ? cpu::choose_leaders : cuda::choose_leaders)(
+        shape, energy.data(), 2.0, leader.data(), pull.data(), nullptr);
+    return std::pair(leader, pull);
+  });
 }
 
 }  // namespace

@@ -21,8 +21,9 @@ def reduced(arguments):
             longer = 2 if "--resume" in result else 1  # a resumed run has work left to do
             result[i + 1] = str(min(int(result[i + 1]), longer * REDUCED[flag]))
     if "train" in result and "--resume" not in result:
-        for flag in ("--channels", "--steps-per-iter", "--buffer", "--batch"):
-            if flag not in result:
+        of_chains = ("--steps-per-iter", "--buffer")
+        for flag in ("--channels", *of_chains, "--batch"):
+            if flag not in result and not ("dsm" in result and flag in of_chains):
                 result += [flag, str(REDUCED[flag])]
     return result
 
