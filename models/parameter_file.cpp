@@ -30,6 +30,11 @@ bool ParameterReader::has(const std::string& key) const {
   return find_key(tensors_, key) != tensors_.end();
 }
 
+int64_t ParameterReader::rank(const std::string& key) const {
+  require(has(key), "{}: tensor '{}' is missing", source_, key);
+  return find_key(tensors_, key)->second.dim();
+}
+
 torch::Tensor ParameterReader::peek(const std::string& key,
                                     const std::vector<int64_t>& shape) const {
   const auto found = find_key(tensors_, key);

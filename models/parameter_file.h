@@ -18,6 +18,8 @@ class ParameterReader {
 
   bool has(const std::string& key) const;
 
+  int64_t rank(const std::string& key) const;  // number of dimensions
+
   // The tensor as the file has it, of the given shape (−1: any size); it stays to be taken.
   torch::Tensor peek(const std::string& key, const std::vector<int64_t>& shape) const;
 

@@ -21,6 +21,7 @@ struct ModelSample {
   bool lattice;          // closed form, bit for bit the same for any batch
   // U(x) by plain loops; empty where golden values serve instead.
   std::function<double(const NamedTensors&, const Values&)> energy;
+  std::string text = {};  // the file where it is a text and not tensors
 };
 
 std::vector<ModelSample> model_samples();
