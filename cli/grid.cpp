@@ -178,15 +178,31 @@ Flags without(const Flags& flags, const std::string& name) {
   return kept;
 }
 
-Cell make_cell(const Flags& common, const ModelEntryFlags& model, const Flags& sampler,
-               int64_t repeat, const GridOptions& options, const std::vector<std::string>& fixed) {
-  Cell cell{.model = model.label, .repeat = repeat, .sampling = common, .training = model.training};
-  Flags own = sampler;
-  cell.sampler = value_or(own, "label", value_or(own, "sampler", ""));
-  cell.settings = without(own, "sampler");
-  for (const Flags& more : {model.flags, sampler}) override(cell.sampling, more);
-  override(cell.sampling, {{"seed", std::to_string(options.seed + repeat)}});
-  scale_down(cell.sampling, options.scale, fixed);
+struct SamplerEntryFlags {
+  std::string label;
+  Flags flags;
+};
+
+std::vector<SamplerEntryFlags> read_samplers(const toml::table& grid, const std::string& name) {
+  std::vector<SamplerEntryFlags> samplers;
+  for (const toml::node& node : entries(grid, "samplers", name)) {
+    const auto label = (*node.as_table())["label"].value<std::string>();
+    for (Flags& flags : combinations(*node.as_table(), name + ": [[samplers]]")) {
+      const std::string sampler = value_or(flags, "sampler", "");
+      samplers.push_back({label.value_or(sampler), std::move(flags)});
+    }
+  }
+  return samplers;
+}
+
+Cell make_cell(const Flags& common, const ModelEntryFlags& model,
+               const SamplerEntryFlags& sampler) {
+  Cell cell{.model = model.label,
+            .sampler = sampler.label,
+            .settings = without(sampler.flags, "sampler"),
+            .sampling = common,
+            .training = model.training};
+  for (const Flags& more : {model.flags, sampler.flags}) override(cell.sampling, more);
   return cell;
 }
 
@@ -260,17 +276,18 @@ Grid read_grid(const std::string& text, const std::string& name, const fs::path&
   const std::vector<Flags> common = combinations(*shared, name + ": [common]");
   require(common.size() == 1, "{}: [common] holds a list", name);
   const std::vector<std::string> fixed = text_list(table, "fixed", name);
+  const std::vector<SamplerEntryFlags> samplers = read_samplers(table, name);
   for (const ModelEntryFlags& model : read_models(table, name, folder, options)) {
-    for (const toml::node& node : entries(table, "samplers", name)) {
-      for (const Flags& sampler : combinations(*node.as_table(), name + ": [[samplers]]")) {
-        for (int64_t repeat = 0; repeat < repeats; ++repeat) {
-          grid.cells.push_back(make_cell(common.front(), model, sampler, repeat, options, fixed));
-        }
-        const Cell& cell = grid.cells.back();
-        check_cell(cell, fmt::format("{}: {} by {}", name, cell.model, cell.sampler));
-        require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells",
-                name, kMostCells);
+    for (const SamplerEntryFlags& sampler : samplers) {
+      Cell cell = make_cell(common.front(), model, sampler);
+      scale_down(cell.sampling, options.scale, fixed);
+      check_cell(cell, fmt::format("{}: {} by {}", name, cell.model, cell.sampler));
+      for (cell.repeat = 0; cell.repeat < repeats; ++cell.repeat) {
+        override(cell.sampling, {{"seed", std::to_string(options.seed + cell.repeat)}});
+        grid.cells.push_back(cell);
       }
+      require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells", name,
+              kMostCells);
     }
   }
   grid.claims = read_claims(table, name);

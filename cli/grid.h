@@ -8,7 +8,7 @@
 //   [common]                         flags of `isinglass sample` for all cells
 //   [[models]]                       more flags; `label` names the entry in tables;
 //     [models.train]                 flags of `isinglass train`, which then makes the weights
-//   [[samplers]]                     more flags, `sampler` among them
+//   [[samplers]]                     more flags, `sampler` among them; `label` likewise
 //   [[claims]]                       what a paper says of it (cli/claims.h)
 //
 // A list of values is swept: an entry stands for all combinations of its lists.
