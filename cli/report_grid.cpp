@@ -65,7 +65,7 @@ std::string clear_winner(const std::vector<Setting>& settings, const Metric& met
   for (auto other = settings.begin(); other != settings.end(); ++other) {
     const double apart = std::abs(best->estimate.value - other->estimate.value);
     const double error = std::hypot(best->estimate.error, other->estimate.error);
-    if (other != best && apart <= kNormal95 * error) return "";
+    if (other != best && !(apart > kNormal95 * error)) return "";
   }
   return label_of(*best);
 }
