@@ -94,7 +94,7 @@ TEST_F(Mistakes, OfTheCommandLine) {
   for (const Mistake& mistake :
        std::vector<Mistake>{{"", {"subcommand", "train, sample"}},
                             {"smaple", {"smaple", "known: sample"}},
-                            {"ablate", {"ablate", "train", "inspect"}},
+                            {"abalte", {"abalte", "ablate", "train", "inspect"}},
                             {"sample --stepz 3", {"--stepz", "steps"}},
                             {"sample -steps 3", {"-steps"}},
                             {kSample + "stray", {"stray"}},
