@@ -102,11 +102,12 @@ void override(Flags& flags, const Flags& more) {
 }
 
 // Numbers that --scale makes smaller, never below `least` where they were above it.
-void scale_down(Flags& flags, double scale) {
+void scale_down(Flags& flags, double scale, const std::vector<std::string>& fixed = {}) {
   const std::vector<std::pair<std::string, int64_t>> least = {
       {"chains", 4}, {"steps", 200}, {"burn-in", 100}, {"iters", 50}};
   for (const auto& [name, floor] : least) {
     std::string* text = find(flags, name);
+    if (std::find(fixed.begin(), fixed.end(), name) != fixed.end()) continue;
     if (!text || text->find_first_not_of("0123456789") != std::string::npos) continue;
     const double given = std::strtod(text->c_str(), nullptr);
     const double scaled = std::round(given * std::sqrt(scale));
@@ -177,15 +178,31 @@ Flags without(const Flags& flags, const std::string& name) {
   return kept;
 }
 
-Cell make_cell(const Flags& common, const ModelEntryFlags& model, const Flags& sampler,
-               int64_t repeat, const GridOptions& options) {
-  Cell cell{.model = model.label, .repeat = repeat, .sampling = common, .training = model.training};
-  Flags own = sampler;
-  cell.sampler = value_or(own, "label", value_or(own, "sampler", ""));
-  cell.settings = without(own, "sampler");
-  for (const Flags& more : {model.flags, sampler}) override(cell.sampling, more);
-  override(cell.sampling, {{"seed", std::to_string(options.seed + repeat)}});
-  scale_down(cell.sampling, options.scale);
+struct SamplerEntryFlags {
+  std::string label;
+  Flags flags;
+};
+
+std::vector<SamplerEntryFlags> read_samplers(const toml::table& grid, const std::string& name) {
+  std::vector<SamplerEntryFlags> samplers;
+  for (const toml::node& node : entries(grid, "samplers", name)) {
+    const auto label = (*node.as_table())["label"].value<std::string>();
+    for (Flags& flags : combinations(*node.as_table(), name + ": [[samplers]]")) {
+      const std::string sampler = value_or(flags, "sampler", "");
+      samplers.push_back({label.value_or(sampler), std::move(flags)});
+    }
+  }
+  return samplers;
+}
+
+Cell make_cell(const Flags& common, const ModelEntryFlags& model,
+               const SamplerEntryFlags& sampler) {
+  Cell cell{.model = model.label,
+            .sampler = sampler.label,
+            .settings = without(sampler.flags, "sampler"),
+            .sampling = common,
+            .training = model.training};
+  for (const Flags& more : {model.flags, sampler.flags}) override(cell.sampling, more);
   return cell;
 }
 
@@ -242,8 +259,9 @@ std::string settings_text(const Flags& settings) {
 Grid read_grid(const std::string& text, const std::string& name, const fs::path& folder,
                const GridOptions& options) {
   const toml::table table = parse_toml(text, name);
-  check_keys(table, name,
-             {"title", "repeats", "mean", "reference", "common", "models", "samplers", "claims"});
+  check_keys(
+      table, name,
+      {"title", "repeats", "mean", "reference", "fixed", "common", "models", "samplers", "claims"});
   Grid grid{.name = name, .title = table["title"].value_or(std::string(name))};
   grid.true_mean = table["mean"].value<double>();
   const std::string reference = table["reference"].value_or(std::string());
@@ -257,17 +275,19 @@ Grid read_grid(const std::string& text, const std::string& name, const fs::path&
   require(shared, "{}: it needs [common] with at least steps", name);
   const std::vector<Flags> common = combinations(*shared, name + ": [common]");
   require(common.size() == 1, "{}: [common] holds a list", name);
+  const std::vector<std::string> fixed = text_list(table, "fixed", name);
+  const std::vector<SamplerEntryFlags> samplers = read_samplers(table, name);
   for (const ModelEntryFlags& model : read_models(table, name, folder, options)) {
-    for (const toml::node& node : entries(table, "samplers", name)) {
-      for (const Flags& sampler : combinations(*node.as_table(), name + ": [[samplers]]")) {
-        for (int64_t repeat = 0; repeat < repeats; ++repeat) {
-          grid.cells.push_back(make_cell(common.front(), model, sampler, repeat, options));
-        }
-        const Cell& cell = grid.cells.back();
-        check_cell(cell, fmt::format("{}: {} by {}", name, cell.model, cell.sampler));
-        require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells",
-                name, kMostCells);
+    for (const SamplerEntryFlags& sampler : samplers) {
+      Cell cell = make_cell(common.front(), model, sampler);
+      scale_down(cell.sampling, options.scale, fixed);
+      check_cell(cell, fmt::format("{}: {} by {}", name, cell.model, cell.sampler));
+      for (cell.repeat = 0; cell.repeat < repeats; ++cell.repeat) {
+        override(cell.sampling, {{"seed", std::to_string(options.seed + cell.repeat)}});
+        grid.cells.push_back(cell);
       }
+      require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells", name,
+              kMostCells);
     }
   }
   grid.claims = read_claims(table, name);

@@ -4,10 +4,11 @@
 //   repeats = 1                      of every cell, each with a seed of its own
 //   mean = 0.5                       the sites' true mean: cells report the error of theirs
 //   reference = "block-gibbs"        ground truth of an RBM: cells report their MMD to it
+//   fixed = ["burn-in"]              flags that --scale leaves alone
 //   [common]                         flags of `isinglass sample` for all cells
 //   [[models]]                       more flags; `label` names the entry in tables;
 //     [models.train]                 flags of `isinglass train`, which then makes the weights
-//   [[samplers]]                     more flags, `sampler` among them
+//   [[samplers]]                     more flags, `sampler` among them; `label` likewise
 //   [[claims]]                       what a paper says of it (cli/claims.h)
 //
 // A list of values is swept: an entry stands for all combinations of its lists.

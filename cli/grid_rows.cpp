@@ -22,11 +22,12 @@ Estimate together(const std::vector<Estimate>& repeats) {
   double mean = 0, within = 0, between = 0;
   for (const Estimate& e : repeats) {
     mean += e.value / n;
-    within += std::isfinite(e.error) ? e.error * e.error : 0;
+    within += e.error * e.error;
   }
   for (const Estimate& e : repeats) between += (e.value - mean) * (e.value - mean);
-  const double spread = repeats.size() > 1 ? std::sqrt(between / (n - 1) / n) : 0;
-  return {mean, std::max(std::sqrt(within) / n, spread)};
+  if (repeats.size() == 1) return {mean, std::sqrt(within)};
+  const double spread = std::sqrt(between / (n - 1) / n);
+  return {mean, std::isfinite(within) ? std::max(std::sqrt(within) / n, spread) : spread};
 }
 
 // A field of a CSV file (RFC 4180).

@@ -16,7 +16,7 @@ namespace isinglass {
 struct Setting {
   std::string model, sampler;
   std::map<std::string, std::string> settings;
-  Estimate estimate;  // error 0 where the metric has none and there is one repeat
+  Estimate estimate;  // error 0 where the metric has none, NaN where it is unknown, of one repeat
 };
 
 // The finished cells of the rows, in their order, by one metric.

@@ -15,10 +15,14 @@
 #include "kernels/normal.h"
 #include "models/bernoulli.h"
 #include "models/categorical.h"
+#include "models/fhmm.h"
 #include "models/ising.h"
+#include "models/lattice_gaussian.h"
+#include "models/logistic.h"
 #include "models/parity.h"
 #include "models/permutation.h"
 #include "models/potts.h"
+#include "models/quartic_mixture.h"
 #include "models/registry.h"
 
 namespace isinglass {
@@ -30,10 +34,16 @@ struct Parameter {
   double initial;
   double least = -std::numeric_limits<double>::infinity();
   bool whole = false;
+  double most = 1e6;
 };
 
 Parameter count(const char* key, double initial, double least = 1) {
   return {key, initial, least, true};
+}
+
+Parameter probability(const char* key, double initial) {
+  constexpr double kFromCertainty = 1e-9;
+  return {key, initial, kFromCertainty, false, 1 - kFromCertainty};
 }
 
 // The numbers of one instance, and random tensors from its seed: `stream` numbers the tensors.
@@ -186,6 +196,84 @@ ModelPointer make_potts_field(const Numbers& n) {
                                       noise + inner_square(side).unsqueeze(1) * slope);
 }
 
+// A value of a hidden chain: `kept` with probability p, else one of the others, from a uniform
+// number.
+int64_t drawn_value(double u, double p, int64_t kept, int64_t values) {
+  if (u < p) return kept;
+  const auto other = static_cast<int64_t>((u - p) / (1 - p) * static_cast<double>(values - 1));
+  const int64_t value = std::min(other, values - 2);
+  return value + (value >= kept ? 1 : 0);
+}
+
+// Observations of a hidden path drawn from the model; W ~ N(0, 1), of binary chains 0 at value 0;
+// b ~ N(0, 1).
+ModelPointer make_fhmm(const Numbers& n) {
+  const int64_t steps = n.whole("steps"), chains = n.whole("chains"), values = n.whole("values");
+  torch::Tensor w = n.normal({chains, values}, 0);
+  if (values == 2) w.select(1, 0).zero_();
+  const double b = n.normal({1}, 1).item<double>();
+  torch::Tensor y = b + n["sigma"] * n.normal({steps}, 2);
+  const torch::Tensor u = n.uniform({steps, chains}, 3);
+  std::vector<int64_t> x(static_cast<size_t>(chains), 0);
+  for (int64_t l = 0; l < steps; ++l) {
+    for (int64_t m = 0; m < chains; ++m) {
+      const double stay = l == 0 ? n["init"] : n["stay"];
+      x[m] = drawn_value(u[l][m].item<double>(), stay, x[m], values);
+      y[l] += w[m][x[m]];
+    }
+  }
+  return std::make_shared<FhmmModel>(FhmmParameters{
+      .y = y, .w = w, .b = b, .sigma = n["sigma"], .p_init = n["init"], .p_stay = n["stay"]});
+}
+
+// P = R Λ Rᵀ with a random rotation, Λ_i = √l / (1 + (l − 1) i/(D − 1)), i = 0 … D − 1 (Sun et al.
+// 2023, §B.3); around `mean` in all sites, the middle of the values.
+ModelPointer make_gaussian_rotated(const Numbers& n) {
+  const int64_t sites = n.whole("sites");
+  const torch::Tensor rotation = std::get<0>(torch::linalg_qr(n.normal({sites, sites})));
+  const torch::Tensor lambda =
+      std::sqrt(n["l"]) / (1 + (n["l"] - 1) * torch::linspace(0, 1, sites, torch::kFloat64));
+  const torch::Tensor precision = (rotation * lambda).matmul(rotation.t());
+  return std::make_shared<LatticeGaussianModel>(
+      precision, torch::full({sites}, n["mean"], torch::kFloat64), n.whole("categories"));
+}
+
+// P = Λ M Λ on a cycle, M_ii = 1, M_{i,i+1} ~ N(0, 0.04), Λ_i = √((D − 1)/(1 + i(l − 1))), i = 1 …
+// D (§B.3).
+ModelPointer make_gaussian_cycle(const Numbers& n) {
+  const int64_t sites = n.whole("sites");
+  const torch::Tensor link = (0.2 * n.normal({sites})).diag().roll(1, 1);  // (i, i + 1), cyclic
+  const torch::Tensor index = torch::arange(1, sites + 1, torch::kFloat64);
+  const torch::Tensor lambda = (static_cast<double>(sites - 1) / (1 + index * (n["l"] - 1))).sqrt();
+  const torch::Tensor m = torch::eye(sites, torch::kFloat64) + link + link.t();
+  require(std::get<1>(torch::linalg_cholesky_ex(m)).item<int>() == 0,
+          "instance lattice-gaussian-cycle: these numbers give no positive definite precision");
+  return std::make_shared<LatticeGaussianModel>(lambda.unsqueeze(1) * m * lambda,
+                                                torch::full({sites}, n["mean"], torch::kFloat64),
+                                                n.whole("categories"));
+}
+
+// Rows N(0, ¼ ΛΣΛ), Σ = I + ¼ 11ᵀ, Λ_i = exp(−¼ + i/(D − 1)), i = 0 … D − 1; y from β = (1 seven
+// times, 0 …) (§B.4).
+ModelPointer make_logistic(const Numbers& n) {
+  const int64_t sites = n.whole("sites"), rows = n.whole("rows");
+  const torch::Tensor shared = 0.5 * n.normal({rows, 1}, 1);  // covariance ¼ between sites
+  const torch::Tensor lambda = (torch::linspace(0, 1, sites, torch::kFloat64) - 0.25).exp();
+  const torch::Tensor x = 0.5 * lambda * (n.normal({rows, sites}, 0) + shared);
+  const torch::Tensor one = torch::sigmoid(x.slice(1, 0, 7).sum(1));
+  return std::make_shared<LogisticModel>(x, n.uniform({rows}, 2) < one);
+}
+
+// Centres c/(C − 1) in all sites, scales 20 exp(−½ + i/(D − 1)), a random rotation (§B.5).
+ModelPointer make_quartic_mixture(const Numbers& n) {
+  const int64_t sites = n.whole("sites"), components = n.whole("components");
+  const torch::Tensor centers = torch::linspace(0, 1, components, torch::kFloat64);
+  const torch::Tensor scale = 20 * (torch::linspace(0, 1, sites, torch::kFloat64) - 0.5).exp();
+  return std::make_shared<QuarticMixtureModel>(
+      centers.unsqueeze(1).expand({components, sites}), scale,
+      std::get<0>(torch::linalg_qr(n.normal({sites, sites}))), n.whole("categories"));
+}
+
 const std::vector<Instance>& instances() {
   static const std::vector<Instance> all = {
       {"bernoulli", {count("sites", 100), {"sigma", 1, 0}}, make_bernoulli},
@@ -213,6 +301,24 @@ const std::vector<Instance>& instances() {
         {"width", 1.5, 0},
         {"tilt", 0.5}},
        make_potts_field},
+      {"fhmm",
+       {count("steps", 1000, 2),
+        count("chains", 10),
+        count("values", 2, 2),
+        probability("init", 0.95),
+        probability("stay", 0.85),
+        {"sigma", 0.5, 1e-6}},
+       make_fhmm},
+      {"lattice-gaussian-rotated",
+       {count("sites", 100, 2), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
+       make_gaussian_rotated},
+      {"lattice-gaussian-cycle",
+       {count("sites", 100, 3), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
+       make_gaussian_cycle},
+      {"logistic", {count("sites", 100, 8), count("rows", 50)}, make_logistic},
+      {"quartic-mixture",
+       {count("sites", 50, 2), count("components", 50), count("categories", 21, 2)},
+       make_quartic_mixture},
   };
   return all;
 }
@@ -227,16 +333,14 @@ const Instance& find_instance(const std::string& name) {
 }
 
 double parsed(const Parameter& parameter, const std::string& text, const std::string& where) {
-  constexpr double kLargest = 1e6;
   double value = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
-  require(error == std::errc() && rest == end && std::isfinite(value) && value >= parameter.least &&
-              std::abs(value) <= kLargest && (!parameter.whole || value == std::floor(value)),
-          "instance {}: {} is '{}'; a {}number{} is needed", where, parameter.key, text,
-          parameter.whole ? "whole " : "",
-          std::isfinite(parameter.least) ? fmt::format(" from {} to {}", parameter.least, kLargest)
-                                         : "");
+  const double least = std::max(parameter.least, -parameter.most);
+  require(error == std::errc() && rest == end && value >= least && value <= parameter.most &&
+              (!parameter.whole || value == std::floor(value)),
+          "instance {}: {} is '{}'; a {}number from {} to {} is needed", where, parameter.key, text,
+          parameter.whole ? "whole " : "", least, parameter.most);
   return value;
 }
 

@@ -30,10 +30,9 @@ bool ParameterReader::has(const std::string& key) const {
   return find_key(tensors_, key) != tensors_.end();
 }
 
-int64_t ParameterReader::dimensions(const std::string& key) const {
-  const auto found = find_key(tensors_, key);
-  require(found != tensors_.end(), "{}: tensor '{}' is missing", source_, key);
-  return found->second.dim();
+int64_t ParameterReader::rank(const std::string& key) const {
+  require(has(key), "{}: tensor '{}' is missing", source_, key);
+  return find_key(tensors_, key)->second.dim();
 }
 
 torch::Tensor ParameterReader::peek(const std::string& key,

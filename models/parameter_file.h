@@ -18,7 +18,7 @@ class ParameterReader {
 
   bool has(const std::string& key) const;
 
-  int64_t dimensions(const std::string& key) const;  // of the tensor, which may have several forms
+  int64_t rank(const std::string& key) const;  // of the tensor, which may have several forms
 
   // The tensor as the file has it, of the given shape (−1: any size); it stays to be taken.
   torch::Tensor peek(const std::string& key, const std::vector<int64_t>& shape) const;

@@ -33,7 +33,7 @@ torch::Tensor read_precision(ParameterReader& reader, const std::vector<int64_t>
                              int64_t sites) {
   std::vector<int64_t> shape = batch;
   shape.push_back(sites);
-  const bool diagonal = reader.dimensions("precision") == static_cast<int64_t>(shape.size());
+  const bool diagonal = reader.rank("precision") == static_cast<int64_t>(shape.size());
   if (!diagonal) shape.push_back(sites);
   const torch::Tensor precision = reader.real("precision", shape).to(torch::kFloat64);
   if (precision.numel() == 0) return precision;

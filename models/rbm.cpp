@@ -4,13 +4,9 @@
 #include <algorithm>
 
 #include "kernels/ops/hidden.h"
+#include "models/softplus_units.h"
 
 namespace isinglass {
-namespace {
-
-constexpr int64_t kTerms = 1 << 22;  // softplus terms held at once, of all flips of some chains
-
-}  // namespace
 
 RbmModel::RbmModel(const torch::Tensor& w, const torch::Tensor& b_v, const torch::Tensor& b_h)
     : w_(register_parameter("W", w.to(torch::kFloat32).clone())),
@@ -24,36 +20,51 @@ std::shared_ptr<RbmModel> RbmModel::fresh(int64_t visible, int64_t hidden,
   return std::make_shared<RbmModel>(w, b_v, torch::zeros({hidden}));
 }
 
+StateSpace RbmModel::space() const {
+  if (categorical()) return {StateKind::kCategorical, w_.size(1), w_.size(2)};
+  return {StateKind::kBinary, w_.size(1), 2};
+}
+
+torch::Tensor RbmModel::visible(const torch::Tensor& x) const {
+  return relaxed(x).flatten(1);
+}
+
 torch::Tensor RbmModel::hidden_inputs(const torch::Tensor& v) const {
-  return torch::addmm(b_h_, v, w_.t());
+  return torch::addmm(b_h_, v, w_.flatten(1).t());
+}
+
+torch::Tensor RbmModel::visible_inputs(const torch::Tensor& h) const {
+  const torch::Tensor flat = torch::addmm(b_v_.flatten(), h, w_.flatten(1));
+  return categorical() ? flat.view({h.size(0), w_.size(1), w_.size(2)}) : flat;
 }
 
 torch::Tensor RbmModel::free_energy(const torch::Tensor& v, const torch::Tensor& inputs) const {
-  return -v.to(torch::kFloat64).matmul(b_v_.to(torch::kFloat64)) -
+  return -v.to(torch::kFloat64).matmul(b_v_.flatten().to(torch::kFloat64)) -
          torch::softplus(inputs).sum(1, false, torch::kFloat64);
 }
 
 torch::Tensor RbmModel::energy(const torch::Tensor& x) {
-  const torch::Tensor v = relaxed(x);
+  const torch::Tensor v = visible(x);
   return free_energy(v, hidden_inputs(v));
 }
 
 void RbmModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
-  if (x.is_floating_point()) return EnergyModel::evaluate_energy(x, out);
+  if (!keeps_inputs(x)) return EnergyModel::evaluate_energy(x, out);
   evaluate_states({}, {}, x, /*gradient=*/false, out);
 }
 
 // ∂U/∂v = −b_v − σ(b_h + W v)ᵀ W
 void RbmModel::evaluate(const torch::Tensor& x, Evaluation& out) {
-  if (!x.is_floating_point()) return evaluate_states({}, {}, x, /*gradient=*/true, out);
+  if (keeps_inputs(x)) return evaluate_states({}, {}, x, /*gradient=*/true, out);
   torch::NoGradGuard no_grad;
-  const torch::Tensor inputs = hidden_inputs(x);
-  store(out.energy, free_energy(x, inputs));
-  out.gradient = torch::addmm(b_v_, torch::sigmoid(inputs), w_).neg_();
+  const torch::Tensor v = visible(x), inputs = hidden_inputs(v);
+  store(out.energy, free_energy(v, inputs));
+  out.gradient = visible_inputs(torch::sigmoid(inputs)).neg_();
 }
 
 void RbmModel::evaluate_moved(const torch::Tensor& x, const Evaluation& at_x,
                               const torch::Tensor& y, bool gradient, Evaluation& out) {
+  if (!keeps_inputs(y)) return EnergyModel::evaluate_moved(x, at_x, y, gradient, out);
   evaluate_states(x, at_x.cache.at(0), y, gradient, out);
 }
 
@@ -85,29 +96,52 @@ const torch::Tensor& RbmModel::by_visible() {
 
 // With f = 1 − 2v the change of each unit by its flip:
 //   Δ_i = U(v) − U(v with v_i flipped) = f_i b_i + Σ_h [softplus(a_h + f_i W_hi) − softplus(a_h)]
+torch::Tensor RbmModel::flip_differences(const torch::Tensor& v,
+                                         const torch::Tensor& inputs) const {
+  const torch::Tensor flip = 1 - 2 * v;
+  return flip * b_v_ + softplus_changes(inputs, flip, w_);
+}
+
+// Δ_ik = b_ik − b_{i,x_i} + Σ_h [softplus(a_h + W_hik − W_{hi,x_i}) − softplus(a_h)]
+torch::Tensor RbmModel::value_differences(const torch::Tensor& x,
+                                          const torch::Tensor& inputs) const {
+  const int64_t sites = w_.size(1), values = w_.size(2);
+  const torch::Tensor weight = w_.permute({1, 2, 0}).contiguous();  // [D, K, H]
+  const torch::Tensor site = torch::arange(sites, inputs.options().dtype(torch::kInt64));
+  const torch::Tensor own = x.to(torch::kInt64);
+  torch::Tensor table = (b_v_ - b_v_.index({site, own}).unsqueeze(2)).to(torch::kFloat64);
+  const int64_t chains = std::max<int64_t>(1, kSoftplusTerms / (sites * w_.size(0)));
+  for (int64_t first = 0; first < x.size(0); first += chains) {
+    const torch::Tensor before = inputs.slice(0, first, first + chains).unsqueeze(1);
+    const torch::Tensor left = before - weight.index({site, own.slice(0, first, first + chains)});
+    const torch::Tensor none = torch::softplus(before).sum(2, false, torch::kFloat64);
+    for (int64_t k = 0; k < values; ++k) {
+      const torch::Tensor after = torch::softplus(left + weight.select(1, k));
+      table.slice(0, first, first + chains)
+          .select(2, k)
+          .add_(after.sum(2, false, torch::kFloat64) - none);
+    }
+  }
+  return table.scatter_(2, own.unsqueeze(2), 0.0);  // not the rounding of a − W + W
+}
+
 void RbmModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
   torch::NoGradGuard no_grad;
-  const torch::Tensor v = relaxed(x);
-  const torch::Tensor inputs = hidden_inputs(v);
+  const torch::Tensor v = visible(x), inputs = hidden_inputs(v);
   store(out.energy, free_energy(v, inputs));
-  const torch::Tensor flip = 1 - 2 * v, weight = w_.t().contiguous();
-  torch::Tensor table = flip * b_v_;
-  const int64_t chains = std::max<int64_t>(1, kTerms / w_.numel());
-  for (int64_t first = 0; first < x.size(0); first += chains) {
-    const torch::Tensor a = inputs.slice(0, first, first + chains).unsqueeze(1);
-    const torch::Tensor moved =
-        torch::addcmul(a, flip.slice(0, first, first + chains).unsqueeze(2), weight);
-    const torch::Tensor terms = torch::softplus(moved).sub_(torch::softplus(a));
-    table.slice(0, first, first + chains).add_(terms.sum(2, false, torch::kFloat64));
-  }
-  store(out.differences, table);
+  const torch::Tensor table =
+      categorical() ? value_differences(x, inputs) : flip_differences(v, inputs);
+  store(out.differences, table.to(torch::kFloat32));
 }
 
 torch::Tensor RbmModel::gibbs_sweep(const torch::Tensor& v, const at::Generator& generator) const {
   torch::NoGradGuard no_grad;
-  const torch::Tensor on = torch::sigmoid(hidden_inputs(relaxed(v)));
-  const torch::Tensor h = torch::bernoulli(on, generator);
-  return torch::bernoulli(torch::sigmoid(torch::addmm(b_v_, h, w_)), generator).to(torch::kUInt8);
+  const torch::Tensor h = torch::bernoulli(torch::sigmoid(hidden_inputs(visible(v))), generator);
+  const torch::Tensor inputs = visible_inputs(h);
+  if (!categorical()) return torch::bernoulli(torch::sigmoid(inputs), generator).to(torch::kUInt8);
+  const torch::Tensor drawn =
+      torch::softmax(inputs, 2).flatten(0, 1).multinomial(1, true, generator);
+  return drawn.view(v.sizes()).to(torch::kUInt8);
 }
 
 }  // namespace isinglass

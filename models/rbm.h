@@ -1,9 +1,10 @@
-// Restricted Boltzmann machine of binary units, hidden units summed out:
-// U(v) = −b_v·v − Σ_h softplus(b_h + W_h·v). Parameter file: W [H, D], b_v [D], b_h [H].
+// Restricted Boltzmann machine, binary hidden units summed out:
+// U(v) = −b_v·v − Σ_h softplus(b_h + W_h·v), v binary, or the one-hot form of categorical units.
+// Parameter file: W [H, D], b_v [D], b_h [H]; categorical: W [H, D, K], b_v [D, K], b_h [H].
 //
-// Products in float32, sums of energies in float64. An evaluation of states keeps the hidden inputs
-// b_h + W_h·v in its cache, so that evaluate_moved() costs O(H) a moved unit (kernels/hidden.h),
-// and O(D·H) for the gradient only.
+// Products in float32, sums of energies in float64. An evaluation of binary states keeps the hidden
+// inputs b_h + W_h·v in its cache, so that evaluate_moved() costs O(H) a moved unit
+// (kernels/hidden.h), and O(D·H) for the gradient only.
 #pragma once
 
 #include "models/energy_model.h"
@@ -14,13 +15,13 @@ class RbmModel : public EnergyModel, public HasEnergyDifferences {
  public:
   RbmModel(const torch::Tensor& w, const torch::Tensor& b_v, const torch::Tensor& b_h);
 
-  // W ~ N(0, 0.01²), b_h = 0, b_v = 0 or the logit of base_mean [D] where defined. Draws from
-  // LibTorch's generator.
+  // Binary: W ~ N(0, 0.01²), b_h = 0, b_v = 0 or the logit of base_mean [D] where defined. Draws
+  // from LibTorch's generator.
   static std::shared_ptr<RbmModel> fresh(int64_t visible, int64_t hidden,
                                          const torch::Tensor& base_mean);
 
   std::string kind_name() const override { return "rbm"; }
-  StateSpace space() const override { return {StateKind::kBinary, b_v_.size(0), 2}; }
+  StateSpace space() const override;
   FlopCounts flops() const override {
     return FlopCounts::of_network(2.0 * static_cast<double>(w_.numel()), 0);
   }
@@ -29,16 +30,25 @@ class RbmModel : public EnergyModel, public HasEnergyDifferences {
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
   void evaluate_moved(const torch::Tensor& x, const Evaluation& at_x, const torch::Tensor& y,
                       bool gradient, Evaluation& out) override;
-  // O(D·H) a chain: the hidden inputs once, every visible unit's flip moves them by ±W_i.
+  // O(D·H) a chain and other value: the hidden inputs once, every change moves them by a row of W.
   void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
 
   // A sweep of block Gibbs sampling, h ~ π(h | v) and v ~ π(v | h): uint8 [B, D] from uint8 [B, D].
   torch::Tensor gibbs_sweep(const torch::Tensor& v, const at::Generator& generator) const;
 
  private:
-  torch::Tensor hidden_inputs(const torch::Tensor& v) const;  // b_h + W v, float32 [B, H]
+  bool categorical() const { return w_.dim() == 3; }
+  torch::Tensor visible(const torch::Tensor& x) const;         // [B, D] or flat one-hot [B, D·K]
+  torch::Tensor hidden_inputs(const torch::Tensor& v) const;   // b_h + W v, float32 [B, H]
+  torch::Tensor visible_inputs(const torch::Tensor& h) const;  // b_v + Wᵀ h, as W and b_v are
   torch::Tensor free_energy(const torch::Tensor& v, const torch::Tensor& inputs) const;
-  // Of uint8 states; x undefined: no evaluation is known.
+  torch::Tensor flip_differences(const torch::Tensor& v, const torch::Tensor& inputs) const;
+  torch::Tensor value_differences(const torch::Tensor& x, const torch::Tensor& inputs) const;
+  // Whether evaluations at x keep their hidden inputs: those of binary states.
+  bool keeps_inputs(const torch::Tensor& x) const {
+    return !categorical() && !x.is_floating_point();
+  }
+  // Of such states; x undefined: no evaluation is known.
   void evaluate_states(const torch::Tensor& x, const torch::Tensor& inputs_at_x,
                        const torch::Tensor& y, bool gradient, Evaluation& out);
   const torch::Tensor& by_visible();

@@ -4,18 +4,24 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "io/error.h"
+#include "models/bayesnet.h"
 #include "models/bernoulli.h"
 #include "models/categorical.h"
 #include "models/continuous_models.h"
+#include "models/fhmm.h"
 #include "models/ising.h"
+#include "models/lattice_gaussian.h"
+#include "models/logistic.h"
 #include "models/mlp.h"
 #include "models/parameter_file.h"
 #include "models/parity.h"
 #include "models/permutation.h"
 #include "models/potts.h"
+#include "models/quartic_mixture.h"
 #include "models/rbm.h"
 #include "models/resnet.h"
 
@@ -86,11 +92,86 @@ ModelPointer load_permutation(const ModelOptions& options) {
 
 ModelPointer load_rbm(const ModelOptions& options) {
   ParameterReader reader(options.weights);
-  const torch::Tensor w = reader.real("W", {-1, -1});
-  const torch::Tensor b_v = reader.real("b_v", {w.size(1)});
-  const torch::Tensor b_h = reader.real("b_h", {w.size(0)});
+  const bool categorical = reader.rank("W") > 2 && reader.rank("b_v") > 1;
+  std::vector<int64_t> shape(categorical ? 3 : 2, -1);
+  const torch::Tensor w = reader.real("W", shape);
+  shape.erase(shape.begin());
+  for (size_t i = 0; i < shape.size(); ++i) shape[i] = w.size(static_cast<int64_t>(i) + 1);
+  const torch::Tensor b_v = reader.real("b_v", shape), b_h = reader.real("b_h", {w.size(0)});
   reader.finish();
+  if (categorical) check_categories(reader, "b_v", b_v);
   return std::make_shared<RbmModel>(w, b_v, b_h);
+}
+
+// A number of the file that lies strictly between two bounds.
+double number_between(ParameterReader& reader, const char* key, double low, double high) {
+  const double value = reader.real(key, {}).item<double>();
+  require(value > low && value < high, "{}: tensor '{}' is {}; it must lie between {} and {}",
+          reader.source(), key, value, low, high);
+  return value;
+}
+
+ModelPointer load_fhmm(const ModelOptions& options) {
+  ParameterReader reader(options.weights);
+  FhmmParameters p;
+  p.y = reader.real("y", {-1});
+  p.w = reader.real("W", {-1, -1});
+  p.b = reader.real("b", {}).item<double>();
+  p.sigma = number_between(reader, "sigma", 0, std::numeric_limits<double>::infinity());
+  p.p_init = number_between(reader, "p_init", 0, 1);
+  p.p_stay = number_between(reader, "p_stay", 0, 1);
+  reader.finish();
+  check_categories(reader, "W", p.w);
+  return std::make_shared<FhmmModel>(p);
+}
+
+ModelPointer load_logistic(const ModelOptions& options) {
+  ParameterReader reader(options.weights);
+  const torch::Tensor x = reader.real("X", {-1, -1}), y = reader.real("y", {x.size(0)});
+  reader.finish();
+  require(((y == 0) | (y == 1)).all().item<bool>(), "{}: tensor 'y' must hold 0 and 1 only",
+          reader.source());
+  return std::make_shared<LogisticModel>(x, y);
+}
+
+int64_t needed_categories(const ModelOptions& options, const char* model) {
+  require(options.categories.has_value(),
+          "model {} needs --categories K: its parameters do not say", model);
+  return *options.categories;
+}
+
+ModelPointer load_lattice_gaussian(const ModelOptions& options) {
+  const int64_t categories = needed_categories(options, "lattice-gaussian");
+  ParameterReader reader(options.weights);
+  const torch::Tensor mean = reader.real("mean", {-1});
+  const torch::Tensor precision = reader.real("precision", {mean.size(0), mean.size(0)});
+  reader.finish();
+  const torch::Tensor p = precision.to(torch::kFloat64);
+  const double asymmetry = p.numel() > 0 ? (p - p.t()).abs().max().item<double>() : 0;
+  const torch::Tensor info = std::get<1>(torch::linalg_cholesky_ex(p));
+  require(asymmetry <= 1e-6 * std::max(1.0, p.abs().max().item<double>()) && info.item<int>() == 0,
+          "{}: tensor 'precision' is not symmetric positive definite", reader.source());
+  return std::make_shared<LatticeGaussianModel>(0.5 * (p + p.t()), mean, categories);
+}
+
+ModelPointer load_quartic_mixture(const ModelOptions& options) {
+  const int64_t categories = needed_categories(options, "quartic-mixture");
+  ParameterReader reader(options.weights);
+  const torch::Tensor scale = reader.real("scale", {-1});
+  const int64_t sites = scale.size(0);
+  const torch::Tensor centers = reader.real("centers", {-1, sites});
+  const torch::Tensor rotation = reader.real("rotation", {sites, sites});
+  reader.finish();
+  require(centers.size(0) > 0, "{}: tensor 'centers' is empty", reader.source());
+  require((scale > 0).all().item<bool>(), "{}: tensor 'scale' must be positive", reader.source());
+  const torch::Tensor product = rotation.matmul(rotation.t());
+  require(torch::allclose(product, torch::eye(sites), 0, 1e-4),
+          "{}: tensor 'rotation' is not orthogonal", reader.source());
+  return std::make_shared<QuarticMixtureModel>(centers, scale, rotation, categories);
+}
+
+ModelPointer load_bayesnet(const ModelOptions& options) {
+  return read_bayesnet(options.weights);
 }
 
 // The number of inputs tells the sites; --categories K makes the input one-hot.
@@ -138,8 +219,22 @@ const std::vector<ModelEntry>& model_registry() {
          "edges int64 [E,2], coupling [E], field [D]", "binary", true, false, load_ising},
         {"potts", "-sum_i theta_{i,x_i} - sum_e J_e [x_i = x_j]",
          "edges int64 [E,2], coupling [E], field [D,K]", "categorical", true, false, load_potts},
-        {"rbm", "-b_v.v - sum_h softplus(b_h + W_h.v)", "W [H,D], b_v [D], b_h [H]", "binary", true,
-         true, load_rbm},
+        {"rbm", "-b_v.v - sum_h softplus(b_h + W_h.v)",
+         "W [H,D], b_v [D], b_h [H]; categorical: W [H,D,K], b_v [D,K]", "binary, categorical",
+         true, true, load_rbm},
+        {"fhmm", "-log p(x) - log p(y given x) of a factorial hidden Markov model",
+         "y [L], W [M,n], b [], sigma [], p_init [], p_stay []", "binary, categorical", true, false,
+         load_fhmm},
+        {"logistic", "sum_m softplus((1 - 2y_m) X_m.x)", "X [M,D], y [M]", "binary", true, false,
+         load_logistic},
+        {"lattice-gaussian", "(x - b).P (x - b)/2", "precision [D,D], mean [D]; and --categories K",
+         "ordered", true, false, load_lattice_gaussian},
+        {"quartic-mixture",
+         "-log sum_c exp(-sum_d (u_d + 1)(u_d^2 + 1/2)(u_d - 2)), u = R((x - b_c)/s)",
+         "centers [C,D], scale [D], rotation [D,D]; and --categories K", "ordered", true, false,
+         load_quartic_mixture},
+        {"bayesnet", "-log prod_i p(x_i given its parents)", "a network in .uai format",
+         "binary, categorical", false, false, load_bayesnet},
         {"parity", "u (sum_i x_i mod 2)", "u []; and --sites D", "binary", false, false,
          load_parity},
         {"permutation", "sum_i w_{i,rho(i)}", "w [p,p]", "permutation", false, false,
@@ -166,8 +261,8 @@ const ModelEntry& find_model(const std::string& name) {
 
 std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOptions& options) {
   const ModelEntry& entry = find_model(name);
-  require(!entry.weights || !options.weights.empty(), "model {} needs --weights FILE.pt with {}",
-          name, entry.parameters);
+  require(!entry.weights || !options.weights.empty(), "model {} needs --weights FILE with {}", name,
+          entry.parameters);
   const int64_t categories = options.categories.value_or(2);
   require(categories >= 2 && categories <= kMostCategories,
           "--categories is {}; 2 to {} are allowed", categories, kMostCategories);

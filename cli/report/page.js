@@ -137,7 +137,8 @@ function barChart(section) {
             datasets: [{ data: bars.map((bar) => bar.value), backgroundColor: colours[0] + "b0", maxBarThickness: 22 }] },
     options: {
       indexAxis: "y", animation: false, responsive: true, maintainAspectRatio: false,
-      scales: { x: axis({ title: section.title, log: section.log }),
+      scales: { x: { ...axis({ title: section.title, log: section.log }),
+                     suggestedMax: Math.max(...bars.map((bar) => bar.value + 1.96 * (bar.se || 0))) },
                 y: { grid: { display: false }, ticks: { color: variable("--ink"), autoSkip: false } } },
       plugins: { legend: { display: false },
                  tooltip: { callbacks: { label: (item) => {
@@ -183,8 +184,8 @@ function pictures(section) {
 }
 
 function facts(named) {
-  return element("dl", {}, ...Object.entries(named).flatMap(([name, value]) =>
-    [element("dt", {}, name), element("dd", {}, show(value))]));
+  return element("dl", {}, ...Object.entries(named).map(([name, value]) =>
+    element("div", {}, element("dt", {}, name), element("dd", {}, show(value)))));
 }
 
 const builders = {
@@ -216,4 +217,3 @@ function build() {
 
 Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
 build();
-window.addEventListener("beforeprint", () => { for (const chart of Object.values(Chart.instances)) chart.resize(); });

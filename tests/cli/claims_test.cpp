@@ -63,6 +63,9 @@ TEST(Claims, UndefinedNumbersDecideNothing) {
   rows[1]["metrics"]["ess_per_step"] = nullptr;
   EXPECT_EQ(verdict("beats", rows), "undecided");
   rows[1] = row("m", "b", 1, 2, 0.1);
+  rows[1]["metrics"]["ess_per_step_se"] = nullptr;  // an unknown error is not a small one
+  EXPECT_EQ(verdict("beats", rows), "undecided");
+  rows[1] = row("m", "b", 1, 2, 0.1);
   rows[1]["status"] = "failed";
   EXPECT_EQ(verdict("beats", rows), "undecided");
 }

@@ -22,7 +22,8 @@ TEST(Usage, HelpNamesEverySubcommandAndSharedFlag) {
   const Outcome general = run_program("--help");
   EXPECT_EQ(general.exit_code, 0);
   EXPECT_EQ(general.err, "");
-  for (const std::string command : {"train", "sample", "evaluate", "energy", "bench", "inspect"}) {
+  for (const std::string command :
+       {"train", "sample", "evaluate", "energy", "ablate", "bench", "inspect", "report"}) {
     EXPECT_NE(general.out.find("\n  " + command), std::string::npos) << command;
     const Outcome help = run_program(command + " --help");
     EXPECT_EQ(help.exit_code, 0) << command;
@@ -93,7 +94,7 @@ TEST_F(Mistakes, OfTheCommandLine) {
   for (const Mistake& mistake :
        std::vector<Mistake>{{"", {"subcommand", "train, sample"}},
                             {"smaple", {"smaple", "known: sample"}},
-                            {"ablate", {"ablate", "train", "inspect"}},
+                            {"abalte", {"abalte", "ablate", "train", "inspect"}},
                             {"sample --stepz 3", {"--stepz", "steps"}},
                             {"sample -steps 3", {"-steps"}},
                             {kSample + "stray", {"stray"}},

@@ -50,7 +50,8 @@ torch::Tensor plain_differences(EnergyModel& model, const torch::Tensor& x) {
     }
   }
   const torch::Tensor flat = torch::tensor(all, torch::kFloat64);
-  return space.one_hot() ? flat.view({space.sites, space.categories}) : flat;
+  const bool every_value = all.size() == static_cast<size_t>(space.sites * space.categories);
+  return every_value ? flat.view({space.sites, space.categories}) : flat;
 }
 
 void expect_close(const torch::Tensor& a, const torch::Tensor& b, double relative) {

@@ -62,11 +62,50 @@ TEST(Instances, PosteriorFieldsAreNoisyObservations) {
   EXPECT_NEAR(inner.mean().item<double>(), mu * mu / (sigma * sigma), 5 * mu / sigma / 50);
 }
 
+TEST(Instances, HiddenPathsExplainTheirObservations) {
+  const auto model = make_instance("fhmm:steps=2000,chains=1,sigma=0.1,init=0.5,stay=0.9");
+  const torch::Tensor y = buffer(*model, "y"), w = buffer(*model, "W"), b = buffer(*model, "b");
+  const torch::Tensor distance = (y.unsqueeze(1) - b - w).abs();
+  EXPECT_LT(std::get<0>(distance.min(1)).max().item<double>(), 0.5);  // 5 σ
+  const torch::Tensor value = distance.argmin(1);
+  const double stays =
+      (value.slice(0, 1) == value.slice(0, 0, 1999)).to(torch::kFloat64).mean().item<double>();
+  EXPECT_NEAR(stays, 0.9, 5 * std::sqrt(0.09 / 1999));
+}
+
+TEST(Instances, GaussiansHaveTheSpectrumOfTheirDefinition) {
+  const torch::Tensor rotated =
+      buffer(*make_instance("lattice-gaussian-rotated:sites=12,l=10"), "precision");
+  const torch::Tensor spectrum = std::get<0>(torch::linalg_eigh(rotated));
+  EXPECT_NEAR(spectrum[11].item<double>(), std::sqrt(10.0), 1e-9);
+  EXPECT_NEAR(spectrum[0].item<double>(), std::sqrt(10.0) / 10, 1e-9);
+  const torch::Tensor cycle =
+      buffer(*make_instance("lattice-gaussian-cycle:sites=12,l=10"), "precision");
+  EXPECT_EQ((cycle != 0).sum().item<int64_t>(), 36);
+  EXPECT_NE(cycle[0][11].item<double>(), 0);
+  EXPECT_NEAR(cycle[0][0].item<double>(), 11.0 / 10, 1e-9);
+}
+
+// Rows' variances Λ_i²·1.25/4 over many rows; y = 1 more often where the first seven sum up high.
+TEST(Instances, RegressionsAreDrawnFromTheirModel) {
+  EXPECT_EQ(make_instance("logistic")->space().sites, 100);
+  const torch::Tensor x = buffer(*make_instance("logistic:sites=8,rows=20000"), "signed");
+  const double square = x.select(1, 7).square().mean().item<double>();  // a row's sign drops out
+  const double expected = std::exp(1.5) * 1.25 / 4;
+  EXPECT_NEAR(square, expected, 5 * expected * std::sqrt(2 / 20000.0));
+  // The likelihood of the true coefficients is better than that of none.
+  const auto model = make_instance("logistic:sites=8,rows=20000");
+  torch::Tensor beta = torch::zeros({2, 8}, torch::kUInt8);
+  beta[0].slice(0, 0, 7).fill_(1);
+  const torch::Tensor u = model->energy(beta);
+  EXPECT_LT(u[0].item<double>(), u[1].item<double>());
+}
+
 TEST(Instances, MistakesAreNamed) {
-  for (const char* text :
-       {"isng", "parity:u", "parity:v=1", "parity:u=x", "parity:sites=0", "parity:sites=2.5",
-        "parity:u=inf", "permutation:sites=1", "categorical:categories=1",
-        "ising-scale-free:nodes=4,attached=4", "potts-field:side=2,categories=300"}) {
+  for (const char* text : {"isng", "parity:u", "parity:v=1", "parity:u=x", "parity:sites=0",
+                           "parity:sites=2.5", "parity:u=inf", "permutation:sites=1",
+                           "categorical:categories=1", "ising-scale-free:nodes=4,attached=4",
+                           "potts-field:side=2,categories=300", "fhmm:stay=1"}) {
     EXPECT_THROW(make_instance(text), Error) << text;
   }
 }

@@ -1,8 +1,10 @@
 // See samples.h.
 #include "tests/models/samples.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "io/files.h"
 #include "tests/io/scratch.h"
 
 namespace isinglass {
@@ -86,6 +88,112 @@ double rbm_energy(const NamedTensors& file, const Values& x) {
   return u;
 }
 
+double categorical_rbm_energy(const NamedTensors& file, const Values& x) {
+  const torch::Tensor w = tensor_of(file, "W"), b_v = tensor_of(file, "b_v");
+  const torch::Tensor b_h = tensor_of(file, "b_h");
+  double u = 0;
+  for (size_t i = 0; i < x.size(); ++i) u -= at(b_v, {static_cast<int64_t>(i), x[i]});
+  for (int64_t h = 0; h < w.size(0); ++h) {
+    double input = at(b_h, {h});
+    for (size_t i = 0; i < x.size(); ++i) input += at(w, {h, static_cast<int64_t>(i), x[i]});
+    u -= std::log(1 + std::exp(input));
+  }
+  return u;
+}
+
+double fhmm_energy(const NamedTensors& file, const Values& x) {
+  const torch::Tensor y = tensor_of(file, "y"), w = tensor_of(file, "W");
+  const double sigma = at(tensor_of(file, "sigma"), {}), init = at(tensor_of(file, "p_init"), {});
+  const double stay = at(tensor_of(file, "p_stay"), {});
+  const int64_t chains = w.size(0);
+  const double others = static_cast<double>(w.size(1) - 1);
+  double probability = 1;
+  for (int64_t l = 0; l < y.size(0); ++l) {
+    double mean = at(tensor_of(file, "b"), {});
+    for (int64_t m = 0; m < chains; ++m) {
+      const int value = x[l * chains + m];
+      mean += at(w, {m, value});
+      if (l == 0) {
+        probability *= value == 0 ? init : (1 - init) / others;
+      } else {
+        probability *= value == x[(l - 1) * chains + m] ? stay : (1 - stay) / others;
+      }
+    }
+    const double off = (at(y, {l}) - mean) / sigma;
+    probability *= std::exp(-off * off / 2) / (sigma * std::sqrt(2 * M_PI));
+  }
+  return -std::log(probability);
+}
+
+double logistic_energy(const NamedTensors& file, const Values& beta) {
+  const torch::Tensor x = tensor_of(file, "X"), y = tensor_of(file, "y");
+  double probability = 1;
+  for (int64_t m = 0; m < x.size(0); ++m) {
+    double input = 0;
+    for (size_t i = 0; i < beta.size(); ++i) input += at(x, {m, static_cast<int64_t>(i)}) * beta[i];
+    const double one = 1 / (1 + std::exp(-input));
+    probability *= at(y, {m}) == 1 ? one : 1 - one;
+  }
+  return -std::log(probability);
+}
+
+double lattice_gaussian_energy(const NamedTensors& file, const Values& x) {
+  const torch::Tensor p = tensor_of(file, "precision"), b = tensor_of(file, "mean");
+  double u = 0;
+  for (int64_t i = 0; i < b.size(0); ++i) {
+    for (int64_t j = 0; j < b.size(0); ++j) {
+      u += 0.5 * (x[i] - at(b, {i})) * at(p, {i, j}) * (x[j] - at(b, {j}));
+    }
+  }
+  return u;
+}
+
+double quartic_energy(const NamedTensors& file, const Values& x) {
+  const torch::Tensor b = tensor_of(file, "centers"), s = tensor_of(file, "scale");
+  const torch::Tensor r = tensor_of(file, "rotation");
+  double sum = 0;
+  for (int64_t c = 0; c < b.size(0); ++c) {
+    double well = 0;
+    for (int64_t d = 0; d < s.size(0); ++d) {
+      double u = 0;
+      for (int64_t i = 0; i < s.size(0); ++i)
+        u += at(r, {d, i}) * (x[i] - at(b, {c, i})) / at(s, {i});
+      well += (u + 1) * (u * u + 0.5) * (u - 2);
+    }
+    sum += std::exp(-well);
+  }
+  return -std::log(sum);
+}
+
+// Variables 0 → 2 ← 1 and 2 → 3; one probability is 0.
+const char* const kNetwork = R"(BAYES
+4
+2 2 2 2
+4
+1 0
+1 1
+3 1 0 2
+2 2 3
+2
+ 0.3 0.7
+2
+ 0.6 0.4
+8
+ 0.1 0.9 0.2 0.8
+ 0.35 0.65 0.5 0.5
+4
+ 1.0 0.0
+ 0.25 0.75
+)";
+
+double network_energy(const NamedTensors&, const Values& x) {
+  const double two[2][2] = {{0.9, 0.8}, {0.65, 0.5}};  // p(x_2 = 1 | x_1, x_0)
+  double p = (x[0] ? 0.7 : 0.3) * (x[1] ? 0.4 : 0.6);
+  p *= x[2] ? two[x[1]][x[0]] : 1 - two[x[1]][x[0]];
+  const double three = x[2] ? 0.75 : 1e-30;
+  return -std::log(p) - std::log(x[3] ? three : (x[2] ? 0.25 : 1.0));
+}
+
 std::vector<double> affine(const torch::Tensor& weight, const torch::Tensor& bias,
                            const std::vector<double>& in) {
   const torch::Tensor w = weight.to(torch::kFloat64).contiguous();
@@ -117,6 +225,17 @@ double mlp_energy(const NamedTensors& file, const Values& x, int categories) {
 torch::Tensor sample_edges() {
   // A site with no edge (5), one with three, a repeated edge.
   return torch::tensor({0, 1, 1, 2, 2, 0, 3, 0, 4, 3, 1, 0}, torch::kInt64).view({6, 2});
+}
+
+torch::Tensor positive_definite(int64_t size) {
+  const torch::Tensor a = torch::randn({size, size});
+  return 0.3 * (a.matmul(a.t()) + torch::eye(size));
+}
+
+NamedTensors fhmm_file(int64_t values) {
+  return {{"y", torch::randn({3})},        {"W", torch::randn({2, values})},
+          {"b", torch::tensor(0.3f)},      {"sigma", torch::tensor(0.8f)},
+          {"p_init", torch::tensor(0.7f)}, {"p_stay", torch::tensor(0.85f)}};
 }
 
 NamedTensors mlp_file(int64_t inputs) {
@@ -181,6 +300,42 @@ std::vector<ModelSample> model_samples() {
        {},
        false,
        rbm_energy},
+      {"rbm_categorical",
+       "rbm",
+       {{"W", randn({5, 6, 3})}, {"b_v", randn({6, 3})}, {"b_h", randn({5})}},
+       {},
+       false,
+       categorical_rbm_energy},
+      {"fhmm", "fhmm", fhmm_file(2), {}, false, fhmm_energy},
+      {"fhmm_categorical", "fhmm", fhmm_file(3), {}, false, fhmm_energy},
+      {"logistic",
+       "logistic",
+       {{"X", randn({9, 6})}, {"y", (torch::rand({9}) < 0.5).to(torch::kFloat32)}},
+       {},
+       false,
+       logistic_energy},
+      {"lattice_gaussian",
+       "lattice-gaussian",
+       {{"precision", positive_definite(5)}, {"mean", 2 + randn({5})}},
+       {.categories = 4},
+       false,
+       lattice_gaussian_energy},
+      {"quartic_mixture",
+       "quartic-mixture",
+       {{"centers", 1.5 + randn({3, 4})},
+        {"scale", 1 + torch::rand({4})},
+        {"rotation", std::get<0>(torch::linalg_qr(randn({4, 4})))}},
+       {.categories = 4},
+       false,
+       quartic_energy},
+      {.label = "bayesnet",
+       .model = "bayesnet",
+       .energy = network_energy,
+       .write =
+           [](const std::filesystem::path& folder, ModelOptions& options) {
+             options.weights = folder / "network.uai";
+             write_file(options.weights, kNetwork);
+           }},
       {"parity", "parity", {{"u", randn({})}}, {.sites = 7}, false, parity_energy},
       {"permutation", "permutation", {{"w", randn({6, 6})}}, {}, false, permutation_energy},
       {"mlp", "mlp", mlp_file(9), {}, false, mlp_with(0)},

@@ -11,7 +11,7 @@ from pathlib import Path
 # Values of size flags are cut down to these; everything else is passed on as it is.
 REDUCED = {"--channels": 4, "--steps-per-iter": 2, "--buffer": 20, "--batch": 10, "--iters": 4,
            "--warmup": 2, "--checkpoint-every": 2, "--chains": 4, "--burn-in": 5, "--steps": 20,
-           "--thin": 5, "--repeats": 2}
+           "--thin": 5, "--repeats": 2, "--scale": 1e-4}
 
 
 def reduced(arguments):
@@ -19,7 +19,8 @@ def reduced(arguments):
     for i, flag in enumerate(result[:-1]):
         if flag in REDUCED:
             longer = 2 if "--resume" in result else 1  # a resumed run has work left to do
-            result[i + 1] = str(min(int(result[i + 1]), longer * REDUCED[flag]))
+            kind = type(REDUCED[flag])
+            result[i + 1] = str(min(kind(result[i + 1]), longer * REDUCED[flag]))
     if "train" in result and "--resume" not in result:
         of_chains = ("--steps-per-iter", "--buffer")
         for flag in ("--channels", *of_chains, "--batch"):

@@ -6,6 +6,7 @@ from SOURCE/../shared/data, or exit code 77 (skipped) where that folder is missi
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,7 @@ class Sandbox:
         self.add_shim("build/isinglass", "isinglass")
         for script in ("demo.sh", "test.sh", "setup.sh", "build.sh", "bundle.sh"):
             self.add_shim(f"scripts/{script}", f"scripts/{script}")
+        (self.folder / "bin/cat").symlink_to(shutil.which("cat"))
         (self.folder / ".venv").symlink_to(self.source / ".venv")
         (self.folder / "data").symlink_to(self.source.parent / "shared" / "data")
 

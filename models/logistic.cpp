@@ -1,0 +1,35 @@
+// See logistic.h.
+#include "models/logistic.h"
+
+#include "models/softplus_units.h"
+
+namespace isinglass {
+
+LogisticModel::LogisticModel(const torch::Tensor& x, const torch::Tensor& y)
+    : signed_(register_buffer(
+          "signed", (1 - 2 * y.to(torch::kFloat64)).unsqueeze(1) * x.to(torch::kFloat64))) {}
+
+torch::Tensor LogisticModel::inputs(const torch::Tensor& beta) const {
+  return relaxed(beta).to(torch::kFloat64).matmul(signed_.t());
+}
+
+torch::Tensor LogisticModel::energy(const torch::Tensor& beta) {
+  return torch::softplus(inputs(beta)).sum(1);
+}
+
+// ∂U/∂β = σ((1 − 2y) X β)ᵀ (1 − 2y) X
+void LogisticModel::evaluate(const torch::Tensor& beta, Evaluation& out) {
+  torch::NoGradGuard no_grad;
+  const torch::Tensor a = inputs(beta);
+  store(out.energy, torch::softplus(a).sum(1));
+  store(out.gradient, torch::sigmoid(a).matmul(signed_).to(torch::kFloat32));
+}
+
+void LogisticModel::evaluate_differences(const torch::Tensor& beta, Evaluation& out) {
+  torch::NoGradGuard no_grad;
+  const torch::Tensor a = inputs(beta), flip = 1 - 2 * relaxed(beta).to(torch::kFloat64);
+  store(out.energy, torch::softplus(a).sum(1));
+  store(out.differences, (-softplus_changes(a, flip, signed_)).to(torch::kFloat32));
+}
+
+}  // namespace isinglass
