@@ -206,7 +206,8 @@ Json claims_table(const Json& claims) {
       const std::string text = fmt::format("{} ({})", claim["claim"].get<std::string>(),
                                            find_metric(claim["metric"], "claims").title);
       rows.push_back({text, claim["verdict"], model["model"], model["verdict"], side(model, "who"),
-                      number(model, "who"), side(model, "than"), number(model, "than")});
+                      number(model, "who"), side(model, "than"), number(model, "than"),
+                      model.value("reason", "")});
     }
   }
   return table("",
@@ -217,7 +218,8 @@ Json claims_table(const Json& claims) {
                 {"who", true},
                 {"value"},
                 {"compared with", true},
-                {"value"}},
+                {"value"},
+                {"note", true}},
                rows);
 }
 
