@@ -1,6 +1,8 @@
 // See claims.h.
 #include "cli/claims.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -16,6 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kNormal95 = 1.96;
+constexpr double kConverged = 1.1;  // R̂ above it: chains still drift, and their ESS means nothing
 
 enum class Verdict { kSupported, kNotSupported, kUndecided };
 constexpr const char* kVerdicts[] = {"supported", "not supported", "undecided"};
@@ -101,9 +104,19 @@ Verdict compare(const Claim& claim, const Setting& who, const Setting& than, boo
   return difference < -error ? Verdict::kNotSupported : Verdict::kUndecided;
 }
 
-Json judge_model(const Claim& claim, const std::vector<Setting>& settings, const std::string& model,
-                 Verdict& verdict) {
+// R̂ of the setting's cells, NaN where undefined.
+double rhat_of(const Json& rows, const Setting& setting) {
+  for (const Setting& other : pooled(rows, "rhat")) {
+    const bool same = other.model == setting.model && other.sampler == setting.sampler &&
+                      other.settings == setting.settings;
+    if (same) return other.estimate.value;
+  }
+  return NAN;
+}
+
+Json judge_model(const Claim& claim, const Json& rows, const std::string& model, Verdict& verdict) {
   const bool higher = find_metric(claim.metric, "claims").higher_is_better;
+  const std::vector<Setting> settings = pooled(rows, claim.metric);
   const auto side = [&](const std::vector<std::string>& selectors) {
     const std::vector<Setting> found = selected(settings, model, selectors);
     return claim.rule == "degrades-less" ? least_degraded(found, claim.axis, higher)
@@ -111,7 +124,13 @@ Json judge_model(const Claim& claim, const std::vector<Setting>& settings, const
   };
   const std::optional<Setting> who = side(claim.who), than = side(claim.than);
   verdict = who && than ? compare(claim, *who, *than, higher) : Verdict::kUndecided;
-  Json json = {{"model", model}, {"verdict", kVerdicts[static_cast<int>(verdict)]}};
+  Json json = {{"model", model}};
+  const double rhat = who ? rhat_of(rows, *who) : NAN;
+  if (claim.metric.starts_with("ess_") && rhat > kConverged) {
+    verdict = Verdict::kUndecided;
+    json["reason"] = fmt::format("not converged: R-hat of {} is {:.3g}", who->sampler, rhat);
+  }
+  json["verdict"] = kVerdicts[static_cast<int>(verdict)];
   if (who) json["who"] = side_json(*who);
   if (than) json["than"] = side_json(*than);
   return json;
@@ -125,7 +144,6 @@ const std::vector<std::string>& claim_rules() {
 }
 
 Json judge(const Claim& claim, const Json& rows) {
-  const std::vector<Setting> settings = pooled(rows, claim.metric);
   Json models = Json::array();
   bool all = true, contradicted = false;
   for (const std::string& model : model_labels(rows)) {
@@ -134,7 +152,7 @@ Json judge(const Claim& claim, const Json& rows) {
         wanted.empty() || std::find(wanted.begin(), wanted.end(), model) != wanted.end();
     if (!meant) continue;
     Verdict verdict;
-    models.push_back(judge_model(claim, settings, model, verdict));
+    models.push_back(judge_model(claim, rows, model, verdict));
     all &= verdict == Verdict::kSupported;
     contradicted |= verdict == Verdict::kNotSupported;
   }

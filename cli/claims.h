@@ -13,7 +13,8 @@
 //   beats          who is better than `than` by more than the error
 //   matches        who is not worse than `than` by more than the error
 //   degrades-less  who keeps more of its best value at the largest value of the axis
-// The error is 1.96 standard errors of the difference.
+// The error is 1.96 standard errors of the difference. A claim of ESS stays undecided where R̂ of
+// `who` is above 1.1: its chains have not converged.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -205,8 +205,9 @@ Json claims_table(const Json& claims) {
     for (const Json& model : claim["models"]) {
       const std::string text = fmt::format("{} ({})", claim["claim"].get<std::string>(),
                                            find_metric(claim["metric"], "claims").title);
-      rows.push_back({text, claim["verdict"], model["model"], model["verdict"], side(model, "who"),
-                      number(model, "who"), side(model, "than"), number(model, "than")});
+      rows.push_back({text, claim["verdict"], model["model"], model["verdict"],
+                      model.value("reason", ""), side(model, "who"), number(model, "who"),
+                      side(model, "than"), number(model, "than")});
     }
   }
   return table("",
@@ -214,6 +215,7 @@ Json claims_table(const Json& claims) {
                 {"verdict", true, false, true},
                 {"model", true},
                 {"on this model", true, false, true},
+                {"note", true, true},
                 {"who", true},
                 {"value"},
                 {"compared with", true},

@@ -70,6 +70,16 @@ TEST(Claims, UndefinedNumbersDecideNothing) {
   EXPECT_EQ(verdict("beats", rows), "undecided");
 }
 
+TEST(Claims, ChainsThatStillDriftDecideNothing) {
+  Json rows = {row("m", "a", 1, 3, 0.1), row("m", "b", 1, 2, 0.1)};
+  rows[1]["metrics"]["rhat"] = 2.0;  // a sampler that is worse may well not have converged
+  EXPECT_EQ(verdict("beats", rows), "supported");
+  rows[0]["metrics"]["rhat"] = 1.2;
+  EXPECT_EQ(verdict("beats", rows), "undecided");
+  EXPECT_EQ(verdict("matches", rows), "undecided");
+  EXPECT_EQ(verdict("beats", rows, {"a"}, {"b"}, "hops"), "supported");
+}
+
 TEST(Claims, DegradesLessComparesTheLastWithTheBest) {
   const Json rows = {row("m", "a", 1, 2, 0.01), row("m", "a", 10, 4, 0.01),
                      row("m", "a", 20, 3, 0.01), row("m", "b", 1, 9, 0.01),
