@@ -101,9 +101,11 @@ std::shared_ptr<EnergyModel> sampled_model(Options& options, torch::Device devic
     require(!options.has(other), "--{} and --instance exclude each other", other);
   }
   const std::shared_ptr<EnergyModel> model = make_instance(options.text("instance"));
-  require(!options.has("model") || options.text("model") == model->kind_name(),
-          "--model is {}, but --instance {} is of {}", options.text("model"),
-          options.text("instance"), model->kind_name());
+  if (options.has("model")) {
+    require(options.text("model") == model->kind_name(),
+            "--model is {}, but --instance {} is of {}", options.text("model"),
+            options.text("instance"), model->kind_name());
+  }
   options.set("model", model->kind_name());
   model->to(device);
   return model;

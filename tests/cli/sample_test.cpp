@@ -36,6 +36,17 @@ class Sample : public ::testing::Test {
 
 const std::string kIsing = "--model ising --weights ising.pt --sampler gwg ";
 
+TEST_F(Sample, OfAStandardTargetByName) {
+  const std::string grid = "--instance ising-grid:side=3,coupling=0.4 --sampler gwg --steps 20 ";
+  const Json named = Json::parse(run(grid + "--out named --json").out);
+  EXPECT_EQ(named["model"], "ising");
+  EXPECT_EQ(samples("named").size(2), 9);
+  run(grid + "--model ising --out both");
+  EXPECT_TRUE(torch::equal(samples("named"), samples("both")));
+  run("--config named/config.toml --out repeated");
+  EXPECT_TRUE(torch::equal(samples("named"), samples("repeated")));
+}
+
 TEST_F(Sample, WritesTheContract) {
   const Outcome outcome = run(
       kIsing + "--radius 2 --chains 7 --burn-in 5 --steps 20 --thin 3 --seed 4 --out out --json");
