@@ -25,7 +25,10 @@ using Json = nlohmann::ordered_json;
 // --weights' model; without them a new one of --image, --channels and --hidden.
 std::shared_ptr<EnergyModel> bench_model(Options& options, torch::Device device) {
   const std::string& name = options.text("model");
-  if (options.has("weights") || !find_model(name).trainable) return model_of(options, device);
+  const bool continuous = continuous_sampler(options);
+  if (options.has("weights") || !find_model(name).trainable) {
+    return model_of(options, device, continuous);
+  }
   for (const char* flag : {"sites", "categories"}) {
     require(!options.has(flag), "--{} goes with --weights; the size of a new {} is --image", flag,
             name);
@@ -34,6 +37,7 @@ std::shared_ptr<EnergyModel> bench_model(Options& options, torch::Device device)
   std::tie(shape.image_height, shape.image_width) = image_of(options);
   shape.channels = options.integer("channels");
   shape.hidden = options.integer("hidden");
+  shape.continuous = continuous;
   const int64_t chains = options.integer("chains");
   require_memory(training_bytes(name, shape, chains, std::max(chains, TrainOptions().buffer)),
                  device,

@@ -109,7 +109,7 @@ std::string kind_of(const PtDict& dict) {
   if (find(dict, "samples") && find(dict, "energy")) return "samples";
   if (find(dict, "energy") && find(dict, "gradient")) return "energies and gradients";
   if (find(dict, "energy")) return "energies";
-  if (find(dict, "iteration") && find(dict, "format")) return "training checkpoint";
+  if (find(dict, "iteration") && find(dict, "format_version")) return "training checkpoint";
   if (find(dict, "log_weights")) return "annealing checkpoint";
   const bool tensors = std::all_of(dict.begin(), dict.end(),
                                    [](const auto& entry) { return entry.second.is_tensor(); });

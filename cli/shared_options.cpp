@@ -302,6 +302,10 @@ ModelOptions model_settings(const Options& options, bool continuous) {
 
 }  // namespace
 
+bool continuous_sampler(const Options& options) {
+  return find_sampler(options.text("sampler")).kinds == std::vector{StateKind::kContinuous};
+}
+
 std::shared_ptr<EnergyModel> model_of(Options& options, torch::Device device, bool continuous) {
   ModelOptions model = model_settings(options, continuous);
   require(!options.has("factors") || options.text("model") == "product",
@@ -316,7 +320,7 @@ std::shared_ptr<EnergyModel> model_of(Options& options, torch::Device device, bo
 
 std::shared_ptr<EnergyModel> sampled_model_of(Options& options, torch::Device device) {
   const SamplerEntry& sampler = find_sampler(options.text("sampler"));
-  const bool continuous = sampler.kinds == std::vector{StateKind::kContinuous};
+  const bool continuous = continuous_sampler(options);
   std::shared_ptr<EnergyModel> model = model_of(options, device, continuous);
   const std::vector<NamedFile> files = files_of(options, "gradient-model");
   if (files.empty()) return model;

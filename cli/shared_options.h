@@ -33,6 +33,9 @@ torch::Device device_of(const Options& options);
 // "12x34" as height and width. Throws Error otherwise.
 std::pair<int64_t, int64_t> image_of(const Options& options);
 
+// Whether --sampler moves continuous states.
+bool continuous_sampler(const Options& options);
+
 // --model with its parameters, on the device. `continuous`: the states of a model whose file does
 // not say. Makes the paths of --factors absolute.
 std::shared_ptr<EnergyModel> model_of(Options& options, torch::Device device,

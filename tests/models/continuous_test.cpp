@@ -56,6 +56,22 @@ TEST(ContinuousModels, AMixtureIsEvaluatedInBlocks) {
             (std::vector<int64_t>{0, sites}));
 }
 
+// Matrices large enough for LAPACK to take several threads, which must not wait for each other.
+TEST(ContinuousModels, AMixtureOfManySitesIsNormalised) {
+  const int64_t sites = 200;
+  torch::manual_seed(7);
+  const torch::Tensor root = torch::randn({3, sites, sites}, torch::kFloat64) / 15;
+  const torch::Tensor precision =
+      root.matmul(root.transpose(1, 2)) + torch::eye(sites, torch::kFloat64);
+  const torch::Tensor mean = torch::randn({1, sites}, torch::kFloat64);
+  GaussianMixtureModel mixture(torch::full({3}, 1 / 3.0), mean.expand({3, sites}), precision);
+  // At the common mean: −log Σ_c w_c √det(P_c / 2π).
+  const torch::Tensor log_density =
+      0.5 * at::linalg_eigvalsh(precision).log().sum(1) - 0.5 * sites * std::log(2 * M_PI);
+  EXPECT_NEAR(mixture.energy(mean).item<double>(),
+              -(log_density.logsumexp(0).item<double>() - std::log(3.0)), 1e-9 * sites);
+}
+
 // Far from every component, e^{−U} underflows; U and its gradient do not.
 TEST(ContinuousModels, AMixtureIsFiniteFarAway) {
   const auto model = load_sample(sample_of("gaussian_mixture"));
