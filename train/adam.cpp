@@ -29,6 +29,9 @@ void Adam::step(double learning_rate) {
   at::_fused_adam_(parameters_, gradients, first_, second_, /*max_exp_avg_sqs=*/{}, steps_,
                    learning_rate_, /*beta1=*/0.9, /*beta2=*/0.999, /*weight_decay=*/0,
                    /*eps=*/1e-8, /*amsgrad=*/false, /*maximize=*/false);
+  // The fused kernel does not count its writes, and models ask for the version of a parameter from
+  // which they keep something.
+  for (const torch::Tensor& p : parameters_) p.unsafeGetTensorImpl()->bump_version();
 }
 
 }  // namespace isinglass

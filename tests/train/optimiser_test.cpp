@@ -23,6 +23,18 @@ std::vector<double> values(const torch::Tensor& t) {
   return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
 }
 
+// Models keep things that follow from a parameter for as long as its version stays.
+TEST(AdamTest, AStepMakesANewVersionOfEveryParameter) {
+  std::vector<torch::Tensor> parameters = make_parameters();
+  std::vector<uint32_t> before;
+  for (torch::Tensor& p : parameters) {
+    before.push_back(p._version());
+    p.mutable_grad() = torch::ones_like(p);
+  }
+  Adam(parameters).step(1e-3);
+  for (size_t k = 0; k < parameters.size(); ++k) EXPECT_GT(parameters[k]._version(), before[k]);
+}
+
 TEST(AdamTest, EqualsTheAlgorithmInFloat64) {
   std::vector<torch::Tensor> parameters = make_parameters();
   Adam adam(parameters);
