@@ -64,7 +64,8 @@ function(isinglass_tests folder)
   isinglass_suites(${folder} "${tests}")
 endfunction()
 
-# A ctest entry for every suite of the test sources of `folder`_tests.
+# A ctest entry for every suite of the test sources of `folder`_tests. Their threads sleep where they
+# wait: tests run side by side, and spinning would take the cores from one another.
 function(isinglass_suites folder tests)
   set(name ${folder}_tests)
   foreach(file ${tests})
@@ -81,7 +82,7 @@ function(isinglass_suites folder tests)
              --gtest_filter=${suite}.*:*/${suite}.*:${suite}/*.* WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
     set_tests_properties(${folder}.${suite} PROPERTIES
       SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]" TIMEOUT 600
-      ENVIRONMENT "ISINGLASS_BINARY=${CMAKE_BINARY_DIR}/isinglass")
+      ENVIRONMENT "ISINGLASS_BINARY=${CMAKE_BINARY_DIR}/isinglass;OMP_WAIT_POLICY=passive")
     if(suite MATCHES "Long$")
       set_property(TEST ${folder}.${suite} APPEND PROPERTY LABELS long)
       set_tests_properties(${folder}.${suite} PROPERTIES TIMEOUT 3600)
