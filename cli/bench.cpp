@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // --weights' model; without them a new one of --image, --channels and --hidden.
-std::shared_ptr<EnergyModel> bench_model(Options& options, torch::Device device) {
+std::shared_ptr<EnergyModel> loaded_or_new(Options& options, torch::Device device) {
   const std::string& name = options.text("model");
   const bool continuous = continuous_sampler(options);
   if (options.has("weights") || !find_model(name).trainable) {
@@ -47,6 +47,12 @@ std::shared_ptr<EnergyModel> bench_model(Options& options, torch::Device device)
       new_model(name, shape, static_cast<uint64_t>(options.integer("seed")));
   made->to(device);
   return made;
+}
+
+std::shared_ptr<EnergyModel> bench_model(Options& options, torch::Device device) {
+  std::shared_ptr<EnergyModel> model = loaded_or_new(options, device);
+  set_gradient_precision(options, *model);
+  return model;
 }
 
 // Flags that shape a new model say nothing of one that is loaded.
@@ -175,6 +181,7 @@ Command bench_command() {
   append(command.options, model_options());
   append(command.options, new_model_options());
   append(command.options, sampler_options("pafs"));
+  append(command.options, {gradient_precision_option()});
   append(command.options,
          {count("chains", "parallel chains", 100, 1, 1e8),
           count("burn-in", "steps before anything is timed", 0, 0, 1e9),

@@ -152,6 +152,7 @@ std::string run_evaluate(Options& options) {
   OutputDirectory out(options);
   if (options.has("weights")) resolve_model(options);
   const std::shared_ptr<EnergyModel> model = model_of(options, device);
+  set_gradient_precision(options, *model);
   const std::unique_ptr<Sampler> sampler = sampler_of(options, *model);
   // The target's and the annealed model's buffers.
   require_memory(2 * sampling_bytes(*model, options.integer("chains")), device,
@@ -204,6 +205,7 @@ Command evaluate_command() {
   append(command.options, model_options());
   append(command.options, data_options());
   append(command.options, sampler_options("pafs"));
+  append(command.options, {gradient_precision_option()});
   const AisOptions ais;
   append(command.options, {{.name = "chains",
                             .type = ValueType::kInteger,

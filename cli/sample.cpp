@@ -90,7 +90,7 @@ Command sample_command() {
                   .summary = "draw samples from any model with any sampler",
                   .run = run_sample};
   append(command.options, model_options());
-  append(command.options, {gradient_model_option()});
+  append(command.options, {gradient_model_option(), gradient_precision_option()});
   append(command.options,
          {{.name = "instance",
            .unit = "NAME:KEY=X,…",

@@ -127,6 +127,7 @@ Sampling::Sampling(Options& options, torch::Device device, std::shared_ptr<Energ
     : options_(options),
       plan_(plan_of(options)),
       model_(model ? std::move(model) : sampled_model(options, device)) {
+  set_gradient_precision(options, *model_);
   if (options.has("warm-start")) read_warm_start(options);
   sampler_ = sampler_of(options, *model_);
   const bool saved = options.text("init") != "random" && options.text("init") != "data";

@@ -95,6 +95,20 @@ Option gradient_model_option() {
           .help = "another model, whose gradient the sampler uses; acceptance is by --model"};
 }
 
+Option gradient_precision_option() {
+  return {.name = "gradient-precision",
+          .unit = "TYPE",
+          .help = "of the gradients that proposals use, and never of energies; bf16: resnet",
+          .initial = "float32",
+          .choices = {"float32", "bf16"}};
+}
+
+void set_gradient_precision(const Options& options, EnergyModel& model) {
+  model.set_gradient_precision(options.text("gradient-precision") == "bf16"
+                                   ? GradientPrecision::kBfloat16
+                                   : GradientPrecision::kFloat32);
+}
+
 std::vector<Option> new_model_options() {
   const NewModelOptions model;
   return {{.name = "channels",

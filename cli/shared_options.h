@@ -19,6 +19,8 @@ namespace isinglass {
 std::vector<Option> program_options();  // of every subcommand: device, threads, seed, …
 std::vector<Option> model_options();    // model, weights, sites, …
 Option gradient_model_option();
+Option gradient_precision_option();
+void set_gradient_precision(const Options& options, EnergyModel& model);
 std::vector<Option> new_model_options();  // channels, hidden: of a model without weights
 // sampler (with a default, or required), radius, balancing, scan
 std::vector<Option> sampler_options(std::optional<OptionValue> sampler = std::nullopt);

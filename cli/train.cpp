@@ -122,6 +122,7 @@ std::shared_ptr<EnergyModel> untrained_model(const Options& options, const Datas
   std::shared_ptr<EnergyModel> made =
       new_model(name, model, static_cast<uint64_t>(options.integer("seed")));
   made->to(device);
+  set_gradient_precision(options, *made);
   return made;
 }
 
@@ -324,6 +325,7 @@ Command train_command() {
                       .initial = "28x28"}};
   append(command.options, data_options());
   append(command.options, sampler_options("pafs"));
+  append(command.options, {gradient_precision_option()});
   append(command.options, new_model_options());
   append(command.options, pcd_options());
   append(command.options, {{.name = "out",

@@ -30,20 +30,26 @@ ISINGLASS_HD inline double log_balance(Balancing g, double d) {
   return 0.5 * d;
 }
 
-// g itself, from the root e^{−d/2}; |d| ≤ 600.
-ISINGLASS_HD inline double balance(Balancing g, double root) {
-  const double inverse = 1 / (root * root);
+// g at t and at 1/t, from the root √t; e^{−300} ≤ √t ≤ e^{300}.
+struct BalancePair {
+  double there, back;
+};
+
+ISINGLASS_HD inline BalancePair balance_pair(Balancing g, double root) {
+  const double t = root * root;
   switch (g) {
     case Balancing::kSqrt:
-      return 1 / root;
-    case Balancing::kBarker:
-      return 1 / (1 + root * root);
+      return {root, 1 / root};
+    case Balancing::kBarker: {
+      const double back = 1 / (1 + t);
+      return {t * back, back};
+    }
     case Balancing::kMin:
-      return inverse < 1 ? inverse : 1.0;
+      return {t < 1 ? t : 1.0, t > 1 ? 1 / t : 1.0};
     case Balancing::kMax:
-      return inverse > 1 ? inverse : 1.0;
+      return {t > 1 ? t : 1.0, t < 1 ? 1 / t : 1.0};
   }
-  return 1 / root;
+  return {root, 1 / root};
 }
 
 }  // namespace isinglass

@@ -49,16 +49,20 @@ inline uint64_t to_bits(double x) {
 constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
 constexpr double kLeastExponent = -708, kMostExponent = 709.75;  // of exp
 
-// x = n·ln 2 + r, and q = e^r − 1; x is clamped to the range of finite powers.
+// x clamped to the range of finite powers
+inline double clamped(double x) {
+  const double above = x < kLeastExponent ? kLeastExponent : x;
+  return above > kMostExponent ? kMostExponent : above;
+}
+
+// y = n·ln 2 + r, and q = e^r − 1; y in the range of finite powers.
 struct Reduced {
   uint64_t n;  // in the lowest bits
   double q;
 
-  explicit Reduced(double x) {
+  explicit Reduced(double y) {
     constexpr double kLog2E = 0x1.71547652b82fep0;
     constexpr double kRound = 0x1.8p52;  // added and taken away, rounds to a whole number
-    const double above = x < kLeastExponent ? kLeastExponent : x;
-    const double y = above > kMostExponent ? kMostExponent : above;
     const double shifted = y * kLog2E + kRound, whole = shifted - kRound;
     const double r = (y - whole * kLn2High) - whole * kLn2Low;
     // Estrin's order: short chains of dependent operations.
@@ -76,14 +80,24 @@ ISINGLASS_HD inline double exp(double x) {
 #ifdef __CUDA_ARCH__
   return ::exp(x);
 #else
-  const Reduced e(x);
+  const Reduced e(clamped(x));
   const double power = e.times_power(1 + e.q);
   const double finite = x > kMostExponent ? kInfinity : power;
   return x < kLeastExponent ? 0 : x != x ? x : finite;
 #endif
 }
 
-// e^x and e^x − 1, x ≤ 0
+// The same of |x| ≤ 700; of other numbers, any number.
+ISINGLASS_HD inline double exp_within(double x) {
+#ifdef __CUDA_ARCH__
+  return ::exp(x);
+#else
+  const Reduced e(x);
+  return e.times_power(1 + e.q);
+#endif
+}
+
+// e^x and e^x − 1, x ≤ 0; of x < −708 as of −708: 3e-308
 struct ExpPair {
   double exp, expm1;
 };
@@ -92,9 +106,9 @@ ISINGLASS_HD inline ExpPair exp_pair(double x) {
 #ifdef __CUDA_ARCH__
   return {::exp(x), ::expm1(x)};
 #else
-  const Reduced e(x);
+  const Reduced e(x < kLeastExponent ? kLeastExponent : x);
   const double power = e.times_power(1), change = power * e.q;
-  return {x < kLeastExponent ? 0 : change + power, change + (power - 1)};
+  return {change + power, change + (power - 1)};
 #endif
 }
 

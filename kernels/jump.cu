@@ -19,16 +19,32 @@ struct WarpSync {
   }
 };
 
-// log P of this lane's site of a block, by whole warps.
+// P of a block's binary sites, a lane each, or where that has lost digits, log P.
 template <class Sites, class Values>
-__device__ double lane_log_q(const JumpShape& shape, const JumpTime& time, const Sites& sites,
-                             const uint8_t* x, const Values& values, int64_t first, int lane,
-                             double* scratch) {
+__device__ double binary_block(const JumpShape& shape, const JumpTime& time, const Sites& sites,
+                               const uint8_t* x, const Values& values, int64_t first, int lane) {
+  const int64_t i = first + lane;
+  if (shape.one_hot || first + kBlockSites > shape.sites) {
+    return warp_sum(
+        i < shape.sites
+            ? BinarySite(time, sites, i, x[i], values).log_q(time, sites, i, x[i], values)
+            : 0);
+  }
+  const BinarySite own(time, sites, i, x[i], values);
+  const double q = warp_product(own.q());
+  return in_range(q) ? q : warp_sum(own.log_q(time, sites, i, x[i], values));
+}
+
+// P (above 0) or log P of any block, by whole warps.
+template <class Sites, class Values>
+__device__ double block_q(const JumpShape& shape, const JumpTime& time, const Sites& sites,
+                          const uint8_t* x, const Values& values, int64_t first, int lane,
+                          double* scratch) {
+  if (shape.binary()) return binary_block(shape, time, sites, x, values, first, lane);
   if (!needs_solve(shape)) {
     const int64_t i = first + lane;
-    if (i >= shape.sites) return 0;
-    if (shape.binary()) return binary_log_q(time, sites, i, x[i], values);
-    return values.log_probability(ClosedRow<Sites>(time, sites, i, x[i]), i);
+    return warp_sum(
+        i < shape.sites ? values.log_probability(ClosedRow<Sites>(time, sites, i, x[i]), i) : 0);
   }
   double log_p = 0;
   for (int owner = 0; owner < kBlockSites && first + owner < shape.sites; ++owner) {
@@ -37,27 +53,32 @@ __device__ double lane_log_q(const JumpShape& shape, const JumpTime& time, const
     if (lane == owner) log_p = values.log_probability(row, i);
     __syncwarp();  // before the scratch is overwritten
   }
-  return log_p;
+  return warp_sum(log_p);
 }
 
 template <class Sites, class Values>
 __device__ void jump_chain(const JumpShape& shape, double scale, const Sites& sites,
                            const uint8_t* x, const Values& values, double* log_q) {
-  double* block_sum = dynamic_shared_memory<double>();
+  double* of_block = dynamic_shared_memory<double>();
   const JumpTime time(shape, scale);
   const int64_t blocks = site_blocks(shape.sites);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  double* scratch = block_sum + blocks + warp * solve_numbers(shape.categories);
+  double* scratch = of_block + blocks + warp * solve_numbers(shape.categories);
   for (int64_t b = warp; b < blocks; b += warps) {
-    const double sum =
-        warp_sum(lane_log_q(shape, time, sites, x, values, b * kBlockSites, lane, scratch));
-    if (lane == 0) block_sum[b] = sum;
+    const double q = block_q(shape, time, sites, x, values, b * kBlockSites, lane, scratch);
+    if (lane == 0) of_block[b] = q;
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
-  double total = 0;
-  for (int64_t b = 0; b < blocks; ++b) total += block_sum[b];
-  *log_q = total;
+  LogQ total;
+  for (int64_t b = 0; b < blocks; ++b) {
+    if (of_block[b] > 0) {
+      total.add_probability(of_block[b]);
+    } else {
+      total.add_logarithm(of_block[b]);
+    }
+  }
+  *log_q = total.total();
 }
 
 template <class Values>

@@ -19,6 +19,9 @@ struct NoSync {
 template <class Sites, class Values>
 double site_log_q(const JumpShape& shape, const JumpTime& time, const Sites& sites, int64_t site,
                   int from, const Values& values, double* scratch) {
+  if (shape.binary()) {
+    return BinarySite(time, sites, site, from, values).log_q(time, sites, site, from, values);
+  }
   if (needs_solve(shape)) {
     return values.log_probability(
         SolvedRow<Sites, NoSync>(time, sites, site, from, scratch, 0, 1, {}), site);
@@ -26,59 +29,42 @@ double site_log_q(const JumpShape& shape, const JumpTime& time, const Sites& sit
   return values.log_probability(ClosedRow<Sites>(time, sites, site, from), site);
 }
 
-// Which of 32 binary sites stay: by a draw, …
-void choose(const DrawnValues& values, const uint8_t* x, int64_t first, const double* stay,
-            int64_t* stays) {
-  double u[kBlockSites];
-  uniforms(values.draws, Purpose::kValue, static_cast<uint32_t>(first), u);
-  draw_stays(stay, u, x + first, stays, values.y + first);
+// Π BinarySite::q() of 32 sites: of drawn values, …
+double block_q(const JumpTime& time, const OrderedSites& sites, const uint8_t* x, int64_t first,
+               const DrawnValues& values) {
+  return draw_flips(time, sites.gradient + first, x + first, values.draws,
+                    static_cast<uint32_t>(first), values.y + first);
 }
 
 // … or given.
-void choose(const GivenValues& values, const uint8_t* x, int64_t first, const double*,
-            int64_t* stays) {
-  given_stays(x + first, values.y + first, stays);
-}
-
-// binary_log_q() of 32 sites.
-template <class Values>
-void binary_block(const JumpTime& time, const OrderedSites& sites, const uint8_t* x, int64_t first,
-                  const Values& values, double* log_p) {
-  double d[kBlockSites], stay[kBlockSites], move[kBlockSites];
-  int64_t stays[kBlockSites];
-  flip_differences(sites.gradient + first, x + first, d);
-  binary_rows(time, d, stay, move);
-  choose(values, x, first, stay, stays);
-  if (log_probabilities(d, stay, move, stays, log_p)) return;
-  for (int i = 0; i < kBlockSites; ++i) {
-    if (in_range(d[i], stays[i] ? stay[i] : move[i])) continue;
-    const ClosedRow<OrderedSites> row(time, sites, first + i, x[first + i]);
-    log_p[i] = values.log_probability(row, first + i);
-  }
+double block_q(const JumpTime& time, const OrderedSites& sites, const uint8_t* x, int64_t first,
+               const GivenValues& values) {
+  return score_flips(time, sites.gradient + first, x + first, values.y + first);
 }
 
 template <class Sites, class Values>
 double chain_log_q(const JumpShape& shape, const JumpTime& time, const Sites& sites,
                    const uint8_t* x, const Values& values) {
   double scratch[kSolveNumbers];
-  double log_q = 0;
+  LogQ log_q;
   for (int64_t first = 0; first < shape.sites; first += kBlockSites) {
     double log_p[kBlockSites] = {};
     const int64_t end = std::min<int64_t>(first + kBlockSites, shape.sites);
     if constexpr (std::is_same_v<Sites, OrderedSites>) {
       if (shape.binary() && end - first == kBlockSites) {
-        binary_block(time, sites, x, first, values, log_p);
-        log_q += tree_sum(log_p);
-        continue;
+        const double q = block_q(time, sites, x, first, values);
+        if (in_range(q)) {
+          log_q.add_probability(q);
+          continue;
+        }
       }
     }
     for (int64_t i = first; i < end; ++i) {
-      log_p[i - first] = shape.binary() ? binary_log_q(time, sites, i, x[i], values)
-                                        : site_log_q(shape, time, sites, i, x[i], values, scratch);
+      log_p[i - first] = site_log_q(shape, time, sites, i, x[i], values, scratch);
     }
-    log_q += tree_sum(log_p);
+    log_q.add_logarithm(tree_sum(log_p));
   }
-  return log_q;
+  return log_q.total();
 }
 
 // log_q of every chain; values_of(chain) says what becomes of its sites.

@@ -203,29 +203,59 @@ struct BinaryRow {
 // constant.
 ISINGLASS_HD inline BinaryRow binary_row(JumpRule rule, Balancing g, const JumpTime& time,
                                          double d) {
-  const double root = elementary::exp(-0.5 * d), inverse = root * root;  // e^{−d}
+  const double root = elementary::exp_within(0.5 * d);
   if (rule == JumpRule::kLangevin) {
-    const double odds = time.penalised / root, stay = 1 / (1 + odds);
+    const double odds = time.penalised * root, stay = 1 / (1 + odds);
     return {stay, odds * stay};
   }
-  const double rate = time.tau * balance(g, root);
+  const BalancePair rate = balance_pair(g, root);  // g(e^d), g(e^{−d})
+  const double there = time.tau * rate.there, back = time.tau * rate.back;
   if (rule == JumpRule::kForwardEuler) {
-    const double move = rate < kMostMoving ? rate : kMostMoving;
+    const double move = there < kMostMoving ? there : kMostMoving;
     return {1 - move, move};
   }
   if (rule == JumpRule::kBackwardEuler) {
-    const double back = rate * inverse, all = 1 / (1 + rate + back);
-    return {(1 + back) * all, rate * all};
+    const double all = 1 / (1 + there + back);
+    return {(1 + back) * all, there * all};
   }
-  const double share = 1 / (1 + inverse);  // ν of the other value
-  const elementary::ExpPair jumps = elementary::exp_pair(-rate * (1 + inverse));
-  return {share * (inverse + jumps.exp), -share * jumps.expm1};
+  // θ/ν = g(t)·(1 + t)/t = g(t) + g(1/t)
+  const double t = root * root, share = 1 / (1 + t), other = t * share;
+  const elementary::ExpPair jumps = elementary::exp_pair(-(there + back));
+  return {share + other * jumps.exp, -other * jumps.expm1};
 }
 
-// Whether the row of d, by which p happened, is in range. False for NaN.
-ISINGLASS_HD inline bool in_range(double d, double p) {
-  return std::abs(d) <= BinaryRow::kLargestDifference && p >= BinaryRow::kLeastProbability;
+// The probability of what happened to a site; 0 where the row of d is out of range, or NaN.
+ISINGLASS_HD inline double flip_probability(BinaryRow row, double d, bool stays) {
+  return std::abs(d) <= BinaryRow::kLargestDifference ? row.probability(stays) : 0.0;
 }
+
+// Whether a probability, or the product of 32, has all digits. False for NaN.
+ISINGLASS_HD inline bool in_range(double p) {
+  return p >= BinaryRow::kLeastProbability;
+}
+
+// Σ of the logarithms of blocks' probabilities, in the order of the blocks: those given as
+// probabilities are multiplied while that keeps their digits.
+class LogQ {
+ public:
+  ISINGLASS_HD void add_probability(double q) {
+    if (!in_range(product_ * q)) take_logarithm();
+    product_ *= q;
+  }
+  ISINGLASS_HD void add_logarithm(double log_q) { sum_ += log_q; }
+  ISINGLASS_HD double total() {
+    take_logarithm();
+    return sum_;
+  }
+
+ private:
+  ISINGLASS_HD void take_logarithm() {
+    sum_ += elementary::log(product_);
+    product_ = 1;
+  }
+
+  double sum_ = 0, product_ = 1;
+};
 
 // Scratch of a solved row: the K × K jumps, the K exits and the K probabilities.
 ISINGLASS_HD inline int solve_numbers(int categories) {
@@ -324,10 +354,6 @@ ISINGLASS_HD inline bool needs_solve(const JumpShape& shape) {
   return shape.rule == JumpRule::kBackwardEuler && shape.categories > 2;
 }
 
-ISINGLASS_HD inline int drawn_binary(double stay, int from, double u) {
-  return u < stay ? from : 1 - from;
-}
-
 // What becomes of a site: a value drawn from its row at one uniform number, staying first, …
 struct DrawnValues {
   Draws draws;
@@ -335,14 +361,19 @@ struct DrawnValues {
   const uint8_t* x;
   uint8_t* y;
 
+  ISINGLASS_HD double uniform(int64_t site) const {
+    return draws.site_uniform(Purpose::kSiteValue, Purpose::kSiteValueRest,
+                              static_cast<uint32_t>(site));
+  }
+
   ISINGLASS_HD int binary_value(double stay, int from, int64_t site) const {
-    y[site] = static_cast<uint8_t>(drawn_binary(stay, from, draws.uniform(Purpose::kValue, site)));
+    y[site] = static_cast<uint8_t>(uniform(site) < stay ? from : 1 - from);
     return y[site];
   }
 
   template <class Row>
   ISINGLASS_HD double log_probability(const Row& row, int64_t site) const {
-    const int value = draw(row, x[site], draws.uniform(Purpose::kValue, site));
+    const int value = draw(row, x[site], uniform(site));
     y[site] = static_cast<uint8_t>(value);
     return row.log_probability(value);
   }
@@ -374,15 +405,30 @@ struct GivenValues {
   }
 };
 
-// log P of a binary site's value.
+// A binary site and its value.
 template <class Sites, class Values>
-ISINGLASS_HD double binary_log_q(const JumpTime& time, const Sites& sites, int64_t site, int from,
-                                 const Values& values) {
-  const double d = sites.difference(site, from, 1 - from);
-  const BinaryRow row = binary_row(time.rule, time.balancing, time, d);
-  const bool stays = values.binary_value(row.stay, from, site) == from;
-  if (in_range(d, row.probability(stays))) return row.log_probability(stays);
-  return values.log_probability(ClosedRow<Sites>(time, sites, site, from), site);
-}
+class BinarySite {
+ public:
+  ISINGLASS_HD BinarySite(const JumpTime& time, const Sites& sites, int64_t site, int from,
+                          const Values& values)
+      : d_(sites.difference(site, from, 1 - from)),
+        row_(binary_row(time.rule, time.balancing, time, d_)),
+        stays_(values.binary_value(row_.stay, from, site) == from) {}
+
+  // P; the product over 32 sites of a block is enough where it is in_range().
+  ISINGLASS_HD double q() const { return flip_probability(row_, d_, stays_); }
+
+  // log P, of any row, to its last digits.
+  ISINGLASS_HD double log_q(const JumpTime& time, const Sites& sites, int64_t site, int from,
+                            const Values& values) const {
+    if (in_range(q())) return row_.log_probability(stays_);
+    return values.log_probability(ClosedRow<Sites>(time, sites, site, from), site);
+  }
+
+ private:
+  double d_;
+  BinaryRow row_;
+  bool stays_;
+};
 
 }  // namespace isinglass

@@ -1,5 +1,9 @@
 // CPU twin of lattice.h.
+#include <algorithm>
+#include <vector>
+
 #include "kernels/lattice.h"
+#include "kernels/lattice_lanes_cpu.h"
 
 namespace isinglass::cpu {
 
@@ -7,14 +11,14 @@ void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, 
                       SiteTable what, double* energy, float* table, Stream) {
   const int64_t stride = lattice.sites * (one_hot ? lattice.categories : 1);
 #pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.sites))
-  for (int64_t c = 0; c < chains; ++c) {
-    const uint8_t* own = x + c * lattice.sites;
-    double sum = lattice.constant;
-    for (int64_t i = 0; i < lattice.sites; ++i) {
-      sum += site_energy(lattice, own, i);
-      if (table) site_table(lattice, own, i, one_hot, what, table + c * stride);
+  for (int64_t first = 0; first < chains; first += kChainLanes) {
+    thread_local std::vector<double> lanes;  // kept between calls
+    if (lanes.size() < static_cast<size_t>(kChainLanes * lattice.sites)) {
+      lanes.resize(kChainLanes * lattice.sites);
     }
-    energy[c] = sum;
+    evaluate_lanes(lattice, std::min<int64_t>(kChainLanes, chains - first),
+                   x + first * lattice.sites, one_hot, what, lanes.data(), energy + first,
+                   table ? table + first * stride : nullptr);
   }
 }
 

@@ -19,6 +19,8 @@ enum class Purpose : uint32_t {
   kSite,    // position = index along the path
   kValue,   // position = index along the path, or site
   kNoise,   // standard normal numbers; position = site
+  kSiteValue,
+  kSiteValueRest,  // site_uniform() of values
   // outside a step
   kInitialState = 64,  // position = site
   kBinarise,           // chain = image of the data set, step = iteration, position = pixel
@@ -73,6 +75,17 @@ struct Draws {
   ISINGLASS_HD double uniform(Purpose purpose, uint32_t position = 0) const {
     const Philox4x32 r = philox4x32(seed, chain, step, static_cast<uint32_t>(purpose), position);
     return uniform_from_words(r.word[0], r.word[1]);
+  }
+
+  // Of a step that draws at every site: sites i, i + 8, i + 16 and i + 24 of 32 share a call. The
+  // first 32 bits of u, which decide but for one comparison in 2^32, …
+  ISINGLASS_HD uint32_t site_word(Purpose purpose, uint32_t site) const {
+    return philox4x32(seed, chain, step, static_cast<uint32_t>(purpose), site / 32 * 8 + site % 8)
+        .word[site % 32 / 8];
+  }
+  // … and u in [0, 1).
+  ISINGLASS_HD double site_uniform(Purpose first, Purpose rest, uint32_t site) const {
+    return uniform_from_words(site_word(first, site), site_word(rest, site));
   }
 
   // an integer in [0, n), n < 2^32; bias below n·2^−53

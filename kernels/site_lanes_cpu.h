@@ -19,18 +19,10 @@ void log_balances(Balancing g, const double* d, double* log_weight);
 // scaled_weight(log_weight[i], scale)
 void scaled_weights(const double* log_weight, double scale, double* weight);
 
-// draws.uniform(purpose, first + i)
-void uniforms(const Draws& draws, Purpose purpose, uint32_t first, double* u);
-
-// binary_row(time.rule, time.balancing, time, d[i])
-void binary_rows(const JumpTime& time, const double* d, double* stay, double* move);
-
-// Whether the site stays, as drawn_binary() of u[i] says, and its value; or as given values say.
-void draw_stays(const double* stay, const double* u, const uint8_t* x, int64_t* stays, uint8_t* y);
-void given_stays(const uint8_t* x, const uint8_t* y, int64_t* stays);
-
-// BinaryRow{stay[i], move[i]}.log_probability(stays[i]); returns whether all are in_range().
-bool log_probabilities(const double* d, const double* stay, const double* move,
-                       const int64_t* stays, double* log_p);
+// Values of the binary sites first … first + 31, drawn into y or given: the product of their
+// flip_probability(). gradient, x and y are the block's.
+double draw_flips(const JumpTime& time, const float* gradient, const uint8_t* x, const Draws& draws,
+                  uint32_t first, uint8_t* y);
+double score_flips(const JumpTime& time, const float* gradient, const uint8_t* x, const uint8_t* y);
 
 }  // namespace isinglass::cpu

@@ -18,5 +18,10 @@ __device__ inline double warp_sum(double v) {
   return v;
 }
 
+__device__ inline double warp_product(double v) {
+  for (int offset = 16; offset > 0; offset >>= 1) v *= __shfl_xor_sync(0xffffffffu, v, offset);
+  return v;
+}
+
 }  // namespace isinglass
 #endif

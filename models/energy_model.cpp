@@ -14,6 +14,12 @@ FlopCounts FlopCounts::of_network(double first_layer, double other_layers) {
   return {forward, 2 * forward, 3 * forward - first_layer};  // data need no gradient
 }
 
+void EnergyModel::set_gradient_precision(GradientPrecision precision) {
+  require(precision == GradientPrecision::kFloat32,
+          "--gradient-precision bf16: {} has gradients in float32 only; resnet has both",
+          kind_name());
+}
+
 void EnergyModel::store(torch::Tensor& out, const torch::Tensor& value) {
   if (out.defined() && out.sizes() == value.sizes()) {
     out.copy_(value);

@@ -34,6 +34,9 @@ struct StateSpace {
   }
 };
 
+// Of the gradients that proposals use; energies, and with them acceptance, are float32 or better.
+enum class GradientPrecision { kFloat32, kBfloat16 };
+
 // A model call at a batch of states. The cache is what a model wants to keep with the states
 // (hidden inputs, the parts of an annealed energy): each tensor has the chain as its first
 // dimension, and the accept step selects energy, gradient and cache together.
@@ -72,6 +75,8 @@ class EnergyModel : public torch::nn::Module {
   // Mean float32 [D] of the base Bernoulli distribution that U contains; undefined: none.
   virtual torch::Tensor base_mean() const { return {}; }
   virtual FlopCounts flops() const { return {}; }
+  // What evaluate() takes gradients in. Throws Error if the model knows no other than float32.
+  virtual void set_gradient_precision(GradientPrecision precision);
 
   // U of states (uint8) or of relaxed states (floating), [B]; differentiable in the parameters and,
   // for relaxed input, twice in the state. Deep models return float32, closed forms float64.

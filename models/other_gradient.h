@@ -17,6 +17,9 @@ class OtherGradientModel : public EnergyModel {
   std::string kind_name() const override { return energy_->kind_name(); }
   StateSpace space() const override { return energy_->space(); }
   torch::Tensor base_mean() const override { return energy_->base_mean(); }
+  void set_gradient_precision(GradientPrecision precision) override {
+    gradient_->set_gradient_precision(precision);
+  }
   torch::Tensor energy(const torch::Tensor& x) override { return energy_->energy(x); }
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;

@@ -33,16 +33,33 @@ TORCH_MODULE(Block);
 
 }  // namespace
 
-ResNetModel::ResNetModel(int64_t height, int64_t width, int64_t channels,
-                         const torch::Tensor& base_mean)
-    : height_(height), width_(width) {
-  proj_ = register_module("proj", convolution(1, channels, 3, 1));
-  for (int i = 0; i < kBlocks; ++i) net_->push_back(Block(channels, i < kStridedBlocks ? 2 : 1));
-  register_module("net", net_);
-  energy_linear_ = register_module("energy_linear", torch::nn::Linear(channels, 1));
+ResNetModel::Layers::Layers(int64_t channels)
+    : proj(convolution(1, channels, 3, 1)), energy_linear(channels, 1) {
+  for (int i = 0; i < kBlocks; ++i) net->push_back(Block(channels, i < kStridedBlocks ? 2 : 1));
   for (torch::Tensor& p : parameters()) {
     if (p.dim() == 4) p.set_data(p.contiguous(at::MemoryFormat::ChannelsLast));
   }
+}
+
+torch::Tensor ResNetModel::Layers::forward(const torch::Tensor& image) {
+  const torch::Tensor features = net->forward(proj->forward(image)).mean({2, 3});
+  return energy_linear->forward(features).squeeze(1);
+}
+
+std::vector<torch::Tensor> ResNetModel::Layers::parameters() const {
+  std::vector<torch::Tensor> all = proj->parameters();
+  for (const auto& more : {net->parameters(), energy_linear->parameters()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+ResNetModel::ResNetModel(int64_t height, int64_t width, int64_t channels,
+                         const torch::Tensor& base_mean)
+    : height_(height), width_(width), channels_(channels), layers_(channels) {
+  register_module("proj", layers_.proj);
+  register_module("net", layers_.net);
+  register_module("energy_linear", layers_.energy_linear);
   if (base_mean.defined()) {
     check_base_mean(base_mean, height, width, "resnet");
     mean_ = register_buffer("mean", base_mean.to(torch::kFloat32).clone());
@@ -59,7 +76,7 @@ void ResNetModel::check_base_mean(const torch::Tensor& mean, int64_t height, int
 }
 
 FlopCounts ResNetModel::flops() const {
-  const double channels = static_cast<double>(proj_->options.out_channels());
+  const double channels = static_cast<double>(channels_);
   int64_t height = height_, width = width_;
   const auto convolution = [&](double from, double kernel) {
     return 2 * kernel * kernel * from * channels * static_cast<double>(height * width);
@@ -77,17 +94,45 @@ FlopCounts ResNetModel::flops() const {
   return FlopCounts::of_network(first, others);
 }
 
+torch::Tensor ResNetModel::image_of(const torch::Tensor& flat) const {
+  return flat.reshape({-1, 1, height_, width_}).contiguous(at::MemoryFormat::ChannelsLast);
+}
+
 torch::Tensor ResNetModel::energy(const torch::Tensor& x) {
   const torch::Tensor flat = relaxed(x);
-  const torch::Tensor image =
-      flat.reshape({-1, 1, height_, width_}).contiguous(at::MemoryFormat::ChannelsLast);
-  const torch::Tensor features = net_->forward(proj_->forward(image)).mean({2, 3});
-  const torch::Tensor log_p = energy_linear_->forward(features).squeeze(1);
+  const torch::Tensor log_p = layers_.forward(image_of(flat));
   if (!mean_.defined()) return -log_p;
   const torch::Tensor m = mean_.to(torch::kFloat64);
   const torch::Tensor base =
       flat.to(torch::kFloat64).matmul(torch::log(m) - torch::log1p(-m)) + torch::log1p(-m).sum();
   return -(log_p.to(torch::kFloat64) + base);
+}
+
+ResNetModel::Layers& ResNetModel::low_layers() {
+  const std::vector<torch::Tensor> now = layers_.parameters();
+  int64_t version = 0;
+  for (const torch::Tensor& p : now) version += static_cast<int64_t>(p._version());
+  if (low_ && low_version_ == version && low_->parameters()[0].device() == now[0].device()) {
+    return *low_;
+  }
+  if (!low_) low_ = std::make_unique<Layers>(channels_);
+  std::vector<torch::Tensor> low = low_->parameters();
+  for (size_t i = 0; i < now.size(); ++i) {
+    low[i].set_data(now[i].detach().to(torch::kBFloat16));
+    low[i].set_requires_grad(false);
+  }
+  low_version_ = version;
+  return *low_;
+}
+
+void ResNetModel::evaluate(const torch::Tensor& x, Evaluation& out) {
+  if (precision_ == GradientPrecision::kFloat32) return EnergyModel::evaluate(x, out);
+  evaluate_energy(x, out);
+  torch::AutoGradMode with_grad(true);
+  const torch::Tensor input = relaxed(x).detach().to(torch::kBFloat16).requires_grad_(true);
+  const torch::Tensor log_p = low_layers().forward(image_of(input));
+  out.gradient = -torch::autograd::grad({log_p.sum()}, {input})[0].to(torch::kFloat32).contiguous();
+  if (mean_.defined()) out.gradient -= torch::log(mean_) - torch::log1p(-mean_);
 }
 
 }  // namespace isinglass

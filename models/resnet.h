@@ -9,11 +9,16 @@
 //
 // State dict: proj, net.{0..7}.conv1, net.{i}.conv2, net.{0,1}.shortcut_conv, energy_linear, each
 // with weight and bias, and mean [D] with a base distribution. Convolutions run channels-last.
+//
+// Gradients in bfloat16 come from a copy of the weights in that precision; the energies beside them
+// are the float32 network's.
 #pragma once
 
 #include <torch/nn/modules/container/sequential.h>
 #include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
+
+#include <memory>
 
 #include "models/energy_model.h"
 
@@ -33,14 +38,30 @@ class ResNetModel : public EnergyModel {
   StateSpace space() const override { return {StateKind::kBinary, height_ * width_, 2}; }
   torch::Tensor base_mean() const override { return mean_; }
   FlopCounts flops() const override;
+  void set_gradient_precision(GradientPrecision precision) override { precision_ = precision; }
   torch::Tensor energy(const torch::Tensor& x) override;
+  void evaluate(const torch::Tensor& x, Evaluation& out) override;
 
  private:
-  int64_t height_, width_;
-  torch::nn::Conv2d proj_{nullptr};
-  torch::nn::Sequential net_;
-  torch::nn::Linear energy_linear_{nullptr};
+  struct Layers {
+    torch::nn::Conv2d proj{nullptr};
+    torch::nn::Sequential net;
+    torch::nn::Linear energy_linear{nullptr};
+
+    explicit Layers(int64_t channels);
+    torch::Tensor forward(const torch::Tensor& image);  // net(x) [B] of [B, 1, H, W]
+    std::vector<torch::Tensor> parameters() const;
+  };
+
+  torch::Tensor image_of(const torch::Tensor& flat) const;
+  Layers& low_layers();  // the weights as they are now, in bfloat16
+
+  int64_t height_, width_, channels_;
+  Layers layers_;
   torch::Tensor mean_;  // float32 [D] or undefined
+  GradientPrecision precision_ = GradientPrecision::kFloat32;
+  std::unique_ptr<Layers> low_;
+  int64_t low_version_ = 0;  // of the weights in low_
 };
 
 }  // namespace isinglass

@@ -61,7 +61,7 @@ TEST(Elementary, KnowsTheLimits) {
   EXPECT_EQ(elementary::log1p(-1), -kInfinite);
   EXPECT_EQ(elementary::log1p(1e-300), 1e-300);
   EXPECT_EQ(elementary::log1p(kInfinite), kInfinite);
-  EXPECT_EQ(elementary::exp_pair(-kInfinite).exp, 0);
+  EXPECT_LT(elementary::exp_pair(-kInfinite).exp, 1e-300);
   EXPECT_EQ(elementary::exp_pair(-kInfinite).expm1, -1);
   EXPECT_EQ(elementary::exp_pair(0).expm1, 0);
   for (const double x : {elementary::exp(kNan), elementary::log(kNan), elementary::log(-1.0),
@@ -82,37 +82,46 @@ TEST(Elementary, LanesEqualSingleNumbers) {
       gradient[i] = i == 5 ? 700.0f : normal(random);
       x[i] = random() % 2;
     }
-    double d[kBlockSites], u[kBlockSites], stay[kBlockSites], move[kBlockSites];
-    double log_weight[kBlockSites], weight[kBlockSites], log_p[kBlockSites];
-    int64_t stays[kBlockSites];
-    uint8_t y[kBlockSites];
+    double d[kBlockSites], log_weight[kBlockSites], weight[kBlockSites];
     cpu::flip_differences(gradient, x, d);
-    const Draws draws{77, 3, static_cast<uint32_t>(repeat)};
-    cpu::uniforms(draws, Purpose::kValue, 64, u);
     for (int g = 0; g < 4; ++g) {
       const auto balancing = static_cast<Balancing>(g);
       cpu::log_balances(balancing, d, log_weight);
       cpu::scaled_weights(log_weight, 64, weight);
       for (int i = 0; i < kBlockSites; ++i) {
         EXPECT_EQ(d[i], ordered_difference(gradient, i, x[i], 1 - x[i]));
-        EXPECT_EQ(u[i], draws.uniform(Purpose::kValue, 64 + i));
         EXPECT_EQ(log_weight[i], log_balance(balancing, d[i]));
         EXPECT_EQ(weight[i], scaled_weight(log_weight[i], 64));
       }
-      for (int rule = 0; rule < 4; ++rule) {
-        const JumpTime time({1, kBlockSites, 2, false, static_cast<JumpRule>(rule), balancing}, .7);
-        cpu::binary_rows(time, d, stay, move);
-        cpu::draw_stays(stay, u, x, stays, y);
-        cpu::log_probabilities(d, stay, move, stays, log_p);
-        for (int i = 0; i < kBlockSites; ++i) {
-          const BinaryRow row = binary_row(time.rule, balancing, time, d[i]);
-          if (!in_range(d[i], row.stay) || !in_range(d[i], row.move)) continue;
-          EXPECT_EQ(stay[i], row.stay) << "rule " << rule << ", g " << g << ", d " << d[i];
-          EXPECT_EQ(log_p[i], row.log_probability(stays[i]));
-          EXPECT_EQ(move[i], row.move) << "rule " << rule << ", g " << g << ", d " << d[i];
-        }
-      }
     }
+  }
+}
+
+// A block of binary sites at once against its sites one by one.
+TEST(Elementary, FlipsEqualSingleSites) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<float> normal(0, 3);
+  constexpr uint32_t kFirst = 64;
+  for (int n = 0; n < 16 * 20; ++n) {
+    float gradient[kFirst + kBlockSites];
+    uint8_t x[kFirst + kBlockSites], y[kFirst + kBlockSites], of_block[kBlockSites];
+    for (uint32_t i = 0; i < kFirst + kBlockSites; ++i) {
+      gradient[i] = normal(random);
+      x[i] = random() % 2;
+    }
+    const auto rule = static_cast<JumpRule>(n % 4);
+    const JumpTime time({1, kBlockSites, 2, false, rule, static_cast<Balancing>(n / 4 % 4)}, .7);
+    const OrderedSites sites{gradient, 2};
+    const DrawnValues drawn{{77, 3, static_cast<uint32_t>(n)}, 2, x, y};
+    const double q =
+        cpu::draw_flips(time, gradient + kFirst, x + kFirst, drawn.draws, kFirst, of_block);
+    double log_q = 0;
+    for (uint32_t i = kFirst; i < kFirst + kBlockSites; ++i) {
+      log_q += BinarySite(time, sites, i, x[i], drawn).log_q(time, sites, i, x[i], drawn);
+      EXPECT_EQ(of_block[i - kFirst], y[i]);
+    }
+    EXPECT_NEAR(std::log(q), log_q, 1e-13 * std::max(1.0, -log_q));
+    EXPECT_EQ(cpu::score_flips(time, gradient + kFirst, x + kFirst, of_block), q);
   }
 }
 

@@ -45,7 +45,8 @@ TEST(Philox, NoTwoUsesShareACounter) {
       Purpose::kAccept,       Purpose::kLength,         Purpose::kSite,      Purpose::kValue,
       Purpose::kInitialState, Purpose::kBinarise,       Purpose::kDataOrder, Purpose::kSlots,
       Purpose::kReinitialise, Purpose::kReinitialState, Purpose::kBootstrap, Purpose::kStrokes,
-      Purpose::kSplit,        Purpose::kDataInit,       Purpose::kNoise,     Purpose::kInstance};
+      Purpose::kSplit,        Purpose::kDataInit,       Purpose::kNoise,     Purpose::kInstance,
+      Purpose::kSiteValue,    Purpose::kSiteValueRest};
   std::set<uint32_t> distinct;
   for (const Purpose p : purposes) distinct.insert(static_cast<uint32_t>(p));
   EXPECT_EQ(distinct.size(), std::size(purposes));
@@ -62,6 +63,16 @@ TEST(Philox, NoTwoUsesShareACounter) {
     }
   }
   EXPECT_EQ(draws.size(), count);
+}
+
+// Four numbers a call, no number twice.
+TEST(Philox, SitesHaveNumbersOfTheirOwn) {
+  constexpr uint32_t kSites = 1000;
+  const Draws draws{99, 1, 2};
+  std::set<double> seen;
+  for (uint32_t i = 0; i < kSites; ++i)
+    seen.insert(draws.site_uniform(Purpose::kSiteValue, Purpose::kSiteValueRest, i));
+  EXPECT_EQ(seen.size(), kSites);
 }
 
 TEST(Philox, IntegersBelowAreUniform) {
