@@ -29,7 +29,7 @@ __global__ void chromatic_sweep_kernel(Lattice lattice, Colouring colouring, con
   for (int64_t colour = 0; colour < colouring.colours; ++colour) {
     const int64_t end = colouring.offset[colour + 1];
     for (int64_t n = colouring.offset[colour] + threadIdx.x; n < end; n += blockDim.x) {
-      const SiteDraw draw = draw_site(lattice, draws, colouring.site[n], own);
+      const SiteDraw draw = draw_site(lattice, colouring, draws, n, own);
       difference += draw.difference;
       hops += draw.moved;
       broken += !draw.finite;

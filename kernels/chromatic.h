@@ -2,11 +2,14 @@
 // Gibbs sampling"): sites of one colour have no edge among them, so that their exact conditionals
 // do not depend on each other, and all are drawn at once; a step goes through all colours.
 //
-// The number of site i is at (kValue, i) of the chain's step: the same on every device.
+// Sites are numbered by their rank, colour by colour; a site's number is site_uniform() of its rank
+// in the chain's step: the same on every device.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
+#include "kernels/elementary.h"
 #include "kernels/gibbs.h"
 #include "kernels/lattice.h"
 
@@ -33,16 +36,45 @@ struct SiteDraw {
   bool finite;  // all local energies were
 };
 
-// Draws the value of one site of x [D].
-ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Draws& draws, int64_t site,
-                                       uint8_t* x) {
-  const SiteEnergies energies{lattice, x, site};
-  const double u = draws.uniform(Purpose::kValue, static_cast<uint32_t>(site));
+// π(x_i = k | rest) of a binary site as weights, the larger one 1; d = e_i(1) − e_i(0). Beyond ±700
+// the smaller one is below every number that could be drawn.
+struct FlipWeights {
+  double zero, total;
+
+  ISINGLASS_HD explicit FlipWeights(double d) {
+    const double size = d < 0 ? -d : d;
+    const double least = elementary::exp_within(size < 700 ? -size : -700.0);
+    zero = d > 0 ? 1.0 : least;
+    total = 1 + least;
+  }
+  ISINGLASS_HD bool up(double u) const { return u * total >= zero; }
+};
+
+ISINGLASS_HD inline double rank_uniform(const Draws& draws, int64_t rank) {
+  return draws.site_uniform(Purpose::kSiteValue, Purpose::kSiteValueRest,
+                            static_cast<uint32_t>(rank));
+}
+
+// Draws the value of the site of a rank of x [D]. A binary site whose d is not finite stays.
+ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& colouring,
+                                       const Draws& draws, int64_t rank, uint8_t* x) {
+  const int64_t site = colouring.site[rank];
+  const double u = rank_uniform(draws, rank);
   const int from = x[site];
   SiteDraw draw{0, false, true};
-  const int to = draw_conditional(energies, lattice.categories, from, u, &draw.finite);
-  draw.moved = to != from;
-  if (draw.moved) draw.difference = energies[to] - energies[from];
+  int to = from;
+  if (lattice.categories == 2) {
+    const double d = flip_energy(lattice, x, site);
+    draw.finite = std::isfinite(d);
+    if (draw.finite) to = FlipWeights(d).up(u);
+    draw.moved = to != from;
+    if (draw.moved) draw.difference = to ? d : -d;
+  } else {
+    const SiteEnergies energies{lattice, x, site};
+    to = draw_conditional(energies, lattice.categories, from, u, &draw.finite);
+    draw.moved = to != from;
+    if (draw.moved) draw.difference = energies[to] - energies[from];
+  }
   x[site] = static_cast<uint8_t>(to);
   return draw;
 }

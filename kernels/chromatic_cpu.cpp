@@ -1,20 +1,47 @@
 // CPU twin of chromatic.h: within a colour the order of the sites makes no difference.
+#include <algorithm>
+
 #include "kernels/chromatic.h"
+#include "kernels/chromatic_lanes_cpu.h"
 
 namespace isinglass::cpu {
+namespace {
+
+void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t chains,
+                  const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
+                  const StepCounts& counts) {
+#pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.sites))
+  for (int64_t first = 0; first < chains; first += kChainLanes) {
+    const int64_t count = std::min<int64_t>(kChainLanes, chains - first);
+    Draws draws[kChainLanes];
+    for (int64_t l = 0; l < kChainLanes; ++l) {
+      draws[l] = step_draws(rng, chain_ids[first + std::min(l, count - 1)]);
+    }
+    const SweepCounts sweep = sweep_lanes(lattice, colouring, count, draws,
+                                          lane_scratch(lattice.sites), x + first * lattice.sites);
+    for (int64_t l = 0; l < count; ++l) {
+      energy[first + l] += sweep.difference[l];
+      count_draw(counts, first + l, static_cast<int64_t>(sweep.hops[l]), sweep.broken[l] == 0);
+    }
+  }
+}
+
+}  // namespace
 
 void chromatic_sweep(const Lattice& lattice, const Colouring& colouring, int64_t chains,
                      const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
                      const StepCounts& counts, Stream) {
+  if (lattice.categories == 2) {
+    return sweep_binary(lattice, colouring, chains, rng, chain_ids, x, energy, counts);
+  }
 #pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.sites))
   for (int64_t c = 0; c < chains; ++c) {
     const Draws draws = step_draws(rng, chain_ids[c]);
-    uint8_t* own = x + c * lattice.sites;
     double difference = 0;
     int64_t hops = 0;
     bool finite = true;
     for (int64_t n = 0; n < lattice.sites; ++n) {
-      const SiteDraw draw = draw_site(lattice, draws, colouring.site[n], own);
+      const SiteDraw draw = draw_site(lattice, colouring, draws, n, x + c * lattice.sites);
       difference += draw.difference;
       hops += draw.moved;
       finite = finite && draw.finite;

@@ -35,6 +35,16 @@ ISINGLASS_HD inline double local_energy(const Lattice& lattice, const uint8_t* x
   return e;
 }
 
+// e_i(1) − e_i(0) of a binary site, in one sum: u_{i,1} − u_{i,0} − Σ_{j ~ i} ±c_ij, + where x_j =
+// 1
+ISINGLASS_HD inline double flip_energy(const Lattice& lattice, const uint8_t* x, int64_t site) {
+  double d = lattice.unary[2 * site + 1] - lattice.unary[2 * site];
+  for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
+    d -= x[lattice.neighbour[n]] == 1 ? lattice.coupling[n] : -lattice.coupling[n];
+  }
+  return d;
+}
+
 // Site i's share of U: each edge counts half at both ends.
 ISINGLASS_HD inline double site_energy(const Lattice& lattice, const uint8_t* x, int64_t site) {
   const double unary = lattice.unary[site * lattice.categories + x[site]];

@@ -1,6 +1,5 @@
 // CPU twin of lattice.h.
 #include <algorithm>
-#include <vector>
 
 #include "kernels/lattice.h"
 #include "kernels/lattice_lanes_cpu.h"
@@ -12,13 +11,9 @@ void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, 
   const int64_t stride = lattice.sites * (one_hot ? lattice.categories : 1);
 #pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.sites))
   for (int64_t first = 0; first < chains; first += kChainLanes) {
-    thread_local std::vector<double> lanes;  // kept between calls
-    if (lanes.size() < static_cast<size_t>(kChainLanes * lattice.sites)) {
-      lanes.resize(kChainLanes * lattice.sites);
-    }
     evaluate_lanes(lattice, std::min<int64_t>(kChainLanes, chains - first),
-                   x + first * lattice.sites, one_hot, what, lanes.data(), energy + first,
-                   table ? table + first * stride : nullptr);
+                   x + first * lattice.sites, one_hot, what, lane_scratch(lattice.sites),
+                   energy + first, table ? table + first * stride : nullptr);
   }
 }
 

@@ -1,5 +1,4 @@
-// See lattice_lanes_cpu.h. States lie site by site, so that a neighbour's values in all chains are
-// one vector.
+// See lattice_lanes_cpu.h.
 #include "kernels/lattice_lanes_cpu.h"
 
 #include "kernels/elementary.h"
@@ -7,27 +6,8 @@
 namespace isinglass::cpu {
 namespace {
 
-// A number of each chain; the compiler takes it apart where the machine's vectors are shorter.
-using Lanes = double __attribute__((vector_size(kChainLanes * sizeof(double)), aligned(8)));
-
 constexpr int kMostCategories = 256;
 constexpr int kTileSites = 8;
-
-[[gnu::always_inline]] inline Lanes& at(double* lanes, int64_t i) {
-  return *reinterpret_cast<Lanes*>(lanes + i * kChainLanes);
-}
-
-// x [B, D] as lanes [D, 8]; lanes beyond B repeat the last chain.
-[[gnu::always_inline]] inline void fill_lanes(const uint8_t* x, int64_t chains, int64_t sites,
-                                              double* lanes) {
-  const uint8_t* chain[kChainLanes];
-  for (int64_t l = 0; l < kChainLanes; ++l) {
-    chain[l] = x + (l < chains ? l : chains - 1) * sites;
-  }
-  for (int64_t i = 0; i < sites; ++i) {
-    for (int l = 0; l < kChainLanes; ++l) lanes[i * kChainLanes + l] = chain[l][i];
-  }
-}
 
 // e = local_energy(lattice, x, site, k)
 [[gnu::always_inline]] inline void local_energies(const Lattice& lattice, double* lanes,
@@ -36,7 +16,7 @@ constexpr int kTileSites = 8;
   Lanes sum = none + lattice.unary[site * lattice.categories + k];
   for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
     const Lanes coupling = none + lattice.coupling[n];
-    sum -= at(lanes, lattice.neighbour[n]) == value ? coupling : none;
+    sum -= lanes_at(lanes, lattice.neighbour[n]) == value ? coupling : none;
   }
   e = sum;
 }
@@ -44,7 +24,7 @@ constexpr int kTileSites = 8;
 // site_table() of binary sites into a tile [8 sites, 8 chains].
 [[gnu::always_inline]] inline void fill_tile(SiteTable what, const Lanes& x, double* e,
                                              float* tile) {
-  const Lanes up = at(e, 1) - at(e, 0), moved = x == 1 ? up : -up;
+  const Lanes up = lanes_at(e, 1) - lanes_at(e, 0), moved = x == 1 ? up : -up;
   const Lanes out = what == SiteTable::kGradient ? up : moved;
   for (int l = 0; l < kChainLanes; ++l) tile[l] = static_cast<float>(out[l]);
 }
@@ -81,12 +61,12 @@ void evaluate_lanes(const Lattice& lattice, int64_t chains, const uint8_t* x, bo
   const Lanes none = {};
   Lanes sum = none + lattice.constant;
   for (int64_t i = 0; i < lattice.sites; ++i) {
-    const Lanes own = at(lanes, i);
+    const Lanes own = lanes_at(lanes, i);
     Lanes unary = none, here = none;
     for (int k = 0; k < lattice.categories; ++k) {
-      local_energies(lattice, lanes, i, k, at(e, k));
+      local_energies(lattice, lanes, i, k, lanes_at(e, k));
       unary = own == none + k ? none + lattice.unary[i * lattice.categories + k] : unary;
-      here = own == none + k ? at(e, k) : here;
+      here = own == none + k ? lanes_at(e, k) : here;
     }
     sum += 0.5 * (unary + here);
     if (table && one_hot) {

@@ -2,11 +2,10 @@
 // local_energy() and site_energy(), bit for bit.
 #pragma once
 
+#include "kernels/chain_lanes_cpu.h"
 #include "kernels/lattice.h"
 
 namespace isinglass::cpu {
-
-constexpr int kChainLanes = 8;
 
 // lattice_evaluate() of 1 ≤ chains ≤ 8. lanes: scratch [8·D].
 void evaluate_lanes(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
