@@ -12,6 +12,7 @@
 #include "cli/interrupt.h"
 #include "cli/memory.h"
 #include "cli/output_directory.h"
+#include "cli/profile.h"
 #include "cli/progress.h"
 #include "cli/shared_options.h"
 #include "io/error.h"
@@ -104,8 +105,18 @@ void check_stage_names(const Options& options) {
   }
 }
 
-Json measured(const Options& options, const BenchSubject& subject) {
-  const std::vector<Stage> stages = make_stages(chosen_stages(options, subject), subject);
+// A trace of one call of the last stage that is not a bound: of --stages, or the training
+// iteration.
+void write_stage_profile(const std::filesystem::path& file, const std::vector<Stage>& stages,
+                         torch::Device device) {
+  const auto last = std::find_if(stages.rbegin(), stages.rend(),
+                                 [](const Stage& stage) { return !is_bound(stage.name); });
+  require(last != stages.rend(), "--profile: --stages names bounds of the machine only");
+  write_profile(file, device, [&] { last->seconds(1); });
+}
+
+Json measured(const Options& options, const BenchSubject& subject,
+              const std::vector<Stage>& stages) {
   const MeasurementPlan plan{options.integer("warm-up"), options.integer("repeats")};
   Progress progress("bench", (plan.warm_up + plan.repeats) * static_cast<int64_t>(stages.size()),
                     options.flag("quiet"));
@@ -123,6 +134,8 @@ std::string run_bench(Options& options) {
   find_sampler(options.text("sampler"));
   check_stage_names(options);
   check_shape_flags(options);
+  require(!options.flag("profile") || options.has("out"),
+          "--profile is written to --out, which is missing");
   std::optional<OutputDirectory> out;
   if (options.has("out")) out.emplace(options);
   Json before;
@@ -150,7 +163,11 @@ std::string run_bench(Options& options) {
 
   Json result;
   const auto work = [&] {
-    result = measured(options, subject);
+    const std::vector<Stage> stages = make_stages(chosen_stages(options, subject), subject);
+    result = measured(options, subject, stages);
+    if (options.flag("profile")) {
+      write_stage_profile(out->file("profile.json"), stages, device);
+    }
     if (out) write_file(out->file("bench.json"), result.dump(2) + "\n");
   };
   out ? out->fill(options, work) : work();
@@ -182,27 +199,34 @@ Command bench_command() {
   append(command.options, new_model_options());
   append(command.options, sampler_options("pafs"));
   append(command.options, {gradient_precision_option()});
-  append(command.options,
-         {count("chains", "parallel chains", 100, 1, 1e8),
-          count("burn-in", "steps before anything is timed", 0, 0, 1e9),
-          count("steps-per-iter", "sampler steps of a training iteration", 10, 1, 1e6),
-          count("warm-up", "rounds that do not count", 2, 1, 100),
-          count("repeats", "rounds: one measurement of every stage each", 7, 1, 500),
-          {.name = "stages",
-           .unit = "LIST",
-           .help = fmt::format("what to time, with commas (default: all that there are of {})",
-                               fmt::join(stage_names(), ", "))},
-          {.name = "compare",
-           .type = ValueType::kPath,
-           .unit = "FILE",
-           .help = "bench.json, or --json, of another run: print the ratio of every stage's time",
-           .stored = false},
-          {.name = "out",
-           .type = ValueType::kPath,
-           .unit = "DIR",
-           .help = "directory to write bench.json to (default: none)",
-           .stored = false},
-          overwrite_option()});
+  append(
+      command.options,
+      {count("chains", "parallel chains", 100, 1, 1e8),
+       count("burn-in", "steps before anything is timed", 0, 0, 1e9),
+       count("steps-per-iter", "sampler steps of a training iteration", 10, 1, 1e6),
+       count("warm-up", "rounds that do not count", 2, 1, 100),
+       count("repeats", "rounds: one measurement of every stage each", 7, 1, 500),
+       {.name = "stages",
+        .unit = "LIST",
+        .help = fmt::format("what to time, with commas (default: all that there are of {})",
+                            fmt::join(stage_names(), ", "))},
+       {.name = "profile",
+        .type = ValueType::kSwitch,
+        .help = "also write profile.json to --out: a trace of one more call of the last stage, for "
+                "chrome://tracing",
+        .initial = false,
+        .stored = false},
+       {.name = "compare",
+        .type = ValueType::kPath,
+        .unit = "FILE",
+        .help = "bench.json, or --json, of another run: print the ratio of every stage's time",
+        .stored = false},
+       {.name = "out",
+        .type = ValueType::kPath,
+        .unit = "DIR",
+        .help = "directory to write bench.json to (default: none)",
+        .stored = false},
+       overwrite_option()});
   return command;
 }
 

@@ -15,6 +15,7 @@
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/profile.h"
 #include "io/error.h"
 
 namespace isinglass {
@@ -128,5 +129,7 @@ int main(int argc, char** argv) {
   static isinglass::HeldWarnings warnings;
   c10::WarningUtils::set_warning_handler(&warnings);
   isinglass::use_full_precision();
-  return isinglass::run_and_report({argv + 1, argv + argc}, warnings);
+  const int code = isinglass::run_and_report({argv + 1, argv + argc}, warnings);
+  isinglass::exit_after_profile(code);
+  return code;
 }

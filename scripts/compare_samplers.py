@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Measures every discrete sampler on a 50x50 Ising lattice and on an RBM of 500 hidden units.
 
-    scripts/compare_samplers.py OUT.md [--steps N] [--burn-in N] [--chains B] [--limit SECONDS]
-                               [--threads T]
+    scripts/compare_samplers.py OUT.md [--seconds S] [--most N] [--chains B] [--threads T]
 
-Uses build/isinglass and the Python of .venv; trains the RBM on the built-in strokes first. Step
-sizes adapt in burn-in where a sampler can. ESS is the legacy ESS of the energy, mean over chains.
+Every sampler gets the same time: a short pilot run tells how many steps fit into it. Uses
+build/isinglass and the Python of .venv; trains the RBM on the built-in strokes first. Step sizes
+adapt in burn-in where a sampler can. ESS is the legacy ESS of the energy, mean over chains.
 """
 import argparse
 import json
@@ -17,8 +17,10 @@ import torch
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build" / "isinglass"
-COLUMNS = ("sampler | settings | steps | acceptance | hops | ESS / step | ESS / evaluation | ESS / s "
-           "(all chains) | steps / s")
+COLUMNS = ("sampler | settings | burn-in | steps | acceptance | hops | ESS / step | ESS / evaluation | "
+           "ESS / s (all chains) | R-hat | steps / s")
+BURN_IN = 0.3  # share of a sampler's time
+DRAWS = 20000  # kept at most, of a chain
 
 DISCUSSION = "\n## What the tables show\n"
 
@@ -37,49 +39,62 @@ def rbm(directory):
                "pafs", "--radius", "20", "--steps-per-iter", "10", "--buffer", "500", "--iters", "1000",
                "--lr", "1e-3", "--warmup", "100", "--ema", "0.99", "--seed", "0", "--quiet",
                "--overwrite", "--out", str(directory)]
-    subprocess.run([PROGRAM, *command], check=True, stdout=subprocess.DEVNULL)
+    if not (directory / "ema.pt").exists():  # trained by an earlier run of this script
+        subprocess.run([PROGRAM, *command], check=True, stdout=subprocess.DEVNULL)
     return directory / "ema.pt", "isinglass " + " ".join(command[:-4])
 
 
-def sample(model, weights, sampler, arguments, shrink):
-    """The summary of a run of 1/shrink of the steps, the message of the program, or None: too slow."""
+def sample(model, weights, sampler, arguments, burn_in, steps):
+    """The summary of a run, the message of the program, or None: not done in four times its time."""
     command = ["sample", "--model", model, "--weights", str(weights), "--sampler", sampler["name"],
-               "--chains", str(arguments.chains), "--burn-in", str(arguments.burn_in // shrink),
-               "--steps", str(arguments.steps // shrink), "--seed", "1", "--threads",
+               "--chains", str(arguments.chains), "--burn-in", str(burn_in), "--steps", str(steps),
+               "--thin", str(max(1, steps // DRAWS)), "--seed", "1", "--threads",
                str(arguments.threads), "--no-samples", "--json", "--quiet", "--overwrite", "--out",
                str(arguments.work / "sample")]
+    command += sampler.get("flags", [])
     if "adapt" in sampler["options"]:
         command.append("--adapt")
     try:
         done = subprocess.run([PROGRAM, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, check=False, timeout=arguments.limit)
+                              text=True, check=False, timeout=4 * arguments.seconds)
     except subprocess.TimeoutExpired:
         return None
     return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip()
 
 
 def measure(model, weights, sampler, arguments):
-    """A row; a sampler that does not finish in the limit of time makes a tenth of the steps."""
-    for shrink in (1, 10):
-        s = sample(model, weights, sampler, arguments, shrink)
-        if s is not None:
+    """A row. A sampler whose pilot or whose burn-in takes too long says so."""
+    s = sample(model, weights, sampler, arguments, 100, 100)
+    burn_in = steps = 0
+    for share in (1, 0.25):  # burn-in may cost more a step than the pilot shows
+        if not isinstance(s, dict):
             break
-    empty = " |" * 7
+        fitting = share * arguments.seconds * s["steps_per_second"]
+        burn_in = max(100, min(arguments.most, int(BURN_IN * fitting)))
+        steps = max(100, min(arguments.most, int((1 - BURN_IN) * fitting)))
+        done = sample(model, weights, sampler, arguments, burn_in, steps)
+        if done is not None:
+            s = done
+            break
+    else:
+        s = None
+    empty = " |" * 9
+    name = " ".join([sampler["name"], *sampler.get("flags", [])])
     if s is None:
-        return f"| `{sampler['name']}` | not done in {arguments.limit} s |" + empty
+        return f"| `{name}` | not done in {4 * arguments.seconds} s |" + empty
     if isinstance(s, str):
-        return f"| `{sampler['name']}` | {s} |" + empty
+        return f"| `{name}` | {s} |" + empty
     show = lambda value, digits=3: "undefined" if value is None else f"{value:.{digits}g}"
     settings = ", ".join(f"{name} {value:.3g}" for name, value in s["adapted"].items()) or "none"
-    return (f"| `{sampler['name']}` | {settings} | {arguments.steps // shrink} | "
+    return (f"| `{name}` | {settings} | {burn_in} | {steps} | "
             f"{show(s['acceptance'])} | {show(s['hops'])} | {show(s['ess']['per_step'])} | "
             f"{show(s['ess']['per_evaluation'])} | {show(s['ess']['per_second_all'])} | "
-            f"{show(s['steps_per_second'])} |")
+            f"{show(s['rhat'])} | {show(s['steps_per_second'])} |")
 
 
 def table(title, model, weights, samplers, arguments):
     print(title, flush=True)
-    lines = [f"## {title}", "", f"| {COLUMNS} |", "|" + " --- |" * 9]
+    lines = [f"## {title}", "", f"| {COLUMNS} |", "|" + " --- |" * 11]
     for sampler in samplers:
         lines.append(measure(model, weights, sampler, arguments))
         print(lines[-1], flush=True)
@@ -90,10 +105,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("page", type=pathlib.Path)
-    parser.add_argument("--steps", type=int, default=5000)
-    parser.add_argument("--burn-in", type=int, default=5000)
+    parser.add_argument("--seconds", type=int, default=60, help="for a sampler, burn-in included")
+    parser.add_argument("--most", type=int, default=200000, help="steps, of burn-in and after it")
     parser.add_argument("--chains", type=int, default=20)
-    parser.add_argument("--limit", type=int, default=120, help="seconds for a sampler")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "runs" / "compare")
     arguments = parser.parse_args()
@@ -108,20 +122,20 @@ def main():
                       if line.startswith("model name")), platform.processor())
     head = f"""# Discrete samplers compared
 
-Written by `scripts/compare_samplers.py docs/results/samplers.md --chains {arguments.chains} --burn-in
-{arguments.burn_in} --steps {arguments.steps} --limit {arguments.limit} --threads {arguments.threads}` on a {processor}, without a GPU.
-{arguments.chains} chains, {arguments.burn_in} steps of burn-in (in which step sizes adapt), {arguments.steps} kept steps (a tenth of
-both for a sampler that takes longer than {arguments.limit} s), one seed: differences below some ten per cent
-mean nothing. ESS is the legacy ESS of the energy, mean over chains; where ESS / step times the
-steps is not far above 1 the chains are too short for it, and the number is the least that the
-formula gives. An evaluation is a model call a chain.
+Written by `scripts/compare_samplers.py docs/results/samplers.md --seconds {arguments.seconds} --most {arguments.most}
+--chains {arguments.chains} --threads {arguments.threads}` on a {processor}, without a GPU. Every sampler has {arguments.seconds} s by its pilot run,
+three tenths of them for burn-in, in which step sizes adapt; {arguments.most} steps at most; {arguments.chains} chains, one
+seed: differences below some ten per cent mean nothing. ESS is the legacy ESS of the energy, mean over
+chains. Where R-hat is far above 1.01 the chains are too short for the target, and the ESS, which is that
+of each chain by itself, is too large. An evaluation is a model call a chain.
 
 """
     # What somebody wrote about the tables stays: it is to be read again, not to be lost.
     old = arguments.page.read_text(encoding="utf-8") if arguments.page.exists() else ""
     discussion = old[old.index(DISCUSSION):] if DISCUSSION in old else ""
+    sweeps = [{"name": "gibbs", "options": {}, "flags": ["--scan", "chromatic"]}]
     tables = [table("Ising lattice, 50x50, periodic, J = 0.4407 (critical)", "ising", lattice,
-                    samplers, arguments),
+                    sweeps + samplers, arguments),
               table("RBM, 784 visible and 500 hidden units, trained on strokes", "rbm", weights,
                     samplers, arguments)]
     arguments.page.write_text(head + tables[0] + "\n" + tables[1] +

@@ -4,7 +4,8 @@
 # this script lies in, or else the archive in dist/), OUT gets the results (default gpu-check):
 #   result.json   the device, and of every check whether it passed, its seconds and its log
 #   *.log, *.json what the checks printed, and GoogleTest's reports
-#   bench/        the times of every stage, for isinglass bench --compare
+#   bench/        the times of every stage, for isinglass bench --compare, and a trace of one
+#                 training iteration, for chrome://tracing
 # Checks: the tests of the GPU, among them that the CPU and the GPU agree for every sampler; a short
 # training; the benchmark of a ResNet; memcheck and racecheck of one step of every sampler, where
 # compute-sanitizer is installed. The exit code is 0 if all passed. $ISINGLASS_PYTHON (default
@@ -131,7 +132,7 @@ for program in "$bundle"/bin/*_tests; do
 done
 check train short_training
 check bench "$bundle/bin/isinglass" bench --model resnet --channels 64 --sampler pafs --radius 5 \
-  --chains 100 --device cuda --repeats 21 --out "$out/bench" --overwrite
+  --chains 100 --device cuda --repeats 21 --profile --out "$out/bench" --overwrite
 sanitizer=$(find_sanitizer)
 for tool in memcheck racecheck; do
   if [[ -n $sanitizer ]]; then

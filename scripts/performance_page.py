@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Times the steps of ResNet-64, a 50x50 Ising lattice and an RBM of 500 hidden units.
 
-    scripts/performance_page.py OUT.md [--chains B] [--repeats N] [--threads T]
+    scripts/performance_page.py OUT.md [--chains B] [--repeats N] [--threads T] [--peers FILE.json…]
 
 Every row is what `isinglass bench` measured: stages in turn within one run, medians over rounds.
-Uses build/isinglass and the Python of .venv. Run it on a machine that does nothing else.
+Uses build/isinglass and the Python of .venv. Run it on a machine that does nothing else. A file of
+--peers says what published programs took on the same machine just before: {"row": {"median_s": …}}, a step.
 """
 import argparse
 import json
@@ -20,12 +21,15 @@ PROGRAM = ROOT / "build" / "isinglass"
 NETWORK = ["--model", "resnet", "--channels", "64"]
 LATTICE = ["--model", "ising", "--weights", "ising.pt"]
 MACHINE = ["--model", "rbm", "--image", "28x28", "--hidden", "500"]
+DISCUSSION = "## What the tables show\n"
 STEP = ["--stages", "energy-gradient,step"]
 CASES = {
     "ResNet-64 on 28x28, new weights": [
         NETWORK + ["--sampler", "pafs", "--radius", "5", "--steps-per-iter", "10"],
-        NETWORK + ["--sampler", "gwg", *STEP]],
-    "Ising, 50x50, open boundary, J = 0.5, random fields; after 2000 steps": [
+        NETWORK + ["--sampler", "gwg", *STEP],
+        NETWORK + ["--sampler", "pafs", "--radius", "5", "--steps-per-iter", "10",
+                   "--gradient-precision", "bf16"]],
+    "Ising, 50x50, open boundary, J = 0.5, fields against the lattice's centre; after 2000 steps": [
         LATTICE + ["--burn-in", "2000", "--sampler", *sampler, "--stages", "step"]
         for sampler in (["gwg"], ["pafs", "--radius", "5"], ["nb", "--radius", "5"], ["lb"],
                         ["pas", "--radius", "5"], ["gibbs"], ["gibbs", "--scan", "chromatic"],
@@ -36,14 +40,44 @@ CASES = {
 }
 
 
+# What a row of a published program compares with: the flags of ours, and the stage.
+PEERS = {
+    "GWG gwg": ("resnet", ["gwg"], "step"),
+    "PAS mscorrect-5 (PAFS)": ("resnet", ["pafs"], "step"),
+    "PAS pafs-5 (PAFS)": ("resnet", ["pafs"], "step"),
+    "GWG AIS step": ("resnet", ["pafs"], "ais-step"),
+    "GWG PCD iteration (10 gwg steps)": ("resnet", ["pafs"], "training-iteration"),
+    "thrml 200 sweeps, last state kept": ("ising", ["gibbs", "chromatic"], "step"),
+}
+
+
 def ising(file, side=50, coupling=0.5):
-    """Each edge once; fields 0.5 + 1.5 N(0, 1) of a fixed seed."""
+    """Each edge once; fields uniform in ±1.5, with 0.5 more in the centre and less at the rim."""
     site = torch.arange(side * side).view(side, side)
     edges = torch.cat([torch.stack([site[:-1].flatten(), site[1:].flatten()], 1),
                        torch.stack([site[:, :-1].flatten(), site[:, 1:].flatten()], 1)])
-    field = 0.5 + 1.5 * torch.randn(side * side, generator=torch.Generator().manual_seed(0))
+    noise = 2 * torch.rand(side, side, generator=torch.Generator().manual_seed(0)) - 1
+    place = torch.arange(side) / side - 0.5
+    centre = place[:, None] ** 2 + place[None] ** 2 < 0.5 / torch.pi
+    field = -(1.5 * noise + torch.where(centre, 0.5, -0.5)).flatten()
     torch.save({"edges": edges, "coupling": torch.full([len(edges)], coupling), "field": field},
                file)
+
+
+def peer_rows(files, ours):
+    """Ratios of the published programs' times to ours, a step."""
+    lines = ["| program | its median, ms | ours, ms | ratio |", "| --- | --- | --- | --- |"]
+    for name, row in (item for file in files for item in json.loads(file.read_text()).items()):
+        if name not in PEERS:
+            continue
+        model, flags, stage = PEERS[name]
+        its = 1000 * row["median_s"]
+        for case, medians in ours:
+            if model in case and all(flag in case for flag in flags) and stage in medians:
+                shown = " ".join(case[case.index("--sampler"):])
+                lines.append(f"| {name} | {its:.4g} | {medians[stage]:.4g} (`{stage}`, `{shown}`) | "
+                             f"{its / medians[stage]:.3g} |")
+    return "\n".join(lines) + "\n"
 
 
 def rows(case, arguments, folder):
@@ -59,7 +93,8 @@ def rows(case, arguments, folder):
         rate = lambda name: f"{stage[name]:.3g}" if name in stage else ""
         lines.append(f"| {stage['name']} | {t['median']:.4g} | {t['least']:.4g} to {t['most']:.4g} "
                      f"| {rate('gflop_per_second')} | {rate('gigabytes_per_second')} |")
-    return result["machine"], "\n".join(lines) + "\n"
+    medians = {stage["name"]: stage["milliseconds"]["median"] for stage in result["stages"]}
+    return result["machine"], medians, "\n".join(lines) + "\n"
 
 
 def main():
@@ -69,16 +104,24 @@ def main():
     parser.add_argument("--chains", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--peers", type=pathlib.Path, nargs="*", default=[])
     arguments = parser.parse_args()
-    parts = []
+    parts, ours = [], []
     with tempfile.TemporaryDirectory() as folder:
         ising(pathlib.Path(folder) / "ising.pt")
         for title, cases in CASES.items():
             parts.append(f"## {title}\n")
             for case in cases:
-                machine, table = rows(case, arguments, folder)
+                machine, medians, table = rows(case, arguments, folder)
                 parts.append(table)
+                ours.append((case, medians))
                 print(table, flush=True)
+    if arguments.peers:
+        parts.append("## Beside published programs\n\nIn the same hour on the same machine.\n")
+        parts.append(peer_rows(arguments.peers, ours))
+    # What somebody wrote about the tables stays: it is to be read again, not to be lost.
+    old = arguments.page.read_text(encoding="utf-8") if arguments.page.exists() else ""
+    parts.append(old[old.index(DISCUSSION):] if DISCUSSION in old else "")
     head = f"""# Performance
 
 Written by `scripts/performance_page.py docs/results/performance.md --chains {arguments.chains} --repeats

@@ -73,6 +73,19 @@ const Json& stage_of(const Json& result, const std::string& name) {
   throw std::runtime_error("no stage " + name);
 }
 
+TEST_F(Bench, WritesATraceOfOneCall) {
+  result(
+      "--model rbm --weights rbm.pt --sampler gwg --stages energy-gradient --profile --out traced" +
+      kQuick);
+  std::ifstream in(dir_ / "traced/profile.json");
+  std::set<std::string> operators;
+  for (const Json& event : Json::parse(in)["traceEvents"]) {
+    if (event.contains("name")) operators.insert(event["name"].get<std::string>());
+  }
+  EXPECT_TRUE(operators.contains("aten::mm") || operators.contains("aten::addmm"));
+  expect_refused("--model ising --weights ising.pt --sampler gwg --profile" + kQuick, {"--out"});
+}
+
 TEST_F(Bench, TimesEveryStageBesideTheBounds) {
   const Json json = result(
       "--model rbm --weights rbm.pt --steps-per-iter 2 --chains 4 --warm-up 1 --repeats 1 --json "
