@@ -245,7 +245,9 @@ const GridModels::Target& GridModels::target(const Cell& cell, bool with_referen
   }
   const bool named = options.has("instance");
   const std::string key =
-      named ? options.text("instance") : options.text("model") + " " + options.text("weights");
+      named ? options.text("instance")
+            : fmt::format("{} {} {}", options.text("model"), options.text("weights"),
+                          options.has("penalty") ? options.real("penalty") : 0);
   if (key == latest_) return target_;
   latest_.clear();
   target_.model = named ? make_instance(options.text("instance")) : model_of(options, device_);

@@ -85,6 +85,13 @@ std::vector<Option> model_options() {
        .help = "values a site of a model whose file does not say",
        .minimum = 2,
        .maximum = 256},
+      {.name = "penalty",
+       .type = ValueType::kReal,
+       .unit = "P",
+       .help = "energy of a violated constraint of mis and maxclique; above 1, local minima have "
+               "none (default: 1.5)",
+       .minimum = 0,
+       .above_minimum = true},
       {.name = "image", .unit = "HxW", .help = "height and width in pixels", .initial = "28x28"},
   };
 }
@@ -295,6 +302,7 @@ ModelOptions model_settings(const Options& options, bool continuous) {
   if (options.has("weights")) model.weights = options.path("weights");
   if (options.has("sites")) model.sites = options.integer("sites");
   if (options.has("categories")) model.categories = options.integer("categories");
+  if (options.has("penalty")) model.penalty = options.real("penalty");
   std::tie(model.image_height, model.image_width) = image_of(options);
   model.continuous = continuous;
   return model;

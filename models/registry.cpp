@@ -13,6 +13,7 @@
 #include "models/categorical.h"
 #include "models/continuous_models.h"
 #include "models/fhmm.h"
+#include "models/graph_problem.h"
 #include "models/ising.h"
 #include "models/lattice_gaussian.h"
 #include "models/logistic.h"
@@ -244,7 +245,9 @@ const std::vector<ModelEntry>& model_registry() {
         {"resnet", "-net(x) [- log Bernoulli(x; mean)]",
          "proj, net.{0..7}, energy_linear [, mean [D]]", "binary images", true, true, load_resnet},
     };
-    for (ModelEntry& entry : continuous_models()) all.push_back(std::move(entry));
+    for (const auto family : {graph_problems, continuous_models}) {
+      for (ModelEntry& entry : family()) all.push_back(std::move(entry));
+    }
     return all;
   }();
   return entries;
@@ -277,6 +280,9 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
   require(!options.categories || *options.categories == space.categories,
           "--categories is {} and {} has {}", options.categories.value_or(0),
           options.weights.string(), space.categories);
+  const auto* problem = dynamic_cast<const GraphProblem*>(model.get());
+  require(!options.penalty || (problem && problem->penalty() > 0),
+          "--penalty is {}, but model {} has no constraints", options.penalty.value_or(0), name);
   return model;
 }
 

@@ -24,6 +24,7 @@ struct ModelOptions {
   std::optional<int64_t> categories = {};       // --categories
   int64_t image_height = 28, image_width = 28;  // --image
   std::vector<NamedFile> factors = {};          // --factors
+  std::optional<double> penalty = {};           // --penalty: of a violated constraint
   bool continuous = false;  // the states of a model whose file does not say: mlp, script
 };
 
