@@ -77,6 +77,32 @@ class LateStates : public Observer {
   std::vector<torch::Tensor> states_;
 };
 
+// Every chain's state at steps 1, 2, 4, 8, … of burn-in and run, with the seconds since the start.
+class StatesInTime : public Observer {
+ public:
+  explicit StatesInTime(torch::Device device)
+      : device_(device), start_(synchronised_seconds(device)) {}
+  void on_step(int64_t, bool, const ChainState& state) override {
+    if (++step_ != next_) return;
+    next_ *= 2;
+    seconds_.push_back(synchronised_seconds(device_) - start_);
+    states_.push_back(state.x.cpu().unsqueeze(1));
+  }
+  // MMD² of the chains to the ground truth against the time.
+  Json mmd_json(const torch::Tensor& reference) const {
+    Json mmd = Json::array();
+    for (const torch::Tensor& x : states_) mmd.push_back(hamming_mmd(x, reference).u_statistic);
+    return {{"seconds", seconds_}, {"mmd", mmd}};
+  }
+
+ private:
+  torch::Device device_;
+  double start_;
+  int64_t step_ = 0, next_ = 1;
+  std::vector<double> seconds_;
+  std::vector<torch::Tensor> states_;
+};
+
 void put(Json& metrics, const std::string& key, double value, double error = NAN) {
   metrics[key] = value;
   if (find_metric(key, "metrics").has_error) metrics[key + "_se"] = error;
@@ -154,7 +180,8 @@ Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch
   LateStates late(plan.steps / plan.thin);
   std::vector<Observer*> observers = {&burn_in};
   if (grid.true_mean) observers.push_back(&mean);
-  if (grid.reference) observers.push_back(&late);
+  StatesInTime early(device);
+  if (grid.reference) observers.insert(observers.end(), {&late, &early});
   sampling.run(recorder, observers);
   if (interrupted()) throw Interrupted("");
   require(recorder.made() > 0, "the cell has no draws: --steps is below --thin");
@@ -173,11 +200,13 @@ Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch
     put(metrics, "mmd", mmd.u_statistic, mmd.standard_error);
     put(metrics, "mmd_v", mmd.v_statistic);
   }
-  return {{"status", "done"},
-          {"metrics", metrics},
-          {"summary", summary},
-          {"trace", trace.json()},
-          {"autocorrelation", autocorrelation_json(recorder, plan.thin)}};
+  Json cell_json = {{"status", "done"},
+                    {"metrics", metrics},
+                    {"summary", summary},
+                    {"trace", trace.json()},
+                    {"autocorrelation", autocorrelation_json(recorder, plan.thin)}};
+  if (grid.reference) cell_json["mmd_trace"] = early.mmd_json(target.reference);
+  return cell_json;
 }
 
 std::string one_line(std::string text) {

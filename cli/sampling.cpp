@@ -199,8 +199,8 @@ Recorder Sampling::recorder(bool keep_samples, std::filesystem::path file) const
 const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observers) {
   observers.insert(observers.begin(), &recorder);
   if (best_) observers.push_back(best_.get());
-  Uncooled uncooled(observers);
-  if (cooling_) observers = {&uncooled};
+  std::optional<Uncooled> uncooled;
+  if (cooling_) observers = {&uncooled.emplace(*cooling_, observers)};
   result_ = isinglass::run(target(), *sampler_, state_, params_, plan_, observers, interrupted);
   return result_;
 }

@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "io/error.h"
-#include "models/continuous_models.h"
 #include "models/other_gradient.h"
+#include "models/product.h"
 
 namespace isinglass {
 namespace {
@@ -376,15 +376,18 @@ std::unique_ptr<Sampler> sampler_of(Options& options, const EnergyModel& model) 
   return make_sampler(options.text("sampler"), settings, model);
 }
 
+std::filesystem::path data_directory(const Options& options) {
+  if (options.has("data-dir")) return options.path("data-dir");
+  const char* variable = std::getenv("ISINGLASS_DATA");
+  return variable && *variable ? variable : "data";
+}
+
 namespace {
 
 Dataset resolved_data(Options& options,
                       Dataset (*load)(const std::string&, const std::filesystem::path&)) {
   namespace fs = std::filesystem;
-  if (!options.has("data-dir")) {
-    const char* variable = std::getenv("ISINGLASS_DATA");
-    options.set("data-dir", variable && *variable ? variable : "data");
-  }
+  options.set("data-dir", data_directory(options).string());
   Dataset data = load(options.text("dataset"), options.path("data-dir"));
   const auto& names = dataset_names();
   if (std::find(names.begin(), names.end(), options.text("dataset")) == names.end()) {

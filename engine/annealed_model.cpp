@@ -92,8 +92,4 @@ torch::Tensor AnnealedModel::slope(const Evaluation& current) {
   return current.cache[kStart] - current.cache[kTarget];
 }
 
-torch::Tensor AnnealedModel::target_energy(const Evaluation& current) {
-  return current.cache[kTarget];
-}
-
 }  // namespace isinglass

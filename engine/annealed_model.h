@@ -31,8 +31,6 @@ class AnnealedModel : public EnergyModel, public HasEnergyDifferences {
 
   // U_0 − U at the states of an evaluation, float64 [B]: −dU_β/dβ.
   static torch::Tensor slope(const Evaluation& current);
-  // U at them, float64 [B].
-  static torch::Tensor target_energy(const Evaluation& current);
 
  private:
   void combine(Evaluation& out) const;

@@ -150,9 +150,9 @@ class GraphReader {
     first_vertex_ = from_zero ? 0 : 1;
   }
 
-  // The first line is n m if it counts the edges that follow. It also is if nothing else makes
-  // sense of it (they have weights and it has none, or its numbers exceed all vertices): then the
-  // count is wrong.
+  // The first line is n m if it counts the edges that follow, and n is no less than their vertices
+  // or they have weights. It also is if n is no less and it cannot be one of the edges, which have
+  // weights or are of vertices below m: then the count is wrong.
   void take_header() {
     if (lines_[0].words.size() != 2 || edges_.size() < 2) return;
     int64_t largest = 0;
@@ -163,9 +163,10 @@ class GraphReader {
     }
     const Header head = {edges_[0].u, edges_[0].v};
     const bool counts = head.edges == static_cast<int64_t>(edges_.size()) - 1;
-    const bool fits = counts && largest <= head.vertices;
-    const bool no_edge = head.vertices >= largest && head.edges > largest;
-    if (!fits && !weighted && !no_edge) return;
+    const bool fits = head.vertices >= largest;
+    const bool is_header = counts ? fits || (weighted && head.vertices > 0)
+                                  : fits && (weighted || head.edges > largest);
+    if (!is_header) return;
     header_ = head;
     edges_.erase(edges_.begin());
     check_count(counts);

@@ -1,7 +1,7 @@
 // See graph_problem.h.
 #include "models/graph_problem.h"
 
-#include "io/error.h"
+#include "models/registry.h"
 
 namespace isinglass {
 namespace {
@@ -75,12 +75,12 @@ ops::LatticeTensors IndependentSetModel::make_lattice() const {
                             -0.5 * penalty_ * static_cast<double>(edges_.size(0)));
 }
 
-std::vector<ModelEntry> graph_problems() {
+std::vector<ModelEntry> graph_problem_models() {
   return {
-      {"maxcut", "-sum_e w_e [x_u != x_v]", kGraph, "binary", true, false, load_maxcut},
-      {"mis", "-sum_i x_i + penalty sum_e x_u x_v", kGraph, "binary", true, false, load_mis},
+      {"maxcut", "-sum_e w_e [x_u != x_v]", kGraph, "binary", true, load_maxcut},
+      {"mis", "-sum_i x_i + penalty sum_e x_u x_v", kGraph, "binary", true, load_mis},
       {"maxclique", "-sum_i x_i + penalty sum_{u,v not adjacent} x_u x_v", kGraph, "binary", true,
-       false, load_maxclique},
+       load_maxclique},
   };
 }
 

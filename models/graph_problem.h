@@ -12,7 +12,6 @@
 
 #include "models/graph_file.h"
 #include "models/lattice_model.h"
-#include "models/registry.h"
 
 namespace isinglass {
 
@@ -71,7 +70,5 @@ class IndependentSetModel : public GraphProblem {
   std::string name_;
   double penalty_;
 };
-
-std::vector<ModelEntry> graph_problems();
 
 }  // namespace isinglass

@@ -10,6 +10,7 @@
 #include "io/error.h"
 #include "io/files.h"
 #include "models/ising.h"
+#include "models/registry.h"
 #include "tests/engine/invariance.h"
 #include "tests/io/scratch.h"
 #include "tests/models/samples.h"
@@ -42,8 +43,29 @@ double temperature_at(int64_t t) {
   return 3 / std::pow(6.0, static_cast<double>(t) / 4);
 }
 
-TEST(Cooling, AStepLeavesTheLawOfItsTemperature) {
-  const auto target = ising();
+// The target as a lattice, and as a model that is none.
+class PlainModel : public EnergyModel {
+ public:
+  explicit PlainModel(std::shared_ptr<EnergyModel> own) : own_(std::move(own)) {}
+  std::string kind_name() const override { return "plain"; }
+  StateSpace space() const override { return own_->space(); }
+  torch::Tensor energy(const torch::Tensor& x) override { return own_->energy(x); }
+
+ private:
+  std::shared_ptr<EnergyModel> own_;
+};
+
+class CoolingOf : public testing::TestWithParam<bool> {
+ protected:
+  std::shared_ptr<EnergyModel> target =
+      GetParam() ? ising() : std::make_shared<PlainModel>(ising());
+};
+
+INSTANTIATE_TEST_SUITE_P(Models, CoolingOf, testing::Bool(), [](const auto& info) {
+  return std::string(info.param ? "lattice" : "other");
+});
+
+TEST_P(CoolingOf, AStepLeavesTheLawOfItsTemperature) {
   for (const char* name : {"rwm", "gibbs", "block-gibbs", "gwg", "pafs", "lb", "pas", "lbj", "dlp",
                            "ab-1st", "lsb-1"}) {
     for (const int64_t t : {int64_t{0}, int64_t{2}, kSteps - 1}) {
@@ -53,7 +75,7 @@ TEST(Cooling, AStepLeavesTheLawOfItsTemperature) {
       Cooling cooling(*target, kTemperatures, torch::kCPU);
       const auto sampler = make_sampler(name, {}, cooling.model());
       expect_invariant(*sampler, cooling.model(), kTable, law,
-                       [&](ChainState& state) { cooling.at_step(t, kSteps, state); });
+                       [&](ChainState& state) { cooling.at_step(t, kSteps, *sampler, state); });
     }
   }
 }
@@ -75,20 +97,44 @@ class EnergiesSeen : public Observer {
   }
 };
 
-TEST(Cooling, ARunCoolsInBurnInAndObserversSeeTheModelsEnergy) {
-  const auto target = ising();
+TEST_P(CoolingOf, ARunCoolsInBurnInAndObserversSeeTheModelsEnergy) {
   Cooling cooling(*target, kTemperatures, torch::kCPU);
   const auto sampler = make_sampler("pafs", {}, cooling.model());
   ChainState state = sampler->init(cooling.model(), states_of(kTable), torch::arange(1 << kSites));
   StepParams params = sampler->params(3, torch::kCPU);
   EnergiesSeen energies;
-  Uncooled uncooled({&energies});
+  Uncooled uncooled(cooling, {&energies});
   run(cooling.model(), *sampler, state, params,
       {.burn_in = kSteps, .steps = 3, .cooling = &cooling}, {&uncooled});
   EXPECT_EQ(energies.seen, kSteps + 3 + 3);
   Evaluation plain;
   target->evaluate_energy(state.x, plain);
   EXPECT_TRUE(torch::allclose(state.current.energy, plain.energy / kTemperatures.last, 1e-12));
+}
+
+// At a later level what local steps keep is that of a new start: the same chains.
+TEST(Cooling, LocalStepsKeepTheSumsOfTheirTemperature) {
+  const auto target = ising();
+  for (const char* name : {"pafs", "nb", "lb", "pas"}) {
+    SCOPED_TRACE(name);
+    SamplerOptions options;
+    if (std::string(name) != "lb") options.radius = 2;
+    const auto states = [&](bool from_the_start) {
+      Cooling cooling(*target, kTemperatures, torch::kCPU);
+      const auto sampler = make_sampler(name, options, cooling.model());
+      const auto begin = [&] {
+        return sampler->init(cooling.model(), states_of(kTable), torch::arange(1 << kSites));
+      };
+      ChainState state = begin();
+      StepParams params = sampler->params(5, torch::kCPU);
+      cooling.at_step(from_the_start ? 0 : kSteps - 1, kSteps, *sampler, state);
+      cooling.at_step(kSteps - 1, kSteps, *sampler, state);
+      if (!from_the_start) state = begin();
+      for (int t = 0; t < 20; ++t) sampler->step(cooling.model(), state, params);
+      return state.x;
+    };
+    EXPECT_TRUE(torch::equal(states(true), states(false)));
+  }
 }
 
 TEST(Cooling, OnlyIndependentDiscreteSitesAreCooled) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "io/files.h"
+#include "models/registry.h"
 #include "tests/io/scratch.h"
 
 namespace isinglass {
