@@ -68,7 +68,8 @@ class LateStates : public Observer {
       : draws_(draws), every_(std::max<int64_t>(1, draws / 2 / kMmdDraws)) {}
   void on_draw(int64_t draw, const ChainState& state) override {
     const int64_t left = draws_ - 1 - draw;
-    if (left % every_ == 0 && left / every_ < kMmdDraws) states_.push_back(state.x.cpu());
+    if (left % every_ == 0 && left / every_ < kMmdDraws)
+      states_.push_back(state.x.cpu().clone());  // x moves on
   }
   torch::Tensor states() const { return torch::stack(states_, 1); }
 
@@ -86,7 +87,7 @@ class StatesInTime : public Observer {
     if (++step_ != next_) return;
     next_ *= 2;
     seconds_.push_back(synchronised_seconds(device_) - start_);
-    states_.push_back(state.x.cpu().unsqueeze(1));
+    states_.push_back(state.x.cpu().unsqueeze(1).clone());
   }
   // MMD² of the chains to the ground truth against the time.
   Json mmd_json(const torch::Tensor& reference) const {

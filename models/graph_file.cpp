@@ -145,30 +145,31 @@ class GraphReader {
             lines_[0].number);
     for (const Line& line : lines_) edges_.push_back(edge(line, 0));
     take_header();
+    for (const Line& line : lines_) {
+      require(line.words.size() == lines_[0].words.size(),
+              "{}: line {}: {} words, and line {} has {}; all edges have a weight, or none",
+              source_, line.number, line.words.size(), lines_[0].number, lines_[0].words.size());
+    }
     const bool from_zero = std::any_of(edges_.begin(), edges_.end(),
                                        [](const Edge& e) { return e.u == 0 || e.v == 0; });
     first_vertex_ = from_zero ? 0 : 1;
   }
 
-  // The first line is n m if it counts the edges that follow, and n is no less than their vertices
-  // or they have weights. It also is if n is no less and it cannot be one of the edges, which have
-  // weights or are of vertices below m: then the count is wrong.
+  // The first line is n m if the others have weights and it has none, or if n is no less than their
+  // vertices and m either counts them or is itself no vertex.
   void take_header() {
     if (lines_[0].words.size() != 2 || edges_.size() < 2) return;
     int64_t largest = 0;
-    bool weighted = false;
     for (size_t i = 1; i < edges_.size(); ++i) {
       largest = std::max({largest, edges_[i].u, edges_[i].v});
-      weighted = weighted || lines_[i].words.size() == 3;
     }
     const Header head = {edges_[0].u, edges_[0].v};
     const bool counts = head.edges == static_cast<int64_t>(edges_.size()) - 1;
-    const bool fits = head.vertices >= largest;
-    const bool is_header = counts ? fits || (weighted && head.vertices > 0)
-                                  : fits && (weighted || head.edges > largest);
-    if (!is_header) return;
+    const bool fits = head.vertices >= largest && (counts || head.edges > largest);
+    if (lines_[1].words.size() != 3 && !fits) return;
     header_ = head;
     edges_.erase(edges_.begin());
+    lines_.erase(lines_.begin());
     check_count(counts);
   }
 

@@ -5,8 +5,9 @@
 //   DIMACS      p edge n m (or p col n m), then e u v [weight] a line; vertices from 1
 //
 // Lines that begin with # or %, and DIMACS's c lines, are comments; one that says `optimum V` names
-// the known optimum of the problem that the file is for. An edge without a weight has 1; one that
-// is given again with the same weight, in whichever direction, is the same edge.
+// the known optimum of the problem that the file is for. All edges of a list have a weight or none,
+// which is 1; one that is given again with the same weight, in whichever direction, is the same
+// edge.
 #pragma once
 
 #include <filesystem>

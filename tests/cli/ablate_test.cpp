@@ -166,9 +166,9 @@ sampler = "gwg"
   const Json in_time = json_file(folder / "first/cells/00001.json")["mmd_trace"];
   ASSERT_EQ(in_time["seconds"].size(), 5u);  // after 1, 2, 4, 8 and 16 of 30 steps
   ASSERT_EQ(in_time["mmd"].size(), 5u);
-  EXPECT_TRUE(in_time["mmd"][4].is_number());
+  EXPECT_NE(in_time["mmd"][0].get<double>(), in_time["mmd"][4].get<double>());
   EXPECT_GT(in_time["seconds"][4].get<double>(), in_time["seconds"][0].get<double>());
-  EXPECT_NE(file_bytes(folder / "first/report.html").find("MMD² to ground truth against time"),
+  EXPECT_NE(file_bytes(folder / "first/report.html").find(" to ground truth against time"),
             std::string::npos);
   const auto kept = *std::filesystem::directory_iterator(folder / "cache");
   const auto made = std::filesystem::last_write_time(kept.path() / "ema.pt");

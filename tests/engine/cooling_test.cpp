@@ -24,7 +24,8 @@ const reference::StateTable kTable(kSites, 2);
 std::shared_ptr<EnergyModel> ising() {
   return std::make_shared<IsingModel>(
       torch::tensor({0, 1, 1, 2, 2, 3, 3, 0}, torch::kInt64).view({4, 2}),
-      torch::tensor({0.7, -0.4, 0.9, 0.3}), torch::tensor({0.2, -0.5, 0.1, 0.4}));
+      torch::tensor({0.7, -0.4, 0.9, 0.3}, torch::kFloat64),
+      torch::tensor({0.2, -0.5, 0.1, 0.4}, torch::kFloat64));
 }
 
 // U by the formula.

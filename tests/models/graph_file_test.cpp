@@ -32,7 +32,7 @@ class GraphFile : public testing::Test {
 };
 
 // A path 0 – 1 – 2 – 3 with the weights 1, −2, 1.5 between its vertices.
-const char* const kPath = "0 1\n2 1 -2\n\n  2\t3 1.5\r\n";
+const char* const kPath = "0 1 1\n2 1 -2\n\n  2\t3 1.5\r\n";
 
 TEST_F(GraphFile, TheFormsSayTheSame) {
   const torch::Tensor path = matrix(kPath);
@@ -40,7 +40,7 @@ TEST_F(GraphFile, TheFormsSayTheSame) {
   EXPECT_EQ(path[1][2].item<double>(), -2);
   EXPECT_EQ(path[2][3].item<double>(), 1.5);
   EXPECT_EQ(path.abs().sum().item<double>(), 9);
-  EXPECT_TRUE(torch::equal(matrix("# from one\n1 2\n3 2 -2\n3 4 1.5"), path));
+  EXPECT_TRUE(torch::equal(matrix("# from one\n1 2 1\n3 2 -2\n3 4 1.5"), path));
   EXPECT_TRUE(torch::equal(matrix("4 3\n1 2 1\n3 2 -2\n3 4 1.5\n"), path));
   EXPECT_TRUE(torch::equal(matrix("4 3\n0 1 1\n2 1 -2\n2 3 1.5\n"), path));
   EXPECT_TRUE(torch::equal(matrix("c a path\np edge 4 3\ne 1 2\ne 3 2 -2\ne 3 4 1.5\n"), path));
@@ -48,8 +48,9 @@ TEST_F(GraphFile, TheFormsSayTheSame) {
 }
 
 TEST_F(GraphFile, AnEdgeGivenAgainIsTheSame) {
-  EXPECT_TRUE(torch::equal(matrix("0 1\n1 0\n1 2 -2\n2 1 -2\n2 3 1.5\n0 1\n"), matrix(kPath)));
-  EXPECT_ERROR(read("0 1\n1 2\n2 1 3"), "line 3: the edge 1 2 has the weight 3, and on line 2");
+  EXPECT_TRUE(
+      torch::equal(matrix("0 1 1\n1 0 1\n1 2 -2\n2 1 -2\n2 3 1.5\n0 1 1\n"), matrix(kPath)));
+  EXPECT_ERROR(read("0 1 1\n1 2 1\n2 1 3"), "line 3: the edge 1 2 has the weight 3, and on line 2");
 }
 
 TEST_F(GraphFile, AHeaderCountsVerticesWithoutEdges) {
@@ -75,9 +76,10 @@ TEST_F(GraphFile, WhatIsNoGraphIsRefusedByLine) {
   EXPECT_ERROR(read("p edge 3 2\ne 0 2\ne 1 2\n"), "line 2: vertex 0 is not between 1 and 3");
   EXPECT_ERROR(read("1 2\n2 x\n"), "line 2: 'x' is no vertex; a whole number is needed");
   EXPECT_ERROR(read("1 2\n2 -3\n"), "line 2: '-3' is no vertex");
-  EXPECT_ERROR(read("1 2\n2 3 heavy\n"), "line 2: 'heavy' is no weight");
-  EXPECT_ERROR(read("1 2\n2 3 inf\n"), "line 2: 'inf' is no weight");
+  EXPECT_ERROR(read("1 2 1\n2 3 heavy\n"), "line 2: 'heavy' is no weight");
+  EXPECT_ERROR(read("1 2 1\n2 3 inf\n"), "line 2: 'inf' is no weight");
   EXPECT_ERROR(read("1 2\n2 3 4 5\n"), "line 2: 4 words");
+  EXPECT_ERROR(read("1 2 1\n2 3\n"), "line 2: 2 words, and line 1 has 3; all edges");
   EXPECT_ERROR(read("e 1 2\ne 2 3\n"), "line 1: an edge 'e u v' comes before the header");
   EXPECT_ERROR(read("p sat 3 2\n"), "line 1: a DIMACS header is 'p edge n m'");
   EXPECT_ERROR(read("p edge 3 2\nn 1 5\n"), "line 2: it begins with 'n'");
