@@ -103,7 +103,7 @@ std::string number(const Json& value) {
 std::string solution_text(const Json& summary) {
   if (!summary.contains("best")) return "";
   const Json& best = summary["best"];
-  if (!best.contains("step")) return "  no solution: every state violated constraints\n";
+  if (!best.contains("step")) return "  no solution: no state seen was feasible\n";
   const double optimum = best["optimum"].get<double>();
   return fmt::format(
       "  best solution {}{}, first after step {} (best.pt)\n", best["value"].get<double>(),
