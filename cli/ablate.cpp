@@ -60,6 +60,7 @@ GridOptions grid_options(const Options& options) {
     grid.weights = fs::absolute(options.path("weights"));
     require(fs::is_regular_file(grid.weights), "--weights {} is no file", grid.weights.string());
   }
+  grid.data = data_directory(options);
   for (const char* name : {"dataset", "data-dir"}) {
     if (options.has(name)) grid.training.emplace_back(name, options.text(name));
   }

@@ -27,7 +27,7 @@ using Json = nlohmann::ordered_json;
 std::shared_ptr<EnergyModel> loaded_or_new(Options& options, torch::Device device) {
   const std::string& name = options.text("model");
   const bool continuous = continuous_sampler(options);
-  if (options.has("weights") || !find_model(name).trainable) {
+  if (options.has("weights") || !find_model(name).trainable()) {
     return model_of(options, device, continuous);
   }
   for (const char* flag : {"sites", "categories"}) {
@@ -149,7 +149,7 @@ std::string run_bench(Options& options) {
   const auto [height, width] = image_shape(options, model->space().sites);
   const BenchSubject subject{.model = *model,
                              .sampler = *sampler,
-                             .trained = find_model(options.text("model")).trainable
+                             .trained = find_model(options.text("model")).trainable()
                                             ? bench_model(options, device)
                                             : nullptr,
                              .device = device,

@@ -55,7 +55,7 @@ std::vector<Flags> combinations(const toml::table& table, const std::string& whe
   std::vector<Flags> all = {{}};
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
-    if (node.is_table() || name == "label") continue;
+    if (node.is_table() || name == "label" || name == "published") continue;
     std::vector<Flags> longer;
     for (const Flags& flags : all) {
       for (const std::string& value : values_of(node, where, name)) {
@@ -135,10 +135,32 @@ void check_cell(const Cell& cell, const std::string& where) {
   }
 }
 
+Flags without(const Flags& flags, const std::string& name) {
+  Flags kept;
+  std::copy_if(flags.begin(), flags.end(), std::back_inserter(kept),
+               [&](const auto& flag) { return flag.first != name; });
+  return kept;
+}
+
 struct ModelEntryFlags {
   std::string label;
   Flags flags, training;
 };
+
+// A model whose parameters are published as a file: that file where the data directory has it, else
+// the instance that stands for it. The label tells which.
+void take_published(ModelEntryFlags& model, const std::string& published, const fs::path& data) {
+  const fs::path file = fs::absolute(data / published);
+  if (!fs::is_regular_file(file)) {
+    model.label += ", generated";
+    return;
+  }
+  const std::string instance = value_or(model.flags, "instance", "");
+  model.label += ", " + published;
+  model.flags = without(model.flags, "instance");
+  override(model.flags,
+           {{"model", make_instance(instance)->kind_name()}, {"weights", file.string()}});
+}
 
 std::vector<ModelEntryFlags> read_models(const toml::table& grid, const std::string& name,
                                          const fs::path& folder, const GridOptions& options) {
@@ -166,16 +188,12 @@ std::vector<ModelEntryFlags> read_models(const toml::table& grid, const std::str
                        .string());
       const auto label = table["label"].value<std::string>();
       models.push_back({label ? *label : shown, flags, trains ? training : Flags{}});
+      if (const auto published = table["published"].value<std::string>()) {
+        take_published(models.back(), *published, options.data);
+      }
     }
   }
   return models;
-}
-
-Flags without(const Flags& flags, const std::string& name) {
-  Flags kept;
-  std::copy_if(flags.begin(), flags.end(), std::back_inserter(kept),
-               [&](const auto& flag) { return flag.first != name; });
-  return kept;
 }
 
 struct SamplerEntryFlags {

@@ -6,7 +6,9 @@
 //   reference = "block-gibbs"        ground truth of an RBM: cells report their MMD to it
 //   fixed = ["burn-in"]              flags that --scale leaves alone
 //   [common]                         flags of `isinglass sample` for all cells
-//   [[models]]                       more flags; `label` names the entry in tables;
+//   [[models]]                       more flags; `label` names the entry in tables; `published`, a
+//                                    file of the data directory, stands for `instance` if it is
+//                                    there
 //     [models.train]                 flags of `isinglass train`, which then makes the weights
 //   [[samplers]]                     more flags, `sampler` among them; `label` likewise
 //   [[claims]]                       what a paper says of it (cli/claims.h)
@@ -49,6 +51,7 @@ struct GridOptions {
   int64_t seed = 0;  // of the first repeat
   std::filesystem::path weights = {};  // in place of training
   Flags training = {};                 // more flags of training: the data set
+  std::filesystem::path data = {};     // where published files are
 };
 
 // `name` is the preset or the file; relative paths of weights start at `folder`. Throws Error, with

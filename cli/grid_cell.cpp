@@ -68,12 +68,39 @@ class LateStates : public Observer {
       : draws_(draws), every_(std::max<int64_t>(1, draws / 2 / kMmdDraws)) {}
   void on_draw(int64_t draw, const ChainState& state) override {
     const int64_t left = draws_ - 1 - draw;
-    if (left % every_ == 0 && left / every_ < kMmdDraws) states_.push_back(state.x.cpu());
+    if (left % every_ == 0 && left / every_ < kMmdDraws)
+      states_.push_back(state.x.cpu().clone());  // x moves on
   }
   torch::Tensor states() const { return torch::stack(states_, 1); }
 
  private:
   int64_t draws_, every_;
+  std::vector<torch::Tensor> states_;
+};
+
+// Every chain's state at steps 1, 2, 4, 8, … of burn-in and run, with the seconds since the start.
+class StatesInTime : public Observer {
+ public:
+  explicit StatesInTime(torch::Device device)
+      : device_(device), start_(synchronised_seconds(device)) {}
+  void on_step(int64_t, bool, const ChainState& state) override {
+    if (++step_ != next_) return;
+    next_ *= 2;
+    seconds_.push_back(synchronised_seconds(device_) - start_);
+    states_.push_back(state.x.cpu().unsqueeze(1).clone());
+  }
+  // MMD² of the chains to the ground truth against the time.
+  Json mmd_json(const torch::Tensor& reference) const {
+    Json mmd = Json::array();
+    for (const torch::Tensor& x : states_) mmd.push_back(hamming_mmd(x, reference).u_statistic);
+    return {{"seconds", seconds_}, {"mmd", mmd}};
+  }
+
+ private:
+  torch::Device device_;
+  double start_;
+  int64_t step_ = 0, next_ = 1;
+  std::vector<double> seconds_;
   std::vector<torch::Tensor> states_;
 };
 
@@ -154,7 +181,8 @@ Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch
   LateStates late(plan.steps / plan.thin);
   std::vector<Observer*> observers = {&burn_in};
   if (grid.true_mean) observers.push_back(&mean);
-  if (grid.reference) observers.push_back(&late);
+  StatesInTime early(device);
+  if (grid.reference) observers.insert(observers.end(), {&late, &early});
   sampling.run(recorder, observers);
   if (interrupted()) throw Interrupted("");
   require(recorder.made() > 0, "the cell has no draws: --steps is below --thin");
@@ -173,11 +201,13 @@ Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch
     put(metrics, "mmd", mmd.u_statistic, mmd.standard_error);
     put(metrics, "mmd_v", mmd.v_statistic);
   }
-  return {{"status", "done"},
-          {"metrics", metrics},
-          {"summary", summary},
-          {"trace", trace.json()},
-          {"autocorrelation", autocorrelation_json(recorder, plan.thin)}};
+  Json cell_json = {{"status", "done"},
+                    {"metrics", metrics},
+                    {"summary", summary},
+                    {"trace", trace.json()},
+                    {"autocorrelation", autocorrelation_json(recorder, plan.thin)}};
+  if (grid.reference) cell_json["mmd_trace"] = early.mmd_json(target.reference);
+  return cell_json;
 }
 
 std::string one_line(std::string text) {
@@ -245,7 +275,9 @@ const GridModels::Target& GridModels::target(const Cell& cell, bool with_referen
   }
   const bool named = options.has("instance");
   const std::string key =
-      named ? options.text("instance") : options.text("model") + " " + options.text("weights");
+      named ? options.text("instance")
+            : fmt::format("{} {} {}", options.text("model"), options.text("weights"),
+                          options.has("penalty") ? options.real("penalty") : 0);
   if (key == latest_) return target_;
   latest_.clear();
   target_.model = named ? make_instance(options.text("instance")) : model_of(options, device_);

@@ -58,7 +58,7 @@ Json registry_json() {
                               {"states", m.state_kinds},
                               {"parameters", m.parameters},
                               {"gradient", m.gradient},
-                              {"trainable", m.trainable}});
+                              {"trainable", m.trainable()}});
   }
   return list;
 }
@@ -73,7 +73,7 @@ std::string registry_text() {
   for (const ModelEntry& m : model_registry()) {
     text += fmt::format("  {:<12} {}\n{:15}states: {}; parameters: {}{}{}\n", m.name, m.energy, "",
                         m.state_kinds, m.parameters, m.gradient ? "" : "; no gradient",
-                        m.trainable ? "; can be trained" : "");
+                        m.trainable() ? "; can be trained" : "");
   }
   return text;
 }

@@ -253,6 +253,12 @@ void add_model(Page& page, const Json& results, const std::string& model,
     list.push_back(line_chart("Mean energy from the start, burn-in included", {"step"},
                               {"energy, mean over chains"}, traces));
   }
+  const Json mmd = curves(best, cells, "mmd_trace", "seconds", "mmd");
+  if (!mmd.empty()) {
+    list.push_back(line_chart("MMD² to ground truth against time",
+                              {"seconds, burn-in included", true}, {"MMD² of all chains' states"},
+                              mmd));
+  }
   const Json correlations = curves(best, cells, "autocorrelation", "lag", "rho");
   if (!correlations.empty()) {
     list.push_back(line_chart("Autocorrelation of the statistic", {"lag, steps"},

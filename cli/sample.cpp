@@ -73,6 +73,8 @@ std::string run_sample(Options& options) {
                               {"energy", PtValue{recorder.energy().to(torch::kFloat32)}}}});
     }
     const NamedTensors learned = sampling.learned();
+    const torch::Tensor solution = sampling.solution();
+    if (solution.defined()) write_pt(out.file("best.pt"), PtValue{solution});
     if (!learned.empty()) write_named_tensors(out.file("learned.pt"), learned);
     write_file(out.file("summary.json"), summary.dump(2) + "\n");
     if (interrupted()) {
@@ -130,6 +132,15 @@ Command sample_command() {
            .unit = "STATES",
            .help = "random, data (training images of --dataset) or a .pt file of states [B, D]",
            .initial = "random"},
+          {.name = "anneal",
+           .unit = "T0,T1",
+           .help = "cool in burn-in: its steps have the target exp(-U/T), T falling from T0 to T1 "
+                   "by a constant factor; the steps after it have T1"},
+          {.name = "optimum",
+           .type = ValueType::kReal,
+           .unit = "V",
+           .help = "known optimum of maxcut, maxclique or mis, for the ratio in the summary "
+                   "(default: what a comment in the graph's file names)"},
           {.name = "statistic",
            .unit = "NAME",
            .help = "what ESS and R-hat are of; hamming: the distance to a fixed random state",

@@ -79,12 +79,43 @@ Json summary_json(const Options& options, const EnergyModel& model, const Sample
   return summary;
 }
 
+Json solution_json(const Options& options, const BestSolution& best) {
+  const double optimum = options.has("optimum") ? options.real("optimum")
+                                                : best.problem().optimum().value_or(std::nan(""));
+  Json json = {{"value", std::nan("")}, {"optimum", optimum}, {"ratio", std::nan("")}};
+  if (!best.found()) return json;
+  json["value"] = best.value();
+  if (optimum != 0) json["ratio"] = best.value() / optimum;
+  json["step"] = best.step();
+  json["chain"] = best.chain();
+  return json;
+}
+
+namespace {
+
+std::string number(const Json& value) {
+  return value.is_number() && std::isfinite(value.get<double>())
+             ? fmt::format("{:.4g}", value.get<double>())
+             : "undefined";
+}
+
+// A line of what a graph problem's run found; none for other models.
+std::string solution_text(const Json& summary) {
+  if (!summary.contains("best")) return "";
+  const Json& best = summary["best"];
+  if (!best.contains("step")) return "  no solution: no state seen was feasible\n";
+  const double optimum = best["optimum"].get<double>();
+  return fmt::format(
+      "  best solution {}{}, first after step {} (best.pt)\n", best["value"].get<double>(),
+      std::isnan(optimum)
+          ? ""
+          : fmt::format(" of the optimum {}, a ratio of {}", optimum, number(best["ratio"])),
+      best["step"].get<int64_t>());
+}
+
+}  // namespace
+
 std::string summary_text(const Json& summary, const std::string& directory) {
-  const auto number = [](const Json& value) {
-    return value.is_number() && std::isfinite(value.get<double>())
-               ? fmt::format("{:.4g}", value.get<double>())
-               : "undefined";
-  };
   const Json& ess = summary["ess"];
   const std::string worst =
       summary.contains("acceptance_worst_group")
@@ -95,14 +126,14 @@ std::string summary_text(const Json& summary, const std::string& directory) {
       "  acceptance {}{}, hops a step {}\n"
       "  {} steps/s, {} model calls a chain\n"
       "  ESS of the {} {} ± {} (a step {}, a second and chain {}), R-hat {}\n"
-      "{}  written to {}\n",
+      "{}{}  written to {}\n",
       summary["model"].get<std::string>(), summary["sampler"].get<std::string>(),
       summary["chains"].get<int64_t>(), summary["steps_done"].get<int64_t>(),
       summary["draws"].get<int64_t>(), number(summary["acceptance"]), worst,
       number(summary["hops"]), number(summary["steps_per_second"]),
       summary["energy_evaluations"].get<int64_t>(), summary["statistic"].get<std::string>(),
       number(ess["mean"]), number(ess["std"]), number(ess["per_step"]), number(ess["per_second"]),
-      number(summary["rhat"]),
+      number(summary["rhat"]), solution_text(summary),
       summary["exact"].get<bool>()
           ? ""
           : "  not exact: with these options the sampler has another stationary law\n",

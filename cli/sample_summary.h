@@ -6,6 +6,7 @@
 
 #include "cli/options.h"
 #include "cli/recorder.h"
+#include "engine/best_solution.h"
 #include "engine/sampler.h"
 #include "io/torch.h"
 
@@ -16,6 +17,11 @@ nlohmann::ordered_json summary_json(const Options& options, const EnergyModel& m
                                     const Sampler& sampler, const StepParams& params,
                                     const RunPlan& plan, const RunResult& result,
                                     const Recorder& recorder);
+
+// {value, optimum, ratio, step, chain}: what is not known is NaN, which becomes null. The optimum
+// is
+// --optimum, or what the graph's file names.
+nlohmann::ordered_json solution_json(const Options& options, const BestSolution& best);
 
 std::string summary_text(const nlohmann::ordered_json& summary, const std::string& directory);
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 #include "cli/interrupt.h"
 #include "cli/memory.h"
@@ -16,6 +18,9 @@
 #include "models/instances.h"
 
 namespace isinglass {
+
+using Json = nlohmann::ordered_json;
+
 namespace {
 
 constexpr double kBytesADraw = 128;  // of one chain's statistic, with its diagnostics
@@ -111,6 +116,37 @@ std::shared_ptr<EnergyModel> sampled_model(Options& options, torch::Device devic
   return model;
 }
 
+// --anneal T0,T1
+Temperatures temperatures_of(const Options& options) {
+  const std::string& text = options.text("anneal");
+  const char* end = text.data() + text.size();
+  Temperatures t;
+  const auto first = std::from_chars(text.data(), end, t.first);
+  bool valid = first.ec == std::errc() && first.ptr != end && *first.ptr == ',';
+  if (valid) {
+    const auto last = std::from_chars(first.ptr + 1, end, t.last);
+    valid = last.ec == std::errc() && last.ptr == end;
+  }
+  for (const double temperature : {t.first, t.last}) {
+    valid = valid && std::isfinite(temperature) && temperature > 0;
+  }
+  require(valid, "--anneal is '{}'; two temperatures above 0 are needed, such as 2,0.1", text);
+  return t;
+}
+
+std::unique_ptr<Cooling> cooling_of(const Options& options, EnergyModel& model, const RunPlan& plan,
+                                    torch::Device device) {
+  if (!options.has("anneal")) return nullptr;
+  const Temperatures temperatures = temperatures_of(options);
+  const StateKind kind = model.space().kind;
+  require(kind == StateKind::kBinary || kind == StateKind::kCategorical,
+          "--anneal cools binary and categorical sites; the states of model {} are {}",
+          model.kind_name(), kinds_text({kind}));
+  require(plan.burn_in >= 2, "--anneal cools in burn-in: --burn-in is {}; at least 2 is needed",
+          plan.burn_in);
+  return std::make_unique<Cooling>(model, temperatures, device);
+}
+
 }  // namespace
 
 RunPlan plan_of(const Options& options) {
@@ -126,10 +162,13 @@ RunPlan plan_of(const Options& options) {
 Sampling::Sampling(Options& options, torch::Device device, std::shared_ptr<EnergyModel> model)
     : options_(options),
       plan_(plan_of(options)),
-      model_(model ? std::move(model) : sampled_model(options, device)) {
+      model_(model ? std::move(model) : sampled_model(options, device)),
+      cooling_(cooling_of(options, *model_, plan_, device)) {
   set_gradient_precision(options, *model_);
+  plan_.cooling = cooling_.get();
+  seek_solutions();
   if (options.has("warm-start")) read_warm_start(options);
-  sampler_ = sampler_of(options, *model_);
+  sampler_ = sampler_of(options, target());
   const bool saved = options.text("init") != "random" && options.text("init") != "data";
   torch::Tensor x;
   if (saved) x = saved_states(options, model_->space());
@@ -137,10 +176,17 @@ Sampling::Sampling(Options& options, torch::Device device, std::shared_ptr<Energ
   if (!saved) x = fresh_states(options, model_->space(), device);
   const torch::Tensor ids =
       torch::arange(x.size(0), torch::TensorOptions(torch::kInt64).device(device));
-  state_ = sampler_->init(*model_, x.to(device), ids);
+  state_ = sampler_->init(target(), x.to(device), ids);
   params_ = sampler_->params(static_cast<uint64_t>(options.integer("seed")), device);
   if (options.has("warm-start")) restore_learned(options, *sampler_, state_);
   statistic_ = make_statistic(options.text("statistic"), model_->space(), device);
+}
+
+void Sampling::seek_solutions() {
+  auto* problem = dynamic_cast<GraphProblem*>(model_.get());
+  require(!options_.has("optimum") || problem,
+          "--optimum is given, but model {} is no problem with solutions", model_->kind_name());
+  if (problem) best_ = std::make_unique<BestSolution>(*problem);
 }
 
 Recorder::Shape Sampling::draws() const {
@@ -153,12 +199,18 @@ Recorder Sampling::recorder(bool keep_samples, std::filesystem::path file) const
 
 const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observers) {
   observers.insert(observers.begin(), &recorder);
-  result_ = isinglass::run(*model_, *sampler_, state_, params_, plan_, observers, interrupted);
+  if (best_) observers.push_back(best_.get());
+  std::optional<Uncooled> uncooled;
+  if (cooling_) observers = {&uncooled.emplace(*cooling_, observers)};
+  result_ = isinglass::run(target(), *sampler_, state_, params_, plan_, observers, interrupted);
   return result_;
 }
 
-nlohmann::ordered_json Sampling::summary(const Recorder& recorder) const {
-  return summary_json(options_, *model_, *sampler_, params_, plan_, result_, recorder);
+Json Sampling::summary(const Recorder& recorder) const {
+  Json summary = summary_json(options_, *model_, *sampler_, params_, plan_, result_, recorder);
+  if (cooling_) summary["anneal"] = options_.text("anneal");
+  if (best_) summary["best"] = solution_json(options_, *best_);
+  return summary;
 }
 
 }  // namespace isinglass

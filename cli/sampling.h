@@ -8,6 +8,8 @@
 
 #include "cli/options.h"
 #include "cli/recorder.h"
+#include "engine/best_solution.h"
+#include "engine/cooling.h"
 #include "engine/run.h"
 #include "io/torch.h"
 
@@ -37,11 +39,18 @@ class Sampling {
   // Of the run: acceptance, speed, ESS, … of what the recorder kept (sample_summary.h).
   nlohmann::ordered_json summary(const Recorder& recorder) const;
   NamedTensors learned() const { return sampler_->learned(state_); }
+  // uint8 [1, D]: the best solution that a run of a graph problem found; undefined: none.
+  torch::Tensor solution() const { return best_ ? best_->state() : torch::Tensor(); }
 
  private:
+  EnergyModel& target() const { return cooling_ ? cooling_->model() : *model_; }
+  void seek_solutions();
+
   const Options& options_;
   RunPlan plan_;
   std::shared_ptr<EnergyModel> model_;
+  std::unique_ptr<Cooling> cooling_;
+  std::unique_ptr<BestSolution> best_;
   std::unique_ptr<Sampler> sampler_;
   Statistic statistic_;
   ChainState state_;

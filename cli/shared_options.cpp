@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "io/error.h"
-#include "models/continuous_models.h"
 #include "models/other_gradient.h"
+#include "models/product.h"
 
 namespace isinglass {
 namespace {
@@ -85,6 +85,13 @@ std::vector<Option> model_options() {
        .help = "values a site of a model whose file does not say",
        .minimum = 2,
        .maximum = 256},
+      {.name = "penalty",
+       .type = ValueType::kReal,
+       .unit = "P",
+       .help = "energy of a violated constraint of mis and maxclique; above 1, local minima have "
+               "none (default: 1.5)",
+       .minimum = 0,
+       .above_minimum = true},
       {.name = "image", .unit = "HxW", .help = "height and width in pixels", .initial = "28x28"},
   };
 }
@@ -309,6 +316,7 @@ ModelOptions model_settings(const Options& options, bool continuous) {
   if (options.has("weights")) model.weights = options.path("weights");
   if (options.has("sites")) model.sites = options.integer("sites");
   if (options.has("categories")) model.categories = options.integer("categories");
+  if (options.has("penalty")) model.penalty = options.real("penalty");
   std::tie(model.image_height, model.image_width) = image_of(options);
   model.continuous = continuous;
   return model;
@@ -382,15 +390,18 @@ std::unique_ptr<Sampler> sampler_of(Options& options, const EnergyModel& model) 
   return make_sampler(options.text("sampler"), settings, model);
 }
 
+std::filesystem::path data_directory(const Options& options) {
+  if (options.has("data-dir")) return options.path("data-dir");
+  const char* variable = std::getenv("ISINGLASS_DATA");
+  return variable && *variable ? variable : "data";
+}
+
 namespace {
 
 Dataset resolved_data(Options& options,
                       Dataset (*load)(const std::string&, const std::filesystem::path&)) {
   namespace fs = std::filesystem;
-  if (!options.has("data-dir")) {
-    const char* variable = std::getenv("ISINGLASS_DATA");
-    options.set("data-dir", variable && *variable ? variable : "data");
-  }
+  options.set("data-dir", data_directory(options).string());
   Dataset data = load(options.text("dataset"), options.path("data-dir"));
   const auto& names = dataset_names();
   if (std::find(names.begin(), names.end(), options.text("dataset")) == names.end()) {

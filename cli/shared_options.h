@@ -50,7 +50,10 @@ std::shared_ptr<EnergyModel> sampled_model_of(Options& options, torch::Device de
 std::unique_ptr<Sampler> sampler_of(Options& options, const EnergyModel& model);
 SamplerOptions sampler_settings_of(Options& options);
 
-// --dataset from --data-dir (default: $ISINGLASS_DATA, else ./data). Sets both to what was used.
+// --data-dir, else $ISINGLASS_DATA, else ./data.
+std::filesystem::path data_directory(const Options& options);
+
+// --dataset from --data-dir. Sets both to what was used.
 Dataset dataset_of(Options& options);
 // The same for continuous states.
 Dataset points_of(Options& options);

@@ -106,7 +106,7 @@ void resolve_image(Options& options, const Dataset& data) {
 std::shared_ptr<EnergyModel> untrained_model(const Options& options, const Dataset& data,
                                              torch::Device device) {
   const std::string& name = options.text("model");
-  require(find_model(name).trainable, "--model {} cannot be trained; a deep model or rbm is needed",
+  require(find_model(name).trainable(), "--model {} cannot be trained; a deep model or rbm is needed",
           name);
   NewModelOptions model;
   model.image_height = data.height;

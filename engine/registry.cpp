@@ -1,5 +1,5 @@
-// The samplers by name, from which --list, the checks and the documentation are made: one line a
-// family, whose source holds the entries.
+// The samplers by name, from which --list, the checks and the documentation are made: the families
+// of list.inc, whose sources hold the entries.
 #include "models/registry.h"
 
 #include <fmt/ranges.h>
@@ -8,15 +8,6 @@
 #include <cmath>
 
 #include "engine/sampler.h"
-#include "engine/samplers/any_scale.h"
-#include "engine/samplers/block.h"
-#include "engine/samplers/difference_path.h"
-#include "engine/samplers/gibbs.h"
-#include "engine/samplers/hamiltonian.h"
-#include "engine/samplers/jump.h"
-#include "engine/samplers/path.h"
-#include "engine/samplers/random_walk.h"
-#include "engine/samplers/self_balancing.h"
 #include "io/error.h"
 
 namespace isinglass {
@@ -121,14 +112,17 @@ const std::vector<std::pair<std::string, bool SamplerOptions::*>>& sampler_switc
   return table;
 }
 
+#define ISINGLASS_SAMPLERS(family) std::vector<SamplerEntry> family();
+#include "engine/samplers/list.inc"
+#undef ISINGLASS_SAMPLERS
+
 const std::vector<SamplerEntry>& sampler_registry() {
   static const std::vector<SamplerEntry> entries = [] {
     std::vector<SamplerEntry> all;
-    for (const auto family : {random_walk_samplers, gibbs_samplers, block_samplers,
-                              difference_path_samplers, path_samplers, jump_samplers,
-                              any_scale_samplers, self_balancing_samplers, hamiltonian_samplers}) {
-      for (SamplerEntry& entry : family()) all.push_back(std::move(entry));
-    }
+#define ISINGLASS_SAMPLERS(family) \
+  for (SamplerEntry & entry : family()) all.push_back(std::move(entry));
+#include "engine/samplers/list.inc"
+#undef ISINGLASS_SAMPLERS
     return all;
   }();
   return entries;

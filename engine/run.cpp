@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "engine/cooling.h"
 #include "io/error.h"
 #include "kernels/ops/chains.h"
 
@@ -20,6 +21,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
               const std::function<bool()>& stop) {
   for (int64_t t = 0; t < plan.burn_in; ++t) {
     if (stop && stop()) return {};
+    if (plan.cooling) plan.cooling->at_step(t, plan.burn_in, sampler, state);
     sampler.burn_in_step(model, state, params, t, plan.burn_in);
     for (Observer* observer : observers) observer->on_step(t, true, state);
   }

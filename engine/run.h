@@ -9,10 +9,13 @@
 
 namespace isinglass {
 
+class Cooling;
+
 struct RunPlan {
   int64_t burn_in = 0;
   int64_t steps = 0;
   int64_t thin = 1;
+  Cooling* cooling = nullptr;  // of the target, in burn-in (engine/cooling.h)
 };
 
 class Observer {

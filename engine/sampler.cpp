@@ -59,6 +59,11 @@ ChainState Sampler::init(EnergyModel& model, const torch::Tensor& x,
   return state;
 }
 
+void Sampler::renew(EnergyModel& model, ChainState& state) const {
+  evaluate(model, state.x, state.current);
+  renew_kept(model, state);
+}
+
 StepInfo Sampler::burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
                                int64_t total) const {
   const StepInfo info = step(model, state, params);

@@ -60,6 +60,10 @@ class Sampler {
   virtual StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
                                 int64_t t, int64_t total) const;
 
+  // Anew at the chains' states, where the energies themselves have changed (engine/cooling.h): the
+  // evaluation and what the family keeps of it.
+  void renew(EnergyModel& model, ChainState& state) const;
+
   virtual Needs needs() const = 0;
   virtual std::vector<Scale> scales() const { return {}; }  // what StepParams::scale starts from
   virtual bool exact() const { return true; }               // leaves π invariant
@@ -81,6 +85,8 @@ class Sampler {
  protected:
   // Adds the family's buffers to a state whose x, current and workspace.{y, proposed} exist.
   virtual void prepare(const EnergyModel& model, ChainState& state) const = 0;
+
+  virtual void renew_kept(const EnergyModel& model, ChainState& state) const {}
 
   // The model at x into out, with what needs() asks for. Returns the model calls a chain.
   int64_t evaluate(EnergyModel& model, const torch::Tensor& x, Evaluation& out) const;

@@ -8,6 +8,7 @@
 
 #include "io/error.h"
 #include "io/files.h"
+#include "models/registry.h"
 
 namespace isinglass {
 namespace {
@@ -128,11 +129,51 @@ BayesNetModel::BayesNetModel(int64_t variables, int64_t values,
   cost_ = register_buffer("cost", torch::cat(costs));
   offset_ = register_buffer("offset", torch::tensor(offset, torch::kFloat64));
   stride_ = register_buffer("stride", stride);
+  const int64_t most = (stride > 0).sum(1).max().item<int64_t>();
+  const auto [own_stride, own_factor] = stride.topk(most, 1);
+  own_factor_ = register_buffer("own_factor", own_factor);
+  own_stride_ = register_buffer("own_stride", own_stride.to(torch::kInt64));
+}
+
+// Where each factor's value stands in cost_: int64 [B, F].
+torch::Tensor BayesNetModel::entries(const torch::Tensor& x) const {
+  return (x.to(torch::kFloat64).matmul(stride_) + offset_).to(torch::kInt64);
+}
+
+torch::Tensor BayesNetModel::costs(const torch::Tensor& entries) const {
+  return cost_.index_select(0, entries.flatten()).view(entries.sizes());
 }
 
 torch::Tensor BayesNetModel::energy(const torch::Tensor& x) {
-  const torch::Tensor entry = (x.to(torch::kFloat64).matmul(stride_) + offset_).to(torch::kInt64);
-  return cost_.index_select(0, entry.flatten()).view(entry.sizes()).sum(1);
+  return costs(entries(x)).sum(1);
+}
+
+void BayesNetModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
+  const torch::Tensor all = entries(x), value = x.to(torch::kInt64);
+  store(out.energy, costs(all).sum(1));
+  const torch::Tensor own =
+      all.index_select(1, own_factor_.flatten()).view({-1, variables_, own_factor_.size(1)});
+  const torch::Tensor here = costs(own);
+  const auto to = [&](const torch::Tensor& k) {  // U(x) − U(x with x_i ← k_i) of all sites i
+    return (here - costs(own + (k - value).unsqueeze(2) * own_stride_)).sum(2).to(torch::kFloat32);
+  };
+  if (values_ == 2) return store(out.differences, to(1 - value));
+  std::vector<torch::Tensor> columns;
+  for (int64_t k = 0; k < values_; ++k) columns.push_back(to(torch::full_like(value, k)));
+  store(out.differences, torch::stack(columns, 2));
+}
+
+void BayesNetModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
+                                            torch::Tensor& out) {
+  const torch::Tensor own = entries(x).gather(1, own_factor_.index_select(0, site));
+  const torch::Tensor stride = own_stride_.index_select(0, site);
+  const torch::Tensor value = x.to(torch::kInt64).gather(1, site.unsqueeze(1));
+  const torch::Tensor here = costs(own);
+  std::vector<torch::Tensor> columns;
+  for (int64_t k = 0; k < values_; ++k) {
+    columns.push_back((costs(own + (k - value) * stride) - here).sum(1));
+  }
+  store(out, torch::stack(columns, 1));
 }
 
 std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) {
@@ -166,6 +207,19 @@ std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) 
     TORCH_WARN(in.source(), ": ", zeros, " probabilities are 0 and count as ", kLeastProbability);
   }
   return std::make_shared<BayesNetModel>(variables, values, factors);
+}
+
+namespace {
+
+std::shared_ptr<EnergyModel> load_bayesnet(const ModelOptions& options) {
+  return read_bayesnet(options.weights);
+}
+
+}  // namespace
+
+std::vector<ModelEntry> bayesnet_models() {
+  return {{"bayesnet", "-log prod_i p(x_i given its parents)", "a network in .uai format",
+           "binary, categorical", false, load_bayesnet}};
 }
 
 }  // namespace isinglass

@@ -19,7 +19,8 @@ struct BayesNetFactor {
   torch::Tensor table;      // float64 [K^V], the last variable fastest
 };
 
-class BayesNetModel : public EnergyModel {
+// A site's conditional and differences need the factors that it is in, and no others.
+class BayesNetModel : public EnergyModel, public HasConditionals, public HasEnergyDifferences {
  public:
   BayesNetModel(int64_t variables, int64_t values, const std::vector<BayesNetFactor>& factors);
 
@@ -29,12 +30,20 @@ class BayesNetModel : public EnergyModel {
   }
   bool differentiable() const override { return false; }
   torch::Tensor energy(const torch::Tensor& x) override;
+  void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
+  void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
+                               torch::Tensor& out) override;
 
  private:
+  torch::Tensor entries(const torch::Tensor& x) const;
+  torch::Tensor costs(const torch::Tensor& entries) const;
+
   int64_t variables_, values_;
   torch::Tensor cost_;    // float64 [Σ K^V]: −log of all tables, one after the other
   torch::Tensor offset_;  // float64 [F]: where a factor's table begins
   torch::Tensor stride_;  // float64 [D, F]: of each variable in each factor's table
+  // int64 [D, P]: the factors of each variable and its strides in them; stride 0 fills up
+  torch::Tensor own_factor_, own_stride_;
 };
 
 // Throws Error naming the file and what is wrong with it: a word that is no number, tables of the

@@ -2,6 +2,11 @@
 #include "models/fhmm.h"
 
 #include <cmath>
+#include <limits>
+
+#include "io/error.h"
+#include "models/parameter_file.h"
+#include "models/registry.h"
 
 namespace isinglass {
 namespace {
@@ -97,6 +102,62 @@ void FhmmModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
       (shift.square() - 2 * r.unsqueeze(-1).unsqueeze(-1) * shift) / (2 * sigma_.square());
   const torch::Tensor all = (-(change(prior) + emission)).flatten(1, 2);
   store(out.differences, (space().one_hot() ? all : all.sum(-1)).to(torch::kFloat32));
+}
+
+// The same of one site a chain: its time's observation, and its neighbours in time.
+void FhmmModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
+                                        torch::Tensor& out) {
+  const int64_t steps = y_.size(0), chains = w_.size(0), values = w_.size(1);
+  const torch::Tensor time = site.div(chains, "floor"), chain = site.remainder(chains);
+  const torch::Tensor value = x.to(torch::kInt64).view({-1, steps, chains});
+  const torch::Tensor row = torch::arange(x.size(0), site.options());
+  const torch::Tensor here = value.index({row, time}), own = here.gather(1, chain.unsqueeze(1));
+  const torch::Tensor each = torch::arange(chains, site.options());
+  const torch::Tensor r = y_.index({time}) - b_ - w_.index({each, here}).sum(1);
+  const torch::Tensor weight = w_.index({chain});  // [B, n]
+  const torch::Tensor shift = weight - weight.gather(1, own);
+  const torch::Tensor k = torch::arange(values, site.options());
+  const auto transition = [&](const torch::Tensor& other) {  // to or from a neighbour in time
+    const torch::Tensor beside = value.index({row, other.clamp(0, steps - 1), chain}).unsqueeze(1);
+    const torch::Tensor inside = ((other >= 0) & (other < steps)).unsqueeze(1);
+    return torch::where(k == beside, stay_, change_) * inside;
+  };
+  const torch::Tensor prior =
+      first_ * (time == 0).unsqueeze(1) + transition(time - 1) + transition(time + 1);
+  store(out, prior - prior.gather(1, own) +
+                 (shift.square() - 2 * r.unsqueeze(1) * shift) / (2 * sigma_.square()));
+}
+
+namespace {
+
+// A number of the file that lies strictly between two bounds.
+double number_between(ParameterReader& reader, const char* key, double low, double high) {
+  const double value = reader.real(key, {}).item<double>();
+  require(value > low && value < high, "{}: tensor '{}' is {}; it must lie between {} and {}",
+          reader.source(), key, value, low, high);
+  return value;
+}
+
+std::shared_ptr<EnergyModel> load_fhmm(const ModelOptions& options) {
+  ParameterReader reader(options.weights);
+  FhmmParameters p;
+  p.y = reader.real("y", {-1});
+  p.w = reader.real("W", {-1, -1});
+  p.b = reader.real("b", {}).item<double>();
+  p.sigma = number_between(reader, "sigma", 0, std::numeric_limits<double>::infinity());
+  p.p_init = number_between(reader, "p_init", 0, 1);
+  p.p_stay = number_between(reader, "p_stay", 0, 1);
+  reader.finish();
+  check_categories(reader, "W", p.w);
+  return std::make_shared<FhmmModel>(p);
+}
+
+}  // namespace
+
+std::vector<ModelEntry> fhmm_models() {
+  return {{"fhmm", "-log p(x) - log p(y given x) of a factorial hidden Markov model",
+           "y [L], W [M,n], b [], sigma [], p_init [], p_stay []", "binary, categorical", true,
+           load_fhmm}};
 }
 
 }  // namespace isinglass

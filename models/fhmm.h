@@ -22,7 +22,7 @@ struct FhmmParameters {
   double b, sigma, p_init, p_stay;
 };
 
-class FhmmModel : public EnergyModel, public HasEnergyDifferences {
+class FhmmModel : public EnergyModel, public HasConditionals, public HasEnergyDifferences {
  public:
   // sigma above 0, p_init and p_stay inside (0, 1).
   explicit FhmmModel(const FhmmParameters& parameters);
@@ -32,6 +32,8 @@ class FhmmModel : public EnergyModel, public HasEnergyDifferences {
   torch::Tensor energy(const torch::Tensor& x) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
   void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
+  void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
+                               torch::Tensor& out) override;
 
  private:
   torch::Tensor one_hot(const torch::Tensor& x) const;         // float64 [B, L, M, n]

@@ -2,6 +2,7 @@
 #include "models/gaussian.h"
 
 #include "models/precision.h"
+#include "models/registry.h"
 
 namespace isinglass {
 
@@ -20,6 +21,23 @@ void GaussianModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   const torch::Tensor gradient = times_precision(precision_, difference);
   store(out.energy, 0.5 * (difference * gradient).sum(1));
   store(out.gradient, gradient.to(torch::kFloat32));
+}
+
+namespace {
+
+std::shared_ptr<EnergyModel> load_gaussian(const ModelOptions& options) {
+  ParameterReader reader(options.weights);
+  const torch::Tensor mean = reader.real("mean", {-1});
+  const torch::Tensor precision = read_precision(reader, {}, mean.size(0));
+  reader.finish();
+  return std::make_shared<GaussianModel>(mean, precision);
+}
+
+}  // namespace
+
+std::vector<ModelEntry> gaussian_models() {
+  return {{"gaussian", "1/2 (x - m)' P (x - m)",
+           "mean m [D], precision P [D,D] or its diagonal [D]", "continuous", true, load_gaussian}};
 }
 
 }  // namespace isinglass

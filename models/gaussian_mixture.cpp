@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/error.h"
 #include "models/precision.h"
+#include "models/registry.h"
 
 namespace isinglass {
 namespace {
@@ -56,6 +58,31 @@ void GaussianMixtureModel::evaluate_blocks(const torch::Tensor& x, bool gradient
   }
   store(out.energy, torch::cat(energies));
   if (gradient) store(out.gradient, torch::cat(gradients).to(torch::kFloat32));
+}
+
+namespace {
+
+constexpr double kWeightError = 1e-4;  // of a sum of float32 weights
+
+std::shared_ptr<EnergyModel> load_gaussian_mixture(const ModelOptions& options) {
+  ParameterReader reader(options.weights);
+  const torch::Tensor means = reader.real("means", {-1, -1});
+  const torch::Tensor weights = reader.real("weights", {means.size(0)}).to(torch::kFloat64);
+  const torch::Tensor precision = read_precision(reader, {means.size(0)}, means.size(1));
+  reader.finish();
+  const double sum = weights.sum().item<double>();
+  require((weights > 0).all().item<bool>() && std::abs(sum - 1) <= kWeightError,
+          "{}: tensor 'weights' must hold positive numbers that sum to 1; they sum to {}",
+          reader.source(), sum);
+  return std::make_shared<GaussianMixtureModel>(weights / sum, means, precision);
+}
+
+}  // namespace
+
+std::vector<ModelEntry> gaussian_mixture_models() {
+  return {{"gaussian-mixture", "-log sum_c w_c N(x; m_c, P_c^-1)",
+           "weights w [C], means m [C,D], precision P [C,D,D] or diagonals [C,D]", "continuous",
+           true, load_gaussian_mixture}};
 }
 
 }  // namespace isinglass

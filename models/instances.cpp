@@ -13,6 +13,7 @@
 
 #include "io/error.h"
 #include "kernels/normal.h"
+#include "models/bayesnet.h"
 #include "models/bernoulli.h"
 #include "models/categorical.h"
 #include "models/fhmm.h"
@@ -274,6 +275,24 @@ ModelPointer make_quartic_mixture(const Numbers& n) {
       std::get<0>(torch::linalg_qr(n.normal({sites, sites}))), n.whole("categories"));
 }
 
+// Variables in order, each with different parents drawn from those before it (all of them while
+// these are few) and rows softmax(sigma·N(0, 1)) of its table: near-deterministic for a large
+// sigma.
+ModelPointer make_bayesnet(const Numbers& n) {
+  const int64_t variables = n.whole("variables"), values = n.whole("values");
+  std::vector<BayesNetFactor> factors;
+  for (int64_t i = 0; i < variables; ++i) {
+    const int64_t parents = std::min(i, n.whole("parents"));
+    const torch::Tensor order = n.uniform({i}, static_cast<uint32_t>(2 * i)).argsort();
+    const auto rows = static_cast<int64_t>(std::pow(values, parents));
+    const torch::Tensor logits =
+        n["sigma"] * n.normal({rows, values}, static_cast<uint32_t>(2 * i + 1));
+    factors.push_back({torch::cat({order.slice(0, 0, parents), torch::tensor({i}, torch::kInt64)}),
+                       logits.softmax(1).flatten()});
+  }
+  return std::make_shared<BayesNetModel>(variables, values, factors);
+}
+
 const std::vector<Instance>& instances() {
   static const std::vector<Instance> all = {
       {"bernoulli", {count("sites", 100), {"sigma", 1, 0}}, make_bernoulli},
@@ -316,6 +335,12 @@ const std::vector<Instance>& instances() {
        {count("sites", 100, 3), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
        make_gaussian_cycle},
       {"logistic", {count("sites", 100, 8), count("rows", 50)}, make_logistic},
+      {"bayesnet",
+       {count("variables", 100),
+        {"parents", 3, 0, true, 8},
+        {"values", 2, 2, true, 8},
+        {"sigma", 1, 0}},
+       make_bayesnet},
       {"quartic-mixture",
        {count("sites", 50, 2), count("components", 50), count("categories", 21, 2)},
        make_quartic_mixture},

@@ -7,7 +7,9 @@
 
 namespace isinglass {
 
-class LatticeGaussianModel : public EnergyModel, public HasEnergyDifferences {
+class LatticeGaussianModel : public EnergyModel,
+                             public HasConditionals,
+                             public HasEnergyDifferences {
  public:
   LatticeGaussianModel(const torch::Tensor& precision, const torch::Tensor& mean,
                        int64_t categories);
@@ -20,6 +22,8 @@ class LatticeGaussianModel : public EnergyModel, public HasEnergyDifferences {
   torch::Tensor energy(const torch::Tensor& x) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
   void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
+  void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
+                               torch::Tensor& out) override;
 
  private:
   torch::Tensor precision_, mean_;  // float64

@@ -21,6 +21,7 @@ class LatticeModel : public EnergyModel, public HasConditionals, public HasEnerg
  protected:
   // The lattice from the model's present parameters, on their device; built anew when that changes.
   virtual ops::LatticeTensors make_lattice() const = 0;
+  void forget_lattice() { lattice_ = {}; }  // the next evaluation makes it anew
 
  private:
   void evaluate_table(const torch::Tensor& x, SiteTable what, torch::Tensor& energy,

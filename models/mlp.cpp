@@ -1,6 +1,10 @@
 // See mlp.h.
 #include "models/mlp.h"
 
+#include "io/error.h"
+#include "models/parameter_file.h"
+#include "models/registry.h"
+
 namespace isinglass {
 
 MlpModel::MlpModel(const StateSpace& space) : space_(space) {
@@ -25,6 +29,37 @@ torch::Tensor MlpModel::energy(const torch::Tensor& x) {
   torch::Tensor h = relaxed(x).flatten(1);
   for (size_t i = 0; i + 1 < layers_.size(); ++i) h = torch::silu(layers_[i]->forward(h));
   return -layers_.back()->forward(h).squeeze(1);
+}
+
+namespace {
+
+// The number of inputs tells the sites; --categories K makes the input one-hot.
+std::shared_ptr<EnergyModel> load_mlp(const ModelOptions& options) {
+  ParameterReader reader(options.weights);
+  const int64_t inputs = reader.peek("0.weight", {MlpModel::kWidth, -1}).size(1);
+  const int64_t categories = options.categories.value_or(2);
+  const int64_t per_site = options.categories ? categories : 1;
+  require(inputs % per_site == 0, "{}: {} inputs are not a multiple of --categories {}",
+          reader.source(), inputs, categories);
+  const StateKind kind = options.continuous   ? StateKind::kContinuous
+                         : options.categories ? StateKind::kCategorical
+                                              : StateKind::kBinary;
+  const auto model = std::make_shared<MlpModel>(StateSpace{kind, inputs / per_site, categories});
+  load_state(*model, reader);
+  return model;
+}
+
+std::shared_ptr<EnergyModel> fresh_mlp(const NewModelOptions& options) {
+  const StateKind kind = options.continuous ? StateKind::kContinuous : StateKind::kBinary;
+  return std::make_shared<MlpModel>(
+      StateSpace{kind, options.image_height * options.image_width, 2});
+}
+
+}  // namespace
+
+std::vector<ModelEntry> mlp_models() {
+  return {{"mlp", "-net(x), three layers of 256", "{0,2,4,6}.{weight,bias}",
+           "binary, categorical (--categories), continuous", true, load_mlp, fresh_mlp}};
 }
 
 }  // namespace isinglass

@@ -83,6 +83,13 @@ torch::Tensor read_edges(ParameterReader& reader, int64_t sites) {
   return edges;
 }
 
+void check_categories(const ParameterReader& reader, const std::string& key,
+                      const torch::Tensor& tensor) {
+  require(tensor.size(1) >= 2 && tensor.size(1) <= kMostCategories,
+          "{}: tensor '{}' has {} categories; 2 to {} are allowed", reader.source(), key,
+          tensor.size(1), kMostCategories);
+}
+
 void load_state(torch::nn::Module& module, ParameterReader& reader) {
   torch::NoGradGuard no_grad;
   for (auto& entry : module.named_parameters()) {

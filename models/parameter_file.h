@@ -42,6 +42,12 @@ class ParameterReader {
 // Edges int64 [E, 2] within 0 … sites − 1, no site with itself.
 torch::Tensor read_edges(ParameterReader& reader, int64_t sites);
 
+inline constexpr int64_t kMostCategories = 256;
+
+// Throws Error unless the tensor [D, K] of that key has 2 to kMostCategories columns.
+void check_categories(const ParameterReader& reader, const std::string& key,
+                      const torch::Tensor& tensor);
+
 // Copies the reader's tensors into the module's parameters and buffers, all of them and no others.
 void load_state(torch::nn::Module& module, ParameterReader& reader);
 

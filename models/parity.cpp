@@ -1,6 +1,10 @@
 // See parity.h.
 #include "models/parity.h"
 
+#include "io/error.h"
+#include "models/parameter_file.h"
+#include "models/registry.h"
+
 namespace isinglass {
 
 ParityModel::ParityModel(const torch::Tensor& u, int64_t sites)
@@ -16,6 +20,22 @@ void ParityModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) 
   evaluate_energy(x, out);
   const torch::Tensor difference = (2 * out.energy - u_).to(torch::kFloat32);
   store(out.differences, difference.unsqueeze(1).expand(x.sizes()).contiguous());
+}
+
+namespace {
+
+std::shared_ptr<EnergyModel> load_parity(const ModelOptions& options) {
+  require(options.sites.has_value(), "model parity needs --sites D: its parameters do not say");
+  ParameterReader reader(options.weights);
+  const torch::Tensor u = reader.real("u", {});
+  reader.finish();
+  return std::make_shared<ParityModel>(u, *options.sites);
+}
+
+}  // namespace
+
+std::vector<ModelEntry> parity_models() {
+  return {{"parity", "u (sum_i x_i mod 2)", "u []; and --sites D", "binary", false, load_parity}};
 }
 
 }  // namespace isinglass

@@ -1,6 +1,10 @@
 // See permutation.h.
 #include "models/permutation.h"
 
+#include "io/error.h"
+#include "models/parameter_file.h"
+#include "models/registry.h"
+
 namespace isinglass {
 
 PermutationModel::PermutationModel(const torch::Tensor& w)
@@ -26,6 +30,24 @@ void PermutationModel::evaluate_differences(const torch::Tensor& x, Evaluation& 
   const torch::Tensor all = own.unsqueeze(2) + own.unsqueeze(1) - swapped;
   store(out.differences,
         all.flatten(1).index_select(1, swap_[0] * sites + swap_[1]).to(torch::kFloat32));
+}
+
+namespace {
+
+std::shared_ptr<EnergyModel> load_permutation(const ModelOptions& options) {
+  ParameterReader reader(options.weights);
+  const torch::Tensor w = reader.real("w", {-1, -1});
+  reader.finish();
+  require(w.size(0) == w.size(1) && w.size(0) >= 2,
+          "{}: tensor 'w' has shape [{}, {}]; it must be square, 2 x 2 or larger", reader.source(),
+          w.size(0), w.size(1));
+  return std::make_shared<PermutationModel>(w);
+}
+
+}  // namespace
+
+std::vector<ModelEntry> permutation_models() {
+  return {{"permutation", "sum_i w_{i,rho(i)}", "w [p,p]", "permutation", false, load_permutation}};
 }
 
 }  // namespace isinglass

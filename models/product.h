@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "models/energy_model.h"
+#include "models/registry.h"
 
 namespace isinglass {
 
@@ -25,5 +25,8 @@ class ProductModel : public EnergyModel {
 
   std::vector<std::shared_ptr<EnergyModel>> factors_;
 };
+
+// "NAME=FILE.pt,NAME=FILE.pt" of the flag. Throws Error for anything else.
+std::vector<NamedFile> named_files(const std::string& text, const std::string& flag);
 
 }  // namespace isinglass

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "kernels/ops/hidden.h"
+#include "models/parameter_file.h"
+#include "models/registry.h"
 #include "models/softplus_units.h"
 
 namespace isinglass {
@@ -142,6 +144,34 @@ torch::Tensor RbmModel::gibbs_sweep(const torch::Tensor& v, const at::Generator&
   const torch::Tensor drawn =
       torch::softmax(inputs, 2).flatten(0, 1).multinomial(1, true, generator);
   return drawn.view(v.sizes()).to(torch::kUInt8);
+}
+
+namespace {
+
+std::shared_ptr<EnergyModel> load_rbm(const ModelOptions& options) {
+  ParameterReader reader(options.weights);
+  const bool categorical = reader.rank("W") > 2 && reader.rank("b_v") > 1;
+  std::vector<int64_t> shape(categorical ? 3 : 2, -1);
+  const torch::Tensor w = reader.real("W", shape);
+  shape.erase(shape.begin());
+  for (size_t i = 0; i < shape.size(); ++i) shape[i] = w.size(static_cast<int64_t>(i) + 1);
+  const torch::Tensor b_v = reader.real("b_v", shape), b_h = reader.real("b_h", {w.size(0)});
+  reader.finish();
+  if (categorical) check_categories(reader, "b_v", b_v);
+  return std::make_shared<RbmModel>(w, b_v, b_h);
+}
+
+std::shared_ptr<EnergyModel> fresh_rbm(const NewModelOptions& options) {
+  return RbmModel::fresh(options.image_height * options.image_width, options.hidden,
+                         options.base_mean);
+}
+
+}  // namespace
+
+std::vector<ModelEntry> rbm_models() {
+  return {{"rbm", "-b_v.v - sum_h softplus(b_h + W_h.v)",
+           "W [H,D], b_v [D], b_h [H]; categorical: W [H,D,K], b_v [D,K]", "binary, categorical",
+           true, load_rbm, fresh_rbm}};
 }
 
 }  // namespace isinglass

@@ -24,28 +24,9 @@ struct ModelOptions {
   std::optional<int64_t> categories = {};       // --categories
   int64_t image_height = 28, image_width = 28;  // --image
   std::vector<NamedFile> factors = {};          // --factors
+  std::optional<double> penalty = {};           // --penalty: of a violated constraint
   bool continuous = false;  // the states of a model whose file does not say: mlp, script
 };
-
-struct ModelEntry {
-  std::string name;
-  std::string energy;       // one line: the formula
-  std::string parameters;   // one line: keys and shapes of the parameter file
-  std::string state_kinds;  // "binary", "categorical", …
-  bool gradient;            // differentiable
-  bool trainable;           // build_new exists
-  std::shared_ptr<EnergyModel> (*load)(const ModelOptions&);
-  bool weights = true;  // needs --weights
-};
-
-const std::vector<ModelEntry>& model_registry();
-
-// The entry, or an Error that lists the known names, the nearest first.
-const ModelEntry& find_model(const std::string& name);
-
-// The model with the parameters of options.weights. Throws Error naming a missing, extra, misshapen
-// or non-finite tensor.
-std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOptions& options);
 
 // What a new, untrained model needs to know.
 struct NewModelOptions {
@@ -58,10 +39,36 @@ struct NewModelOptions {
   bool continuous = false;  // mlp: its states
 };
 
+struct ModelEntry {
+  std::string name;
+  std::string energy;       // one line: the formula
+  std::string parameters;   // one line: keys and shapes of the parameter file
+  std::string state_kinds;  // "binary", "categorical", …
+  bool gradient;            // differentiable
+  std::shared_ptr<EnergyModel> (*load)(const ModelOptions&);
+  // With fresh parameters from LibTorch's generator; null: cannot be trained.
+  std::shared_ptr<EnergyModel> (*fresh)(const NewModelOptions&) = nullptr;
+  bool weights = true;  // needs --weights
+
+  bool trainable() const { return fresh != nullptr; }
+};
+
+const std::vector<ModelEntry>& model_registry();
+
+// The entry, or an Error that lists the known names, the nearest first.
+const ModelEntry& find_model(const std::string& name);
+
+// The model with the parameters of options.weights. Throws Error naming a missing, extra, misshapen
+// or non-finite tensor.
+std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOptions& options);
+
 // A trainable model (resnet, mlp, rbm) with fresh parameters from LibTorch's generator seeded by
 // `seed`.
 std::shared_ptr<EnergyModel> new_model(const std::string& name, const NewModelOptions& options,
                                        uint64_t seed);
+
+// --categories of a model whose parameters do not say. Throws Error without.
+int64_t needed_categories(const ModelOptions& options, const std::string& model);
 
 // "did you mean" order: the known names by edit distance to `name`.
 std::vector<std::string> nearest_first(const std::string& name, std::vector<std::string> known);

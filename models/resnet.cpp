@@ -2,6 +2,8 @@
 #include "models/resnet.h"
 
 #include "io/error.h"
+#include "models/parameter_file.h"
+#include "models/registry.h"
 
 namespace isinglass {
 namespace {
@@ -133,6 +135,38 @@ void ResNetModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   const torch::Tensor log_p = low_layers().forward(image_of(input));
   out.gradient = -torch::autograd::grad({log_p.sum()}, {input})[0].to(torch::kFloat32).contiguous();
   if (mean_.defined()) out.gradient -= torch::log(mean_) - torch::log1p(-mean_);
+}
+
+namespace {
+
+std::shared_ptr<EnergyModel> load_resnet(const ModelOptions& options) {
+  ParameterReader reader(options.weights);
+  const int64_t height = options.image_height, width = options.image_width;
+  const int64_t channels = reader.peek("proj.weight", {-1, 1, 3, 3}).size(0);
+  require(channels >= 1, "{}: tensor 'proj.weight' has no channels", reader.source());
+  // The file really holds so many channels: a crafted one cannot make the model allocate more.
+  reader.peek("net.0.conv1.weight", {channels, channels, 3, 3});
+  torch::Tensor mean;
+  if (reader.has("mean")) {
+    mean = reader.peek("mean", {-1});
+    ResNetModel::check_base_mean(mean, height, width, reader.source());
+  }
+  const auto model = std::make_shared<ResNetModel>(height, width, channels, mean);
+  load_state(*model, reader);
+  return model;
+}
+
+std::shared_ptr<EnergyModel> fresh_resnet(const NewModelOptions& options) {
+  return std::make_shared<ResNetModel>(options.image_height, options.image_width, options.channels,
+                                       options.base_mean);
+}
+
+}  // namespace
+
+std::vector<ModelEntry> resnet_models() {
+  return {{"resnet", "-net(x) [- log Bernoulli(x; mean)]",
+           "proj, net.{0..7}, energy_linear [, mean [D]]", "binary images", true, load_resnet,
+           fresh_resnet}};
 }
 
 }  // namespace isinglass

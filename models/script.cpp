@@ -7,6 +7,7 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "io/error.h"
+#include "models/registry.h"
 
 namespace isinglass {
 namespace {
@@ -81,6 +82,24 @@ void ScriptModel::check_first(const torch::Tensor& u, int64_t states) {
   require(torch::isfinite(u).all().item<bool>(),
           "{}: the script returned an energy that is not finite", file_);
   checked_ = true;
+}
+
+namespace {
+
+std::shared_ptr<EnergyModel> load_script(const ModelOptions& options) {
+  require(options.sites.has_value(), "model script needs --sites D: its file does not say");
+  StateSpace space{StateKind::kBinary, *options.sites, options.categories.value_or(2)};
+  if (options.categories) space.kind = StateKind::kCategorical;
+  if (options.continuous) space.kind = StateKind::kContinuous;
+  return std::make_shared<ScriptModel>(options.weights, space);
+}
+
+}  // namespace
+
+std::vector<ModelEntry> script_models() {
+  return {{"script", "whatever the TorchScript module returns for float [B,D] or one-hot [B,D,K]",
+           "a TorchScript file, which is a program: load only what you trust; and --sites D",
+           "continuous, binary, categorical (--categories)", true, load_script}};
 }
 
 }  // namespace isinglass

@@ -11,7 +11,7 @@ scales=(
   parity:1 permutation:0.001 ising-50:0.02 ising-100:0.005 ising-150:0.002 ising-200:0.001 fhmm:0.0001
   rbm:0.1 lbj-bernoulli:0.0002 lbj-categorical:0.0002 lbj-ising:0.001 lbj-potts:0.0005 lbj-fhmm:0.00005
   lbj-rbm:0.002 ab-ising:0.001 ab-gaussian:0.0005 ab-logistic:0.005 ab-quartic:0.0001 lsb-ising:0.05
-  lsb-rbm:0.002 alpha-sigma:1
+  lsb-rbm:0.002 lsb-bayesnet:0.5 ab-deep:0.02 alpha-sigma:1
 )
 
 data=()
@@ -23,10 +23,12 @@ fi
 for entry in "${scales[@]}"; do
   preset=${entry%%:*} out=$root/runs/presets/${entry%%:*}
   [[ $# == 0 || " $* " == *" $preset "* ]] || continue
+  flags=("${data[@]}")
+  if [[ $preset == ab-deep ]]; then flags+=(--weights "$root/weights/static-mnist-resnet16.pt"); fi
   if [[ -d $out ]]; then
     "$root/build/isinglass" ablate --resume "$out"
   else
-    "$root/build/isinglass" ablate --preset "$preset" --scale "${entry#*:}" "${data[@]}" --out "$out"
+    "$root/build/isinglass" ablate --preset "$preset" --scale "${entry#*:}" "${flags[@]}" --out "$out"
   fi
   mkdir -p "$root/docs/results/$preset"
   cp "$out/report.html" "$out/results.csv" "$out/results.json" "$root/docs/results/$preset/"

@@ -197,6 +197,22 @@ std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&)
   return std::make_unique<AnyScaleSampler>(any_scale_options(options, d));
 }
 
+// Of the data that a network's base distribution describes; without one, of uniform values.
+torch::Tensor variances_of(const EnergyModel& model) {
+  const torch::Tensor mean = model.base_mean();
+  if (mean.defined()) return mean * (1 - mean);
+  const StateSpace space = model.space();
+  const auto values = static_cast<double>(space.categories);
+  return torch::full({space.sites}, (values * values - 1) / 12, torch::kFloat64);
+}
+
+std::unique_ptr<Sampler> make_of_variances(const SamplerOptions& options,
+                                           const EnergyModel& model) {
+  AnyScaleOptions all = any_scale_options(options, std::nullopt);
+  all.diagonal_curvature = curvature_of_variances(variances_of(model));
+  return std::make_unique<AnyScaleSampler>(std::move(all));
+}
+
 void check_both(const SamplerOptions& options, const EnergyModel&) {
   require(options.sigma.has_value() == options.alpha.has_value(),
           "--sigma and --alpha go together: given, both stay fixed");
@@ -228,7 +244,12 @@ std::vector<SamplerEntry> any_scale_samplers() {
       entry("ab-shift", "any-scale balanced, curvature W learned; D = λI", make<kShift>),
       entry("ab-max", "any-scale balanced, curvature W learned; D of least λ_max(W + D)",
             make<kMax>),
-      entry("ab-trace", "any-scale balanced, curvature W learned; D of least trace", make<kTrace>)};
+      entry("ab-trace", "any-scale balanced, curvature W learned; D of least trace", make<kTrace>),
+      entry("ab-variance",
+            "any-scale balanced, W_ii = -1/(1 + var_i) from the variances of a deep model's data; "
+            "D = "
+            "-W",
+            make_of_variances)};
 }
 
 }  // namespace isinglass

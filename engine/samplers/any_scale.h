@@ -1,4 +1,4 @@
-// Any-scale balanced samplers ab-1st, ab-shift, ab-max, ab-trace (Sun, Dai, Sutton, Schuurmans &
+// Any-scale balanced samplers ab-1st, ab-shift, ab-max, ab-trace, ab-variance (Sun, Dai, Sutton, Schuurmans &
 // Dai 2023, "Any-scale balanced samplers for discrete spaces"; samplers.md §2.5), on binary sites
 // and ordered values 0 … K − 1.
 //
@@ -55,7 +55,5 @@ class AnyScaleSampler : public Sampler {
 
   AnyScaleOptions options_;
 };
-
-std::vector<SamplerEntry> any_scale_samplers();
 
 }  // namespace isinglass

@@ -38,6 +38,4 @@ class BlockSampler : public Sampler {
 // Σ_{j ≤ r} C(m, j) (K − 1)^j: the states within Hamming distance r on m sites.
 double ball_states(int64_t sites, int64_t radius, int64_t categories);
 
-std::vector<SamplerEntry> block_samplers();
-
 }  // namespace isinglass

@@ -33,12 +33,16 @@ void DifferencePathSampler::prepare(const EnergyModel& model, ChainState& state)
   state.workspace.scratch = scratch;
   scratch->one = torch::ones({1}, state.current.energy.options());
   scratch->longest = torch::ones({}, state.x.options().dtype(torch::kInt32));
-  scratch->local = local_paths(model, state, PathRule::kLinearised, balancing_,
-                               radius_ ? longest_path(*radius_) : 1);
+  renew_kept(model, state);
   if (scratch->local) return;
   scratch->paths = ops::DifferencePathBuffers::create(differences);
   state.workspace.log_forward = torch::zeros_like(state.current.energy);
   state.workspace.log_backward = torch::zeros_like(state.current.energy);
+}
+
+void DifferencePathSampler::renew_kept(const EnergyModel& model, ChainState& state) const {
+  static_cast<DifferencePathScratch&>(*state.workspace.scratch).local = local_paths(
+      model, state, PathRule::kLinearised, balancing_, radius_ ? longest_path(*radius_) : 1);
 }
 
 StepInfo DifferencePathSampler::step(EnergyModel& model, ChainState& state,

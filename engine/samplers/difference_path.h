@@ -33,12 +33,11 @@ class DifferencePathSampler : public Sampler {
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
+  void renew_kept(const EnergyModel& model, ChainState& state) const override;
 
  private:
   std::optional<Scale> radius_;
   Balancing balancing_;
 };
-
-std::vector<SamplerEntry> difference_path_samplers();
 
 }  // namespace isinglass

@@ -32,6 +32,4 @@ class GibbsSampler : public Sampler {
 void take_cache(const torch::Tensor& choice, const std::vector<torch::Tensor>& of_candidates,
                 std::vector<torch::Tensor>& cache);
 
-std::vector<SamplerEntry> gibbs_samplers();
-
 }  // namespace isinglass

@@ -54,6 +54,4 @@ class HamiltonianSampler : public Sampler {
   Scale step_size_;
 };
 
-std::vector<SamplerEntry> hamiltonian_samplers();
-
 }  // namespace isinglass

@@ -39,6 +39,4 @@ class JumpSampler : public Sampler {
   bool unadjusted_;
 };
 
-std::vector<SamplerEntry> jump_samplers();
-
 }  // namespace isinglass

@@ -69,12 +69,17 @@ void local_step(EnergyModel& model, ChainState& state, StepParams& params,
 void PathSampler::prepare(const EnergyModel& model, ChainState& state) const {
   auto scratch = std::make_shared<PathScratch>();
   state.workspace.scratch = scratch;
-  scratch->local = local_paths(model, state, rule_, balancing_, longest_path(radius_));
+  renew_kept(model, state);
   if (scratch->local) return;
   scratch->paths = ops::PathBuffers::create(state.chains(), state.sites(), longest_path(radius_),
                                             state.x.device());
   state.workspace.log_forward = torch::zeros_like(state.current.energy);
   state.workspace.log_backward = torch::zeros_like(state.current.energy);
+}
+
+void PathSampler::renew_kept(const EnergyModel& model, ChainState& state) const {
+  static_cast<PathScratch&>(*state.workspace.scratch).local =
+      local_paths(model, state, rule_, balancing_, longest_path(radius_));
 }
 
 StepInfo PathSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {

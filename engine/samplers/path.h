@@ -33,14 +33,13 @@ class PathSampler : public Sampler {
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
+  void renew_kept(const EnergyModel& model, ChainState& state) const override;
 
  private:
   PathRule rule_;
   Scale radius_;
   Balancing balancing_;
 };
-
-std::vector<SamplerEntry> path_samplers();
 
 // What all path samplers share: R, real, and how far it may adapt (to paths of D moves), the
 // longest path of it, and the options.

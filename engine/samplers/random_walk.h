@@ -24,6 +24,4 @@ class RandomWalkSampler : public Sampler {
   Scale radius_;
 };
 
-std::vector<SamplerEntry> random_walk_samplers();
-
 }  // namespace isinglass

@@ -56,6 +56,4 @@ class SelfBalancingSampler : public Sampler {
   BalancingForm form_;
 };
 
-std::vector<SamplerEntry> self_balancing_samplers();
-
 }  // namespace isinglass

@@ -163,6 +163,13 @@ sampler = "gwg"
   ASSERT_EQ(row["status"], "done") << row;
   EXPECT_TRUE(row["metrics"]["mmd"].is_number());
   EXPECT_TRUE(row["metrics"]["mmd_se"].is_number());
+  const Json in_time = json_file(folder / "first/cells/00001.json")["mmd_trace"];
+  ASSERT_EQ(in_time["seconds"].size(), 5u);  // after 1, 2, 4, 8 and 16 of 30 steps
+  ASSERT_EQ(in_time["mmd"].size(), 5u);
+  EXPECT_NE(in_time["mmd"][0].get<double>(), in_time["mmd"][4].get<double>());
+  EXPECT_GT(in_time["seconds"][4].get<double>(), in_time["seconds"][0].get<double>());
+  EXPECT_NE(file_bytes(folder / "first/report.html").find(" to ground truth against time"),
+            std::string::npos);
   const auto kept = *std::filesystem::directory_iterator(folder / "cache");
   const auto made = std::filesystem::last_write_time(kept.path() / "ema.pt");
   ASSERT_EQ(run(grid() + cache, "second").exit_code, 0);
@@ -180,6 +187,33 @@ TEST_F(Ablate, APresetRunsAtASmallScale) {
   EXPECT_EQ(results["failed"], 0);
   EXPECT_EQ(results["rows"].size(), 36u);
   EXPECT_EQ(results["scale"], 0.0001);
+}
+
+// The instance stands for a published file that is not there; the labels tell.
+TEST_F(Ablate, APublishedFileStandsForItsInstance) {
+  write_text(folder / "grid.toml", R"(
+[common]
+chains = 4
+steps = 20
+[[models]]
+label = "net"
+published = "nets/two.uai"
+instance = "bayesnet:variables=5"
+[[samplers]]
+sampler = "lb"
+)");
+  const std::string flags = grid() + " --data-dir " + folder.path().string();
+  ASSERT_EQ(run(flags, "without").exit_code, 0);
+  const Json generated = json_file(folder / "without/results.json")["rows"][0];
+  EXPECT_EQ(generated["status"], "done") << generated;
+  EXPECT_EQ(generated["model"], "net, generated");
+  std::filesystem::create_directories(folder / "nets");
+  write_text(folder / "nets/two.uai", "BAYES 2 2 2 2 1 0 2 0 1 2 0.3 0.7 4 0.9 0.1 0.2 0.8");
+  ASSERT_EQ(run(flags, "with").exit_code, 0);
+  const Json published = json_file(folder / "with/results.json")["rows"][0];
+  EXPECT_EQ(published["status"], "done") << published;
+  EXPECT_EQ(published["model"], "net, nets/two.uai");
+  EXPECT_EQ(json_file(folder / "with/cells/00001.json")["summary"]["sites"], 2);
 }
 
 // Replaces `what` in the grid above and expects one line with `message`, and no directory.

@@ -11,6 +11,7 @@
 #include "engine/samplers/jump_search.h"
 #include "io/error.h"
 #include "models/ising.h"
+#include "models/registry.h"
 #include "tests/engine/transitions.h"
 #include "tests/reference/any_scale.h"
 
@@ -258,6 +259,33 @@ TEST(AnyScaleDiagonal, IsCheckedAndKept) {
   for (int64_t t = 0; t < 1200; ++t) sampler.burn_in_step(model, state, params, t, 1200);
   EXPECT_NE(params.scale[0].item<double>(), 0.1);
   EXPECT_TRUE(sampler.learned(state).empty());
+}
+
+// By name it has the variances m(1 − m) of a network's base distribution, or else of uniform
+// values.
+TEST(AnyScaleDiagonal, KnowsTheVariancesOfAModelsBase) {
+  const torch::Tensor mean = torch::tensor({0.5, 0.9, 0.1, 0.3, 0.7, 0.2});
+  const auto base = new_model(
+      "resnet", {.image_height = 2, .image_width = 3, .channels = 2, .base_mean = mean}, 1);
+  const auto none = new_model("resnet", {.image_height = 2, .image_width = 3, .channels = 2}, 1);
+  const std::pair<EnergyModel*, torch::Tensor> cases[] = {{base.get(), mean * (1 - mean)},
+                                                          {none.get(), torch::full({6}, 0.25)}};
+  for (const auto& [model, variances] : cases) {
+    const AnyScaleSampler direct({.diagonal_curvature = curvature_of_variances(variances),
+                                  .sigma = 2,
+                                  .alpha = 0.5,
+                                  .search = false});
+    const auto named = make_sampler("ab-variance", {.sigma = 2, .alpha = 0.5}, *model);
+    const auto states = [&, model = model](const Sampler& sampler) {
+      ChainState state =
+          sampler.init(*model, torch::zeros({64, 6}, torch::kUInt8), torch::arange(64));
+      StepParams params = sampler.params(3, torch::kCPU);
+      for (int t = 0; t < 20; ++t) sampler.step(*model, state, params);
+      return state.x;
+    };
+    EXPECT_GT(states(direct).sum().item<int64_t>(), 0);
+    EXPECT_TRUE(torch::equal(states(*named), states(direct)));
+  }
 }
 
 }  // namespace

@@ -101,6 +101,26 @@ TEST_P(Differences, AStateAloneIsItsRowOfABatch) {
   expect_close(one.differences[0], batch.differences[2], GetParam().lattice ? 0 : kFloat32 * scale);
 }
 
+TEST_P(Differences, ConditionalsAreThoseOfPlainEnergies) {
+  auto* conditionals = dynamic_cast<HasConditionals*>(model.get());
+  if (!conditionals) return;
+  torch::Tensor out;
+  for (int64_t i = 0; i < x.size(1); ++i) {
+    const torch::Tensor site = (i + torch::arange(x.size(0))) % x.size(1);
+    conditionals->conditional_differences(x, site, out);
+    ASSERT_EQ(out.sizes(), (std::vector<int64_t>{x.size(0), model->space().categories}));
+    EXPECT_EQ(out.scalar_type(), torch::kFloat64);
+    for (int64_t b = 0; b < x.size(0); ++b) {
+      for (int64_t k = 0; k < model->space().categories; ++k) {
+        torch::Tensor y = x[b].clone();
+        y[site[b].item<int64_t>()] = k;
+        EXPECT_NEAR(out[b][k].item<double>(), energy_of(*model, y) - energy_of(*model, x[b]),
+                    1e-10);
+      }
+    }
+  }
+}
+
 TEST_P(Differences, OfNoStatesAreNone) {
   if (!GetParam().lattice) return;
   Evaluation none;

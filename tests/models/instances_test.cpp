@@ -73,6 +73,28 @@ TEST(Instances, HiddenPathsExplainTheirObservations) {
   EXPECT_NEAR(stays, 0.9, 5 * std::sqrt(0.09 / 1999));
 }
 
+// exp(−U) of all states sums to 1, as of every network; parents come before their children.
+TEST(Instances, BayesianNetworksAreNormalised) {
+  for (const char* text : {"bayesnet:variables=9,sigma=3", "bayesnet:variables=6,values=3,seed=4",
+                           "bayesnet:variables=5,parents=0"}) {
+    const auto model = make_instance(text);
+    const StateSpace space = model->space();
+    const auto states =
+        static_cast<int64_t>(std::pow(space.categories, static_cast<double>(space.sites)));
+    const torch::Tensor number = torch::arange(states).unsqueeze(1);
+    std::vector<int64_t> weights;
+    for (int64_t i = 0, w = 1; i < space.sites; ++i, w *= space.categories) weights.push_back(w);
+    const torch::Tensor x =
+        number.div(torch::tensor(weights), "floor").remainder(space.categories).to(torch::kUInt8);
+    EXPECT_NEAR((-model->energy(x)).exp().sum().item<double>(), 1, 1e-10) << text;
+  }
+  const auto energy = [](const char* text) {
+    return make_instance(text)->energy(torch::ones({1, 100}, torch::kUInt8)).item<double>();
+  };
+  EXPECT_EQ(energy("bayesnet"), energy("bayesnet:seed=0"));
+  EXPECT_NE(energy("bayesnet"), energy("bayesnet:seed=1"));
+}
+
 TEST(Instances, GaussiansHaveTheSpectrumOfTheirDefinition) {
   const torch::Tensor rotated =
       buffer(*make_instance("lattice-gaussian-rotated:sites=12,l=10"), "precision");

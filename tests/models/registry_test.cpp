@@ -20,7 +20,7 @@ TEST(ModelRegistry, AnUnknownNameListsTheKnownOnesNearestFirst) {
 TEST(NewModel, IsWhatItsSeedSays) {
   const NewModelOptions small{.image_height = 6, .image_width = 5, .channels = 4, .hidden = 7};
   for (const ModelEntry& entry : model_registry()) {
-    if (!entry.trainable) {
+    if (!entry.trainable()) {
       EXPECT_ERROR(new_model(entry.name, small, 1), "model " + entry.name + " cannot be trained");
       continue;
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/error.h"
 #include "io/files.h"
 #include "tests/io/scratch.h"
 
@@ -194,6 +195,49 @@ double network_energy(const NamedTensors&, const Values& x) {
   return -std::log(p) - std::log(x[3] ? three : (x[2] ? 0.25 : 1.0));
 }
 
+// The edges 0-1, 1-2, 2-0, 3-0, 4-3 with these weights; vertex 5 has none.
+constexpr int kPairs[5][2] = {{0, 1}, {1, 2}, {2, 0}, {3, 0}, {4, 3}};
+constexpr double kCuts[5] = {1.25, -0.5, 2, 0.75, 1.5};
+
+bool adjacent(int u, int v) {
+  return std::any_of(std::begin(kPairs), std::end(kPairs), [&](const int(&pair)[2]) {
+    return (pair[0] == u && pair[1] == v) || (pair[0] == v && pair[1] == u);
+  });
+}
+
+double cut_energy(const NamedTensors&, const Values& x) {
+  double u = 0;
+  for (int e = 0; e < 5; ++e) u -= x[kPairs[e][0]] != x[kPairs[e][1]] ? kCuts[e] : 0;
+  return u;
+}
+
+// Chosen vertices count −1, chosen pairs that are adjacent (or that are not) the penalty.
+double chosen_energy(const Values& x, bool forbidden, double penalty) {
+  double u = 0;
+  for (int i = 0; i < 6; ++i) {
+    u -= x[i];
+    for (int j = 0; j < i; ++j) u += x[i] && x[j] && adjacent(i, j) == forbidden ? penalty : 0;
+  }
+  return u;
+}
+
+ModelSample graph_sample(const std::string& model, std::optional<double> penalty,
+                         std::function<double(const NamedTensors&, const Values&)> energy) {
+  return {.label = model,
+          .model = model,
+          .options = {.penalty = penalty},
+          .lattice = true,
+          .energy = std::move(energy),
+          .write = [](const std::filesystem::path& folder, ModelOptions& options) {
+            std::string text = "6 5\n";
+            for (int e = 0; e < 5; ++e) {
+              text += fmt::format("{} {} {}\n", kPairs[e][0], kPairs[e][1], kCuts[e]);
+            }
+            options.weights = folder / "graph.txt";
+            write_file(options.weights, text);
+          }};
+}
+
 std::vector<double> affine(const torch::Tensor& weight, const torch::Tensor& bias,
                            const std::vector<double>& in) {
   const torch::Tensor w = weight.to(torch::kFloat64).contiguous();
@@ -336,6 +380,15 @@ std::vector<ModelSample> model_samples() {
              options.weights = folder / "network.uai";
              write_file(options.weights, kNetwork);
            }},
+      graph_sample("maxcut", {}, cut_energy),
+      graph_sample("mis", 1.3,
+                   [](const NamedTensors&, const Values& x) {
+                     return chosen_energy(x, /*forbidden=*/true, 1.3);
+                   }),
+      graph_sample("maxclique", 2.0,
+                   [](const NamedTensors&, const Values& x) {
+                     return chosen_energy(x, /*forbidden=*/false, 2);
+                   }),
       {"parity", "parity", {{"u", randn({})}}, {.sites = 7}, false, parity_energy},
       {"permutation", "permutation", {{"w", randn({6, 6})}}, {}, false, permutation_energy},
       {"mlp", "mlp", mlp_file(9), {}, false, mlp_with(0)},

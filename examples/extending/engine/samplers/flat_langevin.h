@@ -1,0 +1,31 @@
+// Discrete Langevin proposal along a part α of the gradient, flat-dlp: all sites at once,
+//
+//   P_{i,k} ∝ exp(α d_{i,k}/2 − [k ≠ x_i]/(2a)),   d_{i,k} = s_{i,k} − s_{i,x_i},  s = −∇U(x),
+//   ratio = U(x) − U(y) + log q(x | y) − log q(y | x),
+//
+// which is dlp (samplers.md §2.4) for α = 1 and ignores the target for α → 0. One model call a
+// step: energy and gradient at y; those at x are in the state.
+#pragma once
+
+#include "engine/sampler.h"
+
+namespace isinglass {
+
+class FlatLangevinSampler : public Sampler {
+ public:
+  FlatLangevinSampler(Scale step_size, double alpha)
+      : step_size_(std::move(step_size)), alpha_(alpha) {}
+
+  StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
+  Needs needs() const override { return Needs::kGradient; }
+  std::vector<Scale> scales() const override { return {step_size_}; }
+
+ protected:
+  void prepare(const EnergyModel& model, ChainState& state) const override;
+
+ private:
+  Scale step_size_;
+  double alpha_;
+};
+
+}  // namespace isinglass

@@ -1,0 +1,36 @@
+// Undirected graphs as benchmarks publish them: texts in one of three forms.
+//
+//   edge list   u v [weight] a line; vertices from 0 if one is called 0, else from 1
+//   Gset        the same behind a line of two numbers, n m: vertices and edges
+//   DIMACS      p edge n m (or p col n m), then e u v [weight] a line; vertices from 1
+//
+// Lines that begin with # or %, and DIMACS's c lines, are comments; one that says `optimum V` names
+// the known optimum of the problem that the file is for. All edges of a list have a weight or none,
+// which is 1; one that is given again with the same weight, in whichever direction, is the same
+// edge.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "io/torch.h"
+
+namespace isinglass {
+
+struct Graph {
+  int64_t vertices = 0;
+  torch::Tensor edges;   // int64 [E, 2], u < v, sorted, each once
+  torch::Tensor weight;  // float64 [E]
+  std::optional<double> optimum = {};
+};
+
+// Throws Error naming the file and the line that is wrong: a word that is no number, a vertex out
+// of range, a vertex's edge with itself, a header that is missing or promises another number of
+// edges.
+Graph read_graph(const std::filesystem::path& file);
+
+// All pairs of vertices that are no edge, each of weight 1. Throws Error, naming `source`, where
+// they are too many to keep.
+Graph complement_of(const Graph& graph, const std::string& source);
+
+}  // namespace isinglass

@@ -1,0 +1,138 @@
+// isinglass sample on graph problems: the annealed run, the best solution, and what is refused.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "io/files.h"
+#include "io/pt_file.h"
+#include "tests/cli/inputs.h"
+#include "tests/cli/program.h"
+
+namespace isinglass {
+namespace {
+
+using Json = nlohmann::json;
+
+// Petersen's graph: its largest cut has 12 edges, its largest independent set 4 vertices, its
+// largest clique 2 (it has no triangle).
+std::string petersen() {
+  std::string edges = "# Petersen's graph\n";
+  for (int i = 0; i < 5; ++i) {
+    const auto line = [](int u, int v) {
+      return std::to_string(u) + " " + std::to_string(v) + "\n";
+    };
+    edges += line(i, (i + 1) % 5) + line(i, i + 5) + line(i + 5, (i + 2) % 5 + 5);
+  }
+  return edges;
+}
+
+class GraphSample : public testing::Test {
+ protected:
+  void SetUp() override { write_file(dir_ / "graph.txt", petersen()); }
+
+  Outcome sample(const std::string& arguments) {
+    return run_program("sample --weights graph.txt --quiet " + arguments,
+                       {.directory = dir_.path()});
+  }
+  Json summary(const std::string& arguments) {
+    const Outcome outcome = sample(arguments + " --json --overwrite --out out");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Json::parse(outcome.out);
+  }
+
+  TemporaryDirectory dir_;
+};
+
+TEST_F(GraphSample, AnnealedRunsFindTheOptimum) {
+  const std::map<std::string, double> optima = {{"maxcut", 12}, {"mis", 4}, {"maxclique", 2}};
+  for (const auto& [problem, optimum] : optima) {
+    for (const std::string sampler : {"dlp", "pafs"}) {
+      SCOPED_TRACE(problem + " " + sampler);
+      const Json found =
+          summary("--model " + problem + " --sampler " + sampler + " --optimum " +
+                  std::to_string(optimum) + " --anneal 2,0.1 --burn-in 300 --steps 5 --chains 20");
+      EXPECT_EQ(found["anneal"], "2,0.1");
+      EXPECT_EQ(found["best"]["value"], optimum);
+      EXPECT_EQ(found["best"]["ratio"], 1.0);
+      EXPECT_LE(found["best"]["step"].get<int64_t>(), 305);
+    }
+    // As a file of states, best.pt has that value as its energy: it violates nothing.
+    const Outcome energy =
+        run_program("energy --weights graph.txt --states out/best.pt --out e.pt --model " + problem,
+                    {.directory = dir_.path()});
+    ASSERT_EQ(energy.exit_code, 0) << energy.err;
+    EXPECT_EQ(read_named_tensors(dir_ / "e.pt")[0].second.item<float>(), -optimum);
+  }
+}
+
+TEST_F(GraphSample, SavedEnergiesOfAnAnnealedRunAreTheModels) {
+  summary("--model maxcut --sampler pafs --anneal 2,0.5 --burn-in 5 --steps 4 --chains 3");
+  const NamedTensors draws = read_named_tensors(dir_ / "out" / "samples.pt");
+  write_pt(dir_ / "states.pt", PtValue{draws[0].second.reshape({12, 10})});
+  const Outcome energy =
+      run_program("energy --model maxcut --weights graph.txt --states states.pt --out e.pt",
+                  {.directory = dir_.path()});
+  ASSERT_EQ(energy.exit_code, 0) << energy.err;
+  EXPECT_TRUE(
+      torch::equal(read_named_tensors(dir_ / "e.pt")[0].second, draws[1].second.reshape({12})));
+}
+
+TEST_F(GraphSample, TheFileMayNameTheOptimum) {
+  write_file(dir_ / "graph.txt", "% optimum 24\n" + petersen());
+  const std::string command = "--model maxcut --sampler gwg --steps 200 --seed 1";
+  EXPECT_EQ(summary(command)["best"]["optimum"], 24.0);
+  EXPECT_EQ(summary(command)["best"]["ratio"], 0.5);
+  EXPECT_EQ(summary(command + " --optimum 16")["best"]["ratio"], 0.75);
+  const Outcome text = sample(command + " --overwrite --out out");
+  EXPECT_NE(text.out.find("best solution 12 of the optimum 24, a ratio of 0.5"), std::string::npos)
+      << text.out;
+}
+
+TEST_F(GraphSample, StatesThatViolateConstraintsAreNoSolutions) {
+  write_pt(dir_ / "all.pt", PtValue{torch::ones({2, 10}, torch::kUInt8)});
+  const std::string stuck =
+      "--model mis --penalty 0.01 --init all.pt --sampler gibbs --anneal 0.001,0.001 --burn-in 3 "
+      "--steps 3";
+  const Json none = summary(stuck);
+  EXPECT_TRUE(none["best"]["value"].is_null());
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "out" / "best.pt"));
+  const Outcome text = sample(stuck + " --overwrite --out out");
+  EXPECT_NE(text.out.find("no solution"), std::string::npos) << text.out;
+}
+
+TEST_F(GraphSample, BadInputIsOneLine) {
+  write_ising(dir_ / "ising.pt");
+  write_permutation(dir_ / "permutation.pt");
+  write_file(dir_ / "loop.txt", "1 2\n2 2\n");
+  const std::string mis = "sample --model mis --sampler gwg --steps 2 --out out --weights ";
+  const std::string ising =
+      "sample --model ising --weights ising.pt --sampler gwg --steps 2 --out "
+      "out ";
+  const std::map<std::string, std::string> wrong = {
+      {mis + "loop.txt", "loop.txt: line 2: an edge of vertex 2 with itself"},
+      {mis + "ising.pt", "not a graph"},
+      {mis + "nowhere.txt", "nowhere.txt"},
+      {mis + "graph.txt --penalty 0", "--penalty is 0"},
+      {mis + "graph.txt --anneal 2,0.1", "--burn-in is 0; at least 2"},
+      {mis + "graph.txt --burn-in 9 --anneal 2", "--anneal is '2'; two temperatures"},
+      {mis + "graph.txt --burn-in 9 --anneal 2,0", "--anneal is '2,0'; two temperatures"},
+      {mis + "graph.txt --burn-in 9 --anneal 2,nan", "two temperatures"},
+      {ising + "--penalty 2", "--penalty is 2, but model ising has no constraints"},
+      {ising + "--optimum 2", "--optimum is given, but model ising"},
+      {"sample --model permutation --weights permutation.pt --sampler lb --steps 2 --burn-in 9 "
+       "--anneal 2,1 --out out",
+       "--anneal cools binary and categorical sites"},
+  };
+  for (const auto& [command, message] : wrong) {
+    const Outcome outcome = run_program(command, {.directory = dir_.path()});
+    EXPECT_EQ(outcome.exit_code, 2) << command;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
+    EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "out")) << command;
+  }
+}
+
+}  // namespace
+}  // namespace isinglass

@@ -1,0 +1,35 @@
+"""docs/extending.md shows the files of examples/extending/ and its test, and its commands work.
+
+Usage: page_test.py BINARY SOURCE BUILD; BINARY is the program with what the page adds.
+"""
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+SHOWN = re.compile(r"^`([^`\n]+)`:\n\n```cpp\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def main():
+    binary, source, build = sys.argv[1:]
+    sys.path.insert(0, str(Path(source, "tests/structure")))
+    from readme_test import Sandbox, blocks
+    page = Path(source, "docs/extending.md").read_text(encoding="utf-8")
+    shown = dict(SHOWN.findall(page))
+    example = Path(source, "examples/extending")
+    files = {str(file.relative_to(example)): file for file in example.rglob("*") if file.is_file()}
+    files["tests/extending/extending_test.cpp"] = Path(__file__).with_name("extending_test.cpp")
+    if set(shown) != set(files):
+        sys.exit(f"the page shows {sorted(shown)}, and the files are {sorted(files)}")
+    for name, file in files.items():
+        if shown[name] != file.read_text(encoding="utf-8"):
+            sys.exit(f"docs/extending.md shows another text than {file}")
+    with tempfile.TemporaryDirectory() as folder:
+        sandbox = Sandbox(folder, binary, source, build)
+        for block in blocks(page):
+            if code := sandbox.run(block):
+                sys.exit(f"exit code {code} from\n{block}")
+
+
+if __name__ == "__main__":
+    main()
