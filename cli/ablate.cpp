@@ -61,8 +61,9 @@ GridOptions grid_options(const Options& options) {
     require(fs::is_regular_file(grid.weights), "--weights {} is no file", grid.weights.string());
   }
   for (const char* name : {"dataset", "data-dir"}) {
-    if (options.has(name)) grid.training.emplace_back(name, options.text(name));
+    if (options.has(name)) grid.data.emplace_back(name, options.text(name));
   }
+  grid.has_fashion_mnist = has_fashion_mnist(data_dir_of(options));
   return grid;
 }
 
@@ -83,12 +84,14 @@ Grid grid_of(const Options& options) {
 Json cell_settings(const Cell& cell) {
   Json settings = Json::object();
   for (const auto& [name, value] : cell.settings) settings[name] = value;
+  Json training = Json::array();
+  for (const Flags& network : cell.training) training.push_back(arguments_of(network));
   return {{"model", cell.model},
           {"sampler", cell.sampler},
           {"settings", settings},
           {"repeat", cell.repeat},
           {"arguments", arguments_of(cell.sampling)},
-          {"training", arguments_of(cell.training)}};
+          {"training", training}};
 }
 
 // The file of a cell that an earlier sitting finished; null if there is none.

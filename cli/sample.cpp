@@ -147,7 +147,9 @@ Command sample_command() {
            .minimum = 1},
           {.name = "init",
            .unit = "STATES",
-           .help = "random, data (training images of --dataset) or a .pt file of states [B, D]",
+           .help = "random, data (training images of --dataset), instance (where the target's "
+                   "paper starts) or "
+                   "a .pt file of states [B, D]",
            .initial = "random"},
           {.name = "statistic",
            .unit = "NAME",

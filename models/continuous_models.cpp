@@ -64,7 +64,7 @@ ModelPointer load_script(const ModelOptions& options) {
   StateSpace space{StateKind::kBinary, *options.sites, options.categories.value_or(2)};
   if (options.categories) space.kind = StateKind::kCategorical;
   if (options.continuous) space.kind = StateKind::kContinuous;
-  return std::make_shared<ScriptModel>(options.weights, space);
+  return std::make_shared<ScriptModel>(options.weights, space, options.label);
 }
 
 }  // namespace
@@ -78,7 +78,10 @@ std::vector<ModelEntry> continuous_models() {
        false, load_gaussian_mixture},
       {"product", "sum of the factors' energies", "none; --factors NAME=FILE.pt,NAME=FILE.pt",
        "continuous", true, false, load_product, /*weights=*/false},
-      {"script", "whatever the TorchScript module returns for float [B,D] or one-hot [B,D,K]",
+      {"script",
+       "whatever the TorchScript module returns for float [B,D] or one-hot [B,D,K]; of a "
+       "classifier "
+       "-f(x)[y], --class y",
        "a TorchScript file, which is a program: load only what you trust; and --sites D",
        "continuous, binary, categorical (--categories)", true, false, load_script},
   };

@@ -16,9 +16,11 @@
 #include "models/bernoulli.h"
 #include "models/categorical.h"
 #include "models/fhmm.h"
+#include "models/gaussian.h"
 #include "models/ising.h"
 #include "models/lattice_gaussian.h"
 #include "models/logistic.h"
+#include "models/misled.h"
 #include "models/parity.h"
 #include "models/permutation.h"
 #include "models/potts.h"
@@ -49,7 +51,8 @@ Parameter probability(const char* key, double initial) {
 // The numbers of one instance, and random tensors from its seed: `stream` numbers the tensors.
 class Numbers {
  public:
-  explicit Numbers(std::map<std::string, double> values) : values_(std::move(values)) {}
+  Numbers(std::map<std::string, double> values, ImageSource images)
+      : values_(std::move(values)), images_(std::move(images)) {}
 
   double operator[](const std::string& key) const { return values_.at(key); }
   int64_t whole(const std::string& key) const { return static_cast<int64_t>(values_.at(key)); }
@@ -64,6 +67,7 @@ class Numbers {
       return draws.uniform(Purpose::kInstance, i);
     });
   }
+  const ImageSource& images() const { return images_; }
   Draws draws(uint32_t stream) const { return {static_cast<uint64_t>(whole("seed")), stream, 0}; }
 
  private:
@@ -77,12 +81,14 @@ class Numbers {
   }
 
   std::map<std::string, double> values_;
+  ImageSource images_;
 };
 
 struct Instance {
   std::string name;
   std::vector<Parameter> parameters;  // beside the seed
   std::shared_ptr<EnergyModel> (*make)(const Numbers&);
+  bool images = false;  // is made of images
 };
 
 using ModelPointer = std::shared_ptr<EnergyModel>;
@@ -274,6 +280,33 @@ ModelPointer make_quartic_mixture(const Numbers& n) {
       std::get<0>(torch::linalg_qr(n.normal({sites, sites}))), n.whole("categories"));
 }
 
+// Around an image of the training set, variances Unif(.25, 1.25) (leader paper, §5.1.1).
+ModelPointer make_image_gaussian(const Numbers& n) {
+  const torch::Tensor pixels = n.images().pixels();
+  const int64_t index = n.whole("index");
+  require(index < pixels.size(0),
+          "instance image-gaussian: index is {}; the data set has {} images", index,
+          pixels.size(0));
+  const torch::Tensor mean = pixels[index];
+  return std::make_shared<GaussianModel>(mean, 1 / (0.25 + n.uniform(mean.sizes())));
+}
+
+// Modes at images of two classes, those of one right; from the other's mean (leader paper, A.2.2).
+ModelPointer make_image_modes(const Numbers& n) {
+  const torch::Tensor pixels = n.images().pixels(), labels = n.images().labels();
+  const int64_t count = n.whole("count");
+  const auto images_of = [&](const char* key) {
+    const torch::Tensor places = (labels == n.whole(key)).nonzero().flatten();
+    require(places.size(0) >= count, "instance image-modes: class {} has {} images; {} are needed",
+            n.whole(key), places.size(0), count);
+    return pixels.index_select(0, places.slice(0, 0, count));
+  };
+  const torch::Tensor right = images_of("right"), wrong = images_of("wrong");
+  return misled_modes({torch::cat({right, wrong}), torch::arange(2 * count) < count, n["variance"],
+                       n["radius"], n["refusal"]},
+                      {wrong.mean(0), 0});
+}
+
 const std::vector<Instance>& instances() {
   static const std::vector<Instance> all = {
       {"bernoulli", {count("sites", 100), {"sigma", 1, 0}}, make_bernoulli},
@@ -319,6 +352,25 @@ const std::vector<Instance>& instances() {
       {"quartic-mixture",
        {count("sites", 50, 2), count("components", 50), count("categories", 21, 2)},
        make_quartic_mixture},
+      {"misled-mixture", {}, [](const Numbers&) -> ModelPointer { return misled_mixture(); }},
+      {"misled-flat",
+       {{"slope", 1e-6, 0}},
+       [](const Numbers& n) -> ModelPointer { return misled_flat(n["slope"]); }},
+      {"misled-rings",
+       {{"variance", 0.002, 1e-6}, {"radius", 0.2, 0}, {"refusal", 20, 0}},
+       [](const Numbers& n) -> ModelPointer {
+         return misled_rings(n["variance"], n["radius"], n["refusal"]);
+       }},
+      {"image-gaussian", {count("index", 0, 0)}, make_image_gaussian, /*images=*/true},
+      {"image-modes",
+       {count("right", 7, 0),
+        count("wrong", 1, 0),
+        count("count", 100),
+        {"variance", 0.002, 1e-6},
+        {"radius", 2, 0},
+        {"refusal", 20, 0}},
+       make_image_modes,
+       /*images=*/true},
   };
   return all;
 }
@@ -344,7 +396,7 @@ double parsed(const Parameter& parameter, const std::string& text, const std::st
   return value;
 }
 
-Numbers numbers_of(const Instance& instance, const std::string& list) {
+Numbers numbers_of(const Instance& instance, const std::string& list, const ImageSource& images) {
   std::vector<Parameter> parameters = instance.parameters;
   parameters.push_back(count("seed", 0, 0));
   std::map<std::string, double> values;
@@ -364,7 +416,7 @@ Numbers numbers_of(const Instance& instance, const std::string& list) {
     values[key] = parsed(parameters[parameter], pair.substr(key.size() + 1), instance.name);
     first = comma + 1;
   }
-  return Numbers(values);
+  return {values, images};
 }
 
 }  // namespace
@@ -375,15 +427,35 @@ std::string instance_names() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-ModelPointer make_instance(const std::string& text) {
+namespace {
+
+struct Named {
+  const Instance& instance;
+  Numbers numbers;
+};
+
+Named named(const std::string& text, const ImageSource& images) {
   const size_t colon = text.find(':');
   const Instance& instance = find_instance(text.substr(0, colon));
-  const ModelPointer model =
-      instance.make(numbers_of(instance, colon == std::string::npos ? "" : text.substr(colon + 1)));
+  return {instance,
+          numbers_of(instance, colon == std::string::npos ? "" : text.substr(colon + 1), images)};
+}
+
+}  // namespace
+
+ModelPointer make_instance(const std::string& text, const ImageSource& images) {
+  const auto [instance, numbers] = named(text, images);
+  require(!instance.images || images.pixels,
+          "instance {} is made of images: --dataset NAME is needed", instance.name);
+  const ModelPointer model = instance.make(numbers);
   const StateSpace space = model->space();
   require(space.categories <= 256, "instance {}: {} categories; at most 256 are allowed", text,
           space.categories);
   return model;
+}
+
+void check_instance(const std::string& text) {
+  if (!named(text, {}).instance.images) make_instance(text);
 }
 
 }  // namespace isinglass

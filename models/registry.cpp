@@ -174,6 +174,15 @@ ModelPointer load_bayesnet(const ModelOptions& options) {
   return read_bayesnet(options.weights);
 }
 
+// --class is one of the outputs, and needed where there are several.
+void check_class(const ModelOptions& options, int64_t outputs, const std::string& file) {
+  require(outputs == 1 || options.label.has_value(),
+          "{} is a classifier of {} classes; --class Y names the one whose energy is meant", file,
+          outputs);
+  require(options.label.value_or(0) < outputs, "--class is {}, and {} has {} outputs",
+          options.label.value_or(0), file, outputs);
+}
+
 // The number of inputs tells the sites; --categories K makes the input one-hot.
 ModelPointer load_mlp(const ModelOptions& options) {
   ParameterReader reader(options.weights);
@@ -185,7 +194,10 @@ ModelPointer load_mlp(const ModelOptions& options) {
   const StateKind kind = options.continuous   ? StateKind::kContinuous
                          : options.categories ? StateKind::kCategorical
                                               : StateKind::kBinary;
-  const auto model = std::make_shared<MlpModel>(StateSpace{kind, inputs / per_site, categories});
+  const int64_t outputs = reader.peek("6.weight", {-1, MlpModel::kWidth}).size(0);
+  check_class(options, outputs, reader.source());
+  const auto model = std::make_shared<MlpModel>(StateSpace{kind, inputs / per_site, categories},
+                                                outputs, options.label.value_or(0));
   load_state(*model, reader);
   return model;
 }
@@ -239,8 +251,9 @@ const std::vector<ModelEntry>& model_registry() {
          load_parity},
         {"permutation", "sum_i w_{i,rho(i)}", "w [p,p]", "permutation", false, false,
          load_permutation},
-        {"mlp", "-net(x), three layers of 256", "{0,2,4,6}.{weight,bias}",
-         "binary, categorical (--categories), continuous", true, true, load_mlp},
+        {"mlp", "-net(x), three layers of 256; of a classifier -net(x)[y], --class y",
+         "{0,2,4,6}.{weight,bias}", "binary, categorical (--categories), continuous", true, true,
+         load_mlp},
         {"resnet", "-net(x) [- log Bernoulli(x; mean)]",
          "proj, net.{0..7}, energy_linear [, mean [D]]", "binary images", true, true, load_resnet},
     };
@@ -263,6 +276,8 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
   const ModelEntry& entry = find_model(name);
   require(!entry.weights || !options.weights.empty(), "model {} needs --weights FILE with {}", name,
           entry.parameters);
+  require(!options.label || name == "mlp" || name == "script",
+          "--class is given, but {} is no classifier", name);
   const int64_t categories = options.categories.value_or(2);
   require(categories >= 2 && categories <= kMostCategories,
           "--categories is {}; 2 to {} are allowed", categories, kMostCategories);
@@ -290,7 +305,7 @@ std::shared_ptr<EnergyModel> new_model(const std::string& name, const NewModelOp
   if (name == "rbm") return RbmModel::fresh(sites, options.hidden, options.base_mean);
   if (name == "mlp") {
     const StateKind kind = options.continuous ? StateKind::kContinuous : StateKind::kBinary;
-    return std::make_shared<MlpModel>(StateSpace{kind, sites, 2});
+    return std::make_shared<MlpModel>(StateSpace{kind, sites, 2}, options.classes);
   }
   return std::make_shared<ResNetModel>(options.image_height, options.image_width, options.channels,
                                        options.base_mean);
