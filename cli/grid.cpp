@@ -104,8 +104,10 @@ void override(Flags& flags, const Flags& more) {
   }
 }
 
-// Numbers that --scale makes smaller, never below `least` where they were above it.
-void scale_down(Flags& flags, double scale, const std::vector<std::string>& fixed = {}) {
+// Numbers that --scale makes smaller, never below `least` where they were above it; chains stay
+// whole groups.
+void scale_down(Flags& flags, double scale, const std::vector<std::string>& fixed = {},
+                int64_t group = 1) {
   const std::vector<std::pair<std::string, int64_t>> least = {
       {"chains", 4}, {"steps", 200}, {"calls", 200}, {"burn-in", 100}, {"iters", 50}};
   for (const auto& [name, floor] : least) {
@@ -113,7 +115,8 @@ void scale_down(Flags& flags, double scale, const std::vector<std::string>& fixe
     if (std::find(fixed.begin(), fixed.end(), name) != fixed.end()) continue;
     if (!text || text->find_first_not_of("0123456789") != std::string::npos) continue;
     const double given = std::strtod(text->c_str(), nullptr);
-    const double scaled = std::round(given * std::sqrt(scale));
+    const auto multiple = static_cast<double>(name == "chains" ? group : 1);
+    const double scaled = multiple * std::round(given * std::sqrt(scale) / multiple);
     *text = fmt::format("{:.0f}", std::min(given, std::max(scaled, static_cast<double>(floor))));
   }
 }
@@ -244,6 +247,17 @@ struct SamplerEntryFlags {
   Flags flags;
 };
 
+// Chains of the largest group that a sampler moves together.
+int64_t largest_group(const std::vector<SamplerEntryFlags>& samplers) {
+  int64_t largest = 1;
+  for (const SamplerEntryFlags& sampler : samplers) {
+    for (const auto& [name, value] : sampler.flags) {
+      if (name == "group") largest = std::max<int64_t>(largest, std::atoll(value.c_str()));
+    }
+  }
+  return largest;
+}
+
 std::vector<SamplerEntryFlags> read_samplers(const toml::table& grid, const std::string& name) {
   std::vector<SamplerEntryFlags> samplers;
   for (const toml::node& node : entries(grid, "samplers", name)) {
@@ -360,7 +374,7 @@ Grid read_grid(const std::string& text, const std::string& name, const fs::path&
   for (const ModelEntryFlags& model : read_models(table, name, folder, options)) {
     for (const SamplerEntryFlags& sampler : samplers) {
       Cell cell = make_cell(common.front(), model, sampler);
-      scale_down(cell.sampling, options.scale, fixed);
+      scale_down(cell.sampling, options.scale, fixed, largest_group(samplers));
       divide_calls(cell.sampling);
       check_cell(cell, fmt::format("{}: {} by {}", name, cell.model, cell.sampler));
       for (cell.repeat = 0; cell.repeat < repeats; ++cell.repeat) {

@@ -83,8 +83,10 @@ void ScriptModel::check_first(const torch::Tensor& output, int64_t states) {
           file_, states, fmt::format("{}", fmt::streamed(output.sizes())),
           label_ ? "outputs of classes" : "energies",
           label_ ? fmt::format("{}, C", states) : fmt::format("{}", states));
-  require(!label_ || *label_ < output.size(1), "--class is {}, and {} has {} outputs", *label_,
-          file_, output.size(1));
+  if (label_) {
+    require(*label_ < output.size(1), "--class is {}, and {} has {} outputs", *label_, file_,
+            output.size(1));
+  }
   require(torch::isfinite(output).all().item<bool>(),
           "{}: the script returned an energy that is not finite", file_);
   checked_ = true;
