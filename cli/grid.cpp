@@ -270,18 +270,19 @@ std::vector<SamplerEntryFlags> read_samplers(const toml::table& grid, const std:
   return samplers;
 }
 
-// `calls` as `steps`, by the sampler's leapfrog steps a step.
-void divide_calls(Flags& flags) {
-  const std::string* calls = find(flags, "calls");
-  if (!calls) return;
+// `calls` as `steps`, by the sampler's leapfrog steps a step. Returns the calls, 0 without any.
+int64_t divide_calls(Flags& flags) {
+  const std::string* given = find(flags, "calls");
+  if (!given) return 0;
+  const int64_t calls = std::atoll(given->c_str());
   const SamplerOptionUse* leapfrog =
       find_sampler(value_or(flags, "sampler", "")).option("leapfrog");
   const std::string a_step =
       value_or(flags, "leapfrog", leapfrog ? fmt::format("{}", *leapfrog->initial) : "1");
-  const double steps =
-      std::strtod(calls->c_str(), nullptr) / std::max(1.0, std::strtod(a_step.c_str(), nullptr));
-  override(flags, {{"steps", fmt::format("{:.0f}", std::max(1.0, std::floor(steps)))}});
+  const int64_t steps = calls / std::max<int64_t>(1, std::atoll(a_step.c_str()));
+  override(flags, {{"steps", std::to_string(std::max<int64_t>(1, steps))}});
   std::erase_if(flags, [](const auto& flag) { return flag.first == "calls"; });
+  return calls;
 }
 
 Cell make_cell(const Flags& common, const ModelEntryFlags& model,
@@ -365,7 +366,6 @@ Grid read_grid(const std::string& text, const std::string& name, const fs::path&
   require(shared, "{}: it needs [common] with at least steps", name);
   const std::vector<Flags> common = combinations(*shared, name + ": [common]");
   require(common.size() == 1, "{}: [common] holds a list", name);
-  grid.by_calls = shared->contains("calls");
   if (const auto size = table["pictures"].value<std::string>()) {
     grid.picture = height_and_width(*size, name + ": pictures");
   }
@@ -375,7 +375,7 @@ Grid read_grid(const std::string& text, const std::string& name, const fs::path&
     for (const SamplerEntryFlags& sampler : samplers) {
       Cell cell = make_cell(common.front(), model, sampler);
       scale_down(cell.sampling, options.scale, fixed, largest_group(samplers));
-      divide_calls(cell.sampling);
+      cell.calls = divide_calls(cell.sampling);
       check_cell(cell, fmt::format("{}: {} by {}", name, cell.model, cell.sampler));
       for (cell.repeat = 0; cell.repeat < repeats; ++cell.repeat) {
         override(cell.sampling, {{"seed", std::to_string(options.seed + cell.repeat)}});

@@ -44,13 +44,13 @@ struct Cell {
   Flags sampling = {};               // all flags of `isinglass sample`
   std::vector<Flags> training = {};  // of `isinglass train`, one a network; empty: none is needed
   Modes modes = {};                  // that the grid names
+  int64_t calls = 0;  // model calls that all samplers may make; 0: they have equal steps
 };
 
 struct Grid {
   std::string name = {}, title = {};
   std::optional<double> true_mean = {};
-  bool reference = false;  // MMD to block-Gibbs samples
-  bool by_calls = false;   // samplers have equal model calls, not steps
+  bool reference = false;                                   // MMD to block-Gibbs samples
   std::optional<std::pair<int64_t, int64_t>> picture = {};  // height and width of states
   std::vector<Cell> cells = {};
   std::vector<Claim> claims = {};

@@ -29,8 +29,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kTracePoints = 300, kLags = 200;
-constexpr int64_t kPictures = 10;   // states of a cell that are shown
-constexpr double kMostRight = 0.8;  // a share of chains that counts as there
+constexpr int64_t kPictures = 9, kPictureColumns = 3;  // states of a cell that are shown
+constexpr double kMostRight = 0.8;                     // a share of chains that counts as there
 void put(Json& metrics, const std::string& key, double value, double error = NAN) {
   metrics[key] = value;
   if (find_metric(key, "metrics").has_error) metrics[key + "_se"] = error;
@@ -101,13 +101,16 @@ Json autocorrelation_json(const Recorder& recorder, int64_t thin) {
           {"rho", numbers(rho.slice(0, 0, lags))}};
 }
 
-// What knows modes says of them; every step takes `calls` model calls.
-void add_modes(Json& cell, const ModeShare& modes, double calls, int64_t group) {
-  put_mean(cell["metrics"], "right_share", modes.late(), group);
-  put(cell["metrics"], "calls_to_right",
-      calls * static_cast<double>(modes.steps_until(kMostRight)));
+// What is known of modes; every step takes `calls` model calls. Where the chains never come there,
+// the calls until then count as all that the grid allows, the same for every sampler.
+void add_modes(Json& done, const Cell& cell, const ModeShare& modes, double calls, int64_t group) {
+  put_mean(done["metrics"], "right_share", modes.late(), group);
+  const double all = calls * static_cast<double>(modes.share().numel());
+  const std::optional<int64_t> steps = modes.steps_until(kMostRight);
+  put(done["metrics"], "calls_to_right",
+      steps ? calls * static_cast<double>(*steps) : std::max(all, static_cast<double>(cell.calls)));
   const torch::Tensor& share = modes.share();
-  cell["mode_trace"] = {
+  done["mode_trace"] = {
       {"calls", thinned_numbers(calls * torch::arange(1, share.numel() + 1, torch::kFloat64))},
       {"share", thinned_numbers(share)}};
 }
@@ -117,7 +120,8 @@ void add_picture(Json& cell, const LastStates& last, std::pair<int64_t, int64_t>
   require(images.size(1) == size.first * size.second,
           "pictures: states have {} sites, and images {}x{}", images.size(1), size.first,
           size.second);
-  cell["picture"] = report::picture("", picture_grid(images, size.first, size.second, kPictures));
+  cell["picture"] =
+      report::picture("", picture_grid(images, size.first, size.second, kPictureColumns));
 }
 
 Json metrics_of(const Trace& trace, const Recorder& recorder, const Json& summary, int64_t group) {
@@ -162,14 +166,14 @@ Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch
                {"trace", trace.json()},
                {"autocorrelation", autocorrelation_json(recorder, plan.thin)}};
   Json& metrics = done["metrics"];
-  if (grid.by_calls) done["trace"]["calls"] = thinned_numbers(calls * trace.step);
+  if (cell.calls > 0) done["trace"]["calls"] = thinned_numbers(calls * trace.step);
   if (grid.true_mean) put_mean(metrics, "mean_error", mean.error(*grid.true_mean));
   if (grid.reference) {
     const Mmd mmd = hamming_mmd(late.states(), target.reference);
     put(metrics, "mmd", mmd.u_statistic, mmd.standard_error);
     put(metrics, "mmd_v", mmd.v_statistic);
   }
-  if (has_modes) add_modes(done, modes, calls, group);
+  if (has_modes) add_modes(done, cell, modes, calls, group);
   if (grid.picture) {
     put(metrics, "least_energy", last.energy().min().item<double>());
     add_picture(done, last, *grid.picture);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "engine/run.h"
@@ -75,10 +76,11 @@ class ModeShare : public Observer {
   const torch::Tensor& share() const { return share_; }
   // Of the steps in the last quarter: float64 [B].
   torch::Tensor late() const { return (late_ / static_cast<double>(late_steps_)).cpu(); }
-  // Steps until the share is first as large; all of them where it never is.
-  int64_t steps_until(double share) const {
+  // Steps until the share is first as large; none where it never is.
+  std::optional<int64_t> steps_until(double share) const {
     const torch::Tensor reached = (share_ >= share).nonzero();
-    return reached.size(0) > 0 ? reached[0][0].item<int64_t>() + 1 : share_.size(0);
+    if (reached.size(0) == 0) return std::nullopt;
+    return reached[0][0].item<int64_t>() + 1;
   }
 
  private:

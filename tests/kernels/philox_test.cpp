@@ -45,7 +45,8 @@ TEST(Philox, NoTwoUsesShareACounter) {
       Purpose::kAccept,       Purpose::kLength,         Purpose::kSite,      Purpose::kValue,
       Purpose::kInitialState, Purpose::kBinarise,       Purpose::kDataOrder, Purpose::kSlots,
       Purpose::kReinitialise, Purpose::kReinitialState, Purpose::kBootstrap, Purpose::kStrokes,
-      Purpose::kSplit,        Purpose::kDataInit,       Purpose::kNoise,     Purpose::kInstance};
+      Purpose::kSplit,        Purpose::kDataInit,       Purpose::kNoise,     Purpose::kInstance,
+      Purpose::kPoints};
   std::set<uint32_t> distinct;
   for (const Purpose p : purposes) distinct.insert(static_cast<uint32_t>(p));
   EXPECT_EQ(distinct.size(), std::size(purposes));
