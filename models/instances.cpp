@@ -12,15 +12,13 @@
 #include <vector>
 
 #include "io/error.h"
-#include "kernels/normal.h"
 #include "models/bernoulli.h"
 #include "models/categorical.h"
 #include "models/fhmm.h"
-#include "models/gaussian.h"
+#include "models/instance_entry.h"
 #include "models/ising.h"
 #include "models/lattice_gaussian.h"
 #include "models/logistic.h"
-#include "models/misled.h"
 #include "models/parity.h"
 #include "models/permutation.h"
 #include "models/potts.h"
@@ -29,67 +27,6 @@
 
 namespace isinglass {
 namespace {
-
-// A number of an instance: its default and least value; those with whole counts are integers.
-struct Parameter {
-  std::string key;
-  double initial;
-  double least = -std::numeric_limits<double>::infinity();
-  bool whole = false;
-  double most = 1e6;
-};
-
-Parameter count(const char* key, double initial, double least = 1) {
-  return {key, initial, least, true};
-}
-
-Parameter probability(const char* key, double initial) {
-  constexpr double kFromCertainty = 1e-9;
-  return {key, initial, kFromCertainty, false, 1 - kFromCertainty};
-}
-
-// The numbers of one instance, and random tensors from its seed: `stream` numbers the tensors.
-class Numbers {
- public:
-  Numbers(std::map<std::string, double> values, ImageSource images)
-      : values_(std::move(values)), images_(std::move(images)) {}
-
-  double operator[](const std::string& key) const { return values_.at(key); }
-  int64_t whole(const std::string& key) const { return static_cast<int64_t>(values_.at(key)); }
-
-  torch::Tensor normal(at::IntArrayRef shape, uint32_t stream = 0) const {
-    return drawn(shape, stream, [](const Draws& draws, uint32_t i) {
-      return standard_normal(draws, Purpose::kInstance, i);
-    });
-  }
-  torch::Tensor uniform(at::IntArrayRef shape, uint32_t stream = 0) const {
-    return drawn(shape, stream, [](const Draws& draws, uint32_t i) {
-      return draws.uniform(Purpose::kInstance, i);
-    });
-  }
-  const ImageSource& images() const { return images_; }
-  Draws draws(uint32_t stream) const { return {static_cast<uint64_t>(whole("seed")), stream, 0}; }
-
- private:
-  template <class Draw>
-  torch::Tensor drawn(at::IntArrayRef shape, uint32_t stream, Draw draw) const {
-    torch::Tensor out = torch::empty(shape, torch::kFloat64);
-    for (int64_t i = 0; i < out.numel(); ++i) {
-      out.data_ptr<double>()[i] = draw(draws(stream), static_cast<uint32_t>(i));
-    }
-    return out;
-  }
-
-  std::map<std::string, double> values_;
-  ImageSource images_;
-};
-
-struct Instance {
-  std::string name;
-  std::vector<Parameter> parameters;  // beside the seed
-  std::shared_ptr<EnergyModel> (*make)(const Numbers&);
-  bool images = false;  // is made of images
-};
 
 using ModelPointer = std::shared_ptr<EnergyModel>;
 
@@ -280,98 +217,56 @@ ModelPointer make_quartic_mixture(const Numbers& n) {
       std::get<0>(torch::linalg_qr(n.normal({sites, sites}))), n.whole("categories"));
 }
 
-// Around an image of the training set, variances Unif(.25, 1.25) (leader paper, §5.1.1).
-ModelPointer make_image_gaussian(const Numbers& n) {
-  const torch::Tensor pixels = n.images().pixels();
-  const int64_t index = n.whole("index");
-  require(index < pixels.size(0),
-          "instance image-gaussian: index is {}; the data set has {} images", index,
-          pixels.size(0));
-  const torch::Tensor mean = pixels[index];
-  return std::make_shared<GaussianModel>(mean, 1 / (0.25 + n.uniform(mean.sizes())));
-}
-
-// Modes at images of two classes, those of one right; from the other's mean (leader paper, A.2.2).
-ModelPointer make_image_modes(const Numbers& n) {
-  const torch::Tensor pixels = n.images().pixels(), labels = n.images().labels();
-  const int64_t count = n.whole("count");
-  const auto images_of = [&](const char* key) {
-    const torch::Tensor places = (labels == n.whole(key)).nonzero().flatten();
-    require(places.size(0) >= count, "instance image-modes: class {} has {} images; {} are needed",
-            n.whole(key), places.size(0), count);
-    return pixels.index_select(0, places.slice(0, 0, count));
-  };
-  const torch::Tensor right = images_of("right"), wrong = images_of("wrong");
-  return misled_modes({torch::cat({right, wrong}), torch::arange(2 * count) < count, n["variance"],
-                       n["radius"], n["refusal"]},
-                      {wrong.mean(0), 0});
-}
-
 const std::vector<Instance>& instances() {
-  static const std::vector<Instance> all = {
-      {"bernoulli", {count("sites", 100), {"sigma", 1, 0}}, make_bernoulli},
-      {"categorical",
-       {count("sites", 2000), count("categories", 4, 2), {"sigma", std::sqrt(1.125), 0}},
-       make_categorical},
-      {"parity", {count("sites", 100), {"u", 1}}, make_parity},
-      {"permutation", {count("sites", 100, 2), {"sigma", 3, 0}}, make_permutation},
-      {"ising-field",
-       {count("side", 50, 2), {"coupling", 1}, {"mu", 2}, {"width", 3, 0}},
-       make_ising_field},
-      {"ising-grid",
-       {count("side", 20, 2), {"coupling", 0.4407}, count("periodic", 0, 0)},
-       make_ising_grid},
-      {"ising-scale-free",
-       {count("nodes", 400, 2), count("attached", 4), {"coupling", 0.4407}},
-       make_ising_scale_free},
-      {"ising-posterior",
-       {count("side", 30, 3), {"coupling", 1}, {"mu", 1}, {"sigma", 3, 1e-6}},
-       make_ising_posterior},
-      {"potts-field",
-       {count("side", 30, 2),
-        count("categories", 4, 2),
-        {"coupling", 1},
-        {"width", 1.5, 0},
-        {"tilt", 0.5}},
-       make_potts_field},
-      {"fhmm",
-       {count("steps", 1000, 2),
-        count("chains", 10),
-        count("values", 2, 2),
-        probability("init", 0.95),
-        probability("stay", 0.85),
-        {"sigma", 0.5, 1e-6}},
-       make_fhmm},
-      {"lattice-gaussian-rotated",
-       {count("sites", 100, 2), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
-       make_gaussian_rotated},
-      {"lattice-gaussian-cycle",
-       {count("sites", 100, 3), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
-       make_gaussian_cycle},
-      {"logistic", {count("sites", 100, 8), count("rows", 50)}, make_logistic},
-      {"quartic-mixture",
-       {count("sites", 50, 2), count("components", 50), count("categories", 21, 2)},
-       make_quartic_mixture},
-      {"misled-mixture", {}, [](const Numbers&) -> ModelPointer { return misled_mixture(); }},
-      {"misled-flat",
-       {{"slope", 1e-6, 0}},
-       [](const Numbers& n) -> ModelPointer { return misled_flat(n["slope"]); }},
-      {"misled-rings",
-       {{"variance", 0.002, 1e-6}, {"radius", 0.2, 0}, {"refusal", 20, 0}},
-       [](const Numbers& n) -> ModelPointer {
-         return misled_rings(n["variance"], n["radius"], n["refusal"]);
-       }},
-      {"image-gaussian", {count("index", 0, 0)}, make_image_gaussian, /*images=*/true},
-      {"image-modes",
-       {count("right", 7, 0),
-        count("wrong", 1, 0),
-        count("count", 100),
-        {"variance", 0.002, 1e-6},
-        {"radius", 2, 0},
-        {"refusal", 20, 0}},
-       make_image_modes,
-       /*images=*/true},
-  };
+  static const std::vector<Instance> all = [] {
+    std::vector<Instance> list = {
+        {"bernoulli", {count("sites", 100), {"sigma", 1, 0}}, make_bernoulli},
+        {"categorical",
+         {count("sites", 2000), count("categories", 4, 2), {"sigma", std::sqrt(1.125), 0}},
+         make_categorical},
+        {"parity", {count("sites", 100), {"u", 1}}, make_parity},
+        {"permutation", {count("sites", 100, 2), {"sigma", 3, 0}}, make_permutation},
+        {"ising-field",
+         {count("side", 50, 2), {"coupling", 1}, {"mu", 2}, {"width", 3, 0}},
+         make_ising_field},
+        {"ising-grid",
+         {count("side", 20, 2), {"coupling", 0.4407}, count("periodic", 0, 0)},
+         make_ising_grid},
+        {"ising-scale-free",
+         {count("nodes", 400, 2), count("attached", 4), {"coupling", 0.4407}},
+         make_ising_scale_free},
+        {"ising-posterior",
+         {count("side", 30, 3), {"coupling", 1}, {"mu", 1}, {"sigma", 3, 1e-6}},
+         make_ising_posterior},
+        {"potts-field",
+         {count("side", 30, 2),
+          count("categories", 4, 2),
+          {"coupling", 1},
+          {"width", 1.5, 0},
+          {"tilt", 0.5}},
+         make_potts_field},
+        {"fhmm",
+         {count("steps", 1000, 2),
+          count("chains", 10),
+          count("values", 2, 2),
+          probability("init", 0.95),
+          probability("stay", 0.85),
+          {"sigma", 0.5, 1e-6}},
+         make_fhmm},
+        {"lattice-gaussian-rotated",
+         {count("sites", 100, 2), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
+         make_gaussian_rotated},
+        {"lattice-gaussian-cycle",
+         {count("sites", 100, 3), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
+         make_gaussian_cycle},
+        {"logistic", {count("sites", 100, 8), count("rows", 50)}, make_logistic},
+        {"quartic-mixture",
+         {count("sites", 50, 2), count("components", 50), count("categories", 21, 2)},
+         make_quartic_mixture},
+    };
+    for (Instance& instance : continuous_instances()) list.push_back(std::move(instance));
+    return list;
+  }();
   return all;
 }
 
