@@ -60,10 +60,11 @@ GridOptions grid_options(const Options& options) {
     grid.weights = fs::absolute(options.path("weights"));
     require(fs::is_regular_file(grid.weights), "--weights {} is no file", grid.weights.string());
   }
-  grid.data = data_directory(options);
+  grid.files = data_dir_of(options);
   for (const char* name : {"dataset", "data-dir"}) {
-    if (options.has(name)) grid.training.emplace_back(name, options.text(name));
+    if (options.has(name)) grid.data.emplace_back(name, options.text(name));
   }
+  grid.has_fashion_mnist = has_fashion_mnist(grid.files);
   return grid;
 }
 
@@ -84,12 +85,14 @@ Grid grid_of(const Options& options) {
 Json cell_settings(const Cell& cell) {
   Json settings = Json::object();
   for (const auto& [name, value] : cell.settings) settings[name] = value;
+  Json training = Json::array();
+  for (const Flags& network : cell.training) training.push_back(arguments_of(network));
   return {{"model", cell.model},
           {"sampler", cell.sampler},
           {"settings", settings},
           {"repeat", cell.repeat},
           {"arguments", arguments_of(cell.sampling)},
-          {"training", arguments_of(cell.training)}};
+          {"training", training}};
 }
 
 // The file of a cell that an earlier sitting finished; null if there is none.

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/metrics.h"
+#include "cli/shared_options.h"
 #include "cli/toml.h"
 #include "engine/sampler.h"
 #include "models/instances.h"
@@ -55,7 +56,9 @@ std::vector<Flags> combinations(const toml::table& table, const std::string& whe
   std::vector<Flags> all = {{}};
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
-    if (node.is_table() || name == "label" || name == "published") continue;
+    const bool tables = node.is_array() && !node.as_array()->empty() &&
+                        node.as_array()->is_homogeneous(toml::node_type::table);
+    if (node.is_table() || tables || name == "label" || name == "published") continue;
     std::vector<Flags> longer;
     for (const Flags& flags : all) {
       for (const std::string& value : values_of(node, where, name)) {
@@ -101,16 +104,19 @@ void override(Flags& flags, const Flags& more) {
   }
 }
 
-// Numbers that --scale makes smaller, never below `least` where they were above it.
-void scale_down(Flags& flags, double scale, const std::vector<std::string>& fixed = {}) {
+// Numbers that --scale makes smaller, never below `least` where they were above it; chains stay
+// whole groups.
+void scale_down(Flags& flags, double scale, const std::vector<std::string>& fixed = {},
+                int64_t group = 1) {
   const std::vector<std::pair<std::string, int64_t>> least = {
-      {"chains", 4}, {"steps", 200}, {"burn-in", 100}, {"iters", 50}};
+      {"chains", 4}, {"steps", 200}, {"calls", 200}, {"burn-in", 100}, {"iters", 50}};
   for (const auto& [name, floor] : least) {
     std::string* text = find(flags, name);
     if (std::find(fixed.begin(), fixed.end(), name) != fixed.end()) continue;
     if (!text || text->find_first_not_of("0123456789") != std::string::npos) continue;
     const double given = std::strtod(text->c_str(), nullptr);
-    const double scaled = std::round(given * std::sqrt(scale));
+    const auto multiple = static_cast<double>(name == "chains" ? group : 1);
+    const double scaled = multiple * std::round(given * std::sqrt(scale) / multiple);
     *text = fmt::format("{:.0f}", std::min(given, std::max(scaled, static_cast<double>(floor))));
   }
 }
@@ -121,15 +127,18 @@ void check_cell(const Cell& cell, const std::string& where) {
     const Options sample = parse_options(find_command("sample"), arguments_of(cell.sampling));
     find_sampler(sample.text("sampler"));
     require(sample.has("steps"), "--steps is required");
-    if (sample.has("instance")) make_instance(sample.text("instance"));
+    if (sample.has("instance")) check_instance(sample.text("instance"));
     if (sample.has("model")) find_model(sample.text("model"));
     if (sample.has("weights")) {
       require(fs::is_regular_file(sample.path("weights")), "--weights {} is no file",
               sample.text("weights"));
     } else if (cell.training.empty()) {
-      require(sample.has("instance"), "the model needs an instance, weights or training");
+      require(sample.has("instance") || sample.has("factors"),
+              "the model needs an instance, weights, factors or training");
     }
-    if (!cell.training.empty()) parse_options(find_command("train"), arguments_of(cell.training));
+    for (const Flags& training : cell.training) {
+      parse_options(find_command("train"), arguments_of(training));
+    }
   } catch (const Error& error) {
     fail("{}: {}", where, error.what());
   }
@@ -144,7 +153,9 @@ Flags without(const Flags& flags, const std::string& name) {
 
 struct ModelEntryFlags {
   std::string label;
-  Flags flags, training;
+  Flags flags;
+  std::vector<Flags> training;
+  Modes modes;
 };
 
 // A model whose parameters are published as a file: that file where the data directory has it, else
@@ -162,34 +173,87 @@ void take_published(ModelEntryFlags& model, const std::string& published, const 
            {{"model", make_instance(instance)->kind_name()}, {"weights", file.string()}});
 }
 
+// [models.train], or every [[models.train]].
+std::vector<Flags> read_training(const toml::table& table, const std::string& where,
+                                 const GridOptions& options) {
+  std::vector<Flags> all;
+  const auto add = [&](const toml::table& train) {
+    all.push_back(combinations(train, where + " train").front());
+    override(all.back(), options.data);
+    scale_down(all.back(), options.scale);
+  };
+  if (const toml::table* one = table["train"].as_table()) add(*one);
+  if (const toml::array* several = table["train"].as_array()) {
+    for (const toml::node& node : *several) {
+      require(node.is_table(), "{}: train is no table", where);
+      add(*node.as_table());
+    }
+  }
+  return all;
+}
+
+// Rows of numbers, appended.
+void read_points(const toml::node* node, const std::string& where,
+                 std::vector<torch::Tensor>& rows) {
+  if (!node) return;
+  require(node->is_array(), "{}: it is no list of points [x, y, …]", where);
+  for (const toml::node& point : *node->as_array()) {
+    std::vector<double> numbers;
+    require(point.is_array(), "{}: a point is a list of numbers", where);
+    for (const toml::node& number : *point.as_array()) {
+      const auto value = number.value<double>();
+      require(value.has_value(), "{}: a point is a list of numbers", where);
+      numbers.push_back(*value);
+    }
+    rows.push_back(torch::tensor(numbers, torch::kFloat64));
+    require(rows.back().sizes() == rows.front().sizes(), "{}: points differ in length", where);
+  }
+}
+
+Modes read_modes(const toml::table& table, const std::string& where) {
+  const toml::table* modes = table["modes"].as_table();
+  if (!modes) return {};
+  check_keys(*modes, where + " modes", {"right", "wrong", "radius"});
+  std::vector<torch::Tensor> points;
+  read_points(modes->get("right"), where + " modes: right", points);
+  const auto right = static_cast<int64_t>(points.size());
+  require(right > 0, "{} modes: right is missing", where);
+  read_points(modes->get("wrong"), where + " modes: wrong", points);
+  Modes read{torch::stack(points), torch::arange(static_cast<int64_t>(points.size())) < right};
+  read.radius = (*modes)["radius"].value_or(read.radius);
+  return read;
+}
+
+// An entry without label, weights and instance is named by what it trains.
+std::string model_label(const toml::table& table, Flags& flags, std::vector<Flags>& training) {
+  if (const auto label = table["label"].value<std::string>()) return *label;
+  const std::string trained = training.empty() ? "" : value_or(training.front(), "model", "");
+  const std::string file = fs::path(value_or(flags, "weights", trained)).filename().string();
+  return value_or(flags, "instance", file);
+}
+
 std::vector<ModelEntryFlags> read_models(const toml::table& grid, const std::string& name,
                                          const fs::path& folder, const GridOptions& options) {
   std::vector<ModelEntryFlags> models;
   for (const toml::node& node : entries(grid, "models", name)) {
-    const toml::table& table = *node.as_table();
+    const toml::table* table = node.as_table();
     const std::string where = fmt::format("{}: [[models]]", name);
-    Flags training;
-    if (const toml::table* train = table["train"].as_table()) {
-      training = combinations(*train, where + " train").front();
-      override(training, options.training);
-      scale_down(training, options.scale);
-    }
-    for (Flags flags : combinations(table, where)) {
+    const toml::table* otherwise = (*table)["otherwise"].as_table();
+    if (otherwise && !options.has_fashion_mnist) table = otherwise;
+    std::vector<Flags> training = read_training(*table, where, options);
+    const Modes modes = read_modes(*table, where);
+    for (Flags flags : combinations(*table, where)) {
       if (std::string* weights = find(flags, "weights")) *weights = (folder / *weights).string();
-      if (!training.empty() && !options.weights.empty()) {
-        override(flags, {{"model", value_or(training, "model", "resnet")},
+      if (find(flags, "dataset")) override(flags, options.data);
+      const bool given = training.size() == 1 && !options.weights.empty();
+      if (given) {
+        override(flags, {{"model", value_or(training.front(), "model", "resnet")},
                          {"weights", options.weights.string()}});
       }
-      const bool trains = !training.empty() && options.weights.empty();
-      const std::string shown =
-          value_or(flags, "instance",
-                   fs::path(value_or(flags, "weights", value_or(training, "model", "")))
-                       .filename()
-                       .string());
-      const auto label = table["label"].value<std::string>();
-      models.push_back({label ? *label : shown, flags, trains ? training : Flags{}});
-      if (const auto published = table["published"].value<std::string>()) {
-        take_published(models.back(), *published, options.data);
+      models.push_back({model_label(*table, flags, training), flags,
+                        given ? std::vector<Flags>{} : training, modes});
+      if (const auto published = (*table)["published"].value<std::string>()) {
+        take_published(models.back(), *published, options.files);
       }
     }
   }
@@ -200,6 +264,17 @@ struct SamplerEntryFlags {
   std::string label;
   Flags flags;
 };
+
+// Chains of the largest group that a sampler moves together.
+int64_t largest_group(const std::vector<SamplerEntryFlags>& samplers) {
+  int64_t largest = 1;
+  for (const SamplerEntryFlags& sampler : samplers) {
+    for (const auto& [name, value] : sampler.flags) {
+      if (name == "group") largest = std::max<int64_t>(largest, std::atoll(value.c_str()));
+    }
+  }
+  return largest;
+}
 
 std::vector<SamplerEntryFlags> read_samplers(const toml::table& grid, const std::string& name) {
   std::vector<SamplerEntryFlags> samplers;
@@ -213,13 +288,29 @@ std::vector<SamplerEntryFlags> read_samplers(const toml::table& grid, const std:
   return samplers;
 }
 
+// `calls` as `steps`, by the sampler's leapfrog steps a step. Returns the calls, 0 without any.
+int64_t divide_calls(Flags& flags) {
+  const std::string* given = find(flags, "calls");
+  if (!given) return 0;
+  const int64_t calls = std::atoll(given->c_str());
+  const SamplerOptionUse* leapfrog =
+      find_sampler(value_or(flags, "sampler", "")).option("leapfrog");
+  const std::string a_step =
+      value_or(flags, "leapfrog", leapfrog ? fmt::format("{}", *leapfrog->initial) : "1");
+  const int64_t steps = calls / std::max<int64_t>(1, std::atoll(a_step.c_str()));
+  override(flags, {{"steps", std::to_string(std::max<int64_t>(1, steps))}});
+  std::erase_if(flags, [](const auto& flag) { return flag.first == "calls"; });
+  return calls;
+}
+
 Cell make_cell(const Flags& common, const ModelEntryFlags& model,
                const SamplerEntryFlags& sampler) {
   Cell cell{.model = model.label,
             .sampler = sampler.label,
             .settings = without(sampler.flags, "sampler"),
             .sampling = common,
-            .training = model.training};
+            .training = model.training,
+            .modes = model.modes};
   for (const Flags& more : {model.flags, sampler.flags}) override(cell.sampling, more);
   return cell;
 }
@@ -277,9 +368,9 @@ std::string settings_text(const Flags& settings) {
 Grid read_grid(const std::string& text, const std::string& name, const fs::path& folder,
                const GridOptions& options) {
   const toml::table table = parse_toml(text, name);
-  check_keys(
-      table, name,
-      {"title", "repeats", "mean", "reference", "fixed", "common", "models", "samplers", "claims"});
+  check_keys(table, name,
+             {"title", "repeats", "mean", "reference", "fixed", "pictures", "common", "models",
+              "samplers", "claims"});
   Grid grid{.name = name, .title = table["title"].value_or(std::string(name))};
   grid.true_mean = table["mean"].value<double>();
   const std::string reference = table["reference"].value_or(std::string());
@@ -293,12 +384,16 @@ Grid read_grid(const std::string& text, const std::string& name, const fs::path&
   require(shared, "{}: it needs [common] with at least steps", name);
   const std::vector<Flags> common = combinations(*shared, name + ": [common]");
   require(common.size() == 1, "{}: [common] holds a list", name);
+  if (const auto size = table["pictures"].value<std::string>()) {
+    grid.picture = height_and_width(*size, name + ": pictures");
+  }
   const std::vector<std::string> fixed = text_list(table, "fixed", name);
   const std::vector<SamplerEntryFlags> samplers = read_samplers(table, name);
   for (const ModelEntryFlags& model : read_models(table, name, folder, options)) {
     for (const SamplerEntryFlags& sampler : samplers) {
       Cell cell = make_cell(common.front(), model, sampler);
-      scale_down(cell.sampling, options.scale, fixed);
+      scale_down(cell.sampling, options.scale, fixed, largest_group(samplers));
+      cell.calls = divide_calls(cell.sampling);
       check_cell(cell, fmt::format("{}: {} by {}", name, cell.model, cell.sampler));
       for (cell.repeat = 0; cell.repeat < repeats; ++cell.repeat) {
         override(cell.sampling, {{"seed", std::to_string(options.seed + cell.repeat)}});

@@ -9,15 +9,17 @@
 #include <cmath>
 
 #include "cli/commands.h"
+#include "cli/grid_observers.h"
 #include "cli/grid_rows.h"
 #include "cli/interrupt.h"
+#include "cli/report_page.h"
 #include "cli/sampling.h"
 #include "cli/shared_options.h"
 #include "engine/diagnostics/autocorrelation.h"
 #include "engine/diagnostics/burn_in.h"
 #include "engine/diagnostics/mmd.h"
 #include "io/error.h"
-#include "models/instances.h"
+#include "io/picture.h"
 #include "models/rbm.h"
 
 namespace isinglass {
@@ -27,93 +29,20 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kTracePoints = 300, kLags = 200;
-constexpr int64_t kMmdDraws = 4;  // states of every chain that enter an MMD
-
-// Mean energy over chains after every step of burn-in; the recorder has the later ones.
-class BurnInTrace : public Observer {
- public:
-  explicit BurnInTrace(const RunPlan& plan)
-      : mean_(torch::empty({plan.burn_in}, torch::kFloat64)) {}
-  void on_step(int64_t step, bool burn_in, const ChainState& state) override {
-    if (burn_in) mean_[step] = state.current.energy.mean();
-  }
-  const torch::Tensor& mean() const { return mean_; }
-
- private:
-  torch::Tensor mean_;
-};
-
-// Means of the sites' values over the draws: float64 [B, D].
-class StateMean : public Observer {
- public:
-  void on_draw(int64_t draw, const ChainState& state) override {
-    if (draw == 0) sum_ = torch::zeros(state.x.sizes(), state.x.options().dtype(torch::kFloat64));
-    sum_ += state.x;
-    draws_ = draw + 1;
-  }
-  // ‖mean − truth‖₂ of every chain, float64 [B].
-  torch::Tensor error(double truth) const {
-    return (sum_ / static_cast<double>(draws_) - truth).norm(2, {1}).cpu();
-  }
-
- private:
-  torch::Tensor sum_;
-  int64_t draws_ = 0;
-};
-
-// Some states of every chain, from the second half of the run: [B, kMmdDraws, D].
-class LateStates : public Observer {
- public:
-  explicit LateStates(int64_t draws)
-      : draws_(draws), every_(std::max<int64_t>(1, draws / 2 / kMmdDraws)) {}
-  void on_draw(int64_t draw, const ChainState& state) override {
-    const int64_t left = draws_ - 1 - draw;
-    if (left % every_ == 0 && left / every_ < kMmdDraws)
-      states_.push_back(state.x.cpu().clone());  // x moves on
-  }
-  torch::Tensor states() const { return torch::stack(states_, 1); }
-
- private:
-  int64_t draws_, every_;
-  std::vector<torch::Tensor> states_;
-};
-
-// Every chain's state at steps 1, 2, 4, 8, … of burn-in and run, with the seconds since the start.
-class StatesInTime : public Observer {
- public:
-  explicit StatesInTime(torch::Device device)
-      : device_(device), start_(synchronised_seconds(device)) {}
-  void on_step(int64_t, bool, const ChainState& state) override {
-    if (++step_ != next_) return;
-    next_ *= 2;
-    seconds_.push_back(synchronised_seconds(device_) - start_);
-    states_.push_back(state.x.cpu().unsqueeze(1).clone());
-  }
-  // MMD² of the chains to the ground truth against the time.
-  Json mmd_json(const torch::Tensor& reference) const {
-    Json mmd = Json::array();
-    for (const torch::Tensor& x : states_) mmd.push_back(hamming_mmd(x, reference).u_statistic);
-    return {{"seconds", seconds_}, {"mmd", mmd}};
-  }
-
- private:
-  torch::Device device_;
-  double start_;
-  int64_t step_ = 0, next_ = 1;
-  std::vector<double> seconds_;
-  std::vector<torch::Tensor> states_;
-};
-
+constexpr int64_t kPictures = 9, kPictureColumns = 3;  // states of a cell that are shown
+constexpr double kMostRight = 0.8;                     // a share of chains that counts as there
 void put(Json& metrics, const std::string& key, double value, double error = NAN) {
   metrics[key] = value;
   if (find_metric(key, "metrics").has_error) metrics[key + "_se"] = error;
 }
 
-// Mean over chains with its standard error.
-void put_mean(Json& metrics, const std::string& key, const torch::Tensor& per_chain) {
-  const double chains = static_cast<double>(per_chain.numel());
-  put(metrics, key, per_chain.mean().item<double>(),
-      chains > 1 ? per_chain.std().item<double>() / std::sqrt(chains) : NAN);
+// Mean over chains with its standard error; groups of chains move together.
+void put_mean(Json& metrics, const std::string& key, const torch::Tensor& per_chain,
+              int64_t group = 1) {
+  const torch::Tensor independent = per_chain.view({-1, group}).mean(1);
+  const double count = static_cast<double>(independent.numel());
+  put(metrics, key, independent.mean().item<double>(),
+      count > 1 ? independent.std().item<double>() / std::sqrt(count) : NAN);
 }
 
 double number(const Json& value) {
@@ -143,13 +72,16 @@ std::vector<double> numbers(const torch::Tensor& values) {
   return {x.data_ptr<double>(), x.data_ptr<double>() + x.numel()};
 }
 
-// Mean energies with the steps after which they were, at most kTracePoints of them.
+std::vector<double> thinned_numbers(const torch::Tensor& values) {
+  const int64_t stride = std::max<int64_t>(1, values.numel() / kTracePoints);
+  return numbers(values.slice(0, 0, c10::nullopt, stride));
+}
+
+// Mean energies with the steps after which they were.
 struct Trace {
   torch::Tensor step, energy;
   Json json() const {
-    const int64_t stride = std::max<int64_t>(1, step.numel() / kTracePoints);
-    return {{"step", numbers(step.slice(0, 0, c10::nullopt, stride))},
-            {"energy", numbers(energy.slice(0, 0, c10::nullopt, stride))}};
+    return {{"step", thinned_numbers(step)}, {"energy", thinned_numbers(energy)}};
   }
 };
 
@@ -169,6 +101,46 @@ Json autocorrelation_json(const Recorder& recorder, int64_t thin) {
           {"rho", numbers(rho.slice(0, 0, lags))}};
 }
 
+// MMD² of the chains to the ground truth against the time.
+Json mmd_json(const StatesInTime& early, const torch::Tensor& reference) {
+  Json mmd = Json::array();
+  for (const torch::Tensor& x : early.states()) mmd.push_back(hamming_mmd(x, reference).u_statistic);
+  return {{"seconds", early.seconds()}, {"mmd", mmd}};
+}
+
+// What is known of modes; every step takes `calls` model calls. Where the chains never come there,
+// the calls until then count as all that the grid allows, the same for every sampler.
+void add_modes(Json& done, const Cell& cell, const ModeShare& modes, double calls, int64_t group) {
+  put_mean(done["metrics"], "right_share", modes.late(), group);
+  const double all = calls * static_cast<double>(modes.share().numel());
+  const std::optional<int64_t> steps = modes.steps_until(kMostRight);
+  put(done["metrics"], "calls_to_right",
+      steps ? calls * static_cast<double>(*steps) : std::max(all, static_cast<double>(cell.calls)));
+  const torch::Tensor& share = modes.share();
+  done["mode_trace"] = {
+      {"calls", thinned_numbers(calls * torch::arange(1, share.numel() + 1, torch::kFloat64))},
+      {"share", thinned_numbers(share)}};
+}
+
+void add_picture(Json& cell, const LastStates& last, std::pair<int64_t, int64_t> size) {
+  const torch::Tensor images = last.best(kPictures).to(torch::kFloat32).clamp(0, 1);
+  require(images.size(1) == size.first * size.second,
+          "pictures: states have {} sites, and images {}x{}", images.size(1), size.first,
+          size.second);
+  cell["picture"] =
+      report::picture("", picture_grid(images, size.first, size.second, kPictureColumns));
+}
+
+Json metrics_of(const Trace& trace, const Recorder& recorder, const Json& summary, int64_t group) {
+  Json metrics = summary_metrics(summary);
+  const double entered = burn_in_time(trace.energy.unsqueeze(1));
+  put(metrics, "burn_in_time",
+      std::isfinite(entered) ? trace.step[static_cast<int64_t>(entered)].item<double>() : NAN);
+  const torch::Tensor energy = recorder.energy();
+  put_mean(metrics, "final_energy", energy.slice(0, energy.size(0) * 3 / 4).mean(0), group);
+  return metrics;
+}
+
 Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch::Device device) {
   const GridModels::Target& target = models.target(cell, grid.reference);
   Options options = parse_options(find_command("sample"), arguments_of(cell.sampling));
@@ -179,35 +151,43 @@ Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch
   BurnInTrace burn_in(plan);
   StateMean mean;
   LateStates late(plan.steps / plan.thin);
+  StatesInTime early(device);
+  LastStates last(plan.steps / plan.thin);
+  ModeShare modes(target.modes, plan);
+  const bool has_modes = target.modes.centers.defined();
   std::vector<Observer*> observers = {&burn_in};
   if (grid.true_mean) observers.push_back(&mean);
-  StatesInTime early(device);
   if (grid.reference) observers.insert(observers.end(), {&late, &early});
+  if (grid.picture) observers.push_back(&last);
+  if (has_modes) observers.push_back(&modes);
   sampling.run(recorder, observers);
   if (interrupted()) throw Interrupted("");
   require(recorder.made() > 0, "the cell has no draws: --steps is below --thin");
 
   const Json summary = sampling.summary(recorder);
   const Trace trace = trace_of(burn_in, recorder, plan);
-  Json metrics = summary_metrics(summary);
-  const double entered = burn_in_time(trace.energy.unsqueeze(1));
-  put(metrics, "burn_in_time",
-      std::isfinite(entered) ? trace.step[static_cast<int64_t>(entered)].item<double>() : NAN);
-  const torch::Tensor energy = recorder.energy();
-  put_mean(metrics, "final_energy", energy.slice(0, energy.size(0) * 3 / 4).mean(0));
+  const auto group = static_cast<int64_t>(options.has("group") ? options.real("group") : 1);
+  const double calls = number(summary["energy_evaluations"]) / static_cast<double>(plan.steps);
+  Json done = {{"status", "done"},
+               {"metrics", metrics_of(trace, recorder, summary, group)},
+               {"summary", summary},
+               {"trace", trace.json()},
+               {"autocorrelation", autocorrelation_json(recorder, plan.thin)}};
+  Json& metrics = done["metrics"];
+  if (cell.calls > 0) done["trace"]["calls"] = thinned_numbers(calls * trace.step);
   if (grid.true_mean) put_mean(metrics, "mean_error", mean.error(*grid.true_mean));
   if (grid.reference) {
     const Mmd mmd = hamming_mmd(late.states(), target.reference);
     put(metrics, "mmd", mmd.u_statistic, mmd.standard_error);
     put(metrics, "mmd_v", mmd.v_statistic);
+    done["mmd_trace"] = mmd_json(early, target.reference);
   }
-  Json cell_json = {{"status", "done"},
-                    {"metrics", metrics},
-                    {"summary", summary},
-                    {"trace", trace.json()},
-                    {"autocorrelation", autocorrelation_json(recorder, plan.thin)}};
-  if (grid.reference) cell_json["mmd_trace"] = early.mmd_json(target.reference);
-  return cell_json;
+  if (has_modes) add_modes(done, cell, modes, calls, group);
+  if (grid.picture) {
+    put(metrics, "least_energy", last.energy().min().item<double>());
+    add_picture(done, last, *grid.picture);
+  }
+  return done;
 }
 
 std::string one_line(std::string text) {
@@ -247,8 +227,8 @@ std::string hashed(const std::string& text) {
 GridModels::GridModels(fs::path cache, torch::Device device)
     : cache_(std::move(cache)), device_(device) {}
 
-fs::path GridModels::trained(const Cell& cell) const {
-  std::vector<std::string> arguments = arguments_of(cell.training);
+fs::path GridModels::trained(const Flags& training) const {
+  std::vector<std::string> arguments = arguments_of(training);
   const std::string settings = fmt::format("{}", fmt::join(arguments, " "));
   const fs::path kept = cache_ / ("model-" + hashed(ISINGLASS_VERSION " " + settings));
   if (fs::exists(kept / "ema.pt")) return kept / "ema.pt";
@@ -263,27 +243,43 @@ fs::path GridModels::trained(const Cell& cell) const {
   return kept / "ema.pt";
 }
 
-const GridModels::Target& GridModels::target(const Cell& cell, bool with_reference) {
-  std::vector<std::string> arguments = arguments_of(cell.sampling);
-  Options options = parse_options(find_command("sample"), arguments);
-  const bool trains = !cell.training.empty();
-  if (trains) {
-    const auto model = std::find_if(cell.training.begin(), cell.training.end(),
-                                    [](const auto& flag) { return flag.first == "model"; });
-    options.set("model", model == cell.training.end() ? "resnet" : model->second);
-    options.set("weights", trained(cell).string());
+void GridModels::set_trained(const Cell& cell, Options& options) const {
+  std::vector<std::string> factors;
+  for (const Flags& training : cell.training) {
+    const Options train = parse_options(find_command("train"), arguments_of(training));
+    const bool by_chains = train.text("objective") == "pcd";
+    const std::string name = train.given("model") || by_chains ? train.text("model") : "mlp";
+    const std::string file = trained(training).string();
+    factors.push_back(name + "=" + file);
+    options.set("model", name);
+    if (cell.training.size() == 1) options.set("weights", file);
   }
-  const bool named = options.has("instance");
-  const std::string key =
-      named ? options.text("instance")
-            : fmt::format("{} {} {}", options.text("model"), options.text("weights"),
-                          options.has("penalty") ? options.real("penalty") : 0);
-  if (key == latest_) return target_;
-  latest_.clear();
-  target_.model = named ? make_instance(options.text("instance")) : model_of(options, device_);
-  target_.model->to(device_);
-  target_.reference = with_reference ? block_gibbs_samples(*target_.model) : torch::Tensor();
-  latest_ = key;
+  if (factors.size() < 2) return;
+  options.set("model", "product");
+  options.set("factors", fmt::format("{}", fmt::join(factors, ",")));
+}
+
+const GridModels::Target& GridModels::target(const Cell& cell, bool with_reference) {
+  Options options = parse_options(find_command("sample"), arguments_of(cell.sampling));
+  std::string key = continuous_sampler(options) ? "continuous" : "discrete";
+  const std::vector<std::string> own = {"instance", "dataset", "model",          "weights",
+                                        "factors",  "sites",   "gradient-model", "categories",
+                                        "image",    "class",   "penalty"};
+  for (const auto& [name, value] : cell.sampling) {
+    if (std::find(own.begin(), own.end(), name) != own.end()) key += " " + name + "=" + value;
+  }
+  for (const Flags& training : cell.training) {
+    key += fmt::format(" {}", fmt::join(arguments_of(training), " "));
+  }
+  if (key != latest_) {
+    latest_.clear();
+    set_trained(cell, options);
+    target_.model = sampled_model(options, device_);
+    target_.reference = with_reference ? block_gibbs_samples(*target_.model) : torch::Tensor();
+    latest_ = key;
+  }
+  const auto* misled = dynamic_cast<const MisledModel*>(target_.model.get());
+  target_.modes = cell.modes.centers.defined() || !misled ? cell.modes : misled->modes();
   return target_;
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/grid.h"
+#include "cli/options.h"
 #include "io/torch.h"
 #include "models/energy_model.h"
 
@@ -17,24 +18,28 @@ class GridModels {
  public:
   GridModels(std::filesystem::path cache, torch::Device device);
 
-  // The model, and the ground truth of an RBM: uint8 [chains, draws, D].
+  // The model; the ground truth of an RBM: uint8 [chains, draws, D]; modes that are known.
   struct Target {
     std::shared_ptr<EnergyModel> model;
     torch::Tensor reference;
+    Modes modes;
   };
   const Target& target(const Cell& cell, bool with_reference);
 
-  // --weights of a cell that trains; trains the model if the cache lacks it.
-  std::filesystem::path trained(const Cell& cell) const;
-
  private:
+  // The weights of a network by its flags of training; trains it if the cache lacks it.
+  std::filesystem::path trained(const Flags& training) const;
+  // What the cell's training makes, as options of its model.
+  void set_trained(const Cell& cell, Options& options) const;
+
   std::filesystem::path cache_;
   torch::Device device_;
   std::string latest_;
   Target target_;
 };
 
-// Runs the cell and returns {status, metrics, summary, trace, autocorrelation[, mmd_trace]}, or,
+// Runs the cell and returns {status, metrics, summary, trace, autocorrelation[, mmd_trace, mode_trace,
+// picture]}, or,
 // where it fails, {status: "failed", error}. Throws Interrupted only.
 nlohmann::ordered_json run_cell(const Grid& grid, const Cell& cell, GridModels& models,
                                 torch::Device device);

@@ -14,10 +14,10 @@ namespace fs = std::filesystem;
 
 // All that a run writes into its directory. Nothing else in there is ever removed.
 constexpr std::array kRunEntries = {
-    "config.toml", "summary.json", "bench.json", "samples.pt",        "learned.pt",
-    "draws.tmp",   "ais.json",     "chains.pt",  "ais-checkpoint.pt", "weights.pt",
-    "ema.pt",      "best.pt",      "log.txt",    "data.png",          "metrics.jsonl",
-    "checkpoints", "samples",      "cells",      "results.json",      "results.csv"};
+    "config.toml", "summary.json", "bench.json", "samples.pt",        "samples.nc",  "learned.pt",
+    "draws.tmp",   "ais.json",     "chains.pt",  "ais-checkpoint.pt", "weights.pt",  "ema.pt",
+    "best.pt",     "log.txt",      "data.png",   "metrics.jsonl",     "checkpoints", "samples",
+    "cells",       "results.json", "results.csv"};
 
 void remove_run(const fs::path& directory) {
   std::error_code ignored;

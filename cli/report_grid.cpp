@@ -235,8 +235,45 @@ std::vector<std::string> charted_metrics(const Json& results) {
   return keys;
 }
 
-void add_model(Page& page, const Json& results, const std::string& model,
-               const std::map<std::pair<std::string, std::string>, Json>& cells) {
+using Cells = std::map<std::pair<std::string, std::string>, Json>;
+
+// Curves of the cells: energies and shares of states from the start, autocorrelations.
+void add_curves(Json& list, const std::vector<Setting>& best, const Cells& cells) {
+  const auto add = [&](const char* title, const char* axis, const char* what, Json series) {
+    if (!series.empty()) list.push_back(line_chart(title, {axis}, {what}, std::move(series)));
+  };
+  const bool by_calls = std::any_of(cells.begin(), cells.end(), [](const auto& cell) {
+    return cell.second["trace"].contains("calls");
+  });
+  add("Mean energy from the start, burn-in included", by_calls ? "model calls, a chain" : "step",
+      "energy, mean over chains",
+      curves(best, cells, "trace", by_calls ? "calls" : "step", "energy"));
+  add("Chains at right modes", "model calls, a chain", "share",
+      curves(best, cells, "mode_trace", "calls", "share"));
+  const Json mmd = curves(best, cells, "mmd_trace", "seconds", "mmd");
+  if (!mmd.empty()) {
+    list.push_back(line_chart("MMD² to ground truth against time",
+                              {"seconds, burn-in included", true}, {"MMD² of all chains' states"},
+                              mmd));
+  }
+  add("Autocorrelation of the statistic", "lag, steps", "mean over chains",
+      curves(best, cells, "autocorrelation", "lag", "rho"));
+}
+
+// States of least energy, of the best setting of every sampler.
+Json cell_pictures(const std::vector<Setting>& best, const Cells& cells) {
+  Json list = Json::array();
+  for (const Setting& setting : best) {
+    const auto cell = cells.find({setting.model, label_of(setting)});
+    if (cell == cells.end() || !cell->second.contains("picture")) continue;
+    Json shown = cell->second["picture"];
+    shown["title"] = label_of(setting);
+    list.push_back(std::move(shown));
+  }
+  return list;
+}
+
+void add_model(Page& page, const Json& results, const std::string& model, const Cells& cells) {
   const Json& rows = results["rows"];
   Json list = Json::array();
   std::vector<Setting> best;
@@ -248,23 +285,13 @@ void add_model(Page& page, const Json& results, const std::string& model,
     list.push_back(best_bars(settings, metric));
     for (const std::string& axis : swept(settings)) list.push_back(against(settings, metric, axis));
   }
-  const Json traces = curves(best, cells, "trace", "step", "energy");
-  if (!traces.empty()) {
-    list.push_back(line_chart("Mean energy from the start, burn-in included", {"step"},
-                              {"energy, mean over chains"}, traces));
+  add_curves(list, best, cells);
+  std::vector<Json> pieces = {charts("", list), numbers_table(rows, model)};
+  const Json images = cell_pictures(best, cells);
+  if (!images.empty()) {
+    pieces.push_back(pictures("Last states of least energy, best setting of each sampler", images));
   }
-  const Json mmd = curves(best, cells, "mmd_trace", "seconds", "mmd");
-  if (!mmd.empty()) {
-    list.push_back(line_chart("MMD² to ground truth against time",
-                              {"seconds, burn-in included", true}, {"MMD² of all chains' states"},
-                              mmd));
-  }
-  const Json correlations = curves(best, cells, "autocorrelation", "lag", "rho");
-  if (!correlations.empty()) {
-    list.push_back(line_chart("Autocorrelation of the statistic", {"lag, steps"},
-                              {"mean over chains"}, correlations));
-  }
-  page.add(model, "", {charts("", list), numbers_table(rows, model)});
+  page.add(model, "", pieces);
 }
 
 void add_failures(Page& page, const Json& rows) {

@@ -1,10 +1,13 @@
 // isinglass sample: draws from a model by a sampler. Writes samples.pt (`samples` [draws, B, D],
-// `energy` float32 [draws, B]) and summary.json.
+// `energy` float32 [draws, B]) and summary.json; with --netcdf also samples.nc
+// (cli/inference_data.h).
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/commands.h"
+#include "cli/inference_data.h"
 #include "cli/interrupt.h"
 #include "cli/listing.h"
 #include "cli/memory.h"
@@ -18,6 +21,7 @@
 #include "engine/run.h"
 #include "io/error.h"
 #include "io/files.h"
+#include "io/netcdf_file.h"
 #include "io/pt_file.h"
 #include "models/instances.h"
 
@@ -41,13 +45,16 @@ class ProgressObserver : public Observer {
 };
 
 // Draws that would take more than half of the memory go to a file in the run's directory.
-std::filesystem::path draws_file(const Recorder::Shape& shape, const OutputDirectory& out) {
+std::filesystem::path draws_file(const Recorder::Shape& shape, const OutputDirectory& out,
+                                 bool netcdf) {
   if (2 * shape.bytes() <= available_memory(torch::kCPU)) return {};
   const double room = static_cast<double>(std::filesystem::space(out.path()).available);
-  require(2 * shape.bytes() <= room,
-          "the draws take {:.1f} GiB, and as much again while samples.pt is written; {} has {:.1f} "
+  require((netcdf ? 3 : 2) * shape.bytes() <= room,
+          "the draws take {:.1f} GiB, and as much again while {} written; {} has {:.1f} "
           "GiB left (fewer --steps, a larger --thin or --no-samples)",
-          shape.bytes() / kGibibyte, out.path().string(), room / kGibibyte);
+          shape.bytes() / kGibibyte,
+          netcdf ? "each of samples.pt and samples.nc is" : "samples.pt is", out.path().string(),
+          room / kGibibyte);
   return out.file("draws.tmp");
 }
 
@@ -58,19 +65,31 @@ std::string run_sample(Options& options) {
   const torch::Device device = device_of(options);
   find_sampler(options.text("sampler"));
   const RunPlan plan = plan_of(options);
+  const bool keep = !options.flag("no-samples"), netcdf = options.flag("netcdf");
+  if (netcdf) {
+    require(keep, "--netcdf and --no-samples exclude each other");
+    require(plan.steps > 0, "--netcdf needs draws; --steps is 0");
+    require_netcdf();
+  }
   OutputDirectory out(options);
   Sampling sampling(options, device);
   Json summary;
   out.fill(options, [&] {
-    const bool keep = !options.flag("no-samples");
-    Recorder recorder = sampling.recorder(keep, keep ? draws_file(sampling.draws(), out) : "");
+    Recorder recorder =
+        sampling.recorder(keep, keep ? draws_file(sampling.draws(), out, netcdf) : "");
     ProgressObserver progress(plan, options.flag("quiet"));
-    const RunResult& result = sampling.run(recorder, {&progress});
+    std::vector<Observer*> observers = {&progress};
+    std::optional<StepRecorder> moves;
+    if (netcdf) observers.push_back(&moves.emplace(plan));
+    const RunResult& result = sampling.run(recorder, observers);
     summary = sampling.summary(recorder);
     if (keep) {
       write_pt(out.file("samples.pt"),
                PtValue{PtDict{{"samples", PtValue{recorder.samples()}},
                               {"energy", PtValue{recorder.energy().to(torch::kFloat32)}}}});
+    }
+    if (netcdf && recorder.made() > 0) {
+      write_inference_data(out.file("samples.nc"), recorder, *moves, summary);
     }
     const NamedTensors learned = sampling.learned();
     const torch::Tensor solution = sampling.solution();
@@ -130,7 +149,9 @@ Command sample_command() {
            .minimum = 1},
           {.name = "init",
            .unit = "STATES",
-           .help = "random, data (training images of --dataset) or a .pt file of states [B, D]",
+           .help = "random, data (training images of --dataset), instance (where the target's "
+                   "paper starts) or "
+                   "a .pt file of states [B, D]",
            .initial = "random"},
           {.name = "anneal",
            .unit = "T0,T1",
@@ -149,6 +170,10 @@ Command sample_command() {
           {.name = "no-samples",
            .type = ValueType::kSwitch,
            .help = "write the summary only",
+           .initial = false},
+          {.name = "netcdf",
+           .type = ValueType::kSwitch,
+           .help = "write the draws to DIR/samples.nc, too: NetCDF in the layout of ArviZ",
            .initial = false},
           {.name = "list",
            .type = ValueType::kSwitch,

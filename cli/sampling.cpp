@@ -15,7 +15,7 @@
 #include "io/files.h"
 #include "io/pt_file.h"
 #include "kernels/philox.h"
-#include "models/instances.h"
+#include "models/misled.h"
 
 namespace isinglass {
 
@@ -53,8 +53,24 @@ torch::Tensor saved_states(Options& options, const StateSpace& space) {
   return x;
 }
 
-// --init random or data.
-torch::Tensor fresh_states(Options& options, const StateSpace& space, torch::Device device) {
+// What --init says beside the name of a file.
+bool fresh(const Options& options) {
+  const std::string& init = options.text("init");
+  return init == "random" || init == "data" || init == "instance";
+}
+
+// --init instance: where the target's paper starts them.
+torch::Tensor instance_states(const EnergyModel& model, torch::Tensor noise) {
+  const auto* misled = dynamic_cast<const MisledModel*>(&model);
+  require(misled, "--init instance needs an --instance that says where chains start; {} does not",
+          model.kind_name());
+  const Start& start = misled->start();
+  return noise.mul_(start.deviation).add_(start.mean.to(noise.options()));
+}
+
+// --init random, data or instance.
+torch::Tensor fresh_states(Options& options, const EnergyModel& model, torch::Device device) {
+  const StateSpace space = model.space();
   const int64_t chains = options.integer("chains");
   if (options.text("init") == "data") {
     const torch::Tensor x = data_states(options, space, chains);
@@ -63,7 +79,9 @@ torch::Tensor fresh_states(Options& options, const StateSpace& space, torch::Dev
   }
   const torch::Tensor ids =
       torch::arange(chains, torch::TensorOptions(torch::kInt64).device(device));
-  return random_states(space, ids, static_cast<uint64_t>(options.integer("seed")), device);
+  const torch::Tensor x =
+      random_states(space, ids, static_cast<uint64_t>(options.integer("seed")), device);
+  return options.text("init") == "instance" ? instance_states(model, x) : x;
 }
 
 void check_memory(const Options& options, const EnergyModel& model, const RunPlan& plan,
@@ -99,13 +117,14 @@ void restore_learned(const Options& options, const Sampler& sampler, ChainState&
   if (std::filesystem::exists(file)) sampler.restore(state, read_named_tensors(file));
 }
 
-// --instance, or --model with --weights.
+}  // namespace
+
 std::shared_ptr<EnergyModel> sampled_model(Options& options, torch::Device device) {
   if (!options.has("instance")) return sampled_model_of(options, device);
   for (const char* other : {"weights", "gradient-model"}) {
     require(!options.has(other), "--{} and --instance exclude each other", other);
   }
-  const std::shared_ptr<EnergyModel> model = make_instance(options.text("instance"));
+  const std::shared_ptr<EnergyModel> model = instance_of(options);
   if (options.has("model")) {
     require(options.text("model") == model->kind_name(),
             "--model is {}, but --instance {} is of {}", options.text("model"),
@@ -169,11 +188,11 @@ Sampling::Sampling(Options& options, torch::Device device, std::shared_ptr<Energ
   seek_solutions();
   if (options.has("warm-start")) read_warm_start(options);
   sampler_ = sampler_of(options, target());
-  const bool saved = options.text("init") != "random" && options.text("init") != "data";
+  const bool saved = !fresh(options);
   torch::Tensor x;
   if (saved) x = saved_states(options, model_->space());
   check_memory(options, *model_, plan_, device);
-  if (!saved) x = fresh_states(options, model_->space(), device);
+  if (!saved) x = fresh_states(options, *model_, device);
   const torch::Tensor ids =
       torch::arange(x.size(0), torch::TensorOptions(torch::kInt64).device(device));
   state_ = sampler_->init(target(), x.to(device), ids);

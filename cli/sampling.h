@@ -20,6 +20,9 @@ inline constexpr double kLargestStep = 4294967295.0;  // steps are numbered by 3
 // The --burn-in, --steps and --thin of a run.
 RunPlan plan_of(const Options& options);
 
+// --instance, or --model with its parameters, on the device. Sets --model.
+std::shared_ptr<EnergyModel> sampled_model(Options& options, torch::Device device);
+
 class Sampling {
  public:
   // Makes model, sampler and chains from the options of `sample`, and sets those that it resolves.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 
 #include "io/error.h"
 #include "models/other_gradient.h"
@@ -92,6 +91,11 @@ std::vector<Option> model_options() {
                "none (default: 1.5)",
        .minimum = 0,
        .above_minimum = true},
+      {.name = "class",
+       .type = ValueType::kInteger,
+       .unit = "Y",
+       .help = "mlp or script is a classifier f: its energy is -f(x)[Y]",
+       .minimum = 0},
       {.name = "image", .unit = "HxW", .help = "height and width in pixels", .initial = "28x28"},
   };
 }
@@ -240,16 +244,6 @@ std::vector<Option> sampler_options(std::optional<OptionValue> sampler) {
   };
 }
 
-std::vector<Option> data_options() {
-  return {
-      {.name = "dataset", .unit = "NAME", .help = "data set by name, or a .pt or IDX file"},
-      {.name = "data-dir",
-       .type = ValueType::kPath,
-       .unit = "DIR",
-       .help = "folder of the data sets (default: $ISINGLASS_DATA, else ./data)"},
-  };
-}
-
 Option overwrite_option() {
   return {.name = "overwrite",
           .type = ValueType::kSwitch,
@@ -280,9 +274,8 @@ torch::Device device_of(const Options& options) {
   return torch::Device(torch::kCUDA, static_cast<torch::DeviceIndex>(index));
 }
 
-std::pair<int64_t, int64_t> image_of(const Options& options) {
+std::pair<int64_t, int64_t> height_and_width(const std::string& text, const std::string& what) {
   constexpr int64_t kLargest = 65536;
-  const std::string& text = options.text("image");
   int64_t height = 0, width = 0;
   const char* end = text.data() + text.size();
   const auto first = std::from_chars(text.data(), end, height);
@@ -292,8 +285,12 @@ std::pair<int64_t, int64_t> image_of(const Options& options) {
     valid = second.ec == std::errc() && second.ptr == end;
   }
   require(valid && height >= 1 && width >= 1 && height <= kLargest && width <= kLargest,
-          "--image is '{}'; HEIGHTxWIDTH in pixels is needed, such as 28x28", text);
+          "{} is '{}'; HEIGHTxWIDTH in pixels is needed, such as 28x28", what, text);
   return {height, width};
+}
+
+std::pair<int64_t, int64_t> image_of(const Options& options) {
+  return height_and_width(options.text("image"), "--image");
 }
 
 namespace {
@@ -317,6 +314,7 @@ ModelOptions model_settings(const Options& options, bool continuous) {
   if (options.has("sites")) model.sites = options.integer("sites");
   if (options.has("categories")) model.categories = options.integer("categories");
   if (options.has("penalty")) model.penalty = options.real("penalty");
+  if (options.has("class")) model.label = options.integer("class");
   std::tie(model.image_height, model.image_width) = image_of(options);
   model.continuous = continuous;
   return model;
@@ -388,36 +386,6 @@ SamplerOptions sampler_settings_of(Options& options) {
 std::unique_ptr<Sampler> sampler_of(Options& options, const EnergyModel& model) {
   const SamplerOptions settings = sampler_settings_of(options);
   return make_sampler(options.text("sampler"), settings, model);
-}
-
-std::filesystem::path data_directory(const Options& options) {
-  if (options.has("data-dir")) return options.path("data-dir");
-  const char* variable = std::getenv("ISINGLASS_DATA");
-  return variable && *variable ? variable : "data";
-}
-
-namespace {
-
-Dataset resolved_data(Options& options,
-                      Dataset (*load)(const std::string&, const std::filesystem::path&)) {
-  namespace fs = std::filesystem;
-  options.set("data-dir", data_directory(options).string());
-  Dataset data = load(options.text("dataset"), options.path("data-dir"));
-  const auto& names = dataset_names();
-  if (std::find(names.begin(), names.end(), options.text("dataset")) == names.end()) {
-    options.set("dataset", fs::absolute(options.path("dataset")).string());
-  }
-  return data;
-}
-
-}  // namespace
-
-Dataset dataset_of(Options& options) {
-  return resolved_data(options, load_dataset);
-}
-
-Dataset points_of(Options& options) {
-  return resolved_data(options, load_points);
 }
 
 }  // namespace isinglass

@@ -32,8 +32,9 @@ void append(std::vector<Option>& options, std::vector<Option> more);
 // --device: the GPU that `auto` finds, or the CPU. Throws Error for a GPU that is not there.
 torch::Device device_of(const Options& options);
 
-// "12x34" as height and width. Throws Error otherwise.
-std::pair<int64_t, int64_t> image_of(const Options& options);
+// "12x34" as height and width. Throws Error, beginning with `what`, otherwise.
+std::pair<int64_t, int64_t> height_and_width(const std::string& text, const std::string& what);
+std::pair<int64_t, int64_t> image_of(const Options& options);  // of --image
 
 // Whether --sampler moves continuous states.
 bool continuous_sampler(const Options& options);
@@ -50,12 +51,17 @@ std::shared_ptr<EnergyModel> sampled_model_of(Options& options, torch::Device de
 std::unique_ptr<Sampler> sampler_of(Options& options, const EnergyModel& model);
 SamplerOptions sampler_settings_of(Options& options);
 
-// --data-dir, else $ISINGLASS_DATA, else ./data.
-std::filesystem::path data_directory(const Options& options);
+// --data-dir, or its default.
+std::filesystem::path data_dir_of(const Options& options);
 
-// --dataset from --data-dir. Sets both to what was used.
+// --dataset from --data-dir (default: $ISINGLASS_DATA, else ./data). Sets both to what was used.
 Dataset dataset_of(Options& options);
 // The same for continuous states.
 Dataset points_of(Options& options);
+// The classes of its training images.
+torch::Tensor labels_of(Options& options);
+
+// --instance, made of the images of --dataset where it is one of images.
+std::shared_ptr<EnergyModel> instance_of(Options& options);
 
 }  // namespace isinglass

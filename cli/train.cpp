@@ -1,5 +1,5 @@
-// isinglass train: persistent contrastive divergence, or score matching, on a data set, into a run
-// directory (train/run_directory.h); --resume DIR goes on.
+// isinglass train: persistent contrastive divergence, score matching or classification on a data
+// set, into a run directory (train/run_directory.h); --resume DIR goes on.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "cli/shared_options.h"
 #include "io/error.h"
+#include "train/classify.h"
 #include "train/dsm.h"
 #include "train/likelihood.h"
 #include "train/trainer.h"
@@ -48,22 +49,22 @@ class TrainProgress : public TrainObserver {
   std::optional<TrainMetrics> last_;
 };
 
-bool matches_scores(const Options& options) {
-  return options.text("objective") == "dsm";
+bool by_chains(const Options& options) {
+  return options.text("objective") == "pcd";
 }
 
-// What belongs to the other objective is refused, and config.toml holds what was used. The default
-// model of score matching is an mlp.
+// What belongs to other objectives is refused, and config.toml holds what was used. The default
+// model of those without chains is an mlp.
 void resolve_objective(Options& options) {
-  const bool dsm = matches_scores(options);
-  std::vector<std::string> others = {"noise"};
-  if (dsm) {
+  std::vector<std::string> others;
+  if (!by_chains(options)) {
     others = {"sampler",   "base",   "steps-per-iter", "buffer",    "l2",
               "p-control", "reinit", "evaluate-every", "balancing", "scan"};
     for (const auto& [name, member] : sampler_numbers()) others.push_back(name);
     for (const auto& [name, member] : sampler_switches()) others.push_back(name);
     if (!options.given("model")) options.set("model", "mlp");
   }
+  if (options.text("objective") != "dsm") others.push_back("noise");
   for (const std::string& name : others) {
     require(!options.given(name), "--{} does not go with --objective {}", name,
             options.text("objective"));
@@ -104,7 +105,7 @@ void resolve_image(Options& options, const Dataset& data) {
 }
 
 std::shared_ptr<EnergyModel> untrained_model(const Options& options, const Dataset& data,
-                                             torch::Device device) {
+                                             torch::Device device, int64_t classes = 1) {
   const std::string& name = options.text("model");
   require(find_model(name).trainable(), "--model {} cannot be trained; a deep model or rbm is needed",
           name);
@@ -113,7 +114,8 @@ std::shared_ptr<EnergyModel> untrained_model(const Options& options, const Datas
   model.image_width = data.width;
   model.channels = options.integer("channels");
   model.hidden = options.integer("hidden");
-  model.continuous = matches_scores(options);
+  model.continuous = !by_chains(options);
+  model.classes = classes;
   if (!model.continuous && options.flag("base")) model.base_mean = clamped_mean(data);
   const int64_t buffer = model.continuous ? 0 : options.integer("buffer");
   require_memory(training_bytes(name, model, options.integer("batch"), buffer), device,
@@ -196,20 +198,38 @@ std::string train_by_chains(Options& options, OutputDirectory& out, bool resumed
   return run_trainer(options, out, resumed, progress, trainer);
 }
 
-std::string train_by_scores(Options& options, OutputDirectory& out, bool resumed,
-                            torch::Device device) {
+struct Task {
+  std::shared_ptr<EnergyModel> model;
+  std::unique_ptr<Objective> objective;
+};
+
+Task score_matching(const Options& options, const Dataset& data, torch::Device device) {
+  Task task{untrained_model(options, data, device), nullptr};
+  const DsmOptions dsm{.batch = options.integer("batch"),
+                       .noise = options.real("noise"),
+                       .seed = static_cast<uint64_t>(options.integer("seed"))};
+  task.objective = std::make_unique<DsmObjective>(*task.model, data, dsm, device);
+  return task;
+}
+
+Task classification(Options& options, const Dataset& data, torch::Device device) {
+  const torch::Tensor labels = labels_of(options);
+  Task task{untrained_model(options, data, device, labels.max().item<int64_t>() + 1), nullptr};
+  const ClassifyOptions classify{.batch = options.integer("batch"),
+                                 .seed = static_cast<uint64_t>(options.integer("seed"))};
+  task.objective = std::make_unique<ClassifyObjective>(*task.model, data, labels, classify, device);
+  return task;
+}
+
+std::string train_without_chains(Options& options, OutputDirectory& out, bool resumed,
+                                 torch::Device device) {
   find_model(options.text("model"));
   const Dataset data = points_of(options);
   resolve_image(options, data);
-  const std::shared_ptr<EnergyModel> model = untrained_model(options, data, device);
-  auto objective = std::make_unique<DsmObjective>(
-      *model, data,
-      DsmOptions{.batch = options.integer("batch"),
-                 .noise = options.real("noise"),
-                 .seed = static_cast<uint64_t>(options.integer("seed"))},
-      device);
+  Task task = options.text("objective") == "dsm" ? score_matching(options, data, device)
+                                                 : classification(options, data, device);
   TrainProgress progress(out);
-  Trainer trainer(model, std::move(objective), common_options(options),
+  Trainer trainer(task.model, std::move(task.objective), common_options(options),
                   {.observer = &progress, .stop = interrupted});
   return run_trainer(options, out, resumed, progress, trainer);
 }
@@ -219,8 +239,8 @@ std::string run_train(Options& options) {
   resolve_objective(options);
   const bool resumed = resumed_iteration(options).has_value();
   OutputDirectory out(options);
-  return matches_scores(options) ? train_by_scores(options, out, resumed, device)
-                                 : train_by_chains(options, out, resumed, device);
+  return by_chains(options) ? train_by_chains(options, out, resumed, device)
+                            : train_without_chains(options, out, resumed, device);
 }
 
 Option number(const char* name, ValueType type, const char* unit, const char* help,
@@ -244,10 +264,12 @@ std::vector<Option> pcd_options() {
        .initial = true},
       {.name = "objective",
        .unit = "NAME",
-       .help = "pcd: persistent contrastive divergence on binary images; dsm: denoising score "
-               "matching of continuous states on points [N, D] or grey levels from 0 to 1",
+       .help =
+           "pcd: persistent contrastive divergence on binary images; dsm: denoising score "
+           "matching of continuous states on points [N, D] or grey levels from 0 to 1; classify: "
+           "the data set's classes, by cross-entropy on grey levels",
        .initial = "pcd",
-       .choices = {"pcd", "dsm"}},
+       .choices = {"pcd", "dsm", "classify"}},
       {.name = "noise",
        .type = kReal,
        .unit = "SIGMA",
@@ -313,11 +335,11 @@ std::vector<Option> pcd_options() {
 Command train_command() {
   Command command{
       .name = "train",
-      .summary = "train a model on a data set by contrastive divergence or score matching",
+      .summary = "train a model on a data set: contrastive divergence, score matching, classes",
       .run = run_train};
   command.options = {{.name = "model",
                       .unit = "NAME",
-                      .help = "resnet, mlp or rbm; mlp by dsm",
+                      .help = "resnet, mlp or rbm; mlp by dsm and classify",
                       .initial = "resnet"},
                      {.name = "image",
                       .unit = "HxW",

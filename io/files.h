@@ -21,6 +21,8 @@ class AtomicFile {
 
   void write(std::string_view bytes);
   void commit();
+  // The part, for a library that opens its files itself.
+  const std::filesystem::path& part() const { return part_; }
 
  private:
   std::filesystem::path file_, part_;

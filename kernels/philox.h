@@ -34,6 +34,7 @@ enum class Purpose : uint32_t {
   kDataInit,           // chain = chain that starts at a training image
   kScoreNoise,         // chain = place in the batch, step = iteration, position = site
   kInstance,           // chain = tensor of a standard instance, position = index
+  kPoints,             // chain = point of a built-in data set, position = index of the number
 };
 
 struct Philox4x32 {

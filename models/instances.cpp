@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "io/error.h"
-#include "kernels/normal.h"
 #include "models/bayesnet.h"
 #include "models/bernoulli.h"
 #include "models/categorical.h"
 #include "models/fhmm.h"
+#include "models/instance_entry.h"
 #include "models/ising.h"
 #include "models/lattice_gaussian.h"
 #include "models/logistic.h"
@@ -28,63 +28,6 @@
 
 namespace isinglass {
 namespace {
-
-// A number of an instance: its default and least value; those with whole counts are integers.
-struct Parameter {
-  std::string key;
-  double initial;
-  double least = -std::numeric_limits<double>::infinity();
-  bool whole = false;
-  double most = 1e6;
-};
-
-Parameter count(const char* key, double initial, double least = 1) {
-  return {key, initial, least, true};
-}
-
-Parameter probability(const char* key, double initial) {
-  constexpr double kFromCertainty = 1e-9;
-  return {key, initial, kFromCertainty, false, 1 - kFromCertainty};
-}
-
-// The numbers of one instance, and random tensors from its seed: `stream` numbers the tensors.
-class Numbers {
- public:
-  explicit Numbers(std::map<std::string, double> values) : values_(std::move(values)) {}
-
-  double operator[](const std::string& key) const { return values_.at(key); }
-  int64_t whole(const std::string& key) const { return static_cast<int64_t>(values_.at(key)); }
-
-  torch::Tensor normal(at::IntArrayRef shape, uint32_t stream = 0) const {
-    return drawn(shape, stream, [](const Draws& draws, uint32_t i) {
-      return standard_normal(draws, Purpose::kInstance, i);
-    });
-  }
-  torch::Tensor uniform(at::IntArrayRef shape, uint32_t stream = 0) const {
-    return drawn(shape, stream, [](const Draws& draws, uint32_t i) {
-      return draws.uniform(Purpose::kInstance, i);
-    });
-  }
-  Draws draws(uint32_t stream) const { return {static_cast<uint64_t>(whole("seed")), stream, 0}; }
-
- private:
-  template <class Draw>
-  torch::Tensor drawn(at::IntArrayRef shape, uint32_t stream, Draw draw) const {
-    torch::Tensor out = torch::empty(shape, torch::kFloat64);
-    for (int64_t i = 0; i < out.numel(); ++i) {
-      out.data_ptr<double>()[i] = draw(draws(stream), static_cast<uint32_t>(i));
-    }
-    return out;
-  }
-
-  std::map<std::string, double> values_;
-};
-
-struct Instance {
-  std::string name;
-  std::vector<Parameter> parameters;  // beside the seed
-  std::shared_ptr<EnergyModel> (*make)(const Numbers&);
-};
 
 using ModelPointer = std::shared_ptr<EnergyModel>;
 
@@ -294,57 +237,61 @@ ModelPointer make_bayesnet(const Numbers& n) {
 }
 
 const std::vector<Instance>& instances() {
-  static const std::vector<Instance> all = {
-      {"bernoulli", {count("sites", 100), {"sigma", 1, 0}}, make_bernoulli},
-      {"categorical",
-       {count("sites", 2000), count("categories", 4, 2), {"sigma", std::sqrt(1.125), 0}},
-       make_categorical},
-      {"parity", {count("sites", 100), {"u", 1}}, make_parity},
-      {"permutation", {count("sites", 100, 2), {"sigma", 3, 0}}, make_permutation},
-      {"ising-field",
-       {count("side", 50, 2), {"coupling", 1}, {"mu", 2}, {"width", 3, 0}},
-       make_ising_field},
-      {"ising-grid",
-       {count("side", 20, 2), {"coupling", 0.4407}, count("periodic", 0, 0)},
-       make_ising_grid},
-      {"ising-scale-free",
-       {count("nodes", 400, 2), count("attached", 4), {"coupling", 0.4407}},
-       make_ising_scale_free},
-      {"ising-posterior",
-       {count("side", 30, 3), {"coupling", 1}, {"mu", 1}, {"sigma", 3, 1e-6}},
-       make_ising_posterior},
-      {"potts-field",
-       {count("side", 30, 2),
-        count("categories", 4, 2),
-        {"coupling", 1},
-        {"width", 1.5, 0},
-        {"tilt", 0.5}},
-       make_potts_field},
-      {"fhmm",
-       {count("steps", 1000, 2),
-        count("chains", 10),
-        count("values", 2, 2),
-        probability("init", 0.95),
-        probability("stay", 0.85),
-        {"sigma", 0.5, 1e-6}},
-       make_fhmm},
-      {"lattice-gaussian-rotated",
-       {count("sites", 100, 2), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
-       make_gaussian_rotated},
-      {"lattice-gaussian-cycle",
-       {count("sites", 100, 3), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
-       make_gaussian_cycle},
-      {"logistic", {count("sites", 100, 8), count("rows", 50)}, make_logistic},
-      {"bayesnet",
-       {count("variables", 100),
-        {"parents", 3, 0, true, 8},
-        {"values", 2, 2, true, 8},
-        {"sigma", 1, 0}},
-       make_bayesnet},
-      {"quartic-mixture",
-       {count("sites", 50, 2), count("components", 50), count("categories", 21, 2)},
-       make_quartic_mixture},
-  };
+  static const std::vector<Instance> all = [] {
+    std::vector<Instance> list = {
+        {"bernoulli", {count("sites", 100), {"sigma", 1, 0}}, make_bernoulli},
+        {"categorical",
+         {count("sites", 2000), count("categories", 4, 2), {"sigma", std::sqrt(1.125), 0}},
+         make_categorical},
+        {"parity", {count("sites", 100), {"u", 1}}, make_parity},
+        {"permutation", {count("sites", 100, 2), {"sigma", 3, 0}}, make_permutation},
+        {"ising-field",
+         {count("side", 50, 2), {"coupling", 1}, {"mu", 2}, {"width", 3, 0}},
+         make_ising_field},
+        {"ising-grid",
+         {count("side", 20, 2), {"coupling", 0.4407}, count("periodic", 0, 0)},
+         make_ising_grid},
+        {"ising-scale-free",
+         {count("nodes", 400, 2), count("attached", 4), {"coupling", 0.4407}},
+         make_ising_scale_free},
+        {"ising-posterior",
+         {count("side", 30, 3), {"coupling", 1}, {"mu", 1}, {"sigma", 3, 1e-6}},
+         make_ising_posterior},
+        {"potts-field",
+         {count("side", 30, 2),
+          count("categories", 4, 2),
+          {"coupling", 1},
+          {"width", 1.5, 0},
+          {"tilt", 0.5}},
+         make_potts_field},
+        {"fhmm",
+         {count("steps", 1000, 2),
+          count("chains", 10),
+          count("values", 2, 2),
+          probability("init", 0.95),
+          probability("stay", 0.85),
+          {"sigma", 0.5, 1e-6}},
+         make_fhmm},
+        {"lattice-gaussian-rotated",
+         {count("sites", 100, 2), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
+         make_gaussian_rotated},
+        {"lattice-gaussian-cycle",
+         {count("sites", 100, 3), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
+         make_gaussian_cycle},
+        {"logistic", {count("sites", 100, 8), count("rows", 50)}, make_logistic},
+        {"bayesnet",
+         {count("variables", 100),
+          {"parents", 3, 0, true, 8},
+          {"values", 2, 2, true, 8},
+          {"sigma", 1, 0}},
+         make_bayesnet},
+        {"quartic-mixture",
+         {count("sites", 50, 2), count("components", 50), count("categories", 21, 2)},
+         make_quartic_mixture},
+    };
+    for (Instance& instance : continuous_instances()) list.push_back(std::move(instance));
+    return list;
+  }();
   return all;
 }
 
@@ -369,7 +316,7 @@ double parsed(const Parameter& parameter, const std::string& text, const std::st
   return value;
 }
 
-Numbers numbers_of(const Instance& instance, const std::string& list) {
+Numbers numbers_of(const Instance& instance, const std::string& list, const ImageSource& images) {
   std::vector<Parameter> parameters = instance.parameters;
   parameters.push_back(count("seed", 0, 0));
   std::map<std::string, double> values;
@@ -389,7 +336,7 @@ Numbers numbers_of(const Instance& instance, const std::string& list) {
     values[key] = parsed(parameters[parameter], pair.substr(key.size() + 1), instance.name);
     first = comma + 1;
   }
-  return Numbers(values);
+  return {values, images};
 }
 
 }  // namespace
@@ -400,15 +347,35 @@ std::string instance_names() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-ModelPointer make_instance(const std::string& text) {
+namespace {
+
+struct Named {
+  const Instance& instance;
+  Numbers numbers;
+};
+
+Named named(const std::string& text, const ImageSource& images) {
   const size_t colon = text.find(':');
   const Instance& instance = find_instance(text.substr(0, colon));
-  const ModelPointer model =
-      instance.make(numbers_of(instance, colon == std::string::npos ? "" : text.substr(colon + 1)));
+  return {instance,
+          numbers_of(instance, colon == std::string::npos ? "" : text.substr(colon + 1), images)};
+}
+
+}  // namespace
+
+ModelPointer make_instance(const std::string& text, const ImageSource& images) {
+  const auto [instance, numbers] = named(text, images);
+  require(!instance.images || images.pixels,
+          "instance {} is made of images: --dataset NAME is needed", instance.name);
+  const ModelPointer model = instance.make(numbers);
   const StateSpace space = model->space();
   require(space.categories <= 256, "instance {}: {} categories; at most 256 are allowed", text,
           space.categories);
   return model;
+}
+
+void check_instance(const std::string& text) {
+  if (!named(text, {}).instance.images) make_instance(text);
 }
 
 }  // namespace isinglass

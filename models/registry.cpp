@@ -41,6 +41,8 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
   const ModelEntry& entry = find_model(name);
   require(!entry.weights || !options.weights.empty(), "model {} needs --weights FILE with {}", name,
           entry.parameters);
+  require(!options.label || name == "mlp" || name == "script",
+          "--class is given, but {} is no classifier", name);
   const int64_t categories = options.categories.value_or(2);
   require(categories >= 2 && categories <= kMostCategories,
           "--categories is {}; 2 to {} are allowed", categories, kMostCategories);

@@ -22,6 +22,7 @@ struct ModelOptions {
   std::filesystem::path weights = {};           // empty: none given
   std::optional<int64_t> sites = {};            // --sites
   std::optional<int64_t> categories = {};       // --categories
+  std::optional<int64_t> label = {};            // --class, of a classifier
   int64_t image_height = 28, image_width = 28;  // --image
   std::vector<NamedFile> factors = {};          // --factors
   std::optional<double> penalty = {};           // --penalty: of a violated constraint
@@ -37,6 +38,7 @@ struct NewModelOptions {
   // distribution, rbm starts with visible biases that have it.
   torch::Tensor base_mean = {};
   bool continuous = false;  // mlp: its states
+  int64_t classes = 1;      // mlp: its outputs
 };
 
 struct ModelEntry {

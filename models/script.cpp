@@ -38,8 +38,9 @@ struct ScriptModel::Program {
   torch::Device device = torch::kCPU;
 };
 
-ScriptModel::ScriptModel(const std::filesystem::path& file, const StateSpace& space)
-    : file_(file.string()), space_(space) {
+ScriptModel::ScriptModel(const std::filesystem::path& file, const StateSpace& space,
+                         std::optional<int64_t> label)
+    : file_(file.string()), space_(space), label_(label) {
   require(std::filesystem::is_regular_file(file), "{}: no such file", file_);
   program_ = reported(file_, "not a TorchScript module", [&] {
     auto program = std::make_unique<Program>(Program{torch::jit::load(file_, torch::kCPU)});
@@ -53,8 +54,9 @@ ScriptModel::~ScriptModel() = default;
 
 torch::Tensor ScriptModel::energy(const torch::Tensor& x) {
   const torch::Tensor input = relaxed(x);
-  const torch::Tensor u = call(input);
-  if (!checked_) check_first(u, input.size(0));
+  const torch::Tensor output = call(input);
+  if (!checked_) check_first(output, input.size(0));
+  const torch::Tensor u = label_ ? -output.select(1, *label_) : output;
   require(!input.requires_grad() || u.requires_grad(),
           "{}: the script's output does not depend on its input by differentiable operations",
           file_);
@@ -70,16 +72,23 @@ torch::Tensor ScriptModel::call(const torch::Tensor& input) {
     // Recompiling after some calls would change the rounding of later ones.
     const torch::jit::GraphOptimizerEnabledGuard plain(false);
     const c10::IValue output = program_->module.forward({input});
-    require(output.isTensor(), "{}: the script must return a tensor of energies [B]", file_);
+    require(output.isTensor(), "{}: the script must return a tensor", file_);
     return output.toTensor();
   });
 }
 
-void ScriptModel::check_first(const torch::Tensor& u, int64_t states) {
-  require(u.is_floating_point() && u.dim() == 1 && u.size(0) == states,
-          "{}: for {} states the script returned shape {}; it must be floating-point energies [{}]",
-          file_, states, fmt::format("{}", fmt::streamed(u.sizes())), states);
-  require(torch::isfinite(u).all().item<bool>(),
+void ScriptModel::check_first(const torch::Tensor& output, int64_t states) {
+  const bool fits =
+      output.is_floating_point() && output.dim() == (label_ ? 2 : 1) && output.size(0) == states;
+  require(fits, "{}: for {} states the script returned shape {}; it must be floating-point {} [{}]",
+          file_, states, fmt::format("{}", fmt::streamed(output.sizes())),
+          label_ ? "outputs of classes" : "energies",
+          label_ ? fmt::format("{}, C", states) : fmt::format("{}", states));
+  if (label_) {
+    require(*label_ < output.size(1), "--class is {}, and {} has {} outputs", *label_, file_,
+            output.size(1));
+  }
+  require(torch::isfinite(output).all().item<bool>(),
           "{}: the script returned an energy that is not finite", file_);
   checked_ = true;
 }
@@ -91,13 +100,15 @@ std::shared_ptr<EnergyModel> load_script(const ModelOptions& options) {
   StateSpace space{StateKind::kBinary, *options.sites, options.categories.value_or(2)};
   if (options.categories) space.kind = StateKind::kCategorical;
   if (options.continuous) space.kind = StateKind::kContinuous;
-  return std::make_shared<ScriptModel>(options.weights, space);
+  return std::make_shared<ScriptModel>(options.weights, space, options.label);
 }
 
 }  // namespace
 
 std::vector<ModelEntry> script_models() {
-  return {{"script", "whatever the TorchScript module returns for float [B,D] or one-hot [B,D,K]",
+  return {{"script",
+           "whatever the TorchScript module returns for float [B,D] or one-hot [B,D,K]; of a "
+           "classifier -f(x)[y], --class y",
            "a TorchScript file, which is a program: load only what you trust; and --sites D",
            "continuous, binary, categorical (--categories)", true, load_script}};
 }

@@ -1,11 +1,13 @@
 // Any energy as a TorchScript module exported from Python (torch.jit.script or trace, then save):
 // input float32 [B, D] for binary and continuous states, one-hot [B, D, K] for categorical ones;
-// output energies [B]. The file is a program, and loading and calling it runs what it says. Output
-// shape and finiteness are checked on the first call.
+// output energies [B], or, of a classifier f with a class y, f(x) [B, C]: then U(x) = −f(x)[y]. The
+// file is a program, and loading and calling it runs what it says. Output shape and finiteness are
+// checked on the first call.
 #pragma once
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "models/energy_model.h"
 
@@ -14,7 +16,8 @@ namespace isinglass {
 class ScriptModel : public EnergyModel {
  public:
   // Throws Error if the file is no TorchScript module.
-  ScriptModel(const std::filesystem::path& file, const StateSpace& space);
+  ScriptModel(const std::filesystem::path& file, const StateSpace& space,
+              std::optional<int64_t> label = {});
   ~ScriptModel() override;
 
   std::string kind_name() const override { return "script"; }
@@ -24,11 +27,12 @@ class ScriptModel : public EnergyModel {
 
  private:
   torch::Tensor call(const torch::Tensor& input);
-  void check_first(const torch::Tensor& u, int64_t states);
+  void check_first(const torch::Tensor& output, int64_t states);
 
   struct Program;  // keeps LibTorch's script headers out of this one
   std::string file_;
   StateSpace space_;
+  std::optional<int64_t> label_;  // y of a classifier
   std::unique_ptr<Program> program_;
   bool checked_ = false;
 };

@@ -7,6 +7,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 torch_version=2.11.0
+arviz_version=0.23.4
 cuda_version=13.0.2  # the toolkit that this LibTorch is built with
 
 # What the build uses, each package with a command or a header that it brings.
@@ -14,7 +15,7 @@ tools=(g++:g++ cmake:cmake ninja-build:ninja)
 libraries=(
   zlib1g-dev:zlib.h libpng-dev:png.h libfmt-dev:fmt/core.h libgtest-dev:gtest/gtest.h
   libcxxopts-dev:cxxopts.hpp libtomlplusplus-dev:toml++/toml.h
-  nlohmann-json3-dev:nlohmann/json.hpp libmatio-dev:matio.h
+  nlohmann-json3-dev:nlohmann/json.hpp libmatio-dev:matio.h libhdf5-dev:hdf5/serial/hdf5_hl.h
 )
 chart_js=/usr/share/javascript/chart.js/chart.min.js  # becomes part of the program's pages
 
@@ -63,6 +64,12 @@ install_torch() {
   pip_install "torch==$torch_version" numpy
 }
 
+# A test opens the draws that the program writes for it.
+install_arviz() {
+  say "installing ArviZ $arviz_version into .venv"
+  pip_install "arviz==$arviz_version" h5netcdf
+}
+
 # The wheels name libraries by version only (libcudart.so.13); compilers look for libcudart.so.
 # bin/ is a folder of links and no link itself: nvcc looks for its libraries in bin/../lib64.
 link_cuda() {
@@ -92,4 +99,5 @@ packages=$(missing_packages)
 # shellcheck disable=SC2086
 [[ -z $packages ]] || install_packages $packages
 if ! has_wheel "torch-$torch_version" || ! has_wheel "numpy-*"; then install_torch; fi
+if ! has_wheel "arviz-$arviz_version" || ! has_wheel "h5netcdf-*"; then install_arviz; fi
 find_cuda || install_cuda

@@ -18,16 +18,28 @@ namespace fs = std::filesystem;
 struct Reader {
   const char* name;
   Dataset (*read)(const fs::path& data_dir);
+  torch::Tensor (*labels)(const fs::path& data_dir) = nullptr;  // null: it has no classes
+  bool points = false;                                          // of continuous states only
 };
 
 constexpr Reader kReaders[] = {
-    {"strokes", [](const fs::path&) { return make_strokes(); }},
+    {"strokes", [](const fs::path&) { return make_strokes(); },
+     [](const fs::path&) { return stroke_labels(); }},
     {"static-mnist", read_static_mnist},
-    {"mnist", read_mnist},
+    {"mnist", read_mnist, read_mnist_labels},
+    {"fashion-mnist", read_fashion_mnist, read_fashion_mnist_labels},
     {"omniglot", read_omniglot},
     {"omniglot-standin", read_omniglot_standin},
     {"caltech", read_caltech},
+    {"ring-points", [](const fs::path&) { return make_ring_points(); }, nullptr, /*points=*/true},
+    {"strip-points", [](const fs::path&) { return make_strip_points(); }, nullptr, /*points=*/true},
 };
+
+const Reader* find_reader(const std::string& name) {
+  const auto found = std::find_if(std::begin(kReaders), std::end(kReaders),
+                                  [&](const Reader& reader) { return reader.name == name; });
+  return found == std::end(kReaders) ? nullptr : found;
+}
 
 // "data/x.pt", "./images" or an existing file, in contrast to a mistyped name.
 bool names_a_file(const std::string& name) {
@@ -39,9 +51,8 @@ bool names_a_file(const std::string& name) {
 
 Dataset load_dataset(const std::string& name, const fs::path& data_dir) {
   Dataset data;
-  const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
-                                   [&](const Reader& candidate) { return candidate.name == name; });
-  if (reader != std::end(kReaders)) {
+  if (const Reader* reader = find_reader(name)) {
+    require(!reader->points, "data set {} holds points of the plane, not images", name);
     data = reader->read(data_dir);
   } else {
     require(names_a_file(name), "unknown data set '{}'; known: {}, or a path to a .pt or IDX file",
@@ -50,6 +61,16 @@ Dataset load_dataset(const std::string& name, const fs::path& data_dir) {
   }
   data.name = name;
   return data;
+}
+
+torch::Tensor load_labels(const std::string& name, const fs::path& data_dir) {
+  const Reader* reader = find_reader(name);
+  if (reader && reader->labels) return reader->labels(data_dir);
+  std::vector<std::string> with_classes;
+  for (const Reader& other : kReaders) {
+    if (other.labels) with_classes.emplace_back(other.name);
+  }
+  fail("data set '{}' has no classes; these have: {}", name, fmt::join(with_classes, ", "));
 }
 
 Dataset load_points(const std::string& name, const fs::path& data_dir) {
@@ -65,6 +86,12 @@ Dataset load_points(const std::string& name, const fs::path& data_dir) {
               "{} holds a number that is not finite", name);
       return data;
     }
+  }
+  const Reader* reader = find_reader(name);
+  if (reader && reader->points) {
+    Dataset data = reader->read(data_dir);
+    data.name = name;
+    return data;
   }
   Dataset data = load_dataset(name, data_dir);
   data.train = data.train.to(torch::kFloat32).div_(data.levels - 1);

@@ -33,6 +33,13 @@ const std::vector<std::string>& dataset_names();
 // real points [N, D] as they are, all of them; of images the grey levels from 0 to 1.
 Dataset load_points(const std::string& name, const std::filesystem::path& data_dir);
 
+// The classes of the training images, int64 [N] from 0. Throws Error as load_dataset, and if the
+// set has none.
+torch::Tensor load_labels(const std::string& name, const std::filesystem::path& data_dir);
+
+// Whether --data-dir has the files of Fashion-MNIST.
+bool has_fashion_mnist(const std::filesystem::path& data_dir);
+
 // The copy used for likelihoods: binary as it is, grey levels binarised once: Philox with the split
 // (0 train, 1 validation, 2 test) as its seed, at step 0, which training iterations never use.
 torch::Tensor binarise_once(const torch::Tensor& pixels, int64_t levels, uint64_t split);

@@ -180,6 +180,107 @@ sampler = "gwg"
             row["metrics"]["mmd"]);
 }
 
+// Equal model calls, modes and the share of chains there; groups stay whole when chains are scaled.
+TEST_F(Ablate, ContinuousGridsCountModelCallsAndRightModes) {
+  write_text(folder / "grid.toml", R"(
+[common]
+chains = 42
+calls = 406
+init = "instance"
+[[models]]
+label = "own"
+instance = "misled-mixture"
+[[models]]
+label = "named"
+instance = "misled-mixture"
+[models.modes]
+right = [[100, 100]]
+wrong = [[0, 0]]
+[[samplers]]
+sampler = "mala"
+step-size = 0.8
+[[samplers]]
+sampler = "fhl"
+leapfrog = 4
+step-size = 0.4
+group = 4
+)");
+  ASSERT_EQ(run(grid() + " --scale 0.25").exit_code, 0);
+  const Json rows = json_file(folder / "out/results.json")["rows"];
+  ASSERT_EQ(rows.size(), 4u);
+  for (const Json& row : rows) {
+    ASSERT_EQ(row["status"], "done") << row;
+    EXPECT_EQ(row["metrics"]["energy_evaluations"], row["sampler"] == "fhl" ? 200 : 203);
+    EXPECT_EQ(row["metrics"]["right_share"] == 0, row["model"] == "named");
+  }
+  EXPECT_EQ(rows[2]["metrics"]["calls_to_right"], 203);  // never: the same for all
+  EXPECT_EQ(rows[3]["metrics"]["calls_to_right"], 203);
+  const Json fhl = json_file(folder / "out/cells/00002.json");
+  EXPECT_EQ(fhl["summary"]["chains"], 20);
+  EXPECT_EQ(fhl["trace"]["calls"][1], 8);
+  EXPECT_EQ(fhl["mode_trace"]["share"].size(), 50u);
+}
+
+// A product of two trained networks; a class of a trained classifier; pictures; what stands for a
+// missing data set.
+TEST_F(Ablate, GridsTrainAndDrawImages) {
+  write_text(folder / "grid.toml", R"(
+[common]
+chains = 4
+steps = 6
+[[models]]
+label = "product"
+[[models.train]]
+objective = "dsm"
+dataset = "ring-points"
+iters = 2
+[[models.train]]
+objective = "dsm"
+dataset = "strip-points"
+iters = 2
+[[samplers]]
+sampler = "hmc"
+)");
+  const std::string cache = " --cache " + (folder / "cache").string();
+  ASSERT_EQ(run(grid() + cache, "product").exit_code, 0);
+  const Json product = json_file(folder / "product/results.json")["rows"][0];
+  ASSERT_EQ(product["status"], "done") << product;
+
+  write_text(folder / "grid.toml", R"(
+pictures = "28x28"
+[common]
+chains = 4
+steps = 6
+[[models]]
+label = "seven"
+class = 7
+[models.train]
+objective = "classify"
+dataset = "strokes"
+iters = 2
+[[models]]
+label = "Fashion"
+instance = "image-modes:right=4"
+dataset = "fashion-mnist"
+[models.otherwise]
+label = "an image"
+instance = "image-gaussian"
+dataset = "strokes"
+[[samplers]]
+sampler = "hmc"
+)");
+  const std::string none = " --data-dir " + folder.path().string();
+  ASSERT_EQ(run(grid() + cache + none, "images").exit_code, 0);
+  const Json rows = json_file(folder / "images/results.json")["rows"];
+  EXPECT_EQ(rows[1]["model"], "an image");
+  for (const Json& row : rows) {
+    ASSERT_EQ(row["status"], "done") << row;
+    EXPECT_TRUE(row["metrics"]["least_energy"].is_number());
+  }
+  const std::string page = file_bytes(folder / "images/report.html");
+  EXPECT_NE(page.find("data:image/png;base64,"), std::string::npos);
+}
+
 TEST_F(Ablate, APresetRunsAtASmallScale) {
   const Outcome done = run("--preset parity --scale 0.0001 --json");
   ASSERT_EQ(done.exit_code, 0) << done.err;
@@ -234,6 +335,9 @@ TEST_F(Ablate, BadGridsAreRefusedByOneLine) {
       {"ess_per_step", "ess_per_stop", "unknown metric 'ess_per_stop'; known: ess_per_step"},
 
       {"[common]", "[common", "not TOML"},
+      {"repeats = 2", "pictures = \"28\"", "pictures is '28'; HEIGHTxWIDTH"},
+      {"[[samplers]]\nsampler = \"pas\"",
+       "[models.modes]\nwrong = [[1]]\n[[samplers]]\nsampler = \"pas\"", "modes: right is missing"},
   };
   for (const Mistake& mistake : mistakes) {
     SCOPED_TRACE(mistake.by);

@@ -166,6 +166,31 @@ TEST_F(Continuous, ScoreMatchingTrainsAnEnergyThatCanBeSampled) {
   expect_refused("train --dataset strokes --noise 0.2", "--noise does not go with --objective pcd");
 }
 
+// A classifier's classes are energies: of an mlp trained here, and of a TorchScript module.
+TEST_F(Continuous, ClassesOfAClassifierAreEnergies) {
+  const std::string train =
+      "train --objective classify --dataset strokes --batch 20 --checkpoint-every 2 --quiet ";
+  run(train + "--iters 4 --out whole");
+  run(train + "--iters 2 --out part");
+  run("train --resume part --iters 4 --quiet");
+  EXPECT_EQ(file_bytes(dir_ / "whole" / "ema.pt"), file_bytes(dir_ / "part" / "ema.pt"));
+  const std::string sample = "sample --model mlp --weights whole/ema.pt --sampler hmc --steps 2 ";
+  run(sample + "--class 3 --out three");
+  write_pt(dir_ / "states.pt", PtValue{draws("three")[0].second.reshape({200, 784})});
+  run("energy --model mlp --weights whole/ema.pt --class 3 --states states.pt --out e.pt");
+  EXPECT_TRUE(torch::allclose(read_named_tensors(dir_ / "e.pt")[0].second,
+                              draws("three")[1].second.reshape({200}), 1e-4, 1e-5));
+  expect_refused(sample, "a classifier of 10 classes; --class Y");
+  expect_refused(sample + "--class 10", "--class is 10, and");
+  expect_refused(kGaussian + "--sampler hmc --steps 2 --class 1", "gaussian is no classifier");
+  expect_refused("train --objective classify --dataset ring-points", "has no classes");
+  expect_refused(train + "--noise 0.1", "--noise does not go with --objective classify");
+  expect_refused("sample --instance image-modes --sampler hmc --steps 2",
+                 "--dataset NAME is needed");
+  expect_refused("sample --instance parity --init instance --sampler lb --steps 2",
+                 "--init instance needs");
+}
+
 TEST_F(Continuous, MistakesGetOneLine) {
   const std::string start = kGaussian + "--steps 2 --sampler ";
   expect_refused(start + "fhl --chains 10", "--chains is 10; it must be a multiple of --group 4");

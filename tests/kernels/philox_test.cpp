@@ -46,7 +46,7 @@ TEST(Philox, NoTwoUsesShareACounter) {
       Purpose::kInitialState, Purpose::kBinarise,       Purpose::kDataOrder, Purpose::kSlots,
       Purpose::kReinitialise, Purpose::kReinitialState, Purpose::kBootstrap, Purpose::kStrokes,
       Purpose::kSplit,        Purpose::kDataInit,       Purpose::kNoise,     Purpose::kInstance,
-      Purpose::kSiteValue,    Purpose::kSiteValueRest};
+      Purpose::kSiteValue,    Purpose::kSiteValueRest,  Purpose::kPoints};
   std::set<uint32_t> distinct;
   for (const Purpose p : purposes) distinct.insert(static_cast<uint32_t>(p));
   EXPECT_EQ(distinct.size(), std::size(purposes));

@@ -197,6 +197,18 @@ TEST_F(Scripts, AreCheckedOnTheFirstCall) {
   EXPECT_ERROR(call("x.detach().sum(1)"), "does not depend on its input");
 }
 
+TEST_F(Scripts, ClassesOfAClassifierAreEnergies) {
+  const torch::Tensor x = torch::tensor({1.f, 2.f, 3.f, -1.f, 0.f, 5.f}).view({2, 3});
+  const auto load_class = [&](const std::string& body, int64_t label) {
+    return load(body, {.sites = 3, .label = label, .continuous = true});
+  };
+  const EnergyGrad at = load_class("x * x", 1)->energy_and_grad(x);  // −f(x)[1] = −x_1²
+  EXPECT_TRUE(torch::equal(at.energy, torch::tensor({-4., 0.}, torch::kFloat64)));
+  EXPECT_TRUE(torch::equal(at.gradient[0], torch::tensor({0.f, -4.f, 0.f})));
+  EXPECT_ERROR(load_class("x", 3)->energy(x), "--class is 3, and");
+  EXPECT_ERROR(load_class("x.sum(1)", 0)->energy(x), "outputs of classes [2, C]");
+}
+
 TEST_F(Scripts, NeedSitesAndATorchScriptFile) {
   EXPECT_ERROR(load("x.sum(1)", {}), "model script needs --sites D");
   EXPECT_ERROR(load_model("script", {.weights = scratch_ / "none.pt", .sites = 3}), "no such file");

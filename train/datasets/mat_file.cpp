@@ -1,34 +1,17 @@
 #include "train/datasets/mat_file.h"
 
-#include <dlfcn.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "io/beside.h"
 #include "io/error.h"
 #include "train/datasets/mat_module.h"
 
 namespace isinglass {
-namespace {
 
 namespace fs = std::filesystem;
-
-// The library stays loaded for the life of the program: HDF5 cannot be unloaded safely.
-MatRead* load_module(const fs::path& file) {
-  const fs::path library = fs::read_symlink("/proc/self/exe").parent_path() / kMatLibrary;
-  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    fail("{} needs {} beside the program and Debian's package libmatio11 to be read: {}",
-         file.string(), kMatLibrary, dlerror());
-  }
-  auto* read = reinterpret_cast<MatRead*>(dlsym(handle, kMatReadSymbol));
-  require(read != nullptr, "{} is not the library of this program: it lacks {}", library.string(),
-          kMatReadSymbol);
-  return read;
-}
-
-}  // namespace
 
 torch::Tensor read_mat_array(const fs::path& file, const std::string& name) {
   const std::vector<MatArray> arrays = check_mat_file(file);
@@ -41,7 +24,8 @@ torch::Tensor read_mat_array(const fs::path& file, const std::string& name) {
   // Column-major is the row-major array of the reversed shape.
   torch::Tensor values =
       torch::empty(std::vector<int64_t>(shape.rbegin(), shape.rend()), torch::kFloat64);
-  static MatRead* const read = load_module(file);
+  static auto* const read = reinterpret_cast<MatRead*>(symbol_beside(
+      kMatLibrary, kMatReadSymbol, fmt::format("reading {}", file.string()), "libmatio11"));
   const char* problem = read(file.c_str(), name.c_str(), static_cast<size_t>(values.numel()),
                              values.data_ptr<double>());
   require(problem == nullptr, "{}: array '{}' cannot be read: {}", file.string(), name, problem);

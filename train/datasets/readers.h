@@ -17,13 +17,23 @@ inline constexpr size_t kLargestDataFile = size_t{1} << 31;
 
 // Each reads its folder of `data_dir` and throws Error as load_dataset.
 Dataset read_mnist(const std::filesystem::path& data_dir);
+Dataset read_fashion_mnist(const std::filesystem::path& data_dir);
 Dataset read_static_mnist(const std::filesystem::path& data_dir);
 Dataset read_omniglot(const std::filesystem::path& data_dir);
 Dataset read_omniglot_standin(const std::filesystem::path& data_dir);
 Dataset read_caltech(const std::filesystem::path& data_dir);
 
+// Classes of the training images, int64 [N].
+torch::Tensor read_mnist_labels(const std::filesystem::path& data_dir);
+torch::Tensor read_fashion_mnist_labels(const std::filesystem::path& data_dir);
+
 // The built-in set (strokes.cpp): no file.
 Dataset make_strokes();
+torch::Tensor stroke_labels();
+
+// The built-in points of the plane (points.cpp).
+Dataset make_ring_points();
+Dataset make_strip_points();
 
 // A user's own images: a .pt tensor or an IDX file, shuffled with a fixed seed and split 80/10/10.
 Dataset read_own_images(const std::filesystem::path& file);

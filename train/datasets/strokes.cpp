@@ -166,9 +166,13 @@ void draw_stroke(const Stroke& stroke, const Hand& hand, double radius, uint8_t*
   }
 }
 
+int class_of(ImageNumbers& numbers) {
+  return static_cast<int>(numbers.below(10));
+}
+
 void draw_image(int64_t number, uint8_t* image) {
   ImageNumbers numbers(number);
-  const Glyph& glyph = glyphs()[numbers.below(10)];
+  const Glyph& glyph = glyphs()[class_of(numbers)];
   const double radius = numbers.between(0.75, 1.5);
   const Hand hand(numbers);
   for (const Stroke& stroke : glyph) draw_stroke(stroke, hand, radius, image);
@@ -188,6 +192,15 @@ Dataset make_strokes() {
   data.test = images.narrow(0, kTrain + kValidation, kTest);
   data.source = "built in: procedural pen strokes";
   return data;
+}
+
+torch::Tensor stroke_labels() {
+  torch::Tensor labels = torch::empty({kTrain}, torch::kInt64);
+  for (int64_t i = 0; i < kTrain; ++i) {
+    ImageNumbers numbers(i);
+    labels.data_ptr<int64_t>()[i] = class_of(numbers);
+  }
+  return labels;
 }
 
 }  // namespace isinglass

@@ -1,0 +1,42 @@
+// The C interface of libisinglass_netcdf.so, the library that holds HDF5.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace isinglass {
+
+inline constexpr const char* kNetcdfLibrary = "libisinglass_netcdf.so";
+inline constexpr const char* kNetcdfWriteSymbol = "isinglass_netcdf_write";
+
+enum class NetcdfType : int { kUint8, kInt64, kFloat32, kFloat64 };
+
+// Two or three dimensions, named; `values` are row-major in the order 1, 0, 2 of the dimensions:
+// a run makes draws of all chains, the file holds chains of all draws.
+struct NetcdfArray {
+  const char* name;
+  NetcdfType type;
+  size_t rank;
+  const char* dimensions[3];
+  uint64_t sizes[3];
+  const void* values;
+};
+
+struct NetcdfAttribute {
+  const char* name;
+  const char* text;  // null: the number
+  int64_t number;
+};
+
+struct NetcdfContent {
+  const char* name;
+  const NetcdfArray* arrays;
+  size_t count;
+};
+
+// Writes the groups, each with the attributes and with a coordinate 0, 1, … for every dimension.
+// Returns null, or what went wrong (valid until the next call). Calls must not overlap.
+using NetcdfWrite = const char*(const char* file, const NetcdfContent* groups, size_t group_count,
+                                const NetcdfAttribute* attributes, size_t attribute_count);
+
+}  // namespace isinglass
