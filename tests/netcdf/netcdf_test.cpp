@@ -121,7 +121,10 @@ TEST_F(InferenceData, IsSamplesPtAndTheSummary) {
   EXPECT_TRUE(torch::equal(read_array(file(), "sample_stats/hops").narrow(1, 1, 59), moved));
 }
 
-TEST_F(InferenceData, ArvizOpensIt) {
+// A suite of its own, which is skipped where ArviZ is missing.
+class Arviz : public InferenceData {};
+
+TEST_F(Arviz, OpensIt) {
   const char* given = std::getenv("ISINGLASS_PYTHON");
   const std::string python = given ? given : (source_tree() / ".venv/bin/python").string();
   const std::string script = source_tree() / "tests/netcdf/arviz_check.py";
