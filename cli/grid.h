@@ -5,9 +5,11 @@
 //   mean = 0.5                       the sites' true mean: cells report the error of theirs
 //   reference = "block-gibbs"        ground truth of an RBM: cells report their MMD to it
 //   fixed = ["burn-in"]              flags that --scale leaves alone
-//   pictures = "28x28"               states are such images: cells keep the last ones of least energy
-//   [common]                         flags of `isinglass sample` for all cells; in place of steps,
-//                                    `calls` gives all samplers as many model calls (calls/leapfrog)
+//   pictures = "28x28"               states are such images: cells keep the last ones of least
+//   energy [common]                         flags of `isinglass sample` for all cells; in place of
+//   steps,
+//                                    `calls` gives all samplers as many model calls
+//                                    (calls/leapfrog)
 //   [[models]]                       more flags; `label` names the entry in tables; `published`, a
 //                                    file of the data directory, stands for `instance` if it is
 //                                    there

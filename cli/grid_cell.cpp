@@ -104,7 +104,8 @@ Json autocorrelation_json(const Recorder& recorder, int64_t thin) {
 // MMD² of the chains to the ground truth against the time.
 Json mmd_json(const StatesInTime& early, const torch::Tensor& reference) {
   Json mmd = Json::array();
-  for (const torch::Tensor& x : early.states()) mmd.push_back(hamming_mmd(x, reference).u_statistic);
+  for (const torch::Tensor& x : early.states())
+    mmd.push_back(hamming_mmd(x, reference).u_statistic);
   return {{"seconds", early.seconds()}, {"mmd", mmd}};
 }
 

@@ -38,9 +38,8 @@ class GridModels {
   Target target_;
 };
 
-// Runs the cell and returns {status, metrics, summary, trace, autocorrelation[, mmd_trace, mode_trace,
-// picture]}, or,
-// where it fails, {status: "failed", error}. Throws Interrupted only.
+// Runs the cell and returns {status, metrics, summary, trace, autocorrelation[, mmd_trace,
+// mode_trace, picture]}, or, where it fails, {status: "failed", error}. Throws Interrupted only.
 nlohmann::ordered_json run_cell(const Grid& grid, const Cell& cell, GridModels& models,
                                 torch::Device device);
 

@@ -107,8 +107,8 @@ void resolve_image(Options& options, const Dataset& data) {
 std::shared_ptr<EnergyModel> untrained_model(const Options& options, const Dataset& data,
                                              torch::Device device, int64_t classes = 1) {
   const std::string& name = options.text("model");
-  require(find_model(name).trainable(), "--model {} cannot be trained; a deep model or rbm is needed",
-          name);
+  require(find_model(name).trainable(),
+          "--model {} cannot be trained; a deep model or rbm is needed", name);
   NewModelOptions model;
   model.image_height = data.height;
   model.image_width = data.width;

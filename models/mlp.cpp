@@ -68,16 +68,16 @@ std::shared_ptr<EnergyModel> load_mlp(const ModelOptions& options) {
 
 std::shared_ptr<EnergyModel> fresh_mlp(const NewModelOptions& options) {
   const StateKind kind = options.continuous ? StateKind::kContinuous : StateKind::kBinary;
-  return std::make_shared<MlpModel>(
-      StateSpace{kind, options.image_height * options.image_width, 2}, options.classes);
+  return std::make_shared<MlpModel>(StateSpace{kind, options.image_height * options.image_width, 2},
+                                    options.classes);
 }
 
 }  // namespace
 
 std::vector<ModelEntry> mlp_models() {
   return {{"mlp", "-net(x), three layers of 256; of a classifier -net(x)[y], --class y",
-           "{0,2,4,6}.{weight,bias}",
-           "binary, categorical (--categories), continuous", true, load_mlp, fresh_mlp}};
+           "{0,2,4,6}.{weight,bias}", "binary, categorical (--categories), continuous", true,
+           load_mlp, fresh_mlp}};
 }
 
 }  // namespace isinglass
