@@ -89,6 +89,10 @@ void check_memory(const Options& options, const EnergyModel& model, const RunPla
   const double chains = static_cast<double>(options.integer("chains"));
   require_memory(sampling_bytes(model, options.integer("chains")), device,
                  fmt::format("--chains {}", options.integer("chains")));
+  const SamplerEntry& sampler = find_sampler(options.text("sampler"));
+  const double sites = static_cast<double>(model.space().sites);
+  require_memory(8 * sites * sites * static_cast<double>(sampler.site_matrices), device,
+                 fmt::format("{} on {} sites", sampler.name, model.space().sites));
   const double draws = static_cast<double>(plan.steps / plan.thin);
   require_memory(draws * chains * kBytesADraw, torch::kCPU,
                  fmt::format("--chains {} for {} draws", options.integer("chains"), draws));

@@ -124,6 +124,7 @@ struct SamplerEntry {
   std::unique_ptr<Sampler> (*make)(const SamplerOptions&, const EnergyModel&);
   // Throws Error if options and model do not fit each other; null: all do.
   void (*check)(const SamplerOptions&, const EnergyModel&) = nullptr;
+  int64_t site_matrices = 0;  // float64 [D, D] that it holds at once
 
   const SamplerOptionUse* option(const std::string& option) const;  // null: not read
   bool fits(const EnergyModel& model) const;

@@ -232,6 +232,12 @@ SamplerEntry entry(const char* name, const char* summary,
           .check = check_both};
 }
 
+// XᵀX, XᵀS, their solution W, its symmetric part, and the factors of W + D.
+SamplerEntry learned(SamplerEntry entry) {
+  entry.site_matrices = 6;
+  return entry;
+}
+
 constexpr int kShift = static_cast<int>(DiagonalRule::kShift);
 constexpr int kMax = static_cast<int>(DiagonalRule::kMax);
 constexpr int kTrace = static_cast<int>(DiagonalRule::kTrace);
@@ -241,10 +247,11 @@ constexpr int kTrace = static_cast<int>(DiagonalRule::kTrace);
 std::vector<SamplerEntry> any_scale_samplers() {
   return {
       entry("ab-1st", "any-scale balanced: all sites at once, by the gradient", make<-1>),
-      entry("ab-shift", "any-scale balanced, curvature W learned; D = λI", make<kShift>),
-      entry("ab-max", "any-scale balanced, curvature W learned; D of least λ_max(W + D)",
-            make<kMax>),
-      entry("ab-trace", "any-scale balanced, curvature W learned; D of least trace", make<kTrace>),
+      learned(entry("ab-shift", "any-scale balanced, curvature W learned; D = λI", make<kShift>)),
+      learned(entry("ab-max", "any-scale balanced, curvature W learned; D of least λ_max(W + D)",
+                    make<kMax>)),
+      learned(entry("ab-trace", "any-scale balanced, curvature W learned; D of least trace",
+                    make<kTrace>)),
       entry("ab-variance",
             "any-scale balanced, W_ii = -1/(1 + var_i) from the variances of a deep model's data; "
             "D = "
