@@ -139,6 +139,8 @@ std::shared_ptr<EnergyModel> sampled_model(Options& options, torch::Device devic
   return model;
 }
 
+namespace {
+
 // --anneal T0,T1
 Temperatures temperatures_of(const Options& options) {
   const std::string& text = options.text("anneal");

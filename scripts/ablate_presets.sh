@@ -15,6 +15,7 @@ scales=(
   fhl-flat:0.1 fhl-image:0.02 fhl-score:0.02 fhl-jem:0.1 fhl-fashion:0.01
 )
 
+threads=${OMP_NUM_THREADS:-0}
 data=()
 if [[ ${1:-} == --data-dir ]]; then
   data=(--data-dir "$2")
@@ -27,10 +28,14 @@ for entry in "${scales[@]}"; do
   flags=("${data[@]}")
   if [[ $preset == ab-deep ]]; then flags+=(--weights "$root/weights/static-mnist-resnet16.pt"); fi
   if [[ -d $out ]]; then
-    "$root/build/isinglass" ablate --resume "$out"
+    "$root/build/isinglass" ablate --resume "$out" --threads "$threads"
   else
-    "$root/build/isinglass" ablate --preset "$preset" --scale "${entry#*:}" "${flags[@]}" --out "$out"
+    "$root/build/isinglass" ablate --preset "$preset" --scale "${entry#*:}" "${flags[@]}" \
+      --threads "$threads" --out "$out"
   fi
   mkdir -p "$root/docs/results/$preset"
-  cp "$out/report.html" "$out/results.csv" "$out/results.json" "$root/docs/results/$preset/"
+  for file in report.html results.csv results.json; do # paths of this machine stay here
+    sed "s#$root/##g; s#$HOME/##g; s#${data[1]:-$root/data}#data#g" "$out/$file" \
+      > "$root/docs/results/$preset/$file"
+  done
 done
