@@ -75,7 +75,7 @@ const Json& stage_of(const Json& result, const std::string& name) {
 
 TEST_F(Bench, WritesATraceOfOneCall) {
   result(
-      "--model rbm --weights rbm.pt --sampler gwg --stages energy-gradient --profile --out traced" +
+      "--model resnet --image 6x6 --channels 2 --stages energy-gradient --profile --out traced" +
       kQuick);
   std::ifstream in(dir_ / "traced/profile.json");
   std::set<std::string> operators;
