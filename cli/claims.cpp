@@ -78,8 +78,8 @@ std::optional<Setting> least_degraded(const std::vector<Setting>& settings, cons
     ratio.estimate.error = at(last) == at(best)
                                ? 0
                                : std::abs(ratio.estimate.value) *
-                                     std::hypot(last.estimate.error / last.estimate.value,
-                                                best.estimate.error / best.estimate.value);
+                                     added_errors(last.estimate.error / last.estimate.value,
+                                                  best.estimate.error / best.estimate.value);
     ratios.push_back(ratio);
   }
   return best_of(ratios, higher);
@@ -95,7 +95,7 @@ Json side_json(const Setting& setting) {
 Verdict compare(const Claim& claim, const Setting& who, const Setting& than, bool higher) {
   const double sign = higher ? 1 : -1;
   const double difference = sign * (who.estimate.value - than.estimate.value);
-  const double error = kNormal95 * std::hypot(who.estimate.error, than.estimate.error);
+  const double error = kNormal95 * added_errors(who.estimate.error, than.estimate.error);
   if (!std::isfinite(difference) || !std::isfinite(error)) return Verdict::kUndecided;
   if (claim.rule == "matches") {
     return difference >= -error ? Verdict::kSupported : Verdict::kNotSupported;

@@ -2,6 +2,7 @@
 // rules of claims and the report are made.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -23,5 +24,11 @@ const Metric& find_metric(const std::string& key, const std::string& where);
 struct Estimate {
   double value, error;
 };
+
+// Errors of independent estimates, added up. Not std::hypot: that is of a newer C library than the
+// oldest machines have that scripts/bundle.sh serves.
+inline double added_errors(double a, double b) {
+  return std::sqrt(a * a + b * b);
+}
 
 }  // namespace isinglass

@@ -64,7 +64,7 @@ std::string clear_winner(const std::vector<Setting>& settings, const Metric& met
       });
   for (auto other = settings.begin(); other != settings.end(); ++other) {
     const double apart = std::abs(best->estimate.value - other->estimate.value);
-    const double error = std::hypot(best->estimate.error, other->estimate.error);
+    const double error = added_errors(best->estimate.error, other->estimate.error);
     if (other != best && !(apart > kNormal95 * error)) return "";
   }
   return label_of(*best);

@@ -2,6 +2,7 @@
 #include "models/resnet.h"
 
 #include "io/error.h"
+#include "kernels/ops/swish.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
 
@@ -13,6 +14,21 @@ constexpr int kBlocks = 8, kStridedBlocks = 2;
 torch::nn::Conv2d convolution(int64_t from, int64_t to, int64_t kernel, int64_t stride) {
   return torch::nn::Conv2d(
       torch::nn::Conv2dOptions(from, to, kernel).stride(stride).padding(kernel / 2));
+}
+
+torch::Tensor channels_last(const torch::Tensor& x) {
+  return x.contiguous(at::MemoryFormat::ChannelsLast);  // as it is, but for rare shapes
+}
+
+// The gradient in a convolution's input, of that in its output.
+torch::Tensor input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& at_output,
+                             at::IntArrayRef shape) {
+  const torch::Tensor input =  // only its shape and layout are read
+      torch::empty(shape, at_output.options().memory_format(at::MemoryFormat::ChannelsLast));
+  const auto padding = std::get<torch::ExpandingArray<2>>(c->options.padding());
+  return channels_last(std::get<0>(at::convolution_backward(
+      at_output, input, c->weight, std::nullopt, c->options.stride(), padding,
+      c->options.dilation(), false, {0, 0}, 1, {true, false, false})));
 }
 
 struct BlockImpl : torch::nn::Module {
@@ -27,6 +43,33 @@ struct BlockImpl : torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x) {
     const torch::Tensor h = conv2->forward(torch::silu(conv1->forward(x)));
     return torch::silu(h + (shortcut_conv ? shortcut_conv->forward(x) : x));
+  }
+
+  // What backward() needs of a forward pass.
+  struct Slopes {
+    torch::Tensor inner, outer;
+    std::vector<int64_t> shape;  // of x
+  };
+
+  torch::Tensor forward_with_slopes(const torch::Tensor& x, Slopes& slopes) {
+    torch::Tensor h = channels_last(conv1->forward(x)), slope = torch::empty_like(h);
+    ops::swish(h, {}, h, slope);
+    slopes = {slope, {}, x.sizes().vec()};
+    torch::Tensor out = channels_last(conv2->forward(h));
+    const torch::Tensor other = shortcut_conv ? channels_last(shortcut_conv->forward(x)) : x;
+    slopes.outer = torch::empty_like(out);
+    ops::swish(out, other, out, slopes.outer);
+    return out;
+  }
+
+  // The gradient in x as two parts, of which the sum is meant; so it comes in. `part` is spent.
+  void backward(torch::Tensor& part, torch::Tensor& more, Slopes& slopes) {
+    ops::swish_backward(part, more, slopes.outer, slopes.outer);
+    const torch::Tensor& at_sum = slopes.outer;
+    const torch::Tensor at_h = input_gradient(conv2, at_sum, at_sum.sizes());
+    ops::swish_backward(at_h, {}, slopes.inner, slopes.inner);
+    part = input_gradient(conv1, slopes.inner, slopes.shape);
+    more = shortcut_conv ? input_gradient(shortcut_conv, at_sum, slopes.shape) : at_sum;
   }
 
   torch::nn::Conv2d conv1, conv2, shortcut_conv{nullptr};
@@ -46,6 +89,24 @@ ResNetModel::Layers::Layers(int64_t channels)
 torch::Tensor ResNetModel::Layers::forward(const torch::Tensor& image) {
   const torch::Tensor features = net->forward(proj->forward(image)).mean({2, 3});
   return energy_linear->forward(features).squeeze(1);
+}
+
+std::pair<torch::Tensor, torch::Tensor> ResNetModel::Layers::forward_and_gradient(
+    const torch::Tensor& image) {
+  torch::NoGradGuard no_grad;
+  std::vector<BlockImpl::Slopes> slopes(net->size());
+  torch::Tensor h = channels_last(proj->forward(image));
+  for (size_t i = 0; i < slopes.size(); ++i) {
+    h = net->at<BlockImpl>(i).forward_with_slopes(h, slopes[i]);
+  }
+  const torch::Tensor log_p = energy_linear->forward(h.mean({2, 3})).squeeze(1);
+  const double positions = static_cast<double>(h.size(2) * h.size(3));
+  torch::Tensor part = torch::empty_like(h), more;
+  part.copy_((energy_linear->weight / positions).view({1, -1, 1, 1}).expand_as(h));
+  for (size_t i = slopes.size(); i-- > 0;) {
+    net->at<BlockImpl>(i).backward(part, more, slopes[i]);
+  }
+  return {log_p, input_gradient(proj, part.add_(more), image.sizes())};
 }
 
 std::vector<torch::Tensor> ResNetModel::Layers::parameters() const {
@@ -100,14 +161,17 @@ torch::Tensor ResNetModel::image_of(const torch::Tensor& flat) const {
   return flat.reshape({-1, 1, height_, width_}).contiguous(at::MemoryFormat::ChannelsLast);
 }
 
-torch::Tensor ResNetModel::energy(const torch::Tensor& x) {
-  const torch::Tensor flat = relaxed(x);
-  const torch::Tensor log_p = layers_.forward(image_of(flat));
+torch::Tensor ResNetModel::energy_of(const torch::Tensor& log_p, const torch::Tensor& flat) const {
   if (!mean_.defined()) return -log_p;
   const torch::Tensor m = mean_.to(torch::kFloat64);
   const torch::Tensor base =
       flat.to(torch::kFloat64).matmul(torch::log(m) - torch::log1p(-m)) + torch::log1p(-m).sum();
   return -(log_p.to(torch::kFloat64) + base);
+}
+
+torch::Tensor ResNetModel::energy(const torch::Tensor& x) {
+  const torch::Tensor flat = relaxed(x);
+  return energy_of(layers_.forward(image_of(flat)), flat);
 }
 
 ResNetModel::Layers& ResNetModel::low_layers() {
@@ -128,13 +192,16 @@ ResNetModel::Layers& ResNetModel::low_layers() {
 }
 
 void ResNetModel::evaluate(const torch::Tensor& x, Evaluation& out) {
-  if (precision_ == GradientPrecision::kFloat32) return EnergyModel::evaluate(x, out);
-  evaluate_energy(x, out);
-  torch::AutoGradMode with_grad(true);
-  const torch::Tensor input = relaxed(x).detach().to(torch::kBFloat16).requires_grad_(true);
-  const torch::Tensor log_p = low_layers().forward(image_of(input));
-  out.gradient = -torch::autograd::grad({log_p.sum()}, {input})[0].to(torch::kFloat32).contiguous();
-  if (mean_.defined()) out.gradient -= torch::log(mean_) - torch::log1p(-mean_);
+  torch::NoGradGuard no_grad;
+  const torch::Tensor flat = relaxed(x), image = image_of(flat);
+  const bool low = precision_ == GradientPrecision::kBfloat16;
+  auto [log_p, slope] = low ? low_layers().forward_and_gradient(image.to(torch::kBFloat16))
+                            : layers_.forward_and_gradient(image);
+  if (low) log_p = layers_.forward(image);
+  store(out.energy, energy_of(log_p, flat).to(torch::kFloat64));
+  torch::Tensor gradient = slope.reshape(flat.sizes()).to(torch::kFloat32).neg();
+  if (mean_.defined()) gradient -= torch::log(mean_) - torch::log1p(-mean_);
+  out.gradient = gradient;
 }
 
 namespace {

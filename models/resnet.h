@@ -10,8 +10,10 @@
 // State dict: proj, net.{0..7}.conv1, net.{i}.conv2, net.{0,1}.shortcut_conv, energy_linear, each
 // with weight and bias, and mean [D] with a base distribution. Convolutions run channels-last.
 //
-// Gradients in bfloat16 come from a copy of the weights in that precision; the energies beside them
-// are the float32 network's.
+// U and its gradient in the state are written out: the forward pass keeps the slopes of the swishes
+// (kernels/swish.h), and the backward pass is transposed convolutions and products with them.
+// Gradients in bfloat16 come from a copy of the weights in that precision, in both passes; the
+// energies beside them are the float32 network's.
 #pragma once
 
 #include <torch/nn/modules/container/sequential.h>
@@ -19,6 +21,8 @@
 #include <torch/nn/modules/linear.h>
 
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "models/energy_model.h"
 
@@ -50,10 +54,14 @@ class ResNetModel : public EnergyModel {
 
     explicit Layers(int64_t channels);
     torch::Tensor forward(const torch::Tensor& image);  // net(x) [B] of [B, 1, H, W]
+    // The same, detached, and ∂net/∂x [B, 1, H, W].
+    std::pair<torch::Tensor, torch::Tensor> forward_and_gradient(const torch::Tensor& image);
     std::vector<torch::Tensor> parameters() const;
   };
 
   torch::Tensor image_of(const torch::Tensor& flat) const;
+  // U [B] of net(x) [B] at relaxed states [B, D].
+  torch::Tensor energy_of(const torch::Tensor& log_p, const torch::Tensor& flat) const;
   Layers& low_layers();  // the weights as they are now, in bfloat16
 
   int64_t height_, width_, channels_;

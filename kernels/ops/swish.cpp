@@ -1,0 +1,96 @@
+// See swish.h.
+#include "kernels/ops/swish.h"
+
+#include "kernels/ops/check.h"
+#include "kernels/swish.h"
+
+namespace isinglass::ops {
+namespace {
+
+// Strides of dimensions of one entry say nothing.
+bool same_layout(const Tensor& t, const Tensor& like) {
+  if (t.strides() == like.strides()) return true;
+  const auto both = [&](at::MemoryFormat format) {
+    return t.is_contiguous(format) && like.is_contiguous(format);
+  };
+  return both(at::MemoryFormat::Contiguous) ||
+         (t.dim() == 4 && both(at::MemoryFormat::ChannelsLast));
+}
+
+void check_like(const Tensor& t, const Tensor& like, const char* name) {
+  TORCH_CHECK(t.defined() && t.sizes() == like.sizes() && same_layout(t, like) &&
+                  t.scalar_type() == like.scalar_type() && t.device() == like.device(),
+              "isinglass operator: ", name,
+              " must have the shape, layout, dtype and device of the ", "first tensor: sizes ",
+              t.sizes(), ", strides ", t.strides(), ", not ", like.sizes(), " and ",
+              like.strides());
+}
+
+// Numbers in memory order: any dense layout, the same for all.
+void check_first(const Tensor& t) {
+  TORCH_CHECK(t.is_non_overlapping_and_dense() &&
+                  (t.scalar_type() == torch::kFloat32 || t.scalar_type() == torch::kBFloat16),
+              "isinglass operator: swish takes dense float32 or bfloat16 tensors");
+}
+
+template <class T>
+T* numbers(const Tensor& t) {
+  return t.defined() ? static_cast<T*>(t.mutable_data_ptr()) : nullptr;
+}
+
+}  // namespace
+
+void swish(const Tensor& a, const Tensor& b, Tensor& y, Tensor& slope) {
+  check_first(a);
+  if (b.defined()) check_like(b, a, "b");
+  check_like(y, a, "y");
+  check_like(slope, a, "slope");
+  const auto run = [&]<class T>(T) {
+    ISINGLASS_TWIN(a, swish, a.numel(), numbers<const T>(a), numbers<const T>(b), numbers<T>(y),
+                   numbers<T>(slope));
+  };
+  a.scalar_type() == torch::kFloat32 ? run(float{}) : run(Bfloat16{});
+}
+
+void swish_backward(const Tensor& g, const Tensor& h, const Tensor& slope, Tensor& out) {
+  check_first(g);
+  if (h.defined()) check_like(h, g, "h");
+  check_like(slope, g, "slope");
+  check_like(out, g, "out");
+  const auto run = [&]<class T>(T) {
+    ISINGLASS_TWIN(g, swish_backward, g.numel(), numbers<const T>(g), numbers<const T>(h),
+                   numbers<const T>(slope), numbers<T>(out));
+  };
+  g.scalar_type() == torch::kFloat32 ? run(float{}) : run(Bfloat16{});
+}
+
+namespace {
+
+using Optional = std::optional<Tensor>;
+
+void swish_op(const Tensor& a, const Optional& b, Tensor y, Tensor slope) {
+  swish(a, b.value_or(Tensor()), y, slope);
+}
+
+void swish_backward_op(const Tensor& g, const Optional& h, const Tensor& slope, Tensor out) {
+  swish_backward(g, h.value_or(Tensor()), slope, out);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_FRAGMENT(isinglass, m) {
+  m.def("swish(Tensor a, Tensor? b, Tensor(a!) y, Tensor(b!) slope) -> ()");
+  m.def("swish_backward(Tensor g, Tensor? h, Tensor slope, Tensor(a!) out) -> ()");
+}
+
+// One function serves both keys: it picks the twin by its tensors' device.
+TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
+  m.impl("swish", &swish_op);
+  m.impl("swish_backward", &swish_backward_op);
+}
+TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
+  m.impl("swish", &swish_op);
+  m.impl("swish_backward", &swish_backward_op);
+}
+
+}  // namespace isinglass::ops
