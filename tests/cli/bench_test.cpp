@@ -78,8 +78,9 @@ TEST_F(Bench, WritesATraceOfOneCall) {
       "--model resnet --image 6x6 --channels 2 --stages energy-gradient --profile --out traced" +
       kQuick);
   std::ifstream in(dir_ / "traced/profile.json");
+  const Json trace = Json::parse(in);
   std::set<std::string> operators;
-  for (const Json& event : Json::parse(in)["traceEvents"]) {
+  for (const Json& event : trace["traceEvents"]) {
     if (event.contains("name")) operators.insert(event["name"].get<std::string>());
   }
   EXPECT_TRUE(operators.contains("aten::convolution_backward"));
