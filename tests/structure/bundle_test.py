@@ -16,7 +16,7 @@ SKIPPED = 77
 # Suites of every test program, quick ones that read the files and run the program that come along.
 SUITES = {"io_tests": "PtRead*:PtPython*", "models_tests": "*Golden*", "kernels_tests": "Philox*",
           "engine_tests": "Adaptation*", "train_tests": "IdxFiles*:NamedSets.Omniglot*",
-          "cli_tests": "Usage*"}
+          "cli_tests": "Usage*", "extending_tests": "Clock*"}
 
 
 def run(command, python="python3", **variables):
