@@ -9,7 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 scales=(
   parity:1 permutation:0.001 ising-50:0.02 ising-100:0.005 ising-150:0.002 ising-200:0.001 fhmm:0.0001
-  rbm:1 lbj-bernoulli:0.0002 lbj-categorical:0.0002 lbj-ising:0.001 lbj-potts:0.0005 lbj-fhmm:0.00005
+  rbm:0.1 lbj-bernoulli:0.0002 lbj-categorical:0.0002 lbj-ising:0.001 lbj-potts:0.0005 lbj-fhmm:0.00005
   lbj-rbm:0.002 ab-ising:0.001 ab-gaussian:0.0005 ab-logistic:0.005 ab-quartic:0.0001 lsb-ising:0.05
   lsb-rbm:0.002 lsb-bayesnet:0.2 ab-deep:0.02 alpha-sigma:1 fhl-mixture:0.2 fhl-rings:0.05
   fhl-flat:0.1 fhl-image:0.02 fhl-score:0.02 fhl-jem:0.1 fhl-fashion:0.01
