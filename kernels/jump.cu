@@ -19,20 +19,25 @@ struct WarpSync {
   }
 };
 
+// Σ log P over a warp, told from a probability by its sign.
+__device__ double log_sum(double log_p) {
+  return at_most_zero(warp_sum(log_p));
+}
+
 // P of a block's binary sites, a lane each, or where that has lost digits, log P.
 template <class Sites, class Values>
 __device__ double binary_block(const JumpShape& shape, const JumpTime& time, const Sites& sites,
                                const uint8_t* x, const Values& values, int64_t first, int lane) {
   const int64_t i = first + lane;
   if (shape.one_hot || first + kBlockSites > shape.sites) {
-    return warp_sum(
+    return log_sum(
         i < shape.sites
             ? BinarySite(time, sites, i, x[i], values).log_q(time, sites, i, x[i], values)
             : 0);
   }
   const BinarySite own(time, sites, i, x[i], values);
   const double q = warp_product(own.q());
-  return in_range(q) ? q : warp_sum(own.log_q(time, sites, i, x[i], values));
+  return in_range(q) ? q : log_sum(own.log_q(time, sites, i, x[i], values));
 }
 
 // P (above 0) or log P of any block, by whole warps.
@@ -43,7 +48,7 @@ __device__ double block_q(const JumpShape& shape, const JumpTime& time, const Si
   if (shape.binary()) return binary_block(shape, time, sites, x, values, first, lane);
   if (!needs_solve(shape)) {
     const int64_t i = first + lane;
-    return warp_sum(
+    return log_sum(
         i < shape.sites ? values.log_probability(ClosedRow<Sites>(time, sites, i, x[i]), i) : 0);
   }
   double log_p = 0;
@@ -53,7 +58,7 @@ __device__ double block_q(const JumpShape& shape, const JumpTime& time, const Si
     if (lane == owner) log_p = values.log_probability(row, i);
     __syncwarp();  // before the scratch is overwritten
   }
-  return warp_sum(log_p);
+  return log_sum(log_p);
 }
 
 template <class Sites, class Values>

@@ -234,6 +234,12 @@ ISINGLASS_HD inline bool in_range(double p) {
   return p >= BinaryRow::kLeastProbability;
 }
 
+// A logarithm of a probability that rounding has lifted above 1 (NaN stays). So a number above 0 is
+// a probability and no other a logarithm, where one array holds both.
+ISINGLASS_HD inline double at_most_zero(double log_q) {
+  return log_q > 0 ? 0.0 : log_q;
+}
+
 // Σ of the logarithms of blocks' probabilities, in the order of the blocks: those given as
 // probabilities are multiplied while that keeps their digits.
 class LogQ {
@@ -242,7 +248,7 @@ class LogQ {
     if (!in_range(product_ * q)) take_logarithm();
     product_ *= q;
   }
-  ISINGLASS_HD void add_logarithm(double log_q) { sum_ += log_q; }
+  ISINGLASS_HD void add_logarithm(double log_q) { sum_ += at_most_zero(log_q); }
   ISINGLASS_HD double total() {
     take_logarithm();
     return sum_;

@@ -1,4 +1,4 @@
-// CPU twin of swish.h, in pieces of 32 numbers that the compiler turns into vectors.
+// CPU twin of swish.h, in pieces that threads share and the compiler turns into vectors.
 #include <algorithm>
 
 #include "kernels/elementary.h"

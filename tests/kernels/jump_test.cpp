@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "kernels/jump_rows.h"
 #include "tests/reference/jump.h"
 
 namespace isinglass {
@@ -196,6 +197,22 @@ TEST(JumpRows, InterpolationIsExactForTwoValues) {
 }
 
 // A gradient that is no number must not turn into a probability: the step has to reject it.
+// Products where they keep their digits, logarithms elsewhere; what rounding lifts above 1 is 1.
+TEST(JumpRows, BlocksAddUp) {
+  LogQ log_q;
+  double expected = 0;
+  for (const double q : {1e-280, 1e-200, 0.5, 1e-289, 1.0}) {
+    log_q.add_probability(q);
+    expected += std::log(q);
+  }
+  log_q.add_logarithm(-900);
+  log_q.add_logarithm(2e-16);
+  EXPECT_NEAR(log_q.total() / (expected - 900), 1, 1e-14);
+  EXPECT_EQ(at_most_zero(2e-16), 0);
+  EXPECT_EQ(at_most_zero(-3), -3);
+  EXPECT_TRUE(std::isnan(at_most_zero(std::nan(""))));
+}
+
 TEST(JumpRows, NoNumberInNoNumberOut) {
   for (const JumpRule rule : kRules) {
     for (const int categories : {2, 4}) {
