@@ -30,24 +30,24 @@ ISINGLASS_HD inline double log_balance(Balancing g, double d) {
   return 0.5 * d;
 }
 
-// g at t and at 1/t, from the root √t; e^{−300} ≤ √t ≤ e^{300}.
+// g at t and at 1/t, from the root √t, where neither t nor 1/t overflows.
 struct BalancePair {
-  double there, back;
+  float there, back;
 };
 
-ISINGLASS_HD inline BalancePair balance_pair(Balancing g, double root) {
-  const double t = root * root;
+ISINGLASS_HD inline BalancePair balance_pair(Balancing g, float root) {
+  const float t = root * root;
   switch (g) {
     case Balancing::kSqrt:
       return {root, 1 / root};
     case Balancing::kBarker: {
-      const double back = 1 / (1 + t);
+      const float back = 1 / (1 + t);
       return {t * back, back};
     }
     case Balancing::kMin:
-      return {t < 1 ? t : 1.0, t > 1 ? 1 / t : 1.0};
+      return {t < 1 ? t : 1.0f, t > 1 ? 1 / t : 1.0f};
     case Balancing::kMax:
-      return {t > 1 ? t : 1.0, t < 1 ? 1 / t : 1.0};
+      return {t > 1 ? t : 1.0f, t < 1 ? 1 / t : 1.0f};
   }
   return {root, 1 / root};
 }

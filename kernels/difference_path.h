@@ -44,7 +44,7 @@ struct DifferencePaths {
   int32_t* length;     // [B]
   int32_t* entry;      // [B]
   uint8_t* from;       // [B]
-  double* block_sums;  // [B, 3·⌈entries/32⌉] scratch
+  double* block_sums;  // [B, block_sums_size(entries)] scratch
 };
 
 // One chain at its position on the path, as the twins see it.

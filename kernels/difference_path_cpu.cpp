@@ -19,7 +19,7 @@ void follow_path(const DifferencePathShape& shape, int64_t position, const float
     uint8_t* own = y + c * shape.state_bytes();
     const uint8_t* values = site_values(shape, own);
     with_difference_rows(shape, table + c * shape.table_stride(), [&](auto rows) {
-      const SiteSums sums(rows, values, entries, paths.block_sums + c * 3 * site_blocks(entries));
+      const SiteSums sums(rows, values, entries, paths.block_sums + c * block_sums_size(entries));
       if (position > 0) {
         const int64_t last = paths.entry[c];
         log_backward[c] +=

@@ -12,8 +12,9 @@
 //          coefficients of fdlibm's e_log.c; below 1 ulp of the result or 1e-16
 //   log1p  log(u) + (x − (u − 1))/u, u = 1 + x rounded (Kahan)
 //
-// NaN and infinities as in the standard library. Sources that include this are compiled without
-// fused multiplications (-ffp-contract=off), where the instruction sets would differ.
+// NaN and infinities as in the standard library. exp_within() takes float32, too. Sources that
+// include this are compiled without fused multiplications (-ffp-contract=off), where the
+// instruction sets would differ.
 #pragma once
 
 #include <cmath>
@@ -110,6 +111,44 @@ ISINGLASS_HD inline ExpPair exp_pair(double x) {
   const double power = e.times_power(1), change = power * e.q;
   return {change + power, change + (power - 1)};
 #endif
+}
+
+// The same of float32, and 1 − e^{−x} of x ≥ 0, to 2e-7; on every device the same bits.
+struct ReducedFloat {
+  uint32_t n;
+  float q;
+
+  ISINGLASS_HD explicit ReducedFloat(float y) {
+    constexpr float kLog2E = 0x1.715476p0f, kRound = 0x1.8p23f;
+    constexpr float kHigh = 0x1.63p-1f, kLow = -0x1.bd0106p-13f;  // of ln 2
+    const float shifted = y * kLog2E + kRound, whole = shifted - kRound;
+    const float r = (y - whole * kHigh) - whole * kLow, r2 = r * r;
+    const float low = (1.0f / 2 + r * (1.0f / 6)) + r2 * (1.0f / 24 + r * (1.0f / 120));
+    q = r + r2 * (low + r2 * r2 * (1.0f / 720 + r * (1.0f / 5040)));
+    n = bits(shifted);
+  }
+  ISINGLASS_HD float times_power(float v) const {
+    const uint32_t moved = bits(v) + (n << 23);
+    float x;
+    memcpy(&x, &moved, sizeof x);
+    return x;
+  }
+  ISINGLASS_HD static uint32_t bits(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+  }
+};
+
+ISINGLASS_HD inline float exp_within(float x) {
+  const ReducedFloat e(x);
+  return e.times_power(1 + e.q);
+}
+
+ISINGLASS_HD inline float one_minus_exp(float x) {
+  const ReducedFloat e(x < 80 ? -x : -80);
+  const float power = e.times_power(1);
+  return (1 - power) - power * e.q;
 }
 
 ISINGLASS_HD inline double log(double x) {

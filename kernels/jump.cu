@@ -4,6 +4,7 @@
 #include "kernels/jump.h"
 #include "kernels/jump_rows.h"
 #include "kernels/launch.h"
+#include "kernels/log_product.h"
 
 namespace isinglass::cuda {
 namespace {
@@ -19,36 +20,45 @@ struct WarpSync {
   }
 };
 
-// Σ log P over a warp, told from a probability by its sign.
-__device__ double log_sum(double log_p) {
-  return at_most_zero(warp_sum(log_p));
-}
-
-// P of a block's binary sites, a lane each, or where that has lost digits, log P.
-template <class Sites, class Values>
-__device__ double binary_block(const JumpShape& shape, const JumpTime& time, const Sites& sites,
-                               const uint8_t* x, const Values& values, int64_t first, int lane) {
-  const int64_t i = first + lane;
-  if (shape.one_hot || first + kBlockSites > shape.sites) {
-    return log_sum(
-        i < shape.sites
-            ? BinarySite(time, sites, i, x[i], values).log_q(time, sites, i, x[i], values)
-            : 0);
+// P of a block of binary sites, a lane each.
+template <class Values>
+__device__ double block_of_flips(const JumpShape& shape, const FlipTime& time,
+                                 const float* gradient, const uint8_t* x, const Values& values,
+                                 int64_t site) {
+  double share = kFlipWhole;
+  if (site < shape.sites) {
+    const float d = flip_difference(gradient[site], x[site]);
+    const int32_t threshold = flip_threshold(time, d);
+    share = flip_share(threshold, values.flip(site, threshold), d);
   }
-  const BinarySite own(time, sites, i, x[i], values);
-  const double q = warp_product(own.q());
-  return in_range(q) ? q : log_sum(own.log_q(time, sites, i, x[i], values));
+  return block_probability(warp_product(share));
 }
 
-// P (above 0) or log P of any block, by whole warps.
+// log q of a chain of binary sites, for the first thread; of_block [⌈D/32⌉] is shared.
+template <class Values>
+__device__ double flip_chain(const JumpShape& shape, double scale, const float* gradient,
+                             const uint8_t* x, const Values& values, double* of_block) {
+  const FlipTime time(shape, scale);
+  const int64_t blocks = site_blocks(shape.sites);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  for (int64_t b = warp; b < blocks; b += warps) {
+    const double q = block_of_flips(shape, time, gradient, x, values, b * kBlockSites + lane);
+    if (lane == 0) of_block[b] = q;
+  }
+  __syncthreads();
+  LogProduct total;
+  for (int64_t b = 0; b < blocks && threadIdx.x == 0; ++b) total.multiply(of_block[b]);
+  return total.log();
+}
+
+// Σ log P of a block of other sites, by whole warps.
 template <class Sites, class Values>
-__device__ double block_q(const JumpShape& shape, const JumpTime& time, const Sites& sites,
-                          const uint8_t* x, const Values& values, int64_t first, int lane,
-                          double* scratch) {
-  if (shape.binary()) return binary_block(shape, time, sites, x, values, first, lane);
+__device__ double block_log_q(const JumpShape& shape, const JumpTime& time, const Sites& sites,
+                              const uint8_t* x, const Values& values, int64_t first, int lane,
+                              double* scratch) {
   if (!needs_solve(shape)) {
     const int64_t i = first + lane;
-    return log_sum(
+    return warp_sum(
         i < shape.sites ? values.log_probability(ClosedRow<Sites>(time, sites, i, x[i]), i) : 0);
   }
   double log_p = 0;
@@ -58,46 +68,43 @@ __device__ double block_q(const JumpShape& shape, const JumpTime& time, const Si
     if (lane == owner) log_p = values.log_probability(row, i);
     __syncwarp();  // before the scratch is overwritten
   }
-  return log_sum(log_p);
+  return warp_sum(log_p);
 }
 
 template <class Sites, class Values>
-__device__ void jump_chain(const JumpShape& shape, double scale, const Sites& sites,
-                           const uint8_t* x, const Values& values, double* log_q) {
-  double* of_block = dynamic_shared_memory<double>();
+__device__ double value_chain(const JumpShape& shape, double scale, const Sites& sites,
+                              const uint8_t* x, const Values& values, double* of_block) {
   const JumpTime time(shape, scale);
   const int64_t blocks = site_blocks(shape.sites);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
   double* scratch = of_block + blocks + warp * solve_numbers(shape.categories);
   for (int64_t b = warp; b < blocks; b += warps) {
-    const double q = block_q(shape, time, sites, x, values, b * kBlockSites, lane, scratch);
-    if (lane == 0) of_block[b] = q;
+    const double log_q = block_log_q(shape, time, sites, x, values, b * kBlockSites, lane, scratch);
+    if (lane == 0) of_block[b] = log_q;
   }
   __syncthreads();
-  if (threadIdx.x != 0) return;
-  LogQ total;
-  for (int64_t b = 0; b < blocks; ++b) {
-    if (of_block[b] > 0) {
-      total.add_probability(of_block[b]);
-    } else {
-      total.add_logarithm(of_block[b]);
-    }
-  }
-  *log_q = total.total();
+  double total = 0;
+  for (int64_t b = 0; b < blocks && threadIdx.x == 0; ++b) total += of_block[b];
+  return total;
 }
 
 template <class Values>
 __device__ void jump(const JumpShape& shape, double scale, const uint8_t* x, const float* gradient,
                      const Values& values, double* log_q) {
+  double* of_block = dynamic_shared_memory<double>();
   const int64_t c = blockIdx.x;
   const uint8_t* own = x + c * shape.sites;
-  if (shape.one_hot) {
+  double log_q_of_chain;
+  if (shape.binary()) {
+    log_q_of_chain = flip_chain(shape, scale, gradient + c * shape.sites, own, values, of_block);
+  } else if (shape.one_hot) {
     const OneHotSites sites{gradient + c * shape.sites * shape.categories, shape.categories};
-    jump_chain(shape, scale, sites, own, values, log_q + c);
+    log_q_of_chain = value_chain(shape, scale, sites, own, values, of_block);
   } else {
     const OrderedSites sites{gradient + c * shape.sites, shape.categories};
-    jump_chain(shape, scale, sites, own, values, log_q + c);
+    log_q_of_chain = value_chain(shape, scale, sites, own, values, of_block);
   }
+  if (threadIdx.x == 0) log_q[c] = log_q_of_chain;
 }
 
 __global__ void draw_jump_kernel(JumpShape shape, const uint8_t* x, const float* gradient,
@@ -111,7 +118,8 @@ __global__ void draw_jump_kernel(JumpShape shape, const uint8_t* x, const float*
 
 __global__ void score_jump_kernel(JumpShape shape, const uint8_t* from, const float* gradient,
                                   const uint8_t* to, const double* scale, double* log_q) {
-  jump(shape, *scale, from, gradient, GivenValues{to + blockIdx.x * shape.sites}, log_q);
+  const int64_t at = blockIdx.x * shape.sites;
+  jump(shape, *scale, from, gradient, GivenValues{from + at, to + at}, log_q);
 }
 
 LaunchShape launch_shape(const JumpShape& shape) {

@@ -10,7 +10,7 @@
 // Sun, Dai, Dai, Wang & Schuurmans 2022, "Discrete Langevin sampler via Wasserstein gradient flow"
 // (lbj, lbjf, lbjb); Zhang, Liu & Liu 2022, "A Langevin-like sampler for discrete distributions"
 // (dlp). Sites are independent given x: log q is the sum over sites, in blocks of 32 as everywhere.
-// Drawing and both scores share jump_rows.h.
+// Drawing and both scores share jump_rows.h and, for binary sites, flip_rows.h.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@ namespace isinglass {
 
 enum class JumpRule : int { kInterpolation = 0, kForwardEuler, kBackwardEuler, kLangevin };
 
+constexpr double kMostMoving = 0.99;     // 1 − ε of kForwardEuler
 constexpr int kMaxSolvedCategories = 64;  // of kBackwardEuler: K³/3 operations a site
 
 struct JumpShape {

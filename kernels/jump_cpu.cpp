@@ -1,9 +1,9 @@
 // CPU twin of jump.h: a thread works on one chain after the other.
 #include <algorithm>
-#include <type_traits>
 
 #include "kernels/jump.h"
 #include "kernels/jump_rows.h"
+#include "kernels/log_product.h"
 #include "kernels/site_lanes_cpu.h"
 #include "kernels/site_sums_cpu.h"
 
@@ -16,12 +16,32 @@ struct NoSync {
   void operator()() const {}
 };
 
+double block_of_flips(const FlipTime& time, const float* gradient, const uint8_t* x, int64_t first,
+                      int64_t count, const DrawnValues& values) {
+  return draw_flips(time, gradient, x, values.draws, first, count, values.y + first);
+}
+
+double block_of_flips(const FlipTime& time, const float* gradient, const uint8_t* x, int64_t first,
+                      int64_t count, const GivenValues& values) {
+  return score_flips(time, gradient, x, values.y + first, count);
+}
+
+// log q of a chain of binary sites, …
+template <class Values>
+double flip_chain(const JumpShape& shape, double scale, const float* gradient, const uint8_t* x,
+                  const Values& values) {
+  const FlipTime time(shape, scale);
+  LogProduct log_q;
+  for (int64_t first = 0; first < shape.sites; first += kBlockSites) {
+    const int64_t count = std::min<int64_t>(kBlockSites, shape.sites - first);
+    log_q.multiply(block_of_flips(time, gradient + first, x + first, first, count, values));
+  }
+  return log_q.log();
+}
+
 template <class Sites, class Values>
 double site_log_q(const JumpShape& shape, const JumpTime& time, const Sites& sites, int64_t site,
                   int from, const Values& values, double* scratch) {
-  if (shape.binary()) {
-    return BinarySite(time, sites, site, from, values).log_q(time, sites, site, from, values);
-  }
   if (needs_solve(shape)) {
     return values.log_probability(
         SolvedRow<Sites, NoSync>(time, sites, site, from, scratch, 0, 1, {}), site);
@@ -29,58 +49,38 @@ double site_log_q(const JumpShape& shape, const JumpTime& time, const Sites& sit
   return values.log_probability(ClosedRow<Sites>(time, sites, site, from), site);
 }
 
-// Π BinarySite::q() of 32 sites: of drawn values, …
-double block_q(const JumpTime& time, const OrderedSites& sites, const uint8_t* x, int64_t first,
-               const DrawnValues& values) {
-  return draw_flips(time, sites.gradient + first, x + first, values.draws,
-                    static_cast<uint32_t>(first), values.y + first);
-}
-
-// … or given.
-double block_q(const JumpTime& time, const OrderedSites& sites, const uint8_t* x, int64_t first,
-               const GivenValues& values) {
-  return score_flips(time, sites.gradient + first, x + first, values.y + first);
-}
-
+// … and of other sites.
 template <class Sites, class Values>
-double chain_log_q(const JumpShape& shape, const JumpTime& time, const Sites& sites,
-                   const uint8_t* x, const Values& values) {
-  double scratch[kSolveNumbers];
-  LogQ log_q;
+double value_chain(const JumpShape& shape, double scale, const Sites& sites, const uint8_t* x,
+                   const Values& values) {
+  const JumpTime time(shape, scale);
+  double scratch[kSolveNumbers], log_q = 0;
   for (int64_t first = 0; first < shape.sites; first += kBlockSites) {
     double log_p[kBlockSites] = {};
     const int64_t end = std::min<int64_t>(first + kBlockSites, shape.sites);
-    if constexpr (std::is_same_v<Sites, OrderedSites>) {
-      if (shape.binary() && end - first == kBlockSites) {
-        const double q = block_q(time, sites, x, first, values);
-        if (in_range(q)) {
-          log_q.add_probability(q);
-          continue;
-        }
-      }
-    }
     for (int64_t i = first; i < end; ++i) {
       log_p[i - first] = site_log_q(shape, time, sites, i, x[i], values, scratch);
     }
-    log_q.add_logarithm(tree_sum(log_p));
+    log_q += tree_sum(log_p);
   }
-  return log_q.total();
+  return log_q;
 }
 
 // log_q of every chain; values_of(chain) says what becomes of its sites.
 template <class F>
 void jump(const JumpShape& shape, const uint8_t* x, const float* gradient, double scale,
           double* log_q, F values_of) {
-  const JumpTime time(shape, scale);
 #pragma omp parallel for schedule(static) if (worth_threads(shape.chains * shape.sites))
   for (int64_t c = 0; c < shape.chains; ++c) {
     const uint8_t* own = x + c * shape.sites;
-    if (shape.one_hot) {
+    if (shape.binary()) {
+      log_q[c] = flip_chain(shape, scale, gradient + c * shape.sites, own, values_of(c));
+    } else if (shape.one_hot) {
       const OneHotSites sites{gradient + c * shape.sites * shape.categories, shape.categories};
-      log_q[c] = chain_log_q(shape, time, sites, own, values_of(c));
+      log_q[c] = value_chain(shape, scale, sites, own, values_of(c));
     } else {
       const OrderedSites sites{gradient + c * shape.sites, shape.categories};
-      log_q[c] = chain_log_q(shape, time, sites, own, values_of(c));
+      log_q[c] = value_chain(shape, scale, sites, own, values_of(c));
     }
   }
 }
@@ -97,8 +97,9 @@ void draw_jump(const JumpShape& shape, const uint8_t* x, const float* gradient, 
 
 void score_jump(const JumpShape& shape, const uint8_t* from, const float* gradient,
                 const uint8_t* to, const double* scale, double* log_q, Stream) {
-  jump(shape, from, gradient, *scale, log_q,
-       [&](int64_t c) { return GivenValues{to + c * shape.sites}; });
+  jump(shape, from, gradient, *scale, log_q, [&](int64_t c) {
+    return GivenValues{from + c * shape.sites, to + c * shape.sites};
+  });
 }
 
 }  // namespace isinglass::cpu

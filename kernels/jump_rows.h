@@ -3,12 +3,13 @@
 // All in the log domain, and nothing that may be small is a difference of two large numbers: |d| of
 // several hundred keeps its digits in both directions. The probability of staying is 1 − Σ_{k≠c}
 // P_k by log1p where that sum is small, and its own sum of positive terms where it is large. Binary
-// sites take the same numbers without logarithms (BinaryRow) while they are in range.
+// sites have rows of their own (flip_rows.h).
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/flip_rows.h"
 #include "kernels/jump.h"
 #include "kernels/philox.h"
 #include "kernels/site_weights.h"
@@ -45,18 +46,14 @@ struct JumpTime {
   Balancing balancing;
   double tau, log_tau;  // of lbj, lbjf, lbjb
   double penalty;       // 1/(2a), of dlp
-  double penalised;     // e^{−1/(2a)}
 
   ISINGLASS_HD JumpTime(const JumpShape& shape, double scale)
       : rule(shape.rule),
         balancing(shape.balancing),
         tau(scale),
         log_tau(elementary::log(scale)),
-        penalty(0.5 / scale),
-        penalised(elementary::exp(-penalty)) {}
+        penalty(0.5 / scale) {}
 };
-
-constexpr double kMostMoving = 0.99;  // 1 − ε of lbjf
 
 // log Σ exp, about the largest term so far.
 struct LogSum {
@@ -182,87 +179,6 @@ class ClosedRow {
   double log_stay_ = 0;
 };
 
-// A binary site's row by sums and products of positive terms: every digit of both numbers, while
-// |d| ≤ 600 and neither is below 1e-290.
-struct BinaryRow {
-  double stay, move;
-
-  static constexpr double kLargestDifference = 600, kLeastProbability = 1e-290;
-
-  ISINGLASS_HD double probability(bool stays) const { return stays ? stay : move; }
-  // Of staying by log1p(−move) where that is unlikely: the rounding of 1 − move is added again.
-  ISINGLASS_HD double log_probability(bool stays) const {
-    const bool likely = stays && move < 0.5;
-    const double u = likely ? 1 - move : probability(stays);
-    const double lost = likely ? (1 - u) - move : 0.0;
-    return elementary::log(u) + lost;
-  }
-};
-
-// d = s_{1−c} − s_c; rule and g are the time's, by themselves so that a loop can hold them
-// constant.
-ISINGLASS_HD inline BinaryRow binary_row(JumpRule rule, Balancing g, const JumpTime& time,
-                                         double d) {
-  const double root = elementary::exp_within(0.5 * d);
-  if (rule == JumpRule::kLangevin) {
-    const double odds = time.penalised * root, stay = 1 / (1 + odds);
-    return {stay, odds * stay};
-  }
-  const BalancePair rate = balance_pair(g, root);  // g(e^d), g(e^{−d})
-  const double there = time.tau * rate.there, back = time.tau * rate.back;
-  if (rule == JumpRule::kForwardEuler) {
-    const double move = there < kMostMoving ? there : kMostMoving;
-    return {1 - move, move};
-  }
-  if (rule == JumpRule::kBackwardEuler) {
-    const double all = 1 / (1 + there + back);
-    return {(1 + back) * all, there * all};
-  }
-  // θ/ν = g(t)·(1 + t)/t = g(t) + g(1/t)
-  const double t = root * root, share = 1 / (1 + t), other = t * share;
-  const elementary::ExpPair jumps = elementary::exp_pair(-(there + back));
-  return {share + other * jumps.exp, -other * jumps.expm1};
-}
-
-// The probability of what happened to a site; 0 where the row of d is out of range, or NaN.
-ISINGLASS_HD inline double flip_probability(BinaryRow row, double d, bool stays) {
-  return std::abs(d) <= BinaryRow::kLargestDifference ? row.probability(stays) : 0.0;
-}
-
-// Whether a probability, or the product of 32, has all digits. False for NaN.
-ISINGLASS_HD inline bool in_range(double p) {
-  return p >= BinaryRow::kLeastProbability;
-}
-
-// A logarithm of a probability that rounding has lifted above 1 (NaN stays). So a number above 0 is
-// a probability and no other a logarithm, where one array holds both.
-ISINGLASS_HD inline double at_most_zero(double log_q) {
-  return log_q > 0 ? 0.0 : log_q;
-}
-
-// Σ of the logarithms of blocks' probabilities, in the order of the blocks: those given as
-// probabilities are multiplied while that keeps their digits.
-class LogQ {
- public:
-  ISINGLASS_HD void add_probability(double q) {
-    if (!in_range(product_ * q)) take_logarithm();
-    product_ *= q;
-  }
-  ISINGLASS_HD void add_logarithm(double log_q) { sum_ += at_most_zero(log_q); }
-  ISINGLASS_HD double total() {
-    take_logarithm();
-    return sum_;
-  }
-
- private:
-  ISINGLASS_HD void take_logarithm() {
-    sum_ += elementary::log(product_);
-    product_ = 1;
-  }
-
-  double sum_ = 0, product_ = 1;
-};
-
 // Scratch of a solved row: the K × K jumps, the K exits and the K probabilities.
 ISINGLASS_HD inline int solve_numbers(int categories) {
   return categories * categories + 2 * categories;
@@ -360,26 +276,24 @@ ISINGLASS_HD inline bool needs_solve(const JumpShape& shape) {
   return shape.rule == JumpRule::kBackwardEuler && shape.categories > 2;
 }
 
-// What becomes of a site: a value drawn from its row at one uniform number, staying first, …
+// What becomes of a site: a value drawn from its row at one number, staying first, …
 struct DrawnValues {
   Draws draws;
   int categories;
   const uint8_t* x;
   uint8_t* y;
 
-  ISINGLASS_HD double uniform(int64_t site) const {
-    return draws.site_uniform(Purpose::kSiteValue, Purpose::kSiteValueRest,
-                              static_cast<uint32_t>(site));
-  }
-
-  ISINGLASS_HD int binary_value(double stay, int from, int64_t site) const {
-    y[site] = static_cast<uint8_t>(uniform(site) < stay ? from : 1 - from);
-    return y[site];
+  ISINGLASS_HD bool flip(int64_t site, int32_t threshold) const {
+    const bool flipped = flips(draws, site, threshold);
+    y[site] = static_cast<uint8_t>(x[site] ^ flipped);
+    return flipped;
   }
 
   template <class Row>
   ISINGLASS_HD double log_probability(const Row& row, int64_t site) const {
-    const int value = draw(row, x[site], uniform(site));
+    const double u = draws.site_uniform(Purpose::kSiteValue, Purpose::kSiteValueRest,
+                                        static_cast<uint32_t>(site));
+    const int value = draw(row, x[site], u);
     y[site] = static_cast<uint8_t>(value);
     return row.log_probability(value);
   }
@@ -399,42 +313,16 @@ struct DrawnValues {
   }
 };
 
-// … or a value that is given.
+// … or given.
 struct GivenValues {
-  const uint8_t* y;
+  const uint8_t *x, *y;
 
-  ISINGLASS_HD int binary_value(double, int, int64_t site) const { return y[site]; }
+  ISINGLASS_HD bool flip(int64_t site, int32_t) const { return x[site] != y[site]; }
 
   template <class Row>
   ISINGLASS_HD double log_probability(const Row& row, int64_t site) const {
     return row.log_probability(y[site]);
   }
-};
-
-// A binary site and its value.
-template <class Sites, class Values>
-class BinarySite {
- public:
-  ISINGLASS_HD BinarySite(const JumpTime& time, const Sites& sites, int64_t site, int from,
-                          const Values& values)
-      : d_(sites.difference(site, from, 1 - from)),
-        row_(binary_row(time.rule, time.balancing, time, d_)),
-        stays_(values.binary_value(row_.stay, from, site) == from) {}
-
-  // P; the product over 32 sites of a block is enough where it is in_range().
-  ISINGLASS_HD double q() const { return flip_probability(row_, d_, stays_); }
-
-  // log P, of any row, to its last digits.
-  ISINGLASS_HD double log_q(const JumpTime& time, const Sites& sites, int64_t site, int from,
-                            const Values& values) const {
-    if (in_range(q())) return row_.log_probability(stays_);
-    return values.log_probability(ClosedRow<Sites>(time, sites, site, from), site);
-  }
-
- private:
-  double d_;
-  BinaryRow row_;
-  bool stays_;
 };
 
 }  // namespace isinglass

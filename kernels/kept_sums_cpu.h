@@ -1,10 +1,9 @@
 // The two-level weights of one chain, kept from step to step (CPU): the numbers of SiteSums
 // (site_sums_cpu.h), bit for bit, at the cost of what changed.
 //
-// A site whose weight changed is marked; settle() sums its block again, from the weights of all its
-// sites, and the blocks from there on: nothing is ever subtracted. exp is taken again for the
-// marked sites only, unless the block's scale changed. The sums before each block are kept as well,
-// so that a block is found by bisection.
+// A site whose weight changed is marked; settle() takes the weights of the marked sites, sums their
+// blocks again, each from the weights of all its sites, and the nodes of the tree above them:
+// nothing is ever subtracted. Where a block's scale changed, all its weights are taken again.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +15,12 @@ namespace isinglass::cpu {
 
 // Numbers of a chain, in whole cache lines.
 inline int64_t kept_sums_size(int64_t sites) {
-  return (site_blocks(sites) * (2 * kBlockSites + 5) + 3 + 7) / 8 * 8;
+  const int64_t blocks = site_blocks(sites), words = 3 * blocks;
+  return (blocks * kBlockSites + block_sums_size(sites) + 1 + (words + 1) / 2 + 7) / 8 * 8;
+}
+
+inline void prefetch(const void* at) {
+  __builtin_prefetch(at);
 }
 
 template <class Rows>
@@ -28,28 +32,29 @@ class KeptSums {
         values_(values),
         sites_(sites),
         blocks_(site_blocks(sites)),
-        log_weight_(kept),
-        weight_(log_weight_ + blocks_ * kBlockSites),
+        weight_(kept),
         sums_(weight_ + blocks_ * kBlockSites, blocks_),
-        before_(sums_.scaled + blocks_),
-        scale_(before_ + blocks_ + 1),
-        log_total_(scale_ + 1),
-        changed_(reinterpret_cast<uint32_t*>(log_total_ + 1)),
-        pending_(changed_ + blocks_) {}
+        scale_(weight_ + blocks_ * kBlockSites + block_sums_size(sites)),
+        changed_(reinterpret_cast<uint32_t*>(scale_ + 1)),
+        pending_(changed_ + blocks_),
+        removed_{pending_ + blocks_} {}
 
   // From nothing.
   void build() {
-    std::fill_n(log_weight_, blocks_ * kBlockSites, -INFINITY);
     std::fill_n(sums_.scale, blocks_, NAN);  // differs from every scale
+    std::fill_n(sums_.tree.leaf(), sums_.tree.leaves, 0.0);
     std::fill_n(changed_, blocks_, 0u);
+    std::fill_n(removed_.word, blocks_, 0u);
     *scale_ = NAN;
-    for (int64_t i = 0; i < sites_; ++i) set(i);
-    for (int64_t b = 0; b < blocks_; ++b) mark(b, 1u);
+    for (int64_t b = 0; b < blocks_; ++b) mark(b, ~0u);
     settle();
   }
 
   // The weight of `site` at its present value, from the next settle() on.
-  void set(int64_t site) { put(site, rows_.log_site_weight(site, values_[site])); }
+  void set(int64_t site) {
+    removed_.erase(site);
+    mark(site / kBlockSites, 1u << (site % kBlockSites));
+  }
 
   // After the value of `site` changed.
   void update(int64_t site) {
@@ -59,13 +64,12 @@ class KeptSums {
 
   // `site` leaves the pool, until it is set again.
   void remove(int64_t site) {
-    put(site, -INFINITY);
+    set(site);
+    removed_.add(site);
     settle();
   }
 
   void settle() {
-    if (pending_count_ == 0) return;
-    uint32_t first = pending_[0];
     bool other_scale = false;
     for (int64_t p = 0; p < pending_count_; ++p) {
       const uint32_t block = pending_[p];
@@ -73,44 +77,55 @@ class KeptSums {
       refresh(block);
       const double after = sums_.scale[block];
       other_scale |= before != after && (before == *scale_ || !(after <= *scale_));
-      first = std::min(first, block);
     }
     const double scale =
         other_scale ? *std::max_element(sums_.scale, sums_.scale + blocks_) : *scale_;
     if (scale == *scale_) {
-      for (int64_t p = 0; p < pending_count_; ++p) rescale(pending_[p]);
+      for (int64_t p = 0; p < pending_count_; ++p) {
+        rescale(pending_[p]);
+        sums_.tree.update(pending_[p]);
+      }
     } else {
       *scale_ = scale;
-      first = 0;
-      before_[0] = 0;
       for (int64_t b = 0; b < blocks_; ++b) rescale(b);
+      sums_.tree.build();
     }
-    for (int64_t b = first; b < blocks_; ++b) before_[b + 1] = before_[b] + sums_.scaled[b];
-    *log_total_ = *scale_ + elementary::log(before_[blocks_]);
     pending_count_ = 0;
   }
 
-  double log_total() const { return *log_total_; }
+  // The sum of all weights is exp(scale())·sum().
+  double scale() const { return *scale_; }
+  double sum() const { return sums_.tree.total(); }
 
-  int64_t draw_site(double u) const {
-    const double target = u * before_[blocks_];
-    int64_t block = std::upper_bound(before_ + 1, before_ + blocks_ + 1, target) - (before_ + 1);
-    if (block == blocks_) {  // by rounding: as pick()
-      do --block;
-      while (block > 0 && !(sums_.scaled[block] > 0));
-    }
-    const double rest = (target - before_[block]) / elementary::exp(sums_.scale[block] - *scale_);
-    const int64_t first = block * kBlockSites;
-    double unused;
-    return first +
-           pick(weight_ + first, std::min<int64_t>(kBlockSites, sites_ - first), rest, &unused);
+  // Asks for the memory that draw_site() reads.
+  SiteAim aim(double u) const {
+    SiteAim aim;
+    aim.block = sums_.tree.find(u * sum(), &aim.rest);
+    prefetch_block(aim.block);
+    return aim;
   }
 
+  int64_t draw_site(const SiteAim& aim) const {
+    double unused;
+    const double target = unscaled(aim.rest, sums_.scale[aim.block], *scale_);
+    const int64_t first = aim.block * kBlockSites;
+    return first +
+           pick(weight_ + first, std::min<int64_t>(kBlockSites, sites_ - first), target, &unused);
+  }
+
+  void prefetch_tree() const {
+    for (int64_t n = 0; n < 2 * sums_.tree.leaves; n += kLine) prefetch(sums_.tree.node + n);
+  }
+  // What update(site) reads.
+  void prefetch_site(int64_t site) const { prefetch_block(site / kBlockSites); }
+
  private:
-  void put(int64_t site, double log_weight) {
-    if (log_weight_[site] == log_weight) return;
-    log_weight_[site] = log_weight;
-    mark(site / kBlockSites, 1u << (site % kBlockSites));
+  static constexpr int64_t kLine = 8;  // numbers
+
+  void prefetch_block(int64_t block) const {
+    for (int i = 0; i < kBlockSites; i += kLine) prefetch(weight_ + block * kBlockSites + i);
+    prefetch(sums_.scale + block);
+    prefetch(sums_.sum + block);
   }
 
   void mark(int64_t block, uint32_t sites) {
@@ -118,22 +133,30 @@ class KeptSums {
     changed_[block] |= sites;
   }
 
+  double log_weight(int64_t site) const {
+    if (site >= sites_ || removed_.contains(site)) return -INFINITY;
+    return rows_.log_site_weight(site, values_[site]);
+  }
+
   void refresh(int64_t block) {
-    const double* log_weight = log_weight_ + block * kBlockSites;
-    double* weight = weight_ + block * kBlockSites;
+    const int64_t first = block * kBlockSites;
+    double log_weights[kBlockSites], largest = -INFINITY;
     uint32_t changed = changed_[block];
-    double largest = -INFINITY;
     for (uint32_t rest = changed; rest != 0; rest &= rest - 1) {
-      largest = std::max(largest, log_weight[__builtin_ctz(rest)]);
+      const int i = __builtin_ctz(rest);
+      log_weights[i] = log_weight(first + i);
+      largest = std::max(largest, log_weights[i]);
     }
     double scale = block_scale(largest);
     if (scale != sums_.scale[block]) {  // else the maximum is where it was, or among the changed
-      scale = block_scale(tree_max(log_weight));
+      for (int i = 0; i < kBlockSites; ++i) log_weights[i] = log_weight(first + i);
+      scale = block_scale(tree_max(log_weights));
       if (scale != sums_.scale[block]) changed = ~0u;
     }
+    double* weight = weight_ + first;
     for (; changed != 0; changed &= changed - 1) {
       const int i = __builtin_ctz(changed);
-      weight[i] = scaled_weight(log_weight[i], scale);
+      weight[i] = scaled_weight(log_weights[i], scale);
     }
     sums_.scale[block] = scale;
     sums_.sum[block] = tree_sum(weight);
@@ -141,17 +164,17 @@ class KeptSums {
   }
 
   void rescale(int64_t block) {
-    sums_.scaled[block] = rescaled(sums_.sum[block], sums_.scale[block], *scale_);
+    sums_.tree.leaf()[block] = rescaled(sums_.sum[block], sums_.scale[block], *scale_);
   }
 
   Rows rows_;
   const uint8_t* values_;
   int64_t sites_, blocks_;
-  double *log_weight_, *weight_;  // [32·blocks]; −∞ and 0 behind the last site
+  double* weight_;  // [32·blocks]; 0 behind the last site
   BlockSums sums_;
-  double* before_;  // [blocks + 1]: the scaled sums before each block, and of all
-  double *scale_, *log_total_;
+  double* scale_;
   uint32_t *changed_, *pending_;  // a bit each of a block's sites; the blocks with any
+  RemovedSites removed_;
   int64_t pending_count_ = 0;
 };
 

@@ -1,4 +1,8 @@
-// See local_path.h: a thread works on one chain after the other.
+// See local_path.h: a thread works on a few chains at a time.
+#include <algorithm>
+#include <optional>
+#include <type_traits>
+
 #include "kernels/kept_sums_cpu.h"
 #include "kernels/local_path.h"
 #include "kernels/path_chain_cpu.h"
@@ -8,27 +12,79 @@ namespace isinglass::cpu {
 namespace {
 
 constexpr int64_t kNumbersAStep = 512;  // that one chain's step touches, for worth_threads
+constexpr int64_t kTogether = 5;        // chains
 
-// One chain's part of a step.
+int64_t table_size(const PathShape& shape) {
+  return shape.sites * (shape.one_hot ? shape.categories : 1);
+}
+
+template <class Rows>
+Rows rows_of(const PathShape& shape, const float* table) {
+  if constexpr (std::is_base_of_v<OneHotGradient, Rows> ||
+                std::is_base_of_v<OneHotDifferences, Rows>) {
+    return {{table, shape.balancing, shape.categories}};
+  } else {
+    return {table, shape.balancing};
+  }
+}
+
+// One chain's part of a step, in pieces: the memory that one chain waits for arrives while others
+// work.
 template <class Rows>
 class LocalChain {
  public:
-  LocalChain(const LocalPathStep& step, Rows rows, float* table, int64_t chain)
+  LocalChain(const LocalPathStep& step, int64_t chain)
       : step_(step),
         chain_(chain),
-        rows_(rows),
-        table_(table),
+        table_(step.table + chain * table_size(step.shape)),
+        rows_(rows_of<Rows>(step.shape, table_)),
         x_(step.x + chain * step.shape.sites),
         y_(step.y + chain * step.shape.sites),
         draws_(step_draws(step.rng, step.chain_ids[chain])),
-        sums_(rows, y_, step.shape.sites, step.kept + chain * kept_sums_size(step.shape.sites)) {}
+        sums_(rows_, y_, step.shape.sites, step.kept + chain * kept_sums_size(step.shape.sites)) {
+    sums_.prefetch_tree();
+    step.paths.length[chain] =
+        static_cast<int32_t>(draw_path_length(draws_, *step.radius, step.shape.max_length));
+    path_ = path_of_chain(step.paths, chain, step.shape.max_length);
+  }
 
-  void run() {
-    step_.paths.length[chain_] =
-        static_cast<int32_t>(draw_path_length(draws_, *step_.radius, step_.shape.max_length));
-    path_ = path_of_chain(step_.paths, chain_, step_.shape.max_length);
-    const auto [forward, backward] =
-        step_.what == SiteTable::kGradient ? first_order_path() : exact_path();
+  int64_t length() const { return path_.length; }
+
+  void aim(int64_t l) { aim_ = sums_.aim(draws_.uniform(Purpose::kSite, l)); }
+
+  // pafs, gwg, nb: a move, then once the table and the weights at y, then the moves backwards.
+  void draw(int64_t l) {
+    draw_move(step_.shape.rule, rows_, sums_, aim_, draws_, x_, y_, path_, l, forward_);
+    prefetch_neighbours(path_.site[l]);
+  }
+
+  void follow_path() {
+    for (int64_t l = 0; l < path_.length; ++l) follow_site(path_.site[l]);
+    sums_.settle();
+  }
+
+  void score(int64_t l) {
+    score_move(step_.shape.rule, rows_, sums_, y_, path_, l, backward_);
+    if (l == 0) restore_scored(step_.shape.rule, y_, path_);
+  }
+
+  // lb, pas: a move, the table and the weights behind it, and its reverse.
+  void draw_and_score(int64_t l) {
+    const int64_t site = sums_.draw_site(aim_);
+    const int from = y_[site];
+    const int to = rows_.draw_value(site, from, draws_.uniform(Purpose::kValue, l));
+    forward_.move(rows_.log_weight(site, from, to), sums_.scale(), sums_.sum());
+    path_.site[l] = static_cast<int32_t>(site);
+    path_.from[l] = static_cast<uint8_t>(from);
+    path_.to[l] = static_cast<uint8_t>(to);
+    y_[site] = static_cast<uint8_t>(to);
+    follow_site(site);
+    sums_.settle();
+    backward_.move(rows_.log_weight(site, to, from), sums_.scale(), sums_.sum());
+  }
+
+  void decide() {
+    const double forward = forward_.total(), backward = backward_.total();
     const double proposed = step_.energy[chain_] + path_difference();
     const ProposalScores scores{step_.energy + chain_, &proposed, &forward, &backward};
     const Verdict verdict = metropolis(scores, 0, draws_.uniform(Purpose::kAccept));
@@ -40,39 +96,14 @@ class LocalChain {
   }
 
  private:
-  struct LogQ {
-    double forward, backward;
-  };
-
-  LogQ first_order_path() {
-    const PathRule rule = step_.shape.rule;
-    const double forward = draw_chain(rule, rows_, sums_, draws_, x_, y_, path_);
-    follow_path();
-    return {forward, score_chain(rule, rows_, sums_, y_, path_)};
-  }
-
-  LogQ exact_path() {
-    LogQ log_q{0, 0};
-    for (int64_t l = 0; l < path_.length; ++l) {
-      const int64_t site = sums_.draw_site(draws_.uniform(Purpose::kSite, l));
-      const int from = y_[site];
-      const int to = rows_.draw_value(site, from, draws_.uniform(Purpose::kValue, l));
-      log_q.forward += rows_.log_weight(site, from, to) - sums_.log_total();
-      path_.site[l] = static_cast<int32_t>(site);
-      path_.from[l] = static_cast<uint8_t>(from);
-      path_.to[l] = static_cast<uint8_t>(to);
-      y_[site] = static_cast<uint8_t>(to);
-      follow_site(site);
-      sums_.settle();
-      log_q.backward += rows_.log_weight(site, to, from) - sums_.log_total();
+  // What follow_site() reads.
+  void prefetch_neighbours(int64_t site) const {
+    const Lattice& lattice = step_.lattice;
+    const int64_t numbers = step_.shape.one_hot ? lattice.categories : 1;
+    for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
+      prefetch(table_ + lattice.neighbour[n] * numbers);
+      sums_.prefetch_site(lattice.neighbour[n]);
     }
-    return log_q;
-  }
-
-  // The table and the weights where y's values have changed.
-  void follow_path() {
-    for (int64_t l = 0; l < path_.length; ++l) follow_site(path_.site[l]);
-    sums_.settle();
   }
 
   void follow_site(int64_t site) {
@@ -114,9 +145,11 @@ class LocalChain {
       const int64_t site = path_.site[l];
       hops += x_[site] != y_[site];
       x_[site] = y_[site];
-      sums_.set(site);  // scoring may have moved or removed it
     }
-    sums_.settle();
+    if (step_.what == SiteTable::kGradient && step_.shape.rule != PathRule::kFrozen) {
+      for (int64_t l = 1; l < path_.length; ++l) sums_.set(path_.site[l]);  // scored backwards
+      sums_.settle();
+    }
     return hops;
   }
 
@@ -129,33 +162,65 @@ class LocalChain {
 
   const LocalPathStep& step_;
   int64_t chain_;
-  Rows rows_;
   float* table_;
+  Rows rows_;
   uint8_t *x_, *y_;
   Draws draws_;
   KeptSums<Rows> sums_;
   Path path_ = {};
+  SiteAim aim_ = {};
+  PathLogQ forward_, backward_;
 };
 
-// Calls f(rows, table, chain) with every chain's own, chains spread over the threads.
-template <class T, class F>
-void for_each_chain(const PathShape& shape, SiteTable what, T* table, int64_t numbers, F f) {
-  const int64_t stride = shape.sites * (shape.one_hot ? shape.categories : 1);
-  const Balancing g = shape.balancing;
-  const bool exact = what == SiteTable::kDifferences;
-#pragma omp parallel for schedule(static) if (worth_threads(shape.chains * numbers))
-  for (int64_t c = 0; c < shape.chains; ++c) {
-    T* own = table + c * stride;
-    if (shape.one_hot && exact) {
-      f(ValueRows<OneHotDifferences>{{own, g, shape.categories}}, own, c);
-    } else if (shape.one_hot) {
-      f(OneHotRows{{own, g, shape.categories}}, own, c);
-    } else if (exact) {
-      f(DifferenceRows{own, g}, own, c);
-    } else {
-      f(BinaryRows{own, g}, own, c);
-    }
+// A step of chains first … end − 1, at most kTogether, a piece of all of them at a time.
+template <class Rows>
+void step_together(const LocalPathStep& step, int64_t first, int64_t end) {
+  std::optional<LocalChain<Rows>> chains[kTogether];
+  int64_t longest = 0;
+  for (int64_t c = first; c < end; ++c) {
+    longest = std::max(longest, chains[c - first].emplace(step, c).length());
   }
+  const auto each = [&](int64_t l, auto piece) {
+    for (int64_t c = 0; c < end - first; ++c) {
+      if (l < chains[c]->length()) piece(*chains[c]);
+    }
+  };
+  const bool exact = step.what == SiteTable::kDifferences;
+  for (int64_t l = 0; l < longest; ++l) {
+    each(l, [l](auto& chain) { chain.aim(l); });
+    each(l, [l, exact](auto& chain) { exact ? chain.draw_and_score(l) : chain.draw(l); });
+  }
+  if (!exact) {
+    each(0, [](auto& chain) { chain.follow_path(); });
+    for (int64_t l = longest; l-- > 0;) each(l, [l](auto& chain) { chain.score(l); });
+  }
+  each(0, [](auto& chain) { chain.decide(); });
+}
+
+template <class Rows>
+void keep_chain(const PathShape& shape, const uint8_t* x, const float* table, double* kept,
+                int64_t c) {
+  KeptSums(rows_of<Rows>(shape, table + c * table_size(shape)), x + c * shape.sites, shape.sites,
+           kept + c * kept_sums_size(shape.sites))
+      .build();
+}
+
+// What is compiled for every kind of rows.
+struct Chains {
+  void (*step)(const LocalPathStep&, int64_t first, int64_t end);
+  void (*keep)(const PathShape&, const uint8_t* x, const float* table, double* kept, int64_t c);
+};
+
+template <class Rows>
+Chains chains_of() {
+  return {step_together<Rows>, keep_chain<Rows>};
+}
+
+Chains chains_of(const PathShape& shape, SiteTable what) {
+  if (what == SiteTable::kGradient) {
+    return shape.one_hot ? chains_of<OneHotRows>() : chains_of<BinaryRows>();
+  }
+  return shape.one_hot ? chains_of<ValueRows<OneHotDifferences>>() : chains_of<DifferenceRows>();
 }
 
 }  // namespace
@@ -166,15 +231,18 @@ int64_t kept_weights(int64_t sites) {
 
 void keep_weights(const PathShape& shape, SiteTable what, const uint8_t* x, const float* table,
                   double* kept, Stream) {
-  for_each_chain(shape, what, table, shape.sites, [&](auto rows, const float*, int64_t c) {
-    KeptSums(rows, x + c * shape.sites, shape.sites, kept + c * kept_sums_size(shape.sites))
-        .build();
-  });
+  const Chains chains = chains_of(shape, what);
+#pragma omp parallel for schedule(static) if (worth_threads(shape.chains * shape.sites))
+  for (int64_t c = 0; c < shape.chains; ++c) chains.keep(shape, x, table, kept, c);
 }
 
 void local_path_step(const LocalPathStep& step, Stream) {
-  for_each_chain(step.shape, step.what, step.table, kNumbersAStep,
-                 [&](auto rows, float* own, int64_t c) { LocalChain(step, rows, own, c).run(); });
+  const int64_t count = step.shape.chains;
+  const Chains chains = chains_of(step.shape, step.what);
+#pragma omp parallel for schedule(static) if (worth_threads(count * kNumbersAStep))
+  for (int64_t c = 0; c < count; c += kTogether) {
+    chains.step(step, c, std::min(count, c + kTogether));
+  }
 }
 
 }  // namespace isinglass::cpu

@@ -1,7 +1,7 @@
 // CUDA twin of path.h: one block per chain. All warps build the block sums (a warp sums 32 sites);
 // then the first warp walks the path, since each of its steps depends on the one before. Shared
-// memory: the chain's BlockSums and RemovedSites, 32·⌈D/32⌉ bytes (16 KiB at D = 16 384), and 32
-// weights.
+// memory: the chain's BlockSums and RemovedSites, up to 56·⌈D/32⌉ bytes (24 KiB at D = 16 384),
+// and 32 weights.
 #include "kernels/launch.h"
 #include "kernels/path.h"
 #include "kernels/path_length.h"
@@ -29,14 +29,14 @@ __device__ void draw_chain(const PathShape& shape, Rows rows, const Draws& draws
   sums.total(lane);
   const int64_t length = draw_path_length(draws, radius, shape.max_length);
   const int64_t at = chain * shape.max_length;
-  double log_path = 0;
+  PathLogQ log_path;
   for (int64_t l = 0; l < length; ++l) {
     const int64_t site = sums.draw_site(draws.uniform(Purpose::kSite, l), lane);
     const int from = current[site];
     const bool revisit = frozen && y[site] != from;
     const int to = revisit ? from : rows.draw_value(site, from, draws.uniform(Purpose::kValue, l));
-    log_path += (revisit ? rows.log_site_weight(site, from) : rows.log_weight(site, from, to)) -
-                sums.log_total();
+    log_path.move(revisit ? rows.log_site_weight(site, from) : rows.log_weight(site, from, to),
+                  sums.scale, sums.sum());
     __syncwarp();
     if (lane == 0) {
       paths.site[at + l] = static_cast<int32_t>(site);
@@ -45,12 +45,13 @@ __device__ void draw_chain(const PathShape& shape, Rows rows, const Draws& draws
       if (!revisit) y[site] = static_cast<uint8_t>(to);
     }
     __syncwarp();
+    if (l + 1 == length) break;  // nobody draws from these sums
     if (linearised) sums.update(site, lane);
     if (shape.rule == PathRule::kNoBacktrack) sums.remove(site, lane);
   }
   if (lane == 0) {
     paths.length[chain] = static_cast<int32_t>(length);
-    log_q[chain] = log_path;
+    log_q[chain] = log_path.total();
   }
 }
 
@@ -64,14 +65,15 @@ __device__ void score_chain(const PathShape& shape, Rows rows, uint8_t* y, Paths
   sums.total(lane);
   const int64_t length = paths.length[chain];
   const int64_t at = chain * shape.max_length;
-  double log_path = 0;
+  PathLogQ log_path;
   for (int64_t l = length; l-- > 0;) {
     const int64_t site = paths.site[at + l];
     const int from = paths.from[at + l];
     const bool revisit = from == paths.to[at + l];
     const int value = y[site];
-    log_path += (revisit ? rows.log_site_weight(site, value) : rows.log_weight(site, value, from)) -
-                sums.log_total();
+    log_path.move(revisit ? rows.log_site_weight(site, value) : rows.log_weight(site, value, from),
+                  sums.scale, sums.sum());
+    if (l == 0) break;
     if (linearised) {
       __syncwarp();
       if (lane == 0) y[site] = static_cast<uint8_t>(from);
@@ -81,7 +83,7 @@ __device__ void score_chain(const PathShape& shape, Rows rows, uint8_t* y, Paths
   }
   if (lane == 0) {
     for (int64_t l = 0; linearised && l < length; ++l) y[paths.site[at + l]] = paths.to[at + l];
-    log_q[chain] = log_path;
+    log_q[chain] = log_path.total();
   }
 }
 

@@ -18,6 +18,7 @@
 
 #include "kernels/balancing.h"
 #include "kernels/host_device.h"
+#include "kernels/log_product.h"
 #include "kernels/site_weights.h"
 
 namespace isinglass {
@@ -45,13 +46,27 @@ struct Paths {
 
 // Scratch numbers of a chain: its BlockSums, and room for the words of its RemovedSites.
 ISINGLASS_HD inline int64_t path_scratch(int64_t sites) {
-  return 4 * site_blocks(sites);
+  return block_sums_size(sites) + site_blocks(sites);
 }
 
 ISINGLASS_HD inline RemovedSites removed_sites(PathRule rule, double* scratch, int64_t sites) {
-  double* words = scratch + 3 * site_blocks(sites);
+  double* words = scratch + block_sums_size(sites);
   return {rule == PathRule::kNoBacktrack ? reinterpret_cast<uint32_t*>(words) : nullptr};
 }
+
+// log q of a path: Σ_l log weight − log pool, the pool being the sum of all weights, e^scale·sum.
+class PathLogQ {
+ public:
+  ISINGLASS_HD void move(double log_weight, double scale, double sum) {
+    log_weights_ += log_weight - scale;
+    sums_.multiply(sum);
+  }
+  ISINGLASS_HD double total() { return log_weights_ - sums_.log(); }
+
+ private:
+  double log_weights_ = 0;
+  LogProduct sums_;
+};
 
 namespace cpu {
 // Draws a path from x for every chain: y, the path and log q(path | x).

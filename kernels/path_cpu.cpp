@@ -44,8 +44,13 @@ void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, 
     const uint8_t* from = x + c * shape.sites;
     uint8_t* to = y + c * shape.sites;
     SiteSums sums = path_sums(shape, rows, weighed_values(shape.rule, from, to), paths, c);
-    log_q[c] = draw_chain(shape.rule, rows, sums, draws, from, to,
-                          path_of_chain(paths, c, shape.max_length));
+    const Path path = path_of_chain(paths, c, shape.max_length);
+    PathLogQ log_path;
+    for (int64_t l = 0; l < path.length; ++l) {
+      const SiteAim aim = sums.aim(draws.uniform(Purpose::kSite, l));
+      draw_move(shape.rule, rows, sums, aim, draws, from, to, path, l, log_path);
+    }
+    log_q[c] = log_path.total();
   });
 }
 
@@ -54,7 +59,13 @@ void score_path(const PathShape& shape, uint8_t* y, const float* gradient, Paths
   for_each_chain(shape, gradient, [&](auto rows, int64_t c) {
     uint8_t* own = y + c * shape.sites;
     SiteSums sums = path_sums(shape, rows, own, paths, c);
-    log_q[c] = score_chain(shape.rule, rows, sums, own, path_of_chain(paths, c, shape.max_length));
+    const Path path = path_of_chain(paths, c, shape.max_length);
+    PathLogQ log_path;
+    for (int64_t l = path.length; l-- > 0;) {
+      score_move(shape.rule, rows, sums, own, path, l, log_path);
+    }
+    restore_scored(shape.rule, own, path);
+    log_q[c] = log_path.total();
   });
 }
 

@@ -4,11 +4,15 @@
 
 #include <cstdint>
 
-#include "kernels/jump_rows.h"
+#include "kernels/flip_rows.h"
 #include "kernels/philox.h"
 #include "kernels/site_weights.h"
 
 namespace isinglass::cpu {
+
+// Folds 32 numbers in the order of a warp's butterfly.
+double tree_sum(const double* v);
+double tree_max(const double* v);
 
 // d[i] = ordered_difference(gradient, i, values[i], 1 − values[i]), of binary sites
 void flip_differences(const float* gradient, const uint8_t* values, double* d);
@@ -19,10 +23,11 @@ void log_balances(Balancing g, const double* d, double* log_weight);
 // scaled_weight(log_weight[i], scale)
 void scaled_weights(const double* log_weight, double scale, double* weight);
 
-// Values of the binary sites first … first + 31, drawn into y or given: the product of their
-// flip_probability(). gradient, x and y are the block's.
-double draw_flips(const JumpTime& time, const float* gradient, const uint8_t* x, const Draws& draws,
-                  uint32_t first, uint8_t* y);
-double score_flips(const JumpTime& time, const float* gradient, const uint8_t* x, const uint8_t* y);
+// Values of `count` ≤ 32 binary sites, from site `first` on, drawn into y or given: the
+// block_probability() of their shares (flip_rows.h). gradient, x and y are the block's.
+double draw_flips(const FlipTime& time, const float* gradient, const uint8_t* x, const Draws& draws,
+                  int64_t first, int64_t count, uint8_t* y);
+double score_flips(const FlipTime& time, const float* gradient, const uint8_t* x, const uint8_t* y,
+                   int64_t count);
 
 }  // namespace isinglass::cpu

@@ -11,31 +11,6 @@
 
 namespace isinglass::cpu {
 
-// Folds 32 numbers in the order of a warp's butterfly.
-template <int count = kBlockSites, class F>
-double fold(const double* v, F f) {
-  double half[count / 2];
-  for (int i = 0; i < count / 2; ++i) half[i] = f(v[i], v[i + count / 2]);
-  if constexpr (count == 2) {
-    return half[0];
-  } else {
-    return fold<count / 2>(half, f);
-  }
-}
-
-inline double tree_sum(const double* v) {
-  return fold(v, [](double a, double b) { return a + b; });
-}
-
-inline double tree_max(const double* v) {
-  return fold(v, [](double a, double b) { return a > b ? a : b; });
-}
-
-// A block's sum on the common scale; e^0 is spared.
-inline double rescaled(double sum, double scale, double common) {
-  return scale == common ? sum : sum * scaled_weight(scale, common);
-}
-
 // The two-level weights of one chain at its current values (null: the rows need none), over the
 // sites that are in the pool.
 template <class Rows>
@@ -50,6 +25,7 @@ class SiteSums {
         sums_(scratch, blocks_),
         removed_(removed) {
     if (removed_.word) std::fill_n(removed_.word, blocks_, 0u);
+    std::fill_n(sums_.tree.leaf(), sums_.tree.leaves, 0.0);
     for (int64_t b = 0; b < blocks_; ++b) refresh(b);
     total();
   }
@@ -66,18 +42,26 @@ class SiteSums {
     update(site);
   }
 
-  double log_total() const { return scale_ + elementary::log(sum_); }
+  // The sum of all weights is exp(scale())·sum().
+  double scale() const { return scale_; }
+  double sum() const { return sums_.tree.total(); }
+  double log_total() const { return scale_ + elementary::log(sum()); }
 
-  int64_t draw_site(double u) const {
-    double rest;
-    const int64_t block = pick(sums_.scaled, blocks_, u * sum_, &rest);
-    double log_weight[kBlockSites], weight[kBlockSites];
-    log_weights(block, log_weight);
-    scaled_weights(log_weight, sums_.scale[block], weight);
-    const double target = rest / elementary::exp(sums_.scale[block] - scale_);
-    const int64_t first = block * kBlockSites;
+  SiteAim aim(double u) const {
+    SiteAim aim;
+    aim.block = sums_.tree.find(u * sum(), &aim.rest);
+    return aim;
+  }
+
+  int64_t draw_site(const SiteAim& aim) const {
+    double log_weight[kBlockSites], weight[kBlockSites], rest;
+    log_weights(aim.block, log_weight);
+    scaled_weights(log_weight, sums_.scale[aim.block], weight);
+    const double target = unscaled(aim.rest, sums_.scale[aim.block], scale_);
+    const int64_t first = aim.block * kBlockSites;
     return first + pick(weight, std::min<int64_t>(kBlockSites, sites_ - first), target, &rest);
   }
+  int64_t draw_site(double u) const { return draw_site(aim(u)); }
 
  private:
   double log_weight(int64_t site) const {
@@ -108,11 +92,9 @@ class SiteSums {
 
   void total() {
     scale_ = *std::max_element(sums_.scale, sums_.scale + blocks_);
-    sum_ = 0;
-    for (int64_t b = 0; b < blocks_; ++b) {
-      sums_.scaled[b] = rescaled(sums_.sum[b], sums_.scale[b], scale_);
-      sum_ += sums_.scaled[b];
-    }
+    double* leaf = sums_.tree.leaf();
+    for (int64_t b = 0; b < blocks_; ++b) leaf[b] = rescaled(sums_.sum[b], sums_.scale[b], scale_);
+    sums_.tree.build();
   }
 
   Rows rows_;
@@ -120,7 +102,7 @@ class SiteSums {
   int64_t sites_, blocks_;
   BlockSums sums_;
   RemovedSites removed_;
-  double scale_ = 0, sum_ = 0;
+  double scale_ = 0;
 };
 
 }  // namespace isinglass::cpu

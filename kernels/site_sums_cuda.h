@@ -1,7 +1,7 @@
 // The two-level weights of one chain (site_weights.h), and the draw of a site from them: CUDA
 // twins. One block of kSumThreads a chain: all warps build the block sums (a warp sums 32 sites),
-// then the first warp draws. Shared memory: the chain's BlockSums, 24·⌈D/32⌉ bytes, the words of
-// its RemovedSites, and 32 weights. A twin's Rows gives log_site_weight(site, value).
+// then the first warp draws. Shared memory: the chain's BlockSums, up to 48·⌈D/32⌉ bytes, the
+// words of its RemovedSites, and 32 weights. A twin's Rows gives log_site_weight(site, value).
 #pragma once
 
 #include "kernels/launch.h"
@@ -21,7 +21,7 @@ struct SiteSums {
   BlockSums sums;
   RemovedSites removed;
   double* weight;  // [32], of the block that is being drawn from
-  double scale = 0, sum = 0;
+  double scale = 0;
 
   __device__ double log_weight(int64_t site) const {
     if (site >= sites || removed.contains(site)) return -INFINITY;
@@ -44,12 +44,15 @@ struct SiteSums {
     double m = -INFINITY;
     for (int64_t b = lane; b < blocks; b += 32) m = fmax(m, sums.scale[b]);
     scale = warp_max(m);
-    for (int64_t b = lane; b < blocks; b += 32) {
-      sums.scaled[b] = sums.sum[b] * scaled_weight(sums.scale[b], scale);
+    double* leaf = sums.tree.leaf();
+    for (int64_t b = lane; b < sums.tree.leaves; b += 32) {
+      leaf[b] = b < blocks ? rescaled(sums.sum[b], sums.scale[b], scale) : 0;
+    }
+    for (int64_t width = sums.tree.leaves / 2; width > 0; width /= 2) {
+      __syncwarp();
+      sums.tree.add_level(width, lane, 32);
     }
     __syncwarp();
-    sum = 0;
-    for (int64_t b = 0; b < blocks; ++b) sum += sums.scaled[b];
   }
 
   __device__ void update(int64_t site, unsigned lane) {
@@ -66,16 +69,18 @@ struct SiteSums {
     update(site, lane);
   }
 
-  __device__ double log_total() const { return scale + elementary::log(sum); }
+  // The sum of all weights is exp(scale)·sum().
+  __device__ double sum() const { return sums.tree.total(); }
+  __device__ double log_total() const { return scale + elementary::log(sum()); }
 
   __device__ int64_t draw_site(double u, unsigned lane) const {
     double rest;
-    const int64_t block = pick(sums.scaled, site_blocks(sites), u * sum, &rest);
+    const int64_t block = sums.tree.find(u * sum(), &rest);
     const int64_t first = block * kBlockSites;
     __syncwarp();
     weight[lane] = scaled_weight(log_weight(first + lane), sums.scale[block]);
     __syncwarp();
-    const double target = rest / elementary::exp(sums.scale[block] - scale);
+    const double target = unscaled(rest, sums.scale[block], scale);
     const int64_t count = sites - first < kBlockSites ? sites - first : kBlockSites;
     return first + pick(weight, count, target, &rest);
   }
@@ -88,7 +93,7 @@ __device__ SiteSums<Rows> build_sums(Rows rows, const uint8_t* values, int64_t s
   double* shared = dynamic_shared_memory<double>();
   double* scratch = shared + kBlockSites;
   const int64_t blocks = site_blocks(sites);
-  auto* words = reinterpret_cast<uint32_t*>(scratch + 3 * blocks);
+  auto* words = reinterpret_cast<uint32_t*>(scratch + block_sums_size(sites));
   const RemovedSites removed{without_replacement ? words : nullptr};
   SiteSums<Rows> sums{rows, values, sites, BlockSums(scratch, blocks), removed, shared};
   if (without_replacement) {
@@ -102,7 +107,7 @@ __device__ SiteSums<Rows> build_sums(Rows rows, const uint8_t* values, int64_t s
 }
 
 inline LaunchShape site_sums_launch(int64_t chains, int64_t sites) {
-  const size_t doubles = kBlockSites + 4 * site_blocks(sites);
+  const size_t doubles = kBlockSites + block_sums_size(sites) + site_blocks(sites);
   return {static_cast<unsigned>(chains), kSumThreads, doubles * sizeof(double)};
 }
 

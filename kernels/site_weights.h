@@ -4,10 +4,11 @@
 // the score s = −∇U fixed, or d = Δ_{i,k}, the exact difference at the current state (samplers.md
 // §1). The swaps of a permutation count as sites of one move each. A site's weight is the sum over
 // k ≠ c; sites are summed in blocks of 32, each block on a scale near its own maximum, and the
-// blocks on the largest of theirs: Σ_b S_b·e^{m_b}. A change of one site recomputes its block only,
-// and nothing is ever subtracted, so that one dominant site costs no digits; where a site leaves
-// the pool for good, its weight becomes zero and its block is summed again. The CPU and the CUDA
-// twin add the same pairs in the same order (tree_sum, warp_sum).
+// blocks on the largest of theirs: Σ_b S_b·e^{m_b}, by a tree (sum_tree.h). A change of one site
+// recomputes its block and the nodes above it, and nothing is ever subtracted, so that one dominant
+// site costs no digits; where a site leaves the pool for good, its weight becomes zero and its
+// block is summed again. The CPU and the CUDA twin add the same pairs in the same order (tree_sum,
+// warp_sum).
 #pragma once
 
 #include <cmath>
@@ -15,6 +16,7 @@
 
 #include "kernels/balancing.h"
 #include "kernels/host_device.h"
+#include "kernels/sum_tree.h"
 
 namespace isinglass {
 
@@ -140,16 +142,21 @@ ISINGLASS_HD inline double block_scale(double max) {
   return std::isfinite(max) ? 64 * floor(max / 64 + 0.5) : max;
 }
 
-// One chain's sums: a scale, a sum Σ exp(log weight − scale) and that sum on the common scale, for
-// every block. In this order in a scratch array of 3·⌈D/32⌉ numbers.
+// One chain's sums: for every block a scale and Σ exp(log weight − scale), and the tree of these
+// sums on the largest of the scales.
 struct BlockSums {
   double* scale;  // −∞ where no site of the block can move
   double* sum;
-  double* scaled;  // sum·exp(scale − largest scale)
+  SumTree tree;  // leaves: rescaled()
 
+  // In scratch of block_sums_size() numbers.
   ISINGLASS_HD BlockSums(double* scratch, int64_t blocks)
-      : scale(scratch), sum(scratch + blocks), scaled(scratch + 2 * blocks) {}
+      : scale(scratch), sum(scratch + blocks), tree{scratch + 2 * blocks, tree_leaves(blocks)} {}
 };
+
+ISINGLASS_HD inline int64_t block_sums_size(int64_t sites) {
+  return 2 * (site_blocks(sites) + tree_leaves(site_blocks(sites)));
+}
 
 // The sites of one chain that have left the pool, a bit each: a word for every block.
 struct RemovedSites {
@@ -161,6 +168,9 @@ struct RemovedSites {
   ISINGLASS_HD void add(int64_t site) const {
     word[site / kBlockSites] |= 1u << (site % kBlockSites);
   }
+  ISINGLASS_HD void erase(int64_t site) const {
+    word[site / kBlockSites] &= ~(1u << (site % kBlockSites));
+  }
 };
 
 // exp(v − scale); 0 for v = −∞ whatever the scale, NaN for a NaN.
@@ -168,6 +178,22 @@ ISINGLASS_HD inline double scaled_weight(double log_weight, double scale) {
   const double weight = elementary::exp(log_weight - scale);
   return log_weight == -INFINITY ? 0.0 : weight;
 }
+
+// A block's sum on the common scale; e^0 is spared.
+ISINGLASS_HD inline double rescaled(double sum, double scale, double common) {
+  return scale == common ? sum : sum * scaled_weight(scale, common);
+}
+
+// Where in the sums of a block a target among the rescaled sums lies.
+ISINGLASS_HD inline double unscaled(double rest, double scale, double common) {
+  return scale == common ? rest : rest / elementary::exp(scale - common);
+}
+
+// A draw on its way to a site: its block, and what is left of the target among the rescaled sums.
+struct SiteAim {
+  int64_t block;
+  double rest;
+};
 
 // The inverse CDF: the first index whose cumulative weight exceeds target (rounding at the end: the
 // last of positive weight). rest = target less the weights before it.

@@ -32,7 +32,7 @@ namespace cpu {
 // Draws one site of every chain: y, the site and log q(y | x).
 //   table [B, D]; x, y [B, D]; rng {seed, step}; chain_ids, site, log_q [B];
 //   position: of the uniform number among those of Purpose::kSite
-//   block_sums [B, 3·⌈D/32⌉] scratch
+//   block_sums [B, block_sums_size(D)] scratch
 void draw_site(const TableShape&, const double* table, const uint8_t* x, const int64_t* rng,
                const int64_t* chain_ids, int64_t position, uint8_t* y, int64_t* site,
                double* block_sums, double* log_q, Stream);

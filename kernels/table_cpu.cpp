@@ -17,7 +17,7 @@ void for_each_chain(const TableShape& shape, const double* table, const uint8_t*
     const double* row = table + c * shape.sites;
     f(row,
       SiteSums<TableRows>({row}, x + c * shape.sites, shape.sites,
-                          block_sums + c * 3 * site_blocks(shape.sites)),
+                          block_sums + c * block_sums_size(shape.sites)),
       c);
   }
 }

@@ -31,7 +31,7 @@ DifferencePathBuffers DifferencePathBuffers::create(const Tensor& differences) {
   return {torch::zeros({chains}, on.dtype(torch::kInt32)),
           torch::zeros({chains}, on.dtype(torch::kInt32)),
           torch::zeros({chains}, on.dtype(torch::kUInt8)),
-          torch::zeros({chains, 3 * site_blocks(entries)}, on.dtype(torch::kFloat64))};
+          torch::zeros({chains, block_sums_size(entries)}, on.dtype(torch::kFloat64))};
 }
 
 void follow_path(const Tensor& differences, const Tensor& rng, const Tensor& chain_ids,
@@ -45,7 +45,7 @@ void follow_path(const Tensor& differences, const Tensor& rng, const Tensor& cha
   check(paths.length, y, torch::kInt32, shape.chains, "length");
   check(paths.entry, y, torch::kInt32, shape.chains, "entry");
   check(paths.from, y, torch::kUInt8, shape.chains, "from");
-  check(paths.block_sums, y, torch::kFloat64, shape.chains * 3 * site_blocks(shape.entries()),
+  check(paths.block_sums, y, torch::kFloat64, shape.chains * block_sums_size(shape.entries()),
         "block_sums");
   check(log_forward, y, torch::kFloat64, shape.chains, "log_forward");
   check(log_backward, y, torch::kFloat64, shape.chains, "log_backward");

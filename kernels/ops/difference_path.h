@@ -13,7 +13,7 @@ struct DifferencePathBuffers {
   Tensor length;      // int32 [B]
   Tensor entry;       // int32 [B]
   Tensor from;        // uint8 [B]
-  Tensor block_sums;  // float64 [B, 3·⌈entries/32⌉]
+  Tensor block_sums;  // float64 [B, block_sums_size(entries)]
 
   // differences as in follow_path.
   static DifferencePathBuffers create(const Tensor& differences);

@@ -14,7 +14,7 @@ TableShape table_shape(const Tensor& table, const Tensor& x, const SiteBuffers& 
   check(x, x, torch::kUInt8, x.numel(), "a state");
   check(table, x, torch::kFloat64, x.numel(), "table");
   check(drawn.site, x, torch::kInt64, chains, "site");
-  check(drawn.block_sums, x, torch::kFloat64, chains * 3 * site_blocks(sites), "block_sums");
+  check(drawn.block_sums, x, torch::kFloat64, chains * block_sums_size(sites), "block_sums");
   check(log_q, x, torch::kFloat64, chains, "log_q");
   return {chains, sites};
 }
@@ -24,7 +24,7 @@ TableShape table_shape(const Tensor& table, const Tensor& x, const SiteBuffers& 
 SiteBuffers SiteBuffers::create(int64_t chains, int64_t sites, torch::Device device) {
   const auto on = torch::TensorOptions().device(device);
   return {torch::zeros({chains}, on.dtype(torch::kInt64)),
-          torch::zeros({chains, 3 * site_blocks(sites)}, on.dtype(torch::kFloat64))};
+          torch::zeros({chains, block_sums_size(sites)}, on.dtype(torch::kFloat64))};
 }
 
 void draw_site(const Tensor& table, const Tensor& x, const Tensor& rng, const Tensor& chain_ids,

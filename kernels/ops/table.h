@@ -11,7 +11,7 @@ using torch::Tensor;
 // A drawn site of B chains: see table.h.
 struct SiteBuffers {
   Tensor site;        // int64 [B]
-  Tensor block_sums;  // float64 [B, 3·⌈D/32⌉]
+  Tensor block_sums;  // float64 [B, block_sums_size(D)]
 
   static SiteBuffers create(int64_t chains, int64_t sites, torch::Device device);
 };

@@ -97,31 +97,49 @@ TEST(Elementary, LanesEqualSingleNumbers) {
   }
 }
 
-// A block of binary sites at once against its sites one by one.
+TEST(Elementary, Float32IsAccurate) {
+  const auto exp = [](double x) { return elementary::exp_within(static_cast<float>(x)); };
+  const auto expl = [](long double x) {
+    return std::exp(static_cast<long double>(static_cast<float>(x)));
+  };
+  EXPECT_LT(worst(exp, expl, -80, 80), 3e-7);
+  const auto change = [](double x) { return elementary::one_minus_exp(static_cast<float>(x)); };
+  const auto changel = [](long double x) {
+    return -std::expm1(-static_cast<long double>(static_cast<float>(x)));
+  };
+  EXPECT_LT(worst(change, changel, 0, 100), 3e-7);
+  EXPECT_LT(worst(change, changel, -40, 0, true), 3e-7);
+  EXPECT_EQ(elementary::one_minus_exp(0.0f), 0);
+  EXPECT_EQ(elementary::one_minus_exp(1e30f), 1);
+}
+
+// A block of binary sites at once against its sites one by one, and a block that is not full.
 TEST(Elementary, FlipsEqualSingleSites) {
   std::mt19937_64 random(3);
   std::normal_distribution<float> normal(0, 3);
-  constexpr uint32_t kFirst = 64;
+  constexpr int64_t kFirst = 64;
   for (int n = 0; n < 16 * 20; ++n) {
-    float gradient[kFirst + kBlockSites];
-    uint8_t x[kFirst + kBlockSites], y[kFirst + kBlockSites], of_block[kBlockSites];
-    for (uint32_t i = 0; i < kFirst + kBlockSites; ++i) {
+    const int64_t count = n % 3 ? kBlockSites : 1 + n % kBlockSites;
+    float gradient[kBlockSites];
+    uint8_t x[kBlockSites], of_block[kBlockSites];
+    for (int i = 0; i < kBlockSites; ++i) {
       gradient[i] = normal(random);
       x[i] = random() % 2;
     }
     const auto rule = static_cast<JumpRule>(n % 4);
-    const JumpTime time({1, kBlockSites, 2, false, rule, static_cast<Balancing>(n / 4 % 4)}, .7);
-    const OrderedSites sites{gradient, 2};
-    const DrawnValues drawn{{77, 3, static_cast<uint32_t>(n)}, 2, x, y};
-    const double q =
-        cpu::draw_flips(time, gradient + kFirst, x + kFirst, drawn.draws, kFirst, of_block);
+    const FlipTime time({1, count, 2, false, rule, static_cast<Balancing>(n / 4 % 4)}, .7);
+    const Draws draws{77, 3, static_cast<uint32_t>(n)};
+    const double q = cpu::draw_flips(time, gradient, x, draws, kFirst, count, of_block);
     double log_q = 0;
-    for (uint32_t i = kFirst; i < kFirst + kBlockSites; ++i) {
-      log_q += BinarySite(time, sites, i, x[i], drawn).log_q(time, sites, i, x[i], drawn);
-      EXPECT_EQ(of_block[i - kFirst], y[i]);
+    for (int64_t i = 0; i < count; ++i) {
+      const float d = flip_difference(gradient[i], x[i]);
+      const int32_t threshold = flip_threshold(time, d);
+      const bool flipped = flips(draws, kFirst + i, threshold);
+      log_q += std::log(flip_share(threshold, flipped, d) / kFlipWhole);
+      EXPECT_EQ(of_block[i], x[i] ^ flipped);
     }
     EXPECT_NEAR(std::log(q), log_q, 1e-13 * std::max(1.0, -log_q));
-    EXPECT_EQ(cpu::score_flips(time, gradient + kFirst, x + kFirst, of_block), q);
+    EXPECT_EQ(cpu::score_flips(time, gradient, x, of_block, count), q);
   }
 }
 

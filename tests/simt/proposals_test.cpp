@@ -25,7 +25,7 @@ TableOutcome table(const Size& size, double scale, Twin twin) {
   const auto at_x = inputs.reals<double>(n, scale), at_y = inputs.reals<double>(n, scale);
   const auto x = inputs.states(n, 2);
   const auto ids = inputs.ids(size.chains);
-  std::vector<double> sums(size.chains * 3 * site_blocks(size.sites));
+  std::vector<double> sums(size.chains * block_sums_size(size.sites));
   TableOutcome o{x, std::vector<int64_t>(size.chains), std::vector<double>(size.chains),
                  std::vector<double>(size.chains), std::vector<double>(4 * n)};
   (cpu ? cpu::draw_site : cuda::draw_site)(shape, at_x.data(), x.data(), kRng, ids.data(), 0,
@@ -62,7 +62,7 @@ PathOutcome difference_path(const DifferencePathShape& s, double scale, Twin twi
     for (int64_t i = 0; i < s.chains * s.sites; ++i) values[i] = i % s.sites;
   }
   const auto ids = inputs.ids(s.chains);
-  std::vector<double> sums(s.chains * 3 * site_blocks(s.entries()));
+  std::vector<double> sums(s.chains * block_sums_size(s.entries()));
   PathOutcome o{start,
                 std::vector<uint8_t>(s.chains),
                 std::vector<int32_t>(s.chains),
