@@ -3,7 +3,6 @@
 
 #include "kernels/jump.h"
 #include "kernels/jump_rows.h"
-#include "kernels/log_product.h"
 #include "kernels/site_lanes_cpu.h"
 #include "kernels/site_sums_cpu.h"
 
@@ -16,27 +15,15 @@ struct NoSync {
   void operator()() const {}
 };
 
-double block_of_flips(const FlipTime& time, const float* gradient, const uint8_t* x, int64_t first,
-                      int64_t count, const DrawnValues& values) {
-  return draw_flips(time, gradient, x, values.draws, first, count, values.y + first);
-}
-
-double block_of_flips(const FlipTime& time, const float* gradient, const uint8_t* x, int64_t first,
-                      int64_t count, const GivenValues& values) {
-  return score_flips(time, gradient, x, values.y + first, count);
-}
-
 // log q of a chain of binary sites, …
-template <class Values>
-double flip_chain(const JumpShape& shape, double scale, const float* gradient, const uint8_t* x,
-                  const Values& values) {
-  const FlipTime time(shape, scale);
-  LogProduct log_q;
-  for (int64_t first = 0; first < shape.sites; first += kBlockSites) {
-    const int64_t count = std::min<int64_t>(kBlockSites, shape.sites - first);
-    log_q.multiply(block_of_flips(time, gradient + first, x + first, first, count, values));
-  }
-  return log_q.log();
+double flip_chain(const FlipTime& time, const float* gradient, int64_t sites,
+                  const DrawnValues& values) {
+  return draw_flips(time, gradient, values.x, values.draws, sites, values.y);
+}
+
+double flip_chain(const FlipTime& time, const float* gradient, int64_t sites,
+                  const GivenValues& values) {
+  return score_flips(time, gradient, values.x, values.y, sites);
 }
 
 template <class Sites, class Values>
@@ -74,7 +61,8 @@ void jump(const JumpShape& shape, const uint8_t* x, const float* gradient, doubl
   for (int64_t c = 0; c < shape.chains; ++c) {
     const uint8_t* own = x + c * shape.sites;
     if (shape.binary()) {
-      log_q[c] = flip_chain(shape, scale, gradient + c * shape.sites, own, values_of(c));
+      log_q[c] =
+          flip_chain(FlipTime(shape, scale), gradient + c * shape.sites, shape.sites, values_of(c));
     } else if (shape.one_hot) {
       const OneHotSites sites{gradient + c * shape.sites * shape.categories, shape.categories};
       log_q[c] = value_chain(shape, scale, sites, own, values_of(c));

@@ -2,17 +2,23 @@
 // where they are inlined: loops here are plain ones.
 #include "kernels/site_lanes_cpu.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "kernels/elementary.h"
+#include "kernels/log_product.h"
 
 namespace isinglass::cpu {
 namespace {
+
+constexpr int kTile = 4 * kBlockSites;  // sites at a time: enough to keep the machine busy
 
 // With the rule and g constants of the loop.
 template <JumpRule rule, Balancing g>
 [[gnu::always_inline]] inline void fill_thresholds(const FlipTime& time, const float* d,
                                                    int32_t* threshold) {
   const FlipTime own = time;
-  for (int i = 0; i < kBlockSites; ++i) threshold[i] = flip_threshold(rule, g, own, d[i]);
+  for (int i = 0; i < kTile; ++i) threshold[i] = flip_threshold(rule, g, own, d[i]);
 }
 
 template <JumpRule rule>
@@ -44,25 +50,19 @@ template <JumpRule rule>
   }
 }
 
-// The first of `count` sites' differences; those of the others are 0.
-[[gnu::always_inline]] inline void fill_differences(const float* gradient, const uint8_t* values,
-                                                    int64_t count, float* d) {
-  if (count == kBlockSites) {
-    for (int i = 0; i < kBlockSites; ++i) d[i] = flip_difference(gradient[i], values[i]);
-    return;
-  }
-  for (int i = 0; i < kBlockSites; ++i) d[i] = 0;
-  for (int i = 0; i < count; ++i) d[i] = flip_difference(gradient[i], values[i]);
-}
-
-// draws.site_word() of a block, four a call, as flips() takes it.
+// draws.site_word() of a tile, four a call, as flips() takes it.
 [[gnu::always_inline]] inline void fill_words(const Draws& draws, uint32_t first, int32_t* word) {
-  constexpr int kQuarter = kBlockSites / 4;
+  constexpr int kCalls = kTile / 4, kQuarter = kBlockSites / 4;
   const Draws own = draws;
-  for (int i = 0; i < kQuarter; ++i) {
+  uint32_t of_call[4][kCalls];
+  for (int i = 0; i < kCalls; ++i) {
     const Philox4x32 r = philox4x32(own.seed, own.chain, own.step,
                                     static_cast<uint32_t>(Purpose::kSiteValue), first / 4 + i);
-    for (int k = 0; k < 4; ++k) word[i + k * kQuarter] = static_cast<int32_t>(r.word[k] >> 1);
+    for (int k = 0; k < 4; ++k) of_call[k][i] = r.word[k] >> 1;
+  }
+  for (int i = 0; i < kTile; i += kQuarter) {
+    const int block = i / kBlockSites, k = i / kQuarter % 4;
+    std::memcpy(word + i, of_call[k] + block * kQuarter, kQuarter * sizeof(uint32_t));
   }
 }
 
@@ -76,13 +76,32 @@ template <class F>
   return f(f(p[0], p[2]), f(p[1], p[3]));
 }
 
-[[gnu::always_inline]] inline double probability(const float* d, const int32_t* threshold,
-                                                 const int32_t* flipped, int64_t count) {
-  double share[kBlockSites];
-  for (int i = 0; i < kBlockSites; ++i) share[i] = flip_share(threshold[i], flipped[i], d[i]);
-  for (int i = static_cast<int>(count); i < kBlockSites; ++i) share[i] = kFlipWhole;
-  return block_probability(fold(share, [](double a, double b) { return a * b; }));
+// A tile's blocks; sites that it lacks have happened surely.
+[[gnu::always_inline]] inline void multiply(const float* d, const int32_t* threshold,
+                                            const int32_t* flipped, int64_t count,
+                                            LogProduct& log_q) {
+  double share[kTile];
+  for (int i = 0; i < kTile; ++i) share[i] = flip_share(threshold[i], flipped[i], d[i]);
+  for (int i = static_cast<int>(count); i < kTile; ++i) share[i] = kFlipWhole;
+  for (int block = 0; block < kTile; block += kBlockSites) {
+    log_q.multiply(
+        block_probability(fold(share + block, [](double a, double b) { return a * b; })));
+  }
 }
+
+// A tile's part of an array, to be read whole: `count` numbers of it, and zeros.
+template <class T>
+struct Padded {
+  T copy[kTile];
+  const T* whole;
+
+  [[gnu::always_inline]] Padded(const T* from, int64_t count) : whole(from) {
+    if (count >= kTile) return;
+    for (int i = 0; i < kTile; ++i) copy[i] = 0;
+    for (int i = 0; i < count; ++i) copy[i] = from[i];
+    whole = copy;
+  }
+};
 
 template <Balancing g>
 [[gnu::always_inline]] inline void fill_log_balances(const double* d, double* log_weight) {
@@ -129,34 +148,42 @@ void scaled_weights(const double* log_weight, double scale, double* weight) {
 
 ISINGLASS_VECTOR_CLONES
 double draw_flips(const FlipTime& time, const float* gradient, const uint8_t* x, const Draws& draws,
-                  int64_t first, int64_t count, uint8_t* y) {
-  float d[kBlockSites];
-  int32_t threshold[kBlockSites], word[kBlockSites], flipped[kBlockSites];
-  fill_differences(gradient, x, count, d);
-  fill_thresholds(time, d, threshold);
-  fill_words(draws, static_cast<uint32_t>(first), word);
-  for (int i = 0; i < kBlockSites; ++i) flipped[i] = word[i] < threshold[i];
-  if (count == kBlockSites) {
-    for (int i = 0; i < kBlockSites; ++i) y[i] = static_cast<uint8_t>(x[i] ^ flipped[i]);
-  } else {
-    for (int i = 0; i < count; ++i) y[i] = static_cast<uint8_t>(x[i] ^ flipped[i]);
+                  int64_t sites, uint8_t* y) {
+  float d[kTile];
+  int32_t threshold[kTile], word[kTile], flipped[kTile];
+  uint8_t drawn[kTile];
+  LogProduct log_q;
+  for (int64_t first = 0; first < sites; first += kTile) {
+    const int64_t count = sites - first;
+    const Padded<float> slope(gradient + first, count);
+    const Padded<uint8_t> from(x + first, count);
+    for (int i = 0; i < kTile; ++i) d[i] = flip_difference(slope.whole[i], from.whole[i]);
+    fill_thresholds(time, d, threshold);
+    fill_words(draws, static_cast<uint32_t>(first), word);
+    for (int i = 0; i < kTile; ++i) flipped[i] = word[i] < threshold[i];
+    for (int i = 0; i < kTile; ++i) drawn[i] = static_cast<uint8_t>(from.whole[i] ^ flipped[i]);
+    std::memcpy(y + first, drawn, std::min<int64_t>(count, kTile));
+    multiply(d, threshold, flipped, count, log_q);
   }
-  return probability(d, threshold, flipped, count);
+  return log_q.log();
 }
 
 ISINGLASS_VECTOR_CLONES
 double score_flips(const FlipTime& time, const float* gradient, const uint8_t* x, const uint8_t* y,
-                   int64_t count) {
-  float d[kBlockSites];
-  int32_t threshold[kBlockSites], flipped[kBlockSites] = {};
-  fill_differences(gradient, x, count, d);
-  fill_thresholds(time, d, threshold);
-  if (count == kBlockSites) {
-    for (int i = 0; i < kBlockSites; ++i) flipped[i] = x[i] != y[i];
-  } else {
-    for (int i = 0; i < count; ++i) flipped[i] = x[i] != y[i];
+                   int64_t sites) {
+  float d[kTile];
+  int32_t threshold[kTile], flipped[kTile];
+  LogProduct log_q;
+  for (int64_t first = 0; first < sites; first += kTile) {
+    const int64_t count = sites - first;
+    const Padded<float> slope(gradient + first, count);
+    const Padded<uint8_t> from(x + first, count), to(y + first, count);
+    for (int i = 0; i < kTile; ++i) d[i] = flip_difference(slope.whole[i], from.whole[i]);
+    fill_thresholds(time, d, threshold);
+    for (int i = 0; i < kTile; ++i) flipped[i] = from.whole[i] != to.whole[i];
+    multiply(d, threshold, flipped, count, log_q);
   }
-  return probability(d, threshold, flipped, count);
+  return log_q.log();
 }
 
 }  // namespace isinglass::cpu

@@ -23,11 +23,11 @@ void log_balances(Balancing g, const double* d, double* log_weight);
 // scaled_weight(log_weight[i], scale)
 void scaled_weights(const double* log_weight, double scale, double* weight);
 
-// Values of `count` ≤ 32 binary sites, from site `first` on, drawn into y or given: the
-// block_probability() of their shares (flip_rows.h). gradient, x and y are the block's.
+// log q of a chain's binary sites (flip_rows.h), drawn into y or given: the sum over blocks of 32
+// of the logarithms of their block_probability().
 double draw_flips(const FlipTime& time, const float* gradient, const uint8_t* x, const Draws& draws,
-                  int64_t first, int64_t count, uint8_t* y);
+                  int64_t sites, uint8_t* y);
 double score_flips(const FlipTime& time, const float* gradient, const uint8_t* x, const uint8_t* y,
-                   int64_t count);
+                   int64_t sites);
 
 }  // namespace isinglass::cpu

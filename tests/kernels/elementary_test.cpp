@@ -113,33 +113,32 @@ TEST(Elementary, Float32IsAccurate) {
   EXPECT_EQ(elementary::one_minus_exp(1e30f), 1);
 }
 
-// A block of binary sites at once against its sites one by one, and a block that is not full.
+// A chain of binary sites at once against its sites one by one, whatever its length.
 TEST(Elementary, FlipsEqualSingleSites) {
   std::mt19937_64 random(3);
   std::normal_distribution<float> normal(0, 3);
-  constexpr int64_t kFirst = 64;
   for (int n = 0; n < 16 * 20; ++n) {
-    const int64_t count = n % 3 ? kBlockSites : 1 + n % kBlockSites;
-    float gradient[kBlockSites];
-    uint8_t x[kBlockSites], of_block[kBlockSites];
-    for (int i = 0; i < kBlockSites; ++i) {
+    const int64_t sites = n % 3 ? 1 + n : 128 * (1 + n % 4);
+    std::vector<float> gradient(sites);
+    std::vector<uint8_t> x(sites), y(sites);
+    for (int64_t i = 0; i < sites; ++i) {
       gradient[i] = normal(random);
       x[i] = random() % 2;
     }
     const auto rule = static_cast<JumpRule>(n % 4);
-    const FlipTime time({1, count, 2, false, rule, static_cast<Balancing>(n / 4 % 4)}, .7);
+    const FlipTime time({1, sites, 2, false, rule, static_cast<Balancing>(n / 4 % 4)}, .7);
     const Draws draws{77, 3, static_cast<uint32_t>(n)};
-    const double q = cpu::draw_flips(time, gradient, x, draws, kFirst, count, of_block);
+    const double q = cpu::draw_flips(time, gradient.data(), x.data(), draws, sites, y.data());
     double log_q = 0;
-    for (int64_t i = 0; i < count; ++i) {
+    for (int64_t i = 0; i < sites; ++i) {
       const float d = flip_difference(gradient[i], x[i]);
       const int32_t threshold = flip_threshold(time, d);
-      const bool flipped = flips(draws, kFirst + i, threshold);
+      const bool flipped = flips(draws, i, threshold);
       log_q += std::log(flip_share(threshold, flipped, d) / kFlipWhole);
-      EXPECT_EQ(of_block[i], x[i] ^ flipped);
+      EXPECT_EQ(y[i], x[i] ^ flipped);
     }
-    EXPECT_NEAR(std::log(q), log_q, 1e-13 * std::max(1.0, -log_q));
-    EXPECT_EQ(cpu::score_flips(time, gradient, x, of_block, count), q);
+    EXPECT_NEAR(q, log_q, 1e-13 * std::max(1.0, -log_q));
+    EXPECT_EQ(cpu::score_flips(time, gradient.data(), x.data(), y.data(), sites), q);
   }
 }
 
