@@ -9,24 +9,25 @@ namespace {
 
 constexpr int64_t kNumbersAStep = 512;  // that one chain's step touches, for worth_threads
 
-// One chain's part of a step.
+// One chain's part of the step that is `later` steps after the present one.
 template <class Rows>
 class LocalChain {
  public:
-  LocalChain(const LocalPathStep& step, Rows rows, float* table, int64_t chain)
+  LocalChain(const LocalPathStep& step, Rows rows, float* table, int64_t chain, int64_t later)
       : step_(step),
         chain_(chain),
+        length_(step.paths.length[later * step.shape.chains + chain]),
         rows_(rows),
         table_(table),
         x_(step.x + chain * step.shape.sites),
         y_(step.y + chain * step.shape.sites),
-        draws_(step_draws(step.rng, step.chain_ids[chain])),
+        draws_(step_draws(step.rng, step.chain_ids[chain], later)),
         sums_(rows, y_, step.shape.sites, step.kept + chain * kept_sums_size(step.shape.sites)) {}
 
   void run() {
-    step_.paths.length[chain_] =
-        static_cast<int32_t>(draw_path_length(draws_, *step_.radius, step_.shape.max_length));
-    path_ = path_of_chain(step_.paths, chain_, step_.shape.max_length);
+    const int64_t length = draw_path_length(draws_, *step_.radius, step_.shape.max_length);
+    length_ = static_cast<int32_t>(length);
+    path_ = path_of_chain(step_.paths, chain_, length, step_.shape.max_length);
     const auto [forward, backward] =
         step_.what == SiteTable::kGradient ? first_order_path() : exact_path();
     const double proposed = step_.energy[chain_] + path_difference();
@@ -129,6 +130,7 @@ class LocalChain {
 
   const LocalPathStep& step_;
   int64_t chain_;
+  int32_t& length_;
   Rows rows_;
   float* table_;
   uint8_t *x_, *y_;
@@ -173,8 +175,10 @@ void keep_weights(const PathShape& shape, SiteTable what, const uint8_t* x, cons
 }
 
 void local_path_step(const LocalPathStep& step, Stream) {
-  for_each_chain(step.shape, step.what, step.table, kNumbersAStep,
-                 [&](auto rows, float* own, int64_t c) { LocalChain(step, rows, own, c).run(); });
+  for_each_chain(step.shape, step.what, step.table, step.steps * kNumbersAStep,
+                 [&](auto rows, float* own, int64_t c) {
+                   for (int64_t t = 0; t < step.steps; ++t) LocalChain(step, rows, own, c, t).run();
+                 });
 }
 
 }  // namespace isinglass::cpu

@@ -45,7 +45,7 @@ void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, 
     uint8_t* to = y + c * shape.sites;
     SiteSums sums = path_sums(shape, rows, weighed_values(shape.rule, from, to), paths, c);
     log_q[c] = draw_chain(shape.rule, rows, sums, draws, from, to,
-                          path_of_chain(paths, c, shape.max_length));
+                          path_of_chain(paths, c, paths.length[c], shape.max_length));
   });
 }
 
@@ -54,7 +54,8 @@ void score_path(const PathShape& shape, uint8_t* y, const float* gradient, Paths
   for_each_chain(shape, gradient, [&](auto rows, int64_t c) {
     uint8_t* own = y + c * shape.sites;
     SiteSums sums = path_sums(shape, rows, own, paths, c);
-    log_q[c] = score_chain(shape.rule, rows, sums, own, path_of_chain(paths, c, shape.max_length));
+    log_q[c] = score_chain(shape.rule, rows, sums, own,
+                           path_of_chain(paths, c, paths.length[c], shape.max_length));
   });
 }
 
