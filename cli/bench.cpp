@@ -159,6 +159,7 @@ std::string run_bench(Options& options) {
                              .image_width = width,
                              .steps_per_iteration = options.integer("steps-per-iter"),
                              .seed = static_cast<uint64_t>(options.integer("seed")),
+                             .cuda_graph = cuda_graph_of(options, *model, *sampler, device),
                              .stop = interrupted};
 
   Json result;
@@ -198,7 +199,7 @@ Command bench_command() {
   append(command.options, model_options());
   append(command.options, new_model_options());
   append(command.options, sampler_options("pafs"));
-  append(command.options, {gradient_precision_option()});
+  append(command.options, {gradient_precision_option(), cuda_graph_option()});
   append(
       command.options,
       {count("chains", "parallel chains", 100, 1, 1e8),

@@ -8,6 +8,7 @@
 
 #include "engine/ais.h"
 #include "engine/run.h"
+#include "engine/step_graph.h"
 #include "io/error.h"
 #include "train/likelihood.h"
 
@@ -79,18 +80,32 @@ class ClockedModel : public EnergyModel, public HasEnergyDifferences {
 struct MovingChains {
   ChainState state;
   StepParams params;
-  int64_t evaluations = 0;  // of the latest step
+  int64_t evaluations;  // of the latest step
   const Sampler& sampler;
+  StepGraph graph;
 
-  void step(EnergyModel& model) { evaluations = sampler.step(model, state, params).evaluations; }
+  void step(EnergyModel& model) { evaluations = graph.step(model, state, params).evaluations; }
+
+  // As many at once as the sampler takes.
+  void steps(EnergyModel& model, int64_t n) {
+    const int64_t at_once = sampler.steps_at_once(state);
+    for (; n > 0; n -= at_once) {
+      if (at_once > 1) {
+        sampler.steps(model, state, params, std::min(n, at_once));
+      } else {
+        step(model);
+      }
+    }
+  }
 };
 
-std::shared_ptr<MovingChains> moving_chains(const BenchSubject& s, EnergyModel& model) {
+std::shared_ptr<MovingChains> moving_chains(const BenchSubject& s, EnergyModel& model,
+                                            bool cuda_graph) {
   const torch::Tensor ids =
       torch::arange(s.chains, torch::TensorOptions(torch::kInt64).device(s.device));
-  auto chains = std::make_shared<MovingChains>(
-      MovingChains{s.sampler.init(model, random_states(model.space(), ids, s.seed, s.device), ids),
-                   s.sampler.params(s.seed, s.device), 0, s.sampler});
+  auto chains = std::make_shared<MovingChains>(MovingChains{
+      s.sampler.init(model, random_states(model.space(), ids, s.seed, s.device), ids),
+      s.sampler.params(s.seed, s.device), 0, s.sampler, StepGraph(s.sampler, cuda_graph)});
   run(model, s.sampler, chains->state, chains->params, {.burn_in = s.burn_in}, {}, s.stop);
   chains->step(model);
   Evaluation again;
@@ -113,7 +128,10 @@ Dataset random_images(const BenchSubject& s) {
 
 TrainOptions train_options(const BenchSubject& s) {
   TrainOptions train;
-  train.pcd = {.batch = s.chains, .steps = s.steps_per_iteration, .seed = s.seed};
+  train.pcd = {.batch = s.chains,
+               .steps = s.steps_per_iteration,
+               .seed = s.seed,
+               .cuda_graph = s.cuda_graph};
   train.buffer = std::max(train.buffer, s.chains);
   return train;
 }
@@ -138,7 +156,7 @@ class StageMaker {
     if (name.starts_with("sgemm-")) return sgemm(std::stoll(name.substr(6)), name);
     if (name == "training-iteration") return training_iteration();
     if (name == "ais-step") return ais_step();
-    if (!chains_) chains_ = moving_chains(s_, s_.model);
+    if (!chains_) chains_ = moving_chains(s_, s_.model, s_.cuda_graph);
     if (name == "proposal" || name == "acceptance") return part_of_step(name);
     return name == "step" ? step() : model_call(name);
   }
@@ -192,7 +210,7 @@ class StageMaker {
   Stage part_of_step(const std::string& name) {
     if (!clocked_) {
       clocked_ = std::make_shared<ClockedModel>(s_.model, s_.device);
-      clocked_chains_ = moving_chains(s_, *clocked_);
+      clocked_chains_ = moving_chains(s_, *clocked_, /*cuda_graph=*/false);
     }
     const auto seconds = [chains = clocked_chains_, clocked = clocked_,
                           proposal = name == "proposal"](int64_t calls) {
@@ -207,20 +225,26 @@ class StageMaker {
   }
 
   Stage step() {
-    const auto step = [chains = chains_, &model = s_.model] { chains->step(model); };
+    const auto seconds = [chains = chains_, &s = s_](int64_t calls) {
+      return timed(s.device, [&] { chains->steps(s.model, calls); })(1);
+    };
     const double calls = static_cast<double>(chains_->evaluations);
     const double bytes =
         s_.sampler.proposes()
             ? part_bytes("proposal") + call_bytes(sampler_table()) + part_bytes("acceptance")
             : 0;
-    return {"step", timed(s_.device, step), calls * call_flops(), bytes};
+    return {"step", seconds, calls * call_flops(), bytes};
   }
 
   Stage ais_step() {
     const auto start = std::make_shared<Factorised>(annealing_start(s_.model, nullptr, s_.device));
-    const auto annealing = std::make_shared<AnnealedImportanceSampling>(
-        s_.model, s_.sampler, *start,
-        AisOptions{.chains = s_.chains, .temperatures = kTemperatures, .seed = s_.seed}, s_.device);
+    const auto annealing =
+        std::make_shared<AnnealedImportanceSampling>(s_.model, s_.sampler, *start,
+                                                     AisOptions{.chains = s_.chains,
+                                                                .temperatures = kTemperatures,
+                                                                .seed = s_.seed,
+                                                                .cuda_graph = s_.cuda_graph},
+                                                     s_.device);
     const double flops = s_.sampler.proposes() ? call_flops() : 0;
     return {"ais-step", timed(s_.device, [start, annealing] { annealing->step(); }), flops};
   }

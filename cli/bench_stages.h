@@ -5,11 +5,10 @@
 //   energy-differences   U and its exact differences, of samplers that read them
 //   proposal             of a step, all but the model calls, up to the last call's return
 //   acceptance           of a step, the rest: the reversed path's score, the test, the selection
-//   step                 a whole step, undisturbed
-//   ais-step             a step of annealed importance sampling
-//   training-iteration   persistent contrastive divergence: chains, loss, optimiser, average
-//   sgemm-N              a float32 product of two N×N matrices
-//   copy                 a copy of 256 MiB: the bytes read and those written
+//   step                 a whole step, undisturbed; on a GPU one of as many as a kernel takes at
+//   once ais-step             a step of annealed importance sampling training-iteration persistent
+//   contrastive divergence: chains, loss, optimiser, average sgemm-N              a float32 product
+//   of two N×N matrices copy                 a copy of 256 MiB: the bytes read and those written
 //
 // proposal and acceptance are clocked inside steps of other chains, by a model that stands between
 // the sampler and the one it calls: on a GPU that synchronises where a step does not, and a sampler
@@ -40,6 +39,7 @@ struct BenchSubject {
   int64_t image_height, image_width;
   int64_t steps_per_iteration;
   uint64_t seed;
+  bool cuda_graph;
   std::function<bool()> stop;  // asked in the burn-in
 };
 

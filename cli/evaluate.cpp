@@ -166,7 +166,9 @@ std::string run_evaluate(Options& options) {
         options.text("model"));
   }
   const Factorised start = annealing_start(*model, data ? &*data : nullptr, device);
-  AnnealedImportanceSampling annealing(*model, *sampler, start, ais_options(options), device);
+  AisOptions ais = ais_options(options);
+  ais.cuda_graph = cuda_graph_of(options, *model, *sampler, device);
+  AnnealedImportanceSampling annealing(*model, *sampler, start, ais, device);
   const fs::path checkpoint = out.file("ais-checkpoint.pt");
   ResumableAnnealing resumable(annealing, checkpoint);
   if (options.has("resume")) {
@@ -205,7 +207,7 @@ Command evaluate_command() {
   append(command.options, model_options());
   append(command.options, data_options());
   append(command.options, sampler_options("pafs"));
-  append(command.options, {gradient_precision_option()});
+  append(command.options, {gradient_precision_option(), cuda_graph_option()});
   const AisOptions ais;
   append(command.options, {{.name = "chains",
                             .type = ValueType::kInteger,

@@ -38,6 +38,7 @@ class ProgressObserver : public Observer {
   void on_step(int64_t step, bool burn_in, const ChainState&) override {
     progress_.update(burn_in ? step + 1 : burn_in_ + step + 1, burn_in ? "burn-in" : "");
   }
+  bool every_step() const override { return false; }
 
  private:
   int64_t burn_in_;
@@ -111,7 +112,8 @@ Command sample_command() {
                   .summary = "draw samples from any model with any sampler",
                   .run = run_sample};
   append(command.options, model_options());
-  append(command.options, {gradient_model_option(), gradient_precision_option()});
+  append(command.options,
+         {gradient_model_option(), gradient_precision_option(), cuda_graph_option()});
   append(command.options,
          {{.name = "instance",
            .unit = "NAME:KEY=X,…",

@@ -194,6 +194,7 @@ Sampling::Sampling(Options& options, torch::Device device, std::shared_ptr<Energ
   seek_solutions();
   if (options.has("warm-start")) read_warm_start(options);
   sampler_ = sampler_of(options, target());
+  plan_.cuda_graph = cuda_graph_of(options, target(), *sampler_, device);
   const bool saved = !fresh(options);
   torch::Tensor x;
   if (saved) x = saved_states(options, model_->space());

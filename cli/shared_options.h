@@ -21,6 +21,10 @@ std::vector<Option> model_options();    // model, weights, sites, …
 Option gradient_model_option();
 Option gradient_precision_option();
 void set_gradient_precision(const Options& options, EnergyModel& model);
+Option cuda_graph_option();
+// --cuda-graph. Throws Error where steps cannot be captured.
+bool cuda_graph_of(const Options& options, const EnergyModel& model, const Sampler& sampler,
+                   torch::Device device);
 std::vector<Option> new_model_options();  // channels, hidden: of a model without weights
 // sampler (with a default, or required), radius, balancing, scan
 std::vector<Option> sampler_options(std::optional<OptionValue> sampler = std::nullopt);

@@ -58,8 +58,8 @@ bool by_chains(const Options& options) {
 void resolve_objective(Options& options) {
   std::vector<std::string> others;
   if (!by_chains(options)) {
-    others = {"sampler",   "base",   "steps-per-iter", "buffer",    "l2",
-              "p-control", "reinit", "evaluate-every", "balancing", "scan"};
+    others = {"sampler", "base",           "steps-per-iter", "buffer", "l2",        "p-control",
+              "reinit",  "evaluate-every", "balancing",      "scan",   "cuda-graph"};
     for (const auto& [name, member] : sampler_numbers()) others.push_back(name);
     for (const auto& [name, member] : sampler_switches()) others.push_back(name);
     if (!options.given("model")) options.set("model", "mlp");
@@ -180,13 +180,14 @@ std::string run_trainer(Options& options, OutputDirectory& out, bool resumed,
 
 std::string train_by_chains(Options& options, OutputDirectory& out, bool resumed,
                             torch::Device device) {
-  const TrainOptions train = train_options(options);
+  TrainOptions train = train_options(options);
   find_sampler(options.text("sampler"));
   find_model(options.text("model"));
   const Dataset data = dataset_of(options);
   resolve_image(options, data);
   const std::shared_ptr<EnergyModel> model = untrained_model(options, data, device);
   const std::unique_ptr<Sampler> sampler = sampler_of(options, *model);
+  train.pcd.cuda_graph = cuda_graph_of(options, *model, *sampler, device);
   require(train.evaluate_every == 0 || data.validation.size(0) > 0,
           "--evaluate-every needs validation images; {} has none", data.name);
   TrainProgress progress(out);
@@ -347,7 +348,7 @@ Command train_command() {
                       .initial = "28x28"}};
   append(command.options, data_options());
   append(command.options, sampler_options("pafs"));
-  append(command.options, {gradient_precision_option()});
+  append(command.options, {gradient_precision_option(), cuda_graph_option()});
   append(command.options, new_model_options());
   append(command.options, pcd_options());
   append(command.options, {{.name = "out",

@@ -154,6 +154,7 @@ void AnnealedImportanceSampling::begin_leg() {
   } else {
     log_weights_ = torch::zeros_like(state_.current.energy);
   }
+  graph_.emplace(sampler_, options_.cuda_graph);
   model_.set_beta(betas_[k_], state_.current);
   begun_ = true;
 }
@@ -164,7 +165,7 @@ void AnnealedImportanceSampling::step_leg() {
   log_weights_.add_(slope, betas_[k_ + 1] - betas_[k_]);
   ++k_;
   model_.set_beta(betas_[k_], state_.current);
-  evaluations_ += sampler_.step(model_, state_, params_).evaluations;
+  evaluations_ += graph_->step(model_, state_, params_).evaluations;
   ++steps_done_;
 }
 

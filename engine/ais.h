@@ -10,11 +10,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "engine/annealed_model.h"
 #include "engine/sampler.h"
+#include "engine/step_graph.h"
 #include "io/pt_file.h"
 
 namespace isinglass {
@@ -27,6 +29,7 @@ struct AisOptions {
   Schedule schedule = Schedule::kLinear;
   uint64_t seed = 0;
   std::vector<int64_t> curve = {};  // temperatures of the shorter runs, ascending
+  bool cuda_graph = false;          // step_graph.h
 };
 
 // The temperatures 1000, 10 000, … below n.
@@ -107,6 +110,7 @@ class AnnealedImportanceSampling {
   torch::Tensor resumed_, acceptance_sum_;  // from restore() until the leg begins
   StepParams params_;
   ChainState state_;
+  std::optional<StepGraph> graph_;  // of the present leg
 };
 
 }  // namespace isinglass

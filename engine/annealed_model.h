@@ -19,6 +19,7 @@ class AnnealedModel : public EnergyModel, public HasEnergyDifferences {
   std::string kind_name() const override { return target_.kind_name(); }
   StateSpace space() const override { return target_.space(); }
   bool differentiable() const override { return target_.differentiable(); }
+  bool capturable() const override { return target_.capturable(); }
 
   torch::Tensor energy(const torch::Tensor& x) override;
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;

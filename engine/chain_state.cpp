@@ -9,8 +9,8 @@ StepParams StepParams::create(uint64_t seed, const std::vector<double>& scale, t
           torch::tensor(scale, torch::kFloat64).to(device)};
 }
 
-void StepParams::advance() {
-  ops::advance(rng);
+void StepParams::advance(int64_t steps) {
+  ops::advance(rng, steps);
 }
 
 int64_t StepParams::step() const {
@@ -27,6 +27,11 @@ Statistics Statistics::create(int64_t chains, torch::Device device) {
 
 void Statistics::reset() {
   for (torch::Tensor* sum : {&acceptance_sum, &hops_sum, &non_finite}) sum->zero_();
+}
+
+void Statistics::clear() {
+  reset();
+  for (torch::Tensor* last : {&acceptance, &hops}) last->zero_();
 }
 
 }  // namespace isinglass

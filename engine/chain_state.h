@@ -20,14 +20,15 @@ struct StepParams {
 
   static StepParams create(uint64_t seed, const std::vector<double>& scale, torch::Device device,
                            int64_t step = 0);
-  void advance();        // step number + 1, without a synchronisation
-  int64_t step() const;  // reads it back: not inside a step
+  void advance(int64_t steps = 1);  // step number + steps, without a synchronisation
+  int64_t step() const;             // reads it back: not inside a step
 };
 
 // What the chains did, per chain, on the device: in the last step, and summed since the last reset.
 struct Statistics : ops::StepBuffers {
   static Statistics create(int64_t chains, torch::Device device);
-  void reset();
+  void reset();  // the sums
+  void clear();  // all
 };
 
 // A sampler family's own buffers; each family derives its struct in its source.

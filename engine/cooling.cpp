@@ -69,6 +69,11 @@ void Uncooled::on_step(int64_t step, bool burn_in, const ChainState& state) {
   for (Observer* observer : observers_) observer->on_step(step, burn_in, view);
 }
 
+bool Uncooled::every_step() const {
+  return std::any_of(observers_.begin(), observers_.end(),
+                     [](const Observer* observer) { return observer->every_step(); });
+}
+
 void Uncooled::on_sampling_start() {
   for (Observer* observer : observers_) observer->on_sampling_start();
 }

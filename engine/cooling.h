@@ -66,6 +66,7 @@ class Uncooled : public Observer {
       : cooling_(cooling), observers_(std::move(observers)) {}
 
   void on_step(int64_t step, bool burn_in, const ChainState& state) override;
+  bool every_step() const override;
   void on_sampling_start() override;
   void on_draw(int64_t draw, const ChainState& state) override;
 

@@ -3,9 +3,12 @@
 
 #include <c10/cuda/CUDAFunctions.h>
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "engine/cooling.h"
+#include "engine/step_graph.h"
 #include "io/error.h"
 #include "kernels/ops/chains.h"
 
@@ -16,28 +19,76 @@ double synchronised_seconds(torch::Device device) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+namespace {
+
+// Makes steps of the chains.
+class Stepper {
+ public:
+  Stepper(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
+          const RunPlan& plan, const std::vector<Observer*>& observers)
+      : model_(model),
+        sampler_(sampler),
+        state_(state),
+        params_(params),
+        graph_(sampler, plan.cuda_graph),
+        at_once_(sampler.steps_at_once(state)) {
+    for (const Observer* observer : observers) {
+      if (observer->every_step()) at_once_ = 1;
+    }
+  }
+
+  // `most` steps or fewer, but one at least. Returns their number.
+  int64_t advance(int64_t most) {
+    const int64_t n = std::min(most, at_once_);
+    evaluations_ += n > 1 ? sampler_.steps(model_, state_, params_, n).evaluations
+                          : graph_.step(model_, state_, params_).evaluations;
+    return n;
+  }
+
+  int64_t take_evaluations() { return std::exchange(evaluations_, 0); }
+
+ private:
+  EnergyModel& model_;
+  const Sampler& sampler_;
+  ChainState& state_;
+  StepParams& params_;
+  StepGraph graph_;
+  int64_t at_once_, evaluations_ = 0;
+};
+
+}  // namespace
+
 RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
               const RunPlan& plan, const std::vector<Observer*>& observers,
               const std::function<bool()>& stop) {
+  Stepper stepper(model, sampler, state, params, plan, observers);
+  const bool changing = plan.cooling || sampler.learns();  // steps of burn-in differ
   for (int64_t t = 0; t < plan.burn_in; ++t) {
     if (stop && stop()) return {};
     if (plan.cooling) plan.cooling->at_step(t, plan.burn_in, sampler, state);
-    sampler.burn_in_step(model, state, params, t, plan.burn_in);
+    if (changing) {
+      sampler.burn_in_step(model, state, params, t, plan.burn_in);
+    } else {
+      t += stepper.advance(plan.burn_in - t) - 1;
+    }
     for (Observer* observer : observers) observer->on_step(t, true, state);
   }
   for (Observer* observer : observers) observer->on_sampling_start();
   state.statistics.reset();
+  stepper.take_evaluations();
   RunResult result;
   const double start = synchronised_seconds(state.x.device());
   int64_t done = 0;
-  for (; done < plan.steps && !(stop && stop()); ++done) {
-    result.energy_evaluations += sampler.step(model, state, params).evaluations;
-    for (Observer* observer : observers) observer->on_step(done, false, state);
-    if ((done + 1) % plan.thin == 0) {
-      for (Observer* observer : observers) observer->on_draw(done / plan.thin, state);
+  while (done < plan.steps && !(stop && stop())) {
+    const int64_t to_draw = plan.thin - done % plan.thin;
+    done += stepper.advance(std::min(to_draw, plan.steps - done));
+    for (Observer* observer : observers) observer->on_step(done - 1, false, state);
+    if (done % plan.thin == 0) {
+      for (Observer* observer : observers) observer->on_draw(done / plan.thin - 1, state);
     }
   }
   result.seconds = synchronised_seconds(state.x.device()) - start;
+  result.energy_evaluations = stepper.take_evaluations();
   result.steps = done;
   if (done > 0) {
     const double steps = static_cast<double>(done);

@@ -16,13 +16,16 @@ struct RunPlan {
   int64_t steps = 0;
   int64_t thin = 1;
   Cooling* cooling = nullptr;  // of the target, in burn-in (engine/cooling.h)
+  bool cuda_graph = false;     // engine/step_graph.h
 };
 
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual void on_step(int64_t step, bool burn_in, const ChainState& state) {}  // after every step
-  virtual void on_sampling_start() {}                                           // burn-in is over
+  // After a step; where nobody wants every one, after the last of some that are taken at once.
+  virtual void on_step(int64_t step, bool burn_in, const ChainState& state) {}
+  virtual bool every_step() const { return true; }  // whether on_step() must see all steps
+  virtual void on_sampling_start() {}               // burn-in is over
   virtual void on_draw(int64_t draw, const ChainState& state) {}  // after every thin-th kept step
 };
 
@@ -36,7 +39,9 @@ struct RunResult {
   double seconds = 0;  // of the kept steps, device synchronised
 };
 
-// Runs the plan. `stop` is asked between steps (every step); true ends the run early.
+// Runs the plan. `stop` is asked between steps; true ends the run early. Steps are taken one by
+// one, or as many at once as the sampler takes, up to the next draw, unless an observer wants every
+// one.
 RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
               const RunPlan& plan, const std::vector<Observer*>& observers,
               const std::function<bool()>& stop = {});

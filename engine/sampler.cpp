@@ -27,6 +27,11 @@ Evaluation empty_like(const Evaluation& e) {
   return out;
 }
 
+// By address: nothing is copied that is there.
+void copy_other(torch::Tensor& to, const torch::Tensor& from) {
+  if (to.defined() && !to.is_same(from)) to.copy_(from);
+}
+
 }  // namespace
 
 int64_t Sampler::evaluate(EnergyModel& model, const torch::Tensor& x, Evaluation& out) const {
@@ -43,6 +48,11 @@ int64_t Sampler::evaluate(EnergyModel& model, const torch::Tensor& x, Evaluation
   return evaluate_differences(model, x, out);
 }
 
+void Sampler::require_finite_start(const ChainState& state) const {
+  require_finite(state.current.energy, "energy");
+  if (needs() == Needs::kGradient) require_finite(state.current.gradient, "gradient");
+}
+
 ChainState Sampler::init(EnergyModel& model, const torch::Tensor& x,
                          const torch::Tensor& chain_ids) const {
   check_states(model.space(), x, "the initial states");
@@ -51,17 +61,40 @@ ChainState Sampler::init(EnergyModel& model, const torch::Tensor& x,
   state.chain_ids = chain_ids.to(x.device(), torch::kInt64).contiguous();
   state.statistics = Statistics::create(x.size(0), x.device());
   evaluate(model, state.x, state.current);
-  require_finite(state.current.energy, "energy");
-  if (needs() == Needs::kGradient) require_finite(state.current.gradient, "gradient");
+  require_finite_start(state);
   state.workspace.y = torch::empty_like(state.x);
   state.workspace.proposed = empty_like(state.current);
   prepare(model, state);
   return state;
 }
 
+// A model may put tensors of its own in place of those that it is given.
 void Sampler::renew(EnergyModel& model, ChainState& state) const {
-  evaluate(model, state.x, state.current);
+  Evaluation& current = state.current;
+  Evaluation fresh = current;
+  evaluate(model, state.x, fresh);
+  copy_other(current.energy, fresh.energy);
+  copy_other(current.gradient, fresh.gradient);
+  copy_other(current.differences, fresh.differences);
+  for (size_t i = 0; i < current.cache.size(); ++i) copy_other(current.cache[i], fresh.cache[i]);
   renew_kept(model, state);
+}
+
+void Sampler::restart(EnergyModel& model, ChainState& state, const torch::Tensor& x,
+                      const torch::Tensor& chain_ids) const {
+  check_states(model.space(), x, "the initial states");
+  state.x.copy_(x);
+  state.chain_ids.copy_(chain_ids);
+  state.statistics.clear();
+  renew(model, state);
+  require_finite_start(state);
+}
+
+StepInfo Sampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
+                        int64_t n) const {
+  StepInfo info;
+  for (int64_t t = 0; t < n; ++t) info.evaluations += step(model, state, params).evaluations;
+  return info;
 }
 
 StepInfo Sampler::burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,

@@ -33,6 +33,10 @@ struct SamplerOptions {
   bool warm = false;            // the numbers were adapted by an earlier run
 };
 
+// Of a kernel that takes many steps: some milliseconds of many chains, before anybody can look or
+// stop.
+inline constexpr int64_t kStepsALaunch = 64;
+
 // What a sampler wants to know about every state beside its energy.
 enum class Needs { kEnergy, kGradient, kDifferences };
 
@@ -55,14 +59,30 @@ class Sampler {
   // One Metropolis–Hastings transition of all chains, in place; advances params.
   virtual StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const = 0;
 
+  // n steps, the same chains as n calls of step(); and how many at most are worth to be taken at
+  // once: more than 1 where a kernel takes many steps a launch.
+  virtual StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
+                         int64_t n) const;
+  virtual int64_t steps_at_once(const ChainState& state) const { return 1; }
+
   // Step t (from 0) of `total` in burn-in: a step from which the sampler learns what it adapts.
   // Afterwards nothing changes but the chains. The default adapts scale 0 where adapts().
   virtual StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
                                 int64_t t, int64_t total) const;
+  // Whether a step in burn-in differs from others.
+  virtual bool learns() const { return adapts(); }
+
+  // Whether a step waits for a number that the device has found: then it cannot be captured
+  // (engine/step_graph.h).
+  virtual bool asks_device() const { return false; }
 
   // Anew at the chains' states, where the energies themselves have changed (engine/cooling.h): the
-  // evaluation and what the family keeps of it.
+  // evaluation and what the family keeps of it, in the tensors that are there.
   void renew(EnergyModel& model, ChainState& state) const;
+
+  // As init(), for as many chains, in the state's own tensors.
+  void restart(EnergyModel& model, ChainState& state, const torch::Tensor& x,
+               const torch::Tensor& chain_ids) const;
 
   virtual Needs needs() const = 0;
   virtual std::vector<Scale> scales() const { return {}; }  // what StepParams::scale starts from
@@ -87,6 +107,9 @@ class Sampler {
   virtual void prepare(const EnergyModel& model, ChainState& state) const = 0;
 
   virtual void renew_kept(const EnergyModel& model, ChainState& state) const {}
+
+  // Throws Error if the energy or the gradient that a start has is not finite.
+  void require_finite_start(const ChainState& state) const;
 
   // The model at x into out, with what needs() asks for. Returns the model calls a chain.
   int64_t evaluate(EnergyModel& model, const torch::Tensor& x, Evaluation& out) const;

@@ -2,6 +2,8 @@
 // Gibbs sampling"): sites of one colour have no edge among them, so that their exact conditionals
 // do not depend on each other, and all are drawn at once; a step goes through all colours.
 //
+// On a GPU a launch takes many steps, with the chain's state in shared memory where it fits.
+//
 // Sites are numbered by their rank, colour by colour; a site's number is site_uniform() of its rank
 // in the chain's step: the same on every device.
 #pragma once
@@ -36,6 +38,11 @@ struct SiteDraw {
   bool finite;  // all local energies were
 };
 
+ISINGLASS_HD inline double rank_uniform(const Draws& draws, int64_t rank) {
+  return draws.site_uniform(Purpose::kSiteValue, Purpose::kSiteValueRest,
+                            static_cast<uint32_t>(rank));
+}
+
 // π(x_i = k | rest) of a binary site as weights, the larger one 1; d = e_i(1) − e_i(0). Beyond ±700
 // the smaller one is below every number that could be drawn.
 struct FlipWeights {
@@ -48,30 +55,32 @@ struct FlipWeights {
     total = 1 + least;
   }
   ISINGLASS_HD bool up(double u) const { return u * total >= zero; }
+  // The same at the number of a rank, whose other words are drawn only where they decide.
+  ISINGLASS_HD bool up(const Draws& draws, int64_t rank) const {
+    constexpr double kWord = 1.0 / 4294967296.0;
+    const double word = draws.site_word(Purpose::kSiteValue, static_cast<uint32_t>(rank));
+    if (word * kWord * total >= zero) return true;
+    return (word + 1) * kWord * total >= zero && up(rank_uniform(draws, rank));
+  }
 };
-
-ISINGLASS_HD inline double rank_uniform(const Draws& draws, int64_t rank) {
-  return draws.site_uniform(Purpose::kSiteValue, Purpose::kSiteValueRest,
-                            static_cast<uint32_t>(rank));
-}
 
 // Draws the value of the site of a rank of x [D]. A binary site whose d is not finite stays.
 ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& colouring,
                                        const Draws& draws, int64_t rank, uint8_t* x) {
   const int64_t site = colouring.site[rank];
-  const double u = rank_uniform(draws, rank);
   const int from = x[site];
   SiteDraw draw{0, false, true};
   int to = from;
   if (lattice.categories == 2) {
     const double d = flip_energy(lattice, x, site);
     draw.finite = std::isfinite(d);
-    if (draw.finite) to = FlipWeights(d).up(u);
+    if (draw.finite) to = FlipWeights(d).up(draws, rank);
     draw.moved = to != from;
     if (draw.moved) draw.difference = to ? d : -d;
   } else {
     const SiteEnergies energies{lattice, x, site};
-    to = draw_conditional(energies, lattice.categories, from, u, &draw.finite);
+    to = draw_conditional(energies, lattice.categories, from, rank_uniform(draws, rank),
+                          &draw.finite);
     draw.moved = to != from;
     if (draw.moved) draw.difference = energies[to] - energies[from];
   }
@@ -80,16 +89,17 @@ ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& 
 }
 
 namespace cpu {
-// One sweep of every chain: x [B, D] and energy [B] in place. rng {seed, step}; chain_ids [B].
-void chromatic_sweep(const Lattice&, const Colouring&, int64_t chains, const int64_t* rng,
-                     const int64_t* chain_ids, uint8_t* x, double* energy, const StepCounts&,
-                     Stream);
+// A sweep of every chain in each of `steps` steps: x [B, D] and energy [B] in place. rng {seed,
+// step}; chain_ids [B].
+void chromatic_sweep(const Lattice&, const Colouring&, int64_t chains, int64_t steps,
+                     const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
+                     const StepCounts&, Stream);
 }  // namespace cpu
 
 namespace cuda {
-void chromatic_sweep(const Lattice&, const Colouring&, int64_t chains, const int64_t* rng,
-                     const int64_t* chain_ids, uint8_t* x, double* energy, const StepCounts&,
-                     Stream);
+void chromatic_sweep(const Lattice&, const Colouring&, int64_t chains, int64_t steps,
+                     const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
+                     const StepCounts&, Stream);
 }  // namespace cuda
 
 }  // namespace isinglass

@@ -7,7 +7,8 @@
 namespace isinglass::cpu {
 namespace {
 
-void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t chains,
+// The sweep of the step that is `later` steps after the present one.
+void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t chains, int64_t later,
                   const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
                   const StepCounts& counts) {
 #pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.sites))
@@ -15,7 +16,7 @@ void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t ch
     const int64_t count = std::min<int64_t>(kChainLanes, chains - first);
     Draws draws[kChainLanes];
     for (int64_t l = 0; l < kChainLanes; ++l) {
-      draws[l] = step_draws(rng, chain_ids[first + std::min(l, count - 1)]);
+      draws[l] = step_draws(rng, chain_ids[first + std::min(l, count - 1)], later);
     }
     const SweepCounts sweep = sweep_lanes(lattice, colouring, count, draws,
                                           lane_scratch(lattice.sites), x + first * lattice.sites);
@@ -26,17 +27,12 @@ void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t ch
   }
 }
 
-}  // namespace
-
-void chromatic_sweep(const Lattice& lattice, const Colouring& colouring, int64_t chains,
-                     const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
-                     const StepCounts& counts, Stream) {
-  if (lattice.categories == 2) {
-    return sweep_binary(lattice, colouring, chains, rng, chain_ids, x, energy, counts);
-  }
+void sweep_values(const Lattice& lattice, const Colouring& colouring, int64_t chains, int64_t later,
+                  const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
+                  const StepCounts& counts) {
 #pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.sites))
   for (int64_t c = 0; c < chains; ++c) {
-    const Draws draws = step_draws(rng, chain_ids[c]);
+    const Draws draws = step_draws(rng, chain_ids[c], later);
     double difference = 0;
     int64_t hops = 0;
     bool finite = true;
@@ -48,6 +44,17 @@ void chromatic_sweep(const Lattice& lattice, const Colouring& colouring, int64_t
     }
     energy[c] += difference;
     count_draw(counts, c, hops, finite);
+  }
+}
+
+}  // namespace
+
+void chromatic_sweep(const Lattice& lattice, const Colouring& colouring, int64_t chains,
+                     int64_t steps, const int64_t* rng, const int64_t* chain_ids, uint8_t* x,
+                     double* energy, const StepCounts& counts, Stream) {
+  const auto sweep = lattice.categories == 2 ? sweep_binary : sweep_values;
+  for (int64_t t = 0; t < steps; ++t) {
+    sweep(lattice, colouring, chains, t, rng, chain_ids, x, energy, counts);
   }
 }
 

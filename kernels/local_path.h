@@ -11,8 +11,9 @@
 //
 // Proposals and verdicts are those of draw_path, score_path, follow_path, lattice_evaluate and
 // accept, draw for draw: tables are recomputed from the neighbours, weights and sums from their
-// parts. U alone follows its differences, and is evaluated afresh every kRenewal steps. CPU only:
-// on a GPU a step of the dense kernels keeps all threads busy.
+// parts. U alone follows its differences, and is evaluated afresh every kRenewal steps. A call
+// takes any number of steps. The CPU keeps the weights between calls; a GPU makes them anew from
+// the table and keeps them, y and the table in shared memory, as long as a call lasts.
 #pragma once
 
 #include "kernels/lattice.h"
@@ -24,17 +25,18 @@ namespace isinglass {
 constexpr uint32_t kRenewal = 4096;
 
 struct LocalPathStep {
+  int64_t steps;
   PathShape shape;  // rule: of kGradient
   SiteTable what;
   Lattice lattice;
   const int64_t* rng;        // {seed, step}
   const int64_t* chain_ids;  // [B]
   const double* radius;      // []
-  uint8_t *x, *y;            // [B, D], equal between steps
+  uint8_t *x, *y;            // [B, D], equal between steps; y: CPU
   float* table;              // at x: ∇U or Δ, [B, D] or [B, D, K]
   double* energy;            // U(x) [B]
-  double* kept;              // [B, kept_weights(D)]
-  Paths paths;               // without scratch
+  double* kept;              // [B, kept_weights(D)]; CPU
+  Paths paths;               // without scratch; length [steps, B], the others of the last step
   StepCounts counts;
 };
 
@@ -46,5 +48,11 @@ void keep_weights(const PathShape&, SiteTable, const uint8_t* x, const float* ta
                   Stream);
 void local_path_step(const LocalPathStep&, Stream);
 }  // namespace cpu
+
+namespace cuda {
+// Shared memory of a chain, which a GPU must have in one block; table: its numbers a chain.
+int64_t local_path_bytes(int64_t sites, int64_t table);
+void local_path_step(const LocalPathStep&, Stream);
+}  // namespace cuda
 
 }  // namespace isinglass

@@ -33,19 +33,20 @@ Rows rows_of(const PathShape& shape, const float* table) {
 template <class Rows>
 class LocalChain {
  public:
-  LocalChain(const LocalPathStep& step, int64_t chain)
+  // `later`: of the step that many after the present one.
+  LocalChain(const LocalPathStep& step, int64_t chain, int64_t later)
       : step_(step),
         chain_(chain),
         table_(step.table + chain * table_size(step.shape)),
         rows_(rows_of<Rows>(step.shape, table_)),
         x_(step.x + chain * step.shape.sites),
         y_(step.y + chain * step.shape.sites),
-        draws_(step_draws(step.rng, step.chain_ids[chain])),
+        draws_(step_draws(step.rng, step.chain_ids[chain], later)),
         sums_(rows_, y_, step.shape.sites, step.kept + chain * kept_sums_size(step.shape.sites)) {
     sums_.prefetch_tree();
-    step.paths.length[chain] =
-        static_cast<int32_t>(draw_path_length(draws_, *step.radius, step.shape.max_length));
-    path_ = path_of_chain(step.paths, chain, step.shape.max_length);
+    const int64_t length = draw_path_length(draws_, *step.radius, step.shape.max_length);
+    step.paths.length[later * step.shape.chains + chain] = static_cast<int32_t>(length);
+    path_ = path_of_chain(step.paths, chain, length, step.shape.max_length);
   }
 
   int64_t length() const { return path_.length; }
@@ -174,11 +175,11 @@ class LocalChain {
 
 // A step of chains first … end − 1, at most kTogether, a piece of all of them at a time.
 template <class Rows>
-void step_together(const LocalPathStep& step, int64_t first, int64_t end) {
+void step_together(const LocalPathStep& step, int64_t first, int64_t end, int64_t later) {
   std::optional<LocalChain<Rows>> chains[kTogether];
   int64_t longest = 0;
   for (int64_t c = first; c < end; ++c) {
-    longest = std::max(longest, chains[c - first].emplace(step, c).length());
+    longest = std::max(longest, chains[c - first].emplace(step, c, later).length());
   }
   const auto each = [&](int64_t l, auto piece) {
     for (int64_t c = 0; c < end - first; ++c) {
@@ -207,7 +208,7 @@ void keep_chain(const PathShape& shape, const uint8_t* x, const float* table, do
 
 // What is compiled for every kind of rows.
 struct Chains {
-  void (*step)(const LocalPathStep&, int64_t first, int64_t end);
+  void (*step)(const LocalPathStep&, int64_t first, int64_t end, int64_t later);
   void (*keep)(const PathShape&, const uint8_t* x, const float* table, double* kept, int64_t c);
 };
 
@@ -239,9 +240,10 @@ void keep_weights(const PathShape& shape, SiteTable what, const uint8_t* x, cons
 void local_path_step(const LocalPathStep& step, Stream) {
   const int64_t count = step.shape.chains;
   const Chains chains = chains_of(step.shape, step.what);
-#pragma omp parallel for schedule(static) if (worth_threads(count * kNumbersAStep))
+#pragma omp parallel for schedule(static) if (worth_threads(step.steps * count * kNumbersAStep))
   for (int64_t c = 0; c < count; c += kTogether) {
-    chains.step(step, c, std::min(count, c + kTogether));
+    const int64_t end = std::min(count, c + kTogether);
+    for (int64_t t = 0; t < step.steps; ++t) chains.step(step, c, end, t);
   }
 }
 

@@ -47,8 +47,8 @@ __global__ void accept_kernel(StatePair states, ProposalScores scores, const int
   }
 }
 
-__global__ void advance_kernel(int64_t* rng) {
-  ++rng[1];
+__global__ void advance_kernel(int64_t* rng, int64_t steps) {
+  rng[1] += steps;
 }
 
 }  // namespace
@@ -61,8 +61,8 @@ void accept(int64_t chains, const StatePair& states, const ProposalScores& score
                    counts);
 }
 
-void advance(int64_t* rng, Stream stream) {
-  ISINGLASS_LAUNCH(advance_kernel, {1, 1}, stream, rng);
+void advance(int64_t* rng, int64_t steps, Stream stream) {
+  ISINGLASS_LAUNCH(advance_kernel, {1, 1}, stream, rng, steps);
 }
 
 }  // namespace isinglass::cuda

@@ -106,18 +106,43 @@ ISINGLASS_HD inline void count_verdict(const StepCounts& counts, int64_t chain,
   counts.non_finite[chain] += verdict.non_finite;
 }
 
+// One chain's counts while a kernel takes many steps: read before the first, stored after the last.
+struct ChainCounts {
+  double acceptance, acceptance_sum;
+  int64_t hops, hops_sum, non_finite;
+
+  ISINGLASS_HD ChainCounts(const StepCounts& of, int64_t chain)
+      : acceptance(of.acceptance[chain]),
+        acceptance_sum(of.acceptance_sum[chain]),
+        hops(of.hops[chain]),
+        hops_sum(of.hops_sum[chain]),
+        non_finite(of.non_finite[chain]) {}
+
+  // Of chain 0.
+  ISINGLASS_HD StepCounts pointers() {
+    return {&acceptance, &hops, &acceptance_sum, &hops_sum, &non_finite};
+  }
+  ISINGLASS_HD void store(const StepCounts& to, int64_t chain) const {
+    to.acceptance[chain] = acceptance;
+    to.acceptance_sum[chain] = acceptance_sum;
+    to.hops[chain] = hops;
+    to.hops_sum[chain] = hops_sum;
+    to.non_finite[chain] = non_finite;
+  }
+};
+
 namespace cpu {
 // x itself is among the rows. rng {seed, step}, chain_ids [B].
 void accept(int64_t chains, const StatePair&, const ProposalScores&, const int64_t* rng,
             const int64_t* chain_ids, const Rows&, const StepCounts&, Stream);
-// rng's step number + 1, after every chain of the step has read it.
-void advance(int64_t* rng, Stream);
+// rng's step number + steps, after every chain of them has read it.
+void advance(int64_t* rng, int64_t steps, Stream);
 }  // namespace cpu
 
 namespace cuda {
 void accept(int64_t chains, const StatePair&, const ProposalScores&, const int64_t* rng,
             const int64_t* chain_ids, const Rows&, const StepCounts&, Stream);
-void advance(int64_t* rng, Stream);
+void advance(int64_t* rng, int64_t steps, Stream);
 }  // namespace cuda
 
 }  // namespace isinglass

@@ -35,8 +35,8 @@ void accept(int64_t chains, const StatePair& states, const ProposalScores& score
   }
 }
 
-void advance(int64_t* rng, Stream) {
-  ++rng[1];
+void advance(int64_t* rng, int64_t steps, Stream) {
+  rng[1] += steps;
 }
 
 }  // namespace isinglass::cpu

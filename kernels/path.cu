@@ -4,9 +4,8 @@
 // and 32 weights.
 #include "kernels/launch.h"
 #include "kernels/path.h"
+#include "kernels/path_chain_cuda.h"
 #include "kernels/path_length.h"
-#include "kernels/philox.h"
-#include "kernels/site_sums_cuda.h"
 
 namespace isinglass::cuda {
 namespace {
@@ -18,40 +17,19 @@ __device__ bool without_replacement(const PathShape& shape) {
 template <class Rows>
 __device__ void draw_chain(const PathShape& shape, Rows rows, const Draws& draws, const uint8_t* x,
                            uint8_t* y, Paths paths, double radius, int64_t chain, double* log_q) {
-  const bool frozen = shape.rule == PathRule::kFrozen;
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) y[i] = x[i];
   __syncthreads();
-  const bool linearised = shape.rule == PathRule::kLinearised;
-  const uint8_t* current = linearised ? y : x;
-  SiteSums<Rows> sums = build_sums(rows, current, shape.sites, without_replacement(shape));
+  SiteSums<Rows> sums =
+      build_sums(rows, weighed_values(shape.rule, x, y), shape.sites, without_replacement(shape));
   if (threadIdx.x >= 32) return;
   const unsigned lane = threadIdx.x;
   sums.total(lane);
   const int64_t length = draw_path_length(draws, radius, shape.max_length);
-  const int64_t at = chain * shape.max_length;
-  PathLogQ log_path;
-  for (int64_t l = 0; l < length; ++l) {
-    const int64_t site = sums.draw_site(draws.uniform(Purpose::kSite, l), lane);
-    const int from = current[site];
-    const bool revisit = frozen && y[site] != from;
-    const int to = revisit ? from : rows.draw_value(site, from, draws.uniform(Purpose::kValue, l));
-    log_path.move(revisit ? rows.log_site_weight(site, from) : rows.log_weight(site, from, to),
-                  sums.scale, sums.sum());
-    __syncwarp();
-    if (lane == 0) {
-      paths.site[at + l] = static_cast<int32_t>(site);
-      paths.from[at + l] = static_cast<uint8_t>(from);
-      paths.to[at + l] = static_cast<uint8_t>(to);
-      if (!revisit) y[site] = static_cast<uint8_t>(to);
-    }
-    __syncwarp();
-    if (l + 1 == length) break;  // nobody draws from these sums
-    if (linearised) sums.update(site, lane);
-    if (shape.rule == PathRule::kNoBacktrack) sums.remove(site, lane);
-  }
+  const double log_path = draw_along(shape.rule, sums, draws, y,
+                                     path_of_chain(paths, chain, length, shape.max_length), lane);
   if (lane == 0) {
     paths.length[chain] = static_cast<int32_t>(length);
-    log_q[chain] = log_path.total();
+    log_q[chain] = log_path;
   }
 }
 
@@ -61,30 +39,10 @@ __device__ void score_chain(const PathShape& shape, Rows rows, uint8_t* y, Paths
   SiteSums<Rows> sums = build_sums(rows, y, shape.sites, without_replacement(shape));
   if (threadIdx.x >= 32) return;
   const unsigned lane = threadIdx.x;
-  const bool linearised = shape.rule == PathRule::kLinearised;
   sums.total(lane);
-  const int64_t length = paths.length[chain];
-  const int64_t at = chain * shape.max_length;
-  PathLogQ log_path;
-  for (int64_t l = length; l-- > 0;) {
-    const int64_t site = paths.site[at + l];
-    const int from = paths.from[at + l];
-    const bool revisit = from == paths.to[at + l];
-    const int value = y[site];
-    log_path.move(revisit ? rows.log_site_weight(site, value) : rows.log_weight(site, value, from),
-                  sums.scale, sums.sum());
-    if (l == 0) break;
-    if (linearised) {
-      __syncwarp();
-      if (lane == 0) y[site] = static_cast<uint8_t>(from);
-      sums.update(site, lane);
-    }
-    if (shape.rule == PathRule::kNoBacktrack) sums.remove(site, lane);
-  }
-  if (lane == 0) {
-    for (int64_t l = 0; linearised && l < length; ++l) y[paths.site[at + l]] = paths.to[at + l];
-    log_q[chain] = log_path.total();
-  }
+  const Path path = path_of_chain(paths, chain, paths.length[chain], shape.max_length);
+  const double log_path = score_along(shape.rule, sums, y, path, lane);
+  if (lane == 0) log_q[chain] = log_path;
 }
 
 // Calls f with the rows of this block's chain.

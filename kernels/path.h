@@ -44,6 +44,26 @@ struct Paths {
   double* scratch;  // [B, path_scratch(D)]
 };
 
+// One chain's slice of the path buffers.
+struct Path {
+  int64_t length;
+  int32_t* site;
+  uint8_t* from;
+  uint8_t* to;
+};
+
+ISINGLASS_HD inline Path path_of_chain(const Paths& paths, int64_t chain, int64_t length,
+                                       int64_t max_length) {
+  const int64_t at = chain * max_length;
+  return {length, paths.site + at, paths.from + at, paths.to + at};
+}
+
+// The values that the weights are taken at while y leaves x.
+ISINGLASS_HD inline const uint8_t* weighed_values(PathRule rule, const uint8_t* x,
+                                                  const uint8_t* y) {
+  return rule == PathRule::kLinearised ? y : x;
+}
+
 // Scratch numbers of a chain: its BlockSums, and room for the words of its RemovedSites.
 ISINGLASS_HD inline int64_t path_scratch(int64_t sites) {
   return block_sums_size(sites) + site_blocks(sites);

@@ -10,24 +10,6 @@
 
 namespace isinglass::cpu {
 
-// One chain's slice of the path buffers.
-struct Path {
-  int64_t length;
-  int32_t* site;
-  uint8_t* from;
-  uint8_t* to;
-};
-
-inline Path path_of_chain(const Paths& paths, int64_t chain, int64_t max_length) {
-  const int64_t at = chain * max_length;
-  return {paths.length[chain], paths.site + at, paths.from + at, paths.to + at};
-}
-
-// The values that the weights are taken at while y leaves x.
-inline const uint8_t* weighed_values(PathRule rule, const uint8_t* x, const uint8_t* y) {
-  return rule == PathRule::kLinearised ? y : x;
-}
-
 // Move l of a path from x, with the sums of the weights before it: y, the path and log q.
 template <class Rows, class Sums>
 void draw_move(PathRule rule, Rows rows, Sums& sums, const SiteAim& aim, const Draws& draws,

@@ -44,7 +44,7 @@ void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, 
     const uint8_t* from = x + c * shape.sites;
     uint8_t* to = y + c * shape.sites;
     SiteSums sums = path_sums(shape, rows, weighed_values(shape.rule, from, to), paths, c);
-    const Path path = path_of_chain(paths, c, shape.max_length);
+    const Path path = path_of_chain(paths, c, paths.length[c], shape.max_length);
     PathLogQ log_path;
     for (int64_t l = 0; l < path.length; ++l) {
       const SiteAim aim = sums.aim(draws.uniform(Purpose::kSite, l));
@@ -59,7 +59,7 @@ void score_path(const PathShape& shape, uint8_t* y, const float* gradient, Paths
   for_each_chain(shape, gradient, [&](auto rows, int64_t c) {
     uint8_t* own = y + c * shape.sites;
     SiteSums sums = path_sums(shape, rows, own, paths, c);
-    const Path path = path_of_chain(paths, c, shape.max_length);
+    const Path path = path_of_chain(paths, c, paths.length[c], shape.max_length);
     PathLogQ log_path;
     for (int64_t l = path.length; l-- > 0;) {
       score_move(shape.rule, rows, sums, own, path, l, log_path);

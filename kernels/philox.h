@@ -96,10 +96,11 @@ struct Draws {
   }
 };
 
-// The numbers of one chain in one step; rng = {seed, step number}, in device memory.
-ISINGLASS_HD inline Draws step_draws(const int64_t* rng, int64_t chain_id) {
+// The numbers of one chain in one step, `later` steps after the present one; rng = {seed, step
+// number}, in device memory.
+ISINGLASS_HD inline Draws step_draws(const int64_t* rng, int64_t chain_id, int64_t later = 0) {
   return {static_cast<uint64_t>(rng[0]), static_cast<uint32_t>(chain_id),
-          static_cast<uint32_t>(rng[1])};
+          static_cast<uint32_t>(rng[1] + later)};
 }
 
 }  // namespace isinglass

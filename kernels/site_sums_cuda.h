@@ -12,7 +12,8 @@ namespace isinglass::cuda {
 constexpr unsigned kSumThreads = 256;
 
 // The two-level weights of one chain at its current values (null: the rows need none); every method
-// is called by whole warps.
+// is called by whole warps. The larger ones stay functions: kernels call them in many places, and
+// inlined they take minutes to compile.
 template <class Rows>
 struct SiteSums {
   Rows rows;
@@ -28,7 +29,7 @@ struct SiteSums {
     return rows.log_site_weight(site, values ? values[site] : 0);
   }
 
-  __device__ void refresh(int64_t block, unsigned lane) {
+  __device__ __noinline__ void refresh(int64_t block, unsigned lane) {
     const double w = log_weight(block * kBlockSites + lane);
     const double scale_of_block = block_scale(warp_max(w));
     const double block_sum = warp_sum(scaled_weight(w, scale_of_block));
@@ -39,7 +40,7 @@ struct SiteSums {
   }
 
   // By the first warp, after a __syncwarp.
-  __device__ void total(unsigned lane) {
+  __device__ __noinline__ void total(unsigned lane) {
     const int64_t blocks = site_blocks(sites);
     double m = -INFINITY;
     for (int64_t b = lane; b < blocks; b += 32) m = fmax(m, sums.scale[b]);
@@ -73,7 +74,7 @@ struct SiteSums {
   __device__ double sum() const { return sums.tree.total(); }
   __device__ double log_total() const { return scale + elementary::log(sum()); }
 
-  __device__ int64_t draw_site(double u, unsigned lane) const {
+  __device__ __noinline__ int64_t draw_site(double u, unsigned lane) const {
     double rest;
     const int64_t block = sums.tree.find(u * sum(), &rest);
     const int64_t first = block * kBlockSites;
@@ -86,29 +87,41 @@ struct SiteSums {
   }
 };
 
-// without_replacement: sites can leave the pool.
+// Numbers of shared memory of one chain's sums.
+ISINGLASS_HD inline int64_t site_sums_doubles(int64_t sites) {
+  return kBlockSites + block_sums_size(sites) + site_blocks(sites);
+}
+
+// Sums in such memory, to be built, with all sites in the pool. without_replacement: sites can
+// leave it. By all threads of the block.
 template <class Rows>
-__device__ SiteSums<Rows> build_sums(Rows rows, const uint8_t* values, int64_t sites,
-                                     bool without_replacement = false) {
-  double* shared = dynamic_shared_memory<double>();
+__device__ SiteSums<Rows> sums_in(double* shared, Rows rows, const uint8_t* values, int64_t sites,
+                                  bool without_replacement = false) {
   double* scratch = shared + kBlockSites;
   const int64_t blocks = site_blocks(sites);
   auto* words = reinterpret_cast<uint32_t*>(scratch + block_sums_size(sites));
   const RemovedSites removed{without_replacement ? words : nullptr};
-  SiteSums<Rows> sums{rows, values, sites, BlockSums(scratch, blocks), removed, shared};
   if (without_replacement) {
     for (int64_t b = threadIdx.x; b < blocks; b += blockDim.x) words[b] = 0;
     __syncthreads();
   }
-  for (int64_t b = threadIdx.x / 32; b < blocks; b += kSumThreads / 32)
+  return {rows, values, sites, BlockSums(scratch, blocks), removed, shared};
+}
+
+// The block sums, by all threads of a block of kSumThreads.
+template <class Rows>
+__device__ SiteSums<Rows> build_sums(Rows rows, const uint8_t* values, int64_t sites,
+                                     bool without_replacement = false) {
+  SiteSums<Rows> sums =
+      sums_in(dynamic_shared_memory<double>(), rows, values, sites, without_replacement);
+  for (int64_t b = threadIdx.x / 32; b < site_blocks(sites); b += kSumThreads / 32)
     sums.refresh(b, threadIdx.x % 32);
   __syncthreads();
   return sums;
 }
 
 inline LaunchShape site_sums_launch(int64_t chains, int64_t sites) {
-  const size_t doubles = kBlockSites + block_sums_size(sites) + site_blocks(sites);
-  return {static_cast<unsigned>(chains), kSumThreads, doubles * sizeof(double)};
+  return {static_cast<unsigned>(chains), kSumThreads, site_sums_doubles(sites) * sizeof(double)};
 }
 
 }  // namespace isinglass::cuda

@@ -75,6 +75,11 @@ class EnergyModel : public torch::nn::Module {
   // Mean float32 [D] of the base Bernoulli distribution that U contains; undefined: none.
   virtual torch::Tensor base_mean() const { return {}; }
   virtual FlopCounts flops() const { return {}; }
+  // Whether evaluations can be captured in a CUDA graph (engine/step_graph.h): once their buffers
+  // exist, the host waits for nothing. And whether a captured one still holds when parameters have
+  // changed in place: nothing derived from them is kept anywhere else.
+  virtual bool capturable() const { return true; }
+  virtual bool reads_parameters_in_place() const { return false; }
   // What evaluate() takes gradients in. Throws Error if the model knows no other than float32.
   virtual void set_gradient_precision(GradientPrecision precision);
 

@@ -21,6 +21,7 @@ class MlpModel : public EnergyModel, public HasLogits {
   std::string kind_name() const override { return "mlp"; }
   StateSpace space() const override { return space_; }
   FlopCounts flops() const override;
+  bool reads_parameters_in_place() const override { return true; }
   torch::Tensor energy(const torch::Tensor& x) override;
   torch::Tensor logits(const torch::Tensor& x) override;
 

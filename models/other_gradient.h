@@ -17,6 +17,7 @@ class OtherGradientModel : public EnergyModel {
   std::string kind_name() const override { return energy_->kind_name(); }
   StateSpace space() const override { return energy_->space(); }
   torch::Tensor base_mean() const override { return energy_->base_mean(); }
+  bool capturable() const override { return energy_->capturable() && gradient_->capturable(); }
   void set_gradient_precision(GradientPrecision precision) override {
     gradient_->set_gradient_precision(precision);
   }

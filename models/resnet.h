@@ -42,6 +42,9 @@ class ResNetModel : public EnergyModel {
   StateSpace space() const override { return {StateKind::kBinary, height_ * width_, 2}; }
   torch::Tensor base_mean() const override { return mean_; }
   FlopCounts flops() const override;
+  bool reads_parameters_in_place() const override {
+    return precision_ == GradientPrecision::kFloat32;
+  }
   void set_gradient_precision(GradientPrecision precision) override { precision_ = precision; }
   torch::Tensor energy(const torch::Tensor& x) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;

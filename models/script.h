@@ -22,6 +22,7 @@ class ScriptModel : public EnergyModel {
 
   std::string kind_name() const override { return "script"; }
   StateSpace space() const override { return space_; }
+  bool capturable() const override { return false; }  // who knows what the program does
   // Error if the script fails or its output is not as above.
   torch::Tensor energy(const torch::Tensor& x) override;
 

@@ -4,10 +4,11 @@
 # this script lies in, or else the archive in dist/), OUT gets the results (default gpu-check):
 #   result.json   the device, and of every check whether it passed, its seconds and its log
 #   *.log, *.json what the checks printed, and GoogleTest's reports
+#   lattice-*/    summaries of chains on a lattice
 #   bench/        the times of every stage, for isinglass bench --compare, and a trace of one
 #                 training iteration, for chrome://tracing
 # Checks: the tests of the GPU, among them that the CPU and the GPU agree for every sampler; a short
-# training; the benchmark of a ResNet; memcheck and racecheck of one step of every sampler, where
+# training; the benchmark of a ResNet, without and with --cuda-graph; chains on a lattice; memcheck and racecheck of one step of every sampler, where
 # compute-sanitizer is installed. The exit code is 0 if all passed. $ISINGLASS_PYTHON (default
 # python3) is the Python with PyTorch 2.11.
 set -euo pipefail
@@ -88,6 +89,15 @@ short_training() {
     --iters 20 --device cuda --out "$out/train" --overwrite
 }
 
+# Many chains of a 50 x 50 Ising lattice, many steps a launch: its seconds and hops are the flips per
+# second. $1: sampler and options.
+lattice_steps() {
+  # shellcheck disable=SC2086
+  "$bundle/bin/isinglass" sample --instance ising-grid:side=50 --sampler $1 --chains 10000 \
+    --burn-in 1000 --steps 2000 --thin 100 --no-samples --device cuda \
+    --out "$out/lattice-${1%% *}" --overwrite
+}
+
 # One step of every sampler, each tensor in memory of its own so that a stray index is seen.
 sanitize() {
   PYTORCH_NO_CUDA_MEMORY_CACHING=1 ISINGLASS_UNDER="$sanitizer --tool $1 --error-exitcode 9" \
@@ -133,6 +143,11 @@ done
 check train short_training
 check bench "$bundle/bin/isinglass" bench --model resnet --channels 64 --sampler pafs --radius 5 \
   --chains 100 --device cuda --repeats 21 --profile --out "$out/bench" --overwrite
+check bench-graph "$bundle/bin/isinglass" bench --model resnet --channels 64 --sampler pafs \
+  --radius 5 --chains 100 --device cuda --repeats 21 --cuda-graph --compare "$out/bench/bench.json"
+for sampler in "gibbs --scan chromatic" "pafs --radius 5"; do
+  check "lattice-${sampler%% *}" lattice_steps "$sampler"
+done
 sanitizer=$(find_sanitizer)
 for tool in memcheck racecheck; do
   if [[ -n $sanitizer ]]; then

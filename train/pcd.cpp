@@ -14,17 +14,6 @@ torch::Tensor squared_gradient(const torch::Tensor& energy, const torch::Tensor&
   return 0.5 * gradient.to(torch::kFloat64).square().sum() / gradient.size(0);
 }
 
-// init() refuses states at which U or its gradient is not finite. The buffer's states are valid, so
-// here this can only mean that the parameters went astray.
-ChainState start_chains(EnergyModel& model, const Sampler& sampler, const torch::Tensor& x,
-                        const torch::Tensor& slots) {
-  try {
-    return sampler.init(model, x, slots);
-  } catch (const Error& error) {
-    throw NumericalError(error.what());
-  }
-}
-
 }  // namespace
 
 PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Tensor& chains,
@@ -43,18 +32,36 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
   return result;
 }
 
-PcdChains advance_chains(EnergyModel& model, const Sampler& sampler, ReplayBuffer& buffer,
-                         int64_t iteration, const PcdOptions& options) {
-  const torch::Tensor slots = buffer.draw_slots(options.batch, iteration);
-  ChainState state =
-      start_chains(model, sampler, buffer.chains(slots, options.reinit, iteration), slots);
-  StepParams params =
-      sampler.params(options.seed, state.x.device(), (iteration - 1) * options.steps);
-  for (int64_t step = 0; step < options.steps; ++step) sampler.step(model, state, params);
-  buffer.write_back(slots, state.x);
-  const double transitions = static_cast<double>(options.batch * options.steps);
-  return {state.x, state.statistics.acceptance_sum.sum().item<double>() / transitions,
-          state.statistics.hops_sum.sum().item<double>() / transitions};
+PcdSampling::PcdSampling(const Sampler& sampler, const PcdOptions& options)
+    : sampler_(sampler), options_(options), graph_(sampler, options.cuda_graph) {}
+
+// init() and restart() refuse states at which U or its gradient is not finite. The buffer's states
+// are valid, so here this can only mean that the parameters went astray.
+void PcdSampling::start(EnergyModel& model, const torch::Tensor& x, const torch::Tensor& slots,
+                        int64_t iteration) try {
+  const StepParams params =
+      sampler_.params(options_.seed, x.device(), (iteration - 1) * options_.steps);
+  if (!state_.x.defined()) {
+    state_ = sampler_.init(model, x, slots);
+    params_ = params;
+    return;
+  }
+  sampler_.restart(model, state_, x, slots);
+  params_.rng.copy_(params.rng);
+  params_.scale.copy_(params.scale);
+  if (!model.reads_parameters_in_place()) graph_.forget();
+} catch (const Error& error) {
+  throw NumericalError(error.what());
+}
+
+PcdChains PcdSampling::advance(EnergyModel& model, ReplayBuffer& buffer, int64_t iteration) {
+  const torch::Tensor slots = buffer.draw_slots(options_.batch, iteration);
+  start(model, buffer.chains(slots, options_.reinit, iteration), slots, iteration);
+  for (int64_t step = 0; step < options_.steps; ++step) graph_.step(model, state_, params_);
+  buffer.write_back(slots, state_.x);
+  const double transitions = static_cast<double>(options_.batch * options_.steps);
+  return {state_.x, state_.statistics.acceptance_sum.sum().item<double>() / transitions,
+          state_.statistics.hops_sum.sum().item<double>() / transitions};
 }
 
 }  // namespace isinglass

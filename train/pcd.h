@@ -7,6 +7,7 @@
 #pragma once
 
 #include "engine/sampler.h"
+#include "engine/step_graph.h"
 #include "io/torch.h"
 #include "train/replay_buffer.h"
 
@@ -19,6 +20,7 @@ struct PcdOptions {
   double l2 = 0;         // weight of the squared energies
   double p_control = 0;  // weight of the squared gradient at the data
   uint64_t seed = 0;
+  bool cuda_graph = false;  // engine/step_graph.h
 };
 
 // L and its parts; loss is differentiable in the parameters, all are float64 [].
@@ -37,11 +39,28 @@ struct PcdChains {
   double hops;
 };
 
-// Draws `batch` distinct slots, restarts some, makes the steps under the model's present parameters
-// and writes the chains back. Chain ids are the slots; the step numbers of iteration t (from 1) are
-// (t − 1)·steps … t·steps − 1. Throws NumericalError if U or its gradient is not finite at the
-// drawn states.
-PcdChains advance_chains(EnergyModel& model, const Sampler& sampler, ReplayBuffer& buffer,
-                         int64_t iteration, const PcdOptions& options);
+// The chains of the iterations, in tensors of their own, which stay where they are: a captured step
+// holds their addresses.
+class PcdSampling {
+ public:
+  // The sampler outlives this.
+  PcdSampling(const Sampler& sampler, const PcdOptions& options);
+
+  // Draws `batch` distinct slots, restarts some, makes the steps under the model's present
+  // parameters and writes the chains back. Chain ids are the slots; the step numbers of iteration t
+  // (from 1) are (t − 1)·steps … t·steps − 1. The states are those of the next call, too. Throws
+  // NumericalError if U or its gradient is not finite at the drawn states. Always the same model.
+  PcdChains advance(EnergyModel& model, ReplayBuffer& buffer, int64_t iteration);
+
+ private:
+  void start(EnergyModel& model, const torch::Tensor& x, const torch::Tensor& slots,
+             int64_t iteration);
+
+  const Sampler& sampler_;
+  PcdOptions options_;
+  StepGraph graph_;
+  ChainState state_;
+  StepParams params_;
+};
 
 }  // namespace isinglass

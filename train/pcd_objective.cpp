@@ -43,8 +43,8 @@ PcdOptions checked(const PcdOptions& o, int64_t buffer, int64_t iterations,
 PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, const Dataset& data,
                            const PcdOptions& options, int64_t buffer, int64_t iterations,
                            torch::Device device)
-    : sampler_(sampler),
-      options_(checked(options, buffer, iterations, model, data)),
+    : options_(checked(options, buffer, iterations, model, data)),
+      sampling_(sampler, options_),
       height_(data.height),
       width_(data.width),
       batches_(data, options.batch, options.seed, device),
@@ -52,7 +52,7 @@ PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, con
 
 torch::Tensor PcdObjective::loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) {
   const torch::Tensor data = batches_.states(iteration);
-  const PcdChains chains = advance_chains(model, sampler_, buffer_, iteration, options_);
+  const PcdChains chains = sampling_.advance(model, buffer_, iteration);
   const PcdLoss loss = pcd_loss(model, data, chains.states, options_);
   metrics.energy_data = loss.energy_data.item<double>();
   metrics.energy_model = loss.energy_model.item<double>();

@@ -26,8 +26,8 @@ class PcdObjective : public Objective {
   void draw_samples(EnergyModel& model, const std::filesystem::path& file) override;
 
  private:
-  const Sampler& sampler_;
   PcdOptions options_;
+  PcdSampling sampling_;
   int64_t height_, width_;
   Batches batches_;
   ReplayBuffer buffer_;

@@ -1,6 +1,6 @@
-// Any-scale balanced samplers ab-1st, ab-shift, ab-max, ab-trace, ab-variance (Sun, Dai, Sutton, Schuurmans &
-// Dai 2023, "Any-scale balanced samplers for discrete spaces"; samplers.md §2.5), on binary sites
-// and ordered values 0 … K − 1.
+// Any-scale balanced samplers ab-1st, ab-shift, ab-max, ab-trace, ab-variance (Sun, Dai, Sutton,
+// Schuurmans & Dai 2023, "Any-scale balanced samplers for discrete spaces"; samplers.md §2.5), on
+// binary sites and ordered values 0 … K − 1.
 //
 //   u ~ N(A x, I), AᵀA = W + D; then every site independently from
 //   logit_i(v) = v·(α c_i + x_i/σ) − ½ v²·(α D_ii + 1/σ),  c = s(x) − W x + Aᵀu
@@ -39,6 +39,7 @@ class AnyScaleSampler : public Sampler {
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
   StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
                         int64_t total) const override;
+  bool learns() const override { return options_.search || options_.rule; }
   Needs needs() const override { return Needs::kGradient; }
   std::vector<Scale> scales() const override;
 

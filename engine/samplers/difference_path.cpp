@@ -14,7 +14,7 @@ constexpr int64_t kMostEntriesGpu = 1 << 16;
 struct DifferencePathScratch : SamplerScratch {
   ops::DifferencePathBuffers paths;
   torch::Tensor one;      // float64 [1]: R of a single move
-  torch::Tensor longest;  // int32 []
+  torch::Tensor longest;  // int32 [steps at once]: path
   std::optional<ops::LocalPaths> local;
 };
 
@@ -22,6 +22,14 @@ struct DifferencePathScratch : SamplerScratch {
 
 std::vector<Scale> DifferencePathSampler::scales() const {
   return radius_ ? std::vector<Scale>{*radius_} : std::vector<Scale>{};
+}
+
+int64_t DifferencePathSampler::max_length() const {
+  return radius_ ? longest_path(*radius_) : 1;
+}
+
+bool DifferencePathSampler::asks_device() const {
+  return max_length() > 1;
 }
 
 void DifferencePathSampler::prepare(const EnergyModel& model, ChainState& state) const {
@@ -32,8 +40,9 @@ void DifferencePathSampler::prepare(const EnergyModel& model, ChainState& state)
   auto scratch = std::make_shared<DifferencePathScratch>();
   state.workspace.scratch = scratch;
   scratch->one = torch::ones({1}, state.current.energy.options());
-  scratch->longest = torch::ones({}, state.x.options().dtype(torch::kInt32));
-  renew_kept(model, state);
+  scratch->local = local_paths(model, state, PathRule::kLinearised, balancing_, max_length());
+  scratch->longest =
+      torch::ones({local_steps_at_once(scratch->local)}, state.x.options().dtype(torch::kInt32));
   if (scratch->local) return;
   scratch->paths = ops::DifferencePathBuffers::create(differences);
   state.workspace.log_forward = torch::zeros_like(state.current.energy);
@@ -41,31 +50,28 @@ void DifferencePathSampler::prepare(const EnergyModel& model, ChainState& state)
 }
 
 void DifferencePathSampler::renew_kept(const EnergyModel& model, ChainState& state) const {
-  static_cast<DifferencePathScratch&>(*state.workspace.scratch).local = local_paths(
-      model, state, PathRule::kLinearised, balancing_, radius_ ? longest_path(*radius_) : 1);
+  if (!state.x.is_cpu()) return;  // local steps keep nothing on a GPU
+  static_cast<DifferencePathScratch&>(*state.workspace.scratch).local =
+      local_paths(model, state, PathRule::kLinearised, balancing_, max_length());
 }
 
 StepInfo DifferencePathSampler::step(EnergyModel& model, ChainState& state,
                                      StepParams& params) const {
   Workspace& workspace = state.workspace;
   auto& scratch = static_cast<DifferencePathScratch&>(*workspace.scratch);
-  const int64_t max_length = radius_ ? longest_path(*radius_) : 1;
+  if (scratch.local) return steps(model, state, params, 1);
   const torch::Tensor& radius = radius_ ? params.scale : scratch.one;
-  const auto longest_drawn = [&](const torch::Tensor& length) -> int64_t {
-    return max_length == 1 ? 1 : at::amax_out(scratch.longest, length, {0}).item<int>();
-  };
-  if (scratch.local) {
-    local_step(model, state, params, radius, *scratch.local);
-    return {.evaluations = longest_drawn(scratch.local->buffers.length)};
-  }
   const auto follow = [&](int64_t position, const torch::Tensor& differences) {
-    ops::follow_path(differences, params.rng, state.chain_ids, radius, position, max_length,
+    ops::follow_path(differences, params.rng, state.chain_ids, radius, position, max_length(),
                      balancing_, workspace.y, scratch.paths, workspace.log_forward,
                      workspace.log_backward);
   };
   workspace.y.copy_(state.x);
   follow(0, state.current.differences);
-  const int64_t length = longest_drawn(scratch.paths.length);
+  const int64_t length =
+      max_length() == 1
+          ? 1
+          : at::amax_out(scratch.longest, scratch.paths.length, {0}, /*keepdim=*/true).item<int>();
   StepInfo info;
   for (int64_t l = 1; l <= length; ++l) {
     info.evaluations += evaluate_proposal(model, state);
@@ -73,6 +79,23 @@ StepInfo DifferencePathSampler::step(EnergyModel& model, ChainState& state,
   }
   accept(state, params);
   return info;
+}
+
+StepInfo DifferencePathSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
+                                      int64_t n) const {
+  auto& scratch = static_cast<DifferencePathScratch&>(*state.workspace.scratch);
+  if (!scratch.local || n > local_steps_at_once(scratch.local)) {
+    return Sampler::steps(model, state, params, n);
+  }
+  local_steps(model, state, params, radius_ ? params.scale : scratch.one, *scratch.local, n);
+  if (max_length() == 1) return {.evaluations = n};
+  torch::Tensor longest = scratch.longest.narrow(0, 0, n);
+  at::amax_out(longest, scratch.local->buffers.length.narrow(0, 0, n), {1});
+  return {.evaluations = (n == 1 ? longest : longest.sum()).item<int64_t>()};
+}
+
+int64_t DifferencePathSampler::steps_at_once(const ChainState& state) const {
+  return local_steps_at_once(static_cast<DifferencePathScratch&>(*state.workspace.scratch).local);
 }
 
 std::vector<SamplerEntry> difference_path_samplers() {

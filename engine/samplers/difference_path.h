@@ -10,8 +10,8 @@
 // Energy and differences are evaluated at every state of the path but x, whose are in the state: as
 // often as the longest path of the batch has moves. Chains that have arrived stay where they are
 // meanwhile. That number is read back once a step, the only synchronisation of pas; masked rounds
-// up to ⌈2R − 1⌉ would need none, but D of them where R may adapt. On a lattice on the CPU a step
-// is local instead (kernels/local_path.h), with the same draws.
+// up to ⌈2R − 1⌉ would need none, but D of them where R may adapt. On a lattice steps are local
+// instead (kernels/local_path.h), with the same draws; on a GPU many a launch.
 #pragma once
 
 #include <optional>
@@ -28,6 +28,11 @@ class DifferencePathSampler : public Sampler {
       : radius_(std::move(radius)), balancing_(balancing) {}
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
+  StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
+                 int64_t n) const override;
+  int64_t steps_at_once(const ChainState& state) const override;
+  // How long the longest path is; a single move needs no asking.
+  bool asks_device() const override;
   Needs needs() const override { return Needs::kDifferences; }
   std::vector<Scale> scales() const override;
 
@@ -36,6 +41,8 @@ class DifferencePathSampler : public Sampler {
   void renew_kept(const EnergyModel& model, ChainState& state) const override;
 
  private:
+  int64_t max_length() const;
+
   std::optional<Scale> radius_;
   Balancing balancing_;
 };

@@ -60,15 +60,26 @@ void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
   state.workspace.scratch = scratch;
 }
 
-StepInfo GibbsSampler::sweep(LatticeModel& model, ChainState& state, StepParams& params) const {
-  ops::chromatic_sweep(model.lattice(state.x.device()), params.rng, state.chain_ids, state.x,
+StepInfo GibbsSampler::sweeps(LatticeModel& model, ChainState& state, StepParams& params,
+                              int64_t n) const {
+  ops::chromatic_sweep(model.lattice(state.x.device()), n, params.rng, state.chain_ids, state.x,
                        state.current.energy, state.statistics);
-  params.advance();
-  return {.evaluations = 1};
+  params.advance(n);
+  return {.evaluations = n};
+}
+
+StepInfo GibbsSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
+                             int64_t n) const {
+  if (scan_ != Scan::kChromatic) return Sampler::steps(model, state, params, n);
+  return sweeps(dynamic_cast<LatticeModel&>(model), state, params, n);
+}
+
+int64_t GibbsSampler::steps_at_once(const ChainState& state) const {
+  return scan_ == Scan::kChromatic && state.x.is_cuda() ? kStepsALaunch : 1;
 }
 
 StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
-  if (scan_ == Scan::kChromatic) return sweep(dynamic_cast<LatticeModel&>(model), state, params);
+  if (scan_ == Scan::kChromatic) return steps(model, state, params, 1);
   auto& scratch = static_cast<GibbsScratch&>(*state.workspace.scratch);
   Evaluation& neighbours = state.workspace.proposed;
   const int64_t categories = scratch.difference.size(1);

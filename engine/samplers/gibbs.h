@@ -1,7 +1,7 @@
 // Gibbs sampling, gibbs (samplers.md §2.1): a random site, or the sites in turn; its value from the
 // exact conditional π(x_i | rest). Always accepted. A model that has cheap conditionals supplies
 // them; for the others the K − 1 neighbours are evaluated in one batch. On a lattice, the chromatic
-// scan draws all sites in one step, those of one colour at once.
+// scan draws all sites in one step, those of one colour at once; on a GPU many steps a launch.
 #pragma once
 
 #include "engine/sampler.h"
@@ -15,6 +15,9 @@ class GibbsSampler : public Sampler {
   explicit GibbsSampler(Scan scan) : scan_(scan) {}
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
+  StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
+                 int64_t n) const override;
+  int64_t steps_at_once(const ChainState& state) const override;
   Needs needs() const override { return Needs::kEnergy; }
   bool proposes() const override { return false; }
 
@@ -22,7 +25,7 @@ class GibbsSampler : public Sampler {
   void prepare(const EnergyModel& model, ChainState& state) const override;
 
  private:
-  StepInfo sweep(LatticeModel& model, ChainState& state, StepParams& params) const;
+  StepInfo sweeps(LatticeModel& model, ChainState& state, StepParams& params, int64_t n) const;
 
   Scan scan_;
 };

@@ -47,29 +47,36 @@ std::vector<SamplerOptionUse> path_options(double radius) {
 
 std::optional<ops::LocalPaths> local_paths(const EnergyModel& model, ChainState& state,
                                            PathRule rule, Balancing balancing, int64_t max_length) {
-  if (!state.x.is_cpu() || !dynamic_cast<const LatticeModel*>(&model)) return {};
+  const bool exact = state.current.differences.defined();
+  const torch::Tensor& table = exact ? state.current.differences : state.current.gradient;
+  if (!dynamic_cast<const LatticeModel*>(&model) || !ops::LocalPaths::fit(state.x, table)) {
+    return {};
+  }
   state.workspace.y.copy_(state.x);
   state.workspace.proposed = {};
-  const bool exact = state.current.differences.defined();
-  return ops::LocalPaths::create(
-      exact ? SiteTable::kDifferences : SiteTable::kGradient, rule, balancing, state.x,
-      exact ? state.current.differences : state.current.gradient, max_length);
+  return ops::LocalPaths::create(exact ? SiteTable::kDifferences : SiteTable::kGradient, rule,
+                                 balancing, state.x, table, max_length,
+                                 state.x.is_cuda() ? kStepsALaunch : 1);
 }
 
-void local_step(EnergyModel& model, ChainState& state, StepParams& params,
-                const torch::Tensor& radius, ops::LocalPaths& paths) {
+int64_t local_steps_at_once(const std::optional<ops::LocalPaths>& local) {
+  return local ? local->buffers.length.size(0) : 1;
+}
+
+void local_steps(EnergyModel& model, ChainState& state, StepParams& params,
+                 const torch::Tensor& radius, ops::LocalPaths& paths, int64_t n) {
   Evaluation& current = state.current;
-  ops::local_path_step(dynamic_cast<LatticeModel&>(model).lattice(state.x.device()), params.rng,
+  ops::local_path_step(dynamic_cast<LatticeModel&>(model).lattice(state.x.device()), n, params.rng,
                        state.chain_ids, radius, state.x, state.workspace.y,
                        paths.what == SiteTable::kGradient ? current.gradient : current.differences,
                        current.energy, paths, state.statistics);
-  params.advance();
+  params.advance(n);
 }
 
 void PathSampler::prepare(const EnergyModel& model, ChainState& state) const {
   auto scratch = std::make_shared<PathScratch>();
   state.workspace.scratch = scratch;
-  renew_kept(model, state);
+  scratch->local = local_paths(model, state, rule_, balancing_, longest_path(radius_));
   if (scratch->local) return;
   scratch->paths = ops::PathBuffers::create(state.chains(), state.sites(), longest_path(radius_),
                                             state.x.device());
@@ -78,6 +85,7 @@ void PathSampler::prepare(const EnergyModel& model, ChainState& state) const {
 }
 
 void PathSampler::renew_kept(const EnergyModel& model, ChainState& state) const {
+  if (!state.x.is_cpu()) return;  // local steps keep nothing on a GPU
   static_cast<PathScratch&>(*state.workspace.scratch).local =
       local_paths(model, state, rule_, balancing_, longest_path(radius_));
 }
@@ -86,10 +94,7 @@ StepInfo PathSampler::step(EnergyModel& model, ChainState& state, StepParams& pa
   Workspace& workspace = state.workspace;
   auto& scratch = static_cast<PathScratch&>(*workspace.scratch);
   ops::PathBuffers& paths = scratch.paths;
-  if (scratch.local) {
-    local_step(model, state, params, params.scale, *scratch.local);
-    return {.evaluations = 1};
-  }
+  if (scratch.local) return steps(model, state, params, 1);
   ops::draw_path(state.x, state.current.gradient, params.rng, state.chain_ids, params.scale, rule_,
                  balancing_, workspace.y, paths, workspace.log_forward);
   evaluate_proposal(model, state);
@@ -97,6 +102,20 @@ StepInfo PathSampler::step(EnergyModel& model, ChainState& state, StepParams& pa
                   workspace.log_backward);
   accept(state, params);
   return {.evaluations = 1};
+}
+
+StepInfo PathSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
+                            int64_t n) const {
+  auto& scratch = static_cast<PathScratch&>(*state.workspace.scratch);
+  if (!scratch.local || n > local_steps_at_once(scratch.local)) {
+    return Sampler::steps(model, state, params, n);
+  }
+  local_steps(model, state, params, params.scale, *scratch.local, n);
+  return {.evaluations = n};
+}
+
+int64_t PathSampler::steps_at_once(const ChainState& state) const {
+  return local_steps_at_once(static_cast<PathScratch&>(*state.workspace.scratch).local);
 }
 
 std::vector<SamplerEntry> path_samplers() {

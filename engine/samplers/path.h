@@ -9,9 +9,9 @@
 //         reversed: the old values in reverse order, without replacement from the weights at y
 //   ratio = U(x) − U(y) + log q(reversed path | y) − log q(path | x)
 //
-// One model call a step: energy and gradient at y; those at x are in the state. On a lattice on the
-// CPU a step evaluates the neighbours of the path's sites only (kernels/local_path.h): the same
-// draws, and the same chains.
+// One model call a step: energy and gradient at y; those at x are in the state. On a lattice a step
+// evaluates the neighbours of the path's sites only (kernels/local_path.h): the same draws, and the
+// same chains; on a GPU many steps a launch, where a chain fits into shared memory.
 #pragma once
 
 #include <optional>
@@ -28,6 +28,9 @@ class PathSampler : public Sampler {
       : rule_(rule), radius_(std::move(radius)), balancing_(balancing) {}
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
+  StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
+                 int64_t n) const override;
+  int64_t steps_at_once(const ChainState& state) const override;
   Needs needs() const override { return Needs::kGradient; }
   std::vector<Scale> scales() const override { return {radius_}; }
 
@@ -50,7 +53,9 @@ std::vector<SamplerOptionUse> path_options(double radius);
 // What local steps keep; none where steps are not local. rule: of samplers by gradients.
 std::optional<ops::LocalPaths> local_paths(const EnergyModel& model, ChainState& state,
                                            PathRule rule, Balancing balancing, int64_t max_length);
-void local_step(EnergyModel& model, ChainState& state, StepParams& params,
-                const torch::Tensor& radius, ops::LocalPaths& paths);
+void local_steps(EnergyModel& model, ChainState& state, StepParams& params,
+                 const torch::Tensor& radius, ops::LocalPaths& paths, int64_t n);
+// How many local steps are worth to be taken at once.
+int64_t local_steps_at_once(const std::optional<ops::LocalPaths>& local);
 
 }  // namespace isinglass

@@ -117,9 +117,8 @@ Tensor SelfBalancingSampler::flip_differences(const Tensor& x, const Evaluation&
 }
 
 Tensor SelfBalancingSampler::log_weights(const Tensor& theta, const Tensor& d) const {
-  const Tensor finite = d.isfinite();
-  const Tensor log_g = log_balancing(form_, theta, torch::where(finite, d, 0.0));
-  return torch::where(finite, log_g, -INFINITY);
+  const Tensor broken = d.isfinite().logical_not_();
+  return log_balancing(form_, theta, d.masked_fill(broken, 0.0)).masked_fill(broken, -INFINITY);
 }
 
 StepInfo SelfBalancingSampler::step(EnergyModel& model, ChainState& state,

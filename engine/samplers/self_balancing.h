@@ -40,6 +40,7 @@ class SelfBalancingSampler : public Sampler {
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
   StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
                         int64_t total) const override;
+  bool learns() const override { return true; }
   Needs needs() const override { return needs_; }
   NamedTensors learned(const ChainState& state) const override;  // theta [P], log_eta []
   void restore(ChainState& state, const NamedTensors& learned) const override;

@@ -63,9 +63,9 @@ void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& l
                  rows, count_pointers(counts, x, chains));
 }
 
-void advance(Tensor& rng) {
+void advance(Tensor& rng, int64_t steps) {
   check(rng, rng, torch::kInt64, 2, "rng");
-  ISINGLASS_TWIN(rng, advance, data<int64_t>(rng));
+  ISINGLASS_TWIN(rng, advance, data<int64_t>(rng), steps);
 }
 
 void bernoulli_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step, Purpose purpose,

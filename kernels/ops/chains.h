@@ -22,7 +22,7 @@ void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& l
             const Tensor& log_backward, const Tensor& rng, const Tensor& chain_ids,
             at::TensorList current, at::TensorList proposed, StepBuffers& counts,
             bool unadjusted = false, int64_t group = 1);
-void advance(Tensor& rng);
+void advance(Tensor& rng, int64_t steps = 1);
 
 // random.h. p float32 [D] or [N, D]; ids int64 [N]; out uint8 [N, D].
 void bernoulli_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step, Purpose purpose,

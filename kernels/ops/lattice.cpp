@@ -27,8 +27,8 @@ void lattice_differences(const LatticeTensors& l, const Tensor& x, const Tensor&
                  data<double>(difference));
 }
 
-void chromatic_sweep(const LatticeTensors& l, const Tensor& rng, const Tensor& chain_ids, Tensor& x,
-                     Tensor& energy, StepBuffers& counts) {
+void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
+                     const Tensor& chain_ids, Tensor& x, Tensor& energy, StepBuffers& counts) {
   const Lattice lattice = lattice_pointers(l, x);
   const int64_t chains = x.size(0);
   check(l.colour_offset, x, torch::kInt64, l.colour_offset.numel(), "colour_offset");
@@ -38,7 +38,7 @@ void chromatic_sweep(const LatticeTensors& l, const Tensor& rng, const Tensor& c
   check(energy, x, torch::kFloat64, chains, "energy");
   const Colouring colouring{l.colour_offset.numel() - 1, data<int64_t>(l.colour_offset),
                             data<int32_t>(l.coloured)};
-  ISINGLASS_TWIN(x, chromatic_sweep, lattice, colouring, chains, data<int64_t>(rng),
+  ISINGLASS_TWIN(x, chromatic_sweep, lattice, colouring, chains, steps, data<int64_t>(rng),
                  data<int64_t>(chain_ids), data<uint8_t>(x), data<double>(energy),
                  count_pointers(counts, x, chains));
 }

@@ -25,8 +25,9 @@ void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_h
 // difference float64 [B, K] = U(x with x_site ← k) − U(x); site int64 [B].
 void lattice_differences(const LatticeTensors& lattice, const Tensor& x, const Tensor& site,
                          Tensor& difference);
-// x uint8 [B, D] and energy float64 [B] in place; the lattice must have its colours.
-void chromatic_sweep(const LatticeTensors& lattice, const Tensor& rng, const Tensor& chain_ids,
-                     Tensor& x, Tensor& energy, StepBuffers& counts);
+// `steps` sweeps: x uint8 [B, D] and energy float64 [B] in place; the lattice must have its
+// colours.
+void chromatic_sweep(const LatticeTensors& lattice, int64_t steps, const Tensor& rng,
+                     const Tensor& chain_ids, Tensor& x, Tensor& energy, StepBuffers& counts);
 
 }  // namespace isinglass::ops

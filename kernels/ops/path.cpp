@@ -1,6 +1,8 @@
 // See path.h.
 #include "kernels/ops/path.h"
 
+#include <cuda_runtime_api.h>
+
 #include "kernels/local_path.h"
 #include "kernels/ops/check.h"
 #include "kernels/ops/counts.h"
@@ -9,8 +11,9 @@
 namespace isinglass::ops {
 namespace {
 
+// paths.length has room for the lengths of so many steps.
 PathShape path_shape(const Tensor& x, const Tensor& gradient, PathRule rule, Balancing balancing,
-                     const PathBuffers& paths, int64_t scratch) {
+                     const PathBuffers& paths, int64_t scratch, int64_t steps = 1) {
   TORCH_CHECK(x.dim() == 2 && (gradient.dim() == 2 || gradient.dim() == 3),
               "isinglass operator: x must be [B, D] and its gradient [B, D] or [B, D, K]");
   const bool one_hot = gradient.dim() == 3;
@@ -18,7 +21,7 @@ PathShape path_shape(const Tensor& x, const Tensor& gradient, PathRule rule, Bal
   const int64_t chains = x.size(0), max_length = paths.site.size(1);
   check(x, x, torch::kUInt8, x.numel(), "a state");
   check(gradient, x, torch::kFloat32, x.numel() * (one_hot ? categories : 1), "gradient");
-  check(paths.length, x, torch::kInt32, chains, "length");
+  check(paths.length, x, torch::kInt32, steps * chains, "length");
   check(paths.site, x, torch::kInt32, chains * max_length, "site");
   check(paths.from, x, torch::kUInt8, chains * max_length, "from");
   check(paths.to, x, torch::kUInt8, chains * max_length, "to");
@@ -67,34 +70,67 @@ void score_path(Tensor& y, const Tensor& gradient, PathRule rule, Balancing bala
                  path_pointers(paths), data<double>(log_q));
 }
 
+namespace {
+
+int64_t kept_numbers(const Tensor& x) {
+  return x.is_cpu() ? cpu::kept_weights(x.size(1)) : 0;
+}
+
+}  // namespace
+
+bool LocalPaths::fit(const Tensor& x, const Tensor& table) {
+  if (x.is_cpu()) return true;
+  int most = 0;
+  const auto code =
+      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, x.get_device());
+  TORCH_CHECK(code == cudaSuccess, "CUDA: ", cudaGetErrorString(code));
+  return cuda::local_path_bytes(x.size(1), table.stride(0)) <= most;
+}
+
 LocalPaths LocalPaths::create(SiteTable what, PathRule rule, Balancing balancing, const Tensor& x,
-                              const Tensor& table, int64_t max_length) {
-  const int64_t size = cpu::kept_weights(x.size(1));
+                              const Tensor& table, int64_t max_length, int64_t most_steps) {
   LocalPaths paths{what, rule, balancing,
                    PathBuffers::create(x.size(0), x.size(1), max_length, x.device())};
   Tensor& kept = paths.buffers.scratch;
-  kept = torch::zeros({x.size(0), size}, kept.options());
-  cpu::keep_weights(path_shape(x, table, rule, balancing, paths.buffers, size), what,
-                    data<uint8_t>(x), data<float>(table), data<double>(kept), nullptr);
+  kept = torch::zeros({x.size(0), kept_numbers(x)}, kept.options());
+  Tensor& length = paths.buffers.length;
+  length = torch::zeros({most_steps, x.size(0)}, length.options());
+  const PathShape shape =
+      path_shape(x, table, rule, balancing, paths.buffers, kept_numbers(x), most_steps);
+  if (x.is_cpu()) {
+    cpu::keep_weights(shape, what, data<uint8_t>(x), data<float>(table), data<double>(kept),
+                      nullptr);
+  }
   return paths;
 }
 
-void local_path_step(const LatticeTensors& lattice, const Tensor& rng, const Tensor& chain_ids,
-                     const Tensor& radius, Tensor& x, Tensor& y, Tensor& table, Tensor& energy,
-                     LocalPaths& paths, StepBuffers& counts) {
-  const PathShape shape = path_shape(x, table, paths.rule, paths.balancing, paths.buffers,
-                                     cpu::kept_weights(x.size(1)));
+void local_path_step(const LatticeTensors& lattice, int64_t steps, const Tensor& rng,
+                     const Tensor& chain_ids, const Tensor& radius, Tensor& x, Tensor& y,
+                     Tensor& table, Tensor& energy, LocalPaths& paths, StepBuffers& counts) {
+  const int64_t most_steps = paths.buffers.length.size(0);
+  TORCH_CHECK(steps <= most_steps, "isinglass operator: local paths for ", most_steps, " steps");
+  const PathShape shape =
+      path_shape(x, table, paths.rule, paths.balancing, paths.buffers, kept_numbers(x), most_steps);
   check(rng, x, torch::kInt64, 2, "rng");
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
   check(radius, x, torch::kFloat64, 1, "radius");
   check(y, x, torch::kUInt8, x.numel(), "y");
   check(energy, x, torch::kFloat64, shape.chains, "energy");
-  cpu::local_path_step(
-      {shape, paths.what, lattice_pointers(lattice, x), data<int64_t>(rng),
-       data<int64_t>(chain_ids), data<double>(radius), data<uint8_t>(x), data<uint8_t>(y),
-       data<float>(table), data<double>(energy), data<double>(paths.buffers.scratch),
-       path_pointers(paths.buffers), count_pointers(counts, x, shape.chains)},
-      nullptr);
+  const LocalPathStep step{steps,
+                           shape,
+                           paths.what,
+                           lattice_pointers(lattice, x),
+                           data<int64_t>(rng),
+                           data<int64_t>(chain_ids),
+                           data<double>(radius),
+                           data<uint8_t>(x),
+                           data<uint8_t>(y),
+                           data<float>(table),
+                           data<double>(energy),
+                           data<double>(paths.buffers.scratch),
+                           path_pointers(paths.buffers),
+                           count_pointers(counts, x, shape.chains)};
+  ISINGLASS_TWIN(x, local_path_step, step);
 }
 
 namespace {

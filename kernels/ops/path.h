@@ -29,20 +29,23 @@ void draw_path(const Tensor& x, const Tensor& gradient, const Tensor& rng, const
 void score_path(Tensor& y, const Tensor& gradient, PathRule rule, Balancing balancing,
                 PathBuffers& paths, Tensor& log_q);
 
-// local_path.h: what a step on a lattice keeps, at x and its gradient or differences (CPU); and
-// that step. The scratch of `paths` holds the kept weights; y equals x before and after. rule: of
+// local_path.h: what steps on a lattice keep, at x and its gradient or differences; and such steps.
+// On the CPU the scratch of `paths` holds the kept weights; y equals x before and after. rule: of
 // gradients.
 struct LocalPaths {
+  // buffers.length: [most_steps, B], of the latest call's steps
   SiteTable what;
   PathRule rule;
   Balancing balancing;
   PathBuffers buffers = {};
 
   static LocalPaths create(SiteTable what, PathRule rule, Balancing balancing, const Tensor& x,
-                           const Tensor& table, int64_t max_length);
+                           const Tensor& table, int64_t max_length, int64_t most_steps);
+  // Whether the device has room for a chain: a GPU in a block's shared memory.
+  static bool fit(const Tensor& x, const Tensor& table);
 };
-void local_path_step(const LatticeTensors& lattice, const Tensor& rng, const Tensor& chain_ids,
-                     const Tensor& radius, Tensor& x, Tensor& y, Tensor& table, Tensor& energy,
-                     LocalPaths& paths, StepBuffers& counts);
+void local_path_step(const LatticeTensors& lattice, int64_t steps, const Tensor& rng,
+                     const Tensor& chain_ids, const Tensor& radius, Tensor& x, Tensor& y,
+                     Tensor& table, Tensor& energy, LocalPaths& paths, StepBuffers& counts);
 
 }  // namespace isinglass::ops

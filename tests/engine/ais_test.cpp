@@ -99,6 +99,24 @@ TEST(AisIsing, EverySchedule) {
   }
 }
 
+TEST(AisGpu, CapturedStepsGiveTheSameWeights) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  IsingModel model = Lattice().model();
+  model.to(torch::kCUDA);
+  const Factorised start = Factorised::uniform(model.space(), torch::kCUDA);
+  for (const char* name : {"gibbs", "gwg", "lb"}) {
+    const auto sampler = make_sampler(name, {}, model);
+    const auto weights = [&](bool cuda_graph) {
+      const AisOptions options{
+          .chains = 50, .temperatures = 100, .seed = 3, .curve = {20}, .cuda_graph = cuda_graph};
+      return AnnealedImportanceSampling(model, *sampler, start, options, torch::kCUDA)
+          .run()
+          .log_weights;
+    };
+    EXPECT_TRUE(torch::equal(weights(true), weights(false))) << name;
+  }
+}
+
 // RBM with 12 hidden and 784 visible units: exact by enumeration of the hidden states.
 TEST(AisRbm, TwelveHidden) {
   const int64_t hidden = 12, visible = 784;

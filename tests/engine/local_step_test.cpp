@@ -82,10 +82,11 @@ struct Chains {
   StepParams params;
 };
 
-Chains start(EnergyModel& model, const Sampler& sampler, uint64_t seed) {
+Chains start(EnergyModel& model, const Sampler& sampler, uint64_t seed,
+             torch::Device device = torch::kCPU) {
   const torch::Tensor ids = torch::arange(7, 7 + 8);
-  return {sampler.init(model, random_states(model.space(), ids, seed, torch::kCPU), ids),
-          sampler.params(seed, torch::kCPU)};
+  return {sampler.init(model, random_states(model.space(), ids, seed, device), ids),
+          sampler.params(seed, device)};
 }
 
 void expect_close(const torch::Tensor& a, const torch::Tensor& b) {
@@ -94,10 +95,10 @@ void expect_close(const torch::Tensor& a, const torch::Tensor& b) {
 
 // Both make the same `steps` steps.
 void expect_alike(LatticeModel& model, const std::string& name, const SamplerOptions& options,
-                  uint64_t seed, int64_t steps) {
+                  uint64_t seed, int64_t steps, torch::Device device = torch::kCPU) {
   DenseModel dense(model);
   const auto sampler = make_sampler(name, options, model);
-  Chains local = start(model, *sampler, seed), full = start(dense, *sampler, seed);
+  Chains local = start(model, *sampler, seed, device), full = start(dense, *sampler, seed, device);
   for (int64_t t = 0; t < steps; ++t) {
     const auto info = sampler->step(model, local.state, local.params);
     EXPECT_EQ(info.evaluations, sampler->step(dense, full.state, full.params).evaluations);
@@ -136,6 +137,19 @@ TEST(LocalStep, PathsAreThoseOfTheDenseKernels) {
           }
         }
       }
+    }
+  }
+}
+
+TEST(LocalStepGpu, PathsAreThoseOfTheDenseKernels) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  for (const Target& target : targets()) {
+    target.model->to(torch::kCUDA);
+    for (const std::string name : {"gwg", "pafs", "nb", "lb", "pas"}) {
+      SCOPED_TRACE(fmt::format("{} {}", target.name, name));
+      SamplerOptions options;
+      if (name != "lb") options.radius = 3;
+      expect_alike(*target.model, name, options, 1, 100, torch::kCUDA);
     }
   }
 }

@@ -131,6 +131,32 @@ TEST_P(SamplerContract, SameSeedSameStates) {
   });
 }
 
+// Chains put at other states are those that start there, in the tensors that they had; and steps at
+// once are steps one by one.
+TEST_P(SamplerContract, RestartsAsItStarts) {
+  const torch::Tensor y = random_states(model->space(), torch::arange(kChains), 4, torch::kCPU);
+  for_each_sampler([&](const Sampler& sampler) {
+    Run again = start(sampler, x), fresh = start(sampler, y, 5);
+    for (int64_t t = 0; t < kSteps; ++t) sampler.step(*model, again.state, again.params);
+    const torch::Tensor states = again.state.x;
+    const Evaluation before = again.state.current;
+    sampler.restart(*model, again.state, y, torch::arange(5, 5 + kChains));
+    again.params.rng.copy_(fresh.params.rng);
+    const auto info = sampler.steps(*model, again.state, again.params, 3);
+    int64_t evaluations = 0;
+    for (int64_t t = 0; t < 3; ++t) {
+      evaluations += sampler.step(*model, fresh.state, fresh.params).evaluations;
+    }
+    EXPECT_EQ(info.evaluations, evaluations);
+    EXPECT_TRUE(torch::equal(again.state.x, fresh.state.x));
+    EXPECT_TRUE(torch::equal(again.state.current.energy, fresh.state.current.energy));
+    EXPECT_TRUE(torch::equal(again.state.statistics.hops_sum, fresh.state.statistics.hops_sum));
+    EXPECT_TRUE(again.state.x.is_same(states));
+    EXPECT_TRUE(again.state.current.energy.is_same(before.energy));
+    EXPECT_TRUE(again.state.current.gradient.is_same(before.gradient));
+  });
+}
+
 // Chain c alone, or its group, makes the step that it makes among others: bit for bit on lattices;
 // other models round differently in another batch, and continuous states with them.
 TEST_P(SamplerContract, AChainAloneIsItsRowOfABatch) {

@@ -2,6 +2,7 @@
 #include "kernels/block.h"
 
 #include "kernels/chromatic.h"
+#include "kernels/metropolis.h"
 #include "tests/simt/ring.h"
 
 namespace isinglass {
@@ -79,7 +80,8 @@ struct SweepOutcome {
   bool operator==(const SweepOutcome&) const = default;
 };
 
-SweepOutcome sweep(const Size& size, int categories, Twin twin) {
+// `launches` calls of `steps` steps each.
+SweepOutcome sweep(const Size& size, int categories, int launches, int64_t steps, Twin twin) {
   Inputs inputs(15);
   const Ring ring(size.sites, categories, inputs);
   // Even sites, odd sites, and the last one of an odd ring.
@@ -96,16 +98,36 @@ SweepOutcome sweep(const Size& size, int categories, Twin twin) {
   SweepOutcome o{inputs.states(size.chains * size.sites, categories),
                  {inputs.reals<double>(size.chains, 1)},
                  Counts(size.chains)};
-  (twin == Twin::kCpu ? cpu::chromatic_sweep : cuda::chromatic_sweep)(
-      ring.lattice(size.sites, categories), {3, offset.data(), site.data()}, size.chains, kRng,
-      ids.data(), o.x.data(), o.energy.values.data(), o.counts.pointers(), nullptr);
+  int64_t rng[] = {kRng[0], kRng[1]};
+  for (int n = 0; n < launches; ++n) {
+    (twin == Twin::kCpu ? cpu::chromatic_sweep : cuda::chromatic_sweep)(
+        ring.lattice(size.sites, categories), {3, offset.data(), site.data()}, size.chains, steps,
+        rng, ids.data(), o.x.data(), o.energy.values.data(), o.counts.pointers(), nullptr);
+    (twin == Twin::kCpu ? cpu::advance : cuda::advance)(rng, steps, nullptr);
+  }
   return o;
 }
 
 TEST(ChromaticTwins, SweepAlike) {
   for (const Size& size : sizes()) {
     for (const int categories : {2, 5}) {
-      expect_twins([&](Twin twin) { return sweep(size, categories, twin); });
+      expect_twins([&](Twin twin) { return sweep(size, categories, 1, 2, twin); });
+    }
+  }
+}
+
+// A launch of many steps does what as many launches do, bit for bit.
+TEST(ChromaticTwins, ManyStepsALaunch) {
+  for (const Size& size : {Size{3, 7}, Size{2, 100}, Size{1, 32801}}) {  // the last: not shared
+    for (const int categories : {2, 5}) {
+      for (const Twin twin : {Twin::kCpu, Twin::kCuda}) {
+        const int64_t steps = size.sites > 1000 ? 2 : 6;
+        const SweepOutcome one = sweep(size, categories, static_cast<int>(steps), 1, twin);
+        const SweepOutcome many = sweep(size, categories, 1, steps, twin);
+        EXPECT_TRUE(one == many);
+        EXPECT_EQ(one.energy.values, many.energy.values);
+        EXPECT_NE(one.x, sweep(size, categories, 0, 1, twin).x);
+      }
     }
   }
 }

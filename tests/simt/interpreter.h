@@ -76,6 +76,7 @@ T exchange(unsigned mask, T value, unsigned source) {
 #define __global__
 #define __device__
 #define __host__
+#define __noinline__
 #define __shared__ static  // blocks run one after the other
 
 inline void __syncthreads() {
@@ -109,6 +110,9 @@ inline int __any_sync(unsigned mask, int value) {
 }
 inline int __all_sync(unsigned mask, int value) {
   return simt::vote(mask, value == 0) == 0;
+}
+inline int __ffs(int bits) {
+  return __builtin_ffs(bits);
 }
 template <class T, class V>
 T atomicAdd(T* at, V value) {

@@ -62,7 +62,7 @@ TEST(MetropolisTwins, AcceptAlike) {
 TEST(MetropolisTwins, AdvanceAlike) {
   expect_twins([](Twin twin) {
     std::vector<int64_t> rng = {21, 8};
-    (twin == Twin::kCpu ? cpu::advance : cuda::advance)(rng.data(), nullptr);
+    (twin == Twin::kCpu ? cpu::advance : cuda::advance)(rng.data(), 1, nullptr);
     return rng;
   });
 }

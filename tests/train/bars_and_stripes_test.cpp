@@ -74,8 +74,9 @@ TEST_P(BarsAndStripesLong, PcdReachesWhatTheExactGradientReaches) {
   const auto sampler = make_sampler(GetParam(), sampling, *model);
   const PcdOptions options = {.batch = kChains, .steps = kSteps, .seed = 1};
   ReplayBuffer buffer(clamped_mean(data), kChains, options.seed);
+  PcdSampling chains_of(*sampler, options);
   const double pcd = train(*model, data.train, [&](int64_t t) {
-    const PcdChains chains = advance_chains(*model, *sampler, buffer, t, options);
+    const PcdChains chains = chains_of.advance(*model, buffer, t);
     return pcd_loss(*model, data.train, chains.states, options).loss;
   });
   const double exact = exact_result();

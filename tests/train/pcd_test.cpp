@@ -123,7 +123,7 @@ TEST(PcdTest, ChainsAreAdvancedAndWrittenBack) {
   const PcdOptions options = {.batch = 8, .steps = 5, .seed = 3};
   ReplayBuffer buffer(torch::full({9}, 0.5f), 20, 3);
   const torch::Tensor before = buffer.states().clone();
-  const PcdChains chains = advance_chains(model, *sampler, buffer, 4, options);
+  const PcdChains chains = PcdSampling(*sampler, options).advance(model, buffer, 4);
   const torch::Tensor slots = buffer.draw_slots(8, 4);
   EXPECT_TRUE(torch::equal(buffer.chains(slots, 0, 4), chains.states));
   EXPECT_FALSE(torch::equal(before.index_select(0, slots), chains.states));
@@ -140,13 +140,58 @@ TEST(PcdTest, ChainsAreAdvancedAndWrittenBack) {
   EXPECT_TRUE(torch::equal(state.x, chains.states));
 }
 
+// Iterations of one object, whose chains keep their tensors, are those of fresh ones.
+TEST(PcdTest, IterationsLeaveNothingBehind) {
+  SineModel model(9);
+  for (const std::string name : {"rwm", "gibbs", "gwg", "pafs", "lbj", "ab-1st", "flsb-2", "pas"}) {
+    const auto sampler = make_sampler(name, {}, model);
+    const PcdOptions options = {.batch = 8, .steps = 5, .reinit = 0.3, .seed = 3};
+    ReplayBuffer kept(torch::full({9}, 0.5f), 20, 3), fresh(torch::full({9}, 0.5f), 20, 3);
+    PcdSampling sampling(*sampler, options);
+    for (int64_t t = 1; t <= 3; ++t) {
+      const PcdChains a = sampling.advance(model, kept, t);
+      const PcdChains b = PcdSampling(*sampler, options).advance(model, fresh, t);
+      EXPECT_TRUE(torch::equal(kept.states(), fresh.states())) << name << ", iteration " << t;
+      EXPECT_EQ(a.acceptance, b.acceptance);
+      EXPECT_EQ(a.hops, b.hops);
+    }
+  }
+}
+
+// Parameters change between iterations: what is captured reads them, or is captured anew.
+TEST(PcdGpu, CapturedIterationsMakeTheSameChains) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  at::globalContext().setDeterministicCuDNN(true);
+  NewModelOptions shape;
+  shape.image_height = shape.image_width = 12;
+  shape.channels = 4;
+  shape.hidden = 20;
+  for (const char* kind : {"resnet", "mlp", "rbm"}) {
+    const std::shared_ptr<EnergyModel> model = new_model(kind, shape, 1);
+    model->to(torch::kCUDA);
+    const auto sampler = make_sampler("pafs", {}, *model);
+    const auto states = [&](bool cuda_graph) {
+      const PcdOptions options{.batch = 8, .steps = 6, .seed = 3, .cuda_graph = cuda_graph};
+      PcdSampling sampling(*sampler, options);
+      ReplayBuffer buffer(torch::full({144}, 0.5f, torch::kCUDA), 20, 3);
+      for (int64_t t = 1; t <= 4; ++t) {
+        sampling.advance(*model, buffer, t);
+        torch::NoGradGuard no_grad;
+        for (torch::Tensor& p : model->parameters()) p.mul_(t % 2 ? 2 : 0.5);  // exact
+      }
+      return buffer.states().cpu();
+    };
+    EXPECT_TRUE(torch::equal(states(true), states(false))) << kind;
+  }
+}
+
 TEST(PcdTest, NonFiniteEnergiesAreANumericalFailure) {
   SineModel model(9);
   model.a.data().fill_(std::numeric_limits<double>::infinity());
   const auto sampler = make_sampler("gwg", {}, model);
   ReplayBuffer buffer(torch::full({9}, 0.5f), 20, 3);
-  EXPECT_THROW(advance_chains(model, *sampler, buffer, 1, {.batch = 8, .steps = 5}),
-               NumericalError);
+  PcdSampling sampling(*sampler, {.batch = 8, .steps = 5});
+  EXPECT_THROW(sampling.advance(model, buffer, 1), NumericalError);
 }
 
 }  // namespace

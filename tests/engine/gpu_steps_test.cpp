@@ -1,0 +1,199 @@
+// Steps on a GPU, of every sampler of the registry on every model that it takes: many at once are
+// those taken one by one, captured ones (engine/step_graph.h) those that are not, bit for bit; and
+// the host waits for nothing in a step. Without a GPU: what the run loop makes of many at once.
+#include <ATen/Context.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/run.h"
+#include "engine/samplers/gibbs.h"
+#include "engine/step_graph.h"
+#include "models/lattice_model.h"
+#include "tests/models/samples.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kChains = 12;
+constexpr uint64_t kSeed = 31;
+
+struct Chains {
+  ChainState state;
+  StepParams params;
+
+  Chains(const Sampler& sampler, EnergyModel& model, torch::Device device)
+      : state(sampler.init(model, start(model, 3, device), torch::arange(kChains))),
+        params(sampler.params(kSeed, device)) {}
+
+  static torch::Tensor start(const EnergyModel& model, uint64_t seed, torch::Device device) {
+    return random_states(model.space(), torch::arange(kChains), seed, device);
+  }
+};
+
+void expect_equal(const Chains& a, const Chains& b) {
+  EXPECT_TRUE(torch::equal(a.state.x, b.state.x));
+  EXPECT_TRUE(torch::equal(a.state.current.energy, b.state.current.energy));
+  const Statistics &s = a.state.statistics, &t = b.state.statistics;
+  EXPECT_TRUE(torch::equal(s.acceptance, t.acceptance));
+  EXPECT_TRUE(torch::equal(s.acceptance_sum, t.acceptance_sum));
+  EXPECT_TRUE(torch::equal(s.hops_sum, t.hops_sum));
+  EXPECT_TRUE(torch::equal(s.non_finite, t.non_finite));
+  EXPECT_TRUE(torch::equal(a.params.rng, b.params.rng));
+}
+
+class StepsGpu : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+    at::globalContext().setDeterministicCuDNN(true);
+  }
+
+  // Calls f(sampler, model) with every model on the GPU, and every scan of the sampler.
+  template <class F>
+  void for_each_model(F f) {
+    const SamplerEntry& entry = find_sampler(GetParam());
+    for (const ModelSample& sample : model_samples()) {
+      const auto model = load_sample(sample);
+      if (!entry.fits(*model)) continue;
+      SCOPED_TRACE(sample.label);
+      model->to(torch::kCUDA);
+      f(*make_sampler(entry.name, small_options(entry), *model), *model);
+      if (entry.option("scan") && sample.lattice && dynamic_cast<LatticeModel*>(model.get())) {
+        f(*make_sampler(entry.name, {.scan = Scan::kChromatic}, *model), *model);
+      }
+    }
+  }
+
+ private:
+  static SamplerOptions small_options(const SamplerEntry& entry) {
+    SamplerOptions options;
+    if (entry.option("radius")) options.radius = 2;
+    if (entry.option("block")) options.block = 2;
+    if (entry.option("group")) options.group = 2;
+    return options;
+  }
+};
+
+TEST_P(StepsGpu, TheHostWaitsForNothing) {
+  for_each_model([](const Sampler& sampler, EnergyModel& model) {
+    if (sampler.asks_device() || !model.capturable()) return;
+    Chains chains(sampler, model, torch::kCUDA);
+    const auto step = [&] { sampler.step(model, chains.state, chains.params); };
+    for (int t = 0; t < 3; ++t) step();
+    c10::cuda::warning_state().set_sync_debug_mode(c10::cuda::SyncDebugMode::L_ERROR);
+    EXPECT_NO_THROW(for (int t = 0; t < 3; ++t) step());
+    c10::cuda::warning_state().set_sync_debug_mode(c10::cuda::SyncDebugMode::L_DISABLED);
+  });
+}
+
+TEST_P(StepsGpu, CapturedStepsMakeTheSameChains) {
+  for_each_model([](const Sampler& sampler, EnergyModel& model) {
+    if (sampler.asks_device() || !model.capturable()) return;
+    Chains plain(sampler, model, torch::kCUDA), captured(sampler, model, torch::kCUDA);
+    StepGraph graph(sampler, /*capture=*/true);
+    const auto both = [&](int steps) {
+      for (int t = 0; t < steps; ++t) {
+        const auto info = sampler.step(model, plain.state, plain.params);
+        EXPECT_EQ(graph.step(model, captured.state, captured.params).evaluations, info.evaluations);
+      }
+      expect_equal(plain, captured);
+    };
+    both(10);
+    // The graph holds where the chains go to other states.
+    const torch::Tensor x = Chains::start(model, 4, torch::kCUDA);
+    for (Chains* chains : {&plain, &captured}) {
+      sampler.restart(model, chains->state, x, torch::arange(kChains) + 5);
+    }
+    both(5);
+    graph.forget();
+    both(3);
+  });
+}
+
+TEST_P(StepsGpu, ManyAtOnceAreThoseOneByOne) {
+  for_each_model([](const Sampler& sampler, EnergyModel& model) {
+    Chains many(sampler, model, torch::kCUDA), single(sampler, model, torch::kCUDA);
+    const int64_t n = sampler.steps_at_once(many.state);
+    if (n == 1) return;
+    for (const int64_t steps : {n, int64_t{3}}) {
+      int64_t evaluations = 0;
+      for (int64_t t = 0; t < steps; ++t) {
+        evaluations += sampler.step(model, single.state, single.params).evaluations;
+      }
+      EXPECT_EQ(sampler.steps(model, many.state, many.params, steps).evaluations, evaluations);
+      expect_equal(single, many);
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, StepsGpu, testing::ValuesIn([] {
+                           std::vector<std::string> names;
+                           for (const SamplerEntry& entry : sampler_registry())
+                             names.push_back(entry.name);
+                           return names;
+                         }()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+// A sampler that takes five steps at once, on the CPU.
+class ManySweeps : public GibbsSampler {
+ public:
+  ManySweeps() : GibbsSampler(Scan::kChromatic) {}
+  int64_t steps_at_once(const ChainState&) const override { return 5; }
+};
+
+struct Seen : Observer {
+  explicit Seen(bool every) : every(every) {}
+  void on_step(int64_t step, bool burn_in, const ChainState& state) override {
+    steps.push_back(burn_in ? step - 12 : step);
+  }
+  bool every_step() const override { return every; }
+  void on_draw(int64_t draw, const ChainState& state) override {
+    draws.push_back(state.x.clone());
+    energies.push_back(state.current.energy.clone());
+  }
+  bool every;
+  std::vector<int64_t> steps;
+  std::vector<torch::Tensor> draws, energies;
+};
+
+TEST(StepsAtOnce, TheRunLoopMakesTheSameDraws) {
+  const std::vector<ModelSample> samples = model_samples();
+  const auto sample = std::find_if(samples.begin(), samples.end(),
+                                   [](const ModelSample& s) { return s.model == "ising"; });
+  const auto model = load_sample(*sample);
+  const GibbsSampler single(Scan::kChromatic);
+  const ManySweeps many;
+  const RunPlan plan{.burn_in = 12, .steps = 31, .thin = 7};
+  const auto run_of = [&](const Sampler& sampler, Seen& seen) {
+    Chains chains(sampler, *model, torch::kCPU);
+    const RunResult result = run(*model, sampler, chains.state, chains.params, plan, {&seen});
+    EXPECT_EQ(chains.params.step(), 43);
+    return result;
+  };
+  Seen one(false), at_once(false), every(true);
+  const RunResult a = run_of(single, one), b = run_of(many, at_once), c = run_of(many, every);
+  ASSERT_EQ(one.draws.size(), 4u);
+  for (size_t n = 0; n < 4; ++n) {
+    EXPECT_TRUE(torch::equal(one.draws[n], at_once.draws[n]));
+    EXPECT_TRUE(torch::equal(one.energies[n], at_once.energies[n]));
+    EXPECT_TRUE(torch::equal(one.draws[n], every.draws[n]));
+  }
+  for (const RunResult& other : {b, c}) {
+    EXPECT_EQ(other.steps, a.steps);
+    EXPECT_EQ(other.energy_evaluations, a.energy_evaluations);
+    EXPECT_EQ(other.hops, a.hops);
+    EXPECT_EQ(other.acceptance, a.acceptance);
+  }
+  EXPECT_EQ(every.steps, one.steps);  // all, where somebody wants them
+  const std::vector<int64_t> last = {-8, -3, -1, 4, 6, 11, 13, 18, 20, 25, 27, 30};
+  EXPECT_EQ(at_once.steps, last);
+}
+
+}  // namespace
+}  // namespace isinglass

@@ -1,0 +1,153 @@
+// kernels/local_path.cu against local_path_cpu.cpp: the same chains, bit for bit but for energies
+// that are summed afresh; and a launch of many steps against as many launches.
+#include "kernels/local_path.h"
+
+#include <algorithm>
+
+#include "tests/simt/ring.h"
+
+namespace isinglass {
+namespace {
+
+struct Case {
+  Size size;
+  int categories;
+  bool one_hot;
+  SiteTable what;
+  PathRule rule;
+  Balancing balancing;
+  double scale;      // of the fields
+  bool hub = false;  // all sites joined to the first one, instead of a ring
+};
+
+// Site 0 and its neighbours, all others.
+struct Hub : Ring {
+  Hub(int64_t sites, int categories, Inputs& inputs) : Ring(1, categories, inputs) {
+    unary = inputs.reals<double>(sites * categories, 1);
+    offset = {0, sites - 1};
+    for (int64_t i = 1; i < sites; ++i) {
+      neighbour.push_back(static_cast<int32_t>(i));
+      coupling.push_back(0.1 * static_cast<double>(i % 7));
+    }
+    for (int64_t i = 1; i < sites; ++i) {
+      neighbour.push_back(0);
+      coupling.push_back(0.1 * static_cast<double>(i % 7));
+      offset.push_back(static_cast<int64_t>(neighbour.size()));
+    }
+  }
+};
+
+struct Outcome {
+  std::vector<uint8_t> x, from, to;
+  std::vector<int32_t> length, site;
+  std::vector<float> table;
+  Sums energy, acceptance, acceptance_sum;
+  std::vector<int64_t> hops, hops_sum, non_finite;
+  bool operator==(const Outcome&) const = default;
+};
+
+Outcome run(const Case& c, int launches, int64_t steps, Twin twin) {
+  Inputs inputs(21);
+  const int64_t b = c.size.chains, d = c.size.sites, k = c.categories,
+                most = std::min<int64_t>(5, d);
+  const bool cpu = twin == Twin::kCpu;
+  Ring graph = c.hub ? Hub(d, c.categories, inputs) : Ring(d, c.categories, inputs);
+  for (double& u : graph.unary) u *= c.scale;
+  const Lattice lattice = graph.lattice(d, c.categories);
+  const PathShape shape{b, d, c.categories, c.one_hot, c.rule, c.balancing, most};
+  auto ids = inputs.ids(b);
+  ids[0] = 3;  // whose energy is evaluated afresh after the second step
+  int64_t rng[] = {99, kRenewal - 4};
+  const double radius = 0.5 * static_cast<double>(most + 1);
+  Outcome o;
+  o.x = inputs.states(b * d, c.categories);
+  o.from = o.to = std::vector<uint8_t>(b * most);
+  o.length = std::vector<int32_t>(launches * steps * b);
+  o.site = std::vector<int32_t>(b * most);
+  o.table = std::vector<float>(b * d * (c.one_hot ? k : 1));
+  o.energy.values = o.acceptance.values = o.acceptance_sum.values = std::vector<double>(b);
+  o.hops = o.hops_sum = o.non_finite = std::vector<int64_t>(b);
+  std::vector<uint8_t> y = o.x;
+  std::vector<double> kept(b * cpu::kept_weights(d));
+  cpu::lattice_evaluate(lattice, b, o.x.data(), c.one_hot, c.what, o.energy.values.data(),
+                        o.table.data(), nullptr);
+  if (cpu) cpu::keep_weights(shape, c.what, o.x.data(), o.table.data(), kept.data(), nullptr);
+  for (int n = 0; n < launches; ++n) {
+    (cpu ? cpu::local_path_step : cuda::local_path_step)(
+        {steps,
+         shape,
+         c.what,
+         lattice,
+         rng,
+         ids.data(),
+         &radius,
+         o.x.data(),
+         cpu ? y.data() : nullptr,
+         o.table.data(),
+         o.energy.values.data(),
+         cpu ? kept.data() : nullptr,
+         {o.length.data() + n * steps * b, o.site.data(), o.from.data(), o.to.data(), nullptr},
+         {o.acceptance.values.data(), o.hops.data(), o.acceptance_sum.values.data(),
+          o.hops_sum.data(), o.non_finite.data()}},
+        nullptr);
+    cpu::advance(rng, steps, nullptr);
+  }
+  return o;
+}
+
+void expect_alike(const Case& c) {
+  SCOPED_TRACE(testing::Message() << c.size.sites << " sites, K " << c.categories << ", what "
+                                  << static_cast<int>(c.what) << ", rule "
+                                  << static_cast<int>(c.rule) << ", g "
+                                  << static_cast<int>(c.balancing) << ", scale " << c.scale);
+  expect_twins([&](Twin twin) { return run(c, 1, 6, twin); });
+  const Outcome one = run(c, 6, 1, Twin::kCuda), many = run(c, 1, 6, Twin::kCuda);
+  EXPECT_TRUE(one == many);
+  EXPECT_EQ(one.energy.values, many.energy.values);
+  EXPECT_EQ(one.acceptance_sum.values, many.acceptance_sum.values);
+}
+
+std::vector<std::pair<SiteTable, PathRule>> rules() {
+  return {{SiteTable::kGradient, PathRule::kFrozen},
+          {SiteTable::kGradient, PathRule::kLinearised},
+          {SiteTable::kGradient, PathRule::kNoBacktrack},
+          {SiteTable::kDifferences, PathRule::kLinearised}};
+}
+
+TEST(LocalPathTwins, MakeTheSameChains) {
+  int g = 0;  // takes turns
+  for (const Size& size : {Size{1, 1}, Size{2, 33}, Size{2, 70}}) {
+    for (const int categories : {2, 5}) {
+      for (const auto& [what, rule] : rules()) {
+        const bool one_hot = categories > 2 || g % 2;
+        expect_alike({size, categories, one_hot, what, rule, static_cast<Balancing>(g % 4),
+                      g % 4 == 3 ? 60.0 : 1.0});  // 60: exp(log weight) overflows
+        ++g;
+      }
+      ++g;
+    }
+  }
+}
+
+TEST(LocalPathTwins, ManyNeighbours) {
+  for (const auto& [what, rule] : rules()) {
+    for (const int64_t sites : {32, 65}) {
+      expect_alike({{2, sites}, 2, false, what, rule, Balancing::kSqrt, 1, /*hub=*/true});
+    }
+  }
+}
+
+// Accepted and rejected paths both occur.
+TEST(LocalPathTwins, ChainsMove) {
+  for (const auto& [what, rule] : rules()) {
+    const Outcome o = run({{2, 40}, 2, false, what, rule, Balancing::kSqrt, 1}, 1, 30, Twin::kCuda);
+    for (int64_t c = 0; c < 2; ++c) {
+      EXPECT_GT(o.hops_sum[c], 0);
+      EXPECT_LT(o.acceptance_sum.values[c], 30);
+      EXPECT_EQ(o.non_finite[c], 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isinglass
