@@ -3,9 +3,7 @@
 
 #include "engine/annealed_model.h"
 #include "io/error.h"
-#include "kernels/ops/lattice.h"
 #include "kernels/ops/sites.h"
-#include "models/lattice_model.h"
 
 namespace isinglass {
 namespace {
@@ -17,17 +15,18 @@ struct GibbsScratch : SamplerScratch {
   torch::Tensor neighbours;  // uint8 [B·(K − 1), D], for models without conditionals
 };
 
-// An annealed energy is not on a graph, even where its target is.
-void require_graph(const EnergyModel& model) {
-  require(dynamic_cast<const LatticeModel*>(&model),
-          "--scan chromatic colours a sparse graph, and {} {} is not on one; random and systematic "
-          "work",
-          dynamic_cast<const AnnealedModel*>(&model) ? "the annealed energy of" : "model",
-          model.kind_name());
+// An annealed energy has no sweeps, even where its target has.
+void require_sweeps(const EnergyModel& model) {
+  require(
+      dynamic_cast<const HasSweeps*>(&model),
+      "--scan chromatic draws sites of one colour of a sparse graph at once, or of an rbm given "
+      "its hidden units, and {} {} is neither; random and systematic work",
+      dynamic_cast<const AnnealedModel*>(&model) ? "the annealed energy of" : "model",
+      model.kind_name());
 }
 
 void check_scan(const SamplerOptions& options, const EnergyModel& model) {
-  if (options.scan == Scan::kChromatic) require_graph(model);
+  if (options.scan == Scan::kChromatic) require_sweeps(model);
 }
 
 }  // namespace
@@ -45,7 +44,7 @@ void take_cache(const torch::Tensor& choice, const std::vector<torch::Tensor>& o
 }
 
 void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
-  if (scan_ == Scan::kChromatic) return require_graph(model);
+  if (scan_ == Scan::kChromatic) return require_sweeps(model);
   const int64_t chains = state.chains(), categories = model.space().categories;
   const auto whole = torch::TensorOptions(torch::kInt64).device(state.x.device());
   auto scratch = std::make_shared<GibbsScratch>();
@@ -60,15 +59,15 @@ void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
   state.workspace.scratch = scratch;
 }
 
-StepInfo GibbsSampler::sweep(LatticeModel& model, ChainState& state, StepParams& params) const {
-  ops::chromatic_sweep(model.lattice(state.x.device()), params.rng, state.chain_ids, state.x,
-                       state.current.energy, state.statistics);
+StepInfo GibbsSampler::sweep(EnergyModel& model, ChainState& state, StepParams& params) const {
+  const int64_t calls = dynamic_cast<HasSweeps&>(model).gibbs_sweep(
+      params.rng, state.chain_ids, state.x, state.current, state.statistics);
   params.advance();
-  return {.evaluations = 1};
+  return {.evaluations = calls};
 }
 
 StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
-  if (scan_ == Scan::kChromatic) return sweep(dynamic_cast<LatticeModel&>(model), state, params);
+  if (scan_ == Scan::kChromatic) return sweep(model, state, params);
   auto& scratch = static_cast<GibbsScratch&>(*state.workspace.scratch);
   Evaluation& neighbours = state.workspace.proposed;
   const int64_t categories = scratch.difference.size(1);
@@ -93,7 +92,8 @@ StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& p
 std::vector<SamplerEntry> gibbs_samplers() {
   return {
       {.name = "gibbs",
-       .summary = "one site, or the sites of one colour after the other, from exact conditionals",
+       .summary =
+           "one site, or all that do not depend on each other at once, from exact conditionals",
        .paper = "Geman & Geman 1984",
        .needs = "conditionals, or K - 1 model calls",
        .kinds = {StateKind::kBinary, StateKind::kCategorical, StateKind::kOrdered},
