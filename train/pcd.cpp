@@ -25,6 +25,19 @@ ChainState start_chains(EnergyModel& model, const Sampler& sampler, const torch:
   }
 }
 
+PcdChains make_steps(EnergyModel& model, const Sampler& sampler, const torch::Tensor& x,
+                     const torch::Tensor& slots, ReplayBuffer& buffer, int64_t iteration,
+                     const PcdOptions& options) {
+  ChainState state = start_chains(model, sampler, x, slots);
+  StepParams params =
+      sampler.params(options.seed, state.x.device(), (iteration - 1) * options.steps);
+  for (int64_t step = 0; step < options.steps; ++step) sampler.step(model, state, params);
+  buffer.write_back(slots, state.x);
+  const double transitions = static_cast<double>(options.batch * options.steps);
+  return {state.x, state.statistics.acceptance_sum.sum().item<double>() / transitions,
+          state.statistics.hops_sum.sum().item<double>() / transitions};
+}
+
 }  // namespace
 
 PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Tensor& chains,
@@ -46,15 +59,15 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
 PcdChains advance_chains(EnergyModel& model, const Sampler& sampler, ReplayBuffer& buffer,
                          int64_t iteration, const PcdOptions& options) {
   const torch::Tensor slots = buffer.draw_slots(options.batch, iteration);
-  ChainState state =
-      start_chains(model, sampler, buffer.chains(slots, options.reinit, iteration), slots);
-  StepParams params =
-      sampler.params(options.seed, state.x.device(), (iteration - 1) * options.steps);
-  for (int64_t step = 0; step < options.steps; ++step) sampler.step(model, state, params);
-  buffer.write_back(slots, state.x);
-  const double transitions = static_cast<double>(options.batch * options.steps);
-  return {state.x, state.statistics.acceptance_sum.sum().item<double>() / transitions,
-          state.statistics.hops_sum.sum().item<double>() / transitions};
+  return make_steps(model, sampler, buffer.chains(slots, options.reinit, iteration), slots, buffer,
+                    iteration, options);
+}
+
+PcdChains contrast_chains(EnergyModel& model, const Sampler& sampler, const torch::Tensor& data,
+                          ReplayBuffer& buffer, int64_t iteration, const PcdOptions& options) {
+  const torch::Tensor slots =
+      torch::arange(data.size(0), torch::TensorOptions(torch::kInt64).device(data.device()));
+  return make_steps(model, sampler, data, slots, buffer, iteration, options);
 }
 
 }  // namespace isinglass

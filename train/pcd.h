@@ -2,7 +2,9 @@
 // approximations to the likelihood gradient", ICML 2008), as in Grathwohl et al. 2021.
 //
 // Maximises mean log π_θ(data), whose gradient is E_model[∂U/∂θ] − E_data[∂U/∂θ]; the second
-// expectation is over chains that persist in a replay buffer. One iteration descends
+// expectation is over chains that persist in a replay buffer; or, in contrastive divergence
+// (Hinton, "Training products of experts by minimizing contrastive divergence", 2002), over chains
+// that start at the iteration's data. One iteration descends
 //   L = E_data U − E_chains U + l2·(E_data U² + E_chains U²) + p_control·½·E_data ‖∇_x U‖²
 #pragma once
 
@@ -13,11 +15,12 @@
 namespace isinglass {
 
 struct PcdOptions {
-  int64_t batch = 100;   // images, and chains, of an iteration
-  int64_t steps = 40;    // Metropolis–Hastings steps of an iteration
-  double reinit = 0;     // probability that a drawn chain restarts from the base Bernoulli
-  double l2 = 0;         // weight of the squared energies
-  double p_control = 0;  // weight of the squared gradient at the data
+  int64_t batch = 100;     // images, and chains, of an iteration
+  int64_t steps = 40;      // Metropolis–Hastings steps of an iteration
+  bool from_data = false;  // contrastive divergence
+  double reinit = 0;       // probability that a drawn chain restarts from the base Bernoulli
+  double l2 = 0;           // weight of the squared energies
+  double p_control = 0;    // weight of the squared gradient at the data
   uint64_t seed = 0;
 };
 
@@ -43,5 +46,9 @@ struct PcdChains {
 // drawn states.
 PcdChains advance_chains(EnergyModel& model, const Sampler& sampler, ReplayBuffer& buffer,
                          int64_t iteration, const PcdOptions& options);
+
+// The same of chains that start at the data [batch, D], one a slot of the buffer.
+PcdChains contrast_chains(EnergyModel& model, const Sampler& sampler, const torch::Tensor& data,
+                          ReplayBuffer& buffer, int64_t iteration, const PcdOptions& options);
 
 }  // namespace isinglass

@@ -68,6 +68,24 @@ TEST(PcdTest, GradientIsThatOfTheEnumeratedLikelihoodRbm) {
   expect_likelihood_gradient(*model);
 }
 
+// Contrastive divergence: the chains of an iteration are the sampler's, from its data.
+TEST(PcdTest, ContrastedChainsStartAtTheData) {
+  const auto model = new_model("rbm", {.image_height = 3, .image_width = 3, .hidden = 5}, 1);
+  const torch::Tensor data = bars_and_stripes(3).train;
+  const auto sampler = make_sampler("gibbs", {.scan = Scan::kChromatic}, *model);
+  const PcdOptions options = {.batch = data.size(0), .steps = 3, .from_data = true, .seed = 8};
+  ReplayBuffer buffer(torch::full({9}, 0.5), data.size(0), options.seed);
+  const PcdChains chains = contrast_chains(*model, *sampler, data, buffer, 5, options);
+
+  ChainState state = sampler->init(*model, data, torch::arange(data.size(0)));
+  StepParams params = sampler->params(8, torch::kCPU, 4 * 3);
+  for (int t = 0; t < 3; ++t) sampler->step(*model, state, params);
+  EXPECT_TRUE(torch::equal(chains.states, state.x));
+  EXPECT_TRUE(torch::equal(buffer.states(), state.x));
+  EXPECT_EQ(chains.acceptance, 1);
+  EXPECT_GT(chains.hops, 0);
+}
+
 // L written out in plain loops.
 double plain_loss(const torch::Tensor& a, const torch::Tensor& w, const torch::Tensor& data,
                   const torch::Tensor& chains, const PcdOptions& options) {
