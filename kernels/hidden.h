@@ -47,7 +47,11 @@ struct HiddenUnit {
 
   ISINGLASS_HD explicit HiddenUnit(double input)
       : positive(input > 0 ? input : 0.0), least(elementary::exp(input < 0 ? input : -input)) {}
-  ISINGLASS_HD double on() const { return (positive > 0 ? 1.0 : least) / (1 + least); }  // σ(a)
+  ISINGLASS_HD double on() const { return share(positive, least); }
+  // σ(a)
+  ISINGLASS_HD static double share(double positive, double least) {
+    return (positive > 0 ? 1.0 : least) / (1 + least);
+  }
 };
 
 namespace cpu {

@@ -15,13 +15,14 @@ void add_row(double sign, const float* row, int64_t count, double* sum) {
 // Σ softplus(a) of a block, and σ(a) where it is wanted.
 ISINGLASS_VECTOR_CLONES
 double units(const double* input, double* on) {
-  double positive[kBlockSites], factor[kBlockSites];
+  double positive[kBlockSites], least[kBlockSites], factor[kBlockSites];
   for (int i = 0; i < kBlockSites; ++i) {
     const HiddenUnit unit(input[i]);
     positive[i] = unit.positive;
+    least[i] = unit.least;
     factor[i] = 1 + unit.least;
-    if (on) on[i] = unit.on();
   }
+  for (int i = 0; on && i < kBlockSites; ++i) on[i] = HiddenUnit::share(positive[i], least[i]);
   for (int n = kBlockSites / 2; n > 0; n /= 2) {  // in the order of a warp's butterfly
     for (int i = 0; i < n; ++i) {
       positive[i] += positive[i + n];
