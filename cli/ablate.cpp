@@ -61,8 +61,10 @@ GridOptions grid_options(const Options& options) {
     require(fs::is_regular_file(grid.weights), "--weights {} is no file", grid.weights.string());
   }
   grid.files = data_dir_of(options);
-  for (const char* name : {"dataset", "data-dir"}) {
-    if (options.has(name)) grid.data.emplace_back(name, options.text(name));
+  for (const Option& option : data_options()) {
+    if (!options.has(option.name)) continue;
+    grid.data.emplace_back(option.name,
+                           starting_at(fs::current_path(), option, options.text(option.name)));
   }
   grid.has_fashion_mnist = has_fashion_mnist(grid.files);
   return grid;
@@ -78,7 +80,7 @@ Grid grid_of(const Options& options) {
     return read_grid(preset_text(name), name, "", grid_options(options));
   }
   const fs::path file = fs::absolute(options.path("grid"));
-  return read_grid(read_file(file), options.text("grid"), file.parent_path(),
+  return read_grid(read_file(file), options.text("grid"), fs::weakly_canonical(file.parent_path()),
                    grid_options(options));
 }
 

@@ -9,7 +9,10 @@ namespace isinglass {
 
 std::vector<Option> data_options() {
   return {
-      {.name = "dataset", .unit = "NAME", .help = "data set by name, or a .pt or IDX file"},
+      {.name = "dataset",
+       .unit = "NAME",
+       .help = "data set by name, or a .pt or IDX file",
+       .names = dataset_names()},
       {.name = "data-dir",
        .type = ValueType::kPath,
        .unit = "DIR",

@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMostCells = 100000;
+const std::vector<std::string> kModelKeys = {"label", "published", "train", "otherwise", "modes"};
 
 void check_keys(const toml::table& table, const std::string& where,
                 const std::vector<std::string>& known) {
@@ -30,6 +31,29 @@ void check_keys(const toml::table& table, const std::string& where,
             "{}: unknown key '{}'; known: {}", where, name,
             fmt::join(nearest_first(name, known), ", "));
   }
+}
+
+// The value of a key, `words` ("a text"); none if the key is not there.
+template <class T>
+std::optional<T> value_of(const toml::table& table, const std::string& key,
+                          const std::string& where, const char* words) {
+  const toml::node* node = table.get(key);
+  const auto value = node ? node->value<T>() : std::nullopt;
+  require(!node || value.has_value(), "{}: {} must be {}", where, key, words);
+  return value;
+}
+
+std::optional<std::string> text_of(const toml::table& table, const std::string& key,
+                                   const std::string& where) {
+  return value_of<std::string>(table, key, where, "a text");
+}
+
+// Null if the key is not there.
+const toml::table* table_of(const toml::table& table, const std::string& key,
+                            const std::string& where) {
+  const toml::node* node = table.get(key);
+  require(!node || node->is_table(), "{}: {} is no table", where, key);
+  return node ? node->as_table() : nullptr;
 }
 
 std::string value_text(const toml::node& node, const std::string& where, const std::string& key) {
@@ -51,14 +75,13 @@ std::vector<std::string> values_of(const toml::node& node, const std::string& wh
   return values;
 }
 
-// All combinations of the table's lists, the last key fastest.
-std::vector<Flags> combinations(const toml::table& table, const std::string& where) {
+// All combinations of the table's lists, the last key fastest; `others` are no flags.
+std::vector<Flags> combinations(const toml::table& table, const std::string& where,
+                                const std::vector<std::string>& others = {}) {
   std::vector<Flags> all = {{}};
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
-    const bool tables = node.is_array() && !node.as_array()->empty() &&
-                        node.as_array()->is_homogeneous(toml::node_type::table);
-    if (node.is_table() || tables || name == "label" || name == "published") continue;
+    if (std::find(others.begin(), others.end(), name) != others.end()) continue;
     std::vector<Flags> longer;
     for (const Flags& flags : all) {
       for (const std::string& value : values_of(node, where, name)) {
@@ -81,49 +104,13 @@ const toml::array& entries(const toml::table& grid, const std::string& key,
   return *list;
 }
 
-std::string* find(Flags& flags, const std::string& name) {
-  for (auto& [key, value] : flags) {
-    if (key == name) return &value;
-  }
-  return nullptr;
-}
-
-std::string value_or(Flags& flags, const std::string& name, const std::string& otherwise) {
-  const std::string* value = find(flags, name);
-  return value ? *value : otherwise;
-}
-
-// Later flags stand for earlier ones of the same name.
-void override(Flags& flags, const Flags& more) {
-  for (const auto& [name, value] : more) {
-    if (std::string* old = find(flags, name)) {
-      *old = value;
-    } else {
-      flags.emplace_back(name, value);
-    }
-  }
-}
-
-// Numbers that --scale makes smaller, never below `least` where they were above it; chains stay
-// whole groups.
-void scale_down(Flags& flags, double scale, const std::vector<std::string>& fixed = {},
-                int64_t group = 1) {
-  const std::vector<std::pair<std::string, int64_t>> least = {
-      {"chains", 4}, {"steps", 200}, {"calls", 200}, {"burn-in", 100}, {"iters", 50}};
-  for (const auto& [name, floor] : least) {
-    std::string* text = find(flags, name);
-    if (std::find(fixed.begin(), fixed.end(), name) != fixed.end()) continue;
-    if (!text || text->find_first_not_of("0123456789") != std::string::npos) continue;
-    const double given = std::strtod(text->c_str(), nullptr);
-    const auto multiple = static_cast<double>(name == "chains" ? group : 1);
-    const double scaled = multiple * std::round(given * std::sqrt(scale) / multiple);
-    *text = fmt::format("{:.0f}", std::min(given, std::max(scaled, static_cast<double>(floor))));
-  }
-}
-
 // What may be known to be wrong before anything runs.
 void check_cell(const Cell& cell, const std::string& where) {
   try {
+    for (const auto& [flag, value] : cell.sampling) {
+      require(flag != "seed", "seed = {}: seeds come from --seed and the number of the repeat",
+              value);
+    }
     const Options sample = parse_options(find_command("sample"), arguments_of(cell.sampling));
     find_sampler(sample.text("sampler"));
     require(sample.has("steps"), "--steps is required");
@@ -144,13 +131,6 @@ void check_cell(const Cell& cell, const std::string& where) {
   }
 }
 
-Flags without(const Flags& flags, const std::string& name) {
-  Flags kept;
-  std::copy_if(flags.begin(), flags.end(), std::back_inserter(kept),
-               [&](const auto& flag) { return flag.first != name; });
-  return kept;
-}
-
 struct ModelEntryFlags {
   std::string label;
   Flags flags;
@@ -166,28 +146,32 @@ void take_published(ModelEntryFlags& model, const std::string& published, const 
     model.label += ", generated";
     return;
   }
-  const std::string instance = value_or(model.flags, "instance", "");
+  const std::string instance = flag_or(model.flags, "instance", "");
   model.label += ", " + published;
-  model.flags = without(model.flags, "instance");
-  override(model.flags,
-           {{"model", make_instance(instance)->kind_name()}, {"weights", file.string()}});
+  model.flags = without_flag(model.flags, "instance");
+  override_flags(model.flags,
+                 {{"model", make_instance(instance)->kind_name()}, {"weights", file.string()}});
 }
 
 // [models.train], or every [[models.train]].
 std::vector<Flags> read_training(const toml::table& table, const std::string& where,
-                                 const GridOptions& options) {
+                                 const fs::path& folder, const GridOptions& options) {
   std::vector<Flags> all;
   const auto add = [&](const toml::table& train) {
-    all.push_back(combinations(train, where + " train").front());
-    override(all.back(), options.data);
+    const std::vector<Flags> flags = combinations(train, where + " train");
+    require(flags.size() == 1, "{} train holds a list", where);
+    all.push_back(flags.front());
+    start_files_at(folder, find_command("train"), all.back());
+    override_flags(all.back(), options.data);
     scale_down(all.back(), options.scale);
   };
-  if (const toml::table* one = table["train"].as_table()) add(*one);
   if (const toml::array* several = table["train"].as_array()) {
     for (const toml::node& node : *several) {
       require(node.is_table(), "{}: train is no table", where);
       add(*node.as_table());
     }
+  } else if (const toml::table* one = table_of(table, "train", where)) {
+    add(*one);
   }
   return all;
 }
@@ -211,7 +195,7 @@ void read_points(const toml::node* node, const std::string& where,
 }
 
 Modes read_modes(const toml::table& table, const std::string& where) {
-  const toml::table* modes = table["modes"].as_table();
+  const toml::table* modes = table_of(table, "modes", where);
   if (!modes) return {};
   check_keys(*modes, where + " modes", {"right", "wrong", "radius"});
   std::vector<torch::Tensor> points;
@@ -220,16 +204,18 @@ Modes read_modes(const toml::table& table, const std::string& where) {
   require(right > 0, "{} modes: right is missing", where);
   read_points(modes->get("wrong"), where + " modes: wrong", points);
   Modes read{torch::stack(points), torch::arange(static_cast<int64_t>(points.size())) < right};
-  read.radius = (*modes)["radius"].value_or(read.radius);
+  read.radius =
+      value_of<double>(*modes, "radius", where + " modes", "a number").value_or(read.radius);
   return read;
 }
 
 // An entry without label, weights and instance is named by what it trains.
-std::string model_label(const toml::table& table, Flags& flags, std::vector<Flags>& training) {
-  if (const auto label = table["label"].value<std::string>()) return *label;
-  const std::string trained = training.empty() ? "" : value_or(training.front(), "model", "");
-  const std::string file = fs::path(value_or(flags, "weights", trained)).filename().string();
-  return value_or(flags, "instance", file);
+std::string model_label(const toml::table& table, const std::string& where, Flags& flags,
+                        std::vector<Flags>& training) {
+  if (const auto label = text_of(table, "label", where)) return *label;
+  const std::string trained = training.empty() ? "" : flag_or(training.front(), "model", "");
+  const std::string file = fs::path(flag_or(flags, "weights", trained)).filename().string();
+  return flag_or(flags, "instance", file);
 }
 
 std::vector<ModelEntryFlags> read_models(const toml::table& grid, const std::string& name,
@@ -238,21 +224,21 @@ std::vector<ModelEntryFlags> read_models(const toml::table& grid, const std::str
   for (const toml::node& node : entries(grid, "models", name)) {
     const toml::table* table = node.as_table();
     const std::string where = fmt::format("{}: [[models]]", name);
-    const toml::table* otherwise = (*table)["otherwise"].as_table();
+    const toml::table* otherwise = table_of(*table, "otherwise", where);
     if (otherwise && !options.has_fashion_mnist) table = otherwise;
-    std::vector<Flags> training = read_training(*table, where, options);
+    std::vector<Flags> training = read_training(*table, where, folder, options);
     const Modes modes = read_modes(*table, where);
-    for (Flags flags : combinations(*table, where)) {
-      if (std::string* weights = find(flags, "weights")) *weights = (folder / *weights).string();
-      if (find(flags, "dataset")) override(flags, options.data);
+    for (Flags flags : combinations(*table, where, kModelKeys)) {
+      start_files_at(folder, find_command("sample"), flags);
+      if (find_flag(flags, "dataset")) override_flags(flags, options.data);
       const bool given = training.size() == 1 && !options.weights.empty();
       if (given) {
-        override(flags, {{"model", value_or(training.front(), "model", "resnet")},
-                         {"weights", options.weights.string()}});
+        override_flags(flags, {{"model", flag_or(training.front(), "model", "resnet")},
+                               {"weights", options.weights.string()}});
       }
-      models.push_back({model_label(*table, flags, training), flags,
+      models.push_back({model_label(*table, where, flags, training), flags,
                         given ? std::vector<Flags>{} : training, modes});
-      if (const auto published = (*table)["published"].value<std::string>()) {
+      if (const auto published = text_of(*table, "published", where)) {
         take_published(models.back(), *published, options.files);
       }
     }
@@ -276,42 +262,30 @@ int64_t largest_group(const std::vector<SamplerEntryFlags>& samplers) {
   return largest;
 }
 
-std::vector<SamplerEntryFlags> read_samplers(const toml::table& grid, const std::string& name) {
+std::vector<SamplerEntryFlags> read_samplers(const toml::table& grid, const std::string& name,
+                                             const fs::path& folder) {
   std::vector<SamplerEntryFlags> samplers;
   for (const toml::node& node : entries(grid, "samplers", name)) {
-    const auto label = (*node.as_table())["label"].value<std::string>();
-    for (Flags& flags : combinations(*node.as_table(), name + ": [[samplers]]")) {
-      const std::string sampler = value_or(flags, "sampler", "");
+    const std::string where = name + ": [[samplers]]";
+    const auto label = text_of(*node.as_table(), "label", where);
+    for (Flags& flags : combinations(*node.as_table(), where, {"label"})) {
+      start_files_at(folder, find_command("sample"), flags);
+      const std::string sampler = flag_or(flags, "sampler", "");
       samplers.push_back({label.value_or(sampler), std::move(flags)});
     }
   }
   return samplers;
 }
 
-// `calls` as `steps`, by the sampler's leapfrog steps a step. Returns the calls, 0 without any.
-int64_t divide_calls(Flags& flags) {
-  const std::string* given = find(flags, "calls");
-  if (!given) return 0;
-  const int64_t calls = std::atoll(given->c_str());
-  const SamplerOptionUse* leapfrog =
-      find_sampler(value_or(flags, "sampler", "")).option("leapfrog");
-  const std::string a_step =
-      value_or(flags, "leapfrog", leapfrog ? fmt::format("{}", *leapfrog->initial) : "1");
-  const int64_t steps = calls / std::max<int64_t>(1, std::atoll(a_step.c_str()));
-  override(flags, {{"steps", std::to_string(std::max<int64_t>(1, steps))}});
-  std::erase_if(flags, [](const auto& flag) { return flag.first == "calls"; });
-  return calls;
-}
-
 Cell make_cell(const Flags& common, const ModelEntryFlags& model,
                const SamplerEntryFlags& sampler) {
   Cell cell{.model = model.label,
             .sampler = sampler.label,
-            .settings = without(sampler.flags, "sampler"),
+            .settings = without_flag(sampler.flags, "sampler"),
             .sampling = common,
             .training = model.training,
             .modes = model.modes};
-  for (const Flags& more : {model.flags, sampler.flags}) override(cell.sampling, more);
+  for (const Flags& more : {model.flags, sampler.flags}) override_flags(cell.sampling, more);
   return cell;
 }
 
@@ -328,10 +302,11 @@ std::vector<Claim> read_claims(const toml::table& grid, const std::string& name)
     const toml::table& table = *node.as_table();
     const std::string where = fmt::format("{}: [[claims]]", name);
     check_keys(table, where, {"text", "rule", "metric", "axis", "who", "than", "models"});
-    Claim claim{.text = table["text"].value_or(std::string()),
-                .rule = table["rule"].value_or(std::string()),
-                .metric = table["metric"].value_or(std::string()),
-                .axis = table["axis"].value_or(std::string()),
+    const auto text = [&](const char* key) { return text_of(table, key, where).value_or(""); };
+    Claim claim{.text = text("text"),
+                .rule = text("rule"),
+                .metric = text("metric"),
+                .axis = text("axis"),
                 .who = text_list(table, "who", where),
                 .than = text_list(table, "than", where),
                 .models = text_list(table, "models", where)};
@@ -351,44 +326,31 @@ std::vector<Claim> read_claims(const toml::table& grid, const std::string& name)
 
 }  // namespace
 
-std::vector<std::string> arguments_of(const Flags& flags) {
-  std::vector<std::string> arguments;
-  for (const auto& [name, value] : flags) arguments.push_back("--" + name + "=" + value);
-  return arguments;
-}
-
-std::string settings_text(const Flags& settings) {
-  std::string text;
-  for (const auto& [name, value] : settings) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
-  }
-  return text;
-}
-
 Grid read_grid(const std::string& text, const std::string& name, const fs::path& folder,
                const GridOptions& options) {
   const toml::table table = parse_toml(text, name);
   check_keys(table, name,
              {"title", "repeats", "mean", "reference", "fixed", "pictures", "common", "models",
               "samplers", "claims"});
-  Grid grid{.name = name, .title = table["title"].value_or(std::string(name))};
-  grid.true_mean = table["mean"].value<double>();
-  const std::string reference = table["reference"].value_or(std::string());
+  Grid grid{.name = name, .title = text_of(table, "title", name).value_or(name)};
+  grid.true_mean = value_of<double>(table, "mean", name, "a number");
+  const std::string reference = text_of(table, "reference", name).value_or("");
   require(reference.empty() || reference == "block-gibbs",
           "{}: reference is '{}'; block-gibbs is known", name, reference);
   grid.reference = !reference.empty();
-  const int64_t repeats = table["repeats"].value_or(int64_t{1});
+  const int64_t repeats = value_of<int64_t>(table, "repeats", name, "a whole number").value_or(1);
   require(repeats >= 1 && repeats <= kMostCells, "{}: repeats is {}; 1 to {} are allowed", name,
           repeats, kMostCells);
-  const toml::table* shared = table["common"].as_table();
+  const toml::table* shared = table_of(table, "common", name);
   require(shared, "{}: it needs [common] with at least steps", name);
-  const std::vector<Flags> common = combinations(*shared, name + ": [common]");
+  std::vector<Flags> common = combinations(*shared, name + ": [common]");
   require(common.size() == 1, "{}: [common] holds a list", name);
-  if (const auto size = table["pictures"].value<std::string>()) {
+  start_files_at(folder, find_command("sample"), common.front());
+  if (const auto size = text_of(table, "pictures", name)) {
     grid.picture = height_and_width(*size, name + ": pictures");
   }
   const std::vector<std::string> fixed = text_list(table, "fixed", name);
-  const std::vector<SamplerEntryFlags> samplers = read_samplers(table, name);
+  const std::vector<SamplerEntryFlags> samplers = read_samplers(table, name, folder);
   for (const ModelEntryFlags& model : read_models(table, name, folder, options)) {
     for (const SamplerEntryFlags& sampler : samplers) {
       Cell cell = make_cell(common.front(), model, sampler);
@@ -396,7 +358,7 @@ Grid read_grid(const std::string& text, const std::string& name, const fs::path&
       cell.calls = divide_calls(cell.sampling);
       check_cell(cell, fmt::format("{}: {} by {}", name, cell.model, cell.sampler));
       for (cell.repeat = 0; cell.repeat < repeats; ++cell.repeat) {
-        override(cell.sampling, {{"seed", std::to_string(options.seed + cell.repeat)}});
+        override_flags(cell.sampling, {{"seed", std::to_string(options.seed + cell.repeat)}});
         grid.cells.push_back(cell);
       }
       require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells", name,

@@ -6,8 +6,8 @@
 //   reference = "block-gibbs"        ground truth of an RBM: cells report their MMD to it
 //   fixed = ["burn-in"]              flags that --scale leaves alone
 //   pictures = "28x28"               states are such images: cells keep the last ones of least
-//   energy [common]                         flags of `isinglass sample` for all cells; in place of
-//   steps,
+//                                    energy
+//   [common]                         flags of `isinglass sample` for all cells; in place of steps,
 //                                    `calls` gives all samplers as many model calls
 //                                    (calls/leapfrog)
 //   [[models]]                       more flags; `label` names the entry in tables; `published`, a
@@ -21,7 +21,8 @@
 //   [[samplers]]                     more flags, `sampler` among them; `label` likewise
 //   [[claims]]                       what a paper says of it (cli/claims.h)
 //
-// A list of values is swept: an entry stands for all combinations of its lists.
+// A list of values is swept: an entry stands for all combinations of its lists. Relative paths
+// start at the file's folder.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +33,10 @@
 #include <vector>
 
 #include "cli/claims.h"
+#include "cli/grid_flags.h"
 #include "models/misled.h"
 
 namespace isinglass {
-
-using Flags = std::vector<std::pair<std::string, std::string>>;  // name without dashes, value
 
 struct Cell {
   std::string model = {}, sampler = {};  // labels of the entries
@@ -67,15 +67,9 @@ struct GridOptions {
   bool has_fashion_mnist = false;
 };
 
-// `name` is the preset or the file; relative paths of weights start at `folder`. Throws Error, with
+// `name` is the preset or the file; relative paths in it start at `folder`. Throws Error, with
 // the entry, for anything that the grid, `sample` or `train` does not know or take.
 Grid read_grid(const std::string& text, const std::string& name,
                const std::filesystem::path& folder, const GridOptions& options);
-
-// "--name=value" for the command line.
-std::vector<std::string> arguments_of(const Flags& flags);
-
-// "radius=5, tau=0.1"
-std::string settings_text(const Flags& settings);
 
 }  // namespace isinglass

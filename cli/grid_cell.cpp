@@ -196,21 +196,23 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// Ground truth by block Gibbs sampling: draws of independent chains, far apart and late.
-torch::Tensor block_gibbs_samples(const EnergyModel& model) {
+// Ground truth by Gibbs sweeps: draws of independent chains, far apart and late.
+torch::Tensor block_gibbs_samples(EnergyModel& model, torch::Device device) {
   constexpr int64_t kChains = 100, kSweeps = 2000, kApart = 250;
-  const auto* rbm = dynamic_cast<const RbmModel*>(&model);
-  require(rbm, "reference block-gibbs needs an rbm; the model is {}", model.kind_name());
-  const auto device = rbm->parameters().front().device();
+  require(dynamic_cast<const RbmModel*>(&model),
+          "reference block-gibbs needs an rbm; the model is {}", model.kind_name());
+  const auto sampler = make_sampler("gibbs", {.scan = Scan::kChromatic}, model);
   const torch::Tensor ids =
       torch::arange(kChains, torch::TensorOptions(torch::kInt64).device(device));
-  torch::Tensor v = random_states(model.space(), ids, 0, device);
-  at::Generator generator = at::globalContext().defaultGenerator(device).clone();
-  generator.set_current_seed(0);
+  ChainState state = sampler->init(model, random_states(model.space(), ids, 0, device), ids);
+  StepParams params = sampler->params(0, device);
   std::vector<torch::Tensor> draws;
   for (int64_t left = kSweeps - 1; left >= 0; --left) {
-    v = rbm->gibbs_sweep(v, generator);
-    if (left % kApart == 0 && left / kApart < kMmdDraws) draws.push_back(v.cpu());
+    sampler->step(model, state, params);
+    if (left % kApart == 0 && left / kApart < kMmdDraws) {
+      draws.push_back(
+          state.x.to(torch::kCPU, torch::kUInt8, /*non_blocking=*/false, /*copy=*/true));
+    }
     if (interrupted()) throw Interrupted("");
   }
   return torch::stack(draws, 1);
@@ -248,8 +250,11 @@ void GridModels::set_trained(const Cell& cell, Options& options) const {
   std::vector<std::string> factors;
   for (const Flags& training : cell.training) {
     const Options train = parse_options(find_command("train"), arguments_of(training));
-    const bool by_chains = train.text("objective") == "pcd";
-    const std::string name = train.given("model") || by_chains ? train.text("model") : "mlp";
+    const std::string objective = train.text("objective");
+    const std::string by_default = objective == "pcd"  ? train.text("model")
+                                   : objective == "cd" ? "rbm"
+                                                       : "mlp";
+    const std::string name = train.given("model") ? train.text("model") : by_default;
     const std::string file = trained(training).string();
     factors.push_back(name + "=" + file);
     options.set("model", name);
@@ -276,7 +281,8 @@ const GridModels::Target& GridModels::target(const Cell& cell, bool with_referen
     latest_.clear();
     set_trained(cell, options);
     target_.model = sampled_model(options, device_);
-    target_.reference = with_reference ? block_gibbs_samples(*target_.model) : torch::Tensor();
+    target_.reference =
+        with_reference ? block_gibbs_samples(*target_.model, device_) : torch::Tensor();
     latest_ = key;
   }
   const auto* misled = dynamic_cast<const MisledModel*>(target_.model.get());

@@ -13,6 +13,7 @@
 #include "cli/toml.h"
 #include "io/error.h"
 #include "io/files.h"
+#include "models/product.h"
 #include "models/registry.h"
 
 namespace isinglass {
@@ -299,6 +300,21 @@ std::string wrap(const std::string& text, size_t width, size_t indent) {
 }
 
 }  // namespace
+
+std::string starting_at(const std::filesystem::path& folder, const Option& option,
+                        const std::string& value) {
+  const bool file_or_name = !option.names.empty();
+  const bool name =
+      std::find(option.names.begin(), option.names.end(), value) != option.names.end();
+  if (option.type == ValueType::kPath || (file_or_name && !name)) return (folder / value).string();
+  if (!option.unit.starts_with("NAME=FILE")) return value;
+  std::string text;
+  for (const NamedFile& named : named_files(value, option.name)) {
+    text +=
+        fmt::format("{}{}={}", text.empty() ? "" : ",", named.name, (folder / named.file).string());
+  }
+  return text;
+}
 
 std::optional<std::string> configured_text(const std::filesystem::path& file,
                                            const std::string& key) {

@@ -30,6 +30,7 @@ struct Option {
   double maximum = std::numeric_limits<double>::infinity();
   bool above_minimum = false;             // the minimum itself is refused
   std::vector<std::string> choices = {};  // of a text
+  std::vector<std::string> names = {};    // of a text that otherwise is a file
   bool stored = true;                     // written to config.toml
   bool adjustable = false;                // may differ from the run's own value on --resume
 };
@@ -85,6 +86,10 @@ class Options {
 // Reads the arguments that follow the subcommand. Throws Error on an unknown, repeated, misspelt,
 // missing or out-of-range option, and on a resumed run whose settings the command line changes.
 Options parse_options(const Command& command, const std::vector<std::string>& arguments);
+
+// The value with the files that it names, if any, starting at the folder where they are relative.
+std::string starting_at(const std::filesystem::path& folder, const Option& option,
+                        const std::string& value);
 
 // The text of a key in a TOML file; none if the file or the key is not there.
 std::optional<std::string> configured_text(const std::filesystem::path& file,

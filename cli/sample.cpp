@@ -154,7 +154,8 @@ Command sample_command() {
            .help = "random, data (training images of --dataset), instance (where the target's "
                    "paper starts) or "
                    "a .pt file of states [B, D]",
-           .initial = "random"},
+           .initial = "random",
+           .names = {"random", "data", "instance"}},
           {.name = "anneal",
            .unit = "T0,T1",
            .help = "cool in burn-in: its steps have the target exp(-U/T), T falling from T0 to T1 "

@@ -237,8 +237,8 @@ std::vector<Option> sampler_options(std::optional<OptionValue> sampler) {
       {.name = "scan",
        .unit = "NAME",
        .help =
-           "order of the sites of gibbs; chromatic, on sparse graphs: all sites a step, those of "
-           "one colour at once",
+           "order of the sites of gibbs; chromatic, on sparse graphs and of an rbm: all sites a "
+           "step, those at once that do not depend on each other",
        .initial = kScans.front(),
        .choices = kScans},
   };
@@ -298,14 +298,12 @@ namespace {
 // The flag's models and files, with the paths made absolute: config.toml serves from anywhere.
 std::vector<NamedFile> files_of(Options& options, const std::string& flag) {
   if (!options.has(flag)) return {};
-  std::vector<NamedFile> files = named_files(options.text(flag), flag);
-  std::string text;
-  for (NamedFile& named : files) {
-    named.file = std::filesystem::absolute(named.file);
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", named.name, named.file.string());
+  const std::string text = options.text(flag);
+  for (const Option& option : options.command().options) {
+    if (option.name != flag) continue;
+    options.set(flag, starting_at(std::filesystem::current_path(), option, text));
   }
-  options.set(flag, text);
-  return files;
+  return named_files(options.text(flag), flag);
 }
 
 ModelOptions model_settings(const Options& options, bool continuous) {

@@ -49,14 +49,31 @@ class TrainProgress : public TrainObserver {
   std::optional<TrainMetrics> last_;
 };
 
+bool contrastive(const Options& options) {
+  return options.text("objective") == "cd";
+}
+
 bool by_chains(const Options& options) {
-  return options.text("objective") == "pcd";
+  return options.text("objective") == "pcd" || contrastive(options);
+}
+
+// Contrastive divergence is of an rbm by its Gibbs sweeps, unless others are named.
+void resolve_contrastive(Options& options) {
+  if (!options.given("model")) options.set("model", "rbm");
+  if (!options.given("sampler")) {
+    options.set("sampler", "gibbs");
+    if (!options.given("scan")) options.set("scan", "chromatic");
+  }
 }
 
 // What belongs to other objectives is refused, and config.toml holds what was used. The default
 // model of those without chains is an mlp.
 void resolve_objective(Options& options) {
   std::vector<std::string> others;
+  if (contrastive(options)) {
+    resolve_contrastive(options);
+    others = {"buffer", "reinit"};
+  }
   if (!by_chains(options)) {
     others = {"sampler", "base",           "steps-per-iter", "buffer", "l2",        "p-control",
               "reinit",  "evaluate-every", "balancing",      "scan",   "cuda-graph"};
@@ -82,15 +99,21 @@ TrainOptions common_options(const Options& options) {
   return train;
 }
 
+// The chains that are kept.
+int64_t chains_of(const Options& options) {
+  return options.integer(contrastive(options) ? "batch" : "buffer");
+}
+
 TrainOptions train_options(const Options& options) {
   TrainOptions train = common_options(options);
   train.pcd = {.batch = options.integer("batch"),
                .steps = options.integer("steps-per-iter"),
-               .reinit = options.real("reinit"),
+               .from_data = contrastive(options),
+               .reinit = contrastive(options) ? 0 : options.real("reinit"),
                .l2 = options.real("l2"),
                .p_control = options.real("p-control"),
                .seed = static_cast<uint64_t>(options.integer("seed"))};
-  train.buffer = options.integer("buffer");
+  train.buffer = chains_of(options);
   train.evaluate_every = options.integer("evaluate-every");
   return train;
 }
@@ -117,10 +140,10 @@ std::shared_ptr<EnergyModel> untrained_model(const Options& options, const Datas
   model.continuous = !by_chains(options);
   model.classes = classes;
   if (!model.continuous && options.flag("base")) model.base_mean = clamped_mean(data);
-  const int64_t buffer = model.continuous ? 0 : options.integer("buffer");
-  require_memory(training_bytes(name, model, options.integer("batch"), buffer), device,
-                 fmt::format("--channels {} --hidden {} --batch {} --buffer {}", model.channels,
-                             model.hidden, options.integer("batch"), buffer));
+  const int64_t chains = model.continuous ? 0 : chains_of(options);
+  require_memory(training_bytes(name, model, options.integer("batch"), chains), device,
+                 fmt::format("--channels {} --hidden {} --batch {} with {} chains", model.channels,
+                             model.hidden, options.integer("batch"), chains));
   std::shared_ptr<EnergyModel> made =
       new_model(name, model, static_cast<uint64_t>(options.integer("seed")));
   made->to(device);
@@ -190,6 +213,9 @@ std::string train_by_chains(Options& options, OutputDirectory& out, bool resumed
   train.pcd.cuda_graph = cuda_graph_of(options, *model, *sampler, device);
   require(train.evaluate_every == 0 || data.validation.size(0) > 0,
           "--evaluate-every needs validation images; {} has none", data.name);
+  require(
+      train.evaluate_every == 0 || !options.has("scan") || options.text("scan") != "chromatic",
+      "--evaluate-every anneals the model, and --scan chromatic has no sweeps of annealed ones");
   TrainProgress progress(out);
   Trainer trainer(
       model, *sampler, data, train, device,
@@ -266,11 +292,12 @@ std::vector<Option> pcd_options() {
       {.name = "objective",
        .unit = "NAME",
        .help =
-           "pcd: persistent contrastive divergence on binary images; dsm: denoising score "
+           "pcd: persistent contrastive divergence on binary images; cd: its chains start at the "
+           "batch, and are Gibbs sweeps of an rbm unless others are given; dsm: denoising score "
            "matching of continuous states on points [N, D] or grey levels from 0 to 1; classify: "
            "the data set's classes, by cross-entropy on grey levels",
        .initial = "pcd",
-       .choices = {"pcd", "dsm", "classify"}},
+       .choices = {"pcd", "cd", "dsm", "classify"}},
       {.name = "noise",
        .type = kReal,
        .unit = "SIGMA",
@@ -340,7 +367,7 @@ Command train_command() {
       .run = run_train};
   command.options = {{.name = "model",
                       .unit = "NAME",
-                      .help = "resnet, mlp or rbm; mlp by dsm and classify",
+                      .help = "resnet, mlp or rbm; rbm by cd, mlp by dsm and classify",
                       .initial = "resnet"},
                      {.name = "image",
                       .unit = "HxW",

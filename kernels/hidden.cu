@@ -1,30 +1,12 @@
 // CUDA twin of hidden.h: one block per chain, a thread for every hidden unit. Shared memory: the
 // sums of the blocks of 32 visible and 32 hidden units.
 #include "kernels/hidden.h"
-#include "kernels/launch.h"
-#include "kernels/site_weights.h"
+#include "kernels/hidden_sums_cuda.h"
 
 namespace isinglass::cuda {
 namespace {
 
 constexpr unsigned kThreads = 256;
-
-// sum[b] = Σ of term(i) over the 32 indices of block b
-template <class F>
-__device__ void block_sums(int64_t count, double* sum, F term) {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  for (int64_t b = warp; b < site_blocks(count); b += warps) {
-    const int64_t i = b * kBlockSites + lane;
-    const double total = warp_sum(i < count ? term(i) : 0.0);
-    if (lane == 0) sum[b] = total;
-  }
-}
-
-__device__ double in_order(const double* sum, int64_t count) {
-  double total = 0;
-  for (int64_t b = 0; b < site_blocks(count); ++b) total += sum[b];
-  return total;
-}
 
 // Whether y is nearer to x than to no unit on.
 __device__ bool moves_from(const uint8_t* x, const uint8_t* y, int64_t visible, int* balance) {
@@ -59,11 +41,10 @@ __global__ void move_hidden_kernel(HiddenShape s, HiddenWeights w, HiddenStart s
   __syncthreads();
   block_sums(s.visible, visible_sum,
              [&](int64_t i) { return y[i] * static_cast<double>(w.visible_biases[i]); });
-  block_sums(s.hidden, hidden_sum, [&](int64_t h) {
-    const HiddenUnit unit = hidden_unit(out.inputs[c * s.hidden + h]);
-    if (out.on) out.on[c * s.hidden + h] = static_cast<float>(unit.on);
-    return unit.softplus;
-  });
+  hidden_sums(out.inputs + c * s.hidden, s.hidden, hidden_sum,
+              [&](int64_t h, const HiddenUnit& unit) {
+                if (out.on) out.on[c * s.hidden + h] = static_cast<float>(unit.on());
+              });
   __syncthreads();
   if (threadIdx.x == 0) {
     out.energy[c] = -in_order(visible_sum, s.visible) - in_order(hidden_sum, s.hidden);

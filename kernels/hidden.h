@@ -5,7 +5,11 @@
 //   U(y)   = −Σ_i b_i y_i − Σ_h softplus(a_h),   −∂U/∂a_h = σ(a_h)
 //
 // Inputs are kept in float64, so that a long chain of moves leaves them right; units are added in
-// ascending order, energies in blocks of 32 (site_weights.h).
+// ascending order, energies in blocks of 32 (site_weights.h), where
+//
+//   Σ softplus(a) = Σ max(a, 0) + log Π (1 + e^−|a|)
+//
+// takes one logarithm: a product of 32 numbers from 1 to 2.
 #pragma once
 
 #include <cstdint>
@@ -38,13 +42,17 @@ struct HiddenUnits {
 };
 
 struct HiddenUnit {
-  double softplus, on;
-};
+  double positive;  // max(a, 0)
+  double least;     // e^−|a|
 
-ISINGLASS_HD inline HiddenUnit hidden_unit(double input) {
-  const double e = elementary::exp(input < 0 ? input : -input), share = 1 / (1 + e);
-  return {(input > 0 ? input : 0.0) + elementary::log1p(e), input < 0 ? e * share : share};
-}
+  ISINGLASS_HD explicit HiddenUnit(double input)
+      : positive(input > 0 ? input : 0.0), least(elementary::exp(input < 0 ? input : -input)) {}
+  ISINGLASS_HD double on() const { return share(positive, least); }
+  // σ(a)
+  ISINGLASS_HD static double share(double positive, double least) {
+    return (positive > 0 ? 1.0 : least) / (1 + least);
+  }
+};
 
 namespace cpu {
 // y uint8 [B, D]

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/hidden.h"
-#include "kernels/site_sums_cpu.h"
+#include "kernels/hidden_sums_cpu.h"
 
 namespace isinglass::cpu {
 namespace {
@@ -12,13 +12,24 @@ void add_row(double sign, const float* row, int64_t count, double* sum) {
   for (int64_t h = 0; h < count; ++h) sum[h] += sign * row[h];
 }
 
+// Σ softplus(a) of a block, and σ(a) where it is wanted.
 ISINGLASS_VECTOR_CLONES
-void units(const double* input, double* softplus, double* on) {
+double units(const double* input, double* on) {
+  double positive[kBlockSites], least[kBlockSites], factor[kBlockSites];
   for (int i = 0; i < kBlockSites; ++i) {
-    const HiddenUnit unit = hidden_unit(input[i]);
-    softplus[i] = unit.softplus;
-    on[i] = unit.on;
+    const HiddenUnit unit(input[i]);
+    positive[i] = unit.positive;
+    least[i] = unit.least;
+    factor[i] = 1 + unit.least;
   }
+  for (int i = 0; on && i < kBlockSites; ++i) on[i] = HiddenUnit::share(positive[i], least[i]);
+  for (int n = kBlockSites / 2; n > 0; n /= 2) {  // in the order of a warp's butterfly
+    for (int i = 0; i < n; ++i) {
+      positive[i] += positive[i + n];
+      factor[i] *= factor[i + n];
+    }
+  }
+  return positive[0] + elementary::log(factor[0]);
 }
 
 int64_t count_moved(const uint8_t* x, const uint8_t* y, int64_t count) {
@@ -44,35 +55,20 @@ void inputs_of(const HiddenShape& s, HiddenWeights w, const uint8_t* x, const do
   }
 }
 
-// Σ_i b_i y_i
-double visible_sum(const float* bias, const uint8_t* y, int64_t count) {
-  double total = 0;
-  for (int64_t first = 0; first < count; first += kBlockSites) {
-    double term[kBlockSites] = {};
-    const int64_t size = std::min<int64_t>(kBlockSites, count - first);
-    for (int64_t i = 0; i < size; ++i)
-      term[i] = y[first + i] * static_cast<double>(bias[first + i]);
-    total += tree_sum(term);
-  }
-  return total;
-}
+}  // namespace
 
-// Σ_h softplus(a_h), and σ(a) where it is wanted.
 double hidden_sum(const double* a, int64_t count, float* on) {
   double total = 0;
   for (int64_t first = 0; first < count; first += kBlockSites) {
     const int64_t size = std::min<int64_t>(kBlockSites, count - first);
-    double input[kBlockSites], softplus[kBlockSites], sigmoid[kBlockSites];
+    double input[kBlockSites], sigmoid[kBlockSites];
     std::fill_n(input, kBlockSites, -INFINITY);
     std::copy_n(a + first, size, input);
-    units(input, softplus, sigmoid);
+    total += units(input, on ? sigmoid : nullptr);
     if (on) std::copy_n(sigmoid, size, on + first);
-    total += tree_sum(softplus);
   }
   return total;
 }
-
-}  // namespace
 
 void move_hidden(const HiddenShape& s, HiddenWeights w, HiddenStart start, const uint8_t* y,
                  HiddenUnits out, Stream) {
@@ -83,7 +79,8 @@ void move_hidden(const HiddenShape& s, HiddenWeights w, HiddenStart start, const
     const int64_t at_visible = c * s.visible, at_hidden = c * s.hidden;
     inputs_of(s, w, start.x ? start.x + at_visible : nullptr,
               start.x ? start.inputs + at_hidden : nullptr, own, a);
-    out.energy[c] = -visible_sum(w.visible_biases, own, s.visible) -
+    const auto bias = [&](int64_t i) { return own[i] * static_cast<double>(w.visible_biases[i]); };
+    out.energy[c] = -visible_sum(s.visible, bias) -
                     hidden_sum(a, s.hidden, out.on ? out.on + at_hidden : nullptr);
   }
 }

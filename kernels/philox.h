@@ -21,6 +21,8 @@ enum class Purpose : uint32_t {
   kNoise,   // standard normal numbers; position = site
   kSiteValue,
   kSiteValueRest,  // site_uniform() of values
+  kHidden,
+  kHiddenRest,  // site_uniform() of hidden units
   // outside a step
   kInitialState = 64,  // position = site
   kBinarise,           // chain = image of the data set, step = iteration, position = pixel

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "io/torch.h"
+#include "kernels/ops/chains.h"
 
 namespace isinglass {
 
@@ -116,6 +117,17 @@ class HasConditionals {
   // out[b, k] = U(x_b with site[b] ← k) − U(x_b), float64 [B, K]; x uint8 [B, D], site int64 [B].
   virtual void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                        torch::Tensor& out) = 0;
+};
+
+// Models that draw all their sites from exact conditionals in one step: a Gibbs sweep.
+class HasSweeps {
+ public:
+  virtual ~HasSweeps() = default;
+  // `steps` sweeps of the chains x uint8 [B, D] and their evaluation without gradient, in place.
+  // Returns the model calls a chain that they cost.
+  virtual int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
+                               const torch::Tensor& chain_ids, torch::Tensor& x,
+                               Evaluation& current, ops::StepBuffers& counts) = 0;
 };
 
 // Models whose exact neighbour differences Δ cost less than a model call a neighbour.

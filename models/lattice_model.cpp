@@ -81,6 +81,13 @@ void LatticeModel::conditional_differences(const torch::Tensor& x, const torch::
   ops::lattice_differences(lattice(x.device()), x, site, out);
 }
 
+int64_t LatticeModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
+                                   const torch::Tensor& chain_ids, torch::Tensor& x,
+                                   Evaluation& current, ops::StepBuffers& counts) {
+  ops::chromatic_sweep(lattice(x.device()), steps, rng, chain_ids, x, current.energy, counts);
+  return steps;
+}
+
 ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::Tensor& edges,
                                        const torch::Tensor& coupling, double constant) {
   const int64_t sites = unary.size(0), count = edges.size(0);

@@ -7,13 +7,19 @@
 
 namespace isinglass {
 
-class LatticeModel : public EnergyModel, public HasConditionals, public HasEnergyDifferences {
+class LatticeModel : public EnergyModel,
+                     public HasConditionals,
+                     public HasEnergyDifferences,
+                     public HasSweeps {
  public:
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
   void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
   void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                torch::Tensor& out) override;
+  // The sites of one colour after the other.
+  int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
+                       torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
 
   // The lattice of the present parameters on the device, kept until the device changes.
   const ops::LatticeTensors& lattice(torch::Device device);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "kernels/ops/hidden.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
 #include "models/softplus_units.h"
@@ -51,22 +50,33 @@ torch::Tensor RbmModel::energy(const torch::Tensor& x) {
 }
 
 void RbmModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
-  if (!keeps_inputs(x)) return EnergyModel::evaluate_energy(x, out);
-  evaluate_states({}, {}, x, /*gradient=*/false, out);
+  if (moves_inputs(x)) return evaluate_states({}, {}, x, /*gradient=*/false, out);
+  torch::NoGradGuard no_grad;
+  const torch::Tensor v = visible(x), inputs = hidden_inputs(v);
+  store(out.energy, free_energy(v, inputs));
+  keep_inputs(x, inputs, out);
+}
+
+void RbmModel::keep_inputs(const torch::Tensor& x, const torch::Tensor& inputs,
+                           Evaluation& out) const {
+  if (x.is_floating_point()) return;
+  out.cache.resize(1);
+  store(out.cache[0], inputs.to(torch::kFloat64));
 }
 
 // ∂U/∂v = −b_v − σ(b_h + W v)ᵀ W
 void RbmModel::evaluate(const torch::Tensor& x, Evaluation& out) {
-  if (keeps_inputs(x)) return evaluate_states({}, {}, x, /*gradient=*/true, out);
+  if (moves_inputs(x)) return evaluate_states({}, {}, x, /*gradient=*/true, out);
   torch::NoGradGuard no_grad;
   const torch::Tensor v = visible(x), inputs = hidden_inputs(v);
   store(out.energy, free_energy(v, inputs));
   out.gradient = visible_inputs(torch::sigmoid(inputs)).neg_();
+  keep_inputs(x, inputs, out);
 }
 
 void RbmModel::evaluate_moved(const torch::Tensor& x, const Evaluation& at_x,
                               const torch::Tensor& y, bool gradient, Evaluation& out) {
-  if (!keeps_inputs(y)) return EnergyModel::evaluate_moved(x, at_x, y, gradient, out);
+  if (!moves_inputs(y)) return EnergyModel::evaluate_moved(x, at_x, y, gradient, out);
   evaluate_states(x, at_x.cache.at(0), y, gradient, out);
 }
 
@@ -136,14 +146,27 @@ void RbmModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
   store(out.differences, table.to(torch::kFloat32));
 }
 
-torch::Tensor RbmModel::gibbs_sweep(const torch::Tensor& v, const at::Generator& generator) const {
+const ops::SweepTensors& RbmModel::sweep_weights() {
+  const auto version = static_cast<int64_t>(w_._version() + b_v_._version() + b_h_._version());
+  if (version != sweep_version_ || sweep_weights_.to_visible.device() != w_.device()) {
+    sweep_weights_ = ops::SweepTensors::of(w_.detach(), b_v_.detach(), b_h_.detach());
+    sweep_version_ = version;
+  }
+  return sweep_weights_;
+}
+
+int64_t RbmModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
+                               const torch::Tensor& chain_ids, torch::Tensor& x,
+                               Evaluation& current, ops::StepBuffers& counts) {
   torch::NoGradGuard no_grad;
-  const torch::Tensor h = torch::bernoulli(torch::sigmoid(hidden_inputs(visible(v))), generator);
-  const torch::Tensor inputs = visible_inputs(h);
-  if (!categorical()) return torch::bernoulli(torch::sigmoid(inputs), generator).to(torch::kUInt8);
-  const torch::Tensor drawn =
-      torch::softmax(inputs, 2).flatten(0, 1).multinomial(1, true, generator);
-  return drawn.view(v.sizes()).to(torch::kUInt8);
+  const int64_t units = x.size(0) * b_v_.numel();
+  if (!visible_inputs_.defined() || visible_inputs_.numel() != units ||
+      visible_inputs_.device() != x.device()) {
+    visible_inputs_ = torch::empty({units}, x.options().dtype(torch::kFloat32));
+  }
+  ops::sweep_hidden(sweep_weights(), steps, rng, chain_ids, x, current.cache.at(0), current.energy,
+                    visible_inputs_, counts);
+  return 2 * steps;
 }
 
 namespace {

@@ -72,7 +72,7 @@ torch::Tensor ScriptModel::call(const torch::Tensor& input) {
     // Recompiling after some calls would change the rounding of later ones.
     const torch::jit::GraphOptimizerEnabledGuard plain(false);
     const c10::IValue output = program_->module.forward({input});
-    require(output.isTensor(), "{}: the script must return a tensor", file_);
+    require(output.isTensor(), "it must return a tensor");
     return output.toTensor();
   });
 }

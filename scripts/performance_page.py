@@ -1,22 +1,30 @@
 #!/usr/bin/env python3
 """Times the steps of ResNet-64, a 50x50 Ising lattice and an RBM of 500 hidden units.
 
-    scripts/performance_page.py OUT.md [--chains B] [--repeats N] [--threads T] [--peers FILE.json…]
+    scripts/performance_page.py OUT.md [--chains B] [--repeats N] [--threads T] [--rbm FILE]
+                                [--peers FILE.json…]
 
-Every row is what `isinglass bench` measured: stages in turn within one run, medians over rounds.
+Every row is what `isinglass bench` measured: stages in turn within one run, medians over rounds; those
+of scripts/performance_samples.py are runs of `isinglass sample`. --rbm FILE, .pt or .npz, is the RBM
+that is sampled (W [500, 784], b_v, b_h); without it one is trained on strokes.
 Uses build/isinglass and the Python of .venv. Run it on a machine that does nothing else. A file of
 --peers says what published programs took on the same machine just before: {"row": {"median_s": …}}, a step.
 """
 import argparse
 import json
 import pathlib
+import shutil
 import subprocess
 import tempfile
 
+import numpy
 import torch
+
+import performance_samples
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build" / "isinglass"
+WEIGHTS = ROOT / "weights" / "static-mnist-resnet16.pt"
 
 NETWORK = ["--model", "resnet", "--channels", "64"]
 LATTICE = ["--model", "ising", "--weights", "ising.pt"]
@@ -36,7 +44,8 @@ CASES = {
                         ["lbj", "--tau", "0.1"], ["dlp"])],
     "RBM, 784 visible and 500 hidden units, new weights": [
         MACHINE + ["--sampler", *sampler, *STEP]
-        for sampler in (["gwg"], ["pafs", "--radius", "5"], ["lbj", "--tau", "0.1"])],
+        for sampler in (["gwg"], ["pafs", "--radius", "5"], ["lbj", "--tau", "0.1"])] + [
+        MACHINE + ["--sampler", "gibbs", "--scan", "chromatic", "--stages", "step"]],
 }
 
 
@@ -62,6 +71,24 @@ def ising(file, side=50, coupling=0.5):
     field = -(1.5 * noise + torch.where(centre, 0.5, -0.5)).flatten()
     torch.save({"edges": edges, "coupling": torch.full([len(edges)], coupling), "field": field},
                file)
+
+
+def rbm(file, given):
+    """The given RBM, or one trained by contrastive divergence."""
+    if given is None:
+        subprocess.run([PROGRAM, "train", "--objective", "cd", "--model", "rbm", "--hidden", "500",
+                        "--dataset", "strokes", "--steps-per-iter", "10", "--iters", "600", "--lr",
+                        "1e-3", "--warmup", "0", "--quiet", "--out", "trained"],
+                       check=True, stdout=subprocess.DEVNULL, cwd=file.parent)
+        (file.parent / "trained" / "ema.pt").rename(file)
+        return "trained on strokes by `isinglass train --objective cd`"
+    if given.suffix == ".npz":
+        arrays = numpy.load(given)
+        torch.save({name: torch.from_numpy(arrays[name]).float() for name in ("W", "b_v", "b_h")},
+                   file)
+    else:
+        shutil.copy(given, file)
+    return f"`{given.name}`"
 
 
 def peer_rows(files, ours):
@@ -104,6 +131,7 @@ def main():
     parser.add_argument("--chains", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rbm", type=pathlib.Path)
     parser.add_argument("--peers", type=pathlib.Path, nargs="*", default=[])
     arguments = parser.parse_args()
     parts, ours = [], []
@@ -116,6 +144,9 @@ def main():
                 parts.append(table)
                 ours.append((case, medians))
                 print(table, flush=True)
+        source = rbm(pathlib.Path(folder) / "rbm.pt", arguments.rbm)
+        parts.append(performance_samples.sections(PROGRAM, WEIGHTS, arguments, folder))
+        parts.append(f"The RBM of the samples: {source}.\n")
     if arguments.peers:
         parts.append("## Beside published programs\n\nIn the same hour on the same machine.\n")
         parts.append(peer_rows(arguments.peers, ours))

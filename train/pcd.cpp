@@ -54,9 +54,16 @@ void PcdSampling::start(EnergyModel& model, const torch::Tensor& x, const torch:
   throw NumericalError(error.what());
 }
 
-PcdChains PcdSampling::advance(EnergyModel& model, ReplayBuffer& buffer, int64_t iteration) {
-  const torch::Tensor slots = buffer.draw_slots(options_.batch, iteration);
-  start(model, buffer.chains(slots, options_.reinit, iteration), slots, iteration);
+PcdChains PcdSampling::advance(EnergyModel& model, const torch::Tensor& data, ReplayBuffer& buffer,
+                               int64_t iteration) {
+  torch::Tensor slots;
+  if (options_.from_data) {
+    slots = torch::arange(data.size(0), torch::TensorOptions(torch::kInt64).device(data.device()));
+    start(model, data, slots, iteration);
+  } else {
+    slots = buffer.draw_slots(options_.batch, iteration);
+    start(model, buffer.chains(slots, options_.reinit, iteration), slots, iteration);
+  }
   for (int64_t step = 0; step < options_.steps; ++step) graph_.step(model, state_, params_);
   buffer.write_back(slots, state_.x);
   const double transitions = static_cast<double>(options_.batch * options_.steps);

@@ -2,7 +2,9 @@
 // approximations to the likelihood gradient", ICML 2008), as in Grathwohl et al. 2021.
 //
 // Maximises mean log π_θ(data), whose gradient is E_model[∂U/∂θ] − E_data[∂U/∂θ]; the second
-// expectation is over chains that persist in a replay buffer. One iteration descends
+// expectation is over chains that persist in a replay buffer; or, in contrastive divergence
+// (Hinton, "Training products of experts by minimizing contrastive divergence", 2002), over chains
+// that start at the iteration's data. One iteration descends
 //   L = E_data U − E_chains U + l2·(E_data U² + E_chains U²) + p_control·½·E_data ‖∇_x U‖²
 #pragma once
 
@@ -14,11 +16,12 @@
 namespace isinglass {
 
 struct PcdOptions {
-  int64_t batch = 100;   // images, and chains, of an iteration
-  int64_t steps = 40;    // Metropolis–Hastings steps of an iteration
-  double reinit = 0;     // probability that a drawn chain restarts from the base Bernoulli
-  double l2 = 0;         // weight of the squared energies
-  double p_control = 0;  // weight of the squared gradient at the data
+  int64_t batch = 100;     // images, and chains, of an iteration
+  int64_t steps = 40;      // Metropolis–Hastings steps of an iteration
+  bool from_data = false;  // contrastive divergence
+  double reinit = 0;       // probability that a drawn chain restarts from the base Bernoulli
+  double l2 = 0;           // weight of the squared energies
+  double p_control = 0;    // weight of the squared gradient at the data
   uint64_t seed = 0;
   bool cuda_graph = false;  // engine/step_graph.h
 };
@@ -47,10 +50,12 @@ class PcdSampling {
   PcdSampling(const Sampler& sampler, const PcdOptions& options);
 
   // Draws `batch` distinct slots, restarts some, makes the steps under the model's present
-  // parameters and writes the chains back. Chain ids are the slots; the step numbers of iteration t
+  // parameters and writes the chains back; with from_data, the chains start at the data [batch, D],
+  // one a slot. Chain ids are the slots; the step numbers of iteration t
   // (from 1) are (t − 1)·steps … t·steps − 1. The states are those of the next call, too. Throws
   // NumericalError if U or its gradient is not finite at the drawn states. Always the same model.
-  PcdChains advance(EnergyModel& model, ReplayBuffer& buffer, int64_t iteration);
+  PcdChains advance(EnergyModel& model, const torch::Tensor& data, ReplayBuffer& buffer,
+                    int64_t iteration);
 
  private:
   void start(EnergyModel& model, const torch::Tensor& x, const torch::Tensor& slots,

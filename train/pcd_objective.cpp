@@ -52,7 +52,7 @@ PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, con
 
 torch::Tensor PcdObjective::loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) {
   const torch::Tensor data = batches_.states(iteration);
-  const PcdChains chains = sampling_.advance(model, buffer_, iteration);
+  const PcdChains chains = sampling_.advance(model, data, buffer_, iteration);
   const PcdLoss loss = pcd_loss(model, data, chains.states, options_);
   metrics.energy_data = loss.energy_data.item<double>();
   metrics.energy_model = loss.energy_model.item<double>();
@@ -63,17 +63,21 @@ torch::Tensor PcdObjective::loss(EnergyModel& model, int64_t iteration, TrainMet
 }
 
 PtDict PcdObjective::settings() const {
-  return {{"seed", {static_cast<int64_t>(options_.seed)}},
-          {"batch", {options_.batch}},
-          {"steps", {options_.steps}},
-          {"buffer", {buffer_.size()}},
-          {"reinit", {options_.reinit}},
-          {"l2", {options_.l2}},
-          {"p_control", {options_.p_control}},
-          {"data_images", {batches_.pixels().size(0)}},
-          {"data_sites", {batches_.pixels().size(1)}},
-          {"data_levels", {batches_.levels()}},
-          {"data_crc32", {checksum(batches_.pixels())}}};
+  PtDict settings;
+  if (options_.from_data) settings.push_back({"objective", {std::string("cd")}});
+  const PtDict others = {{"seed", {static_cast<int64_t>(options_.seed)}},
+                         {"batch", {options_.batch}},
+                         {"steps", {options_.steps}},
+                         {"buffer", {buffer_.size()}},
+                         {"reinit", {options_.reinit}},
+                         {"l2", {options_.l2}},
+                         {"p_control", {options_.p_control}},
+                         {"data_images", {batches_.pixels().size(0)}},
+                         {"data_sites", {batches_.pixels().size(1)}},
+                         {"data_levels", {batches_.levels()}},
+                         {"data_crc32", {checksum(batches_.pixels())}}};
+  settings.insert(settings.end(), others.begin(), others.end());
+  return settings;
 }
 
 void PcdObjective::draw_data(const std::filesystem::path& file) {

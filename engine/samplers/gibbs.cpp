@@ -3,9 +3,7 @@
 
 #include "engine/annealed_model.h"
 #include "io/error.h"
-#include "kernels/ops/lattice.h"
 #include "kernels/ops/sites.h"
-#include "models/lattice_model.h"
 
 namespace isinglass {
 namespace {
@@ -17,17 +15,18 @@ struct GibbsScratch : SamplerScratch {
   torch::Tensor neighbours;  // uint8 [B·(K − 1), D], for models without conditionals
 };
 
-// An annealed energy is not on a graph, even where its target is.
-void require_graph(const EnergyModel& model) {
-  require(dynamic_cast<const LatticeModel*>(&model),
-          "--scan chromatic colours a sparse graph, and {} {} is not on one; random and systematic "
-          "work",
-          dynamic_cast<const AnnealedModel*>(&model) ? "the annealed energy of" : "model",
-          model.kind_name());
+// An annealed energy has no sweeps, even where its target has.
+void require_sweeps(const EnergyModel& model) {
+  require(
+      dynamic_cast<const HasSweeps*>(&model),
+      "--scan chromatic draws sites of one colour of a sparse graph at once, or of an rbm given "
+      "its hidden units, and {} {} is neither; random and systematic work",
+      dynamic_cast<const AnnealedModel*>(&model) ? "the annealed energy of" : "model",
+      model.kind_name());
 }
 
 void check_scan(const SamplerOptions& options, const EnergyModel& model) {
-  if (options.scan == Scan::kChromatic) require_graph(model);
+  if (options.scan == Scan::kChromatic) require_sweeps(model);
 }
 
 }  // namespace
@@ -45,7 +44,7 @@ void take_cache(const torch::Tensor& choice, const std::vector<torch::Tensor>& o
 }
 
 void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
-  if (scan_ == Scan::kChromatic) return require_graph(model);
+  if (scan_ == Scan::kChromatic) return require_sweeps(model);
   const int64_t chains = state.chains(), categories = model.space().categories;
   const auto whole = torch::TensorOptions(torch::kInt64).device(state.x.device());
   auto scratch = std::make_shared<GibbsScratch>();
@@ -60,18 +59,13 @@ void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
   state.workspace.scratch = scratch;
 }
 
-StepInfo GibbsSampler::sweeps(LatticeModel& model, ChainState& state, StepParams& params,
-                              int64_t n) const {
-  ops::chromatic_sweep(model.lattice(state.x.device()), n, params.rng, state.chain_ids, state.x,
-                       state.current.energy, state.statistics);
-  params.advance(n);
-  return {.evaluations = n};
-}
-
 StepInfo GibbsSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
                              int64_t n) const {
   if (scan_ != Scan::kChromatic) return Sampler::steps(model, state, params, n);
-  return sweeps(dynamic_cast<LatticeModel&>(model), state, params, n);
+  const int64_t calls = dynamic_cast<HasSweeps&>(model).gibbs_sweeps(
+      n, params.rng, state.chain_ids, state.x, state.current, state.statistics);
+  params.advance(n);
+  return {.evaluations = calls};
 }
 
 int64_t GibbsSampler::steps_at_once(const ChainState& state) const {
@@ -104,7 +98,8 @@ StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& p
 std::vector<SamplerEntry> gibbs_samplers() {
   return {
       {.name = "gibbs",
-       .summary = "one site, or the sites of one colour after the other, from exact conditionals",
+       .summary =
+           "one site, or all that do not depend on each other at once, from exact conditionals",
        .paper = "Geman & Geman 1984",
        .needs = "conditionals, or K - 1 model calls",
        .kinds = {StateKind::kBinary, StateKind::kCategorical, StateKind::kOrdered},

@@ -1,8 +1,8 @@
 // See hidden.h.
 #include "kernels/ops/hidden.h"
 
-#include "kernels/hidden.h"
-#include "kernels/ops/check.h"
+#include "kernels/hidden_sweep.h"
+#include "kernels/ops/counts.h"
 
 namespace isinglass::ops {
 
@@ -28,6 +28,56 @@ void move_hidden(const HiddenTensors& w, const Tensor& x, const Tensor& inputs_a
   const HiddenStart start{data<uint8_t>(x), data<double>(inputs_at_x)};
   const HiddenUnits out{data<double>(inputs), data<double>(energy), data<float>(on)};
   ISINGLASS_TWIN(y, move_hidden, shape, weights, start, data<uint8_t>(y), out);
+}
+
+namespace {
+
+// w [units, columns] under its biases, [tiles, 1 + units, 64]
+Tensor tiled(const Tensor& w, const Tensor& biases) {
+  const int64_t tiles = tile_count(w.size(1)), filled = tiles * kTileColumns;
+  const Tensor rows =
+      torch::constant_pad_nd(torch::cat({biases.unsqueeze(0), w}), {0, filled - w.size(1)});
+  return rows.view({-1, tiles, kTileColumns}).transpose(0, 1).contiguous();
+}
+
+}  // namespace
+
+SweepTensors SweepTensors::of(const Tensor& w, const Tensor& visible_biases,
+                              const Tensor& hidden_biases) {
+  const Tensor flat = w.flatten(1);
+  return {tiled(flat, visible_biases.flatten()), tiled(flat.t(), hidden_biases), visible_biases};
+}
+
+void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const Tensor& chain_ids,
+                  Tensor& x, Tensor& inputs, Tensor& energy, Tensor& visible_inputs,
+                  StepBuffers& counts) {
+  TORCH_CHECK(x.dim() == 2 && inputs.dim() == 2 && w.visible_biases.size(0) == x.size(1),
+              "isinglass operator: x is [B, D], inputs [B, H], visible_biases [D] or [D, K]");
+  const SweepShape shape{
+      x.size(0), x.size(1),
+      w.visible_biases.dim() == 2 ? static_cast<int>(w.visible_biases.size(1)) : 1, inputs.size(1)};
+  const auto check_tiles = [&](const Tensor& t, int64_t units, int64_t columns, const char* name) {
+    check(t, x, torch::kFloat32, tile_count(columns) * (1 + units) * kTileColumns, name);
+  };
+  check(x, x, torch::kUInt8, x.numel(), "x");
+  check_tiles(w.to_visible, shape.hidden, shape.visible(), "to_visible");
+  check_tiles(w.to_hidden, shape.visible(), shape.hidden, "to_hidden");
+  check(w.visible_biases, x, torch::kFloat32, shape.visible(), "visible_biases");
+  check(rng, x, torch::kInt64, 2, "rng");
+  check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
+  check(inputs, x, torch::kFloat64, shape.chains * shape.hidden, "inputs");
+  check(energy, x, torch::kFloat64, shape.chains, "energy");
+  check(visible_inputs, x, torch::kFloat32, shape.chains * shape.visible(), "visible_inputs");
+  const SweepWeights weights{data<float>(w.to_visible), data<float>(w.to_hidden),
+                             data<float>(w.visible_biases)};
+  const SweepChains chains{data<int64_t>(rng),
+                           data<int64_t>(chain_ids),
+                           data<uint8_t>(x),
+                           data<double>(inputs),
+                           data<double>(energy),
+                           data<float>(visible_inputs),
+                           count_pointers(counts, x, shape.chains)};
+  ISINGLASS_TWIN(x, sweep_hidden, shape, weights, steps, chains);
 }
 
 namespace {

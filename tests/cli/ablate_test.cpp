@@ -336,6 +336,13 @@ TEST_F(Ablate, BadGridsAreRefusedByOneLine) {
 
       {"[common]", "[common", "not TOML"},
       {"repeats = 2", "pictures = \"28\"", "pictures is '28'; HEIGHTxWIDTH"},
+      {"title = \"A chain of spins\"", "title = 3", "title must be a text"},
+      {"repeats = 2", "repeats = \"two\"", "repeats must be a whole number"},
+      {"repeats = 2", "mean = \"x\"", "mean must be a number"},
+      {"label = \"chain\"", "label = [\"a\", \"b\"]", "[[models]]: label must be a text"},
+      {"label = \"chain\"", "train = 3", "[[models]]: train is no table"},
+      {"radius = [1, 2]", "seed = 3", "seeds come from --seed"},
+      {"radius = [1, 2]", "[samplers.more]\nradius = 1", "more is neither a text, a number"},
       {"[[samplers]]\nsampler = \"pas\"",
        "[models.modes]\nwrong = [[1]]\n[[samplers]]\nsampler = \"pas\"", "modes: right is missing"},
   };

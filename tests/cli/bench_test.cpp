@@ -74,9 +74,8 @@ const Json& stage_of(const Json& result, const std::string& name) {
 }
 
 TEST_F(Bench, WritesATraceOfOneCall) {
-  result(
-      "--model resnet --image 6x6 --channels 2 --stages energy-gradient --profile --out traced" +
-      kQuick);
+  result("--model resnet --image 6x6 --channels 2 --stages energy-gradient --profile --out traced" +
+         kQuick);
   std::ifstream in(dir_ / "traced/profile.json");
   const Json trace = Json::parse(in);
   std::set<std::string> operators;
@@ -139,6 +138,13 @@ TEST_F(Bench, HasTheStagesThatModelAndSamplerHave) {
   result(ising + "pas --radius 3 --stages proposal,acceptance,step" + kQuick);
   result(ising + "lsb-1 --burn-in 5 --stages proposal,acceptance,step" + kQuick);
   result(ising + "gibbs --scan chromatic --stages energy,step" + kQuick);
+  // Two products of 4 x 9 weights, of which an energy takes one.
+  const Json sweep = result(
+      "--model rbm --weights rbm.pt --sampler gibbs --scan chromatic "
+      "--stages energy,step" +
+      kQuick);
+  EXPECT_EQ(stage_of(sweep, "step")["gflop"].get<double>(),
+            2 * stage_of(sweep, "energy")["gflop"].get<double>());
   expect_refused(ising + "gibbs --stages proposal", {"--stages proposal", "conditionals"});
   expect_refused(ising + "gwg --stages training-iteration", {"ising", "cannot be trained"});
   expect_refused(ising + "gibbs --scan chromatic --stages ais-step", {"chromatic"});

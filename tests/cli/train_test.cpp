@@ -190,5 +190,40 @@ TEST_F(TrainingLong, KilledAtTwentyRandomMoments) {
   kill_and_resume(20, 20261122);
 }
 
+// Contrastive divergence: an rbm by Gibbs sweeps from the data, unless others are named.
+TEST(Contrastive, TrainsAnRbmAndGoesOn) {
+  const TemporaryDirectory dir;
+  write_pt(dir / "bars.pt", PtValue{bars()});
+  const auto run = [&](const std::string& flags) {
+    return run_program("train --objective cd --dataset " + (dir / "bars.pt").string() +
+                       " --hidden 6 --batch 20 --steps-per-iter 2 --quiet " + flags);
+  };
+  const Outcome whole = run("--iters 40 --checkpoint-every 20 --out " + (dir / "whole").string());
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const std::string config = file_bytes(dir / "whole" / "config.toml");
+  for (const char* line : {"model = 'rbm'", "sampler = 'gibbs'", "scan = 'chromatic'"}) {
+    EXPECT_NE(config.find(line), std::string::npos) << config;
+  }
+  EXPECT_EQ(config.find("buffer"), std::string::npos) << config;
+  EXPECT_EQ(read_named_tensors(dir / "whole" / "ema.pt")[0].second.size(0), 6);
+
+  ASSERT_EQ(run("--iters 20 --out " + (dir / "parts").string()).exit_code, 0);
+  const Outcome resumed =
+      run_program("train --quiet --iters 40 --resume " + (dir / "parts").string());
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(file_bytes(dir / "parts" / "ema.pt"), file_bytes(dir / "whole" / "ema.pt"));
+
+  for (const auto& [flags, words] : std::vector<std::pair<std::string, std::string>>{
+           {"--buffer 50", "--buffer does not go with --objective cd"},
+           {"--model resnet", "--scan chromatic draws"},
+           {"--evaluate-every 5", "--evaluate-every anneals"}}) {
+    const Outcome refused = run(flags + " --out " + (dir / "none").string());
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(line_count(refused.err), 1) << refused.err;
+    EXPECT_NE(refused.err.find(words), std::string::npos) << refused.err;
+    EXPECT_FALSE(fs::exists(dir / "none"));
+  }
+}
+
 }  // namespace
 }  // namespace isinglass

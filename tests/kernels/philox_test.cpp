@@ -46,7 +46,8 @@ TEST(Philox, NoTwoUsesShareACounter) {
       Purpose::kInitialState, Purpose::kBinarise,       Purpose::kDataOrder, Purpose::kSlots,
       Purpose::kReinitialise, Purpose::kReinitialState, Purpose::kBootstrap, Purpose::kStrokes,
       Purpose::kSplit,        Purpose::kDataInit,       Purpose::kNoise,     Purpose::kInstance,
-      Purpose::kSiteValue,    Purpose::kSiteValueRest,  Purpose::kPoints};
+      Purpose::kSiteValue,    Purpose::kSiteValueRest,  Purpose::kHidden,    Purpose::kHiddenRest,
+      Purpose::kPoints};
   std::set<uint32_t> distinct;
   for (const Purpose p : purposes) distinct.insert(static_cast<uint32_t>(p));
   EXPECT_EQ(distinct.size(), std::size(purposes));

@@ -1,8 +1,11 @@
 // samples.nc: what HDF5 itself reads in it, and what ArviZ does, is what samples.pt and
 // summary.json say; where it cannot be written there is one line and no file.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
 #include <hdf5_hl.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -119,6 +122,41 @@ TEST_F(InferenceData, IsSamplesPtAndTheSummary) {
   const torch::Tensor x = read_array(file(), "posterior/x");
   const torch::Tensor moved = (x.narrow(1, 1, 59) - x.narrow(1, 0, 59)).abs().sum(2);
   EXPECT_TRUE(torch::equal(read_array(file(), "sample_stats/hops").narrow(1, 1, 59), moved));
+}
+
+// The draws made before SIGINT, with the statistics of their own steps.
+TEST_F(InferenceData, AnInterruptedRunKeepsItsDraws) {
+  constexpr int64_t kSteps = 100000000, kThin = 10000;
+  Json summary = Json::object();
+  for (useconds_t wait = 200000; summary.value("draws", 0) == 0; wait *= 2) {
+    Program running(
+        words(fmt::format("sample --model ising --weights {0}/ising.pt --sampler gwg --chains 3 "
+                          "--steps {1} --thin {2} "
+                          "--quiet --netcdf --overwrite --out {0}/out",
+                          folder.path().string(), kSteps, kThin)));
+    ASSERT_TRUE(running.reaches([&] { return std::filesystem::exists(folder / "out"); }));
+    usleep(wait);
+    running.signal(SIGINT);
+    const Outcome stopped = running.wait();
+    ASSERT_EQ(stopped.exit_code, 130) << stopped.err;
+    ASSERT_EQ(line_count(stopped.err), 1) << stopped.err;
+    // Stopped before its first step, the run has nothing to keep.
+    if (!std::filesystem::exists(folder / "out/summary.json")) continue;
+    summary = Json::parse(file_bytes(folder / "out/summary.json"));
+  }
+  const auto draws = summary["draws"].get<int64_t>();
+  EXPECT_LT(draws, kSteps / kThin);
+  EXPECT_EQ(draws, summary["steps_done"].get<int64_t>() / kThin);
+  const NamedTensors samples = read_named_tensors(folder / "out/samples.pt");
+  EXPECT_EQ(samples[0].second.size(0), draws);
+  EXPECT_TRUE(torch::equal(read_array(file(), "posterior/x"),
+                           samples[0].second.transpose(0, 1).to(torch::kFloat64)));
+  for (const std::string name : {"energy", "acceptance", "hops"}) {
+    const torch::Tensor values = read_array(file(), "sample_stats/" + name);
+    EXPECT_EQ(values.sizes(), (std::vector<int64_t>{3, draws})) << name;
+    EXPECT_TRUE(name == "energy" || (values > 0).all().item<bool>()) << name;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "out/draws.tmp"));
 }
 
 // A suite of its own, which is skipped where ArviZ is missing.

@@ -22,9 +22,11 @@ def reduced(arguments):
             kind = type(REDUCED[flag])
             result[i + 1] = str(min(kind(result[i + 1]), longer * REDUCED[flag]))
     if "train" in result and "--resume" not in result:
-        of_chains = ("--steps-per-iter", "--buffer")
-        for flag in ("--channels", *of_chains, "--batch"):
-            if flag not in result and not ("dsm" in result and flag in of_chains):
+        others = {"dsm": ("--steps-per-iter", "--buffer"), "cd": ("--buffer",)}
+        refused = [flag for objective, flags in others.items() if objective in result
+                   for flag in flags]
+        for flag in ("--channels", "--steps-per-iter", "--buffer", "--batch"):
+            if flag not in result and flag not in refused:
                 result += [flag, str(REDUCED[flag])]
     return result
 

@@ -76,7 +76,7 @@ TEST_P(BarsAndStripesLong, PcdReachesWhatTheExactGradientReaches) {
   ReplayBuffer buffer(clamped_mean(data), kChains, options.seed);
   PcdSampling chains_of(*sampler, options);
   const double pcd = train(*model, data.train, [&](int64_t t) {
-    const PcdChains chains = chains_of.advance(*model, buffer, t);
+    const PcdChains chains = chains_of.advance(*model, {}, buffer, t);
     return pcd_loss(*model, data.train, chains.states, options).loss;
   });
   const double exact = exact_result();

@@ -68,6 +68,24 @@ TEST(PcdTest, GradientIsThatOfTheEnumeratedLikelihoodRbm) {
   expect_likelihood_gradient(*model);
 }
 
+// Contrastive divergence: the chains of an iteration are the sampler's, from its data.
+TEST(PcdTest, ContrastedChainsStartAtTheData) {
+  const auto model = new_model("rbm", {.image_height = 3, .image_width = 3, .hidden = 5}, 1);
+  const torch::Tensor data = bars_and_stripes(3).train;
+  const auto sampler = make_sampler("gibbs", {.scan = Scan::kChromatic}, *model);
+  const PcdOptions options = {.batch = data.size(0), .steps = 3, .from_data = true, .seed = 8};
+  ReplayBuffer buffer(torch::full({9}, 0.5), data.size(0), options.seed);
+  const PcdChains chains = PcdSampling(*sampler, options).advance(*model, data, buffer, 5);
+
+  ChainState state = sampler->init(*model, data, torch::arange(data.size(0)));
+  StepParams params = sampler->params(8, torch::kCPU, 4 * 3);
+  for (int t = 0; t < 3; ++t) sampler->step(*model, state, params);
+  EXPECT_TRUE(torch::equal(chains.states, state.x));
+  EXPECT_TRUE(torch::equal(buffer.states(), state.x));
+  EXPECT_EQ(chains.acceptance, 1);
+  EXPECT_GT(chains.hops, 0);
+}
+
 // L written out in plain loops.
 double plain_loss(const torch::Tensor& a, const torch::Tensor& w, const torch::Tensor& data,
                   const torch::Tensor& chains, const PcdOptions& options) {
@@ -123,7 +141,7 @@ TEST(PcdTest, ChainsAreAdvancedAndWrittenBack) {
   const PcdOptions options = {.batch = 8, .steps = 5, .seed = 3};
   ReplayBuffer buffer(torch::full({9}, 0.5f), 20, 3);
   const torch::Tensor before = buffer.states().clone();
-  const PcdChains chains = PcdSampling(*sampler, options).advance(model, buffer, 4);
+  const PcdChains chains = PcdSampling(*sampler, options).advance(model, {}, buffer, 4);
   const torch::Tensor slots = buffer.draw_slots(8, 4);
   EXPECT_TRUE(torch::equal(buffer.chains(slots, 0, 4), chains.states));
   EXPECT_FALSE(torch::equal(before.index_select(0, slots), chains.states));
@@ -149,8 +167,8 @@ TEST(PcdTest, IterationsLeaveNothingBehind) {
     ReplayBuffer kept(torch::full({9}, 0.5f), 20, 3), fresh(torch::full({9}, 0.5f), 20, 3);
     PcdSampling sampling(*sampler, options);
     for (int64_t t = 1; t <= 3; ++t) {
-      const PcdChains a = sampling.advance(model, kept, t);
-      const PcdChains b = PcdSampling(*sampler, options).advance(model, fresh, t);
+      const PcdChains a = sampling.advance(model, {}, kept, t);
+      const PcdChains b = PcdSampling(*sampler, options).advance(model, {}, fresh, t);
       EXPECT_TRUE(torch::equal(kept.states(), fresh.states())) << name << ", iteration " << t;
       EXPECT_EQ(a.acceptance, b.acceptance);
       EXPECT_EQ(a.hops, b.hops);
@@ -175,7 +193,7 @@ TEST(PcdGpu, CapturedIterationsMakeTheSameChains) {
       PcdSampling sampling(*sampler, options);
       ReplayBuffer buffer(torch::full({144}, 0.5f, torch::kCUDA), 20, 3);
       for (int64_t t = 1; t <= 4; ++t) {
-        sampling.advance(*model, buffer, t);
+        sampling.advance(*model, {}, buffer, t);
         torch::NoGradGuard no_grad;
         for (torch::Tensor& p : model->parameters()) p.mul_(t % 2 ? 2 : 0.5);  // exact
       }
@@ -191,7 +209,7 @@ TEST(PcdTest, NonFiniteEnergiesAreANumericalFailure) {
   const auto sampler = make_sampler("gwg", {}, model);
   ReplayBuffer buffer(torch::full({9}, 0.5f), 20, 3);
   PcdSampling sampling(*sampler, {.batch = 8, .steps = 5});
-  EXPECT_THROW(sampling.advance(model, buffer, 1), NumericalError);
+  EXPECT_THROW(sampling.advance(model, {}, buffer, 1), NumericalError);
 }
 
 }  // namespace

@@ -1,0 +1,86 @@
+// kernels/hidden_sweep.cu against hidden_sweep_cpu.cpp, bit for bit; and several sweeps of one
+// launch against as many launches.
+#include "kernels/hidden_sweep.h"
+
+#include "tests/simt/twins.h"
+
+namespace isinglass {
+namespace {
+
+struct Outcome {
+  std::vector<uint8_t> x;
+  std::vector<double> inputs, energy, acceptance, acceptance_sum;
+  std::vector<int64_t> hops, hops_sum, non_finite;
+  bool operator==(const Outcome&) const = default;
+};
+
+// The biases [columns] and entry(unit, column) in tiles.
+template <class Entry>
+std::vector<float> tiled(const std::vector<float>& biases, int64_t units, Entry entry) {
+  const auto columns = static_cast<int64_t>(biases.size());
+  std::vector<float> all(tile_count(columns) * (1 + units) * kTileColumns);
+  const TiledWeights weights{all.data(), units, columns};
+  for (int64_t j = 0; j < columns; ++j) {
+    const int64_t at = weights.biases(j / kTileColumns) - all.data() + j % kTileColumns;
+    all[at] = biases[j];
+    for (int64_t i = 0; i < units; ++i) all[at + (1 + i) * kTileColumns] = entry(i, j);
+  }
+  return all;
+}
+
+// `launches` of `steps` sweeps each.
+Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin) {
+  Inputs inputs(21);
+  const auto w = inputs.reals<float>(s.hidden * s.visible(), 0.3);
+  const auto visible_biases = inputs.reals<float>(s.visible(), 1);
+  const auto hidden_biases = inputs.reals<float>(s.hidden, 1);
+  const auto weight = [&](int64_t h, int64_t i) { return w[h * s.visible() + i]; };
+  const auto to_visible = tiled(visible_biases, s.hidden, weight);
+  const auto to_hidden =
+      tiled(hidden_biases, s.visible(), [&](int64_t i, int64_t h) { return weight(h, i); });
+  const auto ids = inputs.ids(s.chains);
+  const int64_t b = s.chains;
+  Outcome o{inputs.states(b * s.sites, s.columns == 1 ? 2 : s.columns),
+            inputs.reals<double>(b * s.hidden, 2),
+            std::vector<double>(b),
+            std::vector<double>(b),
+            std::vector<double>(b),
+            std::vector<int64_t>(b),
+            std::vector<int64_t>(b),
+            std::vector<int64_t>(b)};
+  o.inputs[0] = INFINITY;  // counted
+  std::vector<float> visible_inputs(b * s.visible());
+  int64_t rng[] = {5, 3};
+  for (int64_t n = 0; n < launches; ++n, rng[1] += steps) {
+    (twin == Twin::kCpu ? cpu::sweep_hidden : cuda::sweep_hidden)(
+        s, {to_visible.data(), to_hidden.data(), visible_biases.data()}, steps,
+        {rng,
+         ids.data(),
+         o.x.data(),
+         o.inputs.data(),
+         o.energy.data(),
+         visible_inputs.data(),
+         {o.acceptance.data(), o.hops.data(), o.acceptance_sum.data(), o.hops_sum.data(),
+          o.non_finite.data()}},
+        nullptr);
+  }
+  return o;
+}
+
+TEST(HiddenSweepTwins, SweepAlike) {
+  for (const Size& size : {Size{1, 1}, Size{9, 7}, Size{30, 33}, Size{2, 150}}) {
+    for (const int columns : {1, 3}) {
+      for (const int64_t hidden : {1, 31, 70}) {
+        const SweepShape shape{size.chains, size.sites, columns, hidden};
+        expect_twins([&](Twin twin) { return run(shape, 1, 2, twin); });
+        const Outcome apart = run(shape, 3, 1, Twin::kCpu);
+        EXPECT_TRUE(run(shape, 1, 3, Twin::kCpu) == apart);
+        EXPECT_TRUE(run(shape, 1, 3, Twin::kCuda) == apart);
+        EXPECT_EQ(apart.non_finite[0], 1);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isinglass
