@@ -206,22 +206,30 @@ void keep_chain(const PathShape& shape, const uint8_t* x, const float* table, do
       .build();
 }
 
+// Binary sites in every instruction set, with all that a step calls.
+ISINGLASS_VECTOR_CLONES [[gnu::flatten]] void step_binary(const LocalPathStep& step, int64_t first,
+                                                          int64_t end, int64_t later) {
+  step_together<BinaryRows>(step, first, end, later);
+}
+ISINGLASS_VECTOR_CLONES [[gnu::flatten]] void step_flips(const LocalPathStep& step, int64_t first,
+                                                         int64_t end, int64_t later) {
+  step_together<DifferenceRows>(step, first, end, later);
+}
+
 // What is compiled for every kind of rows.
 struct Chains {
   void (*step)(const LocalPathStep&, int64_t first, int64_t end, int64_t later);
   void (*keep)(const PathShape&, const uint8_t* x, const float* table, double* kept, int64_t c);
 };
 
-template <class Rows>
-Chains chains_of() {
-  return {step_together<Rows>, keep_chain<Rows>};
-}
-
 Chains chains_of(const PathShape& shape, SiteTable what) {
+  using ValueDifferences = ValueRows<OneHotDifferences>;
   if (what == SiteTable::kGradient) {
-    return shape.one_hot ? chains_of<OneHotRows>() : chains_of<BinaryRows>();
+    return shape.one_hot ? Chains{step_together<OneHotRows>, keep_chain<OneHotRows>}
+                         : Chains{step_binary, keep_chain<BinaryRows>};
   }
-  return shape.one_hot ? chains_of<ValueRows<OneHotDifferences>>() : chains_of<DifferenceRows>();
+  return shape.one_hot ? Chains{step_together<ValueDifferences>, keep_chain<ValueDifferences>}
+                       : Chains{step_flips, keep_chain<DifferenceRows>};
 }
 
 }  // namespace

@@ -66,16 +66,6 @@ template <JumpRule rule>
   }
 }
 
-// Folds 32 numbers in the order of a warp's butterfly.
-template <class F>
-[[gnu::always_inline]] inline double fold(const double* v, F f) {
-  double p[16];
-  for (int i = 0; i < 16; ++i) p[i] = f(v[i], v[i + 16]);
-  for (int i = 0; i < 8; ++i) p[i] = f(p[i], p[i + 8]);
-  for (int i = 0; i < 4; ++i) p[i] = f(p[i], p[i + 4]);
-  return f(f(p[0], p[2]), f(p[1], p[3]));
-}
-
 // A tile's blocks; sites that it lacks have happened surely.
 [[gnu::always_inline]] inline void multiply(const float* d, const int32_t* threshold,
                                             const int32_t* flipped, int64_t count,
@@ -109,16 +99,6 @@ template <Balancing g>
 }
 
 }  // namespace
-
-ISINGLASS_VECTOR_CLONES
-double tree_sum(const double* v) {
-  return fold(v, [](double a, double b) { return a + b; });
-}
-
-ISINGLASS_VECTOR_CLONES
-double tree_max(const double* v) {
-  return fold(v, [](double a, double b) { return a > b ? a : b; });
-}
 
 ISINGLASS_VECTOR_CLONES
 void flip_differences(const float* gradient, const uint8_t* values, double* d) {

@@ -10,9 +10,22 @@
 
 namespace isinglass::cpu {
 
-// Folds 32 numbers in the order of a warp's butterfly.
-double tree_sum(const double* v);
-double tree_max(const double* v);
+// Folds 32 numbers in the order of a warp's butterfly; inlined, for the caller's instruction set.
+template <class F>
+[[gnu::always_inline]] inline double fold(const double* v, F f) {
+  double p[16];
+  for (int i = 0; i < 16; ++i) p[i] = f(v[i], v[i + 16]);
+  for (int i = 0; i < 8; ++i) p[i] = f(p[i], p[i + 8]);
+  for (int i = 0; i < 4; ++i) p[i] = f(p[i], p[i + 4]);
+  return f(f(p[0], p[2]), f(p[1], p[3]));
+}
+
+[[gnu::always_inline]] inline double tree_sum(const double* v) {
+  return fold(v, [](double a, double b) { return a + b; });
+}
+[[gnu::always_inline]] inline double tree_max(const double* v) {
+  return fold(v, [](double a, double b) { return a > b ? a : b; });
+}
 
 // d[i] = ordered_difference(gradient, i, values[i], 1 − values[i]), of binary sites
 void flip_differences(const float* gradient, const uint8_t* values, double* d);
