@@ -50,6 +50,10 @@ CASES = {
 
 
 # What a row of a published program compares with: the flags of ours, and the stage.
+DISCS = {f"{model} {theirs}": (model, ours, "step")
+         for model in ("ising", "rbm", "resnet")
+         for theirs, ours in (("gwg fixed(1)", ["gwg"]), ("path_auxiliary fixed(5)", ["pafs"]),
+                              ("dlmc", ["lbj"]), ("dmala", ["dlp"]))}
 PEERS = {
     "GWG gwg": ("resnet", ["gwg"], "step"),
     "PAS mscorrect-5 (PAFS)": ("resnet", ["pafs"], "step"),
@@ -57,7 +61,7 @@ PEERS = {
     "GWG AIS step": ("resnet", ["pafs"], "ais-step"),
     "GWG PCD iteration (10 gwg steps)": ("resnet", ["pafs"], "training-iteration"),
     "thrml 200 sweeps, last state kept": ("ising", ["gibbs", "chromatic"], "step"),
-}
+    **DISCS}
 
 
 def ising(file, side=50, coupling=0.5):
@@ -102,7 +106,8 @@ def peer_rows(files, ours):
         for case, medians in ours:
             if model in case and all(flag in case for flag in flags) and stage in medians:
                 shown = " ".join(case[case.index("--sampler"):])
-                lines.append(f"| {name} | {its:.4g} | {medians[stage]:.4g} (`{stage}`, `{shown}`) | "
+                program = f"DISCS {name}" if name in DISCS else name
+                lines.append(f"| {program} | {its:.4g} | {medians[stage]:.4g} (`{stage}`, `{shown}`) | "
                              f"{its / medians[stage]:.3g} |")
     return "\n".join(lines) + "\n"
 
