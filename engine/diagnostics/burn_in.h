@@ -6,8 +6,8 @@
 
 namespace isinglass {
 
-// energy: [N, B] of B chains, from their start. Counts rows; NaN where N < 8 or an energy is not
-// finite.
+// energy: [N, B] of B chains, from their start. Counts rows; NaN where N < 8, an energy is not
+// finite, or none ever changes: chains that stand still have not burnt in.
 double burn_in_time(const torch::Tensor& energy);
 
 }  // namespace isinglass

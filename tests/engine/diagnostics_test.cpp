@@ -210,6 +210,7 @@ TEST(BurnInTime, IsTheFirstStepInsideTheBand) {
   EXPECT_EQ(burn_in_time(energy), 37);
   EXPECT_EQ(burn_in_time(wave.unsqueeze(1)), 0);
   EXPECT_TRUE(std::isnan(burn_in_time(energy.slice(0, 0, 7))));
+  EXPECT_TRUE(std::isnan(burn_in_time(torch::full({400, 3}, 2.5))));
   torch::Tensor broken = energy.clone();
   broken[2][1] = NAN;
   EXPECT_TRUE(std::isnan(burn_in_time(broken)));
