@@ -50,7 +50,7 @@ int64_t Sampler::evaluate(EnergyModel& model, const torch::Tensor& x, Evaluation
 
 void Sampler::require_finite_start(const ChainState& state) const {
   require_finite(state.current.energy, "energy");
-  if (needs() == Needs::kGradient) require_finite(state.current.gradient, "gradient");
+  if (state.current.gradient.defined()) require_finite(state.current.gradient, "gradient");
 }
 
 ChainState Sampler::init(EnergyModel& model, const torch::Tensor& x,

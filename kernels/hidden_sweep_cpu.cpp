@@ -8,6 +8,7 @@
 
 #include "kernels/hidden_sums_cpu.h"
 #include "kernels/hidden_sweep.h"
+#include "kernels/philox_lanes_cpu.h"
 
 namespace isinglass::cpu {
 namespace {
@@ -102,31 +103,24 @@ void multiply(const std::vector<UnitsOn>& panels, int64_t chains, const TiledWei
   }
 }
 
-// draw_unit() of 32 units; the first words of the numbers decide nearly always. Returns whether all
-// inputs are finite.
+// draw_unit() of 32 units by the first words of their numbers, which decide nearly always. Returns
+// whether all inputs are finite.
 ISINGLASS_VECTOR_CLONES
 bool draw_units(const Draws& draws, Purpose purpose, Purpose rest, uint32_t first,
-                const double* input, uint8_t* on) {
-  constexpr int kQuarter = kBlockSites / 4;
+                const double* input, const uint32_t* word, uint8_t* on) {
   constexpr double kWord = 0x1p-32;
-  const Draws own = draws;
-  double word[kBlockSites];
-  for (int i = 0; i < kQuarter; ++i) {
-    const Philox4x32 r =
-        philox4x32(own.seed, own.chain, own.step, static_cast<uint32_t>(purpose), first / 4 + i);
-    for (int k = 0; k < 4; ++k) word[i + k * kQuarter] = r.word[k];
-  }
   int64_t surely[kBlockSites], open = 0, broken = 0;
   for (int i = 0; i < kBlockSites; ++i) {
     const FlipWeights weights(-input[i]);
-    surely[i] = word[i] * kWord * weights.total >= weights.zero;
-    const int64_t never = (word[i] + 1) * kWord * weights.total < weights.zero;
+    const double least = word[i];
+    surely[i] = least * kWord * weights.total >= weights.zero;
+    const int64_t never = (least + 1) * kWord * weights.total < weights.zero;
     open |= 1 - (surely[i] | never);
     broken |= input[i] - input[i] == 0 ? 0 : 1;
   }
   for (int i = 0; i < kBlockSites; ++i) on[i] = static_cast<uint8_t>(surely[i]);
   for (int i = 0; open && i < kBlockSites; ++i) {
-    on[i] = draw_unit(own, purpose, rest, first + i, input[i]);
+    on[i] = draw_unit(draws, purpose, rest, first + i, input[i]);
   }
   return !broken;
 }
@@ -136,12 +130,15 @@ template <class In, class Take>
 bool draw_blocks(const Draws& draws, Purpose purpose, Purpose rest, const In* inputs, int64_t units,
                  Take take) {
   bool finite = true;
+  uint32_t word[kWordTile];
   for (int64_t first = 0; first < units; first += kBlockSites) {
+    const auto number = static_cast<uint32_t>(first);
+    if (first % kWordTile == 0) site_words(draws, purpose, number, word);
     const int64_t size = std::min<int64_t>(kBlockSites, units - first);
     double input[kBlockSites] = {};
     uint8_t on[kBlockSites];
     std::copy_n(inputs + first, size, input);
-    finite &= draw_units(draws, purpose, rest, static_cast<uint32_t>(first), input, on);
+    finite &= draw_units(draws, purpose, rest, number, input, word + first % kWordTile, on);
     take(first, on, size);
   }
   return finite;

@@ -43,21 +43,23 @@ struct Philox4x32 {
   uint32_t word[4];
 };
 
+constexpr uint32_t kPhiloxMultiplier0 = 0xD2511F53u, kPhiloxMultiplier1 = 0xCD9E8D57u;
+constexpr uint32_t kPhiloxWeyl0 = 0x9E3779B9u, kPhiloxWeyl1 = 0xBB67AE85u;
+constexpr int kPhiloxRounds = 10;
+
 ISINGLASS_HD inline Philox4x32 philox4x32(uint64_t seed, uint32_t chain, uint32_t step,
                                           uint32_t purpose, uint32_t position) {
-  constexpr uint32_t kMultiplier0 = 0xD2511F53u, kMultiplier1 = 0xCD9E8D57u;
-  constexpr uint32_t kWeyl0 = 0x9E3779B9u, kWeyl1 = 0xBB67AE85u;
   uint32_t key0 = static_cast<uint32_t>(seed), key1 = static_cast<uint32_t>(seed >> 32);
   uint32_t c0 = chain, c1 = step, c2 = purpose, c3 = position;
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t product0 = static_cast<uint64_t>(kMultiplier0) * c0;
-    const uint64_t product1 = static_cast<uint64_t>(kMultiplier1) * c2;
+  for (int round = 0; round < kPhiloxRounds; ++round) {
+    const uint64_t product0 = static_cast<uint64_t>(kPhiloxMultiplier0) * c0;
+    const uint64_t product1 = static_cast<uint64_t>(kPhiloxMultiplier1) * c2;
     c0 = static_cast<uint32_t>(product1 >> 32) ^ c1 ^ key0;
     c1 = static_cast<uint32_t>(product1);
     c2 = static_cast<uint32_t>(product0 >> 32) ^ c3 ^ key1;
     c3 = static_cast<uint32_t>(product0);
-    key0 += kWeyl0;
-    key1 += kWeyl1;
+    key0 += kPhiloxWeyl0;
+    key1 += kPhiloxWeyl1;
   }
   return {{c0, c1, c2, c3}};
 }

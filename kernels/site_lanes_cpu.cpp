@@ -7,11 +7,13 @@
 
 #include "kernels/elementary.h"
 #include "kernels/log_product.h"
+#include "kernels/philox_lanes_cpu.h"
 
 namespace isinglass::cpu {
 namespace {
 
-constexpr int kTile = 4 * kBlockSites;  // sites at a time: enough to keep the machine busy
+constexpr int kTile = kFlipTile;  // sites at a time: enough to keep the machine busy
+static_assert(kTile == kWordTile);
 
 // With the rule and g constants of the loop.
 template <JumpRule rule, Balancing g>
@@ -47,22 +49,6 @@ template <JumpRule rule>
       return fill_thresholds<JumpRule::kBackwardEuler>(time, d, threshold);
     case JumpRule::kLangevin:  // g is not read
       return fill_thresholds<JumpRule::kLangevin, Balancing::kSqrt>(time, d, threshold);
-  }
-}
-
-// draws.site_word() of a tile, four a call, as flips() takes it.
-[[gnu::always_inline]] inline void fill_words(const Draws& draws, uint32_t first, int32_t* word) {
-  constexpr int kCalls = kTile / 4, kQuarter = kBlockSites / 4;
-  const Draws own = draws;
-  uint32_t of_call[4][kCalls];
-  for (int i = 0; i < kCalls; ++i) {
-    const Philox4x32 r = philox4x32(own.seed, own.chain, own.step,
-                                    static_cast<uint32_t>(Purpose::kSiteValue), first / 4 + i);
-    for (int k = 0; k < 4; ++k) of_call[k][i] = r.word[k] >> 1;
-  }
-  for (int i = 0; i < kTile; i += kQuarter) {
-    const int block = i / kBlockSites, k = i / kQuarter % 4;
-    std::memcpy(word + i, of_call[k] + block * kQuarter, kQuarter * sizeof(uint32_t));
   }
 }
 
@@ -127,10 +113,16 @@ void scaled_weights(const double* log_weight, double scale, double* weight) {
 }
 
 ISINGLASS_VECTOR_CLONES
+void flip_thresholds(const FlipTime& time, const float* d, int32_t* threshold) {
+  fill_thresholds(time, d, threshold);
+}
+
+ISINGLASS_VECTOR_CLONES
 double draw_flips(const FlipTime& time, const float* gradient, const uint8_t* x, const Draws& draws,
                   int64_t sites, uint8_t* y) {
   float d[kTile];
-  int32_t threshold[kTile], word[kTile], flipped[kTile];
+  int32_t threshold[kTile], flipped[kTile];
+  uint32_t word[kTile];
   uint8_t drawn[kTile];
   LogProduct log_q;
   for (int64_t first = 0; first < sites; first += kTile) {
@@ -139,8 +131,8 @@ double draw_flips(const FlipTime& time, const float* gradient, const uint8_t* x,
     const Padded<uint8_t> from(x + first, count);
     for (int i = 0; i < kTile; ++i) d[i] = flip_difference(slope.whole[i], from.whole[i]);
     fill_thresholds(time, d, threshold);
-    fill_words(draws, static_cast<uint32_t>(first), word);
-    for (int i = 0; i < kTile; ++i) flipped[i] = word[i] < threshold[i];
+    site_words(draws, Purpose::kSiteValue, static_cast<uint32_t>(first), word);
+    for (int i = 0; i < kTile; ++i) flipped[i] = static_cast<int32_t>(word[i] >> 1) < threshold[i];
     for (int i = 0; i < kTile; ++i) drawn[i] = static_cast<uint8_t>(from.whole[i] ^ flipped[i]);
     std::memcpy(y + first, drawn, std::min<int64_t>(count, kTile));
     multiply(d, threshold, flipped, count, log_q);

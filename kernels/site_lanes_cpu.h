@@ -36,6 +36,10 @@ void log_balances(Balancing g, const double* d, double* log_weight);
 // scaled_weight(log_weight[i], scale)
 void scaled_weights(const double* log_weight, double scale, double* weight);
 
+// flip_threshold(time, d[i]) of kFlipTile numbers
+constexpr int kFlipTile = 4 * kBlockSites;
+void flip_thresholds(const FlipTime& time, const float* d, int32_t* threshold);
+
 // log q of a chain's binary sites (flip_rows.h), drawn into y or given: the sum over blocks of 32
 // of the logarithms of their block_probability().
 double draw_flips(const FlipTime& time, const float* gradient, const uint8_t* x, const Draws& draws,

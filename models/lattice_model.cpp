@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/ops/site_patterns.h"
+
 namespace isinglass {
 namespace {
 
@@ -47,6 +49,7 @@ const ops::LatticeTensors& LatticeModel::lattice(torch::Device device) {
     lattice_ = {made.unary.to(device),    made.offset.to(device), made.neighbour.to(device),
                 made.coupling.to(device), made.constant,          made.colour_offset.to(device),
                 made.coloured.to(device)};
+    lattice_.patterns = ops::find_patterns(lattice_);
   }
   return lattice_;
 }

@@ -23,6 +23,10 @@ class LatticeModel : public EnergyModel,
 
   // The lattice of the present parameters on the device, kept until the device changes.
   const ops::LatticeTensors& lattice(torch::Device device);
+  // Of the lattice that has been evaluated last; null: it has none.
+  const ops::PatternTensors* patterns() const {
+    return lattice_.patterns.defined() ? &lattice_.patterns : nullptr;
+  }
 
  protected:
   // The lattice from the model's present parameters, on their device; built anew when that changes.

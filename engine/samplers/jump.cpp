@@ -5,9 +5,22 @@
 
 #include "io/error.h"
 #include "kernels/ops/jump.h"
+#include "kernels/ops/site_patterns.h"
+#include "models/lattice_model.h"
 
 namespace isinglass {
 namespace {
+
+struct JumpScratch : SamplerScratch {
+  ops::LocalJumps local;
+};
+
+// The patterns that local steps look up; null: steps are dense.
+const ops::PatternTensors* local_patterns(const EnergyModel& model, const torch::Tensor& x) {
+  const auto* lattice = dynamic_cast<const LatticeModel*>(&model);
+  if (!lattice || !x.is_cpu() || model.space().one_hot()) return nullptr;
+  return lattice->patterns();
+}
 
 constexpr double kLeastScale = 1e-6, kMostScale = 1e6;  // between which τ and a adapt
 
@@ -57,13 +70,36 @@ SamplerEntry timed_entry(const char* name, const char* summary,
 
 }  // namespace
 
-void JumpSampler::prepare(const EnergyModel&, ChainState& state) const {
+void JumpSampler::prepare(const EnergyModel& model, ChainState& state) const {
+  if (local_patterns(model, state.x)) {
+    auto scratch = std::make_shared<JumpScratch>();
+    scratch->local = {rule_, balancing_, unadjusted_};
+    state.workspace.scratch = scratch;
+    state.current.gradient = torch::Tensor();
+    state.workspace.proposed = {};
+    return;
+  }
   state.workspace.log_forward = torch::zeros_like(state.current.energy);
   state.workspace.log_backward = torch::zeros_like(state.current.energy);
 }
 
+void JumpSampler::renew_kept(const EnergyModel&, ChainState& state) const {
+  if (state.workspace.scratch) {
+    static_cast<JumpScratch&>(*state.workspace.scratch).local.scale = 0;  // of no thresholds
+  }
+}
+
 StepInfo JumpSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
   Workspace& workspace = state.workspace;
+  if (workspace.scratch) {
+    const ops::PatternTensors* patterns = local_patterns(model, state.x);
+    TORCH_CHECK(patterns, "the lattice has lost its patterns");
+    ops::local_jump_step(*patterns, params.rng, state.chain_ids, params.scale,
+                         static_cast<JumpScratch&>(*workspace.scratch).local, state.x,
+                         state.current.energy, state.statistics);
+    params.advance();
+    return {.evaluations = 1};
+  }
   const int64_t categories = model.space().categories;
   ops::draw_jump(state.x, state.current.gradient, params.rng, state.chain_ids, params.scale,
                  categories, rule_, balancing_, workspace.y, workspace.log_forward);

@@ -9,8 +9,9 @@
 //   y_i ~ P_i(· | x_i; s(x)) for every site
 //   ratio = U(x) − U(y) + Σ_i log P_i(x_i | y_i; s(y)) − Σ_i log P_i(y_i | x_i; s(x))
 //
-// One model call a step: energy and gradient at y; those at x are in the state. Unadjusted dlp
-// leaves out the Metropolis test and does not leave π invariant.
+// One model call a step: energy and gradient at y; those at x are in the state. On a CPU and a
+// lattice with patterns, one kernel takes the whole step without gradients (kernels/local_jump.h).
+// Unadjusted dlp leaves out the Metropolis test and does not leave π invariant.
 #pragma once
 
 #include "engine/sampler.h"
@@ -31,6 +32,7 @@ class JumpSampler : public Sampler {
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
+  void renew_kept(const EnergyModel& model, ChainState& state) const override;
 
  private:
   JumpRule rule_;

@@ -4,6 +4,7 @@
 #include "kernels/chromatic.h"
 #include "kernels/ops/counts.h"
 #include "kernels/ops/lattice_pointers.h"
+#include "kernels/ops/pattern_pointers.h"
 
 namespace isinglass::ops {
 
@@ -38,6 +39,11 @@ void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
   check(energy, x, torch::kFloat64, chains, "energy");
   const Colouring colouring{l.colour_offset.numel() - 1, data<int64_t>(l.colour_offset),
                             data<int32_t>(l.coloured)};
+  if (x.is_cpu() && l.patterns.defined()) {
+    return cpu::pattern_sweep(pattern_pointers(l.patterns, x), colouring, chains, steps,
+                              data<int64_t>(rng), data<int64_t>(chain_ids), data<uint8_t>(x),
+                              data<double>(energy), count_pointers(counts, x, chains));
+  }
   ISINGLASS_TWIN(x, chromatic_sweep, lattice, colouring, chains, steps, data<int64_t>(rng),
                  data<int64_t>(chain_ids), data<uint8_t>(x), data<double>(energy),
                  count_pointers(counts, x, chains));

@@ -9,6 +9,18 @@ namespace isinglass::ops {
 
 using torch::Tensor;
 
+// site_patterns.h; undefined where there are none.
+struct PatternTensors {
+  Tensor neighbour;    // int32 [D, 4]
+  Tensor flip_energy;  // float64 [D, 16]
+  Tensor half_flip;    // float64 [D, 16]
+  Tensor gradient;     // float32 [D, 16]
+  Tensor undecided;    // uint32 [D, 16]
+  double constant = 0;
+
+  bool defined() const { return neighbour.defined(); }
+};
+
 struct LatticeTensors {
   Tensor unary;      // float64 [D, K]
   Tensor offset;     // int64 [D + 1]
@@ -17,6 +29,7 @@ struct LatticeTensors {
   double constant = 0;
   Tensor colour_offset = {};  // int64 [colours + 1]
   Tensor coloured = {};       // int32 [D]: the sites, colour by colour; see lattice_from_edges
+  PatternTensors patterns = {};
 };
 // table float32 [B, D] or [B, D, K]: the gradient or the differences, undefined if not wanted;
 // energy float64 [B].

@@ -1,5 +1,6 @@
-// Steps on a lattice that touch the neighbours of the moved sites only (kernels/local_path.h)
-// against the dense kernels: the same chains, draw for draw.
+// Steps on a lattice that touch the neighbours of the moved sites only (kernels/local_path.h), or
+// look up what those allow (kernels/local_jump.h), against the dense kernels: the same chains, draw
+// for draw.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -139,6 +140,47 @@ TEST(LocalStep, PathsAreThoseOfTheDenseKernels) {
       }
     }
   }
+}
+
+// By patterns where sites have at most four neighbours, and densely elsewhere.
+TEST(LocalStep, JumpsAreThoseOfTheDenseKernels) {
+  int64_t local = 0;
+  for (const Target& target : targets()) {
+    for (const std::string name : {"lbj", "lbjf", "lbjb", "dlp"}) {
+      for (const Balancing g :
+           {Balancing::kSqrt, Balancing::kBarker, Balancing::kMin, Balancing::kMax}) {
+        if (name == "dlp" && g != Balancing::kSqrt) continue;
+        for (const double scale : {0.1, 0.5}) {
+          SCOPED_TRACE(fmt::format("{} {} scale {} g {}", target.name, name, scale, int(g)));
+          SamplerOptions options;
+          options.balancing = g;
+          (name == "dlp" ? options.step_size : options.tau) = scale;
+          expect_alike(*target.model, name, options, 1, 100);
+          local += target.model->patterns() != nullptr;
+        }
+      }
+    }
+    SCOPED_TRACE(target.name);
+    expect_alike(*target.model, "dlp", {.step_size = 0.1, .unadjusted = true}, 2, 50);
+  }
+  if (!local) GTEST_SKIP() << "no AVX-512: every jump was dense";
+}
+
+// The thresholds follow the scale.
+TEST(LocalStep, AdaptedJumpsAreThoseOfTheDenseKernels) {
+  constexpr int64_t kSteps = 200;
+  const Target target = targets()[1];
+  DenseModel dense(*target.model);
+  const auto sampler =
+      make_sampler("lbj", {.tau = 1, .target_acceptance = 0.574, .adapt = true}, *target.model);
+  Chains local = start(*target.model, *sampler, 3), full = start(dense, *sampler, 3);
+  for (int64_t t = 0; t < kSteps; ++t) {
+    sampler->burn_in_step(*target.model, local.state, local.params, t, kSteps);
+    sampler->burn_in_step(dense, full.state, full.params, t, kSteps);
+    ASSERT_TRUE(torch::equal(local.state.x, full.state.x)) << "step " << t;
+  }
+  EXPECT_NE(local.params.scale.item<double>(), 1);
+  EXPECT_TRUE(torch::allclose(local.params.scale, full.params.scale, 1e-9));
 }
 
 TEST(LocalStepGpu, PathsAreThoseOfTheDenseKernels) {

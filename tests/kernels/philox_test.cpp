@@ -6,6 +6,9 @@
 
 #include <map>
 #include <set>
+#include <vector>
+
+#include "kernels/philox_lanes_cpu.h"
 
 namespace isinglass {
 namespace {
@@ -74,6 +77,25 @@ TEST(Philox, SitesHaveNumbersOfTheirOwn) {
   for (uint32_t i = 0; i < kSites; ++i)
     seen.insert(draws.site_uniform(Purpose::kSiteValue, Purpose::kSiteValueRest, i));
   EXPECT_EQ(seen.size(), kSites);
+}
+
+TEST(Philox, ManyCountersAtOnce) {
+  constexpr uint64_t kSeed = 0xfedcba9876543210;
+  constexpr uint32_t kStep = 0x80000001, kFirst = 0xfffffff0;  // positions wrap
+  for (const int count : {8, 24, 32, 128, 136}) {
+    std::vector<uint32_t> chain(count), position(count), word(4 * count);
+    for (int i = 0; i < count; ++i) {
+      chain[i] = 0xffffffff - static_cast<uint32_t>(i % 16);
+      position[i] = static_cast<uint32_t>(i / 4);
+    }
+    cpu::philox_words(kSeed, kStep, Purpose::kHidden, count, chain.data(), position.data(), kFirst,
+                      word.data());
+    for (int i = 0; i < count; ++i) {
+      const Philox4x32 one = philox4x32(
+          kSeed, chain[i], kStep, static_cast<uint32_t>(Purpose::kHidden), kFirst + position[i]);
+      for (int k = 0; k < 4; ++k) EXPECT_EQ(word[k * count + i], one.word[k]) << count << " " << i;
+    }
+  }
 }
 
 TEST(Philox, IntegersBelowAreUniform) {
