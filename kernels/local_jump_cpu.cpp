@@ -1,6 +1,7 @@
 // See local_jump.h.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "kernels/flip_rows.h"
 #include "kernels/local_jump.h"
@@ -13,7 +14,7 @@ namespace {
 
 #ifdef ISINGLASS_AVX512
 
-// Up to sixteen chains.
+// A group's states.
 struct JumpLanes {
   const SitePatterns& patterns;
   const int32_t* threshold;
@@ -99,63 +100,84 @@ ISINGLASS_AVX512 void score_block(JumpLanes& lanes, int64_t first, int64_t sites
   multiply(share, sites, product);
 }
 
-// log q of all chains, from the products of block(first, sites, product) over all blocks.
-template <class F>
-void log_products(int64_t sites, double* log_q, F block) {
-  LogProduct of_chain[kPatternLanes];
-  double product[kPatternLanes];
-  for (int64_t first = 0; first < sites; first += kBlockSites) {
-    block(first, std::min<int64_t>(kBlockSites, sites - first), product);
-    for (int l = 0; l < kPatternLanes; ++l) of_chain[l].multiply(block_probability(product[l]));
+// A group's part of a step, a block of sites after the other.
+class JumpGroup {
+ public:
+  ISINGLASS_AVX512 JumpGroup(const LocalJumpStep& step, int64_t number, uint8_t* states)
+      : step_(step),
+        sites_(step.patterns.sites),
+        chains_(number, step.shape.chains, step.rng, step.chain_ids, 0),
+        numbers_(chains_.draws, Purpose::kSiteValue),
+        lanes_{step.patterns, step.threshold, states, states + (sites_ + 1) * kPatternLanes} {
+    fill_lanes(x(), chains_.count, sites_, lanes_.x);
+    set_values(lanes_.y, sites_, _mm_setzero_si128());
   }
-  for (int l = 0; l < kPatternLanes; ++l) log_q[l] = of_chain[l].log();
-}
 
-// The Metropolis test of every chain. Returns the bits of the accepted ones.
-__mmask16 decide(const LocalJumpStep& step, const JumpLanes& lanes, const Draws* draws,
-                 int64_t first, int64_t count, const double* forward, const double* backward) {
-  unsigned taken = 0;
-  for (int64_t l = 0; l < count; ++l) {
-    const double proposed = step.patterns.constant + lanes.energy[l];
-    double* energy = step.energy + first + l;
-    const ProposalScores scores{energy, &proposed, forward + l, backward + l, step.unadjusted};
-    const Verdict verdict = metropolis(scores, 0, draws[l].uniform(Purpose::kAccept));
-    count_verdict(step.counts, first + l, verdict, verdict.accept ? lanes.hops[l] : 0);
-    if (!verdict.accept) continue;
-    *energy = proposed;
-    taken |= 1u << l;
-  }
-  return static_cast<__mmask16>(taken);
-}
-
-// Chains first … first + count − 1.
-ISINGLASS_AVX512 void jump_chains(const LocalJumpStep& step, int64_t first, int64_t count) {
-  const int64_t sites = step.patterns.sites;
-  Draws draws[kPatternLanes];
-  for (int64_t l = 0; l < kPatternLanes; ++l) {
-    draws[l] = step_draws(step.rng, step.chain_ids[first + std::min(l, count - 1)]);
-  }
-  uint8_t* x = step.x + first * sites;
-  const LaneScratch scratch(sites);
-  JumpLanes lanes{step.patterns, step.threshold, scratch.x, scratch.y};
-  fill_lanes(x, count, sites, lanes.x);
-  set_values(lanes.y, sites, _mm_setzero_si128());
-  double forward[kPatternLanes], backward[kPatternLanes];
-  const BlockNumbers numbers(draws, Purpose::kSiteValue);
-  log_products(sites, forward, [&](int64_t at, int64_t size, double* product) {
+  ISINGLASS_AVX512 void draw(int64_t block) {
     BlockOf<uint32_t> words;
-    numbers.fill(at / kBlockSites, words);
-    draw_block(lanes, words, at, size, product);
-  });
-  log_products(sites, backward, [&](int64_t at, int64_t size, double* product) {
-    score_block(lanes, at, size, product);
-  });
-  store_lanes(lanes.y, decide(step, lanes, draws, first, count, forward, backward), sites, x);
+    double product[kPatternLanes];
+    numbers_.fill(block, words);
+    draw_block(lanes_, words, block * kBlockSites, size(block), product);
+    multiply_in(product, forward_);
+  }
+
+  ISINGLASS_AVX512 void score(int64_t block) {
+    double product[kPatternLanes];
+    score_block(lanes_, block * kBlockSites, size(block), product);
+    multiply_in(product, backward_);
+  }
+
+  // The Metropolis test of every chain.
+  ISINGLASS_AVX512 void decide() {
+    unsigned taken = 0;
+    for (int64_t l = 0; l < chains_.count; ++l) {
+      const int64_t chain = chains_.first + l;
+      const double proposed = step_.patterns.constant + lanes_.energy[l];
+      const double forward = forward_[l].log(), backward = backward_[l].log();
+      double* energy = step_.energy + chain;
+      const ProposalScores scores{energy, &proposed, &forward, &backward, step_.unadjusted};
+      const Verdict verdict = metropolis(scores, 0, chains_.draws[l].uniform(Purpose::kAccept));
+      count_verdict(step_.counts, chain, verdict, verdict.accept ? lanes_.hops[l] : 0);
+      if (!verdict.accept) continue;
+      *energy = proposed;
+      taken |= 1u << l;
+    }
+    store_lanes(lanes_.y, static_cast<__mmask16>(taken), sites_, x());
+  }
+
+ private:
+  uint8_t* x() const { return step_.x + chains_.first * sites_; }
+  int64_t size(int64_t block) const {
+    return std::min<int64_t>(kBlockSites, sites_ - block * kBlockSites);
+  }
+  ISINGLASS_AVX512 static void multiply_in(const double* product, LogProduct* log_q) {
+    for (int l = 0; l < kPatternLanes; ++l) log_q[l].multiply(block_probability(product[l]));
+  }
+
+  const LocalJumpStep& step_;
+  int64_t sites_;
+  LaneGroup chains_;
+  BlockNumbers numbers_;
+  JumpLanes lanes_;
+  LogProduct forward_[kPatternLanes], backward_[kPatternLanes];
+};
+
+void jump_groups(const LocalJumpStep& step, int64_t first, int64_t end) {
+  const int64_t sites = step.patterns.sites, state = (sites + 1) * kPatternLanes;
+  uint8_t* states = lane_states(2 * kLaneGroups, sites);
+  std::optional<JumpGroup> groups[kLaneGroups];
+  for (int64_t g = first; g < end; ++g) {
+    groups[g - first].emplace(step, g, states + 2 * (g - first) * state);
+  }
+  for (int64_t block = 0; block < site_blocks(sites); ++block) {
+    for (int64_t g = 0; g < end - first; ++g) groups[g]->draw(block);
+  }
+  for (int64_t block = 0; block < site_blocks(sites); ++block) {
+    for (int64_t g = 0; g < end - first; ++g) groups[g]->score(block);
+  }
+  for (int64_t g = 0; g < end - first; ++g) groups[g]->decide();
 }
 
-#else
-constexpr int kPatternLanes = 1;
-void jump_chains(const LocalJumpStep&, int64_t, int64_t) {}
 #endif
 
 }  // namespace
@@ -179,12 +201,11 @@ void find_thresholds(const JumpShape& shape, const SitePatterns& patterns, doubl
   }
 }
 
-void local_jump_step(const LocalJumpStep& step) {
-  const int64_t chains = step.shape.chains, sites = step.shape.sites;
-#pragma omp parallel for schedule(static) if (worth_threads(chains * sites))
-  for (int64_t first = 0; first < chains; first += kPatternLanes) {
-    jump_chains(step, first, std::min<int64_t>(kPatternLanes, chains - first));
-  }
+void local_jump_step([[maybe_unused]] const LocalJumpStep& step) {
+#ifdef ISINGLASS_AVX512
+  for_lane_groups(step.shape.chains, 1, step.shape.sites,
+                  [&](int64_t first, int64_t end) { jump_groups(step, first, end); });
+#endif
 }
 
 }  // namespace isinglass::cpu

@@ -6,8 +6,10 @@
 #include "kernels/avx512_cpu.h"
 
 #ifdef ISINGLASS_AVX512
+#include <omp.h>
+
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "kernels/philox_lanes_cpu.h"
 #include "kernels/site_patterns.h"
@@ -148,12 +150,39 @@ ISINGLASS_AVX512 inline void store_lanes(const uint8_t* lanes, __mmask16 taken, 
   }
 }
 
-// This thread's lanes of two states, kept between calls.
-struct LaneScratch {
-  uint8_t *x, *y;
+// Groups of sixteen chains that a thread works on together, a block of sites after the other: what
+// the first one has looked up is in the nearest cache for the others.
+constexpr int64_t kLaneGroups = 4;
 
-  explicit LaneScratch(int64_t sites);
+// Calls work(first, end) for the groups of so many chains, at most kLaneGroups of them at a time.
+template <class F>
+void for_lane_groups(int64_t chains, int64_t steps, int64_t sites, F work) {
+  const int64_t groups = (chains + kPatternLanes - 1) / kPatternLanes;
+  const int64_t threads = std::min<int64_t>(groups, omp_get_max_threads());
+  const int64_t parts = std::max(threads, (groups + kLaneGroups - 1) / kLaneGroups);
+#pragma omp parallel for schedule(static) if (worth_threads(steps * chains * sites))
+  for (int64_t part = 0; part < parts; ++part) {
+    work(groups * part / parts, groups * (part + 1) / parts);
+  }
+}
+
+// A group's chains: first … first + count − 1, 1 ≤ count ≤ 16, and their draws.
+struct LaneGroup {
+  int64_t first, count;
+  Draws draws[kPatternLanes];  // those beyond count repeat the last one
+
+  // The step that is `later` steps after the present one.
+  LaneGroup(int64_t number, int64_t chains, const int64_t* rng, const int64_t* chain_ids,
+            int64_t later)
+      : first(number * kPatternLanes), count(std::min<int64_t>(kPatternLanes, chains - first)) {
+    for (int64_t l = 0; l < kPatternLanes; ++l) {
+      draws[l] = step_draws(rng, chain_ids[first + std::min(l, count - 1)], later);
+    }
+  }
 };
+
+// This thread's lanes of so many states, kept between calls.
+uint8_t* lane_states(int64_t states, int64_t sites);
 
 }  // namespace isinglass::cpu
 #endif

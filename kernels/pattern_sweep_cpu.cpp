@@ -1,5 +1,6 @@
 // See site_patterns.h: draw_site() (chromatic.h) of a colour's sites, for sixteen chains at a time.
 #include <algorithm>
+#include <optional>
 
 #include "kernels/pattern_lanes_cpu.h"
 
@@ -8,13 +9,13 @@ namespace {
 
 #ifdef ISINGLASS_AVX512
 
-// One sweep of up to 16 chains.
+// A group's sweep.
 struct Sweep {
   const SitePatterns& patterns;
   const Colouring& colouring;
-  int64_t chains;
-  const Draws* draws;  // [16]
-  const uint8_t* x;    // [chains, D] before the sweep
+  const LaneGroup chains;
+  const BlockNumbers numbers;
+  uint8_t* x;  // [chains, D]
   uint8_t* lanes;
   double difference[kPatternLanes] = {};  // of U
   int32_t hops[kPatternLanes] = {};
@@ -57,7 +58,7 @@ void resolve(Sweep& sweep, const BlockOf<uint32_t>& words, int64_t first, int64_
   const SitePatterns& patterns = sweep.patterns;
   for (int64_t rank = first; rank < end; ++rank) {
     const int64_t site = sweep.colouring.site[rank];
-    for (int64_t l = 0; l < sweep.chains; ++l) {
+    for (int64_t l = 0; l < sweep.chains.count; ++l) {
       int64_t at = site * kPatterns;
       for (int n = 0; n < kPatternNeighbours; ++n) {
         const int64_t neighbour = patterns.neighbour[site * kPatternNeighbours + n];
@@ -65,7 +66,7 @@ void resolve(Sweep& sweep, const BlockOf<uint32_t>& words, int64_t first, int64_
       }
       const double d = patterns.flip_energy[at];
       if (words.row(rank % kBlockSites)[l] != patterns.undecided[at] ||
-          !FlipWeights(d).up(sweep.draws[l], rank)) {
+          !FlipWeights(d).up(sweep.chains.draws[l], rank)) {
         continue;
       }
       sweep.lanes[site * kPatternLanes + l] = 1;
@@ -75,17 +76,24 @@ void resolve(Sweep& sweep, const BlockOf<uint32_t>& words, int64_t first, int64_
   }
 }
 
-void sweep_colours(Sweep& sweep) {
-  const BlockNumbers numbers(sweep.draws, Purpose::kSiteValue);
+// The ranks of a block that have the colour.
+void sweep_block(Sweep& sweep, int64_t block, int64_t colour) {
   BlockOf<uint32_t> words;
-  for (int64_t colour = 0; colour < sweep.colouring.colours; ++colour) {
-    const int64_t begin = sweep.colouring.offset[colour], end = sweep.colouring.offset[colour + 1];
-    for (int64_t block = begin / kBlockSites; block * kBlockSites < end; ++block) {
-      numbers.fill(block, words);
-      const int64_t first = std::max(begin, block * kBlockSites);
-      const int64_t last = std::min(end, (block + 1) * kBlockSites);
-      if (draw_ranks(sweep, words, first, last)) resolve(sweep, words, first, last);
-    }
+  sweep.numbers.fill(block, words);
+  const int64_t first = std::max(sweep.colouring.offset[colour], block * kBlockSites);
+  const int64_t end = std::min(sweep.colouring.offset[colour + 1], (block + 1) * kBlockSites);
+  if (draw_ranks(sweep, words, first, end)) resolve(sweep, words, first, end);
+}
+
+ISINGLASS_AVX512 void begin(Sweep& sweep) {
+  fill_lanes(sweep.x, sweep.chains.count, sweep.patterns.sites, sweep.lanes);
+}
+
+ISINGLASS_AVX512 void finish(const Sweep& sweep, double* energy, const StepCounts& counts) {
+  store_lanes(sweep.lanes, first_bytes(sweep.chains.count), sweep.patterns.sites, sweep.x);
+  for (int64_t l = 0; l < sweep.chains.count; ++l) {
+    energy[sweep.chains.first + l] += sweep.difference[l];
+    count_draw(counts, sweep.chains.first + l, sweep.hops[l], true);
   }
 }
 
@@ -93,36 +101,35 @@ void sweep_colours(Sweep& sweep) {
 
 }  // namespace
 
+void pattern_sweep([[maybe_unused]] const SitePatterns& patterns,
+                   [[maybe_unused]] const Colouring& colouring, [[maybe_unused]] int64_t chains,
+                   [[maybe_unused]] int64_t steps, [[maybe_unused]] const int64_t* rng,
+                   [[maybe_unused]] const int64_t* chain_ids, [[maybe_unused]] uint8_t* x,
+                   [[maybe_unused]] double* energy, [[maybe_unused]] const StepCounts& counts) {
 #ifdef ISINGLASS_AVX512
-ISINGLASS_AVX512
-void pattern_sweep(const SitePatterns& patterns, const Colouring& colouring, int64_t chains,
-                   int64_t steps, const int64_t* rng, const int64_t* chain_ids, uint8_t* x,
-                   double* energy, const StepCounts& counts) {
-  const int64_t sites = patterns.sites;
-#pragma omp parallel for schedule(static) if (worth_threads(steps * chains * sites))
-  for (int64_t first = 0; first < chains; first += kPatternLanes) {
-    const int64_t count = std::min<int64_t>(kPatternLanes, chains - first);
-    const LaneScratch scratch(sites);
-    uint8_t* own = x + first * sites;
-    for (int64_t t = 0; t < steps; ++t) {
-      Draws draws[kPatternLanes];
-      for (int64_t l = 0; l < kPatternLanes; ++l) {
-        draws[l] = step_draws(rng, chain_ids[first + std::min(l, count - 1)], t);
-      }
-      fill_lanes(own, count, sites, scratch.x);
-      Sweep sweep{patterns, colouring, count, draws, own, scratch.x};
-      sweep_colours(sweep);
-      store_lanes(scratch.x, first_bytes(count), sites, own);
-      for (int64_t l = 0; l < count; ++l) {
-        energy[first + l] += sweep.difference[l];
-        count_draw(counts, first + l, sweep.hops[l], true);
+  const int64_t sites = patterns.sites, state = (sites + 1) * kPatternLanes;
+  const auto sweep_groups = [&](int64_t first, int64_t end, int64_t t) {
+    uint8_t* states = lane_states(kLaneGroups, sites);
+    std::optional<Sweep> groups[kLaneGroups];
+    for (int64_t g = first; g < end; ++g) {
+      const LaneGroup own(g, chains, rng, chain_ids, t);
+      groups[g - first].emplace(Sweep{patterns, colouring, own,
+                                      BlockNumbers(own.draws, Purpose::kSiteValue),
+                                      x + own.first * sites, states + (g - first) * state});
+      begin(*groups[g - first]);
+    }
+    for (int64_t k = 0; k < colouring.colours; ++k) {
+      for (int64_t block = colouring.offset[k] / kBlockSites;
+           block * kBlockSites < colouring.offset[k + 1]; ++block) {
+        for (int64_t g = 0; g < end - first; ++g) sweep_block(*groups[g], block, k);
       }
     }
-  }
-}
-#else
-void pattern_sweep(const SitePatterns&, const Colouring&, int64_t, int64_t, const int64_t*,
-                   const int64_t*, uint8_t*, double*, const StepCounts&) {}
+    for (int64_t g = 0; g < end - first; ++g) finish(*groups[g], energy, counts);
+  };
+  for_lane_groups(chains, steps, sites, [&](int64_t first, int64_t end) {
+    for (int64_t t = 0; t < steps; ++t) sweep_groups(first, end, t);
+  });
 #endif
+}
 
 }  // namespace isinglass::cpu

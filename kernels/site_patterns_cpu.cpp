@@ -59,14 +59,13 @@ double find_patterns(const Lattice& lattice, const PatternNumbers& out) {
 }
 
 #ifdef ISINGLASS_AVX512
-LaneScratch::LaneScratch(int64_t sites) {
+uint8_t* lane_states(int64_t states, int64_t sites) {
   constexpr std::size_t kAlignment = 64;
   thread_local std::vector<uint8_t> lanes;
-  const auto size = static_cast<std::size_t>((sites + 1) * kPatternLanes);
-  if (lanes.size() < 2 * size + kAlignment) lanes.resize(2 * size + kAlignment);
+  const auto size = static_cast<std::size_t>(states * (sites + 1) * kPatternLanes) + kAlignment;
+  if (lanes.size() < size) lanes.resize(size);
   const auto at = reinterpret_cast<std::uintptr_t>(lanes.data());
-  x = lanes.data() + (kAlignment - at % kAlignment);
-  y = x + size;
+  return lanes.data() + (kAlignment - at % kAlignment);
 }
 #endif
 
