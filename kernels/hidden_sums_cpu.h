@@ -10,7 +10,7 @@ namespace isinglass::cpu {
 
 // Σ_i of term(i) over the sites
 template <class F>
-double visible_sum(int64_t count, F term) {
+[[gnu::always_inline]] inline double visible_sum(int64_t count, F term) {
   double total = 0;
   for (int64_t first = 0; first < count; first += kBlockSites) {
     double block[kBlockSites] = {};
