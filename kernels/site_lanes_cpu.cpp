@@ -79,36 +79,31 @@ template <JumpRule rule>
   }
 }
 
-// A tile's part of an array, to be read whole: `count` numbers of it, and zeros.
-template <class T>
+// A part of an array to be read as `kSize` numbers: `count` of it, and zeros.
+template <class T, int kSize>
 struct Padded {
-  T copy[kTile];
+  T copy[kSize];
   const T* whole;
 
   [[gnu::always_inline]] Padded(const T* from, int64_t count) : whole(from) {
-    if (count >= kTile) return;
-    for (int i = 0; i < kTile; ++i) copy[i] = 0;
+    if (count >= kSize) return;
+    for (int i = 0; i < kSize; ++i) copy[i] = 0;
     for (int i = 0; i < count; ++i) copy[i] = from[i];
     whole = copy;
   }
 };
 
+template <class T>
+using Tile = Padded<T, kTile>;
+
+// With g a constant of the loop.
 template <Balancing g>
-[[gnu::always_inline]] inline void fill_log_balances(const double* d, double* log_weight) {
+[[gnu::always_inline]] inline void fill_log_balances(const float* d, double* log_weight) {
   for (int i = 0; i < kBlockSites; ++i) log_weight[i] = log_balance(g, d[i]);
 }
 
-}  // namespace
-
-ISINGLASS_VECTOR_CLONES
-void flip_differences(const float* gradient, const uint8_t* values, double* d) {
-  for (int i = 0; i < kBlockSites; ++i) {
-    d[i] = ordered_difference(gradient, i, values[i], 1 - values[i]);
-  }
-}
-
-ISINGLASS_VECTOR_CLONES
-void log_balances(Balancing g, const double* d, double* log_weight) {
+[[gnu::always_inline]] inline void fill_log_balances(Balancing g, const float* d,
+                                                     double* log_weight) {
   switch (g) {
     case Balancing::kSqrt:
       return fill_log_balances<Balancing::kSqrt>(d, log_weight);
@@ -118,6 +113,40 @@ void log_balances(Balancing g, const double* d, double* log_weight) {
       return fill_log_balances<Balancing::kMin>(d, log_weight);
     case Balancing::kMax:
       return fill_log_balances<Balancing::kMax>(d, log_weight);
+  }
+}
+
+[[gnu::always_inline]] inline double weigh(Balancing g, const float* gradient,
+                                           const uint8_t* values, int64_t count, uint32_t removed,
+                                           double* weight) {
+  const Padded<float, kBlockSites> slope(gradient, count);
+  const Padded<uint8_t, kBlockSites> from(values, count);
+  float d[kBlockSites];
+  double log_weight[kBlockSites];
+  for (int i = 0; i < kBlockSites; ++i) d[i] = flip_difference(slope.whole[i], from.whole[i]);
+  fill_log_balances(g, d, log_weight);
+  for (int64_t i = count; i < kBlockSites; ++i) log_weight[i] = -INFINITY;
+  for (; removed != 0; removed &= removed - 1) log_weight[__builtin_ctz(removed)] = -INFINITY;
+  const double scale = block_scale(tree_max(log_weight));
+  for (int i = 0; i < kBlockSites; ++i) weight[i] = scaled_weight(log_weight[i], scale);
+  return scale;
+}
+
+}  // namespace
+
+ISINGLASS_VECTOR_CLONES
+double flip_weights(Balancing g, const float* gradient, const uint8_t* values, int64_t count,
+                    uint32_t removed, double* weight) {
+  return weigh(g, gradient, values, count, removed, weight);
+}
+
+ISINGLASS_VECTOR_CLONES
+void flip_sums(Balancing g, const float* gradient, const uint8_t* values, int64_t sites,
+               double* scale, double* sum) {
+  for (int64_t first = 0; first < sites; first += kBlockSites) {
+    double weight[kBlockSites];
+    *scale++ = weigh(g, gradient + first, values + first, sites - first, 0, weight);
+    *sum++ = tree_sum(weight);
   }
 }
 
@@ -135,8 +164,8 @@ double draw_flips(const FlipTime& time, const float* gradient, const uint8_t* x,
   LogProduct log_q;
   for (int64_t first = 0; first < sites; first += kTile) {
     const int64_t count = sites - first;
-    const Padded<float> slope(gradient + first, count);
-    const Padded<uint8_t> from(x + first, count);
+    const Tile<float> slope(gradient + first, count);
+    const Tile<uint8_t> from(x + first, count);
     for (int i = 0; i < kTile; ++i) d[i] = flip_difference(slope.whole[i], from.whole[i]);
     fill_thresholds(time, d, threshold);
     fill_words(draws, static_cast<uint32_t>(first), word);
@@ -156,8 +185,8 @@ double score_flips(const FlipTime& time, const float* gradient, const uint8_t* x
   LogProduct log_q;
   for (int64_t first = 0; first < sites; first += kTile) {
     const int64_t count = sites - first;
-    const Padded<float> slope(gradient + first, count);
-    const Padded<uint8_t> from(x + first, count), to(y + first, count);
+    const Tile<float> slope(gradient + first, count);
+    const Tile<uint8_t> from(x + first, count), to(y + first, count);
     for (int i = 0; i < kTile; ++i) d[i] = flip_difference(slope.whole[i], from.whole[i]);
     fill_thresholds(time, d, threshold);
     for (int i = 0; i < kTile; ++i) flipped[i] = from.whole[i] != to.whole[i];

@@ -27,11 +27,14 @@ template <class F>
   return fold(v, [](double a, double b) { return a > b ? a : b; });
 }
 
-// d[i] = ordered_difference(gradient, i, values[i], 1 − values[i]), of binary sites
-void flip_differences(const float* gradient, const uint8_t* values, double* d);
+// The weights of the flips of `count` ≤ 32 binary sites, in blocks as of site_weights.h: 0 of those
+// removed (bits) and of sites that the block lacks. Returns the block's scale.
+double flip_weights(Balancing g, const float* gradient, const uint8_t* values, int64_t count,
+                    uint32_t removed, double* weight);
 
-// log_balance(g, d[i])
-void log_balances(Balancing g, const double* d, double* log_weight);
+// The scales and sums of the blocks of all sites of a chain.
+void flip_sums(Balancing g, const float* gradient, const uint8_t* values, int64_t sites,
+               double* scale, double* sum);
 
 // scaled_weight(log_weight[i], scale)
 void scaled_weights(const double* log_weight, double scale, double* weight);
