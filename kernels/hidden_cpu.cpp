@@ -8,8 +8,7 @@
 namespace isinglass::cpu {
 namespace {
 
-constexpr int kLanes = 8, kTileVectors = 8;
-using Lanes = double __attribute__((vector_size(kLanes * sizeof(double)), aligned(8)));
+constexpr int kTileVectors = 8;
 
 constexpr int64_t kWordSites = 64;  // a bit each
 
@@ -25,20 +24,20 @@ struct MovedRows {
 // that fused multiplications change nothing.
 __attribute__((optimize("fp-contract=fast"))) ISINGLASS_VECTOR_CLONES void add_rows(
     const MovedRows& moved, int64_t hidden, double* sum) {
-  constexpr int kTile = kLanes * kTileVectors;
+  constexpr int kTile = 8 * kTileVectors;
   int64_t first = 0;
   for (; first + kTile <= hidden; first += kTile) {
-    Lanes total[kTileVectors];
-    for (int k = 0; k < kTileVectors; ++k) total[k] = reinterpret_cast<Lanes*>(sum + first)[k];
+    Numbers total[kTileVectors];
+    for (int k = 0; k < kTileVectors; ++k) total[k] = reinterpret_cast<Numbers*>(sum + first)[k];
     for (int n = 0; n < moved.count; ++n) {
       for (int k = 0; k < kTileVectors; ++k) {
-        const float* v = moved.row[n] + first + k * kLanes;
+        const float* v = moved.row[n] + first + k * 8;
         // One instruction, where __builtin_convertvector takes five.
-        const Lanes weights{v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]};
+        const Numbers weights{v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]};
         total[k] += weights * moved.sign[n];
       }
     }
-    for (int k = 0; k < kTileVectors; ++k) reinterpret_cast<Lanes*>(sum + first)[k] = total[k];
+    for (int k = 0; k < kTileVectors; ++k) reinterpret_cast<Numbers*>(sum + first)[k] = total[k];
   }
   for (int n = 0; n < moved.count; ++n) {
     for (int64_t h = first; h < hidden; ++h) sum[h] += moved.row[n][h] * moved.sign[n];
@@ -57,8 +56,7 @@ __attribute__((optimize("fp-contract=fast"))) ISINGLASS_VECTOR_CLONES void add_r
   for (int i = 0; on && i < kBlockSites; ++i) {
     on[i] = static_cast<float>(HiddenUnit::share(positive[i], least[i]));
   }
-  const double product = fold(factor, [](double a, double b) { return a * b; });
-  return tree_sum(positive) + elementary::log(product);
+  return tree_sum(positive) + elementary::log(tree_product(factor));
 }
 
 // The units that moved among 64 from `first` on; x null: those that are on.

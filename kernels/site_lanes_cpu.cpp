@@ -74,8 +74,7 @@ template <JumpRule rule>
   for (int i = 0; i < kTile; ++i) share[i] = flip_share(threshold[i], flipped[i], d[i]);
   for (int i = static_cast<int>(count); i < kTile; ++i) share[i] = kFlipWhole;
   for (int block = 0; block < kTile; block += kBlockSites) {
-    log_q.multiply(
-        block_probability(fold(share + block, [](double a, double b) { return a * b; })));
+    log_q.multiply(block_probability(tree_product(share + block)));
   }
 }
 
@@ -98,21 +97,24 @@ using Tile = Padded<T, kTile>;
 
 // With g a constant of the loop.
 template <Balancing g>
-[[gnu::always_inline]] inline void fill_log_balances(const float* d, double* log_weight) {
-  for (int i = 0; i < kBlockSites; ++i) log_weight[i] = log_balance(g, d[i]);
+[[gnu::always_inline]] inline void fill_log_weights(const float* gradient, const uint8_t* values,
+                                                    double* log_weight) {
+  for (int i = 0; i < kBlockSites; ++i) {
+    log_weight[i] = log_balance(g, ordered_difference(gradient, i, values[i], 1 - values[i]));
+  }
 }
 
-[[gnu::always_inline]] inline void fill_log_balances(Balancing g, const float* d,
-                                                     double* log_weight) {
+[[gnu::always_inline]] inline void fill_log_weights(Balancing g, const float* gradient,
+                                                    const uint8_t* values, double* log_weight) {
   switch (g) {
     case Balancing::kSqrt:
-      return fill_log_balances<Balancing::kSqrt>(d, log_weight);
+      return fill_log_weights<Balancing::kSqrt>(gradient, values, log_weight);
     case Balancing::kBarker:
-      return fill_log_balances<Balancing::kBarker>(d, log_weight);
+      return fill_log_weights<Balancing::kBarker>(gradient, values, log_weight);
     case Balancing::kMin:
-      return fill_log_balances<Balancing::kMin>(d, log_weight);
+      return fill_log_weights<Balancing::kMin>(gradient, values, log_weight);
     case Balancing::kMax:
-      return fill_log_balances<Balancing::kMax>(d, log_weight);
+      return fill_log_weights<Balancing::kMax>(gradient, values, log_weight);
   }
 }
 
@@ -121,10 +123,8 @@ template <Balancing g>
                                            double* weight) {
   const Padded<float, kBlockSites> slope(gradient, count);
   const Padded<uint8_t, kBlockSites> from(values, count);
-  float d[kBlockSites];
   double log_weight[kBlockSites];
-  for (int i = 0; i < kBlockSites; ++i) d[i] = flip_difference(slope.whole[i], from.whole[i]);
-  fill_log_balances(g, d, log_weight);
+  fill_log_weights(g, slope.whole, from.whole, log_weight);
   for (int64_t i = count; i < kBlockSites; ++i) log_weight[i] = -INFINITY;
   for (; removed != 0; removed &= removed - 1) log_weight[__builtin_ctz(removed)] = -INFINITY;
   const double scale = block_scale(tree_max(log_weight));
