@@ -96,40 +96,50 @@ template <class T>
 using Tile = Padded<T, kTile>;
 
 // With g a constant of the loop.
-template <Balancing g>
-[[gnu::always_inline]] inline void fill_log_weights(const float* gradient, const uint8_t* values,
-                                                    double* log_weight) {
-  for (int i = 0; i < kBlockSites; ++i) {
-    log_weight[i] = log_balance(g, ordered_difference(gradient, i, values[i], 1 - values[i]));
-  }
+template <Balancing g, int kSites>
+[[gnu::always_inline]] inline void fill_log_balances(const float* d, double* log_weight) {
+  for (int i = 0; i < kSites; ++i) log_weight[i] = log_balance(g, d[i]);
 }
 
-[[gnu::always_inline]] inline void fill_log_weights(Balancing g, const float* gradient,
-                                                    const uint8_t* values, double* log_weight) {
+template <int kSites>
+[[gnu::always_inline]] inline void fill_log_balances(Balancing g, const float* d,
+                                                     double* log_weight) {
   switch (g) {
     case Balancing::kSqrt:
-      return fill_log_weights<Balancing::kSqrt>(gradient, values, log_weight);
+      return fill_log_balances<Balancing::kSqrt, kSites>(d, log_weight);
     case Balancing::kBarker:
-      return fill_log_weights<Balancing::kBarker>(gradient, values, log_weight);
+      return fill_log_balances<Balancing::kBarker, kSites>(d, log_weight);
     case Balancing::kMin:
-      return fill_log_weights<Balancing::kMin>(gradient, values, log_weight);
+      return fill_log_balances<Balancing::kMin, kSites>(d, log_weight);
     case Balancing::kMax:
-      return fill_log_weights<Balancing::kMax>(gradient, values, log_weight);
+      return fill_log_balances<Balancing::kMax, kSites>(d, log_weight);
   }
 }
 
-[[gnu::always_inline]] inline double weigh(Balancing g, const float* gradient,
-                                           const uint8_t* values, int64_t count, uint32_t removed,
-                                           double* weight) {
-  const Padded<float, kBlockSites> slope(gradient, count);
-  const Padded<uint8_t, kBlockSites> from(values, count);
-  double log_weight[kBlockSites];
-  fill_log_weights(g, slope.whole, from.whole, log_weight);
-  for (int64_t i = count; i < kBlockSites; ++i) log_weight[i] = -INFINITY;
+// The weights of the flips of a few blocks, `count` sites at most, and the blocks' scales; sites
+// that they lack weigh 0.
+template <int kBlocks>
+[[gnu::always_inline]] inline void weigh(Balancing g, const float* gradient, const uint8_t* values,
+                                         int64_t count, uint32_t removed, double* scale,
+                                         double* weight) {
+  constexpr int kSites = kBlocks * kBlockSites;
+  const Padded<float, kSites> slope(gradient, count);
+  const Padded<uint8_t, kSites> from(values, count);
+  float d[kSites];
+  double log_weight[kSites];
+  for (int i = 0; i < kSites; ++i) d[i] = flip_difference(slope.whole[i], from.whole[i]);
+  fill_log_balances<kSites>(g, d, log_weight);
+  for (int64_t i = count; i < kSites; ++i) log_weight[i] = -INFINITY;
   for (; removed != 0; removed &= removed - 1) log_weight[__builtin_ctz(removed)] = -INFINITY;
-  const double scale = block_scale(tree_max(log_weight));
-  for (int i = 0; i < kBlockSites; ++i) weight[i] = scaled_weight(log_weight[i], scale);
-  return scale;
+  for (int b = 0; b < kBlocks; ++b) {
+    scale[b] = block_scale(tree_max(log_weight + b * kBlockSites));
+  }
+  for (int b = 0; b < kBlocks; ++b) {
+    const double own = scale[b];
+    for (int i = b * kBlockSites; i < (b + 1) * kBlockSites; ++i) {
+      weight[i] = scaled_weight(log_weight[i], own);
+    }
+  }
 }
 
 }  // namespace
@@ -137,16 +147,23 @@ template <Balancing g>
 ISINGLASS_VECTOR_CLONES
 double flip_weights(Balancing g, const float* gradient, const uint8_t* values, int64_t count,
                     uint32_t removed, double* weight) {
-  return weigh(g, gradient, values, count, removed, weight);
+  double scale;
+  weigh<1>(g, gradient, values, count, removed, &scale, weight);
+  return scale;
 }
 
 ISINGLASS_VECTOR_CLONES
 void flip_sums(Balancing g, const float* gradient, const uint8_t* values, int64_t sites,
                double* scale, double* sum) {
-  for (int64_t first = 0; first < sites; first += kBlockSites) {
-    double weight[kBlockSites];
-    *scale++ = weigh(g, gradient + first, values + first, sites - first, 0, weight);
-    *sum++ = tree_sum(weight);
+  constexpr int kBlocks = kTile / kBlockSites;
+  double weight[kTile], scales[kBlocks];
+  for (int64_t first = 0; first < sites; first += kTile) {
+    const int64_t count = sites - first;
+    weigh<kBlocks>(g, gradient + first, values + first, count, 0, scales, weight);
+    for (int b = 0; b < kBlocks && b * kBlockSites < count; ++b) {
+      *scale++ = scales[b];
+      *sum++ = tree_sum(weight + b * kBlockSites);
+    }
   }
 }
 
