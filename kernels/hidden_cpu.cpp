@@ -8,8 +8,6 @@
 namespace isinglass::cpu {
 namespace {
 
-constexpr int kTileVectors = 8;
-
 constexpr int64_t kWordSites = 64;  // a bit each
 
 // Rows of Wᵀ to be added, those of the moved units among a few.
@@ -20,25 +18,34 @@ struct MovedRows {
   int count;
 };
 
-// sum += the rows, the sums of a tile of hidden units in registers. A product by ±1 is exact, so
-// that fused multiplications change nothing.
-__attribute__((optimize("fp-contract=fast"))) ISINGLASS_VECTOR_CLONES void add_rows(
-    const MovedRows& moved, int64_t hidden, double* sum) {
-  constexpr int kTile = 8 * kTileVectors;
-  int64_t first = 0;
+// The sums of as many tiles of hidden units as fit from `first` on, in registers; returns the first
+// unit behind them.
+template <int kVectors>
+__attribute__((always_inline, optimize("fp-contract=fast"))) inline int64_t add_tiles(
+    const MovedRows& moved, int64_t first, int64_t hidden, double* sum) {
+  constexpr int kTile = 8 * kVectors;
   for (; first + kTile <= hidden; first += kTile) {
-    Numbers total[kTileVectors];
-    for (int k = 0; k < kTileVectors; ++k) total[k] = reinterpret_cast<Numbers*>(sum + first)[k];
+    Numbers total[kVectors];
+    for (int k = 0; k < kVectors; ++k) total[k] = reinterpret_cast<Numbers*>(sum + first)[k];
     for (int n = 0; n < moved.count; ++n) {
-      for (int k = 0; k < kTileVectors; ++k) {
+      for (int k = 0; k < kVectors; ++k) {
         const float* v = moved.row[n] + first + k * 8;
         // One instruction, where __builtin_convertvector takes five.
         const Numbers weights{v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]};
         total[k] += weights * moved.sign[n];
       }
     }
-    for (int k = 0; k < kTileVectors; ++k) reinterpret_cast<Numbers*>(sum + first)[k] = total[k];
+    for (int k = 0; k < kVectors; ++k) reinterpret_cast<Numbers*>(sum + first)[k] = total[k];
   }
+  return first;
+}
+
+// sum += the rows. A product by ±1 is exact, so that fused multiplications change nothing.
+__attribute__((optimize("fp-contract=fast"))) ISINGLASS_VECTOR_CLONES void add_rows(
+    const MovedRows& moved, int64_t hidden, double* sum) {
+  int64_t first = add_tiles<8>(moved, 0, hidden, sum);
+  first = add_tiles<4>(moved, first, hidden, sum);
+  first = add_tiles<2>(moved, first, hidden, sum);
   for (int n = 0; n < moved.count; ++n) {
     for (int64_t h = first; h < hidden; ++h) sum[h] += moved.row[n][h] * moved.sign[n];
   }
@@ -54,28 +61,38 @@ __attribute__((optimize("fp-contract=fast"))) ISINGLASS_VECTOR_CLONES void add_r
     factor[i] = 1 + unit.least;
   }
   for (int i = 0; on && i < kBlockSites; ++i) {
-    on[i] = static_cast<float>(HiddenUnit::share(positive[i], least[i]));
+    on[i] = HiddenUnit::share(positive[i], least[i]);
   }
   return tree_sum(positive) + elementary::log(tree_product(factor));
 }
 
-// The units that moved among 64 from `first` on; x null: those that are on.
-uint64_t moved_units(const uint8_t* x, const uint8_t* y, int64_t first, int64_t count) {
-  constexpr int64_t kBytes = sizeof(uint64_t);
-  uint64_t moved = 0;
-  for (int64_t at = first; at < std::min(first + kWordSites, count); at += kBytes) {
-    uint64_t there = 0, here = 0;
-    std::memcpy(&here, y + at, std::min(kBytes, count - at));
-    if (x) std::memcpy(&there, x + at, std::min(kBytes, count - at));
-    moved |= (here ^ there) * 0x0102040810204080 >> 56 << (at - first);  // a bit of each byte
-  }
-  return moved;
+// Whether y is nearer to x than to no unit on.
+ISINGLASS_VECTOR_CLONES
+bool moves_from(const uint8_t* x, const uint8_t* y, int64_t count) {
+  int32_t balance = 0;
+  for (int64_t i = 0; i < count; ++i) balance += (x[i] ^ y[i]) - y[i];
+  return balance <= 0;
 }
 
-int64_t count_moved(const uint8_t* x, const uint8_t* y, int64_t count) {
-  int64_t moved = 0;
-  for (int64_t first = 0; first < count; first += kWordSites) {
-    moved += __builtin_popcountll(moved_units(x, y, first, count));
+// A bit for each of the first `count` ≤ 8 units that moved; x null: that are on.
+uint64_t moved_byte(const uint8_t* x, const uint8_t* y, int64_t count) {
+  uint64_t there = 0, here = 0;
+  std::memcpy(&here, y, count);
+  if (x) std::memcpy(&there, x, count);
+  return (here ^ there) * 0x0102040810204080 >> 56;
+}
+
+// … and of 64.
+uint64_t moved_word(const uint8_t* x, const uint8_t* y, int64_t count) {
+  uint64_t moved = 0;
+  if (count >= kWordSites) {
+    for (int at = 0; at < kWordSites; at += 8) {
+      moved |= moved_byte(x ? x + at : nullptr, y + at, 8) << at;
+    }
+    return moved;
+  }
+  for (int64_t at = 0; at < count; at += 8) {
+    moved |= moved_byte(x ? x + at : nullptr, y + at, std::min<int64_t>(8, count - at)) << at;
   }
   return moved;
 }
@@ -88,7 +105,8 @@ void add_moved(const HiddenShape& s, HiddenWeights w, const uint8_t* x, const ui
     const int64_t end = std::min(begin + MovedRows::kUnits, s.visible);
     moved.count = 0;
     for (int64_t first = begin; first < end; first += kWordSites) {
-      for (uint64_t left = moved_units(x, y, first, end); left != 0; left &= left - 1) {
+      uint64_t left = moved_word(x ? x + first : nullptr, y + first, end - first);
+      for (; left != 0; left &= left - 1) {
         const int64_t i = first + __builtin_ctzll(left);
         moved.row[moved.count] = w.by_visible + i * s.hidden;
         moved.sign[moved.count++] = 2 * y[i] - 1;
@@ -101,7 +119,7 @@ void add_moved(const HiddenShape& s, HiddenWeights w, const uint8_t* x, const ui
 // The inputs of one chain. x null: from the biases.
 void inputs_of(const HiddenShape& s, HiddenWeights w, const uint8_t* x, const double* at_x,
                const uint8_t* y, double* a) {
-  const bool moves = x && count_moved(x, y, s.visible) <= count_moved(nullptr, y, s.visible);
+  const bool moves = x && moves_from(x, y, s.visible);
   if (moves) {
     std::copy_n(at_x, s.hidden, a);
   } else {
