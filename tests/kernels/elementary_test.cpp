@@ -100,6 +100,13 @@ TEST(Elementary, LanesEqualSingleNumbers) {
   }
 }
 
+TEST(Elementary, ExpBelowIsExp) {
+  for (double x = -800; x <= 700; x += 0.37)
+    EXPECT_EQ(elementary::exp_below(x), elementary::exp(x));
+  EXPECT_EQ(elementary::exp_below(-INFINITY), 0);
+  EXPECT_TRUE(std::isnan(elementary::exp_below(NAN)));
+}
+
 TEST(Elementary, Float32IsAccurate) {
   const auto exp = [](double x) { return elementary::exp_within(static_cast<float>(x)); };
   const auto expl = [](long double x) {
