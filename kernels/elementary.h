@@ -98,6 +98,17 @@ ISINGLASS_HD inline double exp_within(double x) {
 #endif
 }
 
+// The same of x ≤ 700, which are not clamped.
+ISINGLASS_HD inline double exp_below(double x) {
+#ifdef __CUDA_ARCH__
+  return ::exp(x);
+#else
+  const Reduced e(x < kLeastExponent ? kLeastExponent : x);
+  const double power = e.times_power(1 + e.q);
+  return x < kLeastExponent ? 0 : x != x ? x : power;
+#endif
+}
+
 // e^x and e^x − 1, x ≤ 0; of x < −708 as of −708: 3e-308
 struct ExpPair {
   double exp, expm1;

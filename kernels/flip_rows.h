@@ -73,7 +73,7 @@ ISINGLASS_HD inline int32_t flip_threshold(const FlipTime& time, float d) {
 
 // The difference d of a site of value `from`, from the gradient of U.
 ISINGLASS_HD inline float flip_difference(float gradient, int from) {
-  return from ? gradient : -gradient;
+  return static_cast<float>(2 * from - 1) * gradient;
 }
 
 ISINGLASS_HD inline bool flips(const Draws& draws, int64_t site, int32_t threshold) {

@@ -43,7 +43,7 @@ __global__ void move_hidden_kernel(HiddenShape s, HiddenWeights w, HiddenStart s
              [&](int64_t i) { return y[i] * static_cast<double>(w.visible_biases[i]); });
   hidden_sums(out.inputs + c * s.hidden, s.hidden, hidden_sum,
               [&](int64_t h, const HiddenUnit& unit) {
-                if (out.on) out.on[c * s.hidden + h] = static_cast<float>(unit.on());
+                if (out.on) out.on[c * s.hidden + h] = unit.on();
               });
   __syncthreads();
   if (threadIdx.x == 0) {

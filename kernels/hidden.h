@@ -46,11 +46,13 @@ struct HiddenUnit {
   double least;     // e^−|a|
 
   ISINGLASS_HD explicit HiddenUnit(double input)
-      : positive(input > 0 ? input : 0.0), least(elementary::exp(input < 0 ? input : -input)) {}
-  ISINGLASS_HD double on() const { return share(positive, least); }
+      : positive(input > 0 ? input : 0.0),
+        least(elementary::exp_below(input < 0 ? input : -input)) {}
+  ISINGLASS_HD float on() const { return share(positive, least); }
   // σ(a)
-  ISINGLASS_HD static double share(double positive, double least) {
-    return (positive > 0 ? 1.0 : least) / (1 + least);
+  ISINGLASS_HD static float share(double positive, double least) {
+    const float rounded = static_cast<float>(least);
+    return (positive > 0 ? 1.0f : rounded) / (1 + rounded);
   }
 };
 

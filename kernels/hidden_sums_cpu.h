@@ -10,15 +10,17 @@ namespace isinglass::cpu {
 
 // Σ_i of term(i) over the sites
 template <class F>
-double visible_sum(int64_t count, F term) {
-  double total = 0;
-  for (int64_t first = 0; first < count; first += kBlockSites) {
-    double block[kBlockSites] = {};
-    const int64_t size = std::min<int64_t>(kBlockSites, count - first);
-    for (int64_t i = 0; i < size; ++i) block[i] = term(first + i);
+[[gnu::always_inline]] inline double visible_sum(int64_t count, F term) {
+  double total = 0, block[kBlockSites];
+  int64_t first = 0;
+  for (; first + kBlockSites <= count; first += kBlockSites) {
+    for (int i = 0; i < kBlockSites; ++i) block[i] = term(first + i);
     total += tree_sum(block);
   }
-  return total;
+  if (first == count) return total;
+  std::fill_n(block, kBlockSites, 0.0);
+  for (int64_t i = first; i < count; ++i) block[i - first] = term(i);
+  return total + tree_sum(block);
 }
 
 // Σ_h softplus(a_h), and σ(a) where it is wanted.

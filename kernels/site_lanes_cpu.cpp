@@ -60,50 +60,96 @@ template <JumpRule rule>
   for (int i = 0; i < kTile; ++i) share[i] = flip_share(threshold[i], flipped[i], d[i]);
   for (int i = static_cast<int>(count); i < kTile; ++i) share[i] = kFlipWhole;
   for (int block = 0; block < kTile; block += kBlockSites) {
-    log_q.multiply(
-        block_probability(fold(share + block, [](double a, double b) { return a * b; })));
+    log_q.multiply(block_probability(tree_product(share + block)));
   }
 }
 
-// A tile's part of an array, to be read whole: `count` numbers of it, and zeros.
-template <class T>
+// A part of an array to be read as `kSize` numbers: `count` of it, and zeros.
+template <class T, int kSize>
 struct Padded {
-  T copy[kTile];
+  T copy[kSize];
   const T* whole;
 
   [[gnu::always_inline]] Padded(const T* from, int64_t count) : whole(from) {
-    if (count >= kTile) return;
-    for (int i = 0; i < kTile; ++i) copy[i] = 0;
+    if (count >= kSize) return;
+    for (int i = 0; i < kSize; ++i) copy[i] = 0;
     for (int i = 0; i < count; ++i) copy[i] = from[i];
     whole = copy;
   }
 };
 
-template <Balancing g>
-[[gnu::always_inline]] inline void fill_log_balances(const double* d, double* log_weight) {
-  for (int i = 0; i < kBlockSites; ++i) log_weight[i] = log_balance(g, d[i]);
+template <class T>
+using Tile = Padded<T, kTile>;
+
+// With g a constant of the loop.
+template <Balancing g, int kSites>
+[[gnu::always_inline]] inline void fill_log_balances(const float* d, double* log_weight) {
+  for (int i = 0; i < kSites; ++i) log_weight[i] = log_balance(g, d[i]);
+}
+
+template <int kSites>
+[[gnu::always_inline]] inline void fill_log_balances(Balancing g, const float* d,
+                                                     double* log_weight) {
+  switch (g) {
+    case Balancing::kSqrt:
+      return fill_log_balances<Balancing::kSqrt, kSites>(d, log_weight);
+    case Balancing::kBarker:
+      return fill_log_balances<Balancing::kBarker, kSites>(d, log_weight);
+    case Balancing::kMin:
+      return fill_log_balances<Balancing::kMin, kSites>(d, log_weight);
+    case Balancing::kMax:
+      return fill_log_balances<Balancing::kMax, kSites>(d, log_weight);
+  }
+}
+
+// The weights of the flips of a few blocks, `count` sites at most, and the blocks' scales; sites
+// that they lack weigh 0.
+template <int kBlocks>
+[[gnu::always_inline]] inline void weigh(Balancing g, const float* gradient, const uint8_t* values,
+                                         int64_t count, uint32_t removed, double* scale,
+                                         double* weight) {
+  constexpr int kSites = kBlocks * kBlockSites;
+  const Padded<float, kSites> slope(gradient, count);
+  const Padded<uint8_t, kSites> from(values, count);
+  float d[kSites];
+  double log_weight[kSites];
+  for (int i = 0; i < kSites; ++i) d[i] = flip_difference(slope.whole[i], from.whole[i]);
+  fill_log_balances<kSites>(g, d, log_weight);
+  for (int64_t i = count; i < kSites; ++i) log_weight[i] = -INFINITY;
+  for (; removed != 0; removed &= removed - 1) log_weight[__builtin_ctz(removed)] = -INFINITY;
+  for (int b = 0; b < kBlocks; ++b) {
+    scale[b] = block_scale(tree_max(log_weight + b * kBlockSites));
+  }
+  for (int b = 0; b < kBlocks; ++b) {
+    const double own = scale[b];
+    for (int i = b * kBlockSites; i < (b + 1) * kBlockSites; ++i) {
+      weight[i] = scaled_weight(log_weight[i], own);
+    }
+  }
 }
 
 }  // namespace
 
 ISINGLASS_VECTOR_CLONES
-void flip_differences(const float* gradient, const uint8_t* values, double* d) {
-  for (int i = 0; i < kBlockSites; ++i) {
-    d[i] = ordered_difference(gradient, i, values[i], 1 - values[i]);
-  }
+double flip_weights(Balancing g, const float* gradient, const uint8_t* values, int64_t count,
+                    uint32_t removed, double* weight) {
+  double scale;
+  weigh<1>(g, gradient, values, count, removed, &scale, weight);
+  return scale;
 }
 
 ISINGLASS_VECTOR_CLONES
-void log_balances(Balancing g, const double* d, double* log_weight) {
-  switch (g) {
-    case Balancing::kSqrt:
-      return fill_log_balances<Balancing::kSqrt>(d, log_weight);
-    case Balancing::kBarker:
-      return fill_log_balances<Balancing::kBarker>(d, log_weight);
-    case Balancing::kMin:
-      return fill_log_balances<Balancing::kMin>(d, log_weight);
-    case Balancing::kMax:
-      return fill_log_balances<Balancing::kMax>(d, log_weight);
+void flip_sums(Balancing g, const float* gradient, const uint8_t* values, int64_t sites,
+               double* scale, double* sum) {
+  constexpr int kBlocks = kTile / kBlockSites;
+  double weight[kTile], scales[kBlocks];
+  for (int64_t first = 0; first < sites; first += kTile) {
+    const int64_t count = sites - first;
+    weigh<kBlocks>(g, gradient + first, values + first, count, 0, scales, weight);
+    for (int b = 0; b < kBlocks && b * kBlockSites < count; ++b) {
+      *scale++ = scales[b];
+      *sum++ = tree_sum(weight + b * kBlockSites);
+    }
   }
 }
 
@@ -127,8 +173,8 @@ double draw_flips(const FlipTime& time, const float* gradient, const uint8_t* x,
   LogProduct log_q;
   for (int64_t first = 0; first < sites; first += kTile) {
     const int64_t count = sites - first;
-    const Padded<float> slope(gradient + first, count);
-    const Padded<uint8_t> from(x + first, count);
+    const Tile<float> slope(gradient + first, count);
+    const Tile<uint8_t> from(x + first, count);
     for (int i = 0; i < kTile; ++i) d[i] = flip_difference(slope.whole[i], from.whole[i]);
     fill_thresholds(time, d, threshold);
     site_words(draws, Purpose::kSiteValue, static_cast<uint32_t>(first), word);
@@ -148,8 +194,8 @@ double score_flips(const FlipTime& time, const float* gradient, const uint8_t* x
   LogProduct log_q;
   for (int64_t first = 0; first < sites; first += kTile) {
     const int64_t count = sites - first;
-    const Padded<float> slope(gradient + first, count);
-    const Padded<uint8_t> from(x + first, count), to(y + first, count);
+    const Tile<float> slope(gradient + first, count);
+    const Tile<uint8_t> from(x + first, count), to(y + first, count);
     for (int i = 0; i < kTile; ++i) d[i] = flip_difference(slope.whole[i], from.whole[i]);
     fill_thresholds(time, d, threshold);
     for (int i = 0; i < kTile; ++i) flipped[i] = from.whole[i] != to.whole[i];

@@ -10,28 +10,44 @@
 
 namespace isinglass::cpu {
 
-// Folds 32 numbers in the order of a warp's butterfly; inlined, for the caller's instruction set.
+// Eight numbers; the compiler takes them apart where the machine's vectors are shorter.
+using Numbers = double __attribute__((vector_size(8 * sizeof(double)), aligned(8)));
+
+// Folds 32 numbers in the order of a warp's butterfly, f(a, b) into a; inlined, for the caller's
+// instruction set.
 template <class F>
 [[gnu::always_inline]] inline double fold(const double* v, F f) {
-  double p[16];
-  for (int i = 0; i < 16; ++i) p[i] = f(v[i], v[i + 16]);
-  for (int i = 0; i < 8; ++i) p[i] = f(p[i], p[i + 8]);
-  for (int i = 0; i < 4; ++i) p[i] = f(p[i], p[i + 4]);
-  return f(f(p[0], p[2]), f(p[1], p[3]));
+  const auto* part = reinterpret_cast<const Numbers*>(v);
+  Numbers even = part[0], odd = part[1];
+  f(even, part[2]);
+  f(odd, part[3]);
+  f(even, odd);
+  double p[4] = {even[0], even[1], even[2], even[3]};
+  for (int i = 0; i < 4; ++i) f(p[i], even[i + 4]);
+  f(p[0], p[2]);
+  f(p[1], p[3]);
+  f(p[0], p[1]);
+  return p[0];
 }
 
 [[gnu::always_inline]] inline double tree_sum(const double* v) {
-  return fold(v, [](double a, double b) { return a + b; });
+  return fold(v, [](auto& a, const auto& b) { a += b; });
+}
+[[gnu::always_inline]] inline double tree_product(const double* v) {
+  return fold(v, [](auto& a, const auto& b) { a *= b; });
 }
 [[gnu::always_inline]] inline double tree_max(const double* v) {
-  return fold(v, [](double a, double b) { return a > b ? a : b; });
+  return fold(v, [](auto& a, const auto& b) { a = a > b ? a : b; });
 }
 
-// d[i] = ordered_difference(gradient, i, values[i], 1 − values[i]), of binary sites
-void flip_differences(const float* gradient, const uint8_t* values, double* d);
+// The weights of the flips of `count` ≤ 32 binary sites, in blocks as of site_weights.h: 0 of those
+// removed (bits) and of sites that the block lacks. Returns the block's scale.
+double flip_weights(Balancing g, const float* gradient, const uint8_t* values, int64_t count,
+                    uint32_t removed, double* weight);
 
-// log_balance(g, d[i])
-void log_balances(Balancing g, const double* d, double* log_weight);
+// The scales and sums of the blocks of all sites of a chain.
+void flip_sums(Balancing g, const float* gradient, const uint8_t* values, int64_t sites,
+               double* scale, double* sum);
 
 // scaled_weight(log_weight[i], scale)
 void scaled_weights(const double* log_weight, double scale, double* weight);

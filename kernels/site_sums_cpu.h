@@ -26,14 +26,22 @@ class SiteSums {
         removed_(removed) {
     if (removed_.word) std::fill_n(removed_.word, blocks_, 0u);
     std::fill_n(sums_.tree.leaf(), sums_.tree.leaves, 0.0);
-    for (int64_t b = 0; b < blocks_; ++b) refresh(b);
+    if constexpr (kFlips) {
+      flip_sums(rows_.balancing, rows_.gradient, values_, sites_, sums_.scale, sums_.sum);
+    } else {
+      for (int64_t b = 0; b < blocks_; ++b) refresh(b);
+    }
     total();
   }
 
   // After the value of `site` changed: its block again, and the sum of the blocks.
   void update(int64_t site) {
-    refresh(site / kBlockSites);
-    total();
+    const int64_t block = site / kBlockSites;
+    const double before = sums_.scale[block];
+    refresh(block);
+    if (sums_.scale[block] != before) return total();
+    rescale(block);
+    sums_.tree.update(block);
   }
 
   // `site` leaves the pool.
@@ -54,9 +62,8 @@ class SiteSums {
   }
 
   int64_t draw_site(const SiteAim& aim) const {
-    double log_weight[kBlockSites], weight[kBlockSites], rest;
-    log_weights(aim.block, log_weight);
-    scaled_weights(log_weight, sums_.scale[aim.block], weight);
+    double weight[kBlockSites], rest;
+    weigh(aim.block, weight);
     const double target = unscaled(aim.rest, sums_.scale[aim.block], scale_);
     const int64_t first = aim.block * kBlockSites;
     return first + pick(weight, std::min<int64_t>(kBlockSites, sites_ - first), target, &rest);
@@ -64,36 +71,40 @@ class SiteSums {
   int64_t draw_site(double u) const { return draw_site(aim(u)); }
 
  private:
+  static constexpr bool kFlips = std::is_same_v<Rows, BinaryRows>;
+
   double log_weight(int64_t site) const {
     if (site >= sites_ || removed_.contains(site)) return -INFINITY;
     return rows_.log_site_weight(site, values_ ? values_[site] : 0);
   }
 
-  void log_weights(int64_t block, double* log_weights) const {
+  // The weights of a block on its scale, which is returned.
+  double weigh(int64_t block, double* weight) const {
     const int64_t first = block * kBlockSites;
-    if constexpr (std::is_same_v<Rows, BinaryRows>) {
-      if (first + kBlockSites <= sites_ && !(removed_.word && removed_.word[block])) {
-        double d[kBlockSites];
-        flip_differences(rows_.gradient + first, values_ + first, d);
-        return log_balances(rows_.balancing, d, log_weights);
-      }
+    if constexpr (kFlips) {
+      return flip_weights(rows_.balancing, rows_.gradient + first, values_ + first, sites_ - first,
+                          removed_.word ? removed_.word[block] : 0, weight);
     }
+    double log_weights[kBlockSites];
     for (int i = 0; i < kBlockSites; ++i) log_weights[i] = log_weight(first + i);
+    const double scale = block_scale(tree_max(log_weights));
+    scaled_weights(log_weights, scale, weight);
+    return scale;
   }
 
   void refresh(int64_t block) {
-    double log_weight[kBlockSites], weight[kBlockSites];
-    log_weights(block, log_weight);
-    const double scale = block_scale(tree_max(log_weight));
-    scaled_weights(log_weight, scale, weight);
-    sums_.scale[block] = scale;
+    double weight[kBlockSites];
+    sums_.scale[block] = weigh(block, weight);
     sums_.sum[block] = tree_sum(weight);
+  }
+
+  void rescale(int64_t block) {
+    sums_.tree.leaf()[block] = rescaled(sums_.sum[block], sums_.scale[block], scale_);
   }
 
   void total() {
     scale_ = *std::max_element(sums_.scale, sums_.scale + blocks_);
-    double* leaf = sums_.tree.leaf();
-    for (int64_t b = 0; b < blocks_; ++b) leaf[b] = rescaled(sums_.sum[b], sums_.scale[b], scale_);
+    for (int64_t b = 0; b < blocks_; ++b) rescale(b);
     sums_.tree.build();
   }
 

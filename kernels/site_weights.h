@@ -173,10 +173,9 @@ struct RemovedSites {
   }
 };
 
-// exp(v − scale); 0 for v = −∞ whatever the scale, NaN for a NaN.
+// exp(v − scale), v below scale + 64; 0 for v = −∞ whatever the scale, NaN for a NaN.
 ISINGLASS_HD inline double scaled_weight(double log_weight, double scale) {
-  const double weight = elementary::exp(log_weight - scale);
-  return log_weight == -INFINITY ? 0.0 : weight;
+  return elementary::exp_below(log_weight - (scale == -INFINITY ? 0.0 : scale));
 }
 
 // A block's sum on the common scale; e^0 is spared.

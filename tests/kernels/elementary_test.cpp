@@ -82,19 +82,29 @@ TEST(Elementary, LanesEqualSingleNumbers) {
       gradient[i] = i == 5 ? 700.0f : normal(random);
       x[i] = random() % 2;
     }
-    double d[kBlockSites], log_weight[kBlockSites], weight[kBlockSites];
-    cpu::flip_differences(gradient, x, d);
+    const int64_t count = repeat % 2 ? kBlockSites : 1 + repeat / 2;
+    const uint32_t removed = repeat % 3 ? 0 : static_cast<uint32_t>(random());
     for (int g = 0; g < 4; ++g) {
-      const auto balancing = static_cast<Balancing>(g);
-      cpu::log_balances(balancing, d, log_weight);
-      cpu::scaled_weights(log_weight, 64, weight);
+      const BinaryRows rows{gradient, static_cast<Balancing>(g)};
+      double weight[kBlockSites];
+      const double scale = cpu::flip_weights(rows.balancing, gradient, x, count, removed, weight);
+      double largest = -INFINITY;
       for (int i = 0; i < kBlockSites; ++i) {
-        EXPECT_EQ(d[i], ordered_difference(gradient, i, x[i], 1 - x[i]));
-        EXPECT_EQ(log_weight[i], log_balance(balancing, d[i]));
-        EXPECT_EQ(weight[i], scaled_weight(log_weight[i], 64));
+        const bool absent = i >= count || removed >> i & 1;
+        const double log_weight = absent ? -INFINITY : rows.log_site_weight(i, x[i]);
+        largest = std::max(largest, log_weight);
+        EXPECT_EQ(weight[i], scaled_weight(log_weight, scale));
       }
+      EXPECT_EQ(scale, block_scale(largest));
     }
   }
+}
+
+TEST(Elementary, ExpBelowIsExp) {
+  for (double x = -800; x <= 700; x += 0.37)
+    EXPECT_EQ(elementary::exp_below(x), elementary::exp(x));
+  EXPECT_EQ(elementary::exp_below(-INFINITY), 0);
+  EXPECT_TRUE(std::isnan(elementary::exp_below(NAN)));
 }
 
 TEST(Elementary, Float32IsAccurate) {
