@@ -159,7 +159,7 @@ class KeptSums {
       weight[i] = scaled_weight(log_weights[i], scale);
     }
     sums_.scale[block] = scale;
-    sums_.sum[block] = tree_sum(weight);
+    sums_.sum[block] = written_sum(weight);
     changed_[block] = 0;
   }
 

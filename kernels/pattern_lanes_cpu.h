@@ -6,7 +6,9 @@
 #include "kernels/avx512_cpu.h"
 
 #ifdef ISINGLASS_AVX512
+#ifdef _OPENMP
 #include <omp.h>
+#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -154,11 +156,19 @@ ISINGLASS_AVX512 inline void store_lanes(const uint8_t* lanes, __mmask16 taken, 
 // the first one has looked up is in the nearest cache for the others.
 constexpr int64_t kLaneGroups = 4;
 
+inline int64_t most_threads() {
+#ifdef _OPENMP
+  return omp_get_max_threads();
+#else
+  return 1;
+#endif
+}
+
 // Calls work(first, end) for the groups of so many chains, at most kLaneGroups of them at a time.
 template <class F>
 void for_lane_groups(int64_t chains, int64_t steps, int64_t sites, F work) {
   const int64_t groups = (chains + kPatternLanes - 1) / kPatternLanes;
-  const int64_t threads = std::min<int64_t>(groups, omp_get_max_threads());
+  const int64_t threads = std::min(groups, most_threads());
   const int64_t parts = std::max(threads, (groups + kLaneGroups - 1) / kLaneGroups);
 #pragma omp parallel for schedule(static) if (worth_threads(steps * chains * sites))
   for (int64_t part = 0; part < parts; ++part) {

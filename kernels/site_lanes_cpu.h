@@ -33,6 +33,14 @@ template <class F>
 [[gnu::always_inline]] inline double tree_sum(const double* v) {
   return fold(v, [](auto& a, const auto& b) { a += b; });
 }
+// The same of numbers that have just been written one by one: whole vectors would wait for them.
+[[gnu::always_inline]] inline double written_sum(const double* v) {
+  double p[16];
+  for (int i = 0; i < 16; ++i) p[i] = v[i] + v[i + 16];
+  for (int i = 0; i < 8; ++i) p[i] += p[i + 8];
+  for (int i = 0; i < 4; ++i) p[i] += p[i + 4];
+  return (p[0] + p[2]) + (p[1] + p[3]);
+}
 [[gnu::always_inline]] inline double tree_product(const double* v) {
   return fold(v, [](auto& a, const auto& b) { a *= b; });
 }
