@@ -55,13 +55,17 @@ struct FlipWeights {
     total = 1 + least;
   }
   ISINGLASS_HD bool up(double u) const { return u * total >= zero; }
-  // The same at the number of a rank, whose other words are drawn only where they decide.
+  // Of all numbers that begin with a word, and of none of them.
+  ISINGLASS_HD bool surely_up(double word) const { return up(word * kWord); }
+  ISINGLASS_HD bool never_up(double word) const { return !up((word + 1) * kWord); }
+  // At the number of a rank, whose other words are drawn only where they decide.
   ISINGLASS_HD bool up(const Draws& draws, int64_t rank) const {
-    constexpr double kWord = 1.0 / 4294967296.0;
     const double word = draws.site_word(Purpose::kSiteValue, static_cast<uint32_t>(rank));
-    if (word * kWord * total >= zero) return true;
-    return (word + 1) * kWord * total >= zero && up(rank_uniform(draws, rank));
+    return surely_up(word) || (!never_up(word) && up(rank_uniform(draws, rank)));
   }
+
+ private:
+  static constexpr double kWord = 1.0 / 4294967296.0;
 };
 
 // Draws the value of the site of a rank of x [D]. A binary site whose d is not finite stays.

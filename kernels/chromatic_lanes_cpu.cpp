@@ -58,14 +58,12 @@ struct Tile {
 // FlipWeights::up() at the number that begins with a word, unless more of the number decides:
 // returns whether it does anywhere.
 [[gnu::always_inline]] inline bool draw_tile(const double* d, const double* word, double* up) {
-  constexpr double kWord = 0x1p-32;
   int64_t open = 0;
   for (int i = 0; i < kTile; ++i) {
     const FlipWeights weights(d[i]);
-    const bool surely = word[i] * kWord * weights.total >= weights.zero;
-    const bool never = (word[i] + 1) * kWord * weights.total < weights.zero;
+    const bool surely = weights.surely_up(word[i]);
     up[i] = surely ? 1.0 : 0.0;
-    open |= surely || never ? 0 : 1;
+    open |= surely || weights.never_up(word[i]) ? 0 : 1;
   }
   return open != 0;
 }

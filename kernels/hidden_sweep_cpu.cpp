@@ -108,13 +108,11 @@ void multiply(const std::vector<UnitsOn>& panels, int64_t chains, const TiledWei
 ISINGLASS_VECTOR_CLONES
 bool draw_units(const Draws& draws, Purpose purpose, Purpose rest, uint32_t first,
                 const double* input, const uint32_t* word, uint8_t* on) {
-  constexpr double kWord = 0x1p-32;
   int64_t surely[kBlockSites], open = 0, broken = 0;
   for (int i = 0; i < kBlockSites; ++i) {
     const FlipWeights weights(-input[i]);
-    const double least = word[i];
-    surely[i] = least * kWord * weights.total >= weights.zero;
-    const int64_t never = (least + 1) * kWord * weights.total < weights.zero;
+    surely[i] = weights.surely_up(word[i]);
+    const int64_t never = weights.never_up(word[i]);
     open |= 1 - (surely[i] | never);
     broken |= input[i] - input[i] == 0 ? 0 : 1;
   }

@@ -11,10 +11,6 @@ namespace {
 
 constexpr unsigned kWarp = 32;
 
-ISINGLASS_HD inline int64_t table_size(const PathShape& shape) {
-  return shape.sites * (shape.one_hot ? shape.categories : 1);
-}
-
 template <class Rows, SiteTable kTable>
 class LocalChain {
  public:
@@ -245,7 +241,7 @@ __device__ void run_chain(const LocalPathStep& step, Rows rows, double* sums_mem
 
 __global__ void local_path_kernel(LocalPathStep step) {
   const PathShape& shape = step.shape;
-  const int64_t c = blockIdx.x, size = table_size(shape);
+  const int64_t c = blockIdx.x, size = shape.table_size();
   auto* sums_memory = dynamic_shared_memory<double>();
   auto* table = reinterpret_cast<float*>(sums_memory + site_sums_doubles(shape.sites));
   auto* y = reinterpret_cast<uint8_t*>(table + size);
@@ -278,7 +274,7 @@ int64_t local_path_bytes(int64_t sites, int64_t table) {
 }
 
 void local_path_step(const LocalPathStep& step, Stream stream) {
-  const int64_t bytes = local_path_bytes(step.shape.sites, table_size(step.shape));
+  const int64_t bytes = local_path_bytes(step.shape.sites, step.shape.table_size());
   const LaunchShape launch{static_cast<unsigned>(step.shape.chains), kWarp,
                            static_cast<size_t>(bytes)};
   ISINGLASS_LAUNCH(local_path_kernel, launch, stream, step);

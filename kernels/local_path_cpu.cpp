@@ -14,10 +14,6 @@ namespace {
 constexpr int64_t kNumbersAStep = 512;  // that one chain's step touches, for worth_threads
 constexpr int64_t kTogether = 5;        // chains
 
-int64_t table_size(const PathShape& shape) {
-  return shape.sites * (shape.one_hot ? shape.categories : 1);
-}
-
 template <class Rows>
 Rows rows_of(const PathShape& shape, const float* table) {
   if constexpr (std::is_base_of_v<OneHotGradient, Rows> ||
@@ -37,7 +33,7 @@ class LocalChain {
   LocalChain(const LocalPathStep& step, int64_t chain, int64_t later)
       : step_(step),
         chain_(chain),
-        table_(step.table + chain * table_size(step.shape)),
+        table_(step.table + chain * step.shape.table_size()),
         rows_(rows_of<Rows>(step.shape, table_)),
         x_(step.x + chain * step.shape.sites),
         y_(step.y + chain * step.shape.sites),
@@ -201,7 +197,7 @@ void step_together(const LocalPathStep& step, int64_t first, int64_t end, int64_
 template <class Rows>
 void keep_chain(const PathShape& shape, const uint8_t* x, const float* table, double* kept,
                 int64_t c) {
-  KeptSums(rows_of<Rows>(shape, table + c * table_size(shape)), x + c * shape.sites, shape.sites,
+  KeptSums(rows_of<Rows>(shape, table + c * shape.table_size()), x + c * shape.sites, shape.sites,
            kept + c * kept_sums_size(shape.sites))
       .build();
 }

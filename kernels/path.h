@@ -33,6 +33,9 @@ struct PathShape {
   PathRule rule;
   Balancing balancing;
   int64_t max_length;  // columns of the path buffers; L is clamped to it; kNoBacktrack: ≤ D
+
+  // Numbers of a chain's gradient or differences.
+  ISINGLASS_HD int64_t table_size() const { return sites * (one_hot ? categories : 1); }
 };
 
 // The drawn paths; a step with from == to revisits a site of a frozen path.

@@ -20,7 +20,7 @@ SiteSums<Rows> path_sums(const PathShape& shape, Rows rows, const uint8_t* value
 // Calls f(rows, chain) with the chain's gradient rows, chains spread over the threads.
 template <class F>
 void for_each_chain(const PathShape& shape, const float* gradient, F f) {
-  const int64_t stride = shape.sites * (shape.one_hot ? shape.categories : 1);
+  const int64_t stride = shape.table_size();
 #pragma omp parallel for schedule(static) if (worth_threads(shape.chains * shape.sites))
   for (int64_t c = 0; c < shape.chains; ++c) {
     const float* own = gradient + c * stride;

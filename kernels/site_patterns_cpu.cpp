@@ -8,14 +8,13 @@
 namespace isinglass::cpu {
 namespace {
 
-// The largest word at which FlipWeights::up() of a number that begins with it is not certain.
+// The largest word at which FlipWeights::up() is not certain.
 uint32_t undecided_word(double d) {
   constexpr double kWords = 4294967296.0;
   const FlipWeights weights(d);
-  const auto below = [&](double word) { return word / kWords * weights.total < weights.zero; };
   double word = std::floor(weights.zero / weights.total * kWords);
-  while (word >= kWords || !below(word)) --word;
-  while (below(word + 1)) ++word;
+  while (word >= kWords || weights.surely_up(word)) --word;
+  while (!weights.surely_up(word + 1)) ++word;
   return static_cast<uint32_t>(word);
 }
 
