@@ -201,11 +201,13 @@ void find_thresholds(const JumpShape& shape, const SitePatterns& patterns, doubl
   }
 }
 
-void local_jump_step([[maybe_unused]] const LocalJumpStep& step) {
 #ifdef ISINGLASS_AVX512
+void local_jump_step(const LocalJumpStep& step) {
   for_lane_groups(step.shape.chains, 1, step.shape.sites,
                   [&](int64_t first, int64_t end) { jump_groups(step, first, end); });
-#endif
 }
+#else  // no lattice has patterns
+void local_jump_step(const LocalJumpStep&) {}
+#endif
 
 }  // namespace isinglass::cpu

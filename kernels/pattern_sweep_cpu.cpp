@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "kernels/pattern_lanes_cpu.h"
+#include "kernels/site_patterns.h"
 
 namespace isinglass::cpu {
 namespace {
@@ -101,12 +102,10 @@ ISINGLASS_AVX512 void finish(const Sweep& sweep, double* energy, const StepCount
 
 }  // namespace
 
-void pattern_sweep([[maybe_unused]] const SitePatterns& patterns,
-                   [[maybe_unused]] const Colouring& colouring, [[maybe_unused]] int64_t chains,
-                   [[maybe_unused]] int64_t steps, [[maybe_unused]] const int64_t* rng,
-                   [[maybe_unused]] const int64_t* chain_ids, [[maybe_unused]] uint8_t* x,
-                   [[maybe_unused]] double* energy, [[maybe_unused]] const StepCounts& counts) {
 #ifdef ISINGLASS_AVX512
+void pattern_sweep(const SitePatterns& patterns, const Colouring& colouring, int64_t chains,
+                   int64_t steps, const int64_t* rng, const int64_t* chain_ids, uint8_t* x,
+                   double* energy, const StepCounts& counts) {
   const int64_t sites = patterns.sites, state = (sites + 1) * kPatternLanes;
   const auto sweep_groups = [&](int64_t first, int64_t end, int64_t t) {
     uint8_t* states = lane_states(kLaneGroups, sites);
@@ -129,7 +128,10 @@ void pattern_sweep([[maybe_unused]] const SitePatterns& patterns,
   for_lane_groups(chains, steps, sites, [&](int64_t first, int64_t end) {
     for (int64_t t = 0; t < steps; ++t) sweep_groups(first, end, t);
   });
-#endif
 }
+#else  // no lattice has patterns
+void pattern_sweep(const SitePatterns&, const Colouring&, int64_t, int64_t, const int64_t*,
+                   const int64_t*, uint8_t*, double*, const StepCounts&) {}
+#endif
 
 }  // namespace isinglass::cpu

@@ -23,6 +23,7 @@ TARGETS = {
         (["gibbs", "--scan", "chromatic"], 5000, 20000),
         (["gibbs", "--scan", "chromatic"], 2000, 2000),  # as long as the published runs
         (["lbj", "--adapt"], 3000, 8000),
+        (["lbj", "--adapt"], 20000, 150000),  # as long as it takes
         (["dlp", "--adapt"], 1500, 4000),
         (["pafs", "--radius", "20"], 1500, 4000),
         (["gwg"], 2000, 4000)]),
