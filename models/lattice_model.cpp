@@ -49,9 +49,17 @@ const ops::LatticeTensors& LatticeModel::lattice(torch::Device device) {
     lattice_ = {made.unary.to(device),    made.offset.to(device), made.neighbour.to(device),
                 made.coupling.to(device), made.constant,          made.colour_offset.to(device),
                 made.coloured.to(device)};
-    lattice_.patterns = ops::find_patterns(lattice_);
+    sought_ = false;
   }
   return lattice_;
+}
+
+const ops::PatternTensors* LatticeModel::patterns() const {
+  if (!sought_ && lattice_.unary.defined()) {
+    lattice_.patterns = ops::find_patterns(lattice_);
+    sought_ = true;
+  }
+  return lattice_.patterns.defined() ? &lattice_.patterns : nullptr;
 }
 
 void LatticeModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
@@ -87,7 +95,9 @@ void LatticeModel::conditional_differences(const torch::Tensor& x, const torch::
 int64_t LatticeModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
                                    const torch::Tensor& chain_ids, torch::Tensor& x,
                                    Evaluation& current, ops::StepBuffers& counts) {
-  ops::chromatic_sweep(lattice(x.device()), steps, rng, chain_ids, x, current.energy, counts);
+  const ops::LatticeTensors& graph = lattice(x.device());
+  patterns();  // the sweep looks them up
+  ops::chromatic_sweep(graph, steps, rng, chain_ids, x, current.energy, counts);
   return steps;
 }
 

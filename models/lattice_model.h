@@ -23,21 +23,24 @@ class LatticeModel : public EnergyModel,
 
   // The lattice of the present parameters on the device, kept until the device changes.
   const ops::LatticeTensors& lattice(torch::Device device);
-  // Of the lattice that has been evaluated last; null: it has none.
-  const ops::PatternTensors* patterns() const {
-    return lattice_.patterns.defined() ? &lattice_.patterns : nullptr;
-  }
+  // Of the lattice that has been evaluated last, found when somebody asks: some 400 bytes a site.
+  // Null: it has none.
+  const ops::PatternTensors* patterns() const;
 
  protected:
   // The lattice from the model's present parameters, on their device; built anew when that changes.
   virtual ops::LatticeTensors make_lattice() const = 0;
-  void forget_lattice() { lattice_ = {}; }  // the next evaluation makes it anew
+  void forget_lattice() {  // the next evaluation makes it anew
+    lattice_ = {};
+    sought_ = false;
+  }
 
  private:
   void evaluate_table(const torch::Tensor& x, SiteTable what, torch::Tensor& energy,
                       torch::Tensor& table);
 
-  ops::LatticeTensors lattice_;
+  mutable ops::LatticeTensors lattice_;
+  mutable bool sought_ = false;  // the patterns
 };
 
 // CSR adjacency of edges int64 [E, 2] with coupling float64 [E] (each edge at both its ends, in the
