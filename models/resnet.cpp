@@ -20,14 +20,42 @@ torch::Tensor channels_last(const torch::Tensor& x) {
   return x.contiguous(at::MemoryFormat::ChannelsLast);  // as it is, but for rare shapes
 }
 
+at::IntArrayRef padding_of(const torch::nn::Conv2d& c) {
+  return std::get<torch::ExpandingArray<2>>(c->options.padding());
+}
+
+// A convolution of stride 1 of one channel: the patches around all positions, and 1, times weights
+// and bias. Libraries of convolutions take twice as long for it, and do not return channels last.
+torch::Tensor first_convolution(const torch::nn::Conv2d& c, const torch::Tensor& image) {
+  const torch::Tensor patches = at::constant_pad_nd(  // [B, k·k + 1, H·W]
+      at::im2col(image, c->weight.sizes().slice(2), {1, 1}, padding_of(c), {1, 1}), {0, 0, 0, 1}, 1);
+  const torch::Tensor weights = torch::cat({c->weight.flatten(1), c->bias.unsqueeze(1)}, 1);
+  return torch::matmul(patches.transpose(1, 2), weights.t())  // [B, H·W, C]
+      .unflatten(1, {image.size(2), image.size(3)})
+      .permute({0, 3, 1, 2});
+}
+
+// The gradient in its image [B, 1, H, W], of that in its output, which is the sum of two parts.
+torch::Tensor first_input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& part,
+                                   const torch::Tensor& more) {
+  const auto at_positions = [](const torch::Tensor& g) {  // [B·H·W, C], no copy
+    return g.permute({0, 2, 3, 1}).flatten(0, 2);
+  };
+  const torch::Tensor weights = c->weight.flatten(1);
+  const torch::Tensor at_patches =
+      torch::addmm(at_positions(part).mm(weights), at_positions(more), weights);
+  return at::col2im(at_patches.view({part.size(0), -1, weights.size(1)}).transpose(1, 2),
+                    part.sizes().slice(2), c->weight.sizes().slice(2), {1, 1}, padding_of(c),
+                    {1, 1});
+}
+
 // The gradient in a convolution's input, of that in its output.
 torch::Tensor input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& at_output,
                              at::IntArrayRef shape) {
   const torch::Tensor input =  // only its shape and layout are read
       torch::empty(shape, at_output.options().memory_format(at::MemoryFormat::ChannelsLast));
-  const auto padding = std::get<torch::ExpandingArray<2>>(c->options.padding());
   return channels_last(std::get<0>(at::convolution_backward(
-      at_output, input, c->weight, std::nullopt, c->options.stride(), padding,
+      at_output, input, c->weight, std::nullopt, c->options.stride(), padding_of(c),
       c->options.dilation(), false, {0, 0}, 1, {true, false, false})));
 }
 
@@ -87,7 +115,7 @@ ResNetModel::Layers::Layers(int64_t channels)
 }
 
 torch::Tensor ResNetModel::Layers::forward(const torch::Tensor& image) {
-  const torch::Tensor features = net->forward(proj->forward(image)).mean({2, 3});
+  const torch::Tensor features = net->forward(first_convolution(proj, image)).mean({2, 3});
   return energy_linear->forward(features).squeeze(1);
 }
 
@@ -95,7 +123,7 @@ std::pair<torch::Tensor, torch::Tensor> ResNetModel::Layers::forward_and_gradien
     const torch::Tensor& image) {
   torch::NoGradGuard no_grad;
   std::vector<BlockImpl::Slopes> slopes(net->size());
-  torch::Tensor h = channels_last(proj->forward(image));
+  torch::Tensor h = first_convolution(proj, image);
   for (size_t i = 0; i < slopes.size(); ++i) {
     h = net->at<BlockImpl>(i).forward_with_slopes(h, slopes[i]);
   }
@@ -106,7 +134,7 @@ std::pair<torch::Tensor, torch::Tensor> ResNetModel::Layers::forward_and_gradien
   for (size_t i = slopes.size(); i-- > 0;) {
     net->at<BlockImpl>(i).backward(part, more, slopes[i]);
   }
-  return {log_p, input_gradient(proj, part.add_(more), image.sizes())};
+  return {log_p, first_input_gradient(proj, part, more)};
 }
 
 std::vector<torch::Tensor> ResNetModel::Layers::parameters() const {
