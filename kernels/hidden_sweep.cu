@@ -39,14 +39,19 @@ __device__ void multiply(const uint8_t* on, int chains, const TiledWeights& weig
     const float* row = weights.biases(j / kTileColumns) + j % kTileColumns;
     float sum[kGroup];
     for (float& own : sum) own = *row;
-    for (int64_t i = 0; i < weights.units; ++i) {
-      row += kTileColumns;
-      const unsigned chains_on = on[i];
-      if (chains_on == 0) continue;
-      const float weight = *row;
-      for (int g = 0; g < kGroup; ++g) {
-        if (chains_on >> g & 1) sum[g] += weight;
+    for (int64_t begin = 0; begin < weights.units; begin += kFour) {
+      const int64_t end = begin + kFour < weights.units ? begin + kFour : weights.units;
+      float four[kGroup] = {};
+      for (int64_t i = begin; i < end; ++i) {
+        row += kTileColumns;
+        const unsigned chains_on = on[i];
+        if (chains_on == 0) continue;
+        const float weight = *row;
+        for (int g = 0; g < kGroup; ++g) {
+          if (chains_on >> g & 1) four[g] += weight;
+        }
       }
+      for (int g = 0; g < kGroup; ++g) sum[g] += four[g];
     }
     for (int g = 0; g < chains; ++g) out[g * weights.columns + j] = sum[g];
   }

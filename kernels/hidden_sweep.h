@@ -4,8 +4,9 @@
 //   h_j ~ Bernoulli(σ(a_j)),   a = b_h + W v
 //   v_i ~ Bernoulli(σ(c_i)),   c = b_v + Wᵀ h;   of K values: v_i = k ∝ exp(c_ik), v one-hot
 //
-// a and c add the float32 rows of the units that are on, in ascending order, to the biases: both
-// twins, batches of any size and any number of sweeps at once have the same sums. The inputs a of
+// a and c add the float32 rows of the units that are on to the biases, in ascending order: those of
+// every four units to each other, the sum to what there is. So both twins, batches of any size and
+// any number of sweeps at once have the same sums. The inputs a of
 // the last v give the energy, as in hidden.h, and begin the next sweep. The numbers of a chain's
 // sweep are site_uniform() of its step, of the hidden units by purposes of their own.
 #pragma once
@@ -30,21 +31,28 @@ struct SweepShape {
   }
 };
 
-constexpr int kTileColumns = 64;
+constexpr int kFour = 4;  // units of which rows are added to each other
+constexpr int kTileColumns = 16;
 
 ISINGLASS_HD inline int64_t tile_count(int64_t columns) {
   return (columns + kTileColumns - 1) / kTileColumns;
 }
+ISINGLASS_HD inline int64_t four_count(int64_t units) {
+  return (units + kFour - 1) / kFour;
+}
+ISINGLASS_HD inline int64_t tile_rows(int64_t units) {
+  return 1 + four_count(units) * kFour;
+}
 
-// A matrix [units, columns] under its biases, cut into tiles of 64 columns that lie one after the
-// other, the last one filled up with zeros: [tiles, 1 + units, 64].
+// A matrix [units, columns] under its biases, cut into tiles of 16 columns that lie one after the
+// other, filled up with zeros: [tiles, 1 + units in fours, 16].
 struct TiledWeights {
   const float* tile;
   int64_t units, columns;
 
   // The biases of a tile's columns; the rows of the units follow.
   ISINGLASS_HD const float* biases(int64_t t) const {
-    return tile + t * (1 + units) * kTileColumns;
+    return tile + t * tile_rows(units) * kTileColumns;
   }
 };
 

@@ -32,11 +32,12 @@ void move_hidden(const HiddenTensors& w, const Tensor& x, const Tensor& inputs_a
 
 namespace {
 
-// w [units, columns] under its biases, [tiles, 1 + units, 64]
+// w [units, columns] under its biases: TiledWeights
 Tensor tiled(const Tensor& w, const Tensor& biases) {
-  const int64_t tiles = tile_count(w.size(1)), filled = tiles * kTileColumns;
-  const Tensor rows =
-      torch::constant_pad_nd(torch::cat({biases.unsqueeze(0), w}), {0, filled - w.size(1)});
+  const int64_t tiles = tile_count(w.size(1));
+  const Tensor rows = torch::constant_pad_nd(
+      torch::cat({biases.unsqueeze(0), w}),
+      {0, tiles * kTileColumns - w.size(1), 0, tile_rows(w.size(0)) - 1 - w.size(0)});
   return rows.view({-1, tiles, kTileColumns}).transpose(0, 1).contiguous();
 }
 
@@ -57,7 +58,7 @@ void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const
       x.size(0), x.size(1),
       w.visible_biases.dim() == 2 ? static_cast<int>(w.visible_biases.size(1)) : 1, inputs.size(1)};
   const auto check_tiles = [&](const Tensor& t, int64_t units, int64_t columns, const char* name) {
-    check(t, x, torch::kFloat32, tile_count(columns) * (1 + units) * kTileColumns, name);
+    check(t, x, torch::kFloat32, tile_count(columns) * tile_rows(units) * kTileColumns, name);
   };
   check(x, x, torch::kUInt8, x.numel(), "x");
   check_tiles(w.to_visible, shape.hidden, shape.visible(), "to_visible");

@@ -18,7 +18,7 @@ struct Outcome {
 template <class Entry>
 std::vector<float> tiled(const std::vector<float>& biases, int64_t units, Entry entry) {
   const auto columns = static_cast<int64_t>(biases.size());
-  std::vector<float> all(tile_count(columns) * (1 + units) * kTileColumns);
+  std::vector<float> all(tile_count(columns) * tile_rows(units) * kTileColumns);
   const TiledWeights weights{all.data(), units, columns};
   for (int64_t j = 0; j < columns; ++j) {
     const int64_t at = weights.biases(j / kTileColumns) - all.data() + j % kTileColumns;
@@ -80,6 +80,12 @@ TEST(HiddenSweepTwins, SweepAlike) {
       }
     }
   }
+}
+
+// The CPU's tables of sums serve 256 chains at most.
+TEST(HiddenSweepTwins, ManyChains) {
+  const SweepShape shape{270, 3, 1, 7};
+  expect_twins([&](Twin twin) { return run(shape, 1, 1, twin); });
 }
 
 }  // namespace
