@@ -3,7 +3,7 @@
 // + β·U_net.
 //
 // The parts (U_0, U, and ∇U or the differences of both) of every state stay in its cache, so that a
-// change of β costs no model call.
+// change of β costs no model call; and behind them what the model itself keeps there.
 #pragma once
 
 #include "engine/factorised.h"
@@ -24,6 +24,8 @@ class AnnealedModel : public EnergyModel, public HasEnergyDifferences {
   torch::Tensor energy(const torch::Tensor& x) override;
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
+  void evaluate_moved(const torch::Tensor& x, const Evaluation& at_x, const torch::Tensor& y,
+                      bool gradient, Evaluation& out) override;
   void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
   int64_t difference_calls() const override { return difference_calls_; }  // the target's
 
@@ -34,7 +36,8 @@ class AnnealedModel : public EnergyModel, public HasEnergyDifferences {
   static torch::Tensor slope(const Evaluation& current);
 
  private:
-  void combine(Evaluation& out) const;
+  void combine(const Evaluation& start, const Evaluation& target, Evaluation& out) const;
+  void recombine(Evaluation& out) const;
 
   EnergyModel& target_;
   EnergyModel& start_;

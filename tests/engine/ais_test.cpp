@@ -168,6 +168,38 @@ TEST(AisExact, TinyTargetsBinaryAndCategorical) {
   }
 }
 
+// An annealed step pays for what moved, as the model's own does: the hidden inputs are in the
+// cache.
+TEST(AnnealedRbm, MovesItsHiddenInputs) {
+  torch::manual_seed(5);
+  RbmModel model(torch::randn({40, 70}), torch::randn({70}), torch::randn({40}));
+  const Factorised start = Factorised::bernoulli(torch::full({70}, 0.3));
+  const torch::Tensor x = torch::randint(2, {6, 70}, torch::kUInt8);
+  torch::Tensor y = x.clone();
+  for (const int64_t site : {2, 33, 69}) y.select(1, site).bitwise_xor_(1);
+  for (const bool gradient : {false, true}) {
+    AnnealedModel annealed(model, start, torch::kCPU);
+    const auto evaluate = [&](const torch::Tensor& at, Evaluation& out) {
+      gradient ? annealed.evaluate(at, out) : annealed.evaluate_energy(at, out);
+    };
+    Evaluation at_x, moved, expected;
+    evaluate(x, at_x);
+    annealed.set_beta(0.3, at_x);
+    annealed.evaluate_moved(x, at_x, y, gradient, moved);
+    evaluate(y, expected);
+    ASSERT_EQ(moved.cache.size(), expected.cache.size());
+    EXPECT_EQ(moved.cache.back().sizes(), (std::vector<int64_t>{6, 40}));
+    for (size_t i = 0; i < moved.cache.size(); ++i) {
+      EXPECT_TRUE(torch::allclose(moved.cache[i], expected.cache[i], 1e-6, 1e-6)) << i;
+    }
+    EXPECT_TRUE(torch::allclose(moved.energy, expected.energy, 1e-12, 1e-9));
+    EXPECT_EQ(moved.gradient.defined(), gradient);
+    if (gradient) {
+      EXPECT_TRUE(torch::allclose(moved.gradient, expected.gradient, 1e-5, 1e-5));
+    }
+  }
+}
+
 TEST(AisResume, ContinuesBitForBit) {
   for (const Schedule schedule : {Schedule::kLinear, Schedule::kAdaptive}) {
     for (const int stop_after : {1, 17, 60, 99}) {
