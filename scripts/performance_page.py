@@ -61,6 +61,7 @@ PEERS = {
     "GWG AIS step": ("resnet", ["pafs"], "ais-step"),
     "GWG PCD iteration (10 gwg steps)": ("resnet", ["pafs"], "training-iteration"),
     "thrml 200 sweeps, last state kept": ("ising", ["gibbs", "chromatic"], "step"),
+    "RBM(GWG) block Gibbs sweep": ("rbm", ["gibbs", "chromatic"], "step"),
     **DISCS}
 
 
