@@ -8,7 +8,7 @@ namespace {
 constexpr unsigned kThreads = 256;
 
 template <class T>
-__global__ void swish_kernel(int64_t count, const T* a, const T* b, T* y, T* slope) {
+__global__ void swish_kernel(int64_t count, const float* a, const float* b, float* y, T* slope) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < count) swish_number(i, a, b, y, slope);
 }
@@ -29,7 +29,7 @@ LaunchShape launch_shape(int64_t count) {
 void swish(int64_t count, const float* a, const float* b, float* y, float* slope, Stream stream) {
   ISINGLASS_LAUNCH(swish_kernel<float>, launch_shape(count), stream, count, a, b, y, slope);
 }
-void swish(int64_t count, const Bfloat16* a, const Bfloat16* b, Bfloat16* y, Bfloat16* slope,
+void swish(int64_t count, const float* a, const float* b, float* y, Bfloat16* slope,
            Stream stream) {
   ISINGLASS_LAUNCH(swish_kernel<Bfloat16>, launch_shape(count), stream, count, a, b, y, slope);
 }

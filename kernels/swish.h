@@ -3,8 +3,8 @@
 //
 //   y = swish(a + b), slope = σ(a + b)·(1 + (a + b)·(1 − σ(a + b)));   backwards (g + h)·slope
 //
-// In float32, whatever the tensors hold; σ to 2e-7. b and h are a block's other branch, and may be
-// missing.
+// In float32, σ to 2e-7; slopes and what goes backwards may be kept in bfloat16. b and h are a
+// block's other branch, and may be missing.
 #pragma once
 
 #include <cmath>
@@ -77,8 +77,7 @@ struct Swish {
 namespace cpu {
 // y, slope [count] of a and b; y may be a. b: null, or as a.
 void swish(int64_t count, const float* a, const float* b, float* y, float* slope, Stream);
-void swish(int64_t count, const Bfloat16* a, const Bfloat16* b, Bfloat16* y, Bfloat16* slope,
-           Stream);
+void swish(int64_t count, const float* a, const float* b, float* y, Bfloat16* slope, Stream);
 // out = (g + h)·slope; out may be any of them. h: null, or as g.
 void swish_backward(int64_t count, const float* g, const float* h, const float* slope, float* out,
                     Stream);
@@ -88,8 +87,7 @@ void swish_backward(int64_t count, const Bfloat16* g, const Bfloat16* h, const B
 
 namespace cuda {
 void swish(int64_t count, const float* a, const float* b, float* y, float* slope, Stream);
-void swish(int64_t count, const Bfloat16* a, const Bfloat16* b, Bfloat16* y, Bfloat16* slope,
-           Stream);
+void swish(int64_t count, const float* a, const float* b, float* y, Bfloat16* slope, Stream);
 void swish_backward(int64_t count, const float* g, const float* h, const float* slope, float* out,
                     Stream);
 void swish_backward(int64_t count, const Bfloat16* g, const Bfloat16* h, const Bfloat16* slope,
@@ -98,9 +96,10 @@ void swish_backward(int64_t count, const Bfloat16* g, const Bfloat16* h, const B
 
 // What a thread does to one number.
 template <class T>
-ISINGLASS_HD inline void swish_number(int64_t i, const T* a, const T* b, T* y, T* slope) {
-  const Swish s(widened(a[i]) + (b ? widened(b[i]) : 0.0f));
-  narrow(s.value, y[i]);
+ISINGLASS_HD inline void swish_number(int64_t i, const float* a, const float* b, float* y,
+                                      T* slope) {
+  const Swish s(a[i] + (b ? b[i] : 0.0f));
+  y[i] = s.value;
   narrow(s.slope, slope[i]);
 }
 

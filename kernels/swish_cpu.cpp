@@ -10,12 +10,12 @@ namespace {
 constexpr int64_t kPiece = 4096;
 
 template <class T>
-[[gnu::always_inline]] inline void swish_piece(int64_t count, const T* a, const T* b, T* y,
-                                               T* slope) {
+[[gnu::always_inline]] inline void swish_piece(int64_t count, const float* a, const float* b,
+                                               float* y, T* slope) {
   if (b) {
     for (int64_t i = 0; i < count; ++i) swish_number(i, a, b, y, slope);
   } else {
-    for (int64_t i = 0; i < count; ++i) swish_number<T>(i, a, nullptr, y, slope);
+    for (int64_t i = 0; i < count; ++i) swish_number(i, a, nullptr, y, slope);
   }
 }
 
@@ -34,7 +34,7 @@ void piece(int64_t count, const float* a, const float* b, float* y, float* slope
   swish_piece(count, a, b, y, slope);
 }
 ISINGLASS_VECTOR_CLONES
-void piece(int64_t count, const Bfloat16* a, const Bfloat16* b, Bfloat16* y, Bfloat16* slope) {
+void piece(int64_t count, const float* a, const float* b, float* y, Bfloat16* slope) {
   swish_piece(count, a, b, y, slope);
 }
 ISINGLASS_VECTOR_CLONES
@@ -53,7 +53,7 @@ const T* from(const T* p, int64_t i) {
 }
 
 template <class T>
-void all_pieces(int64_t count, const T* a, const T* b, T* y, T* slope) {
+void all_pieces(int64_t count, const float* a, const float* b, float* y, T* slope) {
 #pragma omp parallel for schedule(static) if (worth_threads(count))
   for (int64_t i = 0; i < count; i += kPiece) {
     piece(std::min(kPiece, count - i), a + i, from(b, i), y + i, slope + i);
@@ -73,8 +73,7 @@ void all_pieces_back(int64_t count, const T* g, const T* h, const T* slope, T* o
 void swish(int64_t count, const float* a, const float* b, float* y, float* slope, Stream) {
   all_pieces(count, a, b, y, slope);
 }
-void swish(int64_t count, const Bfloat16* a, const Bfloat16* b, Bfloat16* y, Bfloat16* slope,
-           Stream) {
+void swish(int64_t count, const float* a, const float* b, float* y, Bfloat16* slope, Stream) {
   all_pieces(count, a, b, y, slope);
 }
 void swish_backward(int64_t count, const float* g, const float* h, const float* slope, float* out,

@@ -28,7 +28,8 @@ at::IntArrayRef padding_of(const torch::nn::Conv2d& c) {
 // and bias. Libraries of convolutions take twice as long for it, and do not return channels last.
 torch::Tensor first_convolution(const torch::nn::Conv2d& c, const torch::Tensor& image) {
   const torch::Tensor patches = at::constant_pad_nd(  // [B, k·k + 1, H·W]
-      at::im2col(image, c->weight.sizes().slice(2), {1, 1}, padding_of(c), {1, 1}), {0, 0, 0, 1}, 1);
+      at::im2col(image, c->weight.sizes().slice(2), {1, 1}, padding_of(c), {1, 1}), {0, 0, 0, 1},
+      1);
   const torch::Tensor weights = torch::cat({c->weight.flatten(1), c->bias.unsqueeze(1)}, 1);
   return torch::matmul(patches.transpose(1, 2), weights.t())  // [B, H·W, C]
       .unflatten(1, {image.size(2), image.size(3)})
@@ -59,6 +60,12 @@ torch::Tensor input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& at
       c->options.dilation(), false, {0, 0}, 1, {true, false, false})));
 }
 
+// Of a block's two swishes, and the shape of its input.
+struct BlockSlopes {
+  torch::Tensor inner, outer;
+  std::vector<int64_t> shape;
+};
+
 struct BlockImpl : torch::nn::Module {
   BlockImpl(int64_t channels, int64_t stride)
       : conv1(register_module("conv1", convolution(channels, channels, 3, stride))),
@@ -73,25 +80,20 @@ struct BlockImpl : torch::nn::Module {
     return torch::silu(h + (shortcut_conv ? shortcut_conv->forward(x) : x));
   }
 
-  // What backward() needs of a forward pass.
-  struct Slopes {
-    torch::Tensor inner, outer;
-    std::vector<int64_t> shape;  // of x
-  };
-
-  torch::Tensor forward_with_slopes(const torch::Tensor& x, Slopes& slopes) {
-    torch::Tensor h = channels_last(conv1->forward(x)), slope = torch::empty_like(h);
+  torch::Tensor forward_with_slopes(const torch::Tensor& x, torch::ScalarType dtype,
+                                    BlockSlopes& slopes) {
+    torch::Tensor h = channels_last(conv1->forward(x)), slope = torch::empty_like(h, dtype);
     ops::swish(h, {}, h, slope);
     slopes = {slope, {}, x.sizes().vec()};
     torch::Tensor out = channels_last(conv2->forward(h));
     const torch::Tensor other = shortcut_conv ? channels_last(shortcut_conv->forward(x)) : x;
-    slopes.outer = torch::empty_like(out);
+    slopes.outer = torch::empty_like(out, dtype);
     ops::swish(out, other, out, slopes.outer);
     return out;
   }
 
   // The gradient in x as two parts, of which the sum is meant; so it comes in. `part` is spent.
-  void backward(torch::Tensor& part, torch::Tensor& more, Slopes& slopes) {
+  void backward(torch::Tensor& part, torch::Tensor& more, BlockSlopes& slopes) {
     ops::swish_backward(part, more, slopes.outer, slopes.outer);
     const torch::Tensor& at_sum = slopes.outer;
     const torch::Tensor at_h = input_gradient(conv2, at_sum, at_sum.sizes());
@@ -106,6 +108,8 @@ TORCH_MODULE(Block);
 
 }  // namespace
 
+struct ResNetModel::Slopes : std::vector<BlockSlopes> {};
+
 ResNetModel::Layers::Layers(int64_t channels)
     : proj(convolution(1, channels, 3, 1)), energy_linear(channels, 1) {
   for (int i = 0; i < kBlocks; ++i) net->push_back(Block(channels, i < kStridedBlocks ? 2 : 1));
@@ -119,22 +123,27 @@ torch::Tensor ResNetModel::Layers::forward(const torch::Tensor& image) {
   return energy_linear->forward(features).squeeze(1);
 }
 
-std::pair<torch::Tensor, torch::Tensor> ResNetModel::Layers::forward_and_gradient(
-    const torch::Tensor& image) {
+torch::Tensor ResNetModel::Layers::forward_with_slopes(const torch::Tensor& image,
+                                                       torch::ScalarType dtype, Slopes& slopes) {
   torch::NoGradGuard no_grad;
-  std::vector<BlockImpl::Slopes> slopes(net->size());
+  slopes.resize(net->size());
   torch::Tensor h = first_convolution(proj, image);
   for (size_t i = 0; i < slopes.size(); ++i) {
-    h = net->at<BlockImpl>(i).forward_with_slopes(h, slopes[i]);
+    h = net->at<BlockImpl>(i).forward_with_slopes(h, dtype, slopes[i]);
   }
-  const torch::Tensor log_p = energy_linear->forward(h.mean({2, 3})).squeeze(1);
-  const double positions = static_cast<double>(h.size(2) * h.size(3));
-  torch::Tensor part = torch::empty_like(h), more;
-  part.copy_((energy_linear->weight / positions).view({1, -1, 1, 1}).expand_as(h));
+  return energy_linear->forward(h.mean({2, 3})).squeeze(1);
+}
+
+torch::Tensor ResNetModel::Layers::backward(Slopes& slopes) {
+  torch::NoGradGuard no_grad;
+  const torch::Tensor& last = slopes.back().outer;
+  const double positions = static_cast<double>(last.size(2) * last.size(3));
+  torch::Tensor part = torch::empty_like(last), more;
+  part.copy_((energy_linear->weight / positions).view({1, -1, 1, 1}).expand_as(last));
   for (size_t i = slopes.size(); i-- > 0;) {
     net->at<BlockImpl>(i).backward(part, more, slopes[i]);
   }
-  return {log_p, first_input_gradient(proj, part, more)};
+  return first_input_gradient(proj, part, more);
 }
 
 std::vector<torch::Tensor> ResNetModel::Layers::parameters() const {
@@ -223,9 +232,10 @@ void ResNetModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   torch::NoGradGuard no_grad;
   const torch::Tensor flat = relaxed(x), image = image_of(flat);
   const bool low = precision_ == GradientPrecision::kBfloat16;
-  auto [log_p, slope] = low ? low_layers().forward_and_gradient(image.to(torch::kBFloat16))
-                            : layers_.forward_and_gradient(image);
-  if (low) log_p = layers_.forward(image);
+  Slopes slopes;
+  const torch::Tensor log_p =
+      layers_.forward_with_slopes(image, low ? torch::kBFloat16 : torch::kFloat32, slopes);
+  const torch::Tensor slope = (low ? low_layers() : layers_).backward(slopes);
   store(out.energy, energy_of(log_p, flat).to(torch::kFloat64));
   torch::Tensor gradient = slope.reshape(flat.sizes()).to(torch::kFloat32).neg();
   if (mean_.defined()) gradient -= torch::log(mean_) - torch::log1p(-mean_);

@@ -12,8 +12,8 @@
 //
 // U and its gradient in the state are written out: the forward pass keeps the slopes of the swishes
 // (kernels/swish.h), and the backward pass is transposed convolutions and products with them.
-// Gradients in bfloat16 come from a copy of the weights in that precision, in both passes; the
-// energies beside them are the float32 network's.
+// Gradients in bfloat16 are of the same float32 forward pass, whose slopes are kept in that
+// precision; the backward pass has a copy of the weights in it.
 #pragma once
 
 #include <torch/nn/modules/container/sequential.h>
@@ -21,7 +21,6 @@
 #include <torch/nn/modules/linear.h>
 
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "models/energy_model.h"
@@ -50,6 +49,7 @@ class ResNetModel : public EnergyModel {
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
 
  private:
+  struct Slopes;  // what a backward pass needs of a forward pass
   struct Layers {
     torch::nn::Conv2d proj{nullptr};
     torch::nn::Sequential net;
@@ -57,8 +57,11 @@ class ResNetModel : public EnergyModel {
 
     explicit Layers(int64_t channels);
     torch::Tensor forward(const torch::Tensor& image);  // net(x) [B] of [B, 1, H, W]
-    // The same, detached, and ∂net/∂x [B, 1, H, W].
-    std::pair<torch::Tensor, torch::Tensor> forward_and_gradient(const torch::Tensor& image);
+    // The same, detached, keeping slopes of that dtype.
+    torch::Tensor forward_with_slopes(const torch::Tensor& image, torch::ScalarType dtype,
+                                      Slopes& slopes);
+    // ∂net/∂x [B, 1, H, W] of the slopes, which are spent; of their dtype, as the weights are.
+    torch::Tensor backward(Slopes& slopes);
     std::vector<torch::Tensor> parameters() const;
   };
 

@@ -19,18 +19,26 @@ bool same_layout(const Tensor& t, const Tensor& like) {
 
 void check_like(const Tensor& t, const Tensor& like, const char* name) {
   TORCH_CHECK(t.defined() && t.sizes() == like.sizes() && same_layout(t, like) &&
-                  t.scalar_type() == like.scalar_type() && t.device() == like.device(),
-              "isinglass operator: ", name,
-              " must have the shape, layout, dtype and device of the ", "first tensor: sizes ",
-              t.sizes(), ", strides ", t.strides(), ", not ", like.sizes(), " and ",
-              like.strides());
+                  t.device() == like.device(),
+              "isinglass operator: ", name, " must have the shape, layout and device of the ",
+              "first tensor: sizes ", t.sizes(), ", strides ", t.strides(), ", not ", like.sizes(),
+              " and ", like.strides());
+}
+
+bool float32(const Tensor& t) {
+  return !t.defined() || t.scalar_type() == torch::kFloat32;
+}
+
+// Of slopes.
+bool checked_float32(const Tensor& t) {
+  TORCH_CHECK(float32(t) || t.scalar_type() == torch::kBFloat16,
+              "isinglass operator: slopes of swish are float32 or bfloat16");
+  return float32(t);
 }
 
 // Numbers in memory order: any dense layout, the same for all.
 void check_first(const Tensor& t) {
-  TORCH_CHECK(t.is_non_overlapping_and_dense() &&
-                  (t.scalar_type() == torch::kFloat32 || t.scalar_type() == torch::kBFloat16),
-              "isinglass operator: swish takes dense float32 or bfloat16 tensors");
+  TORCH_CHECK(t.is_non_overlapping_and_dense(), "isinglass operator: swish takes dense tensors");
 }
 
 template <class T>
@@ -45,11 +53,13 @@ void swish(const Tensor& a, const Tensor& b, Tensor& y, Tensor& slope) {
   if (b.defined()) check_like(b, a, "b");
   check_like(y, a, "y");
   check_like(slope, a, "slope");
+  TORCH_CHECK(float32(a) && float32(b) && float32(y),
+              "isinglass operator: swish takes and returns float32");
   const auto run = [&]<class T>(T) {
-    ISINGLASS_TWIN(a, swish, a.numel(), numbers<const T>(a), numbers<const T>(b), numbers<T>(y),
-                   numbers<T>(slope));
+    ISINGLASS_TWIN(a, swish, a.numel(), numbers<const float>(a), numbers<const float>(b),
+                   numbers<float>(y), numbers<T>(slope));
   };
-  a.scalar_type() == torch::kFloat32 ? run(float{}) : run(Bfloat16{});
+  checked_float32(slope) ? run(float{}) : run(Bfloat16{});
 }
 
 void swish_backward(const Tensor& g, const Tensor& h, const Tensor& slope, Tensor& out) {
@@ -57,11 +67,15 @@ void swish_backward(const Tensor& g, const Tensor& h, const Tensor& slope, Tenso
   if (h.defined()) check_like(h, g, "h");
   check_like(slope, g, "slope");
   check_like(out, g, "out");
+  for (const Tensor& t : {g, h, out}) {
+    TORCH_CHECK(!t.defined() || t.scalar_type() == slope.scalar_type(),
+                "isinglass operator: what goes backwards has the dtype of the slopes");
+  }
   const auto run = [&]<class T>(T) {
     ISINGLASS_TWIN(g, swish_backward, g.numel(), numbers<const T>(g), numbers<const T>(h),
                    numbers<const T>(slope), numbers<T>(out));
   };
-  g.scalar_type() == torch::kFloat32 ? run(float{}) : run(Bfloat16{});
+  checked_float32(slope) ? run(float{}) : run(Bfloat16{});
 }
 
 namespace {

@@ -1,4 +1,5 @@
-// Tensors of swish.h: all of one shape and layout, float32 or bfloat16.
+// Tensors of swish.h, all of one shape and layout. Slopes, and with them what goes backwards, are
+// float32 or bfloat16; all else is float32.
 #pragma once
 
 #include "io/torch.h"

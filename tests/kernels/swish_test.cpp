@@ -1,4 +1,4 @@
-// swish against LibTorch's silu and its derivative, in both precisions.
+// swish against LibTorch's silu and its derivative, in both precisions of the slopes.
 #include "kernels/ops/swish.h"
 
 #include <gtest/gtest.h>
@@ -13,35 +13,35 @@ class SwishKernel : public testing::TestWithParam<torch::ScalarType> {};
 TEST_P(SwishKernel, EqualsSiluAndItsDerivative) {
   auto generator = at::make_generator<at::CPUGeneratorImpl>(3);
   const auto normal = [&] {
-    return (30 * torch::randn({3, 5, 7, 9}, generator))
-        .to(GetParam())
-        .contiguous(at::MemoryFormat::ChannelsLast);
+    return (30 * torch::randn({3, 5, 7, 9}, generator)).contiguous(at::MemoryFormat::ChannelsLast);
   };
-  // One rounding of the result to the tensors' precision, and float32's on the way.
+  // One rounding of the result to the slopes' precision, and float32's on the way.
   const double rounding = GetParam() == torch::kFloat32 ? 1e-6 : 1.0 / 256;
-  const torch::Tensor a = normal(), b = normal(), g = normal();
-  for (const torch::Tensor& other : {torch::Tensor(), b}) {
+  const torch::Tensor a = normal(), b = normal();
+  const torch::Tensor g = normal().to(GetParam()), h = normal().to(GetParam());
+  for (const bool both : {false, true}) {
+    const torch::Tensor other = both ? b : torch::Tensor(), more = both ? h : torch::Tensor();
     torch::Tensor sum = a.to(torch::kFloat64);
     if (other.defined()) sum = sum + other.to(torch::kFloat64);
     sum = sum.detach().requires_grad_(true);
     const torch::Tensor value = torch::silu(sum);
     const torch::Tensor derivative = torch::autograd::grad({value.sum()}, {sum})[0];
-    torch::Tensor y = torch::empty_like(a), slope = torch::empty_like(a);
+    torch::Tensor y = torch::empty_like(a), slope = torch::empty_like(g);
     ops::swish(a, other, y, slope);
-    EXPECT_TRUE(torch::allclose(y.to(torch::kFloat64), value.detach(), rounding, 1e-6));
+    EXPECT_TRUE(torch::allclose(y.to(torch::kFloat64), value.detach(), 1e-6, 1e-6));
     EXPECT_TRUE(torch::allclose(slope.to(torch::kFloat64), derivative, rounding, 1e-5));
-    torch::Tensor back = torch::empty_like(a);
-    ops::swish_backward(g, other, slope, back);
+    torch::Tensor back = torch::empty_like(g);
+    ops::swish_backward(g, more, slope, back);
     torch::Tensor incoming = g.to(torch::kFloat64);
-    if (other.defined()) incoming = incoming + other.to(torch::kFloat64);
+    if (both) incoming = incoming + h.to(torch::kFloat64);
     EXPECT_TRUE(torch::allclose(back.to(torch::kFloat64), incoming * slope.to(torch::kFloat64),
                                 rounding, 1e-6));
   }
 }
 
 TEST_P(SwishKernel, HasItsLimits) {
-  torch::Tensor a = torch::tensor({-1e30, -200.0, 0.0, 200.0, 1e30, std::nan("")}).to(GetParam());
-  torch::Tensor y = torch::empty_like(a), slope = torch::empty_like(a);
+  torch::Tensor a = torch::tensor({-1e30, -200.0, 0.0, 200.0, 1e30, std::nan("")});
+  torch::Tensor y = torch::empty_like(a), slope = torch::empty_like(a, GetParam());
   ops::swish(a, {}, y, slope);
   EXPECT_TRUE(torch::allclose(y.slice(0, 0, 5), torch::relu(a.slice(0, 0, 5)), 0, 1e-30));
   EXPECT_TRUE(torch::allclose(slope.slice(0, 0, 5).to(torch::kFloat32),

@@ -1,4 +1,4 @@
-// kernels/swish.cu against swish_cpu.cpp, bit for bit, in both precisions.
+// kernels/swish.cu against swish_cpu.cpp, bit for bit, in both precisions of the slopes.
 #include "kernels/swish.h"
 
 #include "tests/simt/twins.h"
@@ -18,18 +18,21 @@ std::vector<T> reals(Inputs& inputs, int64_t count) {
 template <class T>
 std::vector<float> run(int64_t count, bool both, Twin twin) {
   Inputs inputs(3);
-  const auto a = reals<T>(inputs, count), b = reals<T>(inputs, count), g = reals<T>(inputs, count);
-  std::vector<T> y(count), slope(count), out(count);
-  const T* other = both ? b.data() : nullptr;
+  const auto a = inputs.reals<float>(count, 10), b = inputs.reals<float>(count, 10);
+  const auto g = reals<T>(inputs, count), h = reals<T>(inputs, count);
+  std::vector<float> y(count);
+  std::vector<T> slope(count), out(count);
+  const float* other = both ? b.data() : nullptr;
+  const T* more = both ? h.data() : nullptr;
   if (twin == Twin::kCpu) {
     cpu::swish(count, a.data(), other, y.data(), slope.data(), nullptr);
-    cpu::swish_backward(count, g.data(), other, slope.data(), out.data(), nullptr);
+    cpu::swish_backward(count, g.data(), more, slope.data(), out.data(), nullptr);
   } else {
     cuda::swish(count, a.data(), other, y.data(), slope.data(), nullptr);
-    cuda::swish_backward(count, g.data(), other, slope.data(), out.data(), nullptr);
+    cuda::swish_backward(count, g.data(), more, slope.data(), out.data(), nullptr);
   }
-  std::vector<float> all;
-  for (const auto* numbers : {&y, &slope, &out}) {
+  std::vector<float> all = y;
+  for (const auto* numbers : {&slope, &out}) {
     for (const T v : *numbers) all.push_back(widened(v));
   }
   return all;
