@@ -24,9 +24,23 @@ at::IntArrayRef padding_of(const torch::nn::Conv2d& c) {
   return std::get<torch::ExpandingArray<2>>(c->options.padding());
 }
 
+// The gradient in a convolution's input, of that in its output.
+torch::Tensor input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& at_output,
+                             at::IntArrayRef shape) {
+  const torch::Tensor input =  // only its shape and layout are read
+      torch::empty(shape, at_output.options().memory_format(at::MemoryFormat::ChannelsLast));
+  return channels_last(std::get<0>(at::convolution_backward(
+      at_output, input, c->weight, std::nullopt, c->options.stride(), padding_of(c),
+      c->options.dilation(), false, {0, 0}, 1, {true, false, false})));
+}
+
 // A convolution of stride 1 of one channel: the patches around all positions, and 1, times weights
-// and bias. Libraries of convolutions take twice as long for it, and do not return channels last.
+// and bias. oneDNN takes twice as long for it, and does not return channels last; on a GPU im2col
+// would be a launch an image.
 torch::Tensor first_convolution(const torch::nn::Conv2d& c, const torch::Tensor& image) {
+  if (image.is_cuda()) {
+    return channels_last(at::conv2d(image, c->weight, c->bias, 1, padding_of(c)));
+  }
   const torch::Tensor patches = at::constant_pad_nd(  // [B, k·k + 1, H·W]
       at::im2col(image, c->weight.sizes().slice(2), {1, 1}, padding_of(c), {1, 1}), {0, 0, 0, 1},
       1);
@@ -39,6 +53,9 @@ torch::Tensor first_convolution(const torch::nn::Conv2d& c, const torch::Tensor&
 // The gradient in its image [B, 1, H, W], of that in its output, which is the sum of two parts.
 torch::Tensor first_input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& part,
                                    const torch::Tensor& more) {
+  if (part.is_cuda()) {
+    return input_gradient(c, part + more, {part.size(0), 1, part.size(2), part.size(3)});
+  }
   const auto at_positions = [](const torch::Tensor& g) {  // [B·H·W, C], no copy
     return g.permute({0, 2, 3, 1}).flatten(0, 2);
   };
@@ -48,16 +65,6 @@ torch::Tensor first_input_gradient(const torch::nn::Conv2d& c, const torch::Tens
   return at::col2im(at_patches.view({part.size(0), -1, weights.size(1)}).transpose(1, 2),
                     part.sizes().slice(2), c->weight.sizes().slice(2), {1, 1}, padding_of(c),
                     {1, 1});
-}
-
-// The gradient in a convolution's input, of that in its output.
-torch::Tensor input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& at_output,
-                             at::IntArrayRef shape) {
-  const torch::Tensor input =  // only its shape and layout are read
-      torch::empty(shape, at_output.options().memory_format(at::MemoryFormat::ChannelsLast));
-  return channels_last(std::get<0>(at::convolution_backward(
-      at_output, input, c->weight, std::nullopt, c->options.stride(), padding_of(c),
-      c->options.dilation(), false, {0, 0}, 1, {true, false, false})));
 }
 
 // Of a block's two swishes, and the shape of its input.
