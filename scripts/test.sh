@@ -16,7 +16,9 @@ case "$*" in
 esac
 
 "$root/scripts/build.sh" all
-# A test on each core: tests that are about threads set their number themselves.
+# A test on each core: tests that are about threads set their number themselves. nproc heeds the
+# variable, so that cores are counted first.
+cores=$(nproc)
 export OMP_NUM_THREADS=1
-exec ctest --test-dir "$root/build" "${selection[@]}" --parallel "$(nproc)" \
+exec ctest --test-dir "$root/build" "${selection[@]}" --parallel "$cores" \
   --output-on-failure --no-tests=error
