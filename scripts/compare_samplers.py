@@ -137,7 +137,7 @@ of each chain by itself, is too large. An evaluation is a model call a chain.
     tables = [table("Ising lattice, 50x50, periodic, J = 0.4407 (critical)", "ising", lattice,
                     sweeps + samplers, arguments),
               table("RBM, 784 visible and 500 hidden units, trained on strokes", "rbm", weights,
-                    samplers, arguments)]
+                    sweeps + samplers, arguments)]
     arguments.page.write_text(head + tables[0] + "\n" + tables[1] +
                               f"\nThe RBM: `{training}`.\n" + discussion, encoding="utf-8")
 
