@@ -115,7 +115,9 @@ TORCH_MODULE(Block);
 
 }  // namespace
 
-struct ResNetModel::Slopes : std::vector<BlockSlopes> {};
+struct ResNetModel::Slopes {
+  std::vector<BlockSlopes> of_block;
+};
 
 ResNetModel::Layers::Layers(int64_t channels)
     : proj(convolution(1, channels, 3, 1)), energy_linear(channels, 1) {
@@ -133,22 +135,22 @@ torch::Tensor ResNetModel::Layers::forward(const torch::Tensor& image) {
 torch::Tensor ResNetModel::Layers::forward_with_slopes(const torch::Tensor& image,
                                                        torch::ScalarType dtype, Slopes& slopes) {
   torch::NoGradGuard no_grad;
-  slopes.resize(net->size());
+  slopes.of_block.resize(net->size());
   torch::Tensor h = first_convolution(proj, image);
-  for (size_t i = 0; i < slopes.size(); ++i) {
-    h = net->at<BlockImpl>(i).forward_with_slopes(h, dtype, slopes[i]);
+  for (size_t i = 0; i < net->size(); ++i) {
+    h = net->at<BlockImpl>(i).forward_with_slopes(h, dtype, slopes.of_block[i]);
   }
   return energy_linear->forward(h.mean({2, 3})).squeeze(1);
 }
 
 torch::Tensor ResNetModel::Layers::backward(Slopes& slopes) {
   torch::NoGradGuard no_grad;
-  const torch::Tensor& last = slopes.back().outer;
+  const torch::Tensor& last = slopes.of_block.back().outer;
   const double positions = static_cast<double>(last.size(2) * last.size(3));
   torch::Tensor part = torch::empty_like(last), more;
   part.copy_((energy_linear->weight / positions).view({1, -1, 1, 1}).expand_as(last));
-  for (size_t i = slopes.size(); i-- > 0;) {
-    net->at<BlockImpl>(i).backward(part, more, slopes[i]);
+  for (size_t i = net->size(); i-- > 0;) {
+    net->at<BlockImpl>(i).backward(part, more, slopes.of_block[i]);
   }
   return first_input_gradient(proj, part, more);
 }
@@ -242,9 +244,9 @@ void ResNetModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   Slopes slopes;
   const torch::Tensor log_p =
       layers_.forward_with_slopes(image, low ? torch::kBFloat16 : torch::kFloat32, slopes);
-  const torch::Tensor slope = (low ? low_layers() : layers_).backward(slopes);
+  const torch::Tensor at_image = (low ? low_layers() : layers_).backward(slopes);
   store(out.energy, energy_of(log_p, flat).to(torch::kFloat64));
-  torch::Tensor gradient = slope.reshape(flat.sizes()).to(torch::kFloat32).neg();
+  torch::Tensor gradient = at_image.reshape(flat.sizes()).to(torch::kFloat32).neg();
   if (mean_.defined()) gradient -= torch::log(mean_) - torch::log1p(-mean_);
   out.gradient = gradient;
 }

@@ -197,6 +197,12 @@ TEST(AnnealedRbm, MovesItsHiddenInputs) {
     if (gradient) {
       EXPECT_TRUE(torch::allclose(moved.gradient, expected.gradient, 1e-5, 1e-5));
     }
+    // Into an evaluation that had other parts.
+    annealed.evaluate_moved(x, at_x, y, !gradient, moved);
+    EXPECT_TRUE(torch::allclose(moved.energy, expected.energy, 1e-12, 1e-9));
+    EXPECT_EQ(moved.gradient.defined(), !gradient);
+    EXPECT_EQ(moved.cache.size(), gradient ? 3u : 4u);
+    EXPECT_EQ(moved.cache.back().sizes(), (std::vector<int64_t>{6, 40}));
   }
 }
 
