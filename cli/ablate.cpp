@@ -168,7 +168,8 @@ Json run_cells(const Options& options, const Grid& grid, OutputDirectory& out,
                         grid.cells.size(), out.path().string()));
       }
       write_file(file, json.dump() + "\n");
-      out.keep();
+      out.keep(fmt::format("the finished cells are kept; isinglass ablate --resume {} goes on",
+                           out.path().string()));
     }
     rows.push_back(row_of(json));
     progress.update(

@@ -1,18 +1,12 @@
 // The subcommands of the program, one source file each.
 #pragma once
 
-#include <stdexcept>
 #include <vector>
 
+#include "cli/failure.h"
 #include "cli/options.h"
 
 namespace isinglass {
-
-// Stopped by SIGINT or SIGTERM, after saving; what() says how to go on. Exit code 130.
-class Interrupted : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 Command train_command();
 Command sample_command();

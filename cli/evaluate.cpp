@@ -51,15 +51,24 @@ AisOptions ais_options(const Options& options) {
   return ais;
 }
 
-// Annealing that saves itself every minute and when it is stopped, in one file of the directory.
+// Annealing that saves itself every minute, at its end and when it is stopped, in one file of the
+// directory.
 class ResumableAnnealing {
  public:
-  ResumableAnnealing(AnnealedImportanceSampling& annealing, fs::path file)
-      : annealing_(annealing), file_(std::move(file)) {}
+  ResumableAnnealing(AnnealedImportanceSampling& annealing, OutputDirectory& out)
+      : annealing_(annealing), out_(out), file_(out.file("ais-checkpoint.pt")) {}
+
+  const fs::path& file() const { return file_; }
 
   // Seconds, earlier sittings included.
   double seconds() const {
     return earlier_ + std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+  // "300 of 1000 steps; …": how far it has come, and how to go on.
+  std::string standing() const {
+    return fmt::format("{} of {} steps; isinglass evaluate --resume {} goes on",
+                       annealing_.steps_done(), annealing_.steps_total(), out_.path().string());
   }
 
   void restore() {
@@ -79,7 +88,8 @@ class ResumableAnnealing {
     AisResult result = annealing_.run(
         [&] {
           progress.update(annealing_.steps_done());
-          if (Clock::now() - saved_ > kCheckpointInterval) save();
+          const bool last = annealing_.steps_done() == annealing_.steps_total();
+          if (last || Clock::now() - saved_ > kCheckpointInterval) save();
         },
         interrupted);
     if (!result.finished) save();
@@ -92,9 +102,11 @@ class ResumableAnnealing {
     dict.push_back({"seconds", PtValue{seconds()}});
     write_pt(file_, PtValue{std::move(dict)});
     saved_ = Clock::now();
+    out_.keep(fmt::format("{} holds {}", file_.string(), standing()));
   }
 
   AnnealedImportanceSampling& annealing_;
+  OutputDirectory& out_;
   fs::path file_;
   Clock::time_point start_ = Clock::now(), saved_ = start_;
   double earlier_ = 0;
@@ -169,12 +181,11 @@ std::string run_evaluate(Options& options) {
   AisOptions ais = ais_options(options);
   ais.cuda_graph = cuda_graph_of(options, *model, *sampler, device);
   AnnealedImportanceSampling annealing(*model, *sampler, start, ais, device);
-  const fs::path checkpoint = out.file("ais-checkpoint.pt");
-  ResumableAnnealing resumable(annealing, checkpoint);
+  ResumableAnnealing resumable(annealing, out);
   if (options.has("resume")) {
     require(!fs::exists(out.file("ais.json")), "--resume {}: that evaluation is finished",
             out.path().string());
-    if (fs::exists(checkpoint)) resumable.restore();
+    if (fs::exists(resumable.file())) resumable.restore();
   }
 
   Json json;
@@ -182,9 +193,7 @@ std::string run_evaluate(Options& options) {
   out.fill(options, [&] {
     const AisResult ais = resumable.run(options.flag("quiet"));
     if (!ais.finished) {
-      throw Interrupted(
-          fmt::format("saved after {} of {} steps; isinglass evaluate --resume {} goes on",
-                      annealing.steps_done(), annealing.steps_total(), out.path().string()));
+      throw Interrupted("saved after " + resumable.standing());
     }
     std::vector<SplitLikelihood> splits;
     if (data) splits = split_likelihoods(*model, *data, ais.log_z, device);
@@ -193,7 +202,7 @@ std::string run_evaluate(Options& options) {
     write_pt(out.file("chains.pt"),
              PtValue{PtDict{{"x", PtValue{ais.x}}, {"log_weights", PtValue{ais.log_weights}}}});
     write_file(out.file("ais.json"), json.dump(2) + "\n");
-    fs::remove(checkpoint);
+    fs::remove(resumable.file());
   });
   return options.flag("json") ? json.dump(2) + "\n" : text;
 }

@@ -1,15 +1,27 @@
 // See interrupt.h.
 #include "cli/interrupt.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <csignal>
+#include <string_view>
+
+#include "io/files.h"
 
 namespace isinglass {
 namespace {
 
-volatile std::sig_atomic_t received = 0;
+std::atomic<bool> received = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
 
 void note_signal(int) {
-  received = 1;
+  if (!received.exchange(true)) return;
+  remove_unfinished_files();
+  constexpr std::string_view kLine =
+      "isinglass: interrupted: at once, by a second signal; what was saved before is there\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());
+  _exit(130);
 }
 
 }  // namespace
@@ -25,7 +37,7 @@ void watch_signals() {
 }
 
 bool interrupted() {
-  return received != 0;
+  return received;
 }
 
 }  // namespace isinglass

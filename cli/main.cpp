@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <new>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -93,29 +92,15 @@ void run_program(const std::vector<std::string>& arguments, const HeldWarnings& 
   if (!options.flag("quiet")) warnings.show();
 }
 
-int report(int code, const std::string& kind, const std::string& message) {
-  std::string line = message;
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  fmt::print(stderr, "isinglass: {}{}\n", kind, line);
-  return code;
-}
-
 int run_and_report(const std::vector<std::string>& arguments, const HeldWarnings& warnings) {
   try {
     run_program(arguments, warnings);
     return 0;
-  } catch (const Error& error) {
-    return report(2, "error: ", error.what());
-  } catch (const NumericalError& error) {
-    return report(3, "error: ", error.what());
-  } catch (const Interrupted& stop) {
-    return report(130, "interrupted: ", stop.what());
-  } catch (const std::bad_alloc&) {
-    return report(2, "error: ", "out of memory; a smaller size is needed");
-  } catch (const c10::Error& error) {
-    return report(1, "error: ", error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    return report(1, "error: ", error.what());
+  } catch (...) {
+    auto [code, kind, line] = failure_of(std::current_exception());
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    fmt::print(stderr, "isinglass: {}{}\n", kind, line);
+    return code;
   }
 }
 

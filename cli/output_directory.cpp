@@ -1,7 +1,12 @@
 // See output_directory.h.
 #include "cli/output_directory.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
+#include <fstream>
+#include <optional>
 
 #include "cli/commands.h"
 #include "io/error.h"
@@ -12,30 +17,120 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All that a run writes into its directory. Nothing else in there is ever removed.
-constexpr std::array kRunEntries = {
-    "config.toml", "summary.json", "bench.json", "samples.pt",        "samples.nc",  "learned.pt",
-    "draws.tmp",   "ais.json",     "chains.pt",  "ais-checkpoint.pt", "weights.pt",  "ema.pt",
-    "best.pt",     "log.txt",      "data.png",   "metrics.jsonl",     "checkpoints", "samples",
-    "cells",       "results.json", "results.csv"};
+constexpr const char* kConfiguration = "config.toml";
+constexpr std::string_view kHeader = "# isinglass ";  // of it, before the command
 
-void remove_run(const fs::path& directory) {
-  std::error_code ignored;
-  for (const char* entry : kRunEntries) fs::remove_all(directory / entry, ignored);
+// All that the runs of a command write beside config.toml; # is a number, the iteration or the
+// cell. Files of earlier versions of the program have the same names.
+struct RunFiles {
+  std::string command;
+  std::vector<std::string> names;
+};
+
+const std::array<RunFiles, 5> kRunFiles = {{
+    {"sample",
+     {"samples.pt", "samples.nc", "learned.pt", "best.pt", "draws.tmp", "summary.json"}},
+    {"evaluate", {"ais.json", "chains.pt", "ais-checkpoint.pt"}},
+    {"train",
+     {"metrics.jsonl", "log.txt", "data.png", "weights.pt", "ema.pt", "best.pt",
+      "checkpoints/#.pt", "checkpoints/#.pt.unreadable", "samples/#.png"}},
+    {"ablate", {"cells/#.json", "results.json", "results.csv"}},
+    {"bench", {"bench.json", "profile.json"}},
+}};
+
+// With the page that `report` makes of every run.
+std::vector<std::string> names_of(const std::string& command) {
+  std::vector<std::string> names = {"report.html"};
+  for (const RunFiles& run : kRunFiles) {
+    if (run.command == command) names.insert(names.end(), run.names.begin(), run.names.end());
+  }
+  return names;
 }
 
-bool holds_run(const fs::path& directory) {
-  std::error_code ignored;
-  for (const char* entry : kRunEntries) {
-    if (fs::exists(directory / entry, ignored)) return true;
+// The command whose run the directory holds; none if it holds no run.
+std::optional<std::string> held_command(const fs::path& directory) {
+  std::ifstream file(directory / kConfiguration);
+  std::string line;
+  std::getline(file, line);
+  for (const RunFiles& run : kRunFiles) {
+    if (line == fmt::format("{}{}", kHeader, run.command)) return run.command;
   }
-  return false;
+  return std::nullopt;
+}
+
+// What the directory itself holds of a run when it holds these: config.toml, samples, log.txt, ….
+std::vector<std::string> entries_of(const std::vector<std::string>& names) {
+  std::vector<std::string> entries = {kConfiguration};
+  for (const std::string& name : names) {
+    const std::string entry = fs::path(name).begin()->string();
+    if (std::find(entries.begin(), entries.end(), entry) == entries.end()) entries.push_back(entry);
+  }
+  return entries;
+}
+
+// "00000300.pt" is "#.pt".
+bool is_numbered(const std::string& file, const std::string& pattern) {
+  const size_t digits = file.find_first_not_of("0123456789");
+  return digits != 0 && digits != std::string::npos && file.substr(digits) == pattern.substr(1);
+}
+
+// Files by the name, in which the last part may be numbered; with a part that a killed process left
+// (io/files.h).
+std::vector<fs::path> files_named(const fs::path& directory, const std::string& name) {
+  const fs::path path = directory / name;
+  const std::string pattern = path.filename().string();
+  if (!pattern.starts_with('#')) return {path, path.string() + ".part"};
+  std::vector<fs::path> files;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(path.parent_path(), missing)) {
+    const std::string file = entry.path().filename().string();
+    if (is_numbered(file, pattern) || is_numbered(file, pattern + ".part")) {
+      files.push_back(entry.path());
+    }
+  }
+  return files;
+}
+
+// Files first, then the folders if nothing else is in them, and config.toml last: as long as there
+// is something of the run, it is known to be one. Returns the first thing that did not go.
+std::optional<fs::path> remove_run(const fs::path& directory, const std::string& command) {
+  std::optional<fs::path> left;
+  const std::vector<std::string> names = names_of(command);
+  for (const std::string& name : names) {
+    std::error_code error;
+    for (const fs::path& file : files_named(directory, name)) {
+      if (fs::is_directory(fs::symlink_status(file, error))) continue;
+      fs::remove(file, error);
+      if (error && !left) left = file;
+    }
+    const fs::path folder = (directory / name).parent_path();
+    if (folder != directory) fs::remove(folder, error);
+  }
+  if (left) return left;
+  std::error_code error;
+  for (const fs::path& file : files_named(directory, kConfiguration)) fs::remove(file, error);
+  return error ? std::optional(directory / kConfiguration) : std::nullopt;
+}
+
+// Throws Error if something in the directory is of no run and has a name that `command` writes.
+void require_no_others(const fs::path& directory, const std::string& command,
+                       const std::optional<std::string>& held) {
+  std::vector<std::string> own;
+  if (held) own = entries_of(names_of(*held));
+  for (const std::string& entry : entries_of(names_of(command))) {
+    std::error_code error;
+    const bool there = fs::exists(fs::symlink_status(directory / entry, error));
+    require(!there || std::find(own.begin(), own.end(), entry) != own.end(),
+            "--out {} already holds {}, which is not of a run of this program, and --overwrite "
+            "removes runs only; give another directory",
+            directory.string(), entry);
+  }
 }
 
 }  // namespace
 
 OutputDirectory::OutputDirectory(const Options& options)
-    : resumed_(options.has("resume")), keep_(resumed_) {
+    : command_(options.command().name), resumed_(options.has("resume")), keep_(resumed_) {
   directory_ = fs::absolute(options.path(resumed_ ? "resume" : "out")).lexically_normal();
   if (!directory_.has_filename()) directory_ = directory_.parent_path();
   if (resumed_) return;
@@ -43,9 +138,11 @@ OutputDirectory::OutputDirectory(const Options& options)
   const fs::file_status status = fs::status(directory_, error);
   require(!fs::exists(status) || fs::is_directory(status), "--out {} is a file, not a directory",
           directory_.string());
-  require(options.flag("overwrite") || !holds_run(directory_),
+  const std::optional<std::string> held = held_command(directory_);
+  require(options.flag("overwrite") || !held,
           "--out {} already holds a run; give another directory, or --overwrite",
           directory_.string());
+  require_no_others(directory_, command_, held);
 }
 
 void OutputDirectory::create() {
@@ -57,12 +154,16 @@ void OutputDirectory::create() {
   fs::create_directories(directory_, error);
   require(!error, "--out {}: the directory cannot be made: {}", directory_.string(),
           error.message());
-  remove_run(directory_);
+  if (const std::optional<std::string> held = held_command(directory_)) {
+    const std::optional<fs::path> left = remove_run(directory_, *held);
+    require(!left, "--out {}: {} cannot be removed", directory_.string(),
+            left.value_or("").string());
+  }
 }
 
 // Directories go only when they are empty: somebody else may have put a run beside this one.
 void OutputDirectory::discard() const {
-  remove_run(directory_);
+  remove_run(directory_, command_);
   std::error_code ignored;
   fs::path directory = directory_;
   for (int level = 0; level < made_; ++level, directory = directory.parent_path()) {
@@ -70,10 +171,15 @@ void OutputDirectory::discard() const {
   }
 }
 
+void OutputDirectory::keep(const std::string& how) {
+  keep_ = true;
+  kept_ = how;
+}
+
 void OutputDirectory::fill(const Options& options, const std::function<void()>& work) {
   try {
     if (!resumed_) create();
-    write_file(file("config.toml"), options.to_toml());
+    write_file(file(kConfiguration), options.to_toml());
     work();
   } catch (const NumericalError&) {
     throw;
@@ -81,7 +187,9 @@ void OutputDirectory::fill(const Options& options, const std::function<void()>& 
     throw;
   } catch (...) {
     if (!keep_) discard();
-    throw;
+    if (kept_.empty()) throw;
+    const Failure failure = failure_of(std::current_exception());
+    throw Failed(failure.code, fmt::format("{}; {}", failure.message, kept_));
   }
 }
 

@@ -1,5 +1,9 @@
 // The directory that a run writes to: refused before work starts if it already holds a run, and
-// taken back if the run ends in a user's error, so that nothing half-written stays.
+// taken back if the run ends in a user's error with nothing worth keeping, so that nothing
+// half-written stays.
+//
+// A directory holds a run if its config.toml is one of this program's, by its first line, which
+// names the command; what the runs of that command write, and nothing else, is then the run's.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +17,8 @@ namespace isinglass {
 class OutputDirectory {
  public:
   // The directory of --resume, or else of --out; touches nothing. Throws Error if --out is a file,
-  // or a directory that holds a run and --overwrite is not given.
+  // holds a run and --overwrite is not given, or holds something that is of no run and has a name
+  // that this run writes.
   explicit OutputDirectory(const Options& options);
 
   // Makes the directory (--overwrite: without the run that it held), writes config.toml and does
@@ -21,8 +26,9 @@ class OutputDirectory {
   // and the directories made are removed, unless keep() was called or the run was resumed.
   void fill(const Options& options, const std::function<void()>& work);
 
-  // From here on there is something worth keeping, whatever happens.
-  void keep() { keep_ = true; }
+  // From here on there is something worth keeping, whatever happens; a failure's line ends in
+  // `how`: what is kept, and how to go on.
+  void keep(const std::string& how);
 
   std::filesystem::path file(const std::string& name) const { return directory_ / name; }
   const std::filesystem::path& path() const { return directory_; }
@@ -32,8 +38,10 @@ class OutputDirectory {
   void discard() const;
 
   std::filesystem::path directory_;
+  std::string command_;
   int made_ = 0;  // levels of directories that create() makes
   bool resumed_ = false, keep_ = false;
+  std::string kept_;
 };
 
 // The newest of a training run's checkpoints/NNNNNNNN.pt; empty if there is none.

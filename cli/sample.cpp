@@ -83,12 +83,13 @@ std::string run_sample(Options& options) {
     std::optional<StepRecorder> moves;
     if (netcdf) observers.push_back(&moves.emplace(plan));
     const RunResult& result = sampling.run(recorder, observers);
-    summary = sampling.summary(recorder);
     if (keep) {
-      write_pt(out.file("samples.pt"),
-               PtValue{PtDict{{"samples", PtValue{recorder.samples()}},
-                              {"energy", PtValue{recorder.energy().to(torch::kFloat32)}}}});
+      const std::filesystem::path file = out.file("samples.pt");
+      write_pt(file, PtValue{PtDict{{"samples", PtValue{recorder.samples()}},
+                                    {"energy", PtValue{recorder.energy().to(torch::kFloat32)}}}});
+      out.keep(fmt::format("the draws are kept in {}", file.string()));
     }
+    summary = sampling.summary(recorder);
     if (netcdf && recorder.made() > 0) {
       write_inference_data(out.file("samples.nc"), recorder, *moves, summary);
     }

@@ -39,7 +39,10 @@ class TrainProgress : public TrainObserver {
                           : fmt::format("U(data) - U(chains) {:+.3f}, acceptance {:.2f}",
                                         metrics.difference, metrics.acceptance));
   }
-  void on_checkpoint(const std::filesystem::path&) override { out_.keep(); }
+  void on_checkpoint(const std::filesystem::path& file) override {
+    out_.keep(fmt::format("{} is kept; isinglass train --resume {} goes on", file.string(),
+                          out_.path().string()));
+  }
 
   const std::optional<TrainMetrics>& last() const { return last_; }
 

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <limits>
 #include <system_error>
@@ -49,6 +50,35 @@ void flush_folder(const fs::path& folder) {
   if (descriptor < 0) return;
   fsync(descriptor);
   close(descriptor);
+}
+
+// The parts that are being written, where a signal handler can read their names. Files beyond the
+// last slot, and names too long for one, are not in it: their parts stay, as those of a killed
+// process.
+struct UnfinishedFile {
+  std::atomic<bool> taken = false, named = false;
+  char path[4096];
+};
+UnfinishedFile unfinished[16];
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void note_unfinished(const fs::path& part) {
+  const std::string& path = part.native();
+  for (UnfinishedFile& slot : unfinished) {
+    if (path.size() >= sizeof slot.path || slot.taken.exchange(true)) continue;
+    std::copy_n(path.c_str(), path.size() + 1, slot.path);
+    slot.named = true;
+    return;
+  }
+}
+
+void forget_unfinished(const fs::path& part) {
+  for (UnfinishedFile& slot : unfinished) {
+    if (!slot.named || part.native() != slot.path) continue;
+    slot.named = false;
+    slot.taken = false;
+    return;
+  }
 }
 
 class Inflater {
@@ -114,10 +144,12 @@ AtomicFile::AtomicFile(fs::path file) : file_(std::move(file)), part_(file_) {
           "cannot write {}: it is a directory, not a file", file_.string());
   part_ += ".part";
   descriptor_ = open_part(file_, part_);
+  note_unfinished(part_);
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
+  forget_unfinished(part_);
   unlink(part_.c_str());
   close(descriptor_);
 }
@@ -134,9 +166,16 @@ void AtomicFile::write(std::string_view bytes) {
 void AtomicFile::commit() {
   require(fsync(descriptor_) == 0 && rename(part_.c_str(), file_.c_str()) == 0,
           "cannot write {}: {}", file_.string(), system_reason());
+  forget_unfinished(part_);
   close(descriptor_);
   descriptor_ = -1;
   flush_folder(file_.parent_path());
+}
+
+void remove_unfinished_files() noexcept {
+  for (const UnfinishedFile& slot : unfinished) {
+    if (slot.named) unlink(slot.path);
+  }
 }
 
 void write_file(const fs::path& file, std::string_view bytes) {

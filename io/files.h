@@ -29,6 +29,10 @@ class AtomicFile {
   int descriptor_;
 };
 
+// Removes the parts of all files that this process is writing; for a signal handler that ends the
+// program at once: it calls what is safe there only.
+void remove_unfinished_files() noexcept;
+
 // Writes to a temporary file beside it, flushes (fsync) and renames. Throws Error naming the file
 // and the system's reason (disk full, no permission, …); the temporary file is removed then.
 void write_file(const std::filesystem::path& file, std::string_view bytes);

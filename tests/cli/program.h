@@ -39,10 +39,10 @@ class Program {
   }
 
   void signal(int number);
+  bool running();
   Outcome wait();
 
  private:
-  bool running();
   static void pause_briefly();
 
   std::filesystem::path scratch_;

@@ -68,7 +68,7 @@ class Mistakes : public ::testing::Test {
     std::ofstream(dir_ / "type.toml") << "steps = \"many\"\n";
     std::ofstream(dir_ / "broken.toml") << "steps = = 3\n";
     std::filesystem::create_directory(dir_ / "held");
-    std::ofstream(dir_ / "held" / "config.toml") << "seed = 1\n";
+    std::ofstream(dir_ / "held" / "config.toml") << "# isinglass sample\nseed = 1\n";
   }
 
   void expect_refused(const Mistake& mistake) {
@@ -183,7 +183,7 @@ TEST_F(Mistakes, OfNamesAndFiles) {
            {"/proc/out"}}}) {
     expect_refused(mistake);
   }
-  EXPECT_EQ(file_bytes(dir_ / "held" / "config.toml"), "seed = 1\n");
+  EXPECT_EQ(file_bytes(dir_ / "held" / "config.toml"), "# isinglass sample\nseed = 1\n");
 }
 
 TEST_F(Mistakes, OfTheOtherSubcommands) {

@@ -50,6 +50,21 @@ class NotRoot {
   uid_t user_;
 };
 
+// What a signal handler does that ends the program.
+TEST(Files, UnfinishedOnesCanBeRemovedAtAnyMoment) {
+  const Scratch scratch;
+  write_file(scratch / "finished", "whole");
+  AtomicFile first(scratch / "a"), second(scratch / "b");
+  first.write("half");
+  { AtomicFile given_up(scratch / "c"); }
+  second.write("whole");
+  second.commit();
+  remove_unfinished_files();
+  EXPECT_EQ(scratch.files(), 2u);
+  EXPECT_EQ(read_file(scratch / "finished"), "whole");
+  EXPECT_EQ(read_file(scratch / "b"), "whole");
+}
+
 TEST(Files, WhatIsWrittenIsRead) {
   const Scratch scratch;
   for (const size_t size : {size_t{0}, size_t{1}, size_t{65536}, size_t{3000001}}) {

@@ -1,0 +1,34 @@
+// What ends a command before its time, as the program reports it: an exit code and one line.
+#pragma once
+
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+namespace isinglass {
+
+// The command was stopped from outside (SIGINT, SIGTERM); what it did so far is saved. Exit code
+// 130.
+class Interrupted : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A failure whose exit code is known: what an earlier exception came to, and what is kept of the
+// work.
+class Failed : public std::runtime_error {
+ public:
+  Failed(int code, const std::string& message) : std::runtime_error(message), code(code) {}
+
+  const int code;
+};
+
+struct Failure {
+  int code;
+  std::string kind, message;  // kind: "error: " or "interrupted: "
+};
+
+// Error, std::bad_alloc: 2; NumericalError: 3; Interrupted: 130; Failed: its own; all others: 1.
+Failure failure_of(std::exception_ptr exception);
+
+}  // namespace isinglass
