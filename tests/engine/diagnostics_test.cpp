@@ -216,5 +216,31 @@ TEST(BurnInTime, IsTheFirstStepInsideTheBand) {
   EXPECT_TRUE(std::isnan(burn_in_time(broken)));
 }
 
+// A run that is too short comes into the band of its own last quarter: at 3/4 of any length.
+TEST(BurnInTime, IsUndefinedWhereTheLengthOfTheRunDecidesIt) {
+  for (const int64_t n : {16, 300, 1000}) {
+    const torch::Tensor step = torch::arange(n, torch::kFloat64);
+    EXPECT_TRUE(std::isnan(burn_in_time((-step).unsqueeze(1)))) << "linear, " << n;
+    const torch::Tensor slow = torch::exp(-step / static_cast<double>(n));
+    EXPECT_TRUE(std::isnan(burn_in_time(slow.unsqueeze(1)))) << "exponential, " << n;
+  }
+  // It has come to rest, but in the second half: twice the steps would tell.
+  const torch::Tensor step = torch::arange(800, torch::kFloat64);
+  const torch::Tensor wave = torch::sin(step * 1.7);
+  const torch::Tensor late = torch::where(step < 300, 900 - step, wave).unsqueeze(1);
+  EXPECT_TRUE(std::isnan(burn_in_time(late.slice(0, 0, 500))));
+  EXPECT_EQ(burn_in_time(late), 300);
+  // Two levels: the third quarter is not where the fourth is.
+  const torch::Tensor steps = torch::where(step < 600, wave + 20, wave).unsqueeze(1);
+  EXPECT_TRUE(std::isnan(burn_in_time(steps)));
+}
+
+// Chains that end trapped had a band of width 0, and the first step counted as inside of it.
+TEST(BurnInTime, IsUndefinedForChainsThatFreeze) {
+  torch::Tensor energy = torch::rand({400, 7}, torch::kFloat64) + 3;
+  energy.slice(0, 250).copy_(torch::full({7}, 0.1, torch::kFloat64));  // 0.1: rounding in the mean
+  EXPECT_TRUE(std::isnan(burn_in_time(energy)));
+}
+
 }  // namespace
 }  // namespace isinglass
