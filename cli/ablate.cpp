@@ -112,7 +112,8 @@ Json finished_cell(const fs::path& file, const Cell& cell) {
 // What results.json keeps of a cell.
 Json row_of(const Json& cell) {
   Json row;
-  for (const char* key : {"model", "sampler", "settings", "repeat", "status", "error", "metrics"}) {
+  for (const char* key : {"model", "sampler", "settings", "repeat", "status", "error", "chains",
+                          "metrics"}) {
     if (cell.contains(key)) row[key] = cell[key];
   }
   return row;
@@ -127,6 +128,7 @@ Json results_json(const Options& options, const Grid& grid, const Json& rows,
   return {{"grid", grid.name},
           {"title", grid.title},
           {"scale", options.real("scale")},
+          {"until_converged", options.real("until-converged")},
           {"seed", options.integer("seed")},
           {"device", device.str()},
           {"threads", at::get_num_threads()},
@@ -161,7 +163,7 @@ Json run_cells(const Options& options, const Grid& grid, OutputDirectory& out,
     if (json.is_null()) {
       try {
         json = cell_settings(cell);
-        json.update(run_cell(grid, cell, models, device));
+        json.update(run_cell(grid, cell, models, device, options.real("until-converged")));
       } catch (const Interrupted&) {
         throw Interrupted(
             fmt::format("{} of {} cells are finished; isinglass ablate --resume {} goes on", i,
@@ -213,6 +215,13 @@ Command ablate_command() {
        .minimum = 0,
        .maximum = 1,
        .above_minimum = true},
+      {.name = "until-converged",
+       .type = ValueType::kReal,
+       .unit = "SECONDS",
+       .help = "run a cell again with twice the burn-in and steps until R-hat is at most 1.05, as "
+               "long as a run takes no more than this; 0: as long as the grid says",
+       .initial = 0.0,
+       .minimum = 0},
       {.name = "weights",
        .type = ValueType::kPath,
        .unit = "FILE",

@@ -301,7 +301,7 @@ std::vector<Claim> read_claims(const toml::table& grid, const std::string& name)
   for (const toml::node& node : entries(grid, "claims", name)) {
     const toml::table& table = *node.as_table();
     const std::string where = fmt::format("{}: [[claims]]", name);
-    check_keys(table, where, {"text", "rule", "metric", "axis", "who", "than", "models"});
+    check_keys(table, where, {"text", "rule", "metric", "axis", "who", "than", "models", "margin"});
     const auto text = [&](const char* key) { return text_of(table, key, where).value_or(""); };
     Claim claim{.text = text("text"),
                 .rule = text("rule"),
@@ -310,6 +310,9 @@ std::vector<Claim> read_claims(const toml::table& grid, const std::string& name)
                 .who = text_list(table, "who", where),
                 .than = text_list(table, "than", where),
                 .models = text_list(table, "models", where)};
+    claim.margin = value_of<double>(table, "margin", where, "a number").value_or(claim.margin);
+    require(claim.margin >= 0 && claim.margin < 1, "{}: margin is {}; a share from 0 to 1", where,
+            claim.margin);
     const auto& rules = claim_rules();
     require(std::find(rules.begin(), rules.end(), claim.rule) != rules.end(),
             "{}: unknown rule '{}'; known: {}", where, claim.rule,

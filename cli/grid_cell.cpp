@@ -20,7 +20,6 @@
 #include "engine/diagnostics/mmd.h"
 #include "io/error.h"
 #include "io/picture.h"
-#include "models/rbm.h"
 
 namespace isinglass {
 namespace {
@@ -30,6 +29,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int64_t kTracePoints = 300, kLags = 200;
 constexpr int64_t kPictures = 9, kPictureColumns = 3;  // states of a cell that are shown
+constexpr double kLongEnoughRhat = 1.05;  // below the bound of claims, which it should not just pass
 constexpr double kMostRight = 0.8;                     // a share of chains that counts as there
 void put(Json& metrics, const std::string& key, double value, double error = NAN) {
   metrics[key] = value;
@@ -61,7 +61,7 @@ Json summary_metrics(const Json& summary) {
   }
   put(metrics, "bulk_ess", number(ess["bulk"]));
   put(metrics, "tail_ess", number(ess["tail"]));
-  for (const char* key : {"rhat", "acceptance", "hops", "energy_evaluations", "seconds"}) {
+  for (const char* key : {"rhat", "energy_evaluations", "seconds"}) {
     put(metrics, key, number(summary[key]));
   }
   return metrics;
@@ -107,6 +107,22 @@ Json mmd_json(const StatesInTime& early, const torch::Tensor& reference) {
   for (const torch::Tensor& x : early.states())
     mmd.push_back(hamming_mmd(x, reference).u_statistic);
   return {{"seconds", early.seconds()}, {"mmd", mmd}};
+}
+
+// The distance to the ground truth, beside what a perfect sampler would have; undefined where the
+// ground truth has not converged.
+void add_mmd(Json& done, const LateStates& late, const StatesInTime& early,
+             const GroundTruth& truth) {
+  Json& metrics = done["metrics"];
+  put(metrics, "reference_rhat", truth.rhat);
+  put(metrics, "mmd_floor", truth.floor.u_statistic, truth.floor.standard_error);
+  put(metrics, "mmd_v_floor", truth.floor.v_statistic);
+  done["reference"] = {{"sweeps", truth.sweeps}, {"converged", truth.converged()}};
+  if (!truth.converged()) return;
+  const Mmd mmd = hamming_mmd(late.states(), truth.draws);
+  put(metrics, "mmd", mmd.u_statistic, mmd.standard_error);
+  put(metrics, "mmd_v", mmd.v_statistic);
+  done["mmd_trace"] = mmd_json(early, truth.draws);
 }
 
 // What is known of modes; every step takes `calls` model calls. Where the chains never come there,
@@ -170,19 +186,18 @@ Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch
   const auto group = static_cast<int64_t>(options.has("group") ? options.real("group") : 1);
   const double calls = number(summary["energy_evaluations"]) / static_cast<double>(plan.steps);
   Json done = {{"status", "done"},
+               {"chains", summary["chains"].get<int64_t>() / group},
                {"metrics", metrics_of(trace, recorder, summary, group)},
                {"summary", summary},
                {"trace", trace.json()},
                {"autocorrelation", autocorrelation_json(recorder, plan.thin)}};
   Json& metrics = done["metrics"];
+  const Statistics& sums = sampling.statistics();
+  put_mean(metrics, "acceptance", sums.acceptance_sum / plan.steps, group);
+  put_mean(metrics, "hops", sums.hops_sum.to(torch::kFloat64) / plan.steps, group);
   if (cell.calls > 0) done["trace"]["calls"] = thinned_numbers(calls * trace.step);
   if (grid.true_mean) put_mean(metrics, "mean_error", mean.error(*grid.true_mean));
-  if (grid.reference) {
-    const Mmd mmd = hamming_mmd(late.states(), target.reference);
-    put(metrics, "mmd", mmd.u_statistic, mmd.standard_error);
-    put(metrics, "mmd_v", mmd.v_statistic);
-    done["mmd_trace"] = mmd_json(early, target.reference);
-  }
+  if (grid.reference) add_mmd(done, late, early, target.reference);
   if (has_modes) add_modes(done, cell, modes, calls, group);
   if (grid.picture) {
     put(metrics, "least_energy", last.energy().min().item<double>());
@@ -194,28 +209,6 @@ Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
-}
-
-// Ground truth by Gibbs sweeps: draws of independent chains, far apart and late.
-torch::Tensor block_gibbs_samples(EnergyModel& model, torch::Device device) {
-  constexpr int64_t kChains = 100, kSweeps = 2000, kApart = 250;
-  require(dynamic_cast<const RbmModel*>(&model),
-          "reference block-gibbs needs an rbm; the model is {}", model.kind_name());
-  const auto sampler = make_sampler("gibbs", {.scan = Scan::kChromatic}, model);
-  const torch::Tensor ids =
-      torch::arange(kChains, torch::TensorOptions(torch::kInt64).device(device));
-  ChainState state = sampler->init(model, random_states(model.space(), ids, 0, device), ids);
-  StepParams params = sampler->params(0, device);
-  std::vector<torch::Tensor> draws;
-  for (int64_t left = kSweeps - 1; left >= 0; --left) {
-    sampler->step(model, state, params);
-    if (left % kApart == 0 && left / kApart < kMmdDraws) {
-      draws.push_back(
-          state.x.to(torch::kCPU, torch::kUInt8, /*non_blocking=*/false, /*copy=*/true));
-    }
-    if (interrupted()) throw Interrupted("");
-  }
-  return torch::stack(draws, 1);
 }
 
 // FNV-1a: a name that stays the same between runs and builds.
@@ -281,8 +274,9 @@ const GridModels::Target& GridModels::target(const Cell& cell, bool with_referen
     latest_.clear();
     set_trained(cell, options);
     target_.model = sampled_model(options, device_);
-    target_.reference =
-        with_reference ? block_gibbs_samples(*target_.model, device_) : torch::Tensor();
+    target_.reference = with_reference ? block_gibbs_truth(*target_.model, device_, interrupted)
+                                       : GroundTruth();
+    if (interrupted()) throw Interrupted("");
     latest_ = key;
   }
   const auto* misled = dynamic_cast<const MisledModel*>(target_.model.get());
@@ -290,12 +284,21 @@ const GridModels::Target& GridModels::target(const Cell& cell, bool with_referen
   return target_;
 }
 
-Json run_cell(const Grid& grid, const Cell& cell, GridModels& models, torch::Device device) {
+Json run_cell(const Grid& grid, const Cell& cell, GridModels& models, torch::Device device,
+              double until_converged) {
   const auto failed = [](const std::string& error) {
     return Json{{"status", "failed"}, {"error", one_line(error)}, {"metrics", Json::object()}};
   };
   try {
-    return measured_cell(grid, cell, models, device);
+    Cell own = cell;
+    while (true) {
+      const double start = synchronised_seconds(device);
+      Json done = measured_cell(grid, own, models, device);
+      const double seconds = synchronised_seconds(device) - start;
+      const double rhat = number(done["metrics"]["rhat"]);
+      if (rhat <= kLongEnoughRhat || 2 * seconds > until_converged) return done;
+      lengthen(own.sampling);
+    }
   } catch (const Interrupted&) {
     throw;
   } catch (const c10::Error& error) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/grid.h"
+#include "cli/ground_truth.h"
 #include "cli/options.h"
 #include "io/torch.h"
 #include "models/energy_model.h"
@@ -18,10 +19,10 @@ class GridModels {
  public:
   GridModels(std::filesystem::path cache, torch::Device device);
 
-  // The model; the ground truth of an RBM: uint8 [chains, draws, D]; modes that are known.
+  // The model; its ground truth, if the grid wants one; modes that are known.
   struct Target {
     std::shared_ptr<EnergyModel> model;
-    torch::Tensor reference;
+    GroundTruth reference;
     Modes modes;
   };
   const Target& target(const Cell& cell, bool with_reference);
@@ -38,9 +39,11 @@ class GridModels {
   Target target_;
 };
 
-// Runs the cell and returns {status, metrics, summary, trace, autocorrelation[, mmd_trace,
+// Runs the cell; while its chains have not converged (R̂ above 1.05 or undefined) and the next run, of
+// twice the length, fits into `until_converged` seconds, runs it longer; the last run is the one that
+// counts, so that nothing is chosen by its outcome but its length. Returns {status, metrics, summary, trace, autocorrelation[, mmd_trace,
 // mode_trace, picture]}, or, where it fails, {status: "failed", error}. Throws Interrupted only.
 nlohmann::ordered_json run_cell(const Grid& grid, const Cell& cell, GridModels& models,
-                                torch::Device device);
+                                torch::Device device, double until_converged = 0);
 
 }  // namespace isinglass

@@ -34,7 +34,7 @@ void override_flags(Flags& flags, const Flags& more) {
 
 void scale_down(Flags& flags, double scale, const std::vector<std::string>& fixed, int64_t group) {
   const std::vector<std::pair<std::string, int64_t>> least = {
-      {"chains", 4}, {"steps", 200}, {"calls", 200}, {"burn-in", 100}, {"iters", 50}};
+      {"chains", 10}, {"steps", 200}, {"calls", 200}, {"burn-in", 100}, {"iters", 50}};
   for (const auto& [name, floor] : least) {
     std::string* text = find_flag(flags, name);
     if (std::find(fixed.begin(), fixed.end(), name) != fixed.end()) continue;
@@ -44,6 +44,17 @@ void scale_down(Flags& flags, double scale, const std::vector<std::string>& fixe
     const double scaled = multiple * std::round(given * std::sqrt(scale) / multiple);
     *text = fmt::format("{:.0f}", std::min(given, std::max(scaled, static_cast<double>(floor))));
   }
+}
+
+void lengthen(Flags& flags) {
+  constexpr int64_t kMostDraws = 20000;
+  const auto number = [&](const char* name, const char* otherwise) {
+    return static_cast<int64_t>(std::strtod(flag_or(flags, name, otherwise).c_str(), nullptr));
+  };
+  const int64_t steps = 2 * number("steps", "0"), thin = number("thin", "1");
+  override_flags(flags, {{"burn-in", std::to_string(2 * number("burn-in", "0"))},
+                         {"steps", std::to_string(steps)},
+                         {"thin", std::to_string(steps / thin > kMostDraws ? 2 * thin : thin)}});
 }
 
 Flags without_flag(const Flags& flags, const std::string& name) {

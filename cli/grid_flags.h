@@ -25,6 +25,9 @@ void override_flags(Flags& flags, const Flags& more);
 void scale_down(Flags& flags, double scale, const std::vector<std::string>& fixed = {},
                 int64_t group = 1);
 
+// Twice the burn-in and the steps, of which at most some 20 000 are kept.
+void lengthen(Flags& flags);
+
 // `calls` as `steps`, by the sampler's leapfrog steps a step. Returns the calls, 0 without any.
 int64_t divide_calls(Flags& flags);
 

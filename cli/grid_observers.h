@@ -5,12 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include "cli/ground_truth.h"
 #include "engine/run.h"
 #include "models/misled.h"
 
 namespace isinglass {
-
-inline constexpr int64_t kMmdDraws = 4;  // states of every chain that enter an MMD
 
 // Mean energy over chains after every step of burn-in; the recorder has the later ones.
 class BurnInTrace : public Observer {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace isinglass {
 namespace {
@@ -17,17 +18,24 @@ double number(const Json& metrics, const std::string& key) {
   return found != metrics.end() && found->is_number() ? found->get<double>() : NAN;
 }
 
-Estimate together(const std::vector<Estimate>& repeats) {
+// Estimates of the repeats, each with an error of `freedom` degrees of freedom.
+Estimate together(const std::vector<Estimate>& repeats, bool has_error) {
   const double n = static_cast<double>(repeats.size());
-  double mean = 0, within = 0, between = 0;
+  double mean = 0, within = 0, between = 0, freedom = 0;
   for (const Estimate& e : repeats) {
     mean += e.value / n;
     within += e.error * e.error;
+    freedom += e.freedom;
   }
   for (const Estimate& e : repeats) between += (e.value - mean) * (e.value - mean);
-  if (repeats.size() == 1) return {mean, std::sqrt(within)};
-  const double spread = std::sqrt(between / (n - 1) / n);
-  return {mean, std::isfinite(within) ? std::max(std::sqrt(within) / n, spread) : spread};
+  const Estimate reported = {mean, has_error ? std::sqrt(within) / n : NAN, freedom};
+  if (repeats.size() == 1) return reported;
+  const Estimate spread = {mean, std::sqrt(between / (n - 1) / n), n - 1};
+  if (reported.error > spread.error) return reported;
+  // Chains are many and repeats few: a spread within twice the error that the chains report is what
+  // chance makes of it, and has the chains' degrees of freedom. (P(χ²₁ > 4) = 0.046.)
+  const bool chance = spread.error <= 2 * reported.error;
+  return {mean, spread.error, chance ? freedom : spread.freedom};
 }
 
 // A field of a CSV file (RFC 4180).
@@ -59,12 +67,30 @@ std::vector<std::string> metric_columns() {
 
 }  // namespace
 
-std::vector<Setting> pooled(const Json& rows, const std::string& metric) {
+std::string Setting::label(const std::string& without) const {
+  std::string text = sampler;
+  for (const auto& [name, value] : settings) {
+    if (name != without) text += fmt::format(" {}={}", name, value);
+  }
+  return text;
+}
+
+int64_t repeats_of(const Json& rows) {
+  int64_t repeats = 0;
+  for (const Json& row : rows) repeats = std::max(repeats, row["repeat"].get<int64_t>() + 1);
+  return repeats;
+}
+
+std::vector<Setting> pooled(const Json& rows, const std::string& metric, Repeats which) {
   const bool has_error = find_metric(metric, "metrics").has_error;
+  const int64_t half = repeats_of(rows) / 2;
   std::vector<Setting> settings;
   std::vector<std::vector<Estimate>> repeats;
   for (const Json& row : rows) {
-    if (row["status"] != "done") continue;
+    const bool first = row["repeat"].get<int64_t>() < half;
+    const bool counts =
+        which == Repeats::kAll || (which == Repeats::kFirstHalf ? first : !first);
+    if (row["status"] != "done" || !counts) continue;
     const Setting own{row["model"],
                       row["sampler"],
                       row["settings"].get<std::map<std::string, std::string>>(),
@@ -76,12 +102,21 @@ std::vector<Setting> pooled(const Json& rows, const std::string& metric) {
     const size_t at = static_cast<size_t>(same - settings.begin());
     if (same == settings.end()) {
       settings.push_back(own);
+      settings.back().rhat = -std::numeric_limits<double>::infinity();
       repeats.emplace_back();
     }
+    const Json& metrics = row["metrics"];
+    Setting& setting = settings[at];
+    const double rhat = number(metrics, "rhat");
+    if (!std::isnan(setting.rhat) && !(rhat <= setting.rhat)) setting.rhat = rhat;
+    const double chains = row.value("chains", std::numeric_limits<double>::infinity());
     repeats[at].push_back(
-        {number(row["metrics"], metric), has_error ? number(row["metrics"], metric + "_se") : 0});
+        {number(metrics, metric), number(metrics, metric + "_se"), chains - 1});
   }
-  for (size_t i = 0; i < settings.size(); ++i) settings[i].estimate = together(repeats[i]);
+  for (size_t i = 0; i < settings.size(); ++i) {
+    settings[i].estimate = together(repeats[i], has_error);
+    settings[i].repeats = static_cast<int64_t>(repeats[i].size());
+  }
   return settings;
 }
 

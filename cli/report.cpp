@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/claims.h"
 #include "cli/commands.h"
 #include "cli/report_page.h"
 #include "io/error.h"
@@ -43,10 +44,26 @@ report::Page page_of(const fs::path& directory) {
   return page;
 }
 
+// The verdicts of a grid follow from its rows by the rules of this program.
+void judge_grid(const fs::path& directory) {
+  const fs::path file = directory / "results.json";
+  if (!fs::exists(file)) return;
+  try {
+    report::Json results = report::read_json(file);
+    const report::Json judged = judge_again(results["claims"], results["rows"]);
+    if (judged.dump() == results["claims"].dump()) return;
+    results["claims"] = judged;
+    write_file(file, results.dump(1) + "\n");
+  } catch (const nlohmann::json::exception& error) {
+    fail("{}: it is damaged: {}", file.string(), error.what());
+  }
+}
+
 std::string run_report(Options& options) {
   const fs::path directory = options.path("directory");
   const fs::path file = options.has("out") ? options.path("out") : directory / "report.html";
   require(!fs::is_directory(file), "--out {} is a directory; a file name is needed", file.string());
+  judge_grid(directory);
   write_report(directory, file);
   if (!options.flag("json")) return fmt::format("{}\n", file.string());
   return nlohmann::ordered_json{{"report", fs::absolute(file).string()}}.dump(2) + "\n";

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "cli/claims.h"
 #include "cli/grid_rows.h"
 #include "cli/report_page.h"
 #include "io/error.h"
@@ -17,14 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kNormal95 = 1.96;
-
-std::string label_of(const Setting& setting, const std::string& without = "") {
-  std::string text = setting.sampler;
-  for (const auto& [name, value] : setting.settings) {
-    if (name != without) text += fmt::format(" {}={}", name, value);
-  }
-  return text;
-}
 
 bool better(const Metric& metric, double a, double b) {
   return metric.higher_is_better ? a > b : a < b;
@@ -40,14 +33,24 @@ std::vector<Setting> of_model(const Json& rows, const std::string& metric,
   return own;
 }
 
+// Whether its number is a measurement: chains that have not converged show nothing of equilibrium.
+bool counts(const Setting& setting, const Metric& metric) {
+  return !metric.at_equilibrium || setting.converged();
+}
+
+// The best one of every sampler: of those that count, or, where it has none, of all.
 std::vector<Setting> best_of_samplers(const std::vector<Setting>& settings, const Metric& metric) {
   std::vector<Setting> best;
+  const auto precedes = [&](const Setting& a, const Setting& b) {
+    if (counts(a, metric) != counts(b, metric)) return counts(a, metric);
+    return better(metric, a.estimate.value, b.estimate.value);
+  };
   for (const Setting& setting : settings) {
     const auto same = std::find_if(best.begin(), best.end(),
                                    [&](const Setting& s) { return s.sampler == setting.sampler; });
     if (same == best.end()) {
       best.push_back(setting);
-    } else if (better(metric, setting.estimate.value, same->estimate.value)) {
+    } else if (precedes(setting, *same)) {
       *same = setting;
     }
   }
@@ -55,9 +58,12 @@ std::vector<Setting> best_of_samplers(const std::vector<Setting>& settings, cons
 }
 
 // The label of the one that is better than every other by more than 1.96 standard errors; else
-// none.
+// none. Of settings that have not all converged, none.
 std::string clear_winner(const std::vector<Setting>& settings, const Metric& metric) {
   if (!metric.has_error || settings.size() < 2) return "";
+  for (const Setting& setting : settings) {
+    if (!counts(setting, metric)) return "";
+  }
   const auto best =
       std::min_element(settings.begin(), settings.end(), [&](const Setting& a, const Setting& b) {
         return better(metric, a.estimate.value, b.estimate.value);
@@ -67,7 +73,7 @@ std::string clear_winner(const std::vector<Setting>& settings, const Metric& met
     const double error = added_errors(best->estimate.error, other->estimate.error);
     if (other != best && !(apart > kNormal95 * error)) return "";
   }
-  return label_of(*best);
+  return best->label();
 }
 
 Json numbers_table(const Json& rows, const std::string& model) {
@@ -76,7 +82,7 @@ Json numbers_table(const Json& rows, const std::string& model) {
   std::vector<std::string> order;
   for (const Setting& setting : pooled(rows, "seconds")) {
     if (setting.model != model) continue;
-    order.push_back(label_of(setting));
+    order.push_back(setting.label());
     lines[order.back()] = Json::array({order.back()});
   }
   for (const Metric& metric : grid_metrics()) {
@@ -86,7 +92,7 @@ Json numbers_table(const Json& rows, const std::string& model) {
     const std::string winner = clear_winner(settings, metric);
     for (auto& [label, line] : lines) line.push_back(nullptr);
     for (const Setting& setting : settings) {
-      const std::string label = label_of(setting);
+      const std::string label = setting.label();
       lines[label].back() = {{"value", setting.estimate.value},
                              {"se", setting.estimate.error},
                              {"best", label == winner}};
@@ -99,6 +105,7 @@ Json numbers_table(const Json& rows, const std::string& model) {
 
 Json best_bars(const std::vector<Setting>& settings, const Metric& metric) {
   std::vector<Setting> best = best_of_samplers(settings, metric);
+  std::erase_if(best, [&](const Setting& setting) { return !counts(setting, metric); });
   std::sort(best.begin(), best.end(), [&](const Setting& a, const Setting& b) {
     return better(metric, a.estimate.value, b.estimate.value);
   });
@@ -106,11 +113,13 @@ Json best_bars(const std::vector<Setting>& settings, const Metric& metric) {
   std::vector<double> values;
   for (const Setting& setting : best) {
     values.push_back(setting.estimate.value);
-    bars.push_back({{"label", label_of(setting)},
+    bars.push_back({{"label", setting.label()},
                     {"value", setting.estimate.value},
                     {"se", setting.estimate.error}});
   }
-  return bar_chart(metric.title + ", best setting of each sampler", spans(values, 30), bars);
+  return bar_chart(metric.title + (metric.at_equilibrium
+                                       ? ", best converged setting of each sampler"
+                                       : ", best setting of each sampler"), spans(values, 30), bars);
 }
 
 bool is_number(const std::string& text) {
@@ -143,7 +152,7 @@ Json against(const std::vector<Setting>& settings, const Metric& metric, const s
     const auto at = setting.settings.find(axis);
     if (at == setting.settings.end() || !is_number(at->second)) continue;
     const double x = std::stod(at->second);
-    series[label_of(setting, axis)][x] = setting.estimate;
+    series[setting.label(axis)][x] = setting.estimate;
     all_x.push_back(x);
     all_y.push_back(setting.estimate.value);
   }
@@ -170,7 +179,7 @@ std::map<std::pair<std::string, std::string>, Json> first_cells(const fs::path& 
     Json cell = read_json(entry.path());
     if (cell.value("status", "") != "done" || cell.value("repeat", -1) != 0) continue;
     const Setting setting{cell["model"], cell["sampler"], cell["settings"], {}};
-    cells[{setting.model, label_of(setting)}] = std::move(cell);
+    cells[{setting.model, setting.label()}] = std::move(cell);
   }
   return cells;
 }
@@ -181,10 +190,10 @@ Json curves(const std::vector<Setting>& best,
             const std::string& key, const std::string& x, const std::string& y) {
   Json series = Json::array();
   for (const Setting& setting : best) {
-    const auto cell = cells.find({setting.model, label_of(setting)});
+    const auto cell = cells.find({setting.model, setting.label()});
     if (cell == cells.end() || !cell->second.contains(key)) continue;
     series.push_back(
-        {{"label", label_of(setting)}, {"x", cell->second[key][x]}, {"y", cell->second[key][y]}});
+        {{"label", setting.label()}, {"x", cell->second[key][x]}, {"y", cell->second[key][y]}});
   }
   return series;
 }
@@ -195,19 +204,29 @@ Json claims_table(const Json& claims) {
     if (!model.contains(name)) return nullptr;
     const Json& s = model[name];
     const Setting setting{"", s["sampler"], s["settings"], {}};
-    return label_of(setting);
+    const Json& rhat = s["rhat"];
+    const std::string drift = rhat.is_number() && rhat.get<double>() > kConvergedRhat
+                                  ? fmt::format(", R-hat {:.3g}", rhat.get<double>())
+                                  : "";
+    return setting.label() + drift;
   };
   const auto number = [](const Json& model, const char* name) -> Json {
     if (!model.contains(name)) return nullptr;
     return {{"value", model[name]["value"]}, {"se", model[name]["se"]}};
   };
+  const auto interval = [](const Json& model) -> Json {
+    const Json &low = model["interval"][0], &high = model["interval"][1];
+    if (!low.is_number() || !high.is_number() || !std::isfinite(low.get<double>())) return nullptr;
+    return fmt::format("{:.3g} to {:.3g}", low.get<double>(), high.get<double>());
+  };
   for (const Json& claim : claims) {
+    const std::string text =
+        fmt::format("{} ({}; {})", claim["claim"].get<std::string>(),
+                    find_metric(claim["metric"], "claims").title, rule_text(claim));
     for (const Json& model : claim["models"]) {
-      const std::string text = fmt::format("{} ({})", claim["claim"].get<std::string>(),
-                                           find_metric(claim["metric"], "claims").title);
       rows.push_back({text, claim["verdict"], model["model"], model["verdict"],
                       model.value("reason", ""), side(model, "who"), number(model, "who"),
-                      side(model, "than"), number(model, "than")});
+                      side(model, "than"), number(model, "than"), interval(model)});
     }
   }
   return table("",
@@ -219,9 +238,20 @@ Json claims_table(const Json& claims) {
                 {"who", true},
                 {"value"},
                 {"compared with", true},
-                {"value"}},
+                {"value"},
+                {"difference, 95 %", true}},
                rows);
 }
+
+// How a verdict comes about: the rule of cli/claims.h in words.
+constexpr const char* kRule =
+    "A rule decides from the measured numbers. Where a side has several settings, the best is "
+    "chosen on the first half of the repeats and compared on the second; ± is 1.96 standard "
+    "errors, and the difference (positive: the claimed one is better) has its 95 % interval by "
+    "Student's t. Beats: supported where the interval is above 0, not supported where it is below, "
+    "or below what counts as a difference. Matches: supported where the interval excludes being "
+    "worse by more than the margin. Numbers of equilibrium need chains with R-hat up to 1.1; "
+    "others are never the best, and a claim that one of them might overturn is undecided.";
 
 // What the claims are about, first; at most three.
 std::vector<std::string> charted_metrics(const Json& results) {
@@ -264,10 +294,10 @@ void add_curves(Json& list, const std::vector<Setting>& best, const Cells& cells
 Json cell_pictures(const std::vector<Setting>& best, const Cells& cells) {
   Json list = Json::array();
   for (const Setting& setting : best) {
-    const auto cell = cells.find({setting.model, label_of(setting)});
+    const auto cell = cells.find({setting.model, setting.label()});
     if (cell == cells.end() || !cell->second.contains("picture")) continue;
     Json shown = cell->second["picture"];
-    shown["title"] = label_of(setting);
+    shown["title"] = setting.label();
     list.push_back(std::move(shown));
   }
   return list;
@@ -299,7 +329,7 @@ void add_failures(Page& page, const Json& rows) {
   for (const Json& row : rows) {
     if (row["status"] == "done") continue;
     const Setting setting{row["model"], row["sampler"], row["settings"], {}};
-    failed.push_back({setting.model, label_of(setting), row["repeat"], row["error"]});
+    failed.push_back({setting.model, setting.label(), row["repeat"], row["error"]});
   }
   if (failed.empty()) return;
   page.add(
@@ -349,11 +379,7 @@ void add_grid(Page& page, const fs::path& directory) {
                    {"seed", results["seed"]},
                    {"version", results["version"]}})});
   if (!results["claims"].empty()) {
-    page.add(
-        "Claims",
-        "A rule decides from the measured numbers. Values are of the best setting of each side; "
-        "± is 1.96 standard errors.",
-        {claims_table(results["claims"])});
+    page.add("Claims", kRule, {claims_table(judge_again(results["claims"], results["rows"]))});
   }
   for (const std::string& model : model_labels(results["rows"])) {
     add_model(page, results, model, cells);

@@ -41,6 +41,8 @@ class Sampling {
 
   // Of the run: acceptance, speed, ESS, … of what the recorder kept (sample_summary.h).
   nlohmann::ordered_json summary(const Recorder& recorder) const;
+  // Of the kept steps.
+  const Statistics& statistics() const { return state_.statistics; }
   NamedTensors learned() const { return sampler_->learned(state_); }
   // uint8 [1, D]: the best solution that a run of a graph problem found; undefined: none.
   torch::Tensor solution() const { return best_ ? best_->state() : torch::Tensor(); }

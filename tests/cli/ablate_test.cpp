@@ -42,11 +42,18 @@ sampler = "gwg"
 sampler = "pas"
 radius = [1, 2]
 [[claims]]
-text = "nothing less than PAS"
-rule = "matches"
-metric = "ess_per_step"
-who = ["pas", "gwg"]
+text = "longer paths move further"
+rule = "beats"
+metric = "hops"
+who = ["pas radius=2"]
 than = ["gwg"]
+models = ["chain"]
+[[claims]]
+text = "single flips move further"
+rule = "beats"
+metric = "hops"
+who = ["gwg"]
+than = ["pas radius=2"]
 models = ["chain"]
 )";
 
@@ -70,7 +77,8 @@ TEST_F(Ablate, CellsAreRunsOfSample) {
   const Json results = json_file(folder / "out/results.json");
   ASSERT_EQ(results["rows"].size(), 12u);
   EXPECT_EQ(results["failed"], 2);  // gwg needs gradients; parity has none
-  EXPECT_EQ(results["claims"][0]["verdict"], "supported");
+  EXPECT_EQ(results["claims"][0]["verdict"], "supported") << results["claims"];
+  EXPECT_EQ(results["claims"][1]["verdict"], "not supported") << results["claims"];
   const Json failed = results["rows"][6];
   EXPECT_EQ(failed["status"], "failed");
   EXPECT_NE(failed["error"].get<std::string>().find("gwg does not fit model parity"),
@@ -89,11 +97,39 @@ TEST_F(Ablate, CellsAreRunsOfSample) {
   const Json summary = Json::parse(sample.out);
   EXPECT_EQ(row["metrics"]["ess_per_step"], summary["ess"]["per_step"]);
   EXPECT_EQ(row["metrics"]["rhat"], summary["rhat"]);
-  EXPECT_EQ(row["metrics"]["acceptance"], summary["acceptance"]);
+  EXPECT_DOUBLE_EQ(row["metrics"]["acceptance"], summary["acceptance"]);
+  EXPECT_DOUBLE_EQ(row["metrics"]["hops"], summary["hops"]);
 
   const std::string csv = file_bytes(folder / "out/results.csv");
   EXPECT_EQ(line_count(csv), 13);
   EXPECT_TRUE(csv.starts_with("model,sampler,radius,repeat,status,error,ess_per_step,")) << csv;
+}
+
+// Cells are of different lengths, each long enough; a cell that needs no more stays as it is.
+TEST_F(Ablate, RunsACellUntilItHasConverged) {
+  write_text(folder / "grid.toml", R"(
+[common]
+chains = 10
+burn-in = 10
+steps = 20
+[[models]]
+instance = "bernoulli:sites=40,sigma=1"
+[[samplers]]
+sampler = "rwm"
+[[samplers]]
+sampler = "lbj"
+tau = 3
+)");
+  ASSERT_EQ(run(grid(), "short").exit_code, 0);
+  ASSERT_EQ(run(grid() + " --until-converged 20", "long").exit_code, 0);
+  const Json before = json_file(folder / "short/results.json")["rows"];
+  const Json after = json_file(folder / "long/results.json")["rows"];
+  EXPECT_GT(before[0]["metrics"]["rhat"], 1.2);
+  EXPECT_LE(after[0]["metrics"]["rhat"], 1.05);
+  const auto calls = [](const Json& row) { return row["metrics"]["energy_evaluations"]; };
+  EXPECT_GE(calls(after[0]), 4 * calls(before[0]).get<int64_t>());
+  EXPECT_LE(before[1]["metrics"]["rhat"], 1.05);
+  EXPECT_EQ(calls(after[1]), calls(before[1]));
 }
 
 TEST_F(Ablate, AKilledGridGoesOnAtTheNextCell) {
@@ -286,7 +322,7 @@ TEST_F(Ablate, APresetRunsAtASmallScale) {
   ASSERT_EQ(done.exit_code, 0) << done.err;
   const Json results = Json::parse(done.out);
   EXPECT_EQ(results["failed"], 0);
-  EXPECT_EQ(results["rows"].size(), 36u);
+  EXPECT_EQ(results["rows"].size(), 48u);
   EXPECT_EQ(results["scale"], 0.0001);
 }
 
