@@ -203,16 +203,14 @@ Json claims_table(const Json& claims) {
   const auto side = [](const Json& model, const char* name) -> Json {
     if (!model.contains(name)) return nullptr;
     const Json& s = model[name];
+    const auto number = [&](const char* key) {
+      return s[key].is_number() ? s[key].get<double>() : NAN;
+    };
     const Setting setting{"", s["sampler"], s["settings"], {}};
-    const Json& rhat = s["rhat"];
-    const std::string drift = rhat.is_number() && rhat.get<double>() > kConvergedRhat
-                                  ? fmt::format(", R-hat {:.3g}", rhat.get<double>())
-                                  : "";
-    return setting.label() + drift;
-  };
-  const auto number = [](const Json& model, const char* name) -> Json {
-    if (!model.contains(name)) return nullptr;
-    return {{"value", model[name]["value"]}, {"se", model[name]["se"]}};
+    std::string text = fmt::format("{}: {:.3g}", setting.label(), number("value"));
+    if (std::isfinite(number("se"))) text += fmt::format(" ± {:.2g}", kNormal95 * number("se"));
+    if (!(number("rhat") <= kConvergedRhat)) text += fmt::format(", R-hat {:.3g}", number("rhat"));
+    return text;
   };
   const auto interval = [](const Json& model) -> Json {
     const Json &low = model["interval"][0], &high = model["interval"][1];
@@ -225,8 +223,8 @@ Json claims_table(const Json& claims) {
                     find_metric(claim["metric"], "claims").title, rule_text(claim));
     for (const Json& model : claim["models"]) {
       rows.push_back({text, claim["verdict"], model["model"], model["verdict"],
-                      model.value("reason", ""), side(model, "who"), number(model, "who"),
-                      side(model, "than"), number(model, "than"), interval(model)});
+                      model.value("reason", ""), side(model, "who"), side(model, "than"),
+                      interval(model)});
     }
   }
   return table("",
@@ -235,11 +233,9 @@ Json claims_table(const Json& claims) {
                 {"model", true},
                 {"on this model", true, false, true},
                 {"note", true, true},
-                {"who", true},
-                {"value"},
-                {"compared with", true},
-                {"value"},
-                {"difference, 95 %", true}},
+                {"who", true, true},
+                {"compared with", true, true},
+                {"difference, 95 %", true, true}},
                rows);
 }
 
