@@ -207,7 +207,7 @@ Json claims_table(const Json& claims) {
       return s[key].is_number() ? s[key].get<double>() : NAN;
     };
     const Setting setting{"", s["sampler"], s["settings"], {}};
-    std::string text = fmt::format("{}: {:.3g}", setting.label(), number("value"));
+    std::string text = fmt::format("{}: {:.4g}", setting.label(), number("value"));
     if (std::isfinite(number("se"))) text += fmt::format(" ± {:.2g}", kNormal95 * number("se"));
     if (!(number("rhat") <= kConvergedRhat)) text += fmt::format(", R-hat {:.3g}", number("rhat"));
     return text;
