@@ -145,7 +145,9 @@ StepInfo AnyScaleSampler::burn_in_step(EnergyModel& model, ChainState& state, St
   burn_in->gradient.copy_(state.current.gradient);
   if (burn_in->search) set_scale(params, burn_in->search->trial());
   const StepInfo info = step(model, state, params);
-  if (burn_in->search) burn_in->search->record(mean_jump(burn_in->x, state.x));
+  if (burn_in->search) {
+    burn_in->search->record(mean_jump(burn_in->x, state.x), state.statistics.acceptance.mean());
+  }
   if (burn_in->estimate) {
     burn_in->estimate->add(burn_in->x, state.x, burn_in->gradient, state.current.gradient);
   }

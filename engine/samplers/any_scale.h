@@ -9,8 +9,8 @@
 // W ≈ ∇² log π is learned in the first half of burn-in, where W = D = 0; then D by the rule
 // (engine/semidefinite.h). ab-1st keeps W = D = 0, as every variant does in a run without burn-in.
 // (σ, α) adapt to the longest jumps in both halves (jump_search.h), the second from where the first
-// ended, unless they are given. The paper's eq. 14 lacks x_i/σ; kernels/ordered.h rewrites the
-// logits about x. One model call a step.
+// ended, unless they are given: not by the paper's algorithm 3. The paper's eq. 14 lacks x_i/σ;
+// kernels/ordered.h rewrites the logits about x. One model call a step.
 #pragma once
 
 #include <optional>

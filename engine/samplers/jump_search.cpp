@@ -2,49 +2,127 @@
 #include "engine/samplers/jump_search.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace isinglass {
 namespace {
 
-constexpr int kProbes = 3;  // unchanged, +, −
+constexpr int kArms = 5;  // (u, v), u + h, u − h, v + h, v − h
+constexpr double kClear = 3, kLoss = 0.12;
+constexpr double kCoarsest = 0.12, kFinest = 0.02;
+constexpr double kLeastSpacing = 0.25, kMostSpacing = 2;
+// Of u: e^−40 flips nothing, and σ = 6e5 holds 256 values as flat as ∞ does. Of v: α from 1/2 to 1
+// at each of them.
+constexpr double kLeastU = -40, kMostU = 14, kMostV = 60;
 
-double probed(double value, int parameter, int probe, double gamma) {
-  const double factor[kProbes] = {1, 1 + gamma, 1 - gamma};
-  const double moved = value * factor[probe];
-  return parameter == 1 ? std::min(1.0, moved) : moved;
+double log_one_plus_exp(double x) {
+  return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+}
+
+std::array<double, 2> within(const std::array<double, 2>& point) {
+  return {std::clamp(point[0], kLeastU, kMostU), std::clamp(point[1], -kMostV, kMostV)};
 }
 
 }  // namespace
 
-JumpSearch::JumpSearch(Values start) : best_(start), chosen_(start) {}
+// Mean jumps of the arms, and the standard errors.
+struct JumpSearch::Arms {
+  std::array<double, kArms> mean, error;
+  double acceptance = 0;  // of all
+
+  Arms(const torch::Tensor& sums, int64_t passes) {
+    const torch::Tensor host = sums.to(torch::kCPU).contiguous();
+    const double* sum = host.const_data_ptr<double>();
+    const auto n = static_cast<double>(passes);
+    for (int i = 0; i < kArms; ++i) {
+      mean[i] = sum[i] / n;
+      const double variance = std::max(0.0, sum[kArms + i] / n - mean[i] * mean[i]);
+      error[i] = std::sqrt(variance / (n - 1));
+      acceptance += sum[2 * kArms + i] / (n * kArms);
+    }
+  }
+
+  double longest() const { return *std::max_element(mean.begin(), mean.end()); }
+
+  bool decided(double precision) const {
+    bool precise = true;
+    for (int i = 0; i < kArms; ++i) {
+      if (mean[i] - mean[0] > kClear * std::hypot(error[i], error[0])) return true;
+      precise = precise && error[i] <= precision * longest();
+    }
+    return precise;
+  }
+};
+
+JumpSearch::JumpSearch(Values start) : start_(start), precision_(kCoarsest) {
+  const double t = std::exp(-0.5 / start[0]);
+  const double u = std::log(t) - std::log1p(-t);
+  const double odds = (2 * start[1] - 1) / (2 - 2 * start[1]);  // of u + v
+  const double v = odds > 0 ? std::log(odds) - u : 0;
+  middle_ = within({u, v});
+}
+
+JumpSearch::Values JumpSearch::values_of(const Point& point) {
+  return {0.5 / log_one_plus_exp(-point[0]), 0.5 * (1 + 1 / (1 + std::exp(-point[0] - point[1])))};
+}
+
+JumpSearch::Point JumpSearch::arm(int number) const {
+  Point point = middle_;
+  if (number == 0) return point;
+  const int axis = (number - 1) / 2;
+  point[axis] += number % 2 == 1 ? spacing_[axis] : -spacing_[axis];
+  return within(point);
+}
 
 JumpSearch::Values JumpSearch::trial() const {
-  Values values = best_;
-  values[parameter_] = probed(best_[parameter_], parameter_, probe_, gamma_);
-  return values;
+  return values_of(arm(static_cast<int>(steps_ % kArms)));
 }
 
-void JumpSearch::record(const torch::Tensor& jump) {
-  if (!jumps_.defined()) jumps_ = torch::zeros({kProbes}, jump.options());
-  jumps_.select(0, probe_).add_(jump);
-  if (++steps_ < kSteps) return;
+JumpSearch::Values JumpSearch::best() const {
+  return rounds_ == 0 ? start_ : values_of(middle_);
+}
+
+void JumpSearch::record(const torch::Tensor& jump, const torch::Tensor& acceptance) {
+  if (!sums_.defined()) sums_ = torch::zeros({3, kArms}, jump.options());
+  const int64_t arm = steps_ % kArms;
+  sums_.select(0, 0).select(0, arm).add_(jump);
+  sums_.select(0, 1).select(0, arm).addcmul_(jump, jump);
+  sums_.select(0, 2).select(0, arm).add_(acceptance);
+  if (++steps_ % kSteps == 0) compare();
+}
+
+void JumpSearch::compare() {
+  const Arms arms(sums_, steps_ / kArms);
+  if (!arms.decided(precision_)) return;
+  move(arms);
+  ++rounds_;
   steps_ = 0;
-  if (++probe_ < kProbes) return;
-  probe_ = 0;
-  next_parameter();
+  sums_.zero_();
 }
 
-void JumpSearch::next_parameter() {
-  const torch::Tensor sums = jumps_.to(torch::kCPU);
-  const double* jump = sums.const_data_ptr<double>();
-  const double longest = std::max({jump[0], jump[1], jump[2]});
-  const int winner = jump[1] == longest ? 1 : jump[2] == longest ? 2 : 0;
-  chosen_[parameter_] = probed(best_[parameter_], parameter_, winner, gamma_);
-  jumps_.zero_();
-  if (++parameter_ < 2) return;
-  parameter_ = 0;
-  if (chosen_ == best_) gamma_ *= 0.9;
-  best_ = chosen_;
+void JumpSearch::move(const Arms& arms) {
+  const double here = arms.mean[0];
+  settled_ = false;
+  if (arms.longest() == 0) {
+    middle_[0] += arms.acceptance > 0.5 ? spacing_[0] : -spacing_[0];
+    middle_ = within(middle_);
+    return;
+  }
+  settled_ = true;
+  for (int axis = 0; axis < 2; ++axis) {
+    const int up = 1 + 2 * axis, down = up + 1;
+    const double bend = 2 * here - arms.mean[up] - arms.mean[down];
+    const double noise = std::hypot(2 * arms.error[0], arms.error[up], arms.error[down]);
+    const double vertex =
+        0.5 * (arms.mean[up] - arms.mean[down]) / std::max({bend, noise, 1e-9 * arms.longest()});
+    double& h = spacing_[axis];
+    middle_[axis] += h * std::clamp(vertex, -1.0, 1.0);
+    settled_ = settled_ && std::abs(vertex) < 1;
+    const double factor = bend > 0 ? std::sqrt(2 * kLoss * here / bend) : 2;
+    h = std::clamp(h * std::clamp(factor, 0.5, 2.0), kLeastSpacing, kMostSpacing);
+  }
+  middle_ = within(middle_);
+  precision_ = settled_ ? std::max(kFinest, 0.8 * precision_) : kCoarsest;
 }
 
 }  // namespace isinglass

@@ -8,7 +8,6 @@
 #include "engine/run.h"
 #include "engine/samplers/any_scale.h"
 #include "engine/samplers/curvature.h"
-#include "engine/samplers/jump_search.h"
 #include "io/error.h"
 #include "models/ising.h"
 #include "models/registry.h"
@@ -67,58 +66,6 @@ TEST(Curvature, NothingFromChainsThatStandStill) {
   const torch::Tensor x = torch::ones({4, 3}, torch::kUInt8), g = torch::ones({4, 3});
   estimate.add(x, x, g, g);
   EXPECT_FALSE(estimate.solve().defined());
-}
-
-// A round by hand: three values of 100 steps for σ, then for α at the old σ.
-struct Trials {
-  std::vector<JumpSearch::Values> values;
-  void run_round(JumpSearch& search, const std::function<double(JumpSearch::Values)>& jump) {
-    values.clear();
-    for (int t = 0; t < 6 * JumpSearch::kSteps; ++t) {
-      if (t % JumpSearch::kSteps == 0) values.push_back(search.trial());
-      ASSERT_EQ(search.trial(), values.back());
-      search.record(torch::tensor(jump(search.trial()), torch::kFloat64));
-    }
-  }
-};
-
-void expect_values(const JumpSearch::Values& found, double sigma, double alpha) {
-  EXPECT_DOUBLE_EQ(found[0], sigma);
-  EXPECT_DOUBLE_EQ(found[1], alpha);
-}
-
-TEST(JumpSearch, ARoundIsTheSpecs) {
-  JumpSearch search({0.1, 0.5});
-  Trials trials;
-  trials.run_round(search, [](auto v) { return v[0] - v[1]; });  // longer with σ, shorter with α
-  const double sigma[] = {0.1, 0.1 * 1.2, 0.1 * 0.8, 0.1, 0.1, 0.1};
-  const double alpha[] = {0.5, 0.5, 0.5, 0.5, 0.5 * 1.2, 0.5 * 0.8};
-  for (int i = 0; i < 6; ++i) expect_values(trials.values[i], sigma[i], alpha[i]);
-  expect_values(search.best(), 0.1 * 1.2, 0.5 * 0.8);
-  EXPECT_DOUBLE_EQ(search.gain(), 0.2);
-  // the next round starts there; the best value stays where both neighbours are worse
-  const JumpSearch::Values peak = search.best();
-  trials.run_round(search,
-                   [&](auto v) { return -std::abs(v[0] - peak[0]) - std::abs(v[1] - peak[1]); });
-  EXPECT_EQ(search.best(), peak);
-  EXPECT_DOUBLE_EQ(search.gain(), 0.18);
-}
-
-TEST(JumpSearch, TiesGoUpThenDown) {
-  Trials trials;
-  JumpSearch all({0.1, 0.5});
-  trials.run_round(all, [](auto) { return 1.0; });
-  expect_values(all.best(), 0.1 * 1.2, 0.5 * 1.2);
-  JumpSearch down({0.1, 0.5});  // unchanged and − tie, + is shorter
-  trials.run_round(down, [](auto v) { return v[0] > 0.1 || v[1] > 0.5 ? 0.0 : 1.0; });
-  expect_values(down.best(), 0.1 * 0.8, 0.5 * 0.8);
-}
-
-TEST(JumpSearch, AlphaIsAtMostOne) {
-  JumpSearch search({0.1, 0.9});
-  Trials trials;
-  for (int round = 0; round < 2; ++round) trials.run_round(search, [](auto v) { return v[1]; });
-  EXPECT_EQ(search.best()[1], 1.0);
 }
 
 std::shared_ptr<IsingModel> square_lattice(int64_t side, double coupling) {
