@@ -26,9 +26,10 @@ template <class... Args>
   throw Error(fmt::format(message, std::forward<Args>(args)...));
 }
 
-template <class... Args>
-void require(bool condition, fmt::format_string<Args...> message, Args&&... args) {
-  if (!condition) fail(message, std::forward<Args>(args)...);
-}
-
 }  // namespace isinglass
+
+// require(condition, message, args…) fails with the message unless the condition holds. A macro, as
+// assert is one: the arguments are evaluated after the condition, and only where it does not hold,
+// so that errno is that of the call in the condition and a good path formats nothing.
+#define require(condition, ...) \
+  (static_cast<bool>(condition) ? void() : ::isinglass::fail(__VA_ARGS__))

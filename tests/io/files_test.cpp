@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <cerrno>
 #include <fstream>
 
 #include "tests/io/full_disk.h"
@@ -97,6 +98,30 @@ TEST(Files, WriteErrorsNameTheFileAndTheReason) {
   fs::permissions(scratch.folder(), fs::perms::owner_read | fs::perms::others_exec);
   const NotRoot nobody;
   EXPECT_ERROR(write_file(scratch / "new", "y"), "Permission denied");
+}
+
+// The rename is refused, by the directory that has appeared since; an older errno is no reason.
+TEST(Files, AFailingCommitNamesItsOwnReason) {
+  const Scratch scratch;
+  AtomicFile out(scratch / "file");
+  out.write("x");
+  fs::create_directory(scratch / "file");
+  errno = ENOSPC;
+  EXPECT_ERROR(out.commit(), "cannot write " + (scratch / "file").string() + ": Is a directory");
+}
+
+TEST(Require, EvaluatesItsMessageAfterTheConditionAndOnlyOnFailure) {
+  int order = 0, condition_at = 0, message_at = 0;
+  const auto condition = [&](bool holds) {
+    condition_at = ++order;
+    return holds;
+  };
+  const auto message = [&] { return message_at = ++order; };
+  require(condition(true), "number {}", message());
+  EXPECT_EQ(condition_at, 1);
+  EXPECT_EQ(message_at, 0);
+  EXPECT_ERROR(require(condition(false), "number {}", message()), "number 3");
+  EXPECT_EQ(condition_at, 2);
 }
 
 TEST(Files, AFullDiskLeavesTheOldFileAndNothingElse) {
