@@ -151,7 +151,8 @@ std::string character_array(const std::string& name, uint32_t count) {
       mat_array(name, kDouble, {784, count}, mat_element(kStoredAsBytes, values)));
 }
 
-TEST(NamedSets, OmniglotIsTransposedAndSplit) {
+// By the library of .mat files, which the archive for other machines lacks.
+TEST(NamedMatSets, OmniglotIsTransposedAndSplit) {
   if (!has_mat_library()) GTEST_SKIP() << "no " << kMatLibrary << " beside this program";
   const Scratch scratch;
   put_file(scratch / "omniglot/chardata.mat",

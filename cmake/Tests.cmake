@@ -1,0 +1,47 @@
+# isinglass_tests(folder LINKS …): one test program per folder; a ctest entry per suite.
+
+# Every *_test.cpp of the folder; suites are found by their TEST macros, so that a folder's many
+# cases run in one process each (a program linked to LibTorch's CUDA part starts in 0.5 s).
+# Suites whose name ends in Long carry the label `long`, those ending in Gpu the label `gpu`.
+function(isinglass_tests folder)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
+  set(name ${folder}_tests)
+  add_executable(${name} ${tests} ${arg_SOURCES})
+  isinglass_options(${name})
+  isinglass_uses_torch(${name})
+  target_link_libraries(${name} PUBLIC isinglass_test_main ${arg_LINKS})
+  isinglass_bundled(${name})
+  target_compile_definitions(${name} PRIVATE ISINGLASS_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  isinglass_suites(${folder} "${tests}")
+endfunction()
+
+# A ctest entry for every suite of the test sources of `folder`_tests, skipped by its exit code alone
+# (tests/support/main.cpp): ctest lets SKIP_REGULAR_EXPRESSION win over a failure. The threads sleep
+# where they wait: tests run side by side, and spinning would take the cores from one another.
+function(isinglass_suites folder tests)
+  set(name ${folder}_tests)
+  foreach(file ${tests})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(STRINGS ${file} lines REGEX "^(TYPED_)?TEST(_F|_P)?\\(")
+    foreach(line ${lines})
+      string(REGEX REPLACE "^[A-Z_]+\\(([A-Za-z0-9_]+),.*" "\\1" suite ${line})
+      list(APPEND suites ${suite})
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES suites)
+  foreach(suite ${suites})
+    add_test(NAME ${folder}.${suite} COMMAND ${name} --gtest_brief=1
+             --gtest_filter=${suite}.*:*/${suite}.*:${suite}/*.* WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
+    set_tests_properties(${folder}.${suite} PROPERTIES
+      SKIP_RETURN_CODE 77 TIMEOUT 600
+      ENVIRONMENT "ISINGLASS_BINARY=${CMAKE_BINARY_DIR}/isinglass;OMP_WAIT_POLICY=passive")
+    if(suite MATCHES "Long$")
+      set_property(TEST ${folder}.${suite} APPEND PROPERTY LABELS long)
+      set_tests_properties(${folder}.${suite} PROPERTIES TIMEOUT 3600)
+    endif()
+    if(suite MATCHES "Gpu$")
+      set_property(TEST ${folder}.${suite} APPEND PROPERTY LABELS gpu)
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,15 @@
+// The main of every test program. Its exit code says what became of the tests:
+//   0    all of them passed
+//   1    one failed, or there was none to run
+//   77   none failed, and some were skipped: ctest (SKIP_RETURN_CODE) says so
+// GoogleTest's own main exits 0 where tests were skipped, or where the filter matches none.
+#include <gtest/gtest.h>
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  const bool failed = RUN_ALL_TESTS() != 0;
+  if (failed || GTEST_FLAG_GET(list_tests)) return failed;
+  const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
+  if (tests.test_to_run_count() == 0) return 1;
+  return tests.skipped_test_count() > 0 ? 77 : 0;
+}
