@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
-#include <optional>
+#include <functional>
 #include <set>
 
 #include "models/lattice_model.h"
@@ -31,11 +31,13 @@ std::vector<Value> values_of(const torch::Tensor& state) {
   return values;
 }
 
-// U by plain loops; none where golden values serve instead.
-std::optional<double> plain_energy(const ModelSample& sample, const torch::Tensor& state) {
+bool has_plain_energy(const ModelSample& sample) {
+  return sample.real_energy || sample.energy;
+}
+
+double plain_energy(const ModelSample& sample, const torch::Tensor& state) {
   if (sample.real_energy) return sample.real_energy(sample.tensors, values_of<double>(state));
-  if (sample.energy) return sample.energy(sample.tensors, values_of<int>(state));
-  return std::nullopt;
+  return sample.energy(sample.tensors, values_of<int>(state));
 }
 
 class ModelContract : public testing::TestWithParam<ModelSample> {
@@ -85,12 +87,13 @@ TEST_P(ModelContract, KnowsItsName) {
   EXPECT_EQ(model->kind_name(), sample().model);
 }
 
-TEST_P(ModelContract, EnergyIsThatOfPlainLoops) {
-  if (!plain_energy(sample(), x[0])) return;  // ResNets: GoldenValues
+class PlainEnergies : public ModelContract {};
+
+TEST_P(PlainEnergies, AreTheModels) {
   Evaluation out;
   model->evaluate(x, out);
   for (int64_t b = 0; b < kStates; ++b) {
-    EXPECT_NEAR(out.energy[b].item<double>(), *plain_energy(sample(), x[b]),
+    EXPECT_NEAR(out.energy[b].item<double>(), plain_energy(sample(), x[b]),
                 tolerance() * std::max(1.0, largest(out.energy)));
   }
 }
@@ -149,10 +152,14 @@ TEST_P(ModelContract, MovedStatesEvaluateAsNewOnes) {
     if (step == 1) y.select(1, space.sites - 1).fill_(space.categories - 1);
     if (step == 3) y.select(1, 0).zero_();
     model->evaluate_moved(from, at_x, y, /*gradient=*/true, at_y);
-    const EnergyGrad exact = model->energy_and_grad(y);
+    Evaluation exact, alone;
+    model->evaluate(y, exact);
     expect_close(at_y.energy, exact.energy, tolerance());
     expect_close(at_y.gradient, exact.gradient, kFloat32);
-    Evaluation alone;
+    ASSERT_EQ(at_y.cache.size(), exact.cache.size());
+    for (size_t i = 0; i < exact.cache.size(); ++i) {
+      expect_close(at_y.cache[i], exact.cache[i], kFloat32);
+    }
     model->evaluate_energy(from, alone);
     model->evaluate_moved(from, alone, y, /*gradient=*/false, alone);
     EXPECT_FALSE(alone.gradient.defined());
@@ -162,9 +169,10 @@ TEST_P(ModelContract, MovedStatesEvaluateAsNewOnes) {
   }
 }
 
+class LatticeContract : public ModelContract {};
+
 // Multilinear energies: U(x with x_i ← k) − U(x) = g_ik − g_{i,x_i}, binary (k − x_i) g_i.
-TEST_P(ModelContract, OneSiteDifferencesAreTheGradientsAndTheConditionals) {
-  if (!sample().lattice) return;
+TEST_P(LatticeContract, OneSiteDifferencesAreTheGradientsAndTheConditionals) {
   auto* conditionals = dynamic_cast<HasConditionals*>(model.get());
   ASSERT_NE(conditionals, nullptr);
   const EnergyGrad here = model->energy_and_grad(x);
@@ -212,10 +220,11 @@ TEST_P(ModelContract, IsTwiceDifferentiableInTheState) {
               1e-6 * std::max(1.0, g.square().sum().item<double>()));
 }
 
+class TrainableModels : public ModelContract {};
+
 // PCD's p_control: the gradient of ½‖∇_x U‖² in the parameters, likewise.
-TEST_P(ModelContract, TheGradientPenaltyIsDifferentiableInTheParameters) {
+TEST_P(TrainableModels, TheGradientPenaltyIsDifferentiable) {
   model->to(torch::kFloat64);
-  if (model->parameters().empty()) return;
   torch::manual_seed(9);
   const torch::Tensor state = relaxed(x);
   const auto penalty = [&](bool keep) {
@@ -244,8 +253,7 @@ TEST_P(ModelContract, TheGradientPenaltyIsDifferentiableInTheParameters) {
   EXPECT_NEAR(found, (above - below) / (2 * step), 1e-6 * scale);
 }
 
-TEST_P(ModelContract, AnEmptyBatchIsNoError) {
-  if (!sample().lattice) return;
+TEST_P(LatticeContract, AnEmptyBatchIsNoError) {
   const EnergyGrad none = model->energy_and_grad(x.slice(0, 0, 0));
   EXPECT_EQ(none.energy.numel() + none.gradient.numel(), 0);
 }
@@ -256,20 +264,39 @@ std::string label_of(const testing::TestParamInfo<ModelSample>& info) {
 
 // The others: WithoutGradient.
 std::vector<ModelSample> samples_with_gradient() {
-  std::vector<ModelSample> samples;
-  for (const ModelSample& sample : model_samples()) {
-    if (find_model(sample.model).gradient) samples.push_back(sample);
-  }
+  std::vector<ModelSample> samples = model_samples();
+  std::erase_if(samples, [](const ModelSample& s) { return !find_model(s.model).gradient; });
   return samples;
 }
 
+// Those of them to which a contract applies.
+auto those_that(const std::function<bool(const ModelSample&)>& fit) {
+  std::vector<ModelSample> samples = samples_with_gradient();
+  std::erase_if(samples, std::not_fn(fit));
+  return testing::ValuesIn(samples);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ModelContract, testing::ValuesIn(samples_with_gradient()), label_of);
+INSTANTIATE_TEST_SUITE_P(Known, PlainEnergies, those_that(has_plain_energy), label_of);
+INSTANTIATE_TEST_SUITE_P(All, LatticeContract,
+                         those_that([](const ModelSample& s) { return s.lattice; }), label_of);
+INSTANTIATE_TEST_SUITE_P(All, TrainableModels, those_that([](const ModelSample& s) {
+                           return !load_sample(s)->parameters().empty();
+                         }),
+                         label_of);
 
 TEST(ModelSamples, CoverTheRegistry) {
   std::set<std::string> sampled;
   for (const ModelSample& sample : model_samples()) sampled.insert(sample.model);
   for (const ModelEntry& entry : model_registry()) {
     EXPECT_TRUE(sampled.count(entry.name)) << entry.name << " has no sample in samples.cpp";
+  }
+}
+
+// Every other one is held against plain loops: in PlainEnergies, or in WithoutGradient.
+TEST(ModelSamples, OnlyResNetsHaveGoldenValuesInstead) {
+  for (const ModelSample& sample : model_samples()) {
+    EXPECT_EQ(has_plain_energy(sample), sample.model != "resnet") << sample.label;
   }
 }
 

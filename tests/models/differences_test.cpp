@@ -101,9 +101,10 @@ TEST_P(Differences, AStateAloneIsItsRowOfABatch) {
   expect_close(one.differences[0], batch.differences[2], GetParam().lattice ? 0 : kFloat32 * scale);
 }
 
-TEST_P(Differences, ConditionalsAreThoseOfPlainEnergies) {
+class Conditionals : public Differences {};
+
+TEST_P(Conditionals, AreThoseOfPlainEnergies) {
   auto* conditionals = dynamic_cast<HasConditionals*>(model.get());
-  if (!conditionals) return;
   torch::Tensor out;
   for (int64_t i = 0; i < x.size(1); ++i) {
     const torch::Tensor site = (i + torch::arange(x.size(0))) % x.size(1);
@@ -121,8 +122,9 @@ TEST_P(Differences, ConditionalsAreThoseOfPlainEnergies) {
   }
 }
 
-TEST_P(Differences, OfNoStatesAreNone) {
-  if (!GetParam().lattice) return;
+class LatticeDifferences : public Differences {};
+
+TEST_P(LatticeDifferences, OfNoStatesAreNone) {
   Evaluation none;
   evaluate_differences(*model, x.slice(0, 0, 0), none);
   EXPECT_EQ(none.differences.numel() + none.energy.numel(), 0);
@@ -132,14 +134,28 @@ std::string label_of(const testing::TestParamInfo<ModelSample>& info) {
   return info.param.label;
 }
 
-std::vector<ModelSample> discrete_samples() {
+template <class Fit>
+std::vector<ModelSample> samples_that(Fit fit) {
   std::vector<ModelSample> samples = model_samples();
-  std::erase_if(samples,
-                [](const ModelSample& sample) { return !load_sample(sample)->space().discrete(); });
+  std::erase_if(samples, [&](const ModelSample& s) { return !fit(s, *load_sample(s)); });
   return samples;
 }
 
+std::vector<ModelSample> discrete_samples() {
+  return samples_that([](auto&, EnergyModel& model) { return model.space().discrete(); });
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Differences, testing::ValuesIn(discrete_samples()), label_of);
+INSTANTIATE_TEST_SUITE_P(All, Conditionals,
+                         testing::ValuesIn(samples_that([](auto&, EnergyModel& model) {
+                           return dynamic_cast<HasConditionals*>(&model) != nullptr;
+                         })),
+                         label_of);
+INSTANTIATE_TEST_SUITE_P(All, LatticeDifferences,
+                         testing::ValuesIn(samples_that([](const ModelSample& sample, auto&) {
+                           return sample.lattice;
+                         })),
+                         label_of);
 
 // More chains than the RBM holds at once, and |W| at which a softplus overflows exp.
 TEST(RbmDifferences, OfManyChainsAndLargeWeights) {

@@ -177,11 +177,16 @@ double quartic_energy(const NamedTensors& file, const Values& x) {
 }
 
 double mlp_energy(const NamedTensors& file, const Values& x, int categories) {
-  std::vector<double> h;
+  RealValues inputs;
   for (const int value : x) {
-    if (categories == 0) h.push_back(value);
-    for (int k = 0; k < categories; ++k) h.push_back(k == value ? 1 : 0);
+    if (categories == 0) inputs.push_back(value);
+    for (int k = 0; k < categories; ++k) inputs.push_back(k == value ? 1 : 0);
   }
+  return continuous_mlp_energy(file, inputs);
+}
+
+double continuous_mlp_energy(const NamedTensors& file, const RealValues& x) {
+  std::vector<double> h = x;
   for (const char* layer : {"0", "2", "4", "6"}) {
     const std::string name = layer;
     h = affine(tensor_of(file, name + ".weight"), tensor_of(file, name + ".bias"), h);

@@ -19,5 +19,6 @@ double lattice_gaussian_energy(const NamedTensors& file, const Values& x);
 double quartic_energy(const NamedTensors& file, const Values& x);
 // `categories` of the one-hot input, 0: the values themselves.
 double mlp_energy(const NamedTensors& file, const Values& x, int categories);
+double continuous_mlp_energy(const NamedTensors& file, const RealValues& x);
 
 }  // namespace isinglass

@@ -213,7 +213,11 @@ std::vector<ModelSample> model_samples() {
       {"mlp_categorical", "mlp", mlp_file(12), with(3, 28, 28), false, mlp_with(3)},
       {"resnet", "resnet", resnet_file(5, 6, {}), with({}, 5, 6), false, {}},
       {"resnet_base", "resnet", resnet_file(5, 6, mean), with({}, 5, 6), false, {}},
-      {"mlp_continuous", "mlp", mlp_file(5), {.continuous = true}},
+      {.label = "mlp_continuous",
+       .model = "mlp",
+       .tensors = mlp_file(5),
+       .options = {.continuous = true},
+       .real_energy = continuous_mlp_energy},
   };
   for (ModelSample& sample : continuous_samples()) samples.push_back(std::move(sample));
   return samples;
