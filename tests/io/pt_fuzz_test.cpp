@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 #include <sstream>
 
 #include "io/error.h"
 #include "io/files.h"
 #include "io/pt_file.h"
 #include "tests/source_tree.h"
+#include "tests/support/fuzzing.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
@@ -60,49 +60,9 @@ std::string pack(const Records& records) {
   return bytes;
 }
 
-class Mutator {
- public:
-  // One to three changes; pieces may come from `other`.
-  std::string operator()(std::string bytes, const std::string& other) {
-    for (size_t changes = 1 + below(3); changes > 0 && !bytes.empty(); --changes)
-      change(bytes, other);
-    return bytes;
-  }
-
- private:
-  size_t below(size_t bound) { return generator_() % std::max<size_t>(bound, 1); }
-
-  void change(std::string& bytes, const std::string& other) {
-    static constexpr std::string_view kOpcodes = ".01(NKMJGX)t]ae}suhjqrcRbQ\x80\x85\x86\x87\x8a";
-    static constexpr std::string_view kExtremes("\x00\x01\x7f\x80\xff", 5);
-    const size_t at = below(bytes.size()), length = below(std::min<size_t>(bytes.size() - at, 16));
-    switch (below(7)) {
-      case 0:
-        bytes[at] ^= static_cast<char>(1 << below(8));
-        break;
-      case 1:
-        bytes[at] = kOpcodes[below(kOpcodes.size())];
-        break;
-      case 2:
-        bytes[at] = kExtremes[below(kExtremes.size())];
-        break;
-      case 3:
-        bytes.resize(at);
-        break;
-      case 4:
-        bytes.erase(at, length);
-        break;
-      case 5:
-        bytes.insert(below(bytes.size()), bytes.substr(at, length));
-        break;
-      case 6:
-        bytes.replace(at, length, other.substr(below(other.size()), 16));
-        break;
-    }
-  }
-
-  std::mt19937_64 generator_{20240607};
-};
+std::string mutate(Fuzzing& fuzzing, const std::string& bytes, const std::string& other) {
+  return mutated(fuzzing.random, bytes, other, ".01(NKMJGX)t]ae}suhjqrcRbQ\x80\x85\x86\x87\x8a");
+}
 
 TEST(PtFuzz, TheCorpusAndItsTruncations) {
   for (const std::string& file : corpus("")) {
@@ -113,23 +73,22 @@ TEST(PtFuzz, TheCorpusAndItsTruncations) {
 
 TEST(PtFuzz, MutatedFiles) {
   const std::vector<std::string> files = corpus("");
-  Mutator mutate;
-  for (int round = 0; round < 100; ++round)
+  int round = 0;
+  for (Fuzzing fuzzing(100); fuzzing.next(); ++round)
     for (size_t i = 0; i < files.size(); ++i)
-      fuzz(mutate(files[i], files[(i + round) % files.size()]));
+      fuzz(mutate(fuzzing, files[i], files[(i + round) % files.size()]));
 }
 
 TEST(PtFuzz, MutatedPicklesUnderFreshChecksums) {
   std::vector<Records> archives;
   for (const std::string& file : corpus("good")) archives.push_back(unpack(file));
-  Mutator mutate;
-  int accepted = 0, refused = 0;
-  for (int round = 0; round < 1000; ++round) {
+  int round = 0, accepted = 0, refused = 0;
+  for (Fuzzing fuzzing(1000); fuzzing.next(); ++round) {
     for (size_t i = 0; i < archives.size(); ++i) {
       Records records = archives[i];
       ASSERT_EQ(records.front().first, "data.pkl");
       std::string& pickle = records.front().second;
-      pickle = mutate(pickle, archives[(i + round) % archives.size()].front().second);
+      pickle = mutate(fuzzing, pickle, archives[(i + round) % archives.size()].front().second);
       fuzz(pickle);
       const std::string bytes = pack(records);
       fuzz(bytes);
@@ -147,13 +106,14 @@ TEST(PtFuzz, MutatedPicklesUnderFreshChecksums) {
 }
 
 TEST(PtFuzz, MutatedStoragesAreReadAsTheyAre) {
-  Mutator mutate;
-  for (const std::string& file : corpus("good")) {
-    const Records whole = unpack(file);
-    for (size_t i = 1; i < whole.size(); ++i) {
-      Records records = whole;
-      records[i].second = mutate(records[i].second, file);
-      fuzz(pack(records));
+  for (Fuzzing fuzzing(1); fuzzing.next();) {
+    for (const std::string& file : corpus("good")) {
+      const Records whole = unpack(file);
+      for (size_t i = 1; i < whole.size(); ++i) {
+        Records records = whole;
+        records[i].second = mutate(fuzzing, records[i].second, file);
+        fuzz(pack(records));
+      }
     }
   }
 }

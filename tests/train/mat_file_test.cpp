@@ -4,9 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "tests/io/scratch.h"
+#include "tests/support/fuzzing.h"
 #include "tests/train/data_files.h"
 #include "train/datasets/describe.h"
 
@@ -42,8 +41,15 @@ std::string small_file(bool compressed) {
   return bytes;
 }
 
-TEST(MatFiles, ReadsArraysColumnMajor) {
-  if (!has_mat_library()) GTEST_SKIP() << "no " << kMatLibrary << " beside this program";
+// Files that the library reads; what is refused before it (MatFiles) needs none.
+class MatLibrary : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_mat_library()) GTEST_SKIP() << "no " << kMatLibrary << " beside this program";
+  }
+};
+
+TEST_F(MatLibrary, ReadsArraysColumnMajor) {
   const Scratch scratch;
   for (const bool compressed : {false, true}) {
     put_file(scratch / "x.mat", small_file(compressed));
@@ -84,20 +90,19 @@ TEST(MatFiles, CutAtEveryLengthIsAnError) {
 
 // Damage behind the header: zlib's checksum finds it in compressed arrays; in others the values may
 // change, but nothing crashes, prints or reads beside them.
-TEST(MatFiles, RandomDamageNeverCrashes) {
-  if (!has_mat_library()) GTEST_SKIP() << "no " << kMatLibrary << " beside this program";
+TEST_F(MatLibrary, RandomDamageNeverCrashes) {
   const Scratch scratch;
   const torch::Tensor expected = torch::tensor({{0.25, 3.0}, {-1e300, 4.0}}, torch::kFloat64);
-  std::mt19937 random(7);
+  Fuzzing fuzzing(4000);
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   size_t errors = 0, intact = 0;
-  for (int trial = 0; trial < 4000; ++trial) {
+  for (int trial = 0; fuzzing.next(); ++trial) {
     const bool compressed = trial % 2 == 0;
     std::string bytes = small_file(compressed);
-    const size_t flips = 1 + random() % 3;
+    const size_t flips = 1 + fuzzing.random() % 3;
     for (size_t i = 0; i < flips; ++i) {
-      bytes[128 + random() % (bytes.size() - 128)] = static_cast<char>(random());
+      bytes[128 + fuzzing.random() % (bytes.size() - 128)] = static_cast<char>(fuzzing.random());
     }
     put_file(scratch / "x.mat", bytes);
     try {
@@ -153,8 +158,7 @@ TEST(MatFiles, OtherHeadersAreErrors) {
   EXPECT_ERROR(check_mat_file(scratch.folder()), scratch.folder().string());
 }
 
-TEST(MatFiles, DescribesTheLargestArray) {
-  if (!has_mat_library()) GTEST_SKIP() << "no " << kMatLibrary << " beside this program";
+TEST_F(MatLibrary, DescribesTheLargestArray) {
   const Scratch scratch;
   std::string pixels(3 * 784, '\0');
   pixels[2] = 1;  // image 2, row 0, column 0
