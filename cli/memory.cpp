@@ -1,6 +1,7 @@
 // See memory.h.
 #include "cli/memory.h"
 
+#include <c10/core/DeviceGuard.h>
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -55,6 +56,7 @@ double activation_bytes(const EnergyModel& model) {
 // MemAvailable, or less where a control group limits the process.
 double available_memory(torch::Device device) {
   if (device.is_cuda()) {
+    const c10::DeviceGuard on_device(device);
     size_t available = 0, total = 0;
     const bool known = cudaMemGetInfo(&available, &total) == cudaSuccess;
     return known ? static_cast<double>(available) : std::numeric_limits<double>::infinity();

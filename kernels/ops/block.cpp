@@ -38,8 +38,8 @@ void choose_blocks(BlockTensors& b, bool uniform_centre, const Tensor& rng, cons
   check(rng, u, torch::kInt64, 2, "rng");
   check(chain_ids, u, torch::kInt64, blocks.chains, "chain_ids");
   check(x, u, torch::kUInt8, u.numel(), "x");
-  ISINGLASS_TWIN(u, choose_blocks, blocks, uniform_centre, data<int64_t>(rng),
-                 data<int64_t>(chain_ids), data<uint8_t>(x), data<uint8_t>(u));
+  run_twin(u, cpu::choose_blocks, cuda::choose_blocks, blocks, uniform_centre, data<int64_t>(rng),
+           data<int64_t>(chain_ids), data<uint8_t>(x), data<uint8_t>(u));
 }
 
 void block_states(const BlockTensors& b, const Tensor& u, int64_t first, int64_t count,
@@ -48,8 +48,8 @@ void block_states(const BlockTensors& b, const Tensor& u, int64_t first, int64_t
   TORCH_CHECK(first >= 1 && count >= 0 && first + count <= blocks.changes.count,
               "isinglass operator: candidates run from 1 to N - 1");
   check(states, u, torch::kUInt8, u.numel() * count, "states");
-  ISINGLASS_TWIN(u, block_states, blocks, data<uint8_t>(u), static_cast<int>(first),
-                 static_cast<int>(count), data<uint8_t>(states));
+  run_twin(u, cpu::block_states, cuda::block_states, blocks, data<uint8_t>(u),
+           static_cast<int>(first), static_cast<int>(count), data<uint8_t>(states));
 }
 
 void lattice_block_energies(const LatticeTensors& lattice, const BlockTensors& b, const Tensor& u,
@@ -57,8 +57,9 @@ void lattice_block_energies(const LatticeTensors& lattice, const BlockTensors& b
   const Blocks blocks = block_pointers(b, u);
   check(energy, u, torch::kFloat64, blocks.chains, "energy");
   check(table, u, torch::kFloat64, blocks.chains * blocks.changes.count, "table");
-  ISINGLASS_TWIN(u, lattice_block_energies, lattice_pointers(lattice, u), blocks, data<uint8_t>(u),
-                 data<double>(energy), data<double>(table));
+  run_twin(u, cpu::lattice_block_energies, cuda::lattice_block_energies,
+           lattice_pointers(lattice, u), blocks, data<uint8_t>(u), data<double>(energy),
+           data<double>(table));
 }
 
 void draw_blocks(const BlockTensors& b, const Tensor& table, const Tensor& rng,
@@ -71,9 +72,9 @@ void draw_blocks(const BlockTensors& b, const Tensor& table, const Tensor& rng,
   check(x, u, torch::kUInt8, u.numel(), "x");
   check(energy, u, torch::kFloat64, blocks.chains, "energy");
   check(choice, u, torch::kInt64, blocks.chains, "choice");
-  ISINGLASS_TWIN(u, draw_blocks, blocks, data<double>(table), data<int64_t>(rng),
-                 data<int64_t>(chain_ids), data<uint8_t>(x), data<uint8_t>(u), data<double>(energy),
-                 data<int64_t>(choice), count_pointers(counts, u, blocks.chains));
+  run_twin(u, cpu::draw_blocks, cuda::draw_blocks, blocks, data<double>(table), data<int64_t>(rng),
+           data<int64_t>(chain_ids), data<uint8_t>(x), data<uint8_t>(u), data<double>(energy),
+           data<int64_t>(choice), count_pointers(counts, u, blocks.chains));
 }
 
 namespace {

@@ -59,13 +59,13 @@ void accept(const Tensor& energy, const Tensor& proposed_energy, const Tensor& l
                               data<double>(log_backward),
                               unadjusted,
                               group};
-  ISINGLASS_TWIN(x, accept, chains, states, scores, data<int64_t>(rng), data<int64_t>(chain_ids),
-                 rows, count_pointers(counts, x, chains));
+  run_twin(x, cpu::accept, cuda::accept, chains, states, scores, data<int64_t>(rng),
+           data<int64_t>(chain_ids), rows, count_pointers(counts, x, chains));
 }
 
 void advance(Tensor& rng, int64_t steps) {
   check(rng, rng, torch::kInt64, 2, "rng");
-  ISINGLASS_TWIN(rng, advance, data<int64_t>(rng), steps);
+  run_twin(rng, cpu::advance, cuda::advance, data<int64_t>(rng), steps);
 }
 
 void bernoulli_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step, Purpose purpose,
@@ -73,24 +73,25 @@ void bernoulli_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t st
   const RowDraws draws = row_draws(ids, seed, step, purpose, out);
   const bool shared = p.dim() == 1;
   check(p, out, torch::kFloat32, shared ? draws.sites : out.numel(), "p");
-  ISINGLASS_TWIN(out, bernoulli_rows, draws, data<float>(p), shared ? 0 : draws.sites,
-                 data<uint8_t>(out));
+  run_twin(out, cpu::bernoulli_rows, cuda::bernoulli_rows, draws, data<float>(p),
+           shared ? 0 : draws.sites, data<uint8_t>(out));
 }
 
 void uniform_rows(int64_t categories, const Tensor& ids, int64_t seed, int64_t step,
                   Purpose purpose, Tensor& out) {
   const RowDraws draws = row_draws(ids, seed, step, purpose, out);
-  ISINGLASS_TWIN(out, uniform_rows, draws, static_cast<int>(categories), data<uint8_t>(out));
+  run_twin(out, cpu::uniform_rows, cuda::uniform_rows, draws, static_cast<int>(categories),
+           data<uint8_t>(out));
 }
 
 void normal_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose, Tensor& out) {
   const RowDraws draws = row_draws(ids, seed, step, purpose, out, torch::kFloat32);
-  ISINGLASS_TWIN(out, normal_rows, draws, data<float>(out));
+  run_twin(out, cpu::normal_rows, cuda::normal_rows, draws, data<float>(out));
 }
 
 void permutation_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose, Tensor& out) {
   const RowDraws draws = row_draws(ids, seed, step, purpose, out, torch::kInt64);
-  ISINGLASS_TWIN(out, permutation_rows, draws, data<int64_t>(out));
+  run_twin(out, cpu::permutation_rows, cuda::permutation_rows, draws, data<int64_t>(out));
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // twin. Included by the sources of kernels/ops/ only.
 #pragma once
 
+#include <c10/core/DeviceGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <torch/library.h>
 
@@ -20,12 +21,17 @@ inline void check(const Tensor& t, const Tensor& like, torch::ScalarType dtype, 
               " elements on ", like.device());
 }
 
-// Runs the twin of the tensor's device: f(cpu-or-cuda tag, stream).
-#define ISINGLASS_TWIN(like, function, ...)                                            \
-  ((like).is_cuda()                                                                    \
-       ? cuda::function(__VA_ARGS__,                                                   \
-                        c10::cuda::getCurrentCUDAStream((like).get_device()).stream()) \
-       : cpu::function(__VA_ARGS__, nullptr))
+// Runs the twin of x's device: cpu(arguments…, null), or cuda(arguments…, stream) on the device's
+// current stream and with the device current: a launch on a default stream, which a null stands for,
+// goes to whatever device is current, and so do questions to the runtime.
+template <class Cpu, class Cuda, class... Arguments>
+void run_twin(const Tensor& x, Cpu cpu, Cuda cuda, const Arguments&... arguments) {
+  const torch::Device device = x.device();
+  if (!device.is_cuda()) return cpu(arguments..., nullptr);
+  const c10::DeviceGuard guard(device);
+  const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+  cuda(arguments..., c10::cuda::CUDAStream(stream).stream());
+}
 
 template <class T>
 T* data(const Tensor& t) {

@@ -51,10 +51,10 @@ void follow_path(const Tensor& differences, const Tensor& rng, const Tensor& cha
   check(log_backward, y, torch::kFloat64, shape.chains, "log_backward");
   const DifferencePaths pointers{data<int32_t>(paths.length), data<int32_t>(paths.entry),
                                  data<uint8_t>(paths.from), data<double>(paths.block_sums)};
-  ISINGLASS_TWIN(y, follow_path, shape, position, data<float>(differences), data<int64_t>(rng),
-                 data<int64_t>(chain_ids), data<double>(radius),
-                 static_cast<uint8_t*>(y.mutable_data_ptr()), pointers, data<double>(log_forward),
-                 data<double>(log_backward));
+  run_twin(y, cpu::follow_path, cuda::follow_path, shape, position, data<float>(differences),
+           data<int64_t>(rng), data<int64_t>(chain_ids), data<double>(radius),
+           static_cast<uint8_t*>(y.mutable_data_ptr()), pointers, data<double>(log_forward),
+           data<double>(log_backward));
 }
 
 namespace {

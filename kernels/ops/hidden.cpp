@@ -27,7 +27,7 @@ void move_hidden(const HiddenTensors& w, const Tensor& x, const Tensor& inputs_a
                               data<float>(w.hidden_biases)};
   const HiddenStart start{data<uint8_t>(x), data<double>(inputs_at_x)};
   const HiddenUnits out{data<double>(inputs), data<double>(energy), data<float>(on)};
-  ISINGLASS_TWIN(y, move_hidden, shape, weights, start, data<uint8_t>(y), out);
+  run_twin(y, cpu::move_hidden, cuda::move_hidden, shape, weights, start, data<uint8_t>(y), out);
 }
 
 namespace {
@@ -78,7 +78,7 @@ void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const
                            data<double>(energy),
                            data<float>(visible_inputs),
                            count_pointers(counts, x, shape.chains)};
-  ISINGLASS_TWIN(x, sweep_hidden, shape, weights, steps, chains);
+  run_twin(x, cpu::sweep_hidden, cuda::sweep_hidden, shape, weights, steps, chains);
 }
 
 namespace {

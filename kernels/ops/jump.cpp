@@ -32,17 +32,17 @@ void draw_jump(const Tensor& x, const Tensor& gradient, const Tensor& rng, const
   check(rng, x, torch::kInt64, 2, "rng");
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
   check(y, x, torch::kUInt8, x.numel(), "y");
-  ISINGLASS_TWIN(x, draw_jump, shape, data<uint8_t>(x), data<float>(gradient), data<int64_t>(rng),
-                 data<int64_t>(chain_ids), data<double>(scale), data<uint8_t>(y),
-                 data<double>(log_q));
+  run_twin(x, cpu::draw_jump, cuda::draw_jump, shape, data<uint8_t>(x), data<float>(gradient),
+           data<int64_t>(rng), data<int64_t>(chain_ids), data<double>(scale), data<uint8_t>(y),
+           data<double>(log_q));
 }
 
 void score_jump(const Tensor& from, const Tensor& gradient, const Tensor& to, const Tensor& scale,
                 int64_t categories, JumpRule rule, Balancing balancing, Tensor& log_q) {
   const JumpShape shape = jump_shape(from, gradient, scale, categories, rule, balancing, log_q);
   check(to, from, torch::kUInt8, from.numel(), "to");
-  ISINGLASS_TWIN(from, score_jump, shape, data<uint8_t>(from), data<float>(gradient),
-                 data<uint8_t>(to), data<double>(scale), data<double>(log_q));
+  run_twin(from, cpu::score_jump, cuda::score_jump, shape, data<uint8_t>(from),
+           data<float>(gradient), data<uint8_t>(to), data<double>(scale), data<double>(log_q));
 }
 
 namespace {

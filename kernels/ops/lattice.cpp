@@ -15,8 +15,8 @@ void lattice_evaluate(const LatticeTensors& l, const Tensor& x, bool one_hot, Si
   if (table.defined()) {
     check(table, x, torch::kFloat32, x.numel() * (one_hot ? lattice.categories : 1), "table");
   }
-  ISINGLASS_TWIN(x, lattice_evaluate, lattice, x.size(0), data<uint8_t>(x), one_hot, what,
-                 data<double>(energy), data<float>(table));
+  run_twin(x, cpu::lattice_evaluate, cuda::lattice_evaluate, lattice, x.size(0), data<uint8_t>(x),
+           one_hot, what, data<double>(energy), data<float>(table));
 }
 
 void lattice_differences(const LatticeTensors& l, const Tensor& x, const Tensor& site,
@@ -24,8 +24,8 @@ void lattice_differences(const LatticeTensors& l, const Tensor& x, const Tensor&
   const Lattice lattice = lattice_pointers(l, x);
   check(site, x, torch::kInt64, x.size(0), "site");
   check(difference, x, torch::kFloat64, x.size(0) * lattice.categories, "difference");
-  ISINGLASS_TWIN(x, lattice_differences, lattice, x.size(0), data<uint8_t>(x), data<int64_t>(site),
-                 data<double>(difference));
+  run_twin(x, cpu::lattice_differences, cuda::lattice_differences, lattice, x.size(0),
+           data<uint8_t>(x), data<int64_t>(site), data<double>(difference));
 }
 
 void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
@@ -44,9 +44,9 @@ void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
                               data<int64_t>(rng), data<int64_t>(chain_ids), data<uint8_t>(x),
                               data<double>(energy), count_pointers(counts, x, chains));
   }
-  ISINGLASS_TWIN(x, chromatic_sweep, lattice, colouring, chains, steps, data<int64_t>(rng),
-                 data<int64_t>(chain_ids), data<uint8_t>(x), data<double>(energy),
-                 count_pointers(counts, x, chains));
+  run_twin(x, cpu::chromatic_sweep, cuda::chromatic_sweep, lattice, colouring, chains, steps,
+           data<int64_t>(rng), data<int64_t>(chain_ids), data<uint8_t>(x), data<double>(energy),
+           count_pointers(counts, x, chains));
 }
 
 namespace {

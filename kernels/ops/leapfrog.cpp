@@ -35,8 +35,8 @@ void refresh_momentum(const Particles& particles, const Tensor& rng, const Tenso
   check(rng, momentum, torch::kInt64, 2, "rng");
   check(chain_ids, momentum, torch::kInt64, shape.chains, "chain_ids");
   if (kept.defined()) check(kept, momentum, torch::kFloat64, momentum.numel(), "kept");
-  ISINGLASS_TWIN(momentum, refresh_momentum, shape, data<int64_t>(rng), data<int64_t>(chain_ids),
-                 damping, data<double>(kept), data<double>(momentum));
+  run_twin(momentum, cpu::refresh_momentum, cuda::refresh_momentum, shape, data<int64_t>(rng),
+           data<int64_t>(chain_ids), damping, data<double>(kept), data<double>(momentum));
 }
 
 void choose_leaders(const Particles& particles, const Tensor& energy, double strength,
@@ -48,8 +48,8 @@ void choose_leaders(const Particles& particles, const Tensor& energy, double str
   check(leader, energy, torch::kInt64, chains / particles.group, "leader");
   check(pull, energy, torch::kFloat64, chains, "pull");
   const ParticleShape shape{chains, 1, particles.group, particles.mass};
-  ISINGLASS_TWIN(energy, choose_leaders, shape, data<double>(energy), strength,
-                 data<int64_t>(leader), data<double>(pull));
+  run_twin(energy, cpu::choose_leaders, cuda::choose_leaders, shape, data<double>(energy), strength,
+           data<int64_t>(leader), data<double>(pull));
 }
 
 void kick_and_drift(const Particles& particles, const Forces& forces, const Tensor& step_size,
@@ -60,8 +60,8 @@ void kick_and_drift(const Particles& particles, const Forces& forces, const Tens
   check(step_size, momentum, torch::kFloat64, step_size.numel(), "step_size");
   TORCH_CHECK(step_size.numel() >= 1, "isinglass operator: step_size must not be empty");
   check(to, momentum, torch::kFloat32, momentum.numel(), "to");
-  ISINGLASS_TWIN(momentum, kick_and_drift, shape, field, data<double>(step_size), Leap{kick, drift},
-                 data<double>(momentum), data<float>(to));
+  run_twin(momentum, cpu::kick_and_drift, cuda::kick_and_drift, shape, field,
+           data<double>(step_size), Leap{kick, drift}, data<double>(momentum), data<float>(to));
 }
 
 void log_momentum(const Particles& particles, const Forces& forces, const Tensor& momentum,
@@ -69,7 +69,8 @@ void log_momentum(const Particles& particles, const Forces& forces, const Tensor
   const ParticleShape shape = particle_shape(particles, momentum);
   const ForceField field = force_field(shape, forces, momentum);
   check(out, momentum, torch::kFloat64, shape.chains, "out");
-  ISINGLASS_TWIN(momentum, log_momentum, shape, field, data<double>(momentum), data<double>(out));
+  run_twin(momentum, cpu::log_momentum, cuda::log_momentum, shape, field, data<double>(momentum),
+           data<double>(out));
 }
 
 namespace {

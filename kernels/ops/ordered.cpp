@@ -38,8 +38,8 @@ void step_normals(const Tensor& rng, const Tensor& chain_ids, Tensor& out) {
   check(out, out, torch::kFloat64, out.numel(), "out");
   check(rng, out, torch::kInt64, 2, "rng");
   check(chain_ids, out, torch::kInt64, out.size(0), "chain_ids");
-  ISINGLASS_TWIN(out, step_normals, out.size(0), out.size(1), data<int64_t>(rng),
-                 data<int64_t>(chain_ids), data<double>(out));
+  run_twin(out, cpu::step_normals, cuda::step_normals, out.size(0), out.size(1), data<int64_t>(rng),
+           data<int64_t>(chain_ids), data<double>(out));
 }
 
 void draw_ordered(const Tensor& x, const OrderedInputs& inputs, int64_t categories,
@@ -51,9 +51,9 @@ void draw_ordered(const Tensor& x, const OrderedInputs& inputs, int64_t categori
   check(y, x, torch::kUInt8, x.numel(), "y");
   check_optional(move, x, x.numel(), "move");
   check(log_q, x, torch::kFloat64, shape.chains, "log_q");
-  ISINGLASS_TWIN(x, draw_ordered, shape, pointers(inputs), data<uint8_t>(x), data<int64_t>(rng),
-                 data<int64_t>(chain_ids), data<uint8_t>(y), data<double>(move),
-                 data<double>(log_q));
+  run_twin(x, cpu::draw_ordered, cuda::draw_ordered, shape, pointers(inputs), data<uint8_t>(x),
+           data<int64_t>(rng), data<int64_t>(chain_ids), data<uint8_t>(y), data<double>(move),
+           data<double>(log_q));
 }
 
 void score_ordered(const Tensor& from, const Tensor& to, const OrderedInputs& inputs,
@@ -61,8 +61,8 @@ void score_ordered(const Tensor& from, const Tensor& to, const OrderedInputs& in
   const OrderedShape shape = ordered_shape(from, inputs, categories);
   check(to, from, torch::kUInt8, from.numel(), "to");
   check(log_q, from, torch::kFloat64, shape.chains, "log_q");
-  ISINGLASS_TWIN(from, score_ordered, shape, pointers(inputs), data<uint8_t>(from),
-                 data<uint8_t>(to), data<double>(log_q));
+  run_twin(from, cpu::score_ordered, cuda::score_ordered, shape, pointers(inputs),
+           data<uint8_t>(from), data<uint8_t>(to), data<double>(log_q));
 }
 
 namespace {

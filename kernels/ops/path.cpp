@@ -57,17 +57,17 @@ void draw_path(const Tensor& x, const Tensor& gradient, const Tensor& rng, const
   check(radius, x, torch::kFloat64, 1, "radius");
   check(y, x, torch::kUInt8, x.numel(), "y");
   check(log_q, x, torch::kFloat64, shape.chains, "log_q");
-  ISINGLASS_TWIN(x, draw_path, shape, data<uint8_t>(x), data<float>(gradient), data<int64_t>(rng),
-                 data<int64_t>(chain_ids), data<double>(radius), data<uint8_t>(y),
-                 path_pointers(paths), data<double>(log_q));
+  run_twin(x, cpu::draw_path, cuda::draw_path, shape, data<uint8_t>(x), data<float>(gradient),
+           data<int64_t>(rng), data<int64_t>(chain_ids), data<double>(radius), data<uint8_t>(y),
+           path_pointers(paths), data<double>(log_q));
 }
 
 void score_path(Tensor& y, const Tensor& gradient, PathRule rule, Balancing balancing,
                 PathBuffers& paths, Tensor& log_q) {
   const PathShape shape = path_shape(y, gradient, rule, balancing, paths, path_scratch(y.size(1)));
   check(log_q, y, torch::kFloat64, shape.chains, "log_q");
-  ISINGLASS_TWIN(y, score_path, shape, data<uint8_t>(y), data<float>(gradient),
-                 path_pointers(paths), data<double>(log_q));
+  run_twin(y, cpu::score_path, cuda::score_path, shape, data<uint8_t>(y), data<float>(gradient),
+           path_pointers(paths), data<double>(log_q));
 }
 
 namespace {
@@ -130,7 +130,7 @@ void local_path_step(const LatticeTensors& lattice, int64_t steps, const Tensor&
                            data<double>(paths.buffers.scratch),
                            path_pointers(paths.buffers),
                            count_pointers(counts, x, shape.chains)};
-  ISINGLASS_TWIN(x, local_path_step, step);
+  run_twin(x, cpu::local_path_step, cuda::local_path_step, step);
 }
 
 namespace {

@@ -17,9 +17,9 @@ void flip_uniformly(const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
   check(rng, x, torch::kInt64, 2, "rng");
   check(chain_ids, x, torch::kInt64, x.size(0), "chain_ids");
   check(radius, x, torch::kFloat64, 1, "radius");
-  ISINGLASS_TWIN(x, flip_uniformly, x.size(0), x.size(1), static_cast<int>(categories),
-                 data<uint8_t>(x), data<int64_t>(rng), data<int64_t>(chain_ids),
-                 data<double>(radius), random_count, data<uint8_t>(y));
+  run_twin(x, cpu::flip_uniformly, cuda::flip_uniformly, x.size(0), x.size(1),
+           static_cast<int>(categories), data<uint8_t>(x), data<int64_t>(rng),
+           data<int64_t>(chain_ids), data<double>(radius), random_count, data<uint8_t>(y));
 }
 
 void choose_sites(const Tensor& rng, const Tensor& chain_ids, int64_t sites, bool systematic,
@@ -27,8 +27,8 @@ void choose_sites(const Tensor& rng, const Tensor& chain_ids, int64_t sites, boo
   check(rng, site, torch::kInt64, 2, "rng");
   check(chain_ids, site, torch::kInt64, site.numel(), "chain_ids");
   check(site, site, torch::kInt64, site.numel(), "site");
-  ISINGLASS_TWIN(site, choose_sites, site.numel(), sites, systematic, data<int64_t>(rng),
-                 data<int64_t>(chain_ids), data<int64_t>(site));
+  run_twin(site, cpu::choose_sites, cuda::choose_sites, site.numel(), sites, systematic,
+           data<int64_t>(rng), data<int64_t>(chain_ids), data<int64_t>(site));
 }
 
 void one_site_neighbours(const Tensor& x, const Tensor& site, int64_t categories,
@@ -36,8 +36,9 @@ void one_site_neighbours(const Tensor& x, const Tensor& site, int64_t categories
   check(x, x, torch::kUInt8, x.numel(), "x");
   check(site, x, torch::kInt64, x.size(0), "site");
   check(neighbours, x, torch::kUInt8, x.numel() * (categories - 1), "neighbours");
-  ISINGLASS_TWIN(x, one_site_neighbours, x.size(0), x.size(1), static_cast<int>(categories),
-                 data<uint8_t>(x), data<int64_t>(site), data<uint8_t>(neighbours));
+  run_twin(x, cpu::one_site_neighbours, cuda::one_site_neighbours, x.size(0), x.size(1),
+           static_cast<int>(categories), data<uint8_t>(x), data<int64_t>(site),
+           data<uint8_t>(neighbours));
 }
 
 void neighbour_differences(const Tensor& x, const Tensor& site, const Tensor& energy,
@@ -49,9 +50,9 @@ void neighbour_differences(const Tensor& x, const Tensor& site, const Tensor& en
   check(energy, x, torch::kFloat64, chains, "energy");
   check(neighbour_energy, x, torch::kFloat64, chains * (categories - 1), "neighbour_energy");
   check(difference, x, torch::kFloat64, chains * categories, "difference");
-  ISINGLASS_TWIN(x, neighbour_differences, chains, x.size(1), static_cast<int>(categories),
-                 data<uint8_t>(x), data<int64_t>(site), data<double>(energy),
-                 data<double>(neighbour_energy), data<double>(difference));
+  run_twin(x, cpu::neighbour_differences, cuda::neighbour_differences, chains, x.size(1),
+           static_cast<int>(categories), data<uint8_t>(x), data<int64_t>(site),
+           data<double>(energy), data<double>(neighbour_energy), data<double>(difference));
 }
 
 void draw_conditionals(const Tensor& difference, const Tensor& site, const Tensor& rng,
@@ -66,10 +67,10 @@ void draw_conditionals(const Tensor& difference, const Tensor& site, const Tenso
   check(x, x, torch::kUInt8, x.numel(), "x");
   check(energy, x, torch::kFloat64, chains, "energy");
   check(choice, x, torch::kInt64, chains, "choice");
-  ISINGLASS_TWIN(x, draw_conditionals, chains, x.size(1), static_cast<int>(categories),
-                 data<double>(difference), data<int64_t>(site), data<int64_t>(rng),
-                 data<int64_t>(chain_ids), data<uint8_t>(x), data<double>(energy),
-                 data<int64_t>(choice), count_pointers(counts, x, chains));
+  run_twin(x, cpu::draw_conditionals, cuda::draw_conditionals, chains, x.size(1),
+           static_cast<int>(categories), data<double>(difference), data<int64_t>(site),
+           data<int64_t>(rng), data<int64_t>(chain_ids), data<uint8_t>(x), data<double>(energy),
+           data<int64_t>(choice), count_pointers(counts, x, chains));
 }
 
 namespace {

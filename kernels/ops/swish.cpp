@@ -56,8 +56,9 @@ void swish(const Tensor& a, const Tensor& b, Tensor& y, Tensor& slope) {
   TORCH_CHECK(float32(a) && float32(b) && float32(y),
               "isinglass operator: swish takes and returns float32");
   const auto run = [&]<class T>(T) {
-    ISINGLASS_TWIN(a, swish, a.numel(), numbers<const float>(a), numbers<const float>(b),
-                   numbers<float>(y), numbers<T>(slope));
+    run_twin(
+        a, [](auto... a) { cpu::swish(a...); }, [](auto... a) { cuda::swish(a...); }, a.numel(),
+        numbers<const float>(a), numbers<const float>(b), numbers<float>(y), numbers<T>(slope));
   };
   checked_float32(slope) ? run(float{}) : run(Bfloat16{});
 }
@@ -72,8 +73,10 @@ void swish_backward(const Tensor& g, const Tensor& h, const Tensor& slope, Tenso
                 "isinglass operator: what goes backwards has the dtype of the slopes");
   }
   const auto run = [&]<class T>(T) {
-    ISINGLASS_TWIN(g, swish_backward, g.numel(), numbers<const T>(g), numbers<const T>(h),
-                   numbers<const T>(slope), numbers<T>(out));
+    run_twin(
+        g, [](auto... a) { cpu::swish_backward(a...); },
+        [](auto... a) { cuda::swish_backward(a...); }, g.numel(), numbers<const T>(g),
+        numbers<const T>(h), numbers<const T>(slope), numbers<T>(out));
   };
   checked_float32(slope) ? run(float{}) : run(Bfloat16{});
 }

@@ -33,21 +33,21 @@ void draw_site(const Tensor& table, const Tensor& x, const Tensor& rng, const Te
   check(rng, x, torch::kInt64, 2, "rng");
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
   check(y, x, torch::kUInt8, x.numel(), "y");
-  ISINGLASS_TWIN(x, draw_site, shape, data<double>(table), data<uint8_t>(x), data<int64_t>(rng),
-                 data<int64_t>(chain_ids), position, data<uint8_t>(y), data<int64_t>(drawn.site),
-                 data<double>(drawn.block_sums), data<double>(log_q));
+  run_twin(x, cpu::draw_site, cuda::draw_site, shape, data<double>(table), data<uint8_t>(x),
+           data<int64_t>(rng), data<int64_t>(chain_ids), position, data<uint8_t>(y),
+           data<int64_t>(drawn.site), data<double>(drawn.block_sums), data<double>(log_q));
 }
 
 void score_site(const Tensor& table, const Tensor& x, SiteBuffers& drawn, Tensor& log_q) {
   const TableShape shape = table_shape(table, x, drawn, log_q);
-  ISINGLASS_TWIN(x, score_site, shape, data<double>(table), data<uint8_t>(x),
-                 data<int64_t>(drawn.site), data<double>(drawn.block_sums), data<double>(log_q));
+  run_twin(x, cpu::score_site, cuda::score_site, shape, data<double>(table), data<uint8_t>(x),
+           data<int64_t>(drawn.site), data<double>(drawn.block_sums), data<double>(log_q));
 }
 
 void log_balances(const Tensor& d, Tensor& out) {
   check(d, d, torch::kFloat64, d.numel(), "d");
   check(out, d, torch::kFloat64, kBalancings * d.numel(), "out");
-  ISINGLASS_TWIN(d, log_balances, d.numel(), data<double>(d), data<double>(out));
+  run_twin(d, cpu::log_balances, cuda::log_balances, d.numel(), data<double>(d), data<double>(out));
 }
 
 namespace {
