@@ -1,25 +1,13 @@
 // CUDA twin of chromatic.h: one block per chain, threads over the sites of a colour. The state
 // stays in shared memory from the first sweep to the last, unless it is too large.
+#include "kernels/block_sum.h"
 #include "kernels/chromatic.h"
-#include "kernels/launch.h"
 
 namespace isinglass::cuda {
 namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr int64_t kSharedSites = 32 << 10;
-
-// The block's sum, for its first thread.
-__device__ double block_sum(double v) {
-  __shared__ double of_warp[kThreads / 32];
-  v = warp_sum(v);
-  __syncthreads();
-  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = v;
-  __syncthreads();
-  double total = 0;
-  for (double part : of_warp) total += part;
-  return total;
-}
 
 __device__ void copy_state(uint8_t* to, const uint8_t* from, int64_t sites) {
   for (int64_t i = threadIdx.x; i < sites; i += blockDim.x) to[i] = from[i];

@@ -11,7 +11,9 @@ __device__ void follow_chain(const DifferencePathShape& shape, Rows rows, const 
                              uint8_t* y, DifferencePaths paths, int64_t chain, double* log_forward,
                              double* log_backward) {
   const uint8_t* values = site_values(shape, y);
-  SiteSums<Rows> sums = build_sums(rows, values, shape.entries());
+  SiteSums<Rows> sums =
+      build_sums(rows, values, shape.entries(),
+                 chain_scratch(paths.block_sums, block_sums_size(shape.entries()), chain));
   if (threadIdx.x >= 32) return;
   const unsigned lane = threadIdx.x;
   sums.total(lane);
@@ -52,9 +54,10 @@ __global__ void follow_path_kernel(DifferencePathShape shape, int64_t position, 
 void follow_path(const DifferencePathShape& shape, int64_t position, const float* table,
                  const int64_t* rng, const int64_t* chain_ids, const double* radius, uint8_t* y,
                  DifferencePaths paths, double* log_forward, double* log_backward, Stream stream) {
-  ISINGLASS_LAUNCH(follow_path_kernel, site_sums_launch(shape.chains, shape.entries()), stream,
-                   shape, position, table, rng, chain_ids, radius, y, paths, log_forward,
-                   log_backward);
+  const LaunchShape launch =
+      site_sums_launch(shape.chains, block_sums_size(shape.entries()), paths.block_sums);
+  ISINGLASS_LAUNCH(follow_path_kernel, launch, stream, shape, position, table, rng, chain_ids,
+                   radius, y, paths, log_forward, log_backward);
 }
 
 }  // namespace isinglass::cuda

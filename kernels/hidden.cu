@@ -1,5 +1,5 @@
-// CUDA twin of hidden.h: one block per chain, a thread for every hidden unit. Shared memory: the
-// sums of the blocks of 32 visible and 32 hidden units.
+// CUDA twin of hidden.h: one block per chain, a thread for every hidden unit. Shared memory: a tile
+// of the sums of blocks of 32 units.
 #include "kernels/hidden.h"
 #include "kernels/hidden_sums_cuda.h"
 
@@ -23,9 +23,8 @@ __device__ bool moves_from(const uint8_t* x, const uint8_t* y, int64_t visible, 
 
 __global__ void move_hidden_kernel(HiddenShape s, HiddenWeights w, HiddenStart start,
                                    const uint8_t* states, HiddenUnits out) {
-  double* visible_sum = dynamic_shared_memory<double>();
-  double* hidden_sum = visible_sum + site_blocks(s.visible);
-  int* balance = reinterpret_cast<int*>(hidden_sum + site_blocks(s.hidden));
+  double* tile = dynamic_shared_memory<double>();
+  int* balance = reinterpret_cast<int*>(tile + kTileBlocks);
   const int64_t c = blockIdx.x;
   const uint8_t* y = states + c * s.visible;
   const uint8_t* x = start.x ? start.x + c * s.visible : nullptr;
@@ -39,26 +38,22 @@ __global__ void move_hidden_kernel(HiddenShape s, HiddenWeights w, HiddenStart s
     out.inputs[c * s.hidden + h] = a;
   }
   __syncthreads();
-  block_sums(s.visible, visible_sum,
-             [&](int64_t i) { return y[i] * static_cast<double>(w.visible_biases[i]); });
-  hidden_sums(out.inputs + c * s.hidden, s.hidden, hidden_sum,
-              [&](int64_t h, const HiddenUnit& unit) {
-                if (out.on) out.on[c * s.hidden + h] = unit.on();
-              });
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    out.energy[c] = -in_order(visible_sum, s.visible) - in_order(hidden_sum, s.hidden);
-  }
+  const double visible = visible_sum(
+      s.visible, tile, [&](int64_t i) { return y[i] * static_cast<double>(w.visible_biases[i]); });
+  const double hidden =
+      hidden_sum(out.inputs + c * s.hidden, s.hidden, tile, [&](int64_t h, const HiddenUnit& unit) {
+        if (out.on) out.on[c * s.hidden + h] = unit.on();
+      });
+  if (threadIdx.x == 0) out.energy[c] = -visible - hidden;
 }
 
 }  // namespace
 
 void move_hidden(const HiddenShape& s, HiddenWeights w, HiddenStart start, const uint8_t* y,
                  HiddenUnits out, Stream stream) {
-  const size_t numbers = site_blocks(s.visible) + site_blocks(s.hidden) + 1;
   ISINGLASS_LAUNCH(move_hidden_kernel,
-                   {static_cast<unsigned>(s.chains), kThreads, numbers * sizeof(double)}, stream, s,
-                   w, start, y, out);
+                   {static_cast<unsigned>(s.chains), kThreads, tile_bytes() + sizeof(int)}, stream,
+                   s, w, start, y, out);
 }
 
 }  // namespace isinglass::cuda

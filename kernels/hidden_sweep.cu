@@ -1,6 +1,7 @@
 // CUDA twin of hidden_sweep.h: one block makes all sweeps of eight chains. Shared memory holds
-// which of them have a unit on, a byte a hidden unit and a column, and the energies' sums of
-// blocks; a thread reads a weight once for the eight chains.
+// which of them have a unit on, a byte a hidden unit and a column, or global memory where a block
+// has too little; and a tile of the energies' sums of blocks. A thread reads a weight once for the
+// eight chains.
 #include "kernels/hidden_sums_cuda.h"
 #include "kernels/hidden_sweep.h"
 
@@ -11,26 +12,29 @@ constexpr unsigned kThreads = 256;
 constexpr int kGroup = 8;  // chains of a block: the bits of a byte
 
 struct Shared {
-  double* visible_sum;  // [blocks of D]
-  double* hidden_sum;   // [blocks of H]
-  int* hops;            // [8]
-  int* broken;          // [8]
-  uint8_t* hidden;      // [H]: the chains in which a unit is on
-  uint8_t* visible;     // [D·C]
+  double* tile;      // of fold_blocks()
+  int* hops;         // [8]
+  int* broken;       // [8]
+  uint8_t* hidden;   // [H]: the chains in which a unit is on
+  uint8_t* visible;  // [D·C]
 
-  __device__ explicit Shared(const SweepShape& s) {
-    visible_sum = dynamic_shared_memory<double>();
-    hidden_sum = visible_sum + site_blocks(s.sites);
-    hops = reinterpret_cast<int*>(hidden_sum + site_blocks(s.hidden));
+  __device__ Shared(const SweepShape& s, uint8_t* units) {
+    tile = dynamic_shared_memory<double>();
+    hops = reinterpret_cast<int*>(tile + kTileBlocks);
     broken = hops + kGroup;
-    hidden = reinterpret_cast<uint8_t*>(broken + kGroup);
+    hidden =
+        units ? units + blockIdx.x * unit_bytes(s) : reinterpret_cast<uint8_t*>(broken + kGroup);
     visible = hidden + s.hidden;
   }
-  static size_t bytes(const SweepShape& s) {
-    return (site_blocks(s.sites) + site_blocks(s.hidden)) * sizeof(double) +
-           2 * kGroup * sizeof(int) + s.hidden + s.visible();
+  ISINGLASS_HD static int64_t unit_bytes(const SweepShape& s) { return s.hidden + s.visible(); }
+  static size_t bytes(const SweepShape& s, bool units) {
+    return tile_bytes() + 2 * kGroup * sizeof(int) + (units ? unit_bytes(s) : 0);
   }
 };
+
+int64_t groups_of(const SweepShape& s) {
+  return (s.chains + kGroup - 1) / kGroup;
+}
 
 // out [chains, columns]
 template <class Out>
@@ -123,16 +127,11 @@ struct Group {
 
   __device__ void set_energy(int64_t c) const {
     const uint8_t* x = chains.x + c * s.sites;
-    block_sums(s.sites, shared.visible_sum,
-               [&](int64_t i) { return value_bias(s, w.visible_biases, i, x[i]); });
-    hidden_sums(chains.inputs + c * s.hidden, s.hidden, shared.hidden_sum,
-                [](int64_t, const HiddenUnit&) {});
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      chains.energy[c] =
-          -in_order(shared.visible_sum, s.sites) - in_order(shared.hidden_sum, s.hidden);
-    }
-    __syncthreads();
+    const double visible = visible_sum(
+        s.sites, shared.tile, [&](int64_t i) { return value_bias(s, w.visible_biases, i, x[i]); });
+    const double hidden = hidden_sum(chains.inputs + c * s.hidden, s.hidden, shared.tile,
+                                     [](int64_t, const HiddenUnit&) {});
+    if (threadIdx.x == 0) chains.energy[c] = -visible - hidden;
   }
 };
 
@@ -140,19 +139,25 @@ __global__ void sweep_hidden_kernel(SweepShape s, SweepWeights w, int64_t steps,
                                     SweepChains chains) {
   const int64_t first = static_cast<int64_t>(blockIdx.x) * kGroup;
   const int64_t left = s.chains - first;
-  const Group group{s,         w,     chains,
-                    Shared(s), first, left < kGroup ? static_cast<int>(left) : kGroup};
+  const Group group{s,      w,
+                    chains, Shared(s, chains.units),
+                    first,  left < kGroup ? static_cast<int>(left) : kGroup};
   for (int64_t t = 0; t < steps; ++t) group.sweep(t);
   for (int g = 0; g < group.count; ++g) group.set_energy(first + g);
 }
 
 }  // namespace
 
+int64_t sweep_scratch(const SweepShape& s, int device) {
+  const bool fits = static_cast<int64_t>(Shared::bytes(s, true)) <= shared_memory_limit(device);
+  return fits ? 0 : groups_of(s) * Shared::unit_bytes(s);
+}
+
 void sweep_hidden(const SweepShape& s, const SweepWeights& w, int64_t steps,
                   const SweepChains& chains, Stream stream) {
-  const auto blocks = static_cast<unsigned>((s.chains + kGroup - 1) / kGroup);
-  ISINGLASS_LAUNCH(sweep_hidden_kernel, {blocks, kThreads, Shared::bytes(s)}, stream, s, w, steps,
-                   chains);
+  const LaunchShape launch{static_cast<unsigned>(groups_of(s)), kThreads,
+                           Shared::bytes(s, !chains.units)};
+  ISINGLASS_LAUNCH(sweep_hidden_kernel, launch, stream, s, w, steps, chains);
 }
 
 }  // namespace isinglass::cuda

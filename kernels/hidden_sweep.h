@@ -70,6 +70,7 @@ struct SweepChains {
   double* energy;         // [B]
   float* visible_inputs;  // c [B, D·C], scratch
   StepCounts counts;
+  uint8_t* units = nullptr;  // [sweep_scratch()]; null where that is 0
 };
 
 // The draws of sweep `sweep` of a launch.
@@ -113,6 +114,9 @@ void sweep_hidden(const SweepShape&, const SweepWeights&, int64_t steps, const S
 }  // namespace cpu
 
 namespace cuda {
+// Bytes of global memory that sweeps on a device need as scratch: none where what the chains have
+// on fits into a block's shared memory.
+int64_t sweep_scratch(const SweepShape&, int device);
 void sweep_hidden(const SweepShape&, const SweepWeights&, int64_t steps, const SweepChains&,
                   Stream);
 }  // namespace cuda

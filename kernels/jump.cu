@@ -1,6 +1,7 @@
 // CUDA twin of jump.h: one block per chain. A warp takes 32 sites: a lane each where the row has a
-// closed form, else all lanes solve one site after the other. Shared memory: the sums of the
-// ⌈D/32⌉ blocks of sites (4 KiB at D = 16 384), and a warp's K² + 2K numbers (33 KiB at K = 64).
+// closed form, else all lanes solve one site after the other. Shared memory: a tile of the sums of
+// blocks of sites (4 KiB), and a warp's K² + 2K numbers (33 KiB at K = 64).
+#include "kernels/block_sum.h"
 #include "kernels/jump.h"
 #include "kernels/jump_rows.h"
 #include "kernels/launch.h"
@@ -34,20 +35,19 @@ __device__ double block_of_flips(const JumpShape& shape, const FlipTime& time,
   return block_probability(warp_product(share));
 }
 
-// log q of a chain of binary sites, for the first thread; of_block [⌈D/32⌉] is shared.
+// log q of a chain of binary sites, for the first thread.
 template <class Values>
 __device__ double flip_chain(const JumpShape& shape, double scale, const float* gradient,
-                             const uint8_t* x, const Values& values, double* of_block) {
+                             const uint8_t* x, const Values& values, double* tile) {
   const FlipTime time(shape, scale);
-  const int64_t blocks = site_blocks(shape.sites);
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  for (int64_t b = warp; b < blocks; b += warps) {
-    const double q = block_of_flips(shape, time, gradient, x, values, b * kBlockSites + lane);
-    if (lane == 0) of_block[b] = q;
-  }
-  __syncthreads();
+  const int lane = threadIdx.x % 32;
   LogProduct total;
-  for (int64_t b = 0; b < blocks && threadIdx.x == 0; ++b) total.multiply(of_block[b]);
+  fold_blocks(
+      site_blocks(shape.sites), tile,
+      [&](int64_t b) {
+        return block_of_flips(shape, time, gradient, x, values, b * kBlockSites + lane);
+      },
+      [&](double q) { total.multiply(q); });
   return total.log();
 }
 
@@ -73,36 +73,35 @@ __device__ double block_log_q(const JumpShape& shape, const JumpTime& time, cons
 
 template <class Sites, class Values>
 __device__ double value_chain(const JumpShape& shape, double scale, const Sites& sites,
-                              const uint8_t* x, const Values& values, double* of_block) {
+                              const uint8_t* x, const Values& values, double* tile) {
   const JumpTime time(shape, scale);
-  const int64_t blocks = site_blocks(shape.sites);
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  double* scratch = of_block + blocks + warp * solve_numbers(shape.categories);
-  for (int64_t b = warp; b < blocks; b += warps) {
-    const double log_q = block_log_q(shape, time, sites, x, values, b * kBlockSites, lane, scratch);
-    if (lane == 0) of_block[b] = log_q;
-  }
-  __syncthreads();
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  double* scratch = tile + kTileBlocks + warp * solve_numbers(shape.categories);
   double total = 0;
-  for (int64_t b = 0; b < blocks && threadIdx.x == 0; ++b) total += of_block[b];
+  fold_blocks(
+      site_blocks(shape.sites), tile,
+      [&](int64_t b) {
+        return block_log_q(shape, time, sites, x, values, b * kBlockSites, lane, scratch);
+      },
+      [&](double log_q) { total += log_q; });
   return total;
 }
 
 template <class Values>
 __device__ void jump(const JumpShape& shape, double scale, const uint8_t* x, const float* gradient,
                      const Values& values, double* log_q) {
-  double* of_block = dynamic_shared_memory<double>();
+  double* tile = dynamic_shared_memory<double>();
   const int64_t c = blockIdx.x;
   const uint8_t* own = x + c * shape.sites;
   double log_q_of_chain;
   if (shape.binary()) {
-    log_q_of_chain = flip_chain(shape, scale, gradient + c * shape.sites, own, values, of_block);
+    log_q_of_chain = flip_chain(shape, scale, gradient + c * shape.sites, own, values, tile);
   } else if (shape.one_hot) {
     const OneHotSites sites{gradient + c * shape.sites * shape.categories, shape.categories};
-    log_q_of_chain = value_chain(shape, scale, sites, own, values, of_block);
+    log_q_of_chain = value_chain(shape, scale, sites, own, values, tile);
   } else {
     const OrderedSites sites{gradient + c * shape.sites, shape.categories};
-    log_q_of_chain = value_chain(shape, scale, sites, own, values, of_block);
+    log_q_of_chain = value_chain(shape, scale, sites, own, values, tile);
   }
   if (threadIdx.x == 0) log_q[c] = log_q_of_chain;
 }
@@ -123,15 +122,12 @@ __global__ void score_jump_kernel(JumpShape shape, const uint8_t* from, const fl
 }
 
 LaunchShape launch_shape(const JumpShape& shape) {
-  const int64_t sums = site_blocks(shape.sites) * static_cast<int64_t>(sizeof(double));
-  if (!needs_solve(shape)) {
-    return {static_cast<unsigned>(shape.chains), kThreads, static_cast<size_t>(sums)};
-  }
+  if (!needs_solve(shape)) return {static_cast<unsigned>(shape.chains), kThreads, tile_bytes()};
   const int64_t each = solve_numbers(shape.categories) * static_cast<int64_t>(sizeof(double));
   const int64_t fitting = kSharedBytes / each, most = kThreads / 32;
   const int64_t warps = fitting < most ? fitting : most;
   return {static_cast<unsigned>(shape.chains), static_cast<unsigned>(32 * warps),
-          static_cast<size_t>(sums + warps * each)};
+          tile_bytes() + static_cast<size_t>(warps * each)};
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // CUDA twin of lattice.h: one block per chain, threads over sites; differences, one thread per
 // chain.
+#include "kernels/block_sum.h"
 #include "kernels/lattice.h"
-#include "kernels/launch.h"
 
 namespace isinglass::cuda {
 namespace {
@@ -18,15 +18,8 @@ __global__ void lattice_evaluate_kernel(Lattice lattice, const uint8_t* x, bool 
     sum += site_energy(lattice, own, i);
     if (table) site_table(lattice, own, i, one_hot, what, table + c * stride);
   }
-  __shared__ double of_warp[kThreads / 32];
-  sum = warp_sum(sum);
-  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = sum;
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    double total = lattice.constant;
-    for (double part : of_warp) total += part;
-    energy[c] = total;
-  }
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) energy[c] = lattice.constant + sum;
 }
 
 __global__ void lattice_differences_kernel(Lattice lattice, int64_t chains, const uint8_t* x,

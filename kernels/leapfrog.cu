@@ -47,7 +47,8 @@ __global__ void log_momentum_kernel(ParticleShape shape, ForceField field, const
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
     sum += log_momentum_share(shape, field, momentum, c, i);
   }
-  store_block_sum<kThreads>(sum, out + c);
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) out[c] = sum;
 }
 
 LaunchShape block_per_chain(const ParticleShape& shape) {

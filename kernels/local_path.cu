@@ -98,7 +98,8 @@ class LocalChain {
     return {forward.total(), backward.total()};
   }
 
-  // The table and the sums where y's values have changed along the path.
+  // The table and the sums where y's values have changed along the path. Lanes may write an entry
+  // of the table for two moves at once, a neighbour of both: the same number, of the same y.
   __device__ __noinline__ void follow_path() {
     restore_pool();
     for (int64_t l = 0; l < path_.length; ++l) renew_around(path_.site[l]);
@@ -233,9 +234,8 @@ class LocalChain {
 template <SiteTable kTable, class Rows>
 __device__ void run_chain(const LocalPathStep& step, Rows rows, double* sums_memory, float* table,
                           uint8_t* y) {
-  const bool without_replacement =
-      kTable == SiteTable::kGradient && step.shape.rule == PathRule::kNoBacktrack;
-  const auto sums = sums_in(sums_memory, rows, y, step.shape.sites, without_replacement);
+  const auto sums = sums_in(sums_memory, sums_memory + kBlockSites, rows, y, step.shape.sites,
+                            kTable == SiteTable::kGradient && without_replacement(step.shape.rule));
   LocalChain<Rows, kTable>(step, sums, table, y, blockIdx.x).run();
 }
 
@@ -243,7 +243,7 @@ __global__ void local_path_kernel(LocalPathStep step) {
   const PathShape& shape = step.shape;
   const int64_t c = blockIdx.x, size = shape.table_size();
   auto* sums_memory = dynamic_shared_memory<double>();
-  auto* table = reinterpret_cast<float*>(sums_memory + site_sums_doubles(shape.sites));
+  auto* table = reinterpret_cast<float*>(sums_memory + kBlockSites + sums_scratch(shape.sites));
   auto* y = reinterpret_cast<uint8_t*>(table + size);
   const uint8_t* x = step.x + c * shape.sites;
   float* kept = step.table + c * size;
@@ -267,14 +267,18 @@ __global__ void local_path_kernel(LocalPathStep step) {
   for (int64_t i = threadIdx.x; i < size; i += kWarp) kept[i] = table[i];
 }
 
+int64_t shared_bytes(int64_t sites, int64_t table) {
+  return 8 * (kBlockSites + sums_scratch(sites)) + 4 * table + sites;
+}
+
 }  // namespace
 
-int64_t local_path_bytes(int64_t sites, int64_t table) {
-  return 8 * site_sums_doubles(sites) + 4 * table + sites;
+bool local_path_fits(int64_t sites, int64_t table, int device) {
+  return shared_bytes(sites, table) <= shared_memory_limit(device);
 }
 
 void local_path_step(const LocalPathStep& step, Stream stream) {
-  const int64_t bytes = local_path_bytes(step.shape.sites, step.shape.table_size());
+  const int64_t bytes = shared_bytes(step.shape.sites, step.shape.table_size());
   const LaunchShape launch{static_cast<unsigned>(step.shape.chains), kWarp,
                            static_cast<size_t>(bytes)};
   ISINGLASS_LAUNCH(local_path_kernel, launch, stream, step);

@@ -50,8 +50,8 @@ void local_path_step(const LocalPathStep&, Stream);
 }  // namespace cpu
 
 namespace cuda {
-// Shared memory of a chain, which a GPU must have in one block; table: its numbers a chain.
-int64_t local_path_bytes(int64_t sites, int64_t table);
+// Whether a block of the device has shared memory for a chain; table: its numbers a chain.
+bool local_path_fits(int64_t sites, int64_t table, int device);
 void local_path_step(const LocalPathStep&, Stream);
 }  // namespace cuda
 

@@ -16,7 +16,8 @@ __global__ void draw_ordered_kernel(OrderedShape shape, OrderedProposal proposal
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
     sum += draw_ordered_site(shape, proposal, draws, c, i, x, y, move);
   }
-  store_block_sum<kThreads>(sum, log_q + c);
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) log_q[c] = sum;
 }
 
 __global__ void score_ordered_kernel(OrderedShape shape, OrderedProposal proposal,
@@ -26,7 +27,8 @@ __global__ void score_ordered_kernel(OrderedShape shape, OrderedProposal proposa
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
     sum += score_ordered_site(shape, proposal, c, i, from, to);
   }
-  store_block_sum<kThreads>(sum, log_q + c);
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) log_q[c] = sum;
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // CUDA twin of path.h: one block per chain. All warps build the block sums (a warp sums 32 sites);
-// then the first warp walks the path, since each of its steps depends on the one before. Shared
-// memory: the chain's BlockSums and RemovedSites, up to 56·⌈D/32⌉ bytes (24 KiB at D = 16 384),
-// and 32 weights.
+// then the first warp walks the path, since each of its steps depends on the one before. The sums
+// are in shared memory (26 KiB at D = 16 384) if a block has it (site_sums_cuda.h).
 #include "kernels/launch.h"
 #include "kernels/path.h"
 #include "kernels/path_chain_cuda.h"
@@ -10,8 +9,11 @@
 namespace isinglass::cuda {
 namespace {
 
-__device__ bool without_replacement(const PathShape& shape) {
-  return shape.rule == PathRule::kNoBacktrack;
+template <class Rows>
+__device__ SiteSums<Rows> path_sums(const PathShape& shape, Rows rows, const uint8_t* values,
+                                    const Paths& paths, int64_t chain) {
+  double* scratch = chain_scratch(paths.scratch, sums_scratch(shape.sites), chain);
+  return build_sums(rows, values, shape.sites, scratch, without_replacement(shape.rule));
 }
 
 template <class Rows>
@@ -19,8 +21,7 @@ __device__ void draw_chain(const PathShape& shape, Rows rows, const Draws& draws
                            uint8_t* y, Paths paths, double radius, int64_t chain, double* log_q) {
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) y[i] = x[i];
   __syncthreads();
-  SiteSums<Rows> sums =
-      build_sums(rows, weighed_values(shape.rule, x, y), shape.sites, without_replacement(shape));
+  SiteSums<Rows> sums = path_sums(shape, rows, weighed_values(shape.rule, x, y), paths, chain);
   if (threadIdx.x >= 32) return;
   const unsigned lane = threadIdx.x;
   sums.total(lane);
@@ -36,7 +37,7 @@ __device__ void draw_chain(const PathShape& shape, Rows rows, const Draws& draws
 template <class Rows>
 __device__ void score_chain(const PathShape& shape, Rows rows, uint8_t* y, Paths paths,
                             int64_t chain, double* log_q) {
-  SiteSums<Rows> sums = build_sums(rows, y, shape.sites, without_replacement(shape));
+  SiteSums<Rows> sums = path_sums(shape, rows, y, paths, chain);
   if (threadIdx.x >= 32) return;
   const unsigned lane = threadIdx.x;
   sums.total(lane);
@@ -78,14 +79,17 @@ __global__ void score_path_kernel(PathShape shape, uint8_t* y, const float* grad
 void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, const int64_t* rng,
                const int64_t* chain_ids, const double* radius, uint8_t* y, Paths paths,
                double* log_q, Stream stream) {
-  ISINGLASS_LAUNCH(draw_path_kernel, site_sums_launch(shape.chains, shape.sites), stream, shape, x,
-                   gradient, rng, chain_ids, radius, y, paths, log_q);
+  const LaunchShape launch =
+      site_sums_launch(shape.chains, sums_scratch(shape.sites), paths.scratch);
+  ISINGLASS_LAUNCH(draw_path_kernel, launch, stream, shape, x, gradient, rng, chain_ids, radius, y,
+                   paths, log_q);
 }
 
 void score_path(const PathShape& shape, uint8_t* y, const float* gradient, Paths paths,
                 double* log_q, Stream stream) {
-  ISINGLASS_LAUNCH(score_path_kernel, site_sums_launch(shape.chains, shape.sites), stream, shape, y,
-                   gradient, paths, log_q);
+  const LaunchShape launch =
+      site_sums_launch(shape.chains, sums_scratch(shape.sites), paths.scratch);
+  ISINGLASS_LAUNCH(score_path_kernel, launch, stream, shape, y, gradient, paths, log_q);
 }
 
 }  // namespace isinglass::cuda

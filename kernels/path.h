@@ -44,7 +44,7 @@ struct Paths {
   int32_t* site;    // [B, max_length]
   uint8_t* from;    // [B, max_length]
   uint8_t* to;      // [B, max_length]
-  double* scratch;  // [B, path_scratch(D)]
+  double* scratch;  // [B, sums_scratch(D)]
 };
 
 // One chain's slice of the path buffers.
@@ -67,14 +67,9 @@ ISINGLASS_HD inline const uint8_t* weighed_values(PathRule rule, const uint8_t* 
   return rule == PathRule::kLinearised ? y : x;
 }
 
-// Scratch numbers of a chain: its BlockSums, and room for the words of its RemovedSites.
-ISINGLASS_HD inline int64_t path_scratch(int64_t sites) {
-  return block_sums_size(sites) + site_blocks(sites);
-}
-
-ISINGLASS_HD inline RemovedSites removed_sites(PathRule rule, double* scratch, int64_t sites) {
-  double* words = scratch + block_sums_size(sites);
-  return {rule == PathRule::kNoBacktrack ? reinterpret_cast<uint32_t*>(words) : nullptr};
+// Whether sites leave the pool.
+ISINGLASS_HD inline bool without_replacement(PathRule rule) {
+  return rule == PathRule::kNoBacktrack;
 }
 
 // log q of a path: Σ_l log weight − log pool, the pool being the sum of all weights, e^scale·sum.

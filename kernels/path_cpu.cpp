@@ -13,8 +13,9 @@ namespace {
 template <class Rows>
 SiteSums<Rows> path_sums(const PathShape& shape, Rows rows, const uint8_t* values,
                          const Paths& paths, int64_t chain) {
-  double* scratch = paths.scratch + chain * path_scratch(shape.sites);
-  return {rows, values, shape.sites, scratch, removed_sites(shape.rule, scratch, shape.sites)};
+  double* scratch = paths.scratch + chain * sums_scratch(shape.sites);
+  return {rows, values, shape.sites, scratch,
+          removed_in(scratch, shape.sites, without_replacement(shape.rule))};
 }
 
 // Calls f(rows, chain) with the chain's gradient rows, chains spread over the threads.

@@ -1,7 +1,8 @@
 // The two-level weights of one chain (site_weights.h), and the draw of a site from them: CUDA
 // twins. One block of kSumThreads a chain: all warps build the block sums (a warp sums 32 sites),
-// then the first warp draws. Shared memory: the chain's BlockSums, up to 48·⌈D/32⌉ bytes, the
-// words of its RemovedSites, and 32 weights. A twin's Rows gives log_site_weight(site, value).
+// then the first warp draws. Shared memory: 32 weights and the chain's BlockSums, up to 48·⌈D/32⌉
+// bytes, with the words of its RemovedSites; where a block of the device has less, the sums are in
+// global memory. A twin's Rows gives log_site_weight(site, value).
 #pragma once
 
 #include "kernels/launch.h"
@@ -87,41 +88,45 @@ struct SiteSums {
   }
 };
 
-// Numbers of shared memory of one chain's sums.
-ISINGLASS_HD inline int64_t site_sums_doubles(int64_t sites) {
-  return kBlockSites + block_sums_size(sites) + site_blocks(sites);
-}
-
-// Sums in such memory, to be built, with all sites in the pool. without_replacement: sites can
-// leave it. By all threads of the block.
+// Sums to be built, with all sites in the pool, in scratch of block_sums_size() numbers, or of
+// sums_scratch() where sites can leave the pool; weight [32]. By all threads of the block.
 template <class Rows>
-__device__ SiteSums<Rows> sums_in(double* shared, Rows rows, const uint8_t* values, int64_t sites,
-                                  bool without_replacement = false) {
-  double* scratch = shared + kBlockSites;
+__device__ SiteSums<Rows> sums_in(double* weight, double* scratch, Rows rows, const uint8_t* values,
+                                  int64_t sites, bool without_replacement = false) {
   const int64_t blocks = site_blocks(sites);
-  auto* words = reinterpret_cast<uint32_t*>(scratch + block_sums_size(sites));
-  const RemovedSites removed{without_replacement ? words : nullptr};
+  const RemovedSites removed = removed_in(scratch, sites, without_replacement);
   if (without_replacement) {
-    for (int64_t b = threadIdx.x; b < blocks; b += blockDim.x) words[b] = 0;
+    for (int64_t b = threadIdx.x; b < blocks; b += blockDim.x) removed.word[b] = 0;
     __syncthreads();
   }
-  return {rows, values, sites, BlockSums(scratch, blocks), removed, shared};
+  return {rows, values, sites, BlockSums(scratch, blocks), removed, weight};
 }
 
-// The block sums, by all threads of a block of kSumThreads.
+// The block sums, by all threads of a block of kSumThreads. scratch: the chain's, in global memory,
+// or null: shared.
 template <class Rows>
 __device__ SiteSums<Rows> build_sums(Rows rows, const uint8_t* values, int64_t sites,
-                                     bool without_replacement = false) {
-  SiteSums<Rows> sums =
-      sums_in(dynamic_shared_memory<double>(), rows, values, sites, without_replacement);
+                                     double* scratch, bool without_replacement = false) {
+  double* shared = dynamic_shared_memory<double>();
+  SiteSums<Rows> sums = sums_in(shared, scratch ? scratch : shared + kBlockSites, rows, values,
+                                sites, without_replacement);
   for (int64_t b = threadIdx.x / 32; b < site_blocks(sites); b += kSumThreads / 32)
     sums.refresh(b, threadIdx.x % 32);
   __syncthreads();
   return sums;
 }
 
-inline LaunchShape site_sums_launch(int64_t chains, int64_t sites) {
-  return {static_cast<unsigned>(chains), kSumThreads, site_sums_doubles(sites) * sizeof(double)};
+__device__ inline double* chain_scratch(double* scratch, int64_t numbers, int64_t chain) {
+  return scratch ? scratch + chain * numbers : nullptr;
+}
+
+// The launch of a kernel whose chains have sums of so many numbers each; scratch [B, numbers] in
+// global memory becomes null where a block of the device has shared memory for them.
+inline LaunchShape site_sums_launch(int64_t chains, int64_t numbers, double*& scratch) {
+  const auto bytes = [](int64_t count) { return static_cast<size_t>(count) * sizeof(double); };
+  const size_t shared = bytes(kBlockSites + numbers);
+  if (static_cast<int64_t>(shared) <= shared_memory_limit(current_device())) scratch = nullptr;
+  return {static_cast<unsigned>(chains), kSumThreads, scratch ? bytes(kBlockSites) : shared};
 }
 
 }  // namespace isinglass::cuda

@@ -8,7 +8,8 @@
 // recomputes its block and the nodes above it, and nothing is ever subtracted, so that one dominant
 // site costs no digits; where a site leaves the pool for good, its weight becomes zero and its
 // block is summed again. The CPU and the CUDA twin add the same pairs in the same order (tree_sum,
-// warp_sum).
+// warp_sum), so that the interpreter's comparison (tests/simt) is exact; on a GPU weights differ in
+// their last digits, as its exp and its fused multiply-adds do, and the sums with them.
 #pragma once
 
 #include <cmath>
@@ -172,6 +173,18 @@ struct RemovedSites {
     word[site / kBlockSites] &= ~(1u << (site % kBlockSites));
   }
 };
+
+// Scratch numbers of a chain's BlockSums and RemovedSites, and the latter in it, if sites can
+// leave.
+ISINGLASS_HD inline int64_t sums_scratch(int64_t sites) {
+  return block_sums_size(sites) + (site_blocks(sites) + 1) / 2;
+}
+
+ISINGLASS_HD inline RemovedSites removed_in(double* scratch, int64_t sites,
+                                            bool without_replacement) {
+  auto* words = reinterpret_cast<uint32_t*>(scratch + block_sums_size(sites));
+  return {without_replacement ? words : nullptr};
+}
 
 // exp(v − scale), v below scale + 64; 0 for v = −∞ whatever the scale, NaN for a NaN.
 ISINGLASS_HD inline double scaled_weight(double log_weight, double scale) {

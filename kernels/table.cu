@@ -7,15 +7,21 @@
 namespace isinglass::cuda {
 namespace {
 
+__device__ SiteSums<TableRows> table_sums(const TableShape& shape, const double* row,
+                                          const uint8_t* values, double* block_sums) {
+  return build_sums(TableRows{row}, values, shape.sites,
+                    chain_scratch(block_sums, block_sums_size(shape.sites), blockIdx.x));
+}
+
 __global__ void draw_site_kernel(TableShape shape, const double* table, const uint8_t* x,
                                  const int64_t* rng, const int64_t* chain_ids, uint32_t position,
-                                 uint8_t* y, int64_t* site, double* log_q) {
+                                 uint8_t* y, int64_t* site, double* block_sums, double* log_q) {
   const int64_t c = blockIdx.x;
   const double* row = table + c * shape.sites;
   const uint8_t* from = x + c * shape.sites;
   uint8_t* to = y + c * shape.sites;
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) to[i] = from[i];
-  auto sums = build_sums(TableRows{row}, from, shape.sites);
+  auto sums = table_sums(shape, row, from, block_sums);
   if (threadIdx.x >= 32) return;
   const unsigned lane = threadIdx.x;
   sums.total(lane);
@@ -29,10 +35,10 @@ __global__ void draw_site_kernel(TableShape shape, const double* table, const ui
 }
 
 __global__ void score_site_kernel(TableShape shape, const double* table, const uint8_t* x,
-                                  const int64_t* site, double* log_q) {
+                                  const int64_t* site, double* block_sums, double* log_q) {
   const int64_t c = blockIdx.x;
   const double* row = table + c * shape.sites;
-  auto sums = build_sums(TableRows{row}, x + c * shape.sites, shape.sites);
+  auto sums = table_sums(shape, row, x + c * shape.sites, block_sums);
   if (threadIdx.x >= 32) return;
   sums.total(threadIdx.x);
   if (threadIdx.x == 0) log_q[c] = row[site[c]] - sums.log_total();
@@ -49,16 +55,19 @@ __global__ void log_balances_kernel(int64_t count, const double* d, double* out)
 }  // namespace
 
 void draw_site(const TableShape& shape, const double* table, const uint8_t* x, const int64_t* rng,
-               const int64_t* chain_ids, int64_t position, uint8_t* y, int64_t* site, double*,
-               double* log_q, Stream stream) {
-  ISINGLASS_LAUNCH(draw_site_kernel, site_sums_launch(shape.chains, shape.sites), stream, shape,
-                   table, x, rng, chain_ids, static_cast<uint32_t>(position), y, site, log_q);
+               const int64_t* chain_ids, int64_t position, uint8_t* y, int64_t* site,
+               double* block_sums, double* log_q, Stream stream) {
+  const LaunchShape launch =
+      site_sums_launch(shape.chains, block_sums_size(shape.sites), block_sums);
+  ISINGLASS_LAUNCH(draw_site_kernel, launch, stream, shape, table, x, rng, chain_ids,
+                   static_cast<uint32_t>(position), y, site, block_sums, log_q);
 }
 
 void score_site(const TableShape& shape, const double* table, const uint8_t* x, const int64_t* site,
-                double*, double* log_q, Stream stream) {
-  ISINGLASS_LAUNCH(score_site_kernel, site_sums_launch(shape.chains, shape.sites), stream, shape,
-                   table, x, site, log_q);
+                double* block_sums, double* log_q, Stream stream) {
+  const LaunchShape launch =
+      site_sums_launch(shape.chains, block_sums_size(shape.sites), block_sums);
+  ISINGLASS_LAUNCH(score_site_kernel, launch, stream, shape, table, x, site, block_sums, log_q);
 }
 
 void log_balances(int64_t count, const double* d, double* out, Stream stream) {

@@ -12,7 +12,7 @@ __device__ inline double warp_max(double v) {
   return v;
 }
 
-// The same pairs in the same order as tree_sum() on the CPU: bit for bit the same sum.
+// The same pairs in the same order as tree_sum() on the CPU: the same sum of the same numbers.
 __device__ inline double warp_sum(double v) {
   for (int offset = 16; offset > 0; offset >>= 1) v += __shfl_xor_sync(0xffffffffu, v, offset);
   return v;

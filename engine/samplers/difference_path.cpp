@@ -2,14 +2,10 @@
 #include "engine/samplers/difference_path.h"
 
 #include "engine/samplers/path.h"
-#include "io/error.h"
 #include "kernels/ops/difference_path.h"
 
 namespace isinglass {
 namespace {
-
-// What a block's shared memory holds the sums of, on every GPU of the supported kinds.
-constexpr int64_t kMostEntriesGpu = 1 << 16;
 
 struct DifferencePathScratch : SamplerScratch {
   ops::DifferencePathBuffers paths;
@@ -34,9 +30,6 @@ bool DifferencePathSampler::asks_device() const {
 
 void DifferencePathSampler::prepare(const EnergyModel& model, ChainState& state) const {
   const torch::Tensor& differences = state.current.differences;
-  require(!differences.is_cuda() || differences.size(1) <= kMostEntriesGpu,
-          "a state has {} sites or pairs to move; a GPU takes {} at most", differences.size(1),
-          kMostEntriesGpu);
   auto scratch = std::make_shared<DifferencePathScratch>();
   state.workspace.scratch = scratch;
   scratch->one = torch::ones({1}, state.current.energy.options());

@@ -71,13 +71,19 @@ void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const
   check(visible_inputs, x, torch::kFloat32, shape.chains * shape.visible(), "visible_inputs");
   const SweepWeights weights{data<float>(w.to_visible), data<float>(w.to_hidden),
                              data<float>(w.visible_biases)};
+  Tensor units;
+  if (x.is_cuda()) {
+    const int64_t bytes = cuda::sweep_scratch(shape, x.get_device());
+    if (bytes > 0) units = torch::empty({bytes}, x.options());
+  }
   const SweepChains chains{data<int64_t>(rng),
                            data<int64_t>(chain_ids),
                            data<uint8_t>(x),
                            data<double>(inputs),
                            data<double>(energy),
                            data<float>(visible_inputs),
-                           count_pointers(counts, x, shape.chains)};
+                           count_pointers(counts, x, shape.chains),
+                           data<uint8_t>(units)};
   run_twin(x, cpu::sweep_hidden, cuda::sweep_hidden, shape, weights, steps, chains);
 }
 

@@ -1,8 +1,6 @@
 // See path.h.
 #include "kernels/ops/path.h"
 
-#include <cuda_runtime_api.h>
-
 #include "kernels/local_path.h"
 #include "kernels/ops/check.h"
 #include "kernels/ops/counts.h"
@@ -45,13 +43,13 @@ PathBuffers PathBuffers::create(int64_t chains, int64_t sites, int64_t max_lengt
           torch::zeros({chains, max_length}, on.dtype(torch::kInt32)),
           torch::zeros({chains, max_length}, on.dtype(torch::kUInt8)),
           torch::zeros({chains, max_length}, on.dtype(torch::kUInt8)),
-          torch::zeros({chains, path_scratch(sites)}, on.dtype(torch::kFloat64))};
+          torch::zeros({chains, sums_scratch(sites)}, on.dtype(torch::kFloat64))};
 }
 
 void draw_path(const Tensor& x, const Tensor& gradient, const Tensor& rng, const Tensor& chain_ids,
                const Tensor& radius, PathRule rule, Balancing balancing, Tensor& y,
                PathBuffers& paths, Tensor& log_q) {
-  const PathShape shape = path_shape(x, gradient, rule, balancing, paths, path_scratch(x.size(1)));
+  const PathShape shape = path_shape(x, gradient, rule, balancing, paths, sums_scratch(x.size(1)));
   check(rng, x, torch::kInt64, 2, "rng");
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
   check(radius, x, torch::kFloat64, 1, "radius");
@@ -64,7 +62,7 @@ void draw_path(const Tensor& x, const Tensor& gradient, const Tensor& rng, const
 
 void score_path(Tensor& y, const Tensor& gradient, PathRule rule, Balancing balancing,
                 PathBuffers& paths, Tensor& log_q) {
-  const PathShape shape = path_shape(y, gradient, rule, balancing, paths, path_scratch(y.size(1)));
+  const PathShape shape = path_shape(y, gradient, rule, balancing, paths, sums_scratch(y.size(1)));
   check(log_q, y, torch::kFloat64, shape.chains, "log_q");
   run_twin(y, cpu::score_path, cuda::score_path, shape, data<uint8_t>(y), data<float>(gradient),
            path_pointers(paths), data<double>(log_q));
@@ -79,12 +77,7 @@ int64_t kept_numbers(const Tensor& x) {
 }  // namespace
 
 bool LocalPaths::fit(const Tensor& x, const Tensor& table) {
-  if (x.is_cpu()) return true;
-  int most = 0;
-  const auto code =
-      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, x.get_device());
-  TORCH_CHECK(code == cudaSuccess, "CUDA: ", cudaGetErrorString(code));
-  return cuda::local_path_bytes(x.size(1), table.stride(0)) <= most;
+  return x.is_cpu() || cuda::local_path_fits(x.size(1), table.stride(0), x.get_device());
 }
 
 LocalPaths LocalPaths::create(SiteTable what, PathRule rule, Balancing balancing, const Tensor& x,

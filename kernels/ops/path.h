@@ -16,7 +16,7 @@ struct PathBuffers {
   Tensor site;     // int32 [B, max]
   Tensor from;     // uint8 [B, max]
   Tensor to;       // uint8 [B, max]
-  Tensor scratch;  // float64 [B, path_scratch(D)]
+  Tensor scratch;  // float64 [B, sums_scratch(D)]
 
   static PathBuffers create(int64_t chains, int64_t sites, int64_t max_length,
                             torch::Device device);

@@ -50,6 +50,7 @@ Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin) {
             std::vector<int64_t>(b)};
   o.inputs[0] = INFINITY;  // counted
   std::vector<float> visible_inputs(b * s.visible());
+  std::vector<uint8_t> units(twin == Twin::kCpu ? 0 : cuda::sweep_scratch(s, 0));
   int64_t rng[] = {5, 3};
   for (int64_t n = 0; n < launches; ++n, rng[1] += steps) {
     (twin == Twin::kCpu ? cpu::sweep_hidden : cuda::sweep_hidden)(
@@ -61,7 +62,8 @@ Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin) {
          o.energy.data(),
          visible_inputs.data(),
          {o.acceptance.data(), o.hops.data(), o.acceptance_sum.data(), o.hops_sum.data(),
-          o.non_finite.data()}},
+          o.non_finite.data()},
+         units.empty() ? nullptr : units.data()},
         nullptr);
   }
   return o;
@@ -79,6 +81,16 @@ TEST(HiddenSweepTwins, SweepAlike) {
         EXPECT_EQ(apart.non_finite[0], 1);
       }
     }
+  }
+}
+
+// Where a block's shared memory does not hold what the chains have on.
+TEST(HiddenSweepTwins, UnitsInGlobalMemory) {
+  const SharedMemory limit(4200);
+  for (const int columns : {1, 3}) {
+    const SweepShape shape{19, 33, columns, 70};
+    ASSERT_GT(cuda::sweep_scratch(shape, 0), 0);
+    expect_twins([&](Twin twin) { return run(shape, 1, 2, twin); });
   }
 }
 

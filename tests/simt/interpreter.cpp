@@ -13,6 +13,9 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
+// The linker's names for the ends of the section of __shared__ variables.
+extern char __start_simt_shared, __stop_simt_shared;
+
 namespace simt {
 namespace {
 
@@ -208,9 +211,12 @@ void run_grid(unsigned blocks, unsigned threads, size_t shared_bytes,
   blockDim.x = machine.threads;
   gridDim.x = blocks;
   for (const unsigned b : order_of(blocks)) {
+    if (b < machine.schedule.first_block) continue;
     blockIdx.x = b;
     machine.shared = std::make_unique<char[]>(shared_bytes);
-    std::memset(machine.shared.get(), 0xcd, shared_bytes);
+    std::memset(machine.shared.get(), machine.schedule.poison, shared_bytes);
+    std::memset(&__start_simt_shared, machine.schedule.poison,
+                static_cast<size_t>(&__stop_simt_shared - &__start_simt_shared));
     run_block();
   }
 }

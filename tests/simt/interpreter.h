@@ -5,7 +5,8 @@
 // operation (__syncwarp, shuffles, votes) with the lanes that its mask names; exited threads count
 // as gone. Between two meetings the threads run one after the other: forwards, backwards or
 // shuffled. A result that depends on the order is a race. A meeting that not all live threads reach
-// is reported as an error.
+// is reported as an error. Shared memory is filled before every block with a pattern that orders
+// may differ in, so that a result of a word which nobody wrote differs, too, or is not a number.
 //
 // To test a family: kernels/<family>.cu is compiled as C++ with tests/simt/shim/ in front of the
 // include path (its kernels/launch.h replaces ours), both found by a glob; add
@@ -32,8 +33,10 @@ enum class Order { kForwards, kBackwards, kShuffled };
 
 struct Schedule {
   Order order = Order::kForwards;
-  uint64_t seed = 1;     // of the shuffles
-  unsigned threads = 0;  // of a block; 0: as launched
+  uint64_t seed = 1;         // of the shuffles
+  unsigned threads = 0;      // of a block; 0: as launched
+  uint8_t poison = 0xff;     // bytes of shared memory before a block: 0xff makes NaN
+  unsigned first_block = 0;  // the blocks before it do not run
 };
 
 // The schedule of the launches that follow.
@@ -77,7 +80,9 @@ T exchange(unsigned mask, T value, unsigned source) {
 #define __device__
 #define __host__
 #define __noinline__
-#define __shared__ static  // blocks run one after the other
+// Blocks run one after the other. In a section of their own, to be poisoned. Bounds of such arrays
+// are UndefinedBehaviorSanitizer's to check.
+#define __shared__ static __attribute__((section("simt_shared")))
 
 inline void __syncthreads() {
   simt::meet(simt::Meeting::kBlock, 0, 0, 0);

@@ -68,6 +68,32 @@ TEST(InterpreterDeathTest, AnIndexBeyondSharedMemoryIsFound) {
   EXPECT_DEATH(launch(1), "heap-buffer-overflow");
 }
 
+// Which of its words a block finds unwritten: shared memory of a launch, and of a kernel.
+__global__ void read_shared(unsigned* out, bool written) {
+  __shared__ unsigned own[32];  // no template: GCC leaves their variables out of sections
+  unsigned* dynamic = dynamic_shared_memory<unsigned>();
+  if (written) own[threadIdx.x] = dynamic[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  out[blockIdx.x * 64 + threadIdx.x] = own[threadIdx.x];
+  out[blockIdx.x * 64 + 32 + threadIdx.x] = dynamic[threadIdx.x];
+  own[threadIdx.x] = dynamic[threadIdx.x] = 7;  // is gone at the next block
+}
+
+TEST(Interpreter, UnwrittenSharedMemoryDiffersFromOrderToOrder) {
+  const auto read = [](bool written, const simt::Schedule& schedule) {
+    simt::set_schedule(schedule);
+    std::vector<unsigned> out(2 * 64);
+    ISINGLASS_LAUNCH(read_shared, {2u, 32u, 32 * sizeof(unsigned)}, nullptr, out.data(), written);
+    return out;
+  };
+  const auto first = read(true, schedules().front());
+  for (const simt::Schedule& schedule : schedules()) {
+    EXPECT_EQ(read(true, schedule), first);
+    EXPECT_EQ(read(false, schedule), std::vector<unsigned>(2 * 64, 0x01010101u * schedule.poison));
+  }
+  EXPECT_NE(schedules()[0].poison, schedules()[1].poison);
+}
+
 __global__ void write_beyond(int* out) {
   out[threadIdx.x] = 1;
 }
@@ -76,6 +102,20 @@ TEST(InterpreterDeathTest, AnIndexBeyondABufferIsFound) {
   const auto out = std::make_unique<int[]>(31);
   EXPECT_DEATH(ISINGLASS_LAUNCH(write_beyond, {1u, 32u}, nullptr, out.get()),
                "heap-buffer-overflow");
+}
+
+TEST(Interpreter, ABlockHasNoMoreSharedMemoryThanItsDevice) {
+  std::vector<int> out(32);
+  const SharedMemory limit(127);
+  try {
+    ISINGLASS_LAUNCH(overrun, {1u, 32u, 32 * sizeof(int)}, nullptr, out.data(), 0);
+    FAIL() << "the launch was allowed";
+  } catch (const std::logic_error& error) {
+    EXPECT_EQ(std::string(error.what())
+                  .find("a kernel asks for 128 bytes of shared memory, and a "
+                        "block of this GPU has 127, at "),
+              0u);
+  }
 }
 
 __global__ void missed_barrier(int*) {

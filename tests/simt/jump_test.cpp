@@ -54,6 +54,16 @@ TEST(JumpTwins, DrawAndScoreAlike) {
   }
 }
 
+// More blocks of sites than a tile holds.
+TEST(JumpTwins, ManySites) {
+  simt::set_schedule({});
+  for (const int categories : {2, 3}) {
+    const JumpShape shape{
+        1, 40000, categories, categories > 2, JumpRule::kInterpolation, Balancing::kSqrt};
+    EXPECT_TRUE(run(shape, 1, Twin::kCuda) == run(shape, 1, Twin::kCpu));
+  }
+}
+
 // Ordered values, and systems that leave room for one warp only.
 TEST(JumpTwins, ManyValues) {
   for (const JumpRule rule : kRules) {

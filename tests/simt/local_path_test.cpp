@@ -149,5 +149,19 @@ TEST(LocalPathTwins, ChainsMove) {
   }
 }
 
+// A chain fits exactly where its launch is allowed.
+TEST(LocalPathTwins, FitsSharedMemory) {
+  const SharedMemory limit(4000);
+  simt::set_schedule({});
+  const auto launch = [](int64_t sites) {
+    run({{1, sites}, 2, false, SiteTable::kGradient, PathRule::kFrozen, Balancing::kSqrt, 1}, 1, 1,
+        Twin::kCuda);
+  };
+  int64_t sites = 100;
+  while (cuda::local_path_fits(sites + 1, sites + 1, 0)) ++sites;
+  launch(sites);
+  EXPECT_THROW(launch(sites + 1), std::logic_error);
+}
+
 }  // namespace
 }  // namespace isinglass

@@ -31,7 +31,7 @@ Outcome run(const PathCase& c, Twin twin) {
   const auto at_y = inputs.reals<float>(s.chains * s.sites * width, c.scale);
   const auto ids = inputs.ids(s.chains);
   const int64_t rng[] = {99, 4};
-  std::vector<double> sums(s.chains * path_scratch(s.sites));
+  std::vector<double> sums(s.chains * sums_scratch(s.sites));
   Outcome o{x,
             std::vector<uint8_t>(moves),
             std::vector<uint8_t>(moves),
@@ -68,6 +68,17 @@ TEST(PathTwins, DrawAndScoreAlike) {
           }
         }
       }
+    }
+  }
+}
+
+// Where a block's shared memory does not hold the sums.
+TEST(PathTwins, SumsInGlobalMemory) {
+  const SharedMemory limit(600);
+  for (const Size& size : {Size{2, 100}, Size{3, 785}}) {
+    for (const PathRule rule : {PathRule::kFrozen, PathRule::kLinearised, PathRule::kNoBacktrack}) {
+      const PathShape shape{size.chains, size.sites, 2, false, rule, Balancing::kSqrt, 5};
+      expect_twins([&](Twin twin) { return run({shape, 3, 1.0}, twin); });
     }
   }
 }

@@ -45,6 +45,11 @@ TEST(TableTwins, DrawAndScoreAlike) {
   }
 }
 
+TEST(TableTwins, SumsInGlobalMemory) {
+  const SharedMemory limit(600);
+  expect_twins([&](Twin twin) { return table({3, 785}, 1.0, twin); });
+}
+
 struct PathOutcome {
   std::vector<uint8_t> y, from;
   std::vector<int32_t> length, entry;
@@ -91,6 +96,20 @@ TEST(DifferencePathTwins, FollowAlike) {
       }
     }
   }
+}
+
+// 65 536 entries have 73 KiB of sums: a block of a Volta holds them, one of a Turing does not.
+TEST(DifferencePathTwins, SumsInGlobalMemory) {
+  const DifferencePathShape shape{1, 65536, 2, Moves::kFlips, Balancing::kSqrt, 1};
+  simt::set_schedule({});
+  const PathOutcome expected = difference_path(shape, 3.0, Twin::kCpu);
+  for (const int64_t bytes : {simt::kVolta, simt::kTuring}) {
+    const SharedMemory limit(bytes);
+    EXPECT_TRUE(difference_path(shape, 3.0, Twin::kCuda) == expected) << bytes;
+  }
+  const SharedMemory limit(600);
+  const DifferencePathShape swaps{2, 40, 2, Moves::kSwaps, Balancing::kSqrt, 4};
+  expect_twins([&](Twin twin) { return difference_path(swaps, 3.0, twin); });
 }
 
 // log q is summed over sites: to rounding.

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "tests/simt/devices.h"
 #include "tests/simt/interpreter.h"
 
 namespace isinglass {
@@ -14,10 +15,11 @@ namespace isinglass {
 enum class Twin { kCpu, kCuda };
 
 inline const std::vector<simt::Schedule>& schedules() {
-  static const std::vector<simt::Schedule> all = {{.order = simt::Order::kForwards},
-                                                  {.order = simt::Order::kBackwards},
-                                                  {.order = simt::Order::kShuffled, .seed = 7},
-                                                  {.order = simt::Order::kShuffled, .seed = 8}};
+  static const std::vector<simt::Schedule> all = {
+      {.order = simt::Order::kForwards},
+      {.order = simt::Order::kBackwards, .poison = 0xcd},
+      {.order = simt::Order::kShuffled, .seed = 7, .poison = 0x3f},  // doubles of some 1e-4
+      {.order = simt::Order::kShuffled, .seed = 8}};
   return all;
 }
 
@@ -37,6 +39,15 @@ void expect_twins(Run run, bool any_block = false) {
   }
   simt::set_schedule({});
 }
+
+// Blocks have so many bytes of shared memory while it lives.
+class SharedMemory {
+ public:
+  explicit SharedMemory(int64_t bytes) { simt::set_shared_memory_limit(bytes); }
+  ~SharedMemory() { simt::set_shared_memory_limit(simt::kHopper); }
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+};
 
 // Seeded numbers for inputs.
 class Inputs {

@@ -73,7 +73,7 @@ class DrawPath(unittest.TestCase):
             self.chains, longest, dtype=torch.int32)
         values = [torch.empty(self.chains, longest, dtype=torch.uint8) for _ in range(2)]
         blocks = (self.sites + 31) // 32
-        numbers = 3 * blocks + 2 * (1 << (blocks - 1).bit_length())  # path_scratch()
+        numbers = 2 * blocks + 2 * (1 << (blocks - 1).bit_length()) + (blocks + 1) // 2  # sums_scratch()
         scratch = torch.empty(self.chains, numbers, dtype=torch.float64)
         log_q = torch.empty(self.chains, dtype=torch.float64)
         torch.ops.isinglass.draw_path(x, gradient, torch.tensor([7, 0]), torch.arange(self.chains),

@@ -5,11 +5,15 @@
 
 #include "kernels/host_device.h"
 
+#include "tests/simt/devices.h"
 #include "tests/simt/interpreter.h"
 
 #include "kernels/warp.h"  // after the shuffles
 
 namespace isinglass {
+
+using simt::current_device;
+using simt::shared_memory_limit;
 
 struct LaunchShape {
   unsigned blocks;
@@ -18,8 +22,9 @@ struct LaunchShape {
 };
 
 template <class... Parameters, class... Arguments>
-void launch_kernel(void (*kernel)(Parameters...), LaunchShape shape, Stream,
+void launch_kernel(void (*kernel)(Parameters...), LaunchShape shape, Stream stream,
                    Arguments&&... arguments) {
+  simt::begin_launch(stream, shape.shared_bytes);
   simt::run_grid(shape.blocks, shape.threads, shape.shared_bytes, [&] { kernel(arguments...); });
 }
 

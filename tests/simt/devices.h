@@ -1,0 +1,32 @@
+// The devices that the interpreter plays: which of them is current, how much shared memory a block
+// has on them, and which of them kernels were launched on. As CUDA does, a launch goes to the
+// device of its stream, or the current one where it is on a default stream, which a null stands
+// for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+struct CUstream_st {
+  int device;
+};
+
+namespace simt {
+
+constexpr int kDevices = 2;
+constexpr int64_t kVolta = 96 << 10, kTuring = 64 << 10, kAmpere = 163 << 10, kHopper = 227 << 10;
+
+void set_current_device(int device);
+int current_device();
+CUstream_st* stream_of(int device);  // not the default one
+
+void set_shared_memory_limit(int64_t bytes);  // of every device; kHopper until it is set
+int64_t shared_memory_limit(int device);
+
+int64_t launches_on(int device);
+
+// Before a kernel runs: counts it. Throws std::runtime_error if the stream is of another device
+// than the current one, std::logic_error if a block has less shared memory.
+void begin_launch(const CUstream_st* stream, size_t shared_bytes);
+
+}  // namespace simt
