@@ -25,3 +25,25 @@ find_cuda() {
   done
   return 1
 }
+
+# configure BUILD [CMAKE-OPTION…]: a Release build of the repository in the folder BUILD. CMake's words
+# are shown only when it fails.
+configure() {
+  local log=$1/configure.log
+  find_cuda || die "no CUDA compiler"
+  mkdir -p "$1"
+  CUDACXX=$cuda/bin/nvcc CUDA_HOME=$cuda cmake -S "$root" -B "$1" -G Ninja \
+    -DCMAKE_BUILD_TYPE=Release -DCUDA_TOOLKIT_ROOT_DIR="$cuda" -DCUDAToolkit_ROOT="$cuda" \
+    "${@:2}" > "$log" 2>&1 || {
+    cat "$log" >&2
+    die "CMake could not configure ${1##*/}/ (see above)"
+  }
+}
+
+# As many jobs as there are cores, if each can have the 2 GB that a source with LibTorch takes.
+parallelism() {
+  local cores memory
+  cores=$(nproc)
+  memory=$(awk '/^MemAvailable/ { print int($2 / 2e6) }' /proc/meminfo)
+  echo $((memory < 1 ? 1 : memory < cores ? memory : cores))
+}
