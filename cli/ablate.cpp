@@ -6,14 +6,18 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "cli/embedded.h"
 #include "cli/grid.h"
 #include "cli/grid_cell.h"
+#include "cli/grid_identity.h"
 #include "cli/grid_rows.h"
+#include "cli/identity.h"
 #include "cli/interrupt.h"
 #include "cli/output_directory.h"
 #include "cli/progress.h"
@@ -109,6 +113,28 @@ Json finished_cell(const fs::path& file, const Cell& cell) {
   return json;
 }
 
+fs::path cell_file(const OutputDirectory& out, size_t index) {
+  return out.file("cells") / fmt::format("{:05}.json", index + 1);
+}
+
+// Removes finished cells of another program, of other data or files: they are measured again, and
+// a line says why.
+void remove_stale_cells(const Grid& grid, GridIdentity& identity, const OutputDirectory& out,
+                        bool quiet) {
+  std::map<std::string, int64_t> reasons;
+  for (size_t i = 0; i < grid.cells.size(); ++i) {
+    const Json cell = finished_cell(cell_file(out, i), grid.cells[i]);
+    if (cell.is_null()) continue;
+    const Json was = cell.value("identity", Json()), is = identity.of(grid.cells[i]);
+    if (was == is) continue;
+    ++reasons[identity_change(was, is)];
+    fs::remove(cell_file(out, i));
+  }
+  for (const auto& [reason, count] : reasons) {
+    if (!quiet) fmt::print(stderr, "isinglass: {} finished cells go again: {}\n", count, reason);
+  }
+}
+
 // What results.json keeps of a cell.
 Json row_of(const Json& cell) {
   Json row;
@@ -133,6 +159,7 @@ Json results_json(const Options& options, const Grid& grid, const Json& rows,
           {"device", device.str()},
           {"threads", at::get_num_threads()},
           {"version", ISINGLASS_VERSION},
+          {"revision", program_revision()},
           {"cells", rows.size()},
           {"failed", failed},
           {"claims", claims},
@@ -152,17 +179,20 @@ std::string results_text(const Json& results, const std::string& directory) {
 // Every cell, from its file or by running it; the rows of all.
 Json run_cells(const Options& options, const Grid& grid, OutputDirectory& out,
                torch::Device device) {
-  GridModels models(options.path("cache"), device);
+  GridIdentity identity(device);
+  GridModels models(options.path("cache"), identity, device);
   Progress progress("ablate", static_cast<int64_t>(grid.cells.size()), options.flag("quiet"));
   fs::create_directories(out.file("cells"));
+  remove_stale_cells(grid, identity, out, options.flag("quiet"));
   Json rows = Json::array();
   for (size_t i = 0; i < grid.cells.size(); ++i) {
     const Cell& cell = grid.cells[i];
-    const fs::path file = out.file("cells") / fmt::format("{:05}.json", i + 1);
+    const fs::path file = cell_file(out, i);
     Json json = finished_cell(file, cell);
     if (json.is_null()) {
       try {
         json = cell_settings(cell);
+        json["identity"] = identity.of(cell);
         json.update(run_cell(grid, cell, models, device, options.real("until-converged")));
       } catch (const Interrupted&) {
         throw Interrupted(

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "cli/identity.h"
 #include "io/error.h"
 #include "io/files.h"
 
@@ -173,13 +174,21 @@ std::string comparison_text(const Json& comparison) {
 Json bench_json(const Options& options, const std::vector<Measurement>& stages,
                 const std::vector<Measurement>& bounds, torch::Device device) {
   const Json settings = settings_json(options);
-  return {{"model", options.text("model")},        {"sampler", options.text("sampler")},
-          {"chains", options.integer("chains")},   {"device", device.str()},
-          {"threads", at::get_num_threads()},      {"repeats", options.integer("repeats")},
-          {"seed", options.integer("seed")},       {"machine", machine_json(device)},
-          {"version", ISINGLASS_VERSION},          {"torch", TORCH_VERSION},
-          {"command", command_line(settings)},     {"settings", settings},
-          {"stages", stages_json(stages, bounds)}, {"bounds", stages_json(bounds, bounds)}};
+  return {{"model", options.text("model")},
+          {"sampler", options.text("sampler")},
+          {"chains", options.integer("chains")},
+          {"device", device.str()},
+          {"threads", at::get_num_threads()},
+          {"repeats", options.integer("repeats")},
+          {"seed", options.integer("seed")},
+          {"machine", machine_json(device)},
+          {"version", ISINGLASS_VERSION},
+          {"revision", program_revision()},
+          {"torch", TORCH_VERSION},
+          {"command", command_line(settings)},
+          {"settings", settings},
+          {"stages", stages_json(stages, bounds)},
+          {"bounds", stages_json(bounds, bounds)}};
 }
 
 Json read_bench(const std::filesystem::path& file) {

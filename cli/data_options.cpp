@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cli/identity.h"
 #include "cli/shared_options.h"
 #include "models/instances.h"
 
@@ -58,7 +59,12 @@ torch::Tensor labels_of(Options& options) {
 std::shared_ptr<EnergyModel> instance_of(Options& options) {
   ImageSource images;
   if (options.has("dataset")) {
-    images = {[&] { return points_of(options).train; }, [&] { return labels_of(options); }};
+    images = {[&] {
+                const Dataset data = points_of(options);
+                record_data(options, data);
+                return data.train;
+              },
+              [&] { return labels_of(options); }};
   }
   return make_instance(options.text("instance"), images);
 }

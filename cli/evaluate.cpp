@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/identity.h"
 #include "cli/interrupt.h"
 #include "cli/memory.h"
 #include "cli/output_directory.h"
@@ -14,6 +15,8 @@
 #include "io/error.h"
 #include "io/files.h"
 #include "io/pt_file.h"
+#include "io/settings.h"
+#include "models/identity.h"
 #include "train/likelihood.h"
 
 namespace isinglass {
@@ -23,6 +26,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
+constexpr const char* kNoData = "none";
 constexpr auto kCheckpointInterval = std::chrono::minutes(1);
 const std::vector<std::string> kSchedules = {"linear", "sigmoid", "adaptive"};  // enum order
 
@@ -55,8 +59,12 @@ AisOptions ais_options(const Options& options) {
 // directory.
 class ResumableAnnealing {
  public:
-  ResumableAnnealing(AnnealedImportanceSampling& annealing, OutputDirectory& out)
-      : annealing_(annealing), out_(out), file_(out.file("ais-checkpoint.pt")) {}
+  // `data`: their SHA-256, "none" without any.
+  ResumableAnnealing(AnnealedImportanceSampling& annealing, std::string data, OutputDirectory& out)
+      : annealing_(annealing),
+        data_(std::move(data)),
+        out_(out),
+        file_(out.file("ais-checkpoint.pt")) {}
 
   const fs::path& file() const { return file_; }
 
@@ -71,16 +79,20 @@ class ResumableAnnealing {
                        annealing_.steps_done(), annealing_.steps_total(), out_.path().string());
   }
 
+  // Revisions of the program that made it, the present one last.
+  const std::vector<std::string>& revisions() const { return revisions_; }
+
+  // Throws Error if the checkpoint is of another annealing or other data.
   void restore() {
     const PtValue saved = read_pt(file_);
     const auto* dict = std::get_if<PtDict>(&saved.value);
     require(dict, "{} is not an annealing checkpoint", file_.string());
+    const auto* data = entry<PtDict>(*dict, "data");
+    if (data) require_same_settings(*data, data_settings(), file_.string());
     annealing_.restore(*dict);
-    for (const auto& [key, value] : *dict) {
-      if (key == "seconds" && std::holds_alternative<double>(value.value)) {
-        earlier_ = std::get<double>(value.value);
-      }
-    }
+    require(data, "{} does not say of which data it is", file_.string());
+    if (const auto* seconds = entry<double>(*dict, "seconds")) earlier_ = *seconds;
+    if (const auto* revisions = entry<PtList>(*dict, "revisions")) add_earlier(*revisions);
   }
 
   AisResult run(bool quiet) {
@@ -97,19 +109,41 @@ class ResumableAnnealing {
   }
 
  private:
+  PtDict data_settings() const { return {{"data_sha256", {data_}}}; }
+
+  template <class T>
+  static const T* entry(const PtDict& dict, const std::string& key) {
+    const auto found =
+        std::find_if(dict.begin(), dict.end(), [&](const auto& e) { return e.first == key; });
+    return found == dict.end() ? nullptr : std::get_if<T>(&found->second.value);
+  }
+
+  void add_earlier(const PtList& revisions) {
+    for (const PtValue& revision : revisions) {
+      const auto* text = std::get_if<std::string>(&revision.value);
+      if (text && *text != program_revision()) revisions_.insert(revisions_.end() - 1, *text);
+    }
+  }
+
   void save() {
     PtDict dict = annealing_.checkpoint();
+    dict.push_back({"data", PtValue{data_settings()}});
     dict.push_back({"seconds", PtValue{seconds()}});
+    PtList revisions;
+    for (const std::string& revision : revisions_) revisions.push_back(PtValue{revision});
+    dict.push_back({"revisions", PtValue{std::move(revisions)}});
     write_pt(file_, PtValue{std::move(dict)});
     saved_ = Clock::now();
     out_.keep(fmt::format("{} holds {}", file_.string(), standing()));
   }
 
   AnnealedImportanceSampling& annealing_;
+  std::string data_;
   OutputDirectory& out_;
   fs::path file_;
   Clock::time_point start_ = Clock::now(), saved_ = start_;
   double earlier_ = 0;
+  std::vector<std::string> revisions_ = {program_revision()};
 };
 
 Json likelihoods_json(const std::vector<SplitLikelihood>& splits, double SplitLikelihood::*value) {
@@ -119,7 +153,8 @@ Json likelihoods_json(const std::vector<SplitLikelihood>& splits, double SplitLi
 }
 
 Json result_json(const Options& options, const AisResult& ais,
-                 const std::vector<SplitLikelihood>& splits, double seconds, torch::Device device) {
+                 const std::vector<SplitLikelihood>& splits, double seconds, torch::Device device,
+                 const Json& identity) {
   Json curve = Json::array();
   for (const CurvePoint& point : ais.curve) curve.push_back({point.temperatures, point.log_z});
   Json json = {{"model", options.text("model")}, {"sampler", options.text("sampler")}};
@@ -142,6 +177,20 @@ Json result_json(const Options& options, const AisResult& ais,
                    {"threads", at::get_num_threads()},
                    {"seed", options.integer("seed")},
                    {"version", ISINGLASS_VERSION}});
+  json.update(identity);
+  return json;
+}
+
+// What the result is of. An annealing that went on under another revision of the program names all.
+Json identity_json(const EnergyModel& model, const Sampler& sampler, const std::string& data,
+                   const std::vector<std::string>& revisions) {
+  Json json = {{"revision", revisions.back()},
+               {"parameters_sha256", parameters_sha256(model)},
+               {"sampler_options", sampler_options_json(sampler)}};
+  if (data != kNoData) json["data_sha256"] = data;
+  if (revisions.size() > 1) {
+    json["earlier_revisions"] = std::vector(revisions.begin(), revisions.end() - 1);
+  }
   return json;
 }
 
@@ -181,7 +230,8 @@ std::string run_evaluate(Options& options) {
   AisOptions ais = ais_options(options);
   ais.cuda_graph = cuda_graph_of(options, *model, *sampler, device);
   AnnealedImportanceSampling annealing(*model, *sampler, start, ais, device);
-  ResumableAnnealing resumable(annealing, out);
+  const std::string data_hash = data ? data_sha256(*data) : kNoData;
+  ResumableAnnealing resumable(annealing, data_hash, out);
   if (options.has("resume")) {
     require(!fs::exists(out.file("ais.json")), "--resume {}: that evaluation is finished",
             out.path().string());
@@ -197,7 +247,8 @@ std::string run_evaluate(Options& options) {
     }
     std::vector<SplitLikelihood> splits;
     if (data) splits = split_likelihoods(*model, *data, ais.log_z, device);
-    json = result_json(options, ais, splits, resumable.seconds(), device);
+    json = result_json(options, ais, splits, resumable.seconds(), device,
+                       identity_json(*model, *sampler, data_hash, resumable.revisions()));
     text = result_text(ais, splits, out);
     write_pt(out.file("chains.pt"),
              PtValue{PtDict{{"x", PtValue{ais.x}}, {"log_weights", PtValue{ais.log_weights}}}});

@@ -211,35 +211,34 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// FNV-1a: a name that stays the same between runs and builds.
-std::string hashed(const std::string& text) {
-  uint64_t hash = 14695981039346656037ull;
-  for (const unsigned char c : text) hash = (hash ^ c) * 1099511628211ull;
-  return fmt::format("{:016x}", hash);
-}
-
 }  // namespace
 
-GridModels::GridModels(fs::path cache, torch::Device device)
-    : cache_(std::move(cache)), device_(device) {}
+GridModels::GridModels(fs::path cache, GridIdentity& identity, torch::Device device)
+    : cache_(std::move(cache)), identity_(identity), device_(device) {}
 
-fs::path GridModels::trained(const Flags& training) const {
-  std::vector<std::string> arguments = arguments_of(training);
-  const std::string settings = fmt::format("{}", fmt::join(arguments, " "));
-  const fs::path kept = cache_ / ("model-" + hashed(ISINGLASS_VERSION " " + settings));
+fs::path GridModels::trained(const Flags& training) {
+  const fs::path kept = cache_ / ("model-" + identity_.of_training(training));
   if (fs::exists(kept / "ema.pt")) return kept / "ema.pt";
   const fs::path partial = kept.string() + fmt::format(".{}", getpid());
-  arguments.insert(arguments.end(), {"--out=" + partial.string(), "--quiet=true"});
+  std::vector<std::string> arguments = arguments_of(training);
+  arguments.insert(arguments.end(),
+                   {"--device=" + device_.str(), "--out=" + partial.string(), "--quiet=true"});
   const Command& train = find_command("train");
   Options options = parse_options(train, arguments);
-  train.run(options);
   std::error_code taken;  // another process may have been first
+  fs::remove_all(partial, taken);
+  try {
+    train.run(options);
+  } catch (...) {
+    fs::remove_all(partial, taken);
+    throw;
+  }
   fs::rename(partial, kept, taken);
   if (taken) fs::remove_all(partial);
   return kept / "ema.pt";
 }
 
-void GridModels::set_trained(const Cell& cell, Options& options) const {
+void GridModels::set_trained(const Cell& cell, Options& options) {
   std::vector<std::string> factors;
   for (const Flags& training : cell.training) {
     const Options train = parse_options(find_command("train"), arguments_of(training));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/grid.h"
+#include "cli/grid_identity.h"
 #include "cli/ground_truth.h"
 #include "cli/options.h"
 #include "io/torch.h"
@@ -14,10 +15,10 @@
 namespace isinglass {
 
 // Models of a grid's cells, of which the latest is kept: trained ones come from the cache folder,
-// where they lie by their settings, or are trained into it first.
+// where they lie by their identity (cli/grid_identity.h), or are trained into it first.
 class GridModels {
  public:
-  GridModels(std::filesystem::path cache, torch::Device device);
+  GridModels(std::filesystem::path cache, GridIdentity& identity, torch::Device device);
 
   // The model; its ground truth, if the grid wants one; modes that are known.
   struct Target {
@@ -29,11 +30,12 @@ class GridModels {
 
  private:
   // The weights of a network by its flags of training; trains it if the cache lacks it.
-  std::filesystem::path trained(const Flags& training) const;
+  std::filesystem::path trained(const Flags& training);
   // What the cell's training makes, as options of its model.
-  void set_trained(const Cell& cell, Options& options) const;
+  void set_trained(const Cell& cell, Options& options);
 
   std::filesystem::path cache_;
+  GridIdentity& identity_;
   torch::Device device_;
   std::string latest_;
   Target target_;

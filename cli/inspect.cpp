@@ -6,7 +6,6 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -17,6 +16,7 @@
 #include "io/files.h"
 #include "io/picture.h"
 #include "io/pt_file.h"
+#include "io/sha256.h"
 #include "train/datasets/describe.h"
 
 namespace isinglass {
@@ -36,18 +36,8 @@ struct Finding {
   int64_t levels = 2;
 };
 
-std::string dtype_name(const torch::Tensor& tensor) {
-  std::string name = c10::toString(tensor.scalar_type());
-  static const std::map<std::string, std::string> names = {
-      {"Byte", "uint8"}, {"Char", "int8"},        {"Short", "int16"},   {"Int", "int32"},
-      {"Long", "int64"}, {"Half", "float16"},     {"Float", "float32"}, {"Double", "float64"},
-      {"Bool", "bool"},  {"BFloat16", "bfloat16"}};
-  const auto known = names.find(name);
-  return known == names.end() ? name : known->second;
-}
-
 Json describe_tensor(const torch::Tensor& tensor) {
-  Json json = {{"dtype", dtype_name(tensor)}, {"shape", tensor.sizes().vec()}};
+  Json json = {{"dtype", dtype_name(tensor.scalar_type())}, {"shape", tensor.sizes().vec()}};
   if (tensor.numel() == 0 || tensor.is_complex()) return json;
   const torch::Tensor values = tensor.to(torch::kFloat64);
   json["min"] = values.min().item<double>();
@@ -125,6 +115,9 @@ Finding inspect_pt(const fs::path& file, std::pair<int64_t, int64_t> image) {
                                   : value.is_tensor() ? "tensor"
                                                       : "value"},
                          {"content", describe_value(value)}};
+  if (finding.description["kind"] == "parameters") {
+    finding.description["sha256"] = sha256(read_named_tensors(file));
+  }
   if (value.is_tensor()) add_images(finding, std::get<torch::Tensor>(value.value), image);
   for (const char* key : {"samples", "buffer", "x"}) {
     const PtValue* entry = dict ? find(*dict, key) : nullptr;

@@ -13,6 +13,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/identity.h"
 #include "cli/interrupt.h"
 #include "cli/profile.h"
 #include "io/error.h"
@@ -81,7 +82,9 @@ void run_program(const std::vector<std::string>& arguments, const HeldWarnings& 
     return fmt::format("{}", fmt::join(list, ", "));
   };
   require(!arguments.empty(), "a subcommand is needed: {}", names());
-  if (arguments[0] == "--version") return print_result("isinglass " ISINGLASS_VERSION "\n");
+  if (arguments[0] == "--version") {
+    return print_result(fmt::format("isinglass {} ({})\n", ISINGLASS_VERSION, program_revision()));
+  }
   if (arguments[0] == "--help" || arguments[0] == "-h") return print_result(general_help());
   const Command& command = find_command(arguments[0]);
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());

@@ -301,19 +301,39 @@ std::string wrap(const std::string& text, size_t width, size_t indent) {
 
 }  // namespace
 
+namespace {
+
+// Whether a value of the option is a file's name.
+bool is_file(const Option& option, const std::string& value) {
+  if (option.type == ValueType::kPath) return true;
+  return !option.names.empty() &&
+         std::find(option.names.begin(), option.names.end(), value) == option.names.end();
+}
+
+bool names_files(const Option& option) {
+  return option.unit.starts_with("NAME=FILE");
+}
+
+}  // namespace
+
 std::string starting_at(const std::filesystem::path& folder, const Option& option,
                         const std::string& value) {
-  const bool file_or_name = !option.names.empty();
-  const bool name =
-      std::find(option.names.begin(), option.names.end(), value) != option.names.end();
-  if (option.type == ValueType::kPath || (file_or_name && !name)) return (folder / value).string();
-  if (!option.unit.starts_with("NAME=FILE")) return value;
+  if (is_file(option, value)) return (folder / value).string();
+  if (!names_files(option)) return value;
   std::string text;
   for (const NamedFile& named : named_files(value, option.name)) {
     text +=
         fmt::format("{}{}={}", text.empty() ? "" : ",", named.name, (folder / named.file).string());
   }
   return text;
+}
+
+std::vector<std::filesystem::path> files_named_by(const Option& option, const std::string& value) {
+  if (is_file(option, value)) return {value};
+  std::vector<std::filesystem::path> files;
+  if (!names_files(option)) return files;
+  for (const NamedFile& named : named_files(value, option.name)) files.push_back(named.file);
+  return files;
 }
 
 std::optional<std::string> configured_text(const std::filesystem::path& file,

@@ -91,6 +91,9 @@ Options parse_options(const Command& command, const std::vector<std::string>& ar
 std::string starting_at(const std::filesystem::path& folder, const Option& option,
                         const std::string& value);
 
+// The files that the value names, if any.
+std::vector<std::filesystem::path> files_named_by(const Option& option, const std::string& value);
+
 // The text of a key in a TOML file; none if the file or the key is not there.
 std::optional<std::string> configured_text(const std::filesystem::path& file,
                                            const std::string& key);

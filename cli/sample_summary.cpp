@@ -5,8 +5,10 @@
 
 #include <cmath>
 
+#include "cli/identity.h"
 #include "engine/diagnostics/ess.h"
 #include "engine/diagnostics/rank_normalised.h"
+#include "models/identity.h"
 
 namespace isinglass {
 namespace {
@@ -71,7 +73,14 @@ Json summary_json(const Options& options, const EnergyModel& model, const Sample
            {"device", params.rng.device().str()},
            {"threads", at::get_num_threads()},
            {"seed", options.integer("seed")},
-           {"version", ISINGLASS_VERSION}});
+           {"version", ISINGLASS_VERSION},
+           {"revision", program_revision()},
+           {"parameters_sha256", parameters_sha256(model)},
+           {"sampler_options", sampler_options_json(sampler)}});
+  if (options.has("data-sha256")) {
+    summary["dataset"] = options.text("dataset");
+    summary["data_sha256"] = options.text("data-sha256");
+  }
   if (options.has("group")) {
     summary["acceptance_worst_group"] = if_stepped(result.least_acceptance);
   }

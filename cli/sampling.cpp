@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "cli/identity.h"
 #include "cli/interrupt.h"
 #include "cli/memory.h"
 #include "cli/sample_summary.h"
@@ -29,6 +30,7 @@ constexpr double kBytesADraw = 128;  // of one chain's statistic, with its diagn
 torch::Tensor data_states(Options& options, const StateSpace& space, int64_t chains) {
   require(options.has("dataset"), "--init data needs --dataset NAME");
   const Dataset data = dataset_of(options);
+  record_data(options, data);
   const torch::Tensor images = space.discrete()
                                    ? binarise_once(data.train, data.levels, 0)
                                    : data.train.to(torch::kFloat32).div_(data.levels - 1);

@@ -11,9 +11,6 @@
 namespace isinglass {
 namespace {
 
-const std::vector<std::string> kBalancings = {"sqrt", "barker", "min", "max"};  // enum order
-const std::vector<std::string> kScans = {"random", "systematic", "chromatic"};  // enum order
-
 template <class Enum>
 Enum choice_of(const Options& options, const std::string& name,
                const std::vector<std::string>& choices) {
@@ -232,15 +229,15 @@ std::vector<Option> sampler_options(std::optional<OptionValue> sampler) {
       {.name = "balancing",
        .unit = "NAME",
        .help = "balancing function",
-       .initial = kBalancings.front(),
-       .choices = kBalancings},
+       .initial = balancing_names().front(),
+       .choices = balancing_names()},
       {.name = "scan",
        .unit = "NAME",
        .help =
            "order of the sites of gibbs; chromatic, on sparse graphs and of an rbm: all sites a "
            "step, those at once that do not depend on each other",
-       .initial = kScans.front(),
-       .choices = kScans},
+       .initial = scan_names().front(),
+       .choices = scan_names()},
   };
 }
 
@@ -371,9 +368,9 @@ SamplerOptions sampler_settings_of(Options& options) {
     options.unset(name);  // config.toml holds what was used
   }
   if (options.has("balancing")) {
-    settings.balancing = choice_of<Balancing>(options, "balancing", kBalancings);
+    settings.balancing = choice_of<Balancing>(options, "balancing", balancing_names());
   }
-  if (options.has("scan")) settings.scan = choice_of<Scan>(options, "scan", kScans);
+  if (options.has("scan")) settings.scan = choice_of<Scan>(options, "scan", scan_names());
   for (const auto& [name, member] : sampler_switches()) {
     if (options.has(name)) settings.*member = options.flag(name);
   }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/identity.h"
 #include "cli/interrupt.h"
 #include "cli/memory.h"
 #include "cli/output_directory.h"
@@ -99,6 +100,7 @@ TrainOptions common_options(const Options& options) {
   train.warmup = options.integer("warmup");
   train.ema = options.real("ema");
   train.checkpoint_every = options.integer("checkpoint-every");
+  train.program = program_revision();
   return train;
 }
 

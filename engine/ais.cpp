@@ -6,11 +6,14 @@
 #include <numeric>
 
 #include "io/error.h"
+#include "io/settings.h"
 #include "kernels/philox.h"
+#include "models/identity.h"
 
 namespace isinglass {
 namespace {
 
+constexpr int64_t kFormat = 2;  // of checkpoints
 constexpr int kResamples = 1000;
 constexpr double kSigmoidSlope = 4;
 constexpr int64_t kLargestPilot = 1000;
@@ -109,7 +112,8 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
                                                        const Factorised& start,
                                                        const AisOptions& options,
                                                        torch::Device device)
-    : model_(model, start, device),
+    : target_(model),
+      model_(model, start, device),
       sampler_(sampler),
       start_(start),
       options_(options),
@@ -216,14 +220,23 @@ void AnnealedImportanceSampling::step() {
   step_leg();
 }
 
+PtDict AnnealedImportanceSampling::settings() const {
+  return {{"chains", {options_.chains}},
+          {"temperatures", {options_.temperatures}},
+          {"schedule", {static_cast<int64_t>(options_.schedule)}},
+          {"seed", {static_cast<int64_t>(options_.seed)}},
+          {"model", {target_.kind_name()}},
+          {"parameters_sha256", {parameters_sha256(target_)}},
+          {"start_sha256", {parameters_sha256(start_.model())}},
+          {"sampler", {sampler_.name()}},
+          {"sampler_options", {settings_text(sampler_.settings())}}};
+}
+
 PtDict AnnealedImportanceSampling::checkpoint() const {
   PtDict dict;
   const auto add = [&dict](const char* key, auto value) { dict.push_back({key, PtValue{value}}); };
-  add("format", int64_t{1});
-  add("chains", options_.chains);
-  add("temperatures", options_.temperatures);
-  add("schedule", static_cast<int64_t>(options_.schedule));
-  add("seed", static_cast<int64_t>(options_.seed));
+  add("format", kFormat);
+  add("settings", settings());
   add("leg", static_cast<int64_t>(leg_));
   add("k", k_);
   add("steps_done", steps_done_);
@@ -254,15 +267,13 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
     require(find(key).is_tensor(), "the annealing checkpoint's entry '{}' is not a tensor", key);
     return std::get<torch::Tensor>(find(key).value);
   };
-  const auto same = [&](const char* key, int64_t value) {
-    require(integer(key) == value, "the annealing checkpoint has {} = {}, this run {}", key,
-            integer(key), value);
-  };
-  same("format", 1);
-  same("chains", options_.chains);
-  same("temperatures", options_.temperatures);
-  same("schedule", static_cast<int64_t>(options_.schedule));
-  same("seed", static_cast<int64_t>(options_.seed));
+  require(integer("format") == kFormat,
+          "the annealing checkpoint has format {}, of another version of the program, and this one "
+          "reads format {}: anneal anew, or go on with the program that wrote it",
+          integer("format"), kFormat);
+  const auto* saved = std::get_if<PtDict>(&find("settings").value);
+  require(saved, "the annealing checkpoint's entry 'settings' is not a dictionary");
+  require_same_settings(*saved, settings(), "the annealing checkpoint");
   leg_ = static_cast<size_t>(integer("leg"));
   k_ = integer("k");
   require(leg_ < legs_.size() && k_ >= 0 && k_ <= legs_[leg_].temperatures,

@@ -74,7 +74,8 @@ class AnnealedImportanceSampling {
   void step();
 
   // All that run() needs to go on, after it was stopped or from on_step; restore() into a new
-  // object throws Error if the checkpoint belongs to other options.
+  // object throws Error, naming what differs, if the checkpoint belongs to other options, another
+  // model, start or sampler.
   PtDict checkpoint() const;
   void restore(const PtDict& checkpoint);
 
@@ -88,11 +89,14 @@ class AnnealedImportanceSampling {
     bool pilot;
   };
 
+  // What a checkpoint must agree on.
+  PtDict settings() const;
   void begin_leg();
   void step_leg();
   void finish_leg(AisResult& result);
   torch::Tensor leg_chain_ids() const;
 
+  const EnergyModel& target_;
   AnnealedModel model_;
   const Sampler& sampler_;
   const Factorised& start_;

@@ -49,7 +49,36 @@ SamplerOptions resolved(const SamplerEntry& entry, SamplerOptions options) {
   return options;
 }
 
+PtDict settings_of(const SamplerEntry& entry, const SamplerOptions& options) {
+  PtDict settings;
+  for (const auto& [name, member] : sampler_numbers()) {
+    const bool used = name != "target-acceptance" || options.adapt;
+    if (used && options.*member) settings.push_back({name, PtValue{*(options.*member)}});
+  }
+  for (const auto& [name, member] : sampler_switches()) {
+    if (entry.option(name)) settings.push_back({name, PtValue{options.*member}});
+  }
+  if (entry.option("balancing")) {
+    const auto index = static_cast<size_t>(options.balancing);
+    settings.push_back({"balancing", PtValue{balancing_names()[index]}});
+  }
+  if (entry.option("scan")) {
+    settings.push_back({"scan", PtValue{scan_names()[static_cast<size_t>(options.scan)]}});
+  }
+  return settings;
+}
+
 }  // namespace
+
+const std::vector<std::string>& balancing_names() {
+  static const std::vector<std::string> names = {"sqrt", "barker", "min", "max"};
+  return names;
+}
+
+const std::vector<std::string>& scan_names() {
+  static const std::vector<std::string> names = {"random", "systematic", "chromatic"};
+  return names;
+}
 
 const SamplerOptionUse* SamplerEntry::option(const std::string& option) const {
   for (const SamplerOptionUse& use : options) {
@@ -146,6 +175,7 @@ std::unique_ptr<Sampler> make_sampler(const std::string& name, const SamplerOpti
   if (entry.check) entry.check(all, model);
   std::unique_ptr<Sampler> sampler = entry.make(all, model);
   if (all.adapt) sampler->adapt_to(*all.target_acceptance);
+  sampler->describe(name, settings_of(entry, all));
   return sampler;
 }
 

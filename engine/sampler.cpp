@@ -34,6 +34,11 @@ void copy_other(torch::Tensor& to, const torch::Tensor& from) {
 
 }  // namespace
 
+void Sampler::describe(std::string name, PtDict settings) {
+  name_ = std::move(name);
+  settings_ = std::move(settings);
+}
+
 int64_t Sampler::evaluate(EnergyModel& model, const torch::Tensor& x, Evaluation& out) const {
   switch (needs()) {
     case Needs::kEnergy:

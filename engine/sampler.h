@@ -98,6 +98,12 @@ class Sampler {
 
   StepParams params(uint64_t seed, torch::Device device, int64_t step = 0) const;
 
+  // Its name and every option that it reads, defaults resolved: what a saved computation by it
+  // depends on. Made by make_sampler().
+  const std::string& name() const { return name_; }
+  const PtDict& settings() const { return settings_; }
+  void describe(std::string name, PtDict settings);
+
   // --adapt: Robbins–Monro steps towards a mean acceptance (engine/adaptation.h).
   void adapt_to(double target_acceptance) { target_acceptance_ = target_acceptance; }
   bool adapts() const { return target_acceptance_ > 0; }
@@ -125,6 +131,8 @@ class Sampler {
 
  private:
   double target_acceptance_ = 0;
+  std::string name_;
+  PtDict settings_;
 };
 
 // An option of a sampler: its name on the command line, its default (undefined: none) and range.
@@ -164,6 +172,10 @@ const std::vector<SamplerEntry>& sampler_registry();
 const std::vector<std::pair<std::string, std::optional<double> SamplerOptions::*>>&
 sampler_numbers();
 const std::vector<std::pair<std::string, bool SamplerOptions::*>>& sampler_switches();
+
+// The balancing functions and the scans by name, in the order of their enumerations.
+const std::vector<std::string>& balancing_names();
+const std::vector<std::string>& scan_names();
 
 // "radius, balancing": for messages.
 std::string option_names(const SamplerEntry& entry);

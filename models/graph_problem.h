@@ -56,7 +56,9 @@ class IndependentSetModel : public GraphProblem {
  public:
   // name: of the problem that it stands for, mis or maxclique
   IndependentSetModel(std::string name, const Graph& graph, double penalty)
-      : GraphProblem(graph), name_(std::move(name)), penalty_(penalty) {}
+      : GraphProblem(graph), name_(std::move(name)), penalty_(penalty) {
+    register_buffer("penalty", torch::tensor(penalty, torch::kFloat64));
+  }
 
   std::string kind_name() const override { return name_; }
   torch::Tensor objective(const torch::Tensor& x) override;

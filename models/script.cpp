@@ -7,6 +7,8 @@
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "io/error.h"
+#include "io/files.h"
+#include "io/sha256.h"
 #include "models/registry.h"
 
 namespace isinglass {
@@ -17,6 +19,11 @@ std::string last_line(std::string text) {
   text.erase(text.find_last_not_of(" \n") + 1);
   const size_t newline = text.rfind('\n');
   return newline == std::string::npos ? text : text.substr(newline + 1);
+}
+
+torch::Tensor bytes_of(const std::string& text) {
+  return torch::tensor(
+      at::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
 }
 
 // f(), with any failure as an Error that names the file.
@@ -48,6 +55,7 @@ ScriptModel::ScriptModel(const std::filesystem::path& file, const StateSpace& sp
     for (auto parameter : program->module.parameters()) parameter.set_requires_grad(false);
     return program;
   });
+  register_buffer("program", bytes_of(sha256(read_file(file))));  // what it is, as a parameter
 }
 
 ScriptModel::~ScriptModel() = default;

@@ -34,6 +34,15 @@ def command(name, directory):
     return f"isinglass {name} {flags} --data-dir DIR --out OUT"
 
 
+def revisions(ais):
+    return "revision " + ", then ".join(f"`{r}`" for r in ais.get("earlier_revisions", []) + [ais["revision"]])
+
+
+def options(ais):
+    return ", ".join(f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
+                     for key, value in ais["sampler_options"].items()) or "no options"
+
+
 ais = json.loads((arguments.evaluation / "ais.json").read_text())
 lines = [json.loads(line) for line in (arguments.run / "metrics.jsonl").read_text().splitlines()]
 iterations = arguments.iterations or lines[-1]["iteration"]
@@ -59,6 +68,15 @@ contrastive divergence; these are the averaged (EMA) parameters after iteration 
 ```
 At iteration {iterations}: acceptance {last["acceptance"]:.2f}, {last["hops"]:.1f} hops a step,
 U(data) − U(chains) = {last["difference"]:.1f}.
+
+## What it is of
+
+| | SHA-256 (`docs/files.md`) |
+| --- | --- |
+| parameters | `{ais["parameters_sha256"]}` |
+| data `{config["dataset"]}` | `{ais["data_sha256"]}` |
+
+Evaluated by {revisions(ais)} with the sampler {ais["sampler"]} ({options(ais)}).
 
 ## Annealed importance sampling
 ```

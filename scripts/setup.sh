@@ -13,7 +13,7 @@ cuda_version=13.0.2  # the toolkit that this LibTorch is built with
 # What the build uses, each package with a command or a header that it brings.
 tools=(g++:g++ cmake:cmake ninja-build:ninja)
 libraries=(
-  zlib1g-dev:zlib.h libpng-dev:png.h libfmt-dev:fmt/core.h libgtest-dev:gtest/gtest.h
+  zlib1g-dev:zlib.h nettle-dev:nettle/sha2.h libpng-dev:png.h libfmt-dev:fmt/core.h libgtest-dev:gtest/gtest.h
   libcxxopts-dev:cxxopts.hpp libtomlplusplus-dev:toml++/toml.h
   nlohmann-json3-dev:nlohmann/json.hpp libmatio-dev:matio.h libhdf5-dev:hdf5/serial/hdf5_hl.h
 )

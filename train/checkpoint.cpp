@@ -8,7 +8,7 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kFormatVersion = 1;
+constexpr int64_t kFormatVersion = 2;
 
 PtDict to_dict(const NamedTensors& tensors) {
   PtDict dict;
@@ -46,22 +46,12 @@ class Entries {
   std::string file_;
 };
 
-struct AsText {
-  std::string operator()(bool value) const { return value ? "true" : "false"; }
-  std::string operator()(int64_t value) const { return fmt::to_string(value); }
-  std::string operator()(double value) const { return fmt::to_string(value); }  // exact
-  std::string operator()(const std::string& value) const { return value; }
-  template <class Other>
-  std::string operator()(const Other&) const {
-    return "neither a number nor text";
-  }
-};
-
 }  // namespace
 
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& c) {
   write_pt(file, PtValue{PtDict{{"format_version", {kFormatVersion}},
                                 {"settings", {c.settings}},
+                                {"program", {c.program}},
                                 {"iteration", {c.iteration}},
                                 {"total_steps", {c.total_steps}},
                                 {"suspect_iterations", {c.suspect_iterations}},
@@ -80,10 +70,15 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
           file.string());
   const Entries entries(std::get<PtDict>(content.value), file.string());
   const int64_t version = entries.get<int64_t>("format_version");
-  require(version == kFormatVersion, "{} has checkpoint format {}; this program reads format {}",
-          file.string(), version, kFormatVersion);
+  if (version != kFormatVersion) {
+    throw OtherFormat(fmt::format(
+        "{} has checkpoint format {}, of another version of the program, and this one reads format "
+        "{}: train anew, or go on with the program that wrote it; its ema.pt serves either",
+        file.string(), version, kFormatVersion));
+  }
   Checkpoint c;
   c.settings = entries.get<PtDict>("settings");
+  c.program = entries.get<std::string>("program");
   c.iteration = entries.get<int64_t>("iteration");
   c.total_steps = entries.get<int64_t>("total_steps");
   c.suspect_iterations = entries.get<int64_t>("suspect_iterations");
@@ -95,18 +90,6 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
   c.adam_step = entries.get<torch::Tensor>("adam_step");
   c.buffer = entries.get<torch::Tensor>("buffer");
   return c;
-}
-
-void require_same_settings(const PtDict& checkpoint, const PtDict& run, const std::string& file) {
-  const Entries found(checkpoint, file);
-  for (const auto& [name, value] : run) {
-    const auto entry = std::find_if(checkpoint.begin(), checkpoint.end(),
-                                    [&key = name](const auto& c) { return c.first == key; });
-    const std::string was =
-        entry == checkpoint.end() ? "unknown" : std::visit(AsText(), entry->second.value);
-    const std::string is = std::visit(AsText(), value.value);
-    require(was == is, "{} belongs to a run with {} = {}; this one has {}", file, name, was, is);
-  }
 }
 
 void copy_tensors(const NamedTensors& from, const NamedTensors& to, const std::string& file) {

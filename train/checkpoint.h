@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "io/error.h"
 #include "io/pt_file.h"
 #include "io/torch.h"
 
@@ -13,6 +14,7 @@ namespace isinglass {
 
 struct Checkpoint {
   PtDict settings;  // numbers and text: what may not change between the sittings of a run
+  std::string program;  // source revision of the one that wrote it
   int64_t iteration = 0;
   int64_t total_steps = 0;         // Metropolis–Hastings steps a slot's random numbers are past
   int64_t suspect_iterations = 0;  // of the divergence check
@@ -25,11 +27,14 @@ struct Checkpoint {
 // Whole or absent, as write_pt.
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint);
 
-// Throws Error naming the file and what it lacks, or the version it has.
-Checkpoint read_checkpoint(const std::filesystem::path& file);
+// The file is whole, but of a version of the program with other checkpoints.
+class OtherFormat : public Error {
+ public:
+  using Error::Error;
+};
 
-// Throws Error naming the first setting that differs between a checkpoint and the run at hand.
-void require_same_settings(const PtDict& checkpoint, const PtDict& run, const std::string& file);
+// Throws Error naming the file and what it lacks, OtherFormat with the version that it has.
+Checkpoint read_checkpoint(const std::filesystem::path& file);
 
 // Copies tensors into those of the same name and shape, which keep their device and memory format.
 // Throws Error naming a tensor that is missing, extra, misshapen or of another type.

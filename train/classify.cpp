@@ -3,6 +3,7 @@
 
 #include "io/error.h"
 #include "io/picture.h"
+#include "io/sha256.h"
 #include "models/classifier.h"
 
 namespace isinglass {
@@ -28,6 +29,7 @@ ClassifyObjective::ClassifyObjective(const EnergyModel& model, const Dataset& da
     : options_(checked(options, model, data)),
       height_(data.height),
       width_(data.width),
+      data_sha256_(data_sha256(data)),
       batches_(data, options.batch, options.seed, device),
       labels_(labels.to(device)) {
   TORCH_INTERNAL_ASSERT(labels.size(0) == data.train.size(0));
@@ -50,8 +52,8 @@ PtDict ClassifyObjective::settings() const {
           {"batch", {options_.batch}},
           {"data_points", {batches_.pixels().size(0)}},
           {"data_sites", {batches_.pixels().size(1)}},
-          {"data_crc32", {checksum(batches_.pixels())}},
-          {"labels_crc32", {checksum(labels_)}}};
+          {"data_sha256", {data_sha256_}},
+          {"labels_sha256", {sha256({{"labels", labels_}})}}};
 }
 
 torch::Tensor ClassifyObjective::chains() const {

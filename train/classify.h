@@ -30,6 +30,7 @@ class ClassifyObjective : public Objective {
  private:
   ClassifyOptions options_;
   int64_t height_, width_;
+  std::string data_sha256_;
   Batches batches_;
   torch::Tensor labels_;
 };

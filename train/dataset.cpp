@@ -6,6 +6,7 @@
 
 #include "io/error.h"
 #include "io/pt_file.h"
+#include "io/sha256.h"
 #include "kernels/ops/chains.h"
 #include "models/registry.h"
 #include "train/datasets/readers.h"
@@ -106,6 +107,16 @@ const std::vector<std::string>& dataset_names() {
     return all;
   }();
   return names;
+}
+
+std::string data_sha256(const Dataset& data) {
+  NamedTensors tensors = {{"shape", torch::tensor({data.height, data.width, data.levels})}};
+  const std::pair<const char*, const torch::Tensor*> splits[] = {
+      {"train", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
+  for (const auto& [name, images] : splits) {
+    if (images->defined()) tensors.emplace_back(name, *images);
+  }
+  return sha256(std::move(tensors));
 }
 
 torch::Tensor binarise_once(const torch::Tensor& pixels, int64_t levels, uint64_t split) {

@@ -40,6 +40,10 @@ torch::Tensor load_labels(const std::string& name, const std::filesystem::path& 
 // Whether --data-dir has the files of Fashion-MNIST.
 bool has_fashion_mnist(const std::filesystem::path& data_dir);
 
+// SHA-256 of what the set holds: its splits, the size of its images and their levels
+// (io/sha256.h). Not of its name, nor of the files that it was read from.
+std::string data_sha256(const Dataset& data);
+
 // The copy used for likelihoods: binary as it is, grey levels binarised once: Philox with the split
 // (0 train, 1 validation, 2 test) as its seed, at step 0, which training iterations never use.
 torch::Tensor binarise_once(const torch::Tensor& pixels, int64_t levels, uint64_t split);

@@ -49,6 +49,7 @@ DsmObjective::DsmObjective(const EnergyModel& model, const Dataset& data, const 
     : options_(checked(options, model, data)),
       height_(data.height),
       width_(data.width),
+      data_sha256_(data_sha256(data)),
       batches_(data, options.batch, options.seed, device) {}
 
 torch::Tensor DsmObjective::noise(int64_t iteration) const {
@@ -74,7 +75,7 @@ PtDict DsmObjective::settings() const {
           {"noise", {options_.noise}},
           {"data_points", {batches_.pixels().size(0)}},
           {"data_sites", {batches_.pixels().size(1)}},
-          {"data_crc32", {checksum(batches_.pixels())}}};
+          {"data_sha256", {data_sha256_}}};
 }
 
 torch::Tensor DsmObjective::chains() const {

@@ -42,6 +42,7 @@ class DsmObjective : public Objective {
 
   DsmOptions options_;
   int64_t height_, width_;
+  std::string data_sha256_;
   Batches batches_;
 };
 

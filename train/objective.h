@@ -31,7 +31,4 @@ class Objective {
   virtual void draw_samples(EnergyModel& model, const std::filesystem::path& file) = 0;
 };
 
-// Identifies training data.
-int64_t checksum(const torch::Tensor& data);
-
 }  // namespace isinglass

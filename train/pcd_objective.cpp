@@ -5,6 +5,7 @@
 
 #include "io/error.h"
 #include "io/picture.h"
+#include "io/settings.h"
 
 namespace isinglass {
 namespace {
@@ -44,9 +45,11 @@ PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, con
                            const PcdOptions& options, int64_t buffer, int64_t iterations,
                            torch::Device device)
     : options_(checked(options, buffer, iterations, model, data)),
+      sampler_(sampler),
       sampling_(sampler, options_),
       height_(data.height),
       width_(data.width),
+      data_sha256_(data_sha256(data)),
       batches_(data, options.batch, options.seed, device),
       buffer_(clamped_mean(data).to(device), buffer, options.seed) {}
 
@@ -63,21 +66,19 @@ torch::Tensor PcdObjective::loss(EnergyModel& model, int64_t iteration, TrainMet
 }
 
 PtDict PcdObjective::settings() const {
-  PtDict settings;
-  if (options_.from_data) settings.push_back({"objective", {std::string("cd")}});
-  const PtDict others = {{"seed", {static_cast<int64_t>(options_.seed)}},
-                         {"batch", {options_.batch}},
-                         {"steps", {options_.steps}},
-                         {"buffer", {buffer_.size()}},
-                         {"reinit", {options_.reinit}},
-                         {"l2", {options_.l2}},
-                         {"p_control", {options_.p_control}},
-                         {"data_images", {batches_.pixels().size(0)}},
-                         {"data_sites", {batches_.pixels().size(1)}},
-                         {"data_levels", {batches_.levels()}},
-                         {"data_crc32", {checksum(batches_.pixels())}}};
-  settings.insert(settings.end(), others.begin(), others.end());
-  return settings;
+  return {{"objective", {std::string(options_.from_data ? "cd" : "pcd")}},
+          {"sampler", {sampler_.name()}},
+          {"sampler_options", {settings_text(sampler_.settings())}},
+          {"seed", {static_cast<int64_t>(options_.seed)}},
+          {"batch", {options_.batch}},
+          {"steps", {options_.steps}},
+          {"buffer", {buffer_.size()}},
+          {"reinit", {options_.reinit}},
+          {"l2", {options_.l2}},
+          {"p_control", {options_.p_control}},
+          {"data_images", {batches_.pixels().size(0)}},
+          {"data_sites", {batches_.pixels().size(1)}},
+          {"data_sha256", {data_sha256_}}};
 }
 
 void PcdObjective::draw_data(const std::filesystem::path& file) {

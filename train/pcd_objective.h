@@ -27,8 +27,10 @@ class PcdObjective : public Objective {
 
  private:
   PcdOptions options_;
+  const Sampler& sampler_;
   PcdSampling sampling_;
   int64_t height_, width_;
+  std::string data_sha256_;
   Batches batches_;
   ReplayBuffer buffer_;
 };

@@ -35,7 +35,8 @@ struct TrainOptions {
   int64_t warmup = 10000;       // iterations; 0: none
   double ema = 0.999;           // decay of the averaged parameters
   int64_t checkpoint_every = 1000;
-  int64_t evaluate_every = 0;  // iterations; 0: never
+  int64_t evaluate_every = 0;       // iterations; 0: never
+  std::string program = "unknown";  // source revision, which checkpoints record
 };
 
 // Is told what happens: the program's progress bar.

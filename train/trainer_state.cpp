@@ -1,5 +1,6 @@
 // How a training run begins, is saved and goes on; see trainer.h.
 #include "io/error.h"
+#include "io/settings.h"
 #include "train/trainer.h"
 
 namespace isinglass {
@@ -16,7 +17,11 @@ void Trainer::resume(const std::filesystem::path& directory) {
   restore(checkpoint, file.string());
   seconds_ = directory_->cut_metrics(iteration_);
   export_weights();  // a killed process may not have come so far
-  log(fmt::format("resumed at iteration {}", iteration_));
+  log(fmt::format(
+      "resumed at iteration {}{}", iteration_,
+      checkpoint.program == options_.program
+          ? ""
+          : fmt::format(" by the program {}; it was {}", options_.program, checkpoint.program)));
 }
 
 std::pair<std::filesystem::path, Checkpoint> Trainer::newest_readable() {
@@ -24,6 +29,8 @@ std::pair<std::filesystem::path, Checkpoint> Trainer::newest_readable() {
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     try {
       return {*file, read_checkpoint(*file)};
+    } catch (const OtherFormat&) {
+      throw;
     } catch (const Error& error) {
       directory_->set_aside(*file);
       log(fmt::format("set aside a checkpoint that cannot be read: {}", error.what()));
@@ -73,6 +80,7 @@ PtDict Trainer::settings() const {
 
 Checkpoint Trainer::checkpoint() const {
   return {.settings = settings(),
+          .program = options_.program,
           .iteration = iteration_,
           .total_steps = iteration_ * objective_->steps(),
           .suspect_iterations = suspect_iterations_,

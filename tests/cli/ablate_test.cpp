@@ -216,6 +216,81 @@ sampler = "gwg"
             row["metrics"]["mmd"]);
 }
 
+// Cells are never mixed: what another program made, or of other files, goes again.
+TEST_F(Ablate, FinishedCellsOfAnotherProgramOrModelGoAgain) {
+  ASSERT_EQ(run(grid()).exit_code, 0);
+  const auto cell = [&](int index) { return folder / fmt::format("out/cells/{:05}.json", index); };
+  const auto resumed = [&](const std::string& said) {
+    std::vector<std::string> before;
+    for (int i = 1; i <= 12; ++i) before.push_back(file_bytes(cell(i)));
+    const Outcome done = run_program("ablate --resume " + (folder / "out").string());
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_NE(done.err.find(said), std::string::npos) << done.err;
+    std::vector<int> changed;
+    for (int i = 1; i <= 12; ++i) {
+      if (file_bytes(cell(i)) != before[i - 1]) changed.push_back(i);
+    }
+    return changed;
+  };
+  EXPECT_EQ(resumed(""), std::vector<int>());
+
+  Json other = json_file(cell(2));
+  other["identity"]["program"] = "1f2e3d";
+  write_text(cell(2), other.dump());
+  EXPECT_EQ(resumed("1 finished cells go again: the program was 1f2e3d and is "),
+            std::vector<int>({2}));
+  other = json_file(cell(5));
+  other.erase("identity");
+  write_text(cell(5), other.dump());
+  EXPECT_EQ(resumed("1 finished cells go again: they do not say of which program and data"),
+            std::vector<int>({5}));
+  // The cells of the chain; those of the other model stand.
+  write_ising(folder / "ising.pt", 0.31);
+  EXPECT_EQ(resumed("6 finished cells go again: " + (folder / "ising.pt").string() +
+                    " holds something else"),
+            std::vector<int>({1, 2, 3, 4, 5, 6}));
+}
+
+TEST_F(Ablate, TrainedModelsAreOfTheirData) {
+  write_text(folder / "grid.toml", R"(
+[common]
+chains = 4
+steps = 10
+[[models]]
+[models.train]
+model = "rbm"
+dataset = "bars.pt"
+hidden = 4
+iters = 3
+steps-per-iter = 1
+buffer = 20
+batch = 10
+[[samplers]]
+sampler = "gwg"
+)");
+  const std::string cache = " --cache " + (folder / "cache").string();
+  const auto parameters = [&](const std::string& out) {
+    const Outcome done = run(grid() + cache, out);
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    return json_file(folder / out / "cells/00001.json")["summary"]["parameters_sha256"]
+        .get<std::string>();
+  };
+  const auto kept = [&] {
+    const auto entries = std::filesystem::directory_iterator(folder / "cache");
+    return std::distance(begin(entries), end(entries));
+  };
+  write_pt(folder / "bars.pt", PtValue{bars()});
+  const std::string first = parameters("first");
+  EXPECT_EQ(parameters("again"), first);
+  EXPECT_EQ(kept(), 1);
+  write_pt(folder / "bars.pt", PtValue{1 - bars()});
+  EXPECT_NE(parameters("other"), first);
+  EXPECT_EQ(kept(), 2);
+  write_pt(folder / "bars.pt", PtValue{bars()});
+  EXPECT_EQ(parameters("third"), first);
+  EXPECT_EQ(kept(), 2);
+}
+
 // Equal model calls, modes and the share of chains there; groups stay whole when chains are scaled.
 TEST_F(Ablate, ContinuousGridsCountModelCallsAndRightModes) {
   write_text(folder / "grid.toml", R"(

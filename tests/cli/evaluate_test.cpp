@@ -102,6 +102,116 @@ TEST_F(Evaluate, InterruptedEvaluationGoesOnToTheSameResult) {
             file_bytes(dir_ / "stopped" / "chains.pt"));
 }
 
+// Cards of trained weights name them by their hash.
+TEST_F(Evaluate, CardsNameTheirWeights) {
+  const std::filesystem::path folder = ISINGLASS_SOURCE_DIR "/weights";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no source tree here";
+  int cards = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".pt") continue;
+    const Json weights = Json::parse(run("inspect --json " + entry.path().string()).out);
+    const std::string card =
+        file_bytes(std::filesystem::path(entry.path()).replace_extension(".md"));
+    EXPECT_NE(card.find(weights["sha256"].get<std::string>()), std::string::npos) << entry.path();
+    ++cards;
+  }
+  EXPECT_GT(cards, 0);
+}
+
+// The checkpoint of an annealing that was stopped on its way.
+class StoppedEvaluation : public Evaluate {
+ protected:
+  void stop(const std::string& more) {
+    Program program(words("evaluate --model rbm --weights " + (dir_ / "rbm.pt").string() +
+                          " --chains 50 --steps 30000 --threads 1 --quiet --out " +
+                          (dir_ / "out").string() + more));
+    ASSERT_TRUE(
+        program.reaches([&] { return std::filesystem::exists(dir_ / "out" / "config.toml"); }));
+    usleep(50000);
+    program.signal(SIGINT);
+    ASSERT_EQ(program.wait().exit_code, 130);
+  }
+  void expect_refused(const std::string& word) {
+    const Outcome refused =
+        run_program("evaluate --quiet --resume out", {.directory = dir_.path()});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_EQ(line_count(refused.err), 1) << refused.err;
+    EXPECT_NE(refused.err.find(word), std::string::npos) << refused.err;
+    EXPECT_TRUE(std::filesystem::exists(dir_ / "out" / "ais-checkpoint.pt"));
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "out" / "ais.json"));
+  }
+};
+
+// A training that goes on overwrites the file.
+TEST_F(StoppedEvaluation, IsNotResumedWithOtherWeights) {
+  stop("");
+  NamedTensors rbm = read_named_tensors(dir_ / "rbm.pt");
+  rbm.at(0).second = rbm.at(0).second * 1.001;
+  write_named_tensors(dir_ / "rbm.pt", rbm);
+  expect_refused("parameters_sha256");
+}
+
+TEST_F(StoppedEvaluation, IsNotResumedWithOtherData) {
+  stop(" --dataset " + (dir_ / "bars.pt").string());
+  torch::Tensor other = bars();
+  other[3][0][0] = 1 - other[3][0][0];
+  write_pt(dir_ / "bars.pt", PtValue{other});
+  expect_refused("data_sha256");
+}
+
+// The model carries no base, so that annealing starts from the data's mean: the images in another
+// order change the data alone.
+TEST_F(StoppedEvaluation, IsNotResumedWithDataInAnotherOrder) {
+  stop(" --dataset " + (dir_ / "bars.pt").string());
+  write_pt(dir_ / "bars.pt", PtValue{bars().flip(0)});
+  expect_refused("data_sha256");
+}
+
+TEST_F(StoppedEvaluation, NamesTheProgramsThatMadeIt) {
+  stop("");
+  PtDict checkpoint = std::get<PtDict>(read_pt(dir_ / "out" / "ais-checkpoint.pt").value);
+  for (auto& [key, value] : checkpoint) {
+    if (key == "revisions") value = PtValue{PtList{PtValue{std::string("1f2e3d")}}};
+  }
+  write_pt(dir_ / "out" / "ais-checkpoint.pt", PtValue{checkpoint});
+  const Json ais = Json::parse(run("evaluate --quiet --json --resume out").out);
+  EXPECT_EQ(ais["earlier_revisions"], Json({"1f2e3d"}));
+  const std::string version = run("--version").out;
+  EXPECT_NE(version.find("(" + ais["revision"].get<std::string>() + ")\n"), std::string::npos)
+      << version;
+}
+
+// Of the same weights and data all files carry the same hashes, wherever they lie.
+TEST_F(Evaluate, ResultsSayWhatTheyAreOf) {
+  std::filesystem::create_directory(dir_ / "elsewhere");
+  for (const char* name : {"rbm.pt", "bars.pt"}) {
+    std::filesystem::copy(dir_ / name, dir_ / "elsewhere" / name);
+  }
+  const std::string common = " --sampler pafs --radius 2 --chains 3 --quiet --json ";
+  const Json first = Json::parse(
+      run("evaluate --model rbm --weights rbm.pt --dataset bars.pt --steps 5 --out a" + common)
+          .out);
+  const Json second = Json::parse(run("evaluate --model rbm --weights elsewhere/rbm.pt --dataset "
+                                      "elsewhere/bars.pt --steps 5 --out b" +
+                                      common)
+                                      .out);
+  const Json sample =
+      Json::parse(run("sample --model rbm --weights rbm.pt --init data --dataset bars.pt --steps 5 "
+                      "--out c" +
+                      common)
+                      .out);
+  const Json weights = Json::parse(run("inspect rbm.pt --json").out);
+  for (const Json& result : {first, second, sample}) {
+    for (const char* key : {"parameters_sha256", "data_sha256", "sampler_options", "revision"}) {
+      EXPECT_EQ(result[key], first[key]) << key;
+    }
+    EXPECT_EQ(result["parameters_sha256"], weights["sha256"]);
+    EXPECT_EQ(result["sampler_options"],
+              Json({{"radius", 2.0}, {"adapt", false}, {"balancing", "sqrt"}}));
+    EXPECT_EQ(result["data_sha256"].get<std::string>().size(), 64u);
+  }
+}
+
 TEST_F(Evaluate, RunDirectorySaysWhatItsWeightsAre) {
   run("train --model rbm --hidden 3 --dataset bars.pt --iters 5 --batch 5 --buffer 10 "
       "--steps-per-iter 2 --quiet --out run");

@@ -1,5 +1,6 @@
 // What stays of a run: saved work outlives whatever fails after it, --overwrite removes runs and
 // nothing else, and a second signal ends the program at once.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -206,12 +207,17 @@ TEST_F(SecondSignal, EndsWhatCannotBeStopped) {
   for (const auto& [first, second] : {std::pair(SIGINT, SIGINT), std::pair(SIGTERM, SIGTERM)}) {
     Program program(words("sample --model ising --weights " + pipe.string() +
                           " --sampler gwg --steps 3 --out " + (dir_ / "out").string()));
-    usleep(1500000);
+    int writer = -1;  // opens as soon as the program waits at the other end
+    ASSERT_TRUE(program.reaches([&] {
+      writer = open(pipe.c_str(), O_WRONLY | O_NONBLOCK);
+      return writer >= 0;
+    }));
     program.signal(first);
     usleep(300000);
     EXPECT_TRUE(program.running());
     program.signal(second);
     const Outcome outcome = program.wait();
+    close(writer);
     EXPECT_EQ(outcome.exit_code, 130);
     EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
     EXPECT_NE(outcome.err.find("isinglass: interrupted: at once"), std::string::npos);

@@ -8,6 +8,7 @@
 #include "io/error.h"
 #include "models/ising.h"
 #include "models/rbm.h"
+#include "tests/io/scratch.h"
 #include "tests/reference/enumeration.h"
 #include "tests/reference/tiny_target.h"
 
@@ -233,6 +234,43 @@ TEST(AisResume, ContinuesBitForBit) {
       EXPECT_THROW(other.restore(first.checkpoint()), Error);
     }
   }
+}
+
+// Chains of one model, weighed by another, are no estimate of anything.
+TEST(AisResume, RefusesOtherWeightsSamplersAndStarts) {
+  Lattice lattice;
+  IsingModel model = lattice.model();
+  lattice.field[2] += 1e-3;
+  IsingModel other = lattice.model();
+  const auto sampler = make_sampler("pafs", {.radius = 2}, model);
+  const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
+  const Factorised mean = Factorised::bernoulli(torch::full({model.space().sites}, 0.4));
+  const AisOptions options{.chains = 4, .temperatures = 30, .seed = 9};
+  const auto stopped = [&](EnergyModel& of, const Sampler& by, const Factorised& from) {
+    AnnealedImportanceSampling annealing(of, by, from, options, torch::kCPU);
+    EXPECT_FALSE(annealing.run({}, [&] { return annealing.steps_done() == 10; }).finished);
+    return annealing.checkpoint();
+  };
+  const auto restore = [&](EnergyModel& of, const Sampler& by, const Factorised& from,
+                           const PtDict& checkpoint) {
+    AnnealedImportanceSampling(of, by, from, options, torch::kCPU).restore(checkpoint);
+  };
+  const PtDict saved = stopped(model, *sampler, start);
+  EXPECT_NO_THROW(restore(model, *sampler, start, saved));
+  EXPECT_ERROR(restore(other, *sampler, start, saved), "parameters_sha256");
+  EXPECT_ERROR(restore(model, *sampler, start, stopped(other, *sampler, start)),
+               "parameters_sha256");
+  EXPECT_ERROR(restore(model, *make_sampler("gwg", {}, model), start, saved),
+               "sampler = pafs; this one has gwg");
+  EXPECT_ERROR(
+      restore(model, *make_sampler("pafs", {.radius = 3}, model), start, saved),
+      "sampler_options = radius = 2, adapt = false, balancing = sqrt; this one has radius = 3, ");
+  EXPECT_ERROR(restore(model, *sampler, mean, saved), "start_sha256");
+  EXPECT_ERROR(restore(model, *sampler, start, stopped(model, *sampler, mean)), "start_sha256");
+
+  PtDict old = saved;
+  old.at(0).second = PtValue{int64_t{1}};
+  EXPECT_ERROR(restore(model, *sampler, start, old), "format 1");
 }
 
 TEST(AisSchedule, RunsFromZeroToOneWithoutTurning) {

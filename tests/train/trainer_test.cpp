@@ -210,8 +210,44 @@ TEST(TrainerTest, RefusesToResumeAnotherRun) {
   data.train[3][5] = 255 - data.train[3][5];
   Setting setting("rbm", small_options());
   Trainer other_data(setting.model, *setting.sampler, data, small_options(), torch::kCPU);
-  EXPECT_ERROR(other_data.resume(scratch / "run"), "data_crc32");
+  EXPECT_ERROR(other_data.resume(scratch / "run"), "data_sha256");
+  const auto expect_other = [&](const Sampler& sampler, const TrainOptions& changed,
+                                const char* words) {
+    Trainer other(setting.model, sampler, setting.data, changed, torch::kCPU);
+    EXPECT_ERROR(other.resume(scratch / "run"), words);
+  };
+  expect_other(*make_sampler("gwg", {}, *setting.model), small_options(),
+               "sampler = pafs; this one has gwg");
+  expect_other(*make_sampler("pafs", {.radius = 3}, *setting.model), small_options(),
+               "sampler_options = radius = 2, ");
+  options = small_options();
+  options.pcd.from_data = true;
+  expect_other(*setting.sampler, options, "objective = pcd; this one has cd");
   EXPECT_EQ(read_file(scratch / "run/checkpoints/00000020.pt"), before);
+}
+
+// The other way round, too: nothing that only the checkpoint says is passed over.
+TEST(TrainerTest, RefusesContrastiveDivergenceAsPersistent) {
+  const Scratch scratch;
+  TrainOptions options = small_options();
+  options.pcd.from_data = true;
+  train("rbm", scratch / "run", options);
+  Setting persistent("rbm", small_options());
+  EXPECT_ERROR(persistent.trainer.resume(scratch / "run"), "objective = cd; this one has pcd");
+}
+
+// It is whole and stays where it is: the program that wrote it can go on.
+TEST(TrainerTest, ACheckpointOfAnotherFormatIsRefusedAndKept) {
+  const Scratch scratch;
+  train("rbm", scratch / "run", small_options());
+  const fs::path file = scratch / "run/checkpoints/00000020.pt";
+  PtDict old = std::get<PtDict>(read_pt(file).value);
+  old.at(0).second = PtValue{int64_t{1}};
+  write_pt(file, PtValue{old});
+  const std::string before = read_file(file);
+  Setting setting("rbm", small_options());
+  EXPECT_ERROR(setting.trainer.resume(scratch / "run"), "format 1");
+  EXPECT_EQ(read_file(file), before);
 }
 
 TEST(TrainerTest, RefusesImpossibleOptions) {

@@ -1,0 +1,49 @@
+// See settings.h.
+#include "io/settings.h"
+
+#include <algorithm>
+
+#include "io/error.h"
+
+namespace isinglass {
+namespace {
+
+struct AsText {
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(int64_t value) const { return fmt::to_string(value); }
+  std::string operator()(double value) const { return fmt::to_string(value); }  // exact
+  std::string operator()(const std::string& value) const { return value; }
+  template <class Other>
+  std::string operator()(const Other&) const {
+    return "neither a number nor text";
+  }
+};
+
+std::string text_of(const PtDict& settings, const std::string& name) {
+  for (const auto& [key, value] : settings) {
+    if (key == name) return std::visit(AsText(), value.value);
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::string settings_text(const PtDict& settings) {
+  std::string text;
+  for (const auto& [name, value] : settings) {
+    text +=
+        fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, std::visit(AsText(), value.value));
+  }
+  return text.empty() ? "none" : text;
+}
+
+void require_same_settings(const PtDict& saved, const PtDict& own, const std::string& what) {
+  for (const PtDict* settings : {&own, &saved}) {
+    for (const auto& [name, value] : *settings) {
+      const std::string was = text_of(saved, name), is = text_of(own, name);
+      require(was == is, "{} belongs to a run with {} = {}; this one has {}", what, name, was, is);
+    }
+  }
+}
+
+}  // namespace isinglass
