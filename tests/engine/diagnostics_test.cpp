@@ -237,9 +237,13 @@ TEST(BurnInTime, IsUndefinedWhereTheLengthOfTheRunDecidesIt) {
 
 // Chains that end trapped had a band of width 0, and the first step counted as inside of it.
 TEST(BurnInTime, IsUndefinedForChainsThatFreeze) {
-  torch::Tensor energy = torch::rand({400, 7}, torch::kFloat64) + 3;
-  energy.slice(0, 250).copy_(torch::full({7}, 0.1, torch::kFloat64));  // 0.1: rounding in the mean
-  EXPECT_TRUE(std::isnan(burn_in_time(energy)));
+  for (const int64_t frozen : {150, 250}) {
+    for (const double at : {0.1, 1.0}) {  // 0.1: the mean of seven of them is rounded
+      torch::Tensor energy = torch::rand({400, 7}, torch::kFloat64) + 3;
+      energy.slice(0, frozen).fill_(at);
+      EXPECT_TRUE(std::isnan(burn_in_time(energy))) << "from " << frozen << " at " << at;
+    }
+  }
 }
 
 }  // namespace
