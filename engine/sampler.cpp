@@ -88,6 +88,9 @@ void Sampler::renew(EnergyModel& model, ChainState& state) const {
 void Sampler::restart(EnergyModel& model, ChainState& state, const torch::Tensor& x,
                       const torch::Tensor& chain_ids) const {
   check_states(model.space(), x, "the initial states");
+  require(x.size(0) == state.chains() && chain_ids.numel() == state.chains(),
+          "{} chains restart at {} states as chains of {} numbers; there must be as many",
+          state.chains(), x.size(0), chain_ids.numel());
   state.x.copy_(x);
   state.chain_ids.copy_(chain_ids);
   state.statistics.clear();

@@ -80,7 +80,7 @@ class Sampler {
   // evaluation and what the family keeps of it, in the tensors that are there.
   void renew(EnergyModel& model, ChainState& state) const;
 
-  // As init(), for as many chains, in the state's own tensors.
+  // As init(), in the state's own tensors. Throws Error for another number of chains, too.
   void restart(EnergyModel& model, ChainState& state, const torch::Tensor& x,
                const torch::Tensor& chain_ids) const;
 

@@ -2,6 +2,7 @@
 #include "engine/samplers/hamiltonian.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "io/error.h"
 #include "kernels/ops/leapfrog.h"
@@ -11,11 +12,12 @@ namespace {
 
 constexpr double kLeastStep = 1e-12, kMostStep = 1e6;  // between which the step size adapts
 constexpr double kMost = 1e6;
+constexpr double kNone =
+    std::numeric_limits<double>::quiet_NaN();  // no momentum of an earlier step
 
 struct Scratch : SamplerScratch {
   torch::Tensor momentum;      // float64 [B, D]
   torch::Tensor leader, pull;  // int64 [B / n], float64 [B]; undefined where nothing pulls
-  bool moved = false;          // momenta of an earlier step exist
 };
 
 Scratch& scratch_of(ChainState& state) {
@@ -102,7 +104,7 @@ void HamiltonianSampler::prepare(const EnergyModel&, ChainState& state) const {
   }
   Workspace& workspace = state.workspace;
   if (options_.damping > 0) {
-    workspace.kept = torch::zeros(state.x.sizes(), real);
+    workspace.kept = torch::full(state.x.sizes(), kNone, real);
     workspace.moved = scratch->momentum;
   }
   workspace.log_forward = torch::zeros_like(state.current.energy);
@@ -110,12 +112,15 @@ void HamiltonianSampler::prepare(const EnergyModel&, ChainState& state) const {
   workspace.scratch = std::move(scratch);
 }
 
+// Momenta belong to the chains that were there.
+void HamiltonianSampler::renew_kept(const EnergyModel&, ChainState& state) const {
+  if (state.workspace.kept.defined()) state.workspace.kept.fill_(kNone);
+}
+
 void HamiltonianSampler::refresh(ChainState& state, const StepParams& params) const {
   Scratch& scratch = scratch_of(state);
   ops::refresh_momentum({options_.group, options_.mass}, params.rng, state.chain_ids,
-                        scratch.moved ? options_.damping : 0, state.workspace.kept,
-                        scratch.momentum);
-  scratch.moved = true;
+                        options_.damping, state.workspace.kept, scratch.momentum);
 }
 
 void HamiltonianSampler::integrate(EnergyModel& model, ChainState& state,

@@ -48,6 +48,7 @@ class HamiltonianSampler : public Sampler {
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
+  void renew_kept(const EnergyModel& model, ChainState& state) const override;
 
  private:
   HamiltonianOptions options_;

@@ -30,6 +30,7 @@ SamplerOptions small_options(const SamplerEntry& entry) {
   if (entry.option("radius")) options.radius = 2;
   if (entry.option("block")) options.block = 2;
   if (entry.option("group")) options.group = 2;
+  if (entry.option("damping")) options.damping = 0.6;  // momenta that a step leaves to the next
   return options;
 }
 
@@ -161,6 +162,20 @@ TEST_P(SamplerContract, RestartsAsItStarts) {
     EXPECT_TRUE(again.state.x.is_same(states));
     EXPECT_TRUE(again.state.current.energy.is_same(before.energy));
     EXPECT_TRUE(again.state.current.gradient.is_same(before.gradient));
+  });
+}
+
+TEST_P(SamplerContract, RestartsAsManyChains) {
+  for_each_sampler([&](const Sampler& sampler) {
+    Run run = start(sampler, x);
+    const torch::Tensor before = run.state.x.clone(), ids = torch::arange(kChains);
+    const auto restart = [&](int64_t states, int64_t numbers) {
+      sampler.restart(*model, run.state, x.narrow(0, 0, states), ids.narrow(0, 0, numbers));
+    };
+    EXPECT_THROW(restart(1, kChains), Error);  // which would fill all of them
+    EXPECT_THROW(restart(kChains, 1), Error);
+    EXPECT_THROW(restart(kChains - 1, kChains - 1), Error);
+    EXPECT_TRUE(torch::equal(run.state.x, before));
   });
 }
 
