@@ -19,6 +19,7 @@ class BurnInTrace : public Observer {
   void on_step(int64_t step, bool burn_in, const ChainState& state) override {
     if (burn_in) mean_[step] = state.current.energy.mean();
   }
+  bool every_step(bool burn_in) const override { return burn_in; }
   const torch::Tensor& mean() const { return mean_; }
 
  private:
@@ -33,6 +34,7 @@ class StateMean : public Observer {
     sum_ += state.x;
     draws_ = draw + 1;
   }
+  bool every_step(bool) const override { return false; }
   // ‖mean − truth‖₂ of every chain, float64 [B].
   torch::Tensor error(double truth) const {
     return (sum_ / static_cast<double>(draws_) - truth).norm(2, {1}).cpu();
@@ -54,6 +56,7 @@ class LateStates : public Observer {
       states_.push_back(state.x.cpu().clone());  // x moves on
     }
   }
+  bool every_step(bool) const override { return false; }
   torch::Tensor states() const { return torch::stack(states_, 1); }
 
  private:
@@ -122,6 +125,7 @@ class LastStates : public Observer {
     energy_ = state.current.energy.cpu();
     states_ = state.x.cpu().clone();
   }
+  bool every_step(bool) const override { return false; }
   const torch::Tensor& energy() const { return energy_; }  // float64 [B]
   torch::Tensor best(int64_t count) const {
     return states_.index_select(0, energy_.argsort().slice(0, 0, count));

@@ -25,7 +25,7 @@ class Recorder : public Observer {
   ~Recorder() override;
 
   void on_draw(int64_t draw, const ChainState& state) override;
-  bool every_step() const override { return false; }
+  bool every_step(bool) const override { return false; }
 
   int64_t made() const { return made_; }
   torch::Tensor energy() const { return energy_.narrow(0, 0, made_); }  // float64 [draws, chains]

@@ -38,7 +38,7 @@ class ProgressObserver : public Observer {
   void on_step(int64_t step, bool burn_in, const ChainState&) override {
     progress_.update(burn_in ? step + 1 : burn_in_ + step + 1, burn_in ? "burn-in" : "");
   }
-  bool every_step() const override { return false; }
+  bool every_step(bool) const override { return false; }
 
  private:
   int64_t burn_in_;

@@ -44,7 +44,8 @@ void Cooling::at_step(int64_t t, int64_t steps, const Sampler& sampler, ChainSta
   const int64_t levels = std::min(steps, kLevels), level = t * levels / steps;
   if (level == level_) return;
   level_ = level;
-  const double share = static_cast<double>(level) / static_cast<double>(levels - 1);
+  const double share =  // one level is the last
+      levels > 1 ? static_cast<double>(level) / static_cast<double>(levels - 1) : 1;
   temperature_ = temperatures_.first * std::pow(temperatures_.last / temperatures_.first, share);
   if (lattice_) {
     lattice_->set_beta(1 / temperature_);
@@ -69,9 +70,9 @@ void Uncooled::on_step(int64_t step, bool burn_in, const ChainState& state) {
   for (Observer* observer : observers_) observer->on_step(step, burn_in, view);
 }
 
-bool Uncooled::every_step() const {
+bool Uncooled::every_step(bool burn_in) const {
   return std::any_of(observers_.begin(), observers_.end(),
-                     [](const Observer* observer) { return observer->every_step(); });
+                     [&](const Observer* observer) { return observer->every_step(burn_in); });
 }
 
 void Uncooled::on_sampling_start() {

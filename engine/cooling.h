@@ -1,7 +1,7 @@
 // Simulated annealing (Kirkpatrick, Gelatt & Vecchi 1983): burn-in cools the target from T_0 to T_1
 // in L levels of equally many steps, L = 100 where burn-in has so many; a step of level l leaves
-// exp(−U/T) invariant, T = T_0 (T_1/T_0)^{l/(L−1)}, a geometric schedule. The steps after burn-in,
-// at T_1, are draws from exp(−U/T_1) like those of any other run.
+// exp(−U/T) invariant, T = T_0 (T_1/T_0)^{l/(L−1)}, a geometric schedule (L = 1: T_1). The steps
+// after burn-in, at T_1, are draws from exp(−U/T_1) like those of any other run.
 //
 // Samplers see U/T: of a lattice as a lattice, so that local steps stay local; of other models as
 // the annealed energy (annealed_model.h) between U_0 = 0 and U, at β = 1/T. Observers see U.
@@ -66,7 +66,7 @@ class Uncooled : public Observer {
       : cooling_(cooling), observers_(std::move(observers)) {}
 
   void on_step(int64_t step, bool burn_in, const ChainState& state) override;
-  bool every_step() const override;
+  bool every_step(bool burn_in) const override;
   void on_sampling_start() override;
   void on_draw(int64_t draw, const ChainState& state) override;
 

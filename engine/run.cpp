@@ -1,6 +1,7 @@
 // The run loop; see run.h.
 #include "engine/run.h"
 
+#include <c10/core/DeviceGuard.h>
 #include <c10/cuda/CUDAFunctions.h>
 
 #include <algorithm>
@@ -15,7 +16,10 @@
 namespace isinglass {
 
 double synchronised_seconds(torch::Device device) {
-  if (device.is_cuda()) c10::cuda::device_synchronize();
+  if (device.is_cuda()) {
+    const c10::DeviceGuard on_device(device);
+    c10::cuda::device_synchronize();
+  }
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
@@ -31,15 +35,15 @@ class Stepper {
         state_(state),
         params_(params),
         graph_(sampler, plan.cuda_graph),
-        at_once_(sampler.steps_at_once(state)) {
-    for (const Observer* observer : observers) {
-      if (observer->every_step()) at_once_ = 1;
-    }
-  }
+        observers_(observers),
+        at_once_(sampler.steps_at_once(state)) {}
 
   // `most` steps or fewer, but one at least. Returns their number.
-  int64_t advance(int64_t most) {
-    const int64_t n = std::min(most, at_once_);
+  int64_t advance(int64_t most, bool burn_in) {
+    const bool one_by_one =
+        std::any_of(observers_.begin(), observers_.end(),
+                    [&](const Observer* observer) { return observer->every_step(burn_in); });
+    const int64_t n = std::min(most, one_by_one ? 1 : at_once_);
     evaluations_ += n > 1 ? sampler_.steps(model_, state_, params_, n).evaluations
                           : graph_.step(model_, state_, params_).evaluations;
     return n;
@@ -53,6 +57,7 @@ class Stepper {
   ChainState& state_;
   StepParams& params_;
   StepGraph graph_;
+  const std::vector<Observer*>& observers_;
   int64_t at_once_, evaluations_ = 0;
 };
 
@@ -69,7 +74,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
     if (changing) {
       sampler.burn_in_step(model, state, params, t, plan.burn_in);
     } else {
-      t += stepper.advance(plan.burn_in - t) - 1;
+      t += stepper.advance(plan.burn_in - t, true) - 1;
     }
     for (Observer* observer : observers) observer->on_step(t, true, state);
   }
@@ -81,7 +86,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   int64_t done = 0;
   while (done < plan.steps && !(stop && stop())) {
     const int64_t to_draw = plan.thin - done % plan.thin;
-    done += stepper.advance(std::min(to_draw, plan.steps - done));
+    done += stepper.advance(std::min(to_draw, plan.steps - done), false);
     for (Observer* observer : observers) observer->on_step(done - 1, false, state);
     if (done % plan.thin == 0) {
       for (Observer* observer : observers) observer->on_draw(done / plan.thin - 1, state);

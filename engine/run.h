@@ -24,8 +24,9 @@ class Observer {
   virtual ~Observer() = default;
   // After a step; where nobody wants every one, after the last of some that are taken at once.
   virtual void on_step(int64_t step, bool burn_in, const ChainState& state) {}
-  virtual bool every_step() const { return true; }  // whether on_step() must see all steps
-  virtual void on_sampling_start() {}               // burn-in is over
+  // Whether on_step() must see all steps of burn-in, or of the run after it.
+  virtual bool every_step(bool burn_in) const { return true; }
+  virtual void on_sampling_start() {}                             // burn-in is over
   virtual void on_draw(int64_t draw, const ChainState& state) {}  // after every thin-th kept step
 };
 
@@ -36,12 +37,12 @@ struct RunResult {
   double least_acceptance = 0;     // of the chain where it is least, or its group
   double hops = 0;
   int64_t non_finite = 0;
-  double seconds = 0;  // of the kept steps, device synchronised
+  double seconds = 0;  // of the kept steps with their observers, device synchronised
 };
 
 // Runs the plan. `stop` is asked between steps; true ends the run early. Steps are taken one by
 // one, or as many at once as the sampler takes, up to the next draw, unless an observer wants every
-// one.
+// one of that phase.
 RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
               const RunPlan& plan, const std::vector<Observer*>& observers,
               const std::function<bool()>& stop = {});

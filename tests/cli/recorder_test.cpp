@@ -3,10 +3,29 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/grid_observers.h"
 #include "tests/io/scratch.h"
 
 namespace isinglass {
 namespace {
+
+// What a cell of a grid measures is the speed of `isinglass sample`: nobody asks for every kept
+// step.
+TEST(GridObservers, LeaveKeptStepsToTheSampler) {
+  const RunPlan plan{.burn_in = 8, .steps = 16};
+  const BurnInTrace burn_in(plan);
+  EXPECT_TRUE(burn_in.every_step(true));
+  const Recorder recorder({4, 2, 3, torch::kUInt8}, {}, /*keep_samples=*/false);
+  const StateMean mean;
+  const LateStates late(4);
+  const LastStates last(4);
+  for (const Observer* observer :
+       {static_cast<const Observer*>(&burn_in), static_cast<const Observer*>(&recorder),
+        static_cast<const Observer*>(&mean), static_cast<const Observer*>(&late),
+        static_cast<const Observer*>(&last)}) {
+    EXPECT_FALSE(observer->every_step(false));
+  }
+}
 
 TEST(RecorderTest, AMappedFileHoldsWhatMemoryHolds) {
   const Scratch scratch;

@@ -113,6 +113,17 @@ TEST_P(CoolingOf, ARunCoolsInBurnInAndObserversSeeTheModelsEnergy) {
   EXPECT_TRUE(torch::allclose(state.current.energy, plain.energy / kTemperatures.last, 1e-12));
 }
 
+TEST_P(CoolingOf, OneStepIsAtTheLastTemperature) {
+  Cooling cooling(*target, kTemperatures, torch::kCPU);
+  const auto sampler = make_sampler("pafs", {}, cooling.model());
+  ChainState state = sampler->init(cooling.model(), states_of(kTable), torch::arange(1 << kSites));
+  cooling.at_step(0, 1, *sampler, state);
+  EXPECT_EQ(cooling.temperature(), kTemperatures.last);
+  Evaluation plain;
+  target->evaluate_energy(state.x, plain);
+  EXPECT_TRUE(torch::allclose(state.current.energy, plain.energy / kTemperatures.last, 1e-12));
+}
+
 // At a later level what local steps keep is that of a new start: the same chains.
 TEST(Cooling, LocalStepsKeepTheSumsOfTheirTemperature) {
   const auto target = ising();

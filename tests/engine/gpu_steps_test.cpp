@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "engine/run.h"
@@ -49,6 +50,7 @@ SamplerOptions small_options(const SamplerEntry& entry) {
   if (entry.option("radius")) options.radius = 2;
   if (entry.option("block")) options.block = 2;
   if (entry.option("group")) options.group = 2;
+  if (entry.option("damping")) options.damping = 0.6;
   return options;
 }
 
@@ -169,6 +171,40 @@ TEST(ManyStepsGpu, AtOnceAreThoseOneByOne) {
   for (const char* name : {"gibbs", "gwg", "pafs", "lb", "pas"}) EXPECT_TRUE(compared.count(name));
 }
 
+// In one process, whatever device is current: chains of the second GPU are those of the first.
+TEST(TwoDevicesGpu, TwoModelsMakeTheSameChains) {
+  if (torch::cuda::device_count() < 2) GTEST_SKIP() << "fewer than two GPUs";
+  at::globalContext().setDeterministicCuDNN(true);
+  const std::vector<torch::Device> devices = {{torch::kCUDA, 0}, {torch::kCUDA, 1}};
+  for (const ModelSample& sample : model_samples()) {
+    const std::vector<std::shared_ptr<EnergyModel>> models = {load_sample(sample),
+                                                              load_sample(sample)};
+    for (const SamplerEntry& entry : sampler_registry()) {
+      if (!entry.fits(*models[0])) continue;
+      SCOPED_TRACE(sample.label + " " + entry.name);
+      const auto sampler = make_sampler(entry.name, small_options(entry), *models[0]);
+      const bool capture = !sampler->asks_device() && models[0]->capturable();
+      std::vector<Chains> chains;
+      std::vector<StepGraph> graphs;
+      for (size_t d = 0; d < devices.size(); ++d) {
+        models[d]->to(devices[d]);
+        chains.emplace_back(*sampler, *models[d], devices[d]);
+        graphs.emplace_back(*sampler, capture);
+      }
+      for (int t = 0; t < 6; ++t) {
+        for (size_t d = 0; d < devices.size(); ++d) {
+          graphs[d].step(*models[d], chains[d].state, chains[d].params);
+        }
+      }
+      const ChainState &a = chains[0].state, &b = chains[1].state;
+      EXPECT_EQ(b.x.device(), devices[1]);
+      EXPECT_TRUE(torch::equal(a.x.cpu(), b.x.cpu()));
+      EXPECT_TRUE(torch::equal(a.current.energy.cpu(), b.current.energy.cpu()));
+      EXPECT_TRUE(torch::equal(a.statistics.hops_sum.cpu(), b.statistics.hops_sum.cpu()));
+    }
+  }
+}
+
 // A sampler that takes five steps at once, on the CPU.
 class ManySweeps : public GibbsSampler {
  public:
@@ -177,16 +213,16 @@ class ManySweeps : public GibbsSampler {
 };
 
 struct Seen : Observer {
-  explicit Seen(bool every) : every(every) {}
+  Seen(bool burn_in, bool kept) : every_of_burn_in(burn_in), every_kept(kept) {}
   void on_step(int64_t step, bool burn_in, const ChainState& state) override {
     steps.push_back(burn_in ? step - 12 : step);
   }
-  bool every_step() const override { return every; }
+  bool every_step(bool burn_in) const override { return burn_in ? every_of_burn_in : every_kept; }
   void on_draw(int64_t draw, const ChainState& state) override {
     draws.push_back(state.x.clone());
     energies.push_back(state.current.energy.clone());
   }
-  bool every;
+  bool every_of_burn_in, every_kept;
   std::vector<int64_t> steps;
   std::vector<torch::Tensor> draws, energies;
 };
@@ -205,15 +241,16 @@ TEST(StepsAtOnce, TheRunLoopMakesTheSameDraws) {
     EXPECT_EQ(chains.params.step(), 43);
     return result;
   };
-  Seen one(false), at_once(false), every(true);
-  const RunResult a = run_of(single, one), b = run_of(many, at_once), c = run_of(many, every);
+  Seen one(false, false), at_once(false, false), every(true, true), burn_in(true, false);
+  const RunResult a = run_of(single, one), b = run_of(many, at_once), c = run_of(many, every),
+                  d = run_of(many, burn_in);
   ASSERT_EQ(one.draws.size(), 4u);
   for (size_t n = 0; n < 4; ++n) {
     EXPECT_TRUE(torch::equal(one.draws[n], at_once.draws[n]));
     EXPECT_TRUE(torch::equal(one.energies[n], at_once.energies[n]));
     EXPECT_TRUE(torch::equal(one.draws[n], every.draws[n]));
   }
-  for (const RunResult& other : {b, c}) {
+  for (const RunResult& other : {b, c, d}) {
     EXPECT_EQ(other.steps, a.steps);
     EXPECT_EQ(other.energy_evaluations, a.energy_evaluations);
     EXPECT_EQ(other.hops, a.hops);
@@ -222,6 +259,10 @@ TEST(StepsAtOnce, TheRunLoopMakesTheSameDraws) {
   EXPECT_EQ(every.steps, one.steps);  // all, where somebody wants them
   const std::vector<int64_t> last = {-8, -3, -1, 4, 6, 11, 13, 18, 20, 25, 27, 30};
   EXPECT_EQ(at_once.steps, last);
+  std::vector<int64_t> first(12);  // all of burn-in alone
+  std::iota(first.begin(), first.end(), -12);
+  first.insert(first.end(), last.begin() + 3, last.end());
+  EXPECT_EQ(burn_in.steps, first);
 }
 
 }  // namespace
