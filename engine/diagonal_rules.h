@@ -11,7 +11,7 @@ struct Certificate {
   torch::Tensor root;      // AᵀA = W + D
   double margin;           // δ: what certification alone may cost a site
 };
-// norm: an estimate of ‖W‖, computed once for many d.
+// norm: an estimate of ‖W‖, computed once for many d. Throws NumericalError if d is not finite.
 Certificate certify(const torch::Tensor& W, const torch::Tensor& d, double norm);
 double spectral_norm(const torch::Tensor& W);
 

@@ -88,6 +88,9 @@ double spectral_norm(const torch::Tensor& W) {
 }
 
 Certificate certify(const torch::Tensor& W, const torch::Tensor& d, double norm) {
+  if (!torch::isfinite(d).all().item<bool>()) {  // no margin would do
+    throw NumericalError("the diagonal found for a curvature is not finite");
+  }
   double margin = kMargin * std::max(1.0, norm);
   const double least = lanczos_spectrum(W + torch::diag(d)).least;
   for (;; margin *= 2) {

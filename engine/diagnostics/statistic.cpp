@@ -1,6 +1,8 @@
 // See statistic.h.
 #include "engine/diagnostics/statistic.h"
 
+#include <fmt/ranges.h>
+
 #include "engine/run.h"
 #include "io/error.h"
 
@@ -27,8 +29,11 @@ const std::vector<std::string>& statistic_names() {
 }
 
 Statistic make_statistic(const std::string& name, const StateSpace& space, torch::Device device) {
+  if (name == "energy") return {};
   if (name == "sum") return sum_of_values;
-  return name == "hamming" ? hamming_distance(space, device) : Statistic();
+  require(name == "hamming", "--statistic is '{}'; one of {} is needed", name,
+          fmt::join(statistic_names(), ", "));
+  return hamming_distance(space, device);
 }
 
 }  // namespace isinglass

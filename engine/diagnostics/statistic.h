@@ -14,8 +14,8 @@ using Statistic = std::function<torch::Tensor(const ChainState&)>;  // float64 [
 
 const std::vector<std::string>& statistic_names();
 
-// By one of these names; empty for the energy, which every run records anyway. Throws Error for the
-// Hamming distance of continuous states.
+// By one of these names; empty for the energy, which every run records anyway. Throws Error for
+// other names, and for the Hamming distance of continuous states.
 Statistic make_statistic(const std::string& name, const StateSpace& space, torch::Device device);
 
 }  // namespace isinglass

@@ -11,6 +11,7 @@
 #include "engine/diagnostics/ess.h"
 #include "engine/diagnostics/mmd.h"
 #include "engine/diagnostics/rank_normalised.h"
+#include "engine/diagnostics/statistic.h"
 #include "io/error.h"
 #include "io/pt_file.h"
 #include "tests/source_tree.h"
@@ -107,6 +108,20 @@ TEST(Autocorrelation, IsThatOfTheProcess) {
   constant[3][1] = 1;
   EXPECT_TRUE(torch::isnan(autocorrelation(constant)).all(0)[0].item<bool>());
   EXPECT_FALSE(torch::isnan(autocorrelation(constant)).any(0)[1].item<bool>());
+}
+
+TEST(Statistics, HaveTheirNames) {
+  const StateSpace space{.kind = StateKind::kBinary, .sites = 3, .categories = 2};
+  ChainState state;
+  state.x = torch::tensor({0, 1, 1, 1, 1, 1}, torch::kUInt8).view({2, 3});
+  for (const std::string& name : statistic_names()) {
+    const Statistic statistic = make_statistic(name, space, torch::kCPU);
+    EXPECT_EQ(static_cast<bool>(statistic), name != "energy");
+    if (name == "sum")
+      EXPECT_TRUE(statistic(state).equal(torch::tensor({2.0, 3.0}, torch::kFloat64)));
+  }
+  EXPECT_THROW(make_statistic("magnetisation", space, torch::kCPU), Error);
+  EXPECT_THROW(make_statistic("", space, torch::kCPU), Error);
 }
 
 TEST(RankDiagnostics, AreUndefinedRatherThanPlausible) {

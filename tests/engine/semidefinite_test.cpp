@@ -1,7 +1,5 @@
 // The diagonal bounds against a general solver's values (data/semidefinite_reference.py draws the
 // same matrices and made the numbers), their certificates, and closed forms.
-#include "engine/semidefinite.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "engine/diagonal_rules.h"
 #include "io/error.h"
 
 namespace isinglass {
@@ -186,6 +185,16 @@ TEST(Semidefinite, RefusesWhatIsNoCurvature) {
   EXPECT_THROW(gaussian_root(w, torch::zeros({4}, torch::kFloat64)), Error);
   EXPECT_THROW(gaussian_root(w, torch::full({4}, -1.0, torch::kFloat64)), Error);
   EXPECT_THROW(gaussian_root(w, torch::full({3}, 9.0, torch::kFloat64)), Error);
+}
+
+// No margin makes W + D positive definite.
+TEST(Semidefinite, ADiagonalThatIsNotFiniteIsAFailure) {
+  const torch::Tensor w = dense(4);
+  for (const double value : {double{NAN}, double{INFINITY}}) {
+    torch::Tensor d = torch::ones({4}, torch::kFloat64);
+    d[2] = value;
+    EXPECT_THROW(certify(w, d, spectral_norm(w)), NumericalError);
+  }
 }
 
 }  // namespace
