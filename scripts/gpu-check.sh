@@ -8,7 +8,8 @@
 #   bench/        the times of every stage, for isinglass bench --compare, and a trace of one
 #                 training iteration, for chrome://tracing
 # Checks: the tests of the GPU, among them that the CPU and the GPU agree for every sampler; a short
-# training; the benchmark of a ResNet, without and with --cuda-graph; chains on a lattice; memcheck and racecheck of one step of every sampler, where
+# training; the benchmark of a ResNet, without and with --cuda-graph; chains on a lattice; memcheck,
+# racecheck, initcheck and synccheck of this project's kernels in the GPU tests of a few steps, where
 # compute-sanitizer is installed. The exit code is 0 if all passed. $ISINGLASS_PYTHON (default
 # python3) is the Python with PyTorch 2.11.
 set -euo pipefail
@@ -100,10 +101,13 @@ lattice_steps() {
     --out "$out/lattice-${1%% *}" --overwrite
 }
 
-# One step of every sampler, each tensor in memory of its own so that a stray index is seen.
+# A tool of compute-sanitizer over our kernels in one step of every sampler, and in the other GPU tests
+# of few steps; each tensor in memory of its own so that a stray index is seen.
 sanitize() {
-  PYTORCH_NO_CUDA_MEMORY_CACHING=1 ISINGLASS_UNDER="$sanitizer --tool $1 --error-exitcode 9" \
-    "$bundle/bin/engine_tests" --gtest_filter='*SamplersGpu.OneStep*'
+  local few='*SamplersGpu.OneStep*:HiddenSweepGpu.*:LocalStepGpu.*:HamiltonianGpu.*:TwoDevicesGpu.*'
+  PYTORCH_NO_CUDA_MEMORY_CACHING=1 \
+    ISINGLASS_UNDER="$sanitizer --tool $1 --kernel-name kernel_substring=isinglass --error-exitcode 9" \
+    "$bundle/bin/engine_tests" --gtest_filter="$few"
 }
 
 summarise() {
@@ -151,7 +155,7 @@ for sampler in "gibbs --scan chromatic" "pafs --radius 5"; do
   check "lattice-${sampler%% *}" lattice_steps "$sampler"
 done
 sanitizer=$(find_sanitizer)
-for tool in memcheck racecheck; do
+for tool in memcheck racecheck initcheck synccheck; do
   if [[ -n $sanitizer ]]; then
     check "$tool" sanitize "$tool"
   else
