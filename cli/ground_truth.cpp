@@ -8,6 +8,7 @@
 #include "engine/run.h"
 #include "engine/sampler.h"
 #include "io/error.h"
+#include "kernels/streams.h"
 #include "models/rbm.h"
 
 namespace isinglass {
@@ -47,8 +48,9 @@ GroundTruth block_gibbs_truth(EnergyModel& model, torch::Device device,
   const auto sampler = make_sampler("gibbs", {.scan = Scan::kChromatic}, model);
   const torch::Tensor ids =
       torch::arange(2 * options.chains, torch::TensorOptions(torch::kInt64).device(device));
-  ChainState state = sampler->init(model, random_states(model.space(), ids, 0, device), ids);
-  StepParams params = sampler->params(0, device);
+  const uint64_t key = stream_key(0, RandomStream::kReference);
+  ChainState state = sampler->init(model, random_states(model.space(), ids, key, device), ids);
+  StepParams params = sampler->params(key, device);
   GroundTruth truth{.sweeps = options.least_sweeps / 2};
   sweep(*sampler, model, state, params, truth.sweeps, stop);
   // Each stretch is as long as all before it: the second half of the sweeps so far.

@@ -17,6 +17,7 @@ constexpr int64_t kFormat = 2;  // of checkpoints
 constexpr int kResamples = 1000;
 constexpr double kSigmoidSlope = 4;
 constexpr int64_t kLargestPilot = 1000;
+constexpr int64_t kPilotChains = 16;  // at least: their deviations are the schedule
 
 // log mean exp of values[index(0)], values[index(1)], …
 template <class Index>
@@ -89,6 +90,7 @@ WeightSummary summarise_weights(const torch::Tensor& log_weights, uint64_t seed)
   const double* values = w.data_ptr<double>();
   const int64_t n = w.numel();
   const double log_mean = log_mean_exp(values, n, [](int64_t i) { return i; });
+  if (!std::isfinite(log_mean)) return {log_mean, NAN, NAN};
   double sum = 0, sum_of_squares = 0;
   for (int r = 0; r < kResamples; ++r) {
     const Draws draws{seed, static_cast<uint32_t>(r), 0};
@@ -103,9 +105,20 @@ WeightSummary summarise_weights(const torch::Tensor& log_weights, uint64_t seed)
     sum_of_squares += difference * difference;
   }
   const double mean = sum / kResamples;
+  const double deviation = std::sqrt(std::max(0.0, sum_of_squares / kResamples - mean * mean));
   const torch::Tensor scaled = torch::exp(w - w.max());
   const double ess = (scaled.sum().square() / scaled.square().sum()).item<double>();
-  return {log_mean, std::sqrt(std::max(0.0, sum_of_squares / kResamples - mean * mean)), ess};
+  return {log_mean, n > 1 ? deviation : NAN, ess};
+}
+
+std::string weights_warning(double weight_ess, int64_t chains) {
+  if (weight_ess >= kLeastWeightEss) return "";
+  return fmt::format(
+      "the effective sample size of the weights is {:.1f} of {} chains, below {}: a few chains "
+      "carry "
+      "the estimate, log Z may be far too low and likelihoods far too high; anneal with more "
+      "temperatures or chains",
+      weight_ess, chains, kLeastWeightEss);
 }
 
 AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const Sampler& sampler,
@@ -122,14 +135,17 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
   require(options.temperatures >= 1, "--steps is {}; at least 1 temperature is needed",
           options.temperatures);
   // The estimate has chains 0 … chains − 1; the others have chains of their own behind them.
+  int64_t first = options.chains;
+  const auto add = [&](int64_t temperatures, int64_t chains, bool pilot) {
+    legs_.push_back({temperatures, first, chains, pilot});
+    first += chains;
+  };
   if (options.schedule == Schedule::kAdaptive) {
-    const int64_t pilot = std::clamp<int64_t>(options.temperatures / 20, 20, kLargestPilot);
-    legs_.push_back({pilot, options.chains, true});
+    add(std::clamp<int64_t>(options.temperatures / 20, 20, kLargestPilot),
+        std::max(options.chains, kPilotChains), true);
   }
-  for (const int64_t temperatures : options.curve) {
-    legs_.push_back({temperatures, options.chains * static_cast<int64_t>(legs_.size() + 2), false});
-  }
-  legs_.push_back({options.temperatures, 0, false});
+  for (const int64_t temperatures : options.curve) add(temperatures, options.chains, false);
+  legs_.push_back({options.temperatures, 0, options.chains, false});
 }
 
 int64_t AnnealedImportanceSampling::steps_total() const {
@@ -139,7 +155,8 @@ int64_t AnnealedImportanceSampling::steps_total() const {
 }
 
 torch::Tensor AnnealedImportanceSampling::leg_chain_ids() const {
-  return torch::arange(legs_[leg_].first_chain, legs_[leg_].first_chain + options_.chains,
+  const Leg& leg = legs_[leg_];
+  return torch::arange(leg.first_chain, leg.first_chain + leg.chains,
                        torch::TensorOptions(torch::kInt64).device(device_));
 }
 
@@ -148,15 +165,16 @@ void AnnealedImportanceSampling::begin_leg() {
   const Leg& leg = legs_[leg_];
   betas_ = annealing_schedule(leg.pilot ? Schedule::kLinear : options_.schedule, leg.temperatures,
                               deviations_);
-  params_ = sampler_.params(options_.seed, device_, k_);
+  params_ = sampler_.params(key(), device_, k_);
   const bool resumed = resumed_.defined();
-  state_ = sampler_.init(model_, resumed ? resumed_ : start_.sample(leg_chain_ids(), options_.seed),
-                         leg_chain_ids());
+  const torch::Tensor ids = leg_chain_ids();
+  state_ = sampler_.init(model_, resumed ? resumed_ : start_.sample(ids, key()), ids);
   if (resumed) {
     state_.statistics.acceptance_sum.copy_(acceptance_sum_);
     resumed_ = acceptance_sum_ = torch::Tensor();
   } else {
     log_weights_ = torch::zeros_like(state_.current.energy);
+    evaluations_ += sampler_.needs() == Needs::kDifferences ? model_.difference_calls() : 1;
   }
   graph_.emplace(sampler_, options_.cuda_graph);
   model_.set_beta(betas_[k_], state_.current);
@@ -175,7 +193,7 @@ void AnnealedImportanceSampling::step_leg() {
 
 void AnnealedImportanceSampling::finish_leg(AisResult& result) {
   if (!legs_[leg_].pilot) {
-    const WeightSummary summary = summarise_weights(log_weights_, options_.seed);
+    const WeightSummary summary = summarise_weights(log_weights_, key());
     if (!std::isfinite(summary.log_mean)) {
       throw NumericalError(
           "the annealed weights are not finite: the energy has a value that is not");
@@ -294,9 +312,10 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
   check_states(model_.space(), x, "the annealing checkpoint's states");
   log_weights_ = tensor("log_weights").to(device_, torch::kFloat64).clone();
   acceptance_sum_ = tensor("acceptance_sum").to(device_, torch::kFloat64).clone();
-  require(x.size(0) == options_.chains && log_weights_.numel() == options_.chains &&
-              acceptance_sum_.numel() == options_.chains,
-          "the annealing checkpoint does not hold {} chains", options_.chains);
+  const int64_t chains = legs_[leg_].chains;
+  require(
+      x.size(0) == chains && log_weights_.numel() == chains && acceptance_sum_.numel() == chains,
+      "the annealing checkpoint does not hold {} chains", chains);
   resumed_ = x.to(device_);
   begun_ = false;
 }

@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "engine/sampler.h"
 #include "engine/step_graph.h"
 #include "io/pt_file.h"
+#include "kernels/streams.h"
 
 namespace isinglass {
 
@@ -30,6 +32,7 @@ struct AisOptions {
   uint64_t seed = 0;
   std::vector<int64_t> curve = {};  // temperatures of the shorter runs, ascending
   bool cuda_graph = false;          // step_graph.h
+  RandomStream stream = RandomStream::kAnnealing;
 };
 
 // The temperatures 1000, 10 000, … below n.
@@ -40,11 +43,22 @@ std::vector<int64_t> decades_below(int64_t n);
 std::vector<double> annealing_schedule(Schedule schedule, int64_t temperatures,
                                        const std::vector<double>& deviations);
 
-// log mean exp(log w) with its bootstrap standard error (1000 resamples) and (Σw)² / Σw².
+// log mean exp(log w) with its bootstrap standard error (1000 resamples) and (Σw)² / Σw². One
+// weight has no standard error, and weights that are not finite have neither: NaN.
 struct WeightSummary {
   double log_mean, standard_error, ess;
 };
 WeightSummary summarise_weights(const torch::Tensor& log_weights, uint64_t seed);
+
+// Weights of a smaller effective sample size say nothing about log Z.
+inline constexpr double kLeastWeightEss = 10;
+
+// What goes wherever the estimate goes, after "warning: "; empty where the weights suffice.
+std::string weights_warning(double weight_ess, int64_t chains);
+
+// … and one that goes with likelihoods (Jensen's inequality: E log Ẑ ≤ log Z).
+inline constexpr const char* kForwardBias =
+    "Forward annealing underestimates log Z on average, and so overstates likelihoods.";
 
 struct CurvePoint {
   int64_t temperatures;
@@ -57,7 +71,7 @@ struct AisResult {
   torch::Tensor x;                 // the chains at the end, uint8 [chains, D]
   torch::Tensor log_weights;       // float64 [chains]
   double acceptance = 0;           // mean over chains and steps
-  int64_t energy_evaluations = 0;  // model calls per chain, all runs
+  int64_t energy_evaluations = 0;  // model calls per chain, all runs, their starts included
   bool finished = false;           // false: stopped; take checkpoint() and resume later
 };
 
@@ -85,7 +99,7 @@ class AnnealedImportanceSampling {
  private:
   struct Leg {  // one annealing run: the pilot, a point of the curve, or the estimate
     int64_t temperatures;
-    int64_t first_chain;
+    int64_t first_chain, chains;
     bool pilot;
   };
 
@@ -95,6 +109,7 @@ class AnnealedImportanceSampling {
   void step_leg();
   void finish_leg(AisResult& result);
   torch::Tensor leg_chain_ids() const;
+  uint64_t key() const { return stream_key(options_.seed, options_.stream); }
 
   const EnergyModel& target_;
   AnnealedModel model_;

@@ -14,8 +14,9 @@ namespace {
 void require_finite(const torch::Tensor& values, const char* what) {
   if (std::isfinite(values.sum().item<double>())) return;
   const int64_t bad = values.numel() - torch::isfinite(values).sum().item<int64_t>();
-  require(bad == 0, "the {} is not finite at {} of the {} initial values", what, bad,
-          values.numel());
+  if (bad == 0) return;
+  throw NonFinite(fmt::format("the {} is not finite at {} of the {} initial values", what, bad,
+                              values.numel()));
 }
 
 Evaluation empty_like(const Evaluation& e) {

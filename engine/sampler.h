@@ -10,10 +10,17 @@
 #include <vector>
 
 #include "engine/chain_state.h"
+#include "io/error.h"
 #include "io/pt_file.h"
 #include "kernels/balancing.h"
 
 namespace isinglass {
+
+// The energy or its gradient is not finite where chains begin.
+class NonFinite : public Error {
+ public:
+  using Error::Error;
+};
 
 enum class Scan { kRandom, kSystematic, kChromatic };
 

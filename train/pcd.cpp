@@ -2,6 +2,7 @@
 #include "train/pcd.h"
 
 #include "io/error.h"
+#include "kernels/streams.h"
 
 namespace isinglass {
 namespace {
@@ -39,8 +40,8 @@ PcdSampling::PcdSampling(const Sampler& sampler, const PcdOptions& options)
 // are valid, so here this can only mean that the parameters went astray.
 void PcdSampling::start(EnergyModel& model, const torch::Tensor& x, const torch::Tensor& slots,
                         int64_t iteration) try {
-  const StepParams params =
-      sampler_.params(options_.seed, x.device(), (iteration - 1) * options_.steps);
+  const StepParams params = sampler_.params(stream_key(options_.seed, RandomStream::kTraining),
+                                            x.device(), (iteration - 1) * options_.steps);
   if (!state_.x.defined()) {
     state_ = sampler_.init(model, x, slots);
     params_ = params;
@@ -50,7 +51,7 @@ void PcdSampling::start(EnergyModel& model, const torch::Tensor& x, const torch:
   params_.rng.copy_(params.rng);
   params_.scale.copy_(params.scale);
   if (!model.reads_parameters_in_place()) graph_.forget();
-} catch (const Error& error) {
+} catch (const NonFinite& error) {
   throw NumericalError(error.what());
 }
 

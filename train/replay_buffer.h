@@ -29,7 +29,7 @@ class ReplayBuffer {
  private:
   torch::Tensor mean_;    // float32 [D]
   torch::Tensor states_;  // uint8 [size, D]
-  uint64_t seed_;
+  uint64_t key_;
 };
 
 }  // namespace isinglass

@@ -148,7 +148,65 @@ TEST(AisModelCalls, OneAStep) {
                                  torch::kCPU);
   const AisResult result = ais.run();
   EXPECT_EQ(model.calls, 51);  // and one at the initial states
-  EXPECT_EQ(result.energy_evaluations, 50);
+  EXPECT_EQ(result.energy_evaluations, 51);
+}
+
+// The starts of all runs are counted; those of differences are a call each neighbour.
+TEST(AisModelCalls, AreAllCounted) {
+  for (const char* name : {"rwm", "gibbs", "pafs", "lb"}) {
+    reference::TinyModel model(reference::TinyTarget{4, 2, 1.0});
+    const AisResult result =
+        anneal(model, name, Factorised::uniform(model.space(), torch::kCPU),
+               {.chains = 8, .temperatures = 50, .schedule = Schedule::kAdaptive, .curve = {10}});
+    EXPECT_EQ(result.energy_evaluations, model.calls) << name;
+  }
+}
+
+// The first chains of the runs: of a restored object, those that it begins the next run with.
+TEST(AisChains, EveryRunHasItsOwn) {
+  IsingModel model = Lattice().model();
+  const auto sampler = make_sampler("gwg", {}, model);
+  const Factorised start = Factorised::bernoulli(torch::full({Lattice::kSites}, 0.5));
+  for (const int64_t chains : {1, 20}) {
+    AnnealedImportanceSampling ais(model, *sampler, start,
+                                   {.chains = chains,
+                                    .temperatures = 6,
+                                    .schedule = Schedule::kAdaptive,
+                                    .seed = 9,
+                                    .curve = {2, 3}},
+                                   torch::kCPU);
+    const int64_t begins[] = {0, 20, 22, 25};  // the pilot, the curve, the estimate
+    std::vector<torch::Tensor> states;
+    AisResult result;
+    for (const int64_t begin : begins) {
+      result = ais.run({}, [&] { return ais.steps_done() == begin; });
+      ASSERT_FALSE(result.finished);
+      for (const auto& [key, value] : ais.checkpoint()) {
+        if (key == "x") states.push_back(std::get<torch::Tensor>(value.value).clone());
+      }
+    }
+    EXPECT_EQ(states[0].size(0), std::max<int64_t>(chains, 16));
+    for (size_t i = 1; i < states.size(); ++i) EXPECT_EQ(states[i].size(0), chains);
+    // Chains of one key and other ids have other states: 2^20 there are, and 80 chains at most.
+    const torch::Tensor all = torch::cat(states).to(torch::kInt64);
+    const torch::Tensor code = all.matmul(torch::pow(2, torch::arange(Lattice::kSites)));
+    EXPECT_EQ(std::get<0>(at::_unique(code)).numel(), code.numel());
+  }
+}
+
+TEST(AisChains, OneAloneHasNoStandardError) {
+  const Lattice lattice;
+  IsingModel model = lattice.model();
+  const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
+  for (const Schedule schedule : {Schedule::kLinear, Schedule::kAdaptive}) {
+    const AisResult result =
+        anneal(model, "gibbs", start,
+               {.chains = 1, .temperatures = 1000, .schedule = schedule, .seed = 4});
+    EXPECT_TRUE(result.finished);
+    EXPECT_TRUE(std::isfinite(result.log_z));
+    EXPECT_TRUE(std::isnan(result.log_z_se));
+    EXPECT_EQ(result.weight_ess, 1);
+  }
 }
 
 TEST(AisExact, TinyTargetsBinaryAndCategorical) {
@@ -298,6 +356,33 @@ TEST(AisWeights, StandardErrorAndEss) {
   EXPECT_NEAR(summary.log_mean, 700 + std::log(w.mean().item<double>()), 1e-9);
   EXPECT_NEAR(summary.ess, 2000 / (1 + std::pow((w.std(false) / w.mean()).item<double>(), 2)),
               1e-6 * 2000);
+}
+
+TEST(AisWeights, UndefinedIsNoNumber) {
+  const double inf = INFINITY, nan = std::nan("");
+  for (const std::vector<double>& log_w :
+       {std::vector<double>{1, nan, 2}, {inf, 1, 2}, {-inf, -inf}, {nan}, {inf, inf}}) {
+    const WeightSummary summary = summarise_weights(torch::tensor(log_w, torch::kFloat64), 0);
+    EXPECT_TRUE(std::isnan(summary.standard_error));
+    EXPECT_TRUE(std::isnan(summary.ess));
+    EXPECT_FALSE(std::isfinite(summary.log_mean));
+  }
+  const WeightSummary one = summarise_weights(torch::tensor({3.5}, torch::kFloat64), 0);
+  EXPECT_EQ(one.log_mean, 3.5);
+  EXPECT_TRUE(std::isnan(one.standard_error));
+  // A state that cannot be has the weight 0; equal weights are exact.
+  const WeightSummary equal =
+      summarise_weights(torch::tensor({2.0, -inf, 2.0, 2.0}, torch::kFloat64), 0);
+  EXPECT_DOUBLE_EQ(equal.ess, 3);
+  EXPECT_DOUBLE_EQ(equal.log_mean, 2 + std::log(0.75));
+}
+
+TEST(AisWeights, TooFewAreSaidInWords) {
+  EXPECT_EQ(weights_warning(10, 50), "");
+  EXPECT_EQ(weights_warning(500, 500), "");
+  EXPECT_NE(weights_warning(1.44, 50).find("1.4 of 50 chains, below 10"), std::string::npos);
+  EXPECT_NE(weights_warning(9.99, 10), "");
+  EXPECT_NE(weights_warning(std::nan(""), 10).find("nan"), std::string::npos);
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <cmath>
 
 #include "io/error.h"
+#include "kernels/streams.h"
 #include "models/registry.h"
+#include "tests/io/scratch.h"
 #include "tests/train/training_fixture.h"
 
 namespace isinglass {
@@ -151,9 +153,9 @@ TEST(PcdTest, ChainsAreAdvancedAndWrittenBack) {
   EXPECT_LE(chains.acceptance, 1);
   EXPECT_GT(chains.hops, 0);
 
-  // The same as the sampler alone, at chain ids = slots and step numbers 15 … 19.
+  // The same as the sampler alone, at training's key, chain ids = slots and step numbers 15 … 19.
   ChainState state = sampler->init(model, before.index_select(0, slots), slots);
-  StepParams params = sampler->params(3, torch::kCPU, 15);
+  StepParams params = sampler->params(stream_key(3, RandomStream::kTraining), torch::kCPU, 15);
   for (int step = 0; step < 5; ++step) sampler->step(model, state, params);
   EXPECT_TRUE(torch::equal(state.x, chains.states));
 }
@@ -210,6 +212,19 @@ TEST(PcdTest, NonFiniteEnergiesAreANumericalFailure) {
   ReplayBuffer buffer(torch::full({9}, 0.5f), 20, 3);
   PcdSampling sampling(*sampler, {.batch = 8, .steps = 5});
   EXPECT_THROW(sampling.advance(model, {}, buffer, 1), NumericalError);
+}
+
+// What a model or a sampler refuses is the user's: no divergence.
+TEST(PcdTest, OtherErrorsStayWhatTheyAre) {
+  struct Refusing : SineModel {
+    using SineModel::SineModel;
+    torch::Tensor energy(const torch::Tensor&) override { fail("too many sites"); }
+  };
+  Refusing model(9);
+  const auto sampler = make_sampler("rwm", {}, model);
+  ReplayBuffer buffer(torch::full({9}, 0.5f), 20, 3);
+  PcdSampling sampling(*sampler, {.batch = 8, .steps = 5});
+  EXPECT_ERROR(sampling.advance(model, {}, buffer, 1), "too many sites");
 }
 
 }  // namespace
