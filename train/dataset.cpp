@@ -133,8 +133,7 @@ torch::Tensor clamped_mean(const Dataset& data) {
   constexpr double kEpsilon = 1e-2;
   const double full =
       static_cast<double>(data.levels - 1) * static_cast<double>(data.train.size(0));
-  const torch::Tensor mean =
-      data.train.sum(0, /*keepdim=*/false, torch::kInt64).to(torch::kFloat64) / full;
+  const torch::Tensor mean = data.train.sum(0, /*keepdim=*/false, torch::kFloat64) / full;
   return (mean * (1 - 2 * kEpsilon) + kEpsilon).to(torch::kFloat32);
 }
 

@@ -213,6 +213,11 @@ TEST(OwnImages, TypesAndShapes) {
   EXPECT_ERROR(load(torch::full({2, 4}, 1.5)), "outside [0, 1]");
   EXPECT_ERROR(load(torch::full({2, 4}, std::nan(""))), "not a number");
   EXPECT_ERROR(load(torch::ones({2, 4}, torch::kInt64)), "expected uint8, bool or real values");
+  EXPECT_ERROR(load(torch::arange(16).view({4, 4}).to(torch::kUInt8)), "whole numbers up to 15");
+  EXPECT_ERROR(load(torch::full({2, 4}, 2, torch::kUInt8)), "Divided by 2, as real values");
+  EXPECT_ERROR(load(torch::full({2, 4}, 127, torch::kUInt8)), "at least 128 of 255");
+  EXPECT_EQ(load(torch::full({2, 4}, 128, torch::kUInt8)).levels, 256);
+  EXPECT_EQ(load(torch::full({2, 4}, 0.1f)).levels, 256);
   EXPECT_ERROR(load(torch::ones({4})), "expected images [N, D] or [N, H, W]");
   EXPECT_ERROR(load(torch::ones({0, 4})), "expected images [N, D] or [N, H, W]");
   EXPECT_ERROR(load(torch::ones({1, 1, 2, 2})), "expected images [N, D] or [N, H, W]");
@@ -254,6 +259,9 @@ TEST(ClampedMean, OfBinaryAndGreyImages) {
   data.levels = 256;
   data.train = bytes_tensor({2, 3}, {0, 255, 255, 0, 0, 255});
   EXPECT_TRUE(clamped_mean(data).allclose(torch::tensor({0.01f, 0.5f, 0.99f}), 0, 1e-7));
+  data.levels = 2;  // as load_points gives grey levels
+  data.train = torch::tensor({{0.0f, 0.25f, 0.75f}, {0.5f, 0.25f, 0.875f}});
+  EXPECT_TRUE(clamped_mean(data).allclose(torch::tensor({0.255f, 0.255f, 0.80625f}), 0, 1e-7));
 }
 
 TEST(Describe, IdxAndAmat) {

@@ -134,6 +134,28 @@ TEST(Dsm, DrawsImagesAndNoPoints) {
   EXPECT_FALSE(std::filesystem::exists(scratch / "points" / "data.png"));
 }
 
+// A user's own images of real values [N, H, W]: grey levels of an image of that size.
+TEST(Dsm, TrainsOnOwnImagesOfRealValues) {
+  const Scratch scratch;
+  const torch::Tensor images = torch::arange(20 * 3 * 4).view({20, 3, 4}).to(torch::kFloat32) / 239;
+  write_pt(scratch / "own.pt", PtValue{images});
+  const Dataset data = load_points(scratch / "own.pt", "unused");
+  EXPECT_EQ(data.train.scalar_type(), torch::kFloat32);
+  EXPECT_EQ(data.train.sizes(), (std::vector<int64_t>{16, 12}));  // of 20, a fifth is held out
+  EXPECT_EQ(data.height, 3);
+  EXPECT_EQ(data.width, 4);
+  EXPECT_EQ(data.levels, 2);
+  // Each row is an image of the file, to half a grey level.
+  for (int64_t n = 0; n < 16; ++n) {
+    const torch::Tensor distance = (images.flatten(1) - data.train[n]).abs().amax(1);
+    EXPECT_LE(distance.min().item<double>(), 0.5 / 255 + 1e-6);
+  }
+  train(data, {.batch = 8}, small_options(10), scratch / "run");
+  EXPECT_TRUE(std::filesystem::exists(scratch / "run/samples/00000010.png"));
+  write_pt(scratch / "own.pt", PtValue{images + 1});
+  EXPECT_ERROR(load_points(scratch / "own.pt", "unused"), "outside [0, 1]");
+}
+
 TEST(Dsm, RefusesWhatDoesNotFit) {
   const auto model = new_model("mlp", {.image_height = 1, .image_width = 2, .continuous = true}, 1);
   const auto binary = new_model("mlp", {.image_height = 1, .image_width = 2}, 1);

@@ -24,6 +24,17 @@ std::pair<int64_t, int64_t> image_size(const torch::Tensor& images) {
   return {1, sites};
 }
 
+// Whole numbers 0 … 15, say, would be nearly black as grey levels of 255.
+void require_grey(const fs::path& file, const torch::Tensor& images) {
+  constexpr int64_t kDarkest = 128;
+  if (images.scalar_type() != torch::kUInt8) return;
+  const int64_t most = images.max().item<int64_t>();
+  require(most <= 1 || most >= kDarkest,
+          "{} holds whole numbers up to {}; expected 0 and 1, or grey levels whose largest is at "
+          "least {} of 255. Divided by {}, as real values, they are grey levels from 0 to 1",
+          file.string(), most, kDarkest, most);
+}
+
 }  // namespace
 
 Dataset read_own_images(const fs::path& file) {
@@ -32,6 +43,7 @@ Dataset read_own_images(const fs::path& file) {
   require((images.dim() == 2 || images.dim() == 3) && images.numel() > 0,
           "{} holds an array of shape [{}]; expected images [N, D] or [N, H, W]", file.string(),
           fmt::join(images.sizes(), ", "));
+  require_grey(file, images);
   Dataset data;
   std::tie(data.height, data.width) = image_size(images);
   const torch::Tensor pixels = to_pixels(file, images).reshape({images.size(0), -1});
