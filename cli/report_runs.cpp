@@ -5,7 +5,9 @@
 #include <cmath>
 #include <sstream>
 
+#include "cli/options.h"
 #include "cli/report_page.h"
+#include "engine/ais.h"
 #include "engine/diagnostics/autocorrelation.h"
 #include "io/error.h"
 #include "io/files.h"
@@ -16,6 +18,22 @@ namespace isinglass::report {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Of an evaluation's weights; empty where they suffice or are not known.
+std::string warning_of(const Json& ais) {
+  if (!ais.contains("weight_ess") || !ais.contains("chains")) return "";
+  const double ess = ais["weight_ess"].is_number() ? ais["weight_ess"].get<double>() : NAN;
+  const std::string warning = weights_warning(ess, ais["chains"]);
+  return warning.empty() ? "" : "Warning: " + warning + ".";
+}
+
+// The loss of training without chains is the objective's.
+std::string loss_title(const fs::path& directory) {
+  const std::string objective =
+      configured_text(directory / "config.toml", "objective").value_or("");
+  if (objective == "dsm") return "Loss: denoising score matching";
+  return objective == "classify" ? "Loss: cross-entropy, nats per image" : "Loss";
+}
 
 // Columns of metrics.jsonl by name; a line that lacks one has NaN there.
 class Curves {
@@ -134,19 +152,28 @@ void add_training(Page& page, const fs::path& directory) {
   page.title = "Training";
   const Json& last = curves.last();
   page.add("", "",
-           {object_facts(last, {"iteration", "energy_data", "energy_model", "difference",
-                                "acceptance", "hops", "validation_score", "seconds"})});
-  Json list = Json::array(
-      {curve(curves, "Mean energy", {{"energy_data", "data"}, {"energy_model", "chains"}}),
-       curve(curves, "Energy of data − chains", {{"difference", "difference"}}),
-       curve(curves, "Acceptance", {{"acceptance", "acceptance"}}),
-       curve(curves, "Sites changed a step", {{"hops", "hops"}}),
-       curve(curves, "Norm of the gradient", {{"gradient_norm", "gradient"}}),
-       curve(curves, "Iterations a second", {{"iterations_per_second", "rate"}})});
-  if (curves.has("validation_score")) {
-    list.push_back(curve(curves, "Validation score", {{"validation_score", "score"}}));
-  }
-  page.add("Curves", "Long runs are drawn as means over stretches of iterations.",
+           {object_facts(last, {"iteration", "loss", "energy_data", "energy_model", "difference",
+                                "acceptance", "hops", "validation_score", "validation_weight_ess",
+                                "seconds"})});
+  Json list = Json::array();
+  const auto add = [&](const std::string& title,
+                       const std::vector<std::pair<const char*, const char*>>& columns) {
+    const bool recorded = std::any_of(columns.begin(), columns.end(),
+                                      [&](const auto& column) { return curves.has(column.first); });
+    if (recorded) list.push_back(curve(curves, title, columns));
+  };
+  add(loss_title(directory), {{"loss", "loss"}});
+  add("Mean energy", {{"energy_data", "data"}, {"energy_model", "chains"}});
+  add("Energy of data − chains", {{"difference", "difference"}});
+  add("Acceptance", {{"acceptance", "acceptance"}});
+  add("Sites changed per step", {{"hops", "hops"}});
+  add("Norm of the gradient", {{"gradient_norm", "gradient"}});
+  add("Iterations per second", {{"iterations_per_second", "rate"}});
+  add("Validation score, nats per image", {{"validation_score", "score"}});
+  add("Validation score: ESS of the weights", {{"validation_weight_ess", "ESS"}});
+  const std::string scores =
+      curves.has("validation_score") ? std::string(" Validation scores: ") + kForwardBias : "";
+  page.add("Curves", "Long runs are drawn as means over stretches of iterations." + scores,
            {charts("", list)});
   const Json images = training_pictures(directory);
   if (!images.empty()) page.add("Images", "", {pictures("", images)});
@@ -155,7 +182,7 @@ void add_training(Page& page, const fs::path& directory) {
 void add_evaluation(Page& page, const fs::path& directory) {
   const Json ais = read_json(directory / "ais.json");
   page.title = "Evaluation by annealed importance sampling";
-  page.add("", "",
+  page.add("", warning_of(ais),
            {object_facts(ais, {"model", "sampler", "schedule", "chains", "steps", "log_z",
                                "log_z_se", "log_z_upper", "log_z_upper_se", "weight_ess",
                                "acceptance", "seconds", "device", "seed", "version"})});
@@ -187,12 +214,14 @@ void add_evaluation(Page& page, const fs::path& directory) {
     rows.push_back({split, value, other("bits_per_dim"), other("baseline")});
   }
   if (rows.empty()) return;
-  page.add(
-      "Log-likelihood", "",
-      {table(
-          "",
-          {{"split", true}, {"nats an image"}, {"bits a dimension"}, {"independent pixels, nats"}},
-          rows)});
+  const std::string warning = warning_of(ais);
+  page.add("Log-likelihood", kForwardBias + (warning.empty() ? "" : " " + warning),
+           {table("",
+                  {{"split", true},
+                   {"nats per image"},
+                   {"bits per dimension"},
+                   {"independent pixels, nats"}},
+                  rows)});
 }
 
 void add_sampling(Page& page, const fs::path& directory) {

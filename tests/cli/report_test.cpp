@@ -121,7 +121,8 @@ TEST_F(Report, TrainingAndEvaluationHaveCurvesAndPictures) {
         "{\"iteration\":3,\"ener");
   write("run/samples/00000002.png", "png bytes");
   write("run/ais.json",
-        "{\"log_z\": 3, \"curve\": [[10, 2.5], [100, 3]], \"log_likelihood\": {\"test\": -80}}");
+        "{\"log_z\": 3, \"weight_ess\": 1.44, \"chains\": 50, \"curve\": [[10, 2.5], [100, 3]], "
+        "\"log_likelihood\": {\"test\": -80}}");
   const Outcome made = run_program("report " + path("run"));
   ASSERT_EQ(made.exit_code, 0) << made.err;
   const Json data = data_of(file_bytes(folder / "run/report.html"));
@@ -132,6 +133,39 @@ TEST_F(Report, TrainingAndEvaluationHaveCurvesAndPictures) {
             "data:image/png;base64,cG5nIGJ5dGVz");
   ASSERT_TRUE(part(data, "Convergence"));
   EXPECT_EQ((*part(data, "Log-likelihood"))["pieces"][0]["rows"][0][1], -80);
+  const std::string note = (*part(data, "Log-likelihood"))["note"];
+  EXPECT_NE(note.find("overstates likelihoods"), std::string::npos) << note;
+  EXPECT_NE(note.find("Warning: the effective sample size of the weights is 1.4 of 50"),
+            std::string::npos)
+      << note;
+}
+
+// Training without chains has a loss, and none of the charts that chains have.
+TEST_F(Report, TrainingWithoutChainsShowsItsLoss) {
+  ASSERT_EQ(run_program("train --objective dsm --dataset ring-points --iters 20 --batch 16 --quiet "
+                        "--out " +
+                        path("dsm"))
+                .exit_code,
+            0);
+  std::filesystem::create_directory(folder / "classes");
+  write("classes/config.toml", "objective = 'classify'\n");
+  write("classes/metrics.jsonl", "{\"iteration\":1,\"loss\":2.5,\"gradient_norm\":1}\n");
+  const std::pair<const char*, const char*> runs[] = {
+      {"dsm", "Loss: denoising score matching"},
+      {"classes", "Loss: cross-entropy, nats per image"}};
+  for (const auto& [name, title] : runs) {
+    const Outcome made = run_program("report " + path(name));
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    const Json data = data_of(file_bytes(folder / name / "report.html"));
+    ASSERT_TRUE(part(data, "Curves"));
+    const Json& charts = (*part(data, "Curves"))["pieces"][0]["charts"];
+    EXPECT_EQ(charts[0]["title"], title);
+    EXPECT_EQ(charts.size(), name == std::string("dsm") ? 3u : 2u);
+    for (const Json& chart : charts) {
+      for (const Json& series : chart["series"]) EXPECT_FALSE(series["y"].empty()) << chart;
+    }
+    EXPECT_TRUE(data["parts"][0]["pieces"][0].dump().find("loss") != std::string::npos);
+  }
 }
 
 TEST_F(Report, WhatIsNoRunIsRefusedByOneLine) {
