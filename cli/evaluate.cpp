@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -155,6 +156,7 @@ Json likelihoods_json(const std::vector<SplitLikelihood>& splits, double SplitLi
 Json result_json(const Options& options, const AisResult& ais,
                  const std::vector<SplitLikelihood>& splits, double seconds, torch::Device device,
                  const Json& identity) {
+  const std::string warning = weights_warning(ais.weight_ess, ais.log_weights.numel());
   Json curve = Json::array();
   for (const CurvePoint& point : ais.curve) curve.push_back({point.temperatures, point.log_z});
   Json json = {{"model", options.text("model")}, {"sampler", options.text("sampler")}};
@@ -166,6 +168,8 @@ Json result_json(const Options& options, const AisResult& ais,
                    {"log_z", ais.log_z},
                    {"log_z_se", ais.log_z_se},
                    {"weight_ess", ais.weight_ess},
+                   {"warning", warning.empty() ? Json() : Json(warning)},
+                   {"note", kForwardBias},
                    {"log_likelihood", likelihoods_json(splits, &SplitLikelihood::model)},
                    {"bits_per_dim", likelihoods_json(splits, &SplitLikelihood::bits_per_dim)},
                    {"baseline", likelihoods_json(splits, &SplitLikelihood::bernoulli)},
@@ -196,14 +200,20 @@ Json identity_json(const EnergyModel& model, const Sampler& sampler, const std::
 
 std::string result_text(const AisResult& ais, const std::vector<SplitLikelihood>& splits,
                         const OutputDirectory& out) {
-  std::string text = fmt::format("log Z {:.3f} ± {:.3f} (ESS of the weights {:.1f})\n", ais.log_z,
-                                 ais.log_z_se, ais.weight_ess);
+  const int64_t chains = ais.log_weights.numel();
+  std::string text =
+      fmt::format("log Z {:.3f} ± {} (ESS of the weights {:.1f} of {})\n", ais.log_z,
+                  std::isnan(ais.log_z_se) ? "undefined" : fmt::format("{:.3f}", ais.log_z_se),
+                  ais.weight_ess, chains);
+  const std::string warning = weights_warning(ais.weight_ess, chains);
+  if (!warning.empty()) text += fmt::format("  warning: {}\n", warning);
   for (const SplitLikelihood& split : splits) {
     text += fmt::format(
-        "  {:<10} {:10.3f} nats an image, {:.4f} bits a pixel; independent pixels "
+        "  {:<10} {:10.3f} nats per image, {:.4f} bits per pixel; independent pixels "
         "{:.3f} nats\n",
         split.split, split.model, split.bits_per_dim, split.bernoulli);
   }
+  if (!splits.empty()) text += fmt::format("  {}\n", kForwardBias);
   return text + fmt::format("  written to {}\n", out.path().string());
 }
 
@@ -241,12 +251,15 @@ std::string run_evaluate(Options& options) {
   Json json;
   std::string text;
   out.fill(options, [&] {
+    // First the energies: an image that has none ends the run before it begins.
+    std::vector<SplitEnergy> energies;
+    if (data) energies = split_energies(*model, *data, device);
     const AisResult ais = resumable.run(options.flag("quiet"));
     if (!ais.finished) {
       throw Interrupted("saved after " + resumable.standing());
     }
     std::vector<SplitLikelihood> splits;
-    if (data) splits = split_likelihoods(*model, *data, ais.log_z, device);
+    for (const SplitEnergy& split : energies) splits.push_back(split.at(ais.log_z));
     json = result_json(options, ais, splits, resumable.seconds(), device,
                        identity_json(*model, *sampler, data_hash, resumable.revisions()));
     text = result_text(ais, splits, out);

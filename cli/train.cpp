@@ -35,10 +35,9 @@ class TrainProgress : public TrainObserver {
   void on_iteration(const TrainMetrics& metrics) override {
     last_ = metrics;
     progress_->update(metrics.iteration,
-                      metrics.score_loss
-                          ? fmt::format("loss {:.4g}", *metrics.score_loss)
-                          : fmt::format("U(data) - U(chains) {:+.3f}, acceptance {:.2f}",
-                                        metrics.difference, metrics.acceptance));
+                      metrics.loss ? fmt::format("loss {:.4g}", *metrics.loss)
+                                   : fmt::format("U(data) - U(chains) {:+.3f}, acceptance {:.2f}",
+                                                 metrics.difference, metrics.acceptance));
   }
   void on_checkpoint(const std::filesystem::path& file) override {
     out_.keep(fmt::format("{} is kept; isinglass train --resume {} goes on", file.string(),
@@ -79,8 +78,8 @@ void resolve_objective(Options& options) {
     others = {"buffer", "reinit"};
   }
   if (!by_chains(options)) {
-    others = {"sampler", "base",           "steps-per-iter", "buffer", "l2",        "p-control",
-              "reinit",  "evaluate-every", "balancing",      "scan",   "cuda-graph"};
+    others = {"sampler", "base",           "steps-per-iter", "buffer",    "l2",   "p-control",
+              "reinit",  "evaluate-every", "evaluate-steps", "balancing", "scan", "cuda-graph"};
     for (const auto& [name, member] : sampler_numbers()) others.push_back(name);
     for (const auto& [name, member] : sampler_switches()) others.push_back(name);
     if (!options.given("model")) options.set("model", "mlp");
@@ -221,11 +220,14 @@ std::string train_by_chains(Options& options, OutputDirectory& out, bool resumed
   require(
       train.evaluate_every == 0 || !options.has("scan") || options.text("scan") != "chromatic",
       "--evaluate-every anneals the model, and --scan chromatic has no sweeps of annealed ones");
+  const ValidationOptions validation{.temperatures = options.integer("evaluate-steps"),
+                                     .seed = train.pcd.seed};
   TrainProgress progress(out);
   Trainer trainer(
       model, *sampler, data, train, device,
       {.observer = &progress, .stop = interrupted, .validation_score = [&](auto& averaged) {
-         return quick_validation_likelihood(averaged, *sampler, data, train.pcd.seed, device);
+         return quick_validation_likelihood(averaged, *sampler, data, validation, device,
+                                            interrupted);
        }});
   return run_trainer(options, out, resumed, progress, trainer);
 }
@@ -356,10 +358,13 @@ std::vector<Option> pcd_options() {
       {.name = "evaluate-every",
        .type = kInteger,
        .unit = "N",
-       .help = "iterations between quick validation likelihoods, 0 for never; the best is best.pt",
+       .help = "iterations between quick validation likelihoods, 0 for never; the best of those "
+               "whose annealing weights suffice is best.pt",
        .initial = train.evaluate_every,
        .minimum = 0,
        .adjustable = true},
+      number("evaluate-steps", kInteger, "N", "temperatures of a quick validation likelihood",
+             ValidationOptions().temperatures, 1),
   };
 }
 

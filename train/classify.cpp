@@ -42,7 +42,7 @@ torch::Tensor ClassifyObjective::loss(EnergyModel& model, int64_t iteration,
       labels_.index_select(0, batches_.images(iteration).to(labels_.device()));
   const torch::Tensor logits = dynamic_cast<HasLogits&>(model).logits(batches_.states(iteration));
   const torch::Tensor loss = torch::cross_entropy_loss(logits, classes).to(torch::kFloat64);
-  metrics.score_loss = loss.item<double>();
+  metrics.loss = loss.item<double>();
   return loss;
 }
 

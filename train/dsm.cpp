@@ -64,7 +64,7 @@ torch::Tensor DsmObjective::noise(int64_t iteration) const {
 torch::Tensor DsmObjective::loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) {
   const torch::Tensor loss =
       dsm_loss(model, batches_.states(iteration), noise(iteration), options_.noise);
-  metrics.score_loss = loss.item<double>();
+  metrics.loss = loss.item<double>();
   return loss;
 }
 

@@ -23,4 +23,16 @@ class Ema {
   double decay_;
 };
 
+// While it lives, the parameters are the averages.
+class Averaged {
+ public:
+  explicit Averaged(Ema& ema) : ema_(ema) { ema_.swap(); }
+  ~Averaged() { ema_.swap(); }
+  Averaged(const Averaged&) = delete;
+  Averaged& operator=(const Averaged&) = delete;
+
+ private:
+  Ema& ema_;
+};
+
 }  // namespace isinglass

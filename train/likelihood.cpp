@@ -11,11 +11,18 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kQuickChains = 100, kQuickTemperatures = 1000, kQuickImages = 1000;
-
-double mean_log_likelihood(EnergyModel& model, const torch::Tensor& x, double log_z,
-                           torch::Device device) {
-  return -energies(model, x, device).mean().item<double>() - log_z;
+// Mean U over the rows of x.
+double mean_energy(EnergyModel& model, const torch::Tensor& x, const std::string& split,
+                   torch::Device device) {
+  const torch::Tensor energy = energies(model, x, device);
+  const torch::Tensor bad = torch::isfinite(energy).logical_not().nonzero();
+  if (bad.size(0) > 0) {
+    const int64_t row = bad[0][0].item<int64_t>();
+    throw NumericalError(
+        fmt::format("the energy of row {} of the {} images is {}; {} of {} are not finite", row,
+                    split, energy[row].item<double>(), bad.size(0), energy.size(0)));
+  }
+  return energy.mean().item<double>();
 }
 
 }  // namespace
@@ -27,39 +34,47 @@ Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch:
   return Factorised::uniform(model.space(), device);
 }
 
-std::vector<SplitLikelihood> split_likelihoods(EnergyModel& model, const Dataset& data,
-                                               double log_z, torch::Device device) {
+SplitLikelihood SplitEnergy::at(double log_z) const {
+  const double nats = -mean - log_z;
+  return {split, nats, -nats / (static_cast<double>(sites) * std::log(2.0)), bernoulli};
+}
+
+std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
+                                        torch::Device device) {
   const Factorised independent = Factorised::bernoulli(clamped_mean(data));
   const std::pair<const char*, const torch::Tensor*> splits[] = {
       {"train", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
-  std::vector<SplitLikelihood> results;
+  std::vector<SplitEnergy> results;
   for (uint64_t i = 0; i < std::size(splits); ++i) {
     const auto& [name, images] = splits[i];
     if (!images->defined() || images->size(0) == 0) continue;
     const torch::Tensor x = binarise_once(*images, data.levels, i);
-    const double nats = mean_log_likelihood(model, x, log_z, device);
-    const double sites = static_cast<double>(x.size(1));
-    results.push_back({name, x.size(0), nats, -nats / (sites * std::log(2.0)),
-                       independent.mean_log_likelihood(x)});
+    results.push_back(
+        {name, x.size(1), mean_energy(model, x, name, device), independent.mean_log_likelihood(x)});
   }
   return results;
 }
 
-double quick_validation_likelihood(EnergyModel& model, const Sampler& sampler, const Dataset& data,
-                                   uint64_t seed, torch::Device device) {
+std::optional<ValidationScore> quick_validation_likelihood(
+    EnergyModel& model, const Sampler& sampler, const Dataset& data,
+    const ValidationOptions& options, torch::Device device, const std::function<bool()>& stop) {
   require(data.validation.defined() && data.validation.size(0) > 0,
           "--evaluate-every needs validation images; {} has none", data.name);
-  const Factorised start = annealing_start(model, &data, device);
-  AisOptions options;
-  options.chains = kQuickChains;
-  options.temperatures = kQuickTemperatures;
-  options.seed = seed;
-  AnnealedImportanceSampling annealing(model, sampler, start, options, device);
-  const double log_z = annealing.run().log_z;
-  const int64_t count = std::min(kQuickImages, data.validation.size(0));
+  const int64_t count = std::min(options.images, data.validation.size(0));
   const torch::Tensor x =
       binarise_once(data.validation.narrow(0, 0, count), data.levels, /*validation*/ 1);
-  return mean_log_likelihood(model, x, log_z, device);
+  const double energy = mean_energy(model, x, "validation", device);
+  const Factorised start = annealing_start(model, &data, device);
+  AnnealedImportanceSampling annealing(model, sampler, start,
+                                       {.chains = options.chains,
+                                        .temperatures = options.temperatures,
+                                        .seed = options.seed,
+                                        .stream = RandomStream::kValidation},
+                                       device);
+  const AisResult ais = annealing.run({}, stop);
+  if (!ais.finished) return std::nullopt;
+  return ValidationScore{-energy - ais.log_z, ais.weight_ess,
+                         weights_warning(ais.weight_ess, options.chains)};
 }
 
 }  // namespace isinglass

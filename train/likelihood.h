@@ -2,11 +2,14 @@
 // log π(x) = −U(x) − log Z.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/ais.h"
 #include "train/dataset.h"
+#include "train/metrics.h"
 
 namespace isinglass {
 
@@ -16,19 +19,37 @@ Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch:
 
 struct SplitLikelihood {
   std::string split;    // "train", "validation", "test"
-  int64_t images;       // in the split
-  double model;         // mean log π, nats an image
+  double model;         // mean log π, nats per image
   double bits_per_dim;  // −model / (D ln 2)
   double bernoulli;     // mean log-likelihood of independent Bernoulli(clamped mean)
 };
 
-// Of every split that the set has, on the copy binarised once.
-std::vector<SplitLikelihood> split_likelihoods(EnergyModel& model, const Dataset& data,
-                                               double log_z, torch::Device device);
+// What the likelihoods of a split take beside log Z.
+struct SplitEnergy {
+  std::string split;
+  int64_t sites;
+  double mean;       // of U
+  double bernoulli;  // as above
 
-// A quick estimate of the mean log π of the first validation images, for choosing between
-// checkpoints: 100 chains, 1000 temperatures. Throws Error if the set has no validation split.
-double quick_validation_likelihood(EnergyModel& model, const Sampler& sampler, const Dataset& data,
-                                   uint64_t seed, torch::Device device);
+  SplitLikelihood at(double log_z) const;
+};
+
+// Of every split that the set has, on the copy binarised once. Throws NumericalError naming the
+// split and the row of an image whose energy is not finite.
+std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
+                                        torch::Device device);
+
+struct ValidationOptions {
+  int64_t chains = 100, temperatures = 10000;
+  int64_t images = 1000;  // the first ones of the split
+  uint64_t seed = 0;
+};
+
+// A quick estimate of the mean log π of validation images, nats per image, for choosing between
+// checkpoints; every call has the same random numbers. None if stop() became true. Throws Error if
+// the set has no validation split, NumericalError as split_energies.
+std::optional<ValidationScore> quick_validation_likelihood(
+    EnergyModel& model, const Sampler& sampler, const Dataset& data,
+    const ValidationOptions& options, torch::Device device, const std::function<bool()>& stop = {});
 
 }  // namespace isinglass

@@ -8,6 +8,13 @@
 
 namespace isinglass {
 
+// Of a model on validation images; higher is better.
+struct ValidationScore {
+  double value = 0;
+  double weight_ess = 0;     // of the annealing that it rests on
+  std::string warning = {};  // why it cannot be compared with others; empty: it can
+};
+
 // A line of metrics.jsonl is an object with these names.
 struct TrainMetrics {
   int64_t iteration = 0;                     // from 1
@@ -15,20 +22,30 @@ struct TrainMetrics {
   double difference = 0;                     // energy_data − energy_model
   double acceptance = 0;                     // mean over chains and steps
   double hops = 0;                           // sites changed per chain and step
-  std::optional<double> score_loss = {};     // of score matching, in place of the five before
+  std::optional<double> loss = {};           // without chains: in place of the five before
   double gradient_norm = 0;
   double learning_rate = 0;
-  double iterations_per_second = 0;             // of this iteration
-  double seconds = 0;                           // of the whole run, earlier sittings included
-  std::optional<double> validation_score = {};  // in iterations that computed it
+  double iterations_per_second = 0;  // of this iteration
+  // Of the whole run until this line: evaluations, checkpoints and pictures count, and earlier
+  // sittings until their last line.
+  double seconds = 0;
+  std::optional<ValidationScore> validation = {};  // in iterations that computed it
 };
 
 // One JSON object, without the newline; numbers that are not finite are null.
 std::string json_line(const TrainMetrics& metrics);
 
+struct LastLine {
+  double seconds = 0;
+  bool scored = false;
+};
+
 // Cuts metrics.jsonl back: keeps the leading whole lines whose iteration is at most `iteration`, so
-// that a line which a killed process half wrote goes too. Returns the seconds of the last line that
-// is kept, 0 if there is none. A missing file counts as empty.
-double cut_metrics(const std::filesystem::path& file, int64_t iteration);
+// that a line which a killed process half wrote goes too. Returns what the last line that is kept
+// says. A missing file counts as empty.
+LastLine cut_metrics(const std::filesystem::path& file, int64_t iteration);
+
+// Gives the last line the score that its iteration was interrupted at.
+void add_score(const std::filesystem::path& file, const ValidationScore& score);
 
 }  // namespace isinglass

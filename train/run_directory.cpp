@@ -9,7 +9,6 @@
 #include <fstream>
 
 #include "io/error.h"
-#include "train/metrics.h"
 
 namespace isinglass {
 namespace {
@@ -98,7 +97,7 @@ void RunDirectory::log(const std::string& message) const {
               fmt::format("{:%F %TZ} {}", fmt::gmtime(std::time(nullptr)), message));
 }
 
-double RunDirectory::cut_metrics(int64_t iteration) const {
+LastLine RunDirectory::cut_metrics(int64_t iteration) const {
   return isinglass::cut_metrics(file("metrics.jsonl"), iteration);
 }
 

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "train/metrics.h"
+
 namespace isinglass {
 
 class RunDirectory {
@@ -41,7 +43,7 @@ class RunDirectory {
   void log(const std::string& message) const;  // with the time (UTC)
 
   // Cuts metrics.jsonl back to an iteration (metrics.h).
-  double cut_metrics(int64_t iteration) const;
+  LastLine cut_metrics(int64_t iteration) const;
 
  private:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}

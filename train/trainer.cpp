@@ -59,16 +59,27 @@ Trainer::Trainer(std::shared_ptr<EnergyModel> model, const Sampler& sampler, con
 
 TrainResult Trainer::run() {
   TORCH_INTERNAL_ASSERT(directory_, "start() or resume() comes first");
+  sitting_ = Clock::now();
+  if (unscored_) {
+    const auto score = evaluate();
+    if (!score) return {iteration_, true};
+    unscored_ = false;
+    save();  // the best score is part of the state
+    add_score(directory_->file("metrics.jsonl"), *score);
+  }
   bool stopped = false;
   while (iteration_ < options_.iterations && !stopped) {
     TrainMetrics metrics = iterate();
-    if (options_.evaluate_every > 0 && iteration_ % options_.evaluate_every == 0) evaluate(metrics);
+    if (evaluation_due()) {
+      metrics.validation = evaluate();
+      unscored_ = !metrics.validation;
+    }
     record(metrics);
     if (iteration_ % options_.checkpoint_every == 0) save();
-    stopped = hooks_.stop && hooks_.stop();
+    stopped = unscored_ || (hooks_.stop && hooks_.stop());
   }
   if (saved_ != iteration_) save();
-  return {iteration_, iteration_ < options_.iterations};
+  return {iteration_, unscored_ || iteration_ < options_.iterations};
 }
 
 TrainMetrics Trainer::iterate() try {
@@ -82,9 +93,7 @@ TrainMetrics Trainer::iterate() try {
   metrics.gradient_norm = descend(loss, metrics.learning_rate);
   ema_.update();
   check_divergence(metrics, loss.item<double>());
-  const double elapsed = seconds_since(start);
-  metrics.iterations_per_second = 1 / elapsed;
-  metrics.seconds = seconds_ += elapsed;
+  metrics.iterations_per_second = 1 / seconds_since(start);
   return metrics;
 } catch (const NumericalError& reason) {
   if (!directory_) throw;
@@ -125,20 +134,30 @@ void Trainer::check_divergence(const TrainMetrics& metrics, double loss) {
   }
 }
 
-void Trainer::evaluate(TrainMetrics& metrics) {
-  if (!hooks_.validation_score) return;
-  ema_.swap();
-  const double score = hooks_.validation_score(*model_);
-  ema_.swap();
-  metrics.validation_score = score;
-  log(fmt::format("iteration {}: validation score {:.4f}", iteration_, score));
-  if (score > best_score_) {
-    best_score_ = score;
-    write_named_tensors(directory_->file("best.pt"), state_dict(ema_.averages()));
-  }
+bool Trainer::evaluation_due() const {
+  return hooks_.validation_score && options_.evaluate_every > 0 &&
+         iteration_ % options_.evaluate_every == 0;
 }
 
-void Trainer::record(const TrainMetrics& metrics) {
+std::optional<ValidationScore> Trainer::evaluate() {
+  const auto score = [&] {
+    const Averaged averaged(ema_);
+    return hooks_.validation_score(*model_);
+  }();
+  if (!score) return score;
+  const bool comparable = score->warning.empty();
+  log(fmt::format("iteration {}: validation score {:.4f}, ESS of the weights {:.1f}{}", iteration_,
+                  score->value, score->weight_ess,
+                  comparable ? "" : "; it cannot become the best: " + score->warning));
+  if (comparable && score->value > best_score_) {
+    best_score_ = score->value;
+    write_named_tensors(directory_->file("best.pt"), state_dict(ema_.averages()));
+  }
+  return score;
+}
+
+void Trainer::record(TrainMetrics& metrics) {
+  metrics.seconds = earlier_seconds_ + seconds_since(sitting_);
   directory_->append_metrics(json_line(metrics));
   if (hooks_.observer) hooks_.observer->on_iteration(metrics);
 }

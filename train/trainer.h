@@ -5,6 +5,7 @@
 // resumed gives, on the CPU, bit for bit the parameters of a run that was never killed.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -51,9 +52,10 @@ class TrainObserver {
 struct TrainHooks {
   TrainObserver* observer = nullptr;
   std::function<bool()> stop = {};  // asked after every iteration: true saves and ends the run
-  // The score of the model, which carries the averaged parameters during the call; higher is
-  // better. Asked every evaluate_every iterations; the best parameters are kept in DIR/best.pt.
-  std::function<double(EnergyModel&)> validation_score = {};
+  // The score of the model, which carries the averaged parameters during the call; none if it was
+  // stopped. Asked every evaluate_every iterations; DIR/best.pt keeps the parameters of the best
+  // score without a warning.
+  std::function<std::optional<ValidationScore>(EnergyModel&)> validation_score = {};
 };
 
 struct TrainResult {
@@ -94,8 +96,9 @@ class Trainer {
   // The loop (trainer.cpp).
   double descend(const torch::Tensor& loss, double learning_rate);  // the gradient's norm
   void check_divergence(const TrainMetrics& metrics, double loss);
-  void evaluate(TrainMetrics& metrics);
-  void record(const TrainMetrics& metrics);
+  bool evaluation_due() const;
+  std::optional<ValidationScore> evaluate();  // none: it was stopped
+  void record(TrainMetrics& metrics);
   void log(const std::string& message);
 
   // Saving and restoring (trainer_state.cpp).
@@ -121,7 +124,9 @@ class Trainer {
   int64_t saved_ = 0;               // the one of the latest checkpoint
   int64_t suspect_iterations_ = 0;  // in a row, with the energies too far apart
   double best_score_ = -std::numeric_limits<double>::infinity();
-  double seconds_ = 0;
+  bool unscored_ = false;       // the evaluation after the last iteration was stopped
+  double earlier_seconds_ = 0;  // of earlier sittings
+  std::chrono::steady_clock::time_point sitting_ = {};  // since when
 };
 
 }  // namespace isinglass

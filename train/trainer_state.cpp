@@ -15,7 +15,9 @@ void Trainer::resume(const std::filesystem::path& directory) {
   directory_ = RunDirectory::open(directory);
   const auto [file, checkpoint] = newest_readable();
   restore(checkpoint, file.string());
-  seconds_ = directory_->cut_metrics(iteration_);
+  const LastLine last = directory_->cut_metrics(iteration_);
+  earlier_seconds_ = last.seconds;
+  unscored_ = iteration_ > 0 && evaluation_due() && !last.scored;
   export_weights();  // a killed process may not have come so far
   log(fmt::format(
       "resumed at iteration {}{}", iteration_,

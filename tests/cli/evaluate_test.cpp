@@ -78,6 +78,49 @@ TEST_F(Evaluate, LikelihoodsFollowFromLogZ) {
               -ll["test"].get<double>() / (9 * std::log(2.0)), 1e-12);
 }
 
+// What one chain cannot say is undefined, and that its weights are few is said everywhere.
+TEST_F(Evaluate, OneChainHasNoStandardError) {
+  for (const std::string schedule : {"linear", "adaptive"}) {
+    const std::string command =
+        "evaluate --model rbm --weights rbm.pt --dataset bars.pt --radius 2 "
+        "--chains 1 --steps 50 --quiet --schedule " +
+        schedule;
+    const std::string text = run(command + " --out " + schedule).out;
+    EXPECT_NE(text.find("± undefined"), std::string::npos) << text;
+    EXPECT_NE(text.find("warning: the effective sample size of the weights is 1.0 of 1 chains"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("overstates likelihoods"), std::string::npos) << text;
+    const Json ais = Json::parse(file_bytes(dir_ / schedule / "ais.json"));
+    EXPECT_TRUE(ais["log_z"].is_number());
+    EXPECT_TRUE(ais["log_z_se"].is_null());
+    EXPECT_NE(text.find(ais["warning"].get<std::string>()), std::string::npos);
+    EXPECT_NE(text.find(ais["note"].get<std::string>()), std::string::npos);
+  }
+  const std::string text = run("evaluate --model rbm --weights rbm.pt --radius 2 --chains 100 "
+                               "--steps 200 --quiet --out enough")
+                               .out;
+  EXPECT_EQ(text.find("warning"), std::string::npos) << text;
+  EXPECT_TRUE(Json::parse(file_bytes(dir_ / "enough" / "ais.json"))["warning"].is_null());
+}
+
+TEST_F(Evaluate, AnImageWithoutEnergyIsANumericalFailure) {
+  torch::Tensor b_v = torch::zeros({9});
+  b_v.slice(0, 0, 3).fill_(3e38);  // the sum of two is above float32
+  write_named_tensors(
+      dir_ / "steep.pt",
+      {{"W", torch::linspace(-0.5, 0.6, 36).view({4, 9})}, {"b_v", b_v}, {"b_h", torch::zeros(4)}});
+  const Outcome outcome = run_program(
+      "evaluate --model rbm --weights steep.pt --dataset bars.pt --chains 20 --steps 20 "
+      "--quiet --out out",
+      {.directory = dir_.path()});
+  EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+  EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
+  EXPECT_NE(outcome.err.find("the energy of row "), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find(" of the train images is -inf"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "out" / "ais.json"));
+}
+
 TEST_F(Evaluate, InterruptedEvaluationGoesOnToTheSameResult) {
   const std::string command =
       "evaluate --model ising --weights " + (dir_ / "ising.pt").string() +

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <random>
@@ -188,6 +189,63 @@ using TrainingLong = Training;
 
 TEST_F(TrainingLong, KilledAtTwentyRandomMoments) {
   kill_and_resume(20, 20261122);
+}
+
+std::vector<Json> lines_of(const fs::path& file) {
+  std::istringstream in(file_bytes(file));
+  std::vector<Json> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
+  return lines;
+}
+
+TEST(Validation, BestParametersAreThoseOfTheBestScore) {
+  const TemporaryDirectory dir;
+  write_pt(dir / "bars.pt", PtValue{bars()});
+  const Outcome trained = run_program(
+      "train --model rbm --hidden 4 --dataset bars.pt --batch 6 --buffer 20 --steps-per-iter 5 "
+      "--lr 0.02 --warmup 0 --radius 2 --ema 0.9 --iters 90 --evaluate-every 30 --evaluate-steps "
+      "300 "
+      "--quiet --out run",
+      {.directory = dir.path()});
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  double best = -INFINITY, ess = 0;
+  int scored = 0;
+  for (const Json& line : lines_of(dir / "run" / "metrics.jsonl")) {
+    EXPECT_EQ(line.contains("validation_score"), line["iteration"].get<int>() % 30 == 0);
+    if (!line.contains("validation_score")) continue;
+    ++scored;
+    const double score = line["validation_score"];
+    if (score > best) ess = line["validation_weight_ess"];
+    best = std::max(best, score);
+  }
+  EXPECT_EQ(scored, 3);
+  ASSERT_GE(ess, 10);
+  const Outcome evaluated = run_program(
+      "evaluate --model rbm --weights run/best.pt --dataset bars.pt --chains 400 --steps 1000 "
+      "--radius 2 --quiet --json --out ais",
+      {.directory = dir.path()});
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  const Json ais = Json::parse(evaluated.out);
+  // By the delta method, of the 100 weights of the quick one.
+  const double se = std::hypot(ais["log_z_se"].get<double>(), std::sqrt(1 / ess - 1.0 / 100));
+  EXPECT_NEAR(ais["log_likelihood"]["validation"].get<double>(), best, 4 * se);
+}
+
+TEST(Validation, StopsInTheMiddle) {
+  const TemporaryDirectory dir;
+  write_pt(dir / "bars.pt", PtValue{bars()});
+  Program program(words("train --model rbm --hidden 4 --dataset bars.pt --batch 6 --buffer 20 "
+                        "--steps-per-iter 5 --radius 2 --iters 9 --evaluate-every 3 "
+                        "--evaluate-steps 1000000000 --quiet --out run"),
+                  {.directory = dir.path()});
+  ASSERT_TRUE(program.reaches([&] { return recorded_lines(dir / "run") == 2; }));
+  usleep(200000);  // it anneals for days after the third iteration
+  program.signal(SIGTERM);
+  const Outcome stopped = program.wait();
+  EXPECT_EQ(stopped.exit_code, 130) << stopped.err;
+  EXPECT_NE(stopped.err.find("saved after iteration 3;"), std::string::npos) << stopped.err;
+  EXPECT_TRUE(fs::exists(dir / "run" / "checkpoints" / "00000003.pt"));
+  EXPECT_EQ(recorded_lines(dir / "run"), 3);
 }
 
 // Contrastive divergence: an rbm by Gibbs sweeps from the data, unless others are named.

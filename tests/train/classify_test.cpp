@@ -42,7 +42,7 @@ TEST(Classify, LossIsItsFormula) {
     expected += (std::log(sum) - logits[b][labels[b].item<int64_t>()].item<double>()) / 7;
   }
   EXPECT_NEAR(loss, expected, 1e-6);
-  EXPECT_EQ(*metrics.score_loss, loss);
+  EXPECT_EQ(*metrics.loss, loss);
 }
 
 TEST(Classify, LearnsWhatCanBeTold) {

@@ -40,21 +40,40 @@ TEST(MetricsTest, ALineIsAnObjectWithTheDocumentedNames) {
   EXPECT_EQ(object["energy_data"], 0.1);
   EXPECT_TRUE(object["gradient_norm"].is_null());
   EXPECT_FALSE(object.contains("validation_score"));
-  metrics.validation_score = -90.5;
-  EXPECT_EQ(nlohmann::json::parse(json_line(metrics))["validation_score"], -90.5);
+  metrics.validation = {.value = -90.5, .weight_ess = 33};
+  const auto scored = nlohmann::json::parse(json_line(metrics));
+  EXPECT_EQ(scored["validation_score"], -90.5);
+  EXPECT_EQ(scored["validation_weight_ess"], 33);
+}
+
+TEST(MetricsTest, AScoreIsAddedToTheLastLine) {
+  const Scratch scratch;
+  const fs::path file = scratch / "metrics.jsonl";
+  for (const int64_t first : {4, 1}) {
+    write_file(file, metrics_text(first, 4));
+    EXPECT_FALSE(cut_metrics(file, 4).scored);
+    add_score(file, {.value = -90.5, .weight_ess = 33});
+    const TrainMetrics scored{.iteration = 4,
+                              .energy_data = -6,
+                              .seconds = 1,
+                              .validation = ValidationScore{.value = -90.5, .weight_ess = 33}};
+    EXPECT_EQ(read_file(file), metrics_text(first, 3) + json_line(scored) + "\n");
+    EXPECT_TRUE(cut_metrics(file, 4).scored);
+    EXPECT_FALSE(cut_metrics(file, 3).scored);
+  }
 }
 
 TEST(MetricsTest, AreCutBackToAnIteration) {
   const Scratch scratch;
   const fs::path file = scratch / "metrics.jsonl";
   write_file(file, metrics_text(1, 9));
-  EXPECT_EQ(cut_metrics(file, 6), 1.5);
+  EXPECT_EQ(cut_metrics(file, 6).seconds, 1.5);
   EXPECT_EQ(read_file(file), metrics_text(1, 6));
-  EXPECT_EQ(cut_metrics(file, 6), 1.5);
+  EXPECT_EQ(cut_metrics(file, 6).seconds, 1.5);
   EXPECT_EQ(read_file(file), metrics_text(1, 6));
-  EXPECT_EQ(cut_metrics(file, 0), 0);
+  EXPECT_EQ(cut_metrics(file, 0).seconds, 0);
   EXPECT_EQ(read_file(file), "");
-  EXPECT_EQ(cut_metrics(scratch / "missing.jsonl", 6), 0);
+  EXPECT_EQ(cut_metrics(scratch / "missing.jsonl", 6).seconds, 0);
 }
 
 TEST(MetricsTest, AHalfWrittenLastLineIsCut) {
@@ -64,7 +83,7 @@ TEST(MetricsTest, AHalfWrittenLastLineIsCut) {
   // Every length of the fifth line short of its newline.
   for (size_t length = 1; length < next.size(); ++length) {
     write_file(file, whole + next.substr(0, length));
-    EXPECT_EQ(cut_metrics(file, 5), 1.0);
+    EXPECT_EQ(cut_metrics(file, 5).seconds, 1.0);
     ASSERT_EQ(read_file(file), whole) << length << " bytes of the last line";
   }
 }
