@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/run.h"
 #include "models/rbm.h"
 
 namespace isinglass {
@@ -48,9 +49,25 @@ TEST(GroundTruth, IsRefusedWhereChainsHaveNotConverged) {
   EXPECT_TRUE(std::isnan(truth.floor.u_statistic));
 }
 
+// The chains of a run by the same sweeps, under any seed of a grid, are others.
+TEST(GroundTruth, HasChainsOfItsOwn) {
+  const auto model = rbm_of(torch::zeros({3, 40}), torch::zeros({40}), torch::zeros({3}));
+  const GroundTruth truth = block_gibbs_truth(*model, torch::kCPU, go_on, kShort);
+  ASSERT_TRUE(truth.converged());
+  const auto sampler = make_sampler("gibbs", {.scan = Scan::kChromatic}, *model);
+  const torch::Tensor ids = torch::arange(40);
+  ChainState state = sampler->init(*model, random_states(model->space(), ids, 0, torch::kCPU), ids);
+  StepParams params = sampler->params(0, torch::kCPU);
+  for (int64_t t = 0; t < truth.sweeps; ++t) sampler->step(*model, state, params);
+  const torch::Tensor last = truth.draws.select(1, kMmdDraws - 1);
+  EXPECT_EQ((last == state.x).all(1).sum().item<int64_t>(), 0);
+}
+
 TEST(GroundTruth, StopsWhenAsked) {
   const auto model = rbm_of(torch::zeros({3, 6}), torch::zeros({6}), torch::zeros({3}));
-  EXPECT_FALSE(block_gibbs_truth(*model, torch::kCPU, [] { return true; }, kShort).converged());
+  EXPECT_FALSE(block_gibbs_truth(
+                   *model, torch::kCPU, [] { return true; }, kShort)
+                   .converged());
 }
 
 }  // namespace
