@@ -53,12 +53,14 @@ shutil.copyfile(grid, arguments.weights.with_suffix(".png"))
 
 splits = ("train", "validation", "test")
 row = lambda title, values: f"| {title} | " + " | ".join(f"{values[s]:.2f}" for s in splits) + " |"
+error = "undefined" if ais["log_z_se"] is None else f"{ais['log_z_se']:.2f}"
+warning = f"\n\n**Warning:** {ais['warning']}." if ais["warning"] else ""
 curve = "\n".join(f"| {t} | {z:.2f} |" for t, z in ais["curve"])
 arguments.weights.with_suffix(".md").write_text(f"""# {arguments.weights.name}
 
 A {config["model"]} EBM with {config["channels"]} channels, trained on `{config["dataset"]}` by persistent
-contrastive divergence; these are the averaged (EMA) parameters after iteration {iterations}, which took
-{last["seconds"] / 60:.0f} minutes on {config["threads"]} CPU thread(s). {arguments.note}
+contrastive divergence; these are the averaged (EMA) parameters after iteration {iterations}. Until then the run took
+{last["seconds"] / 60:.0f} minutes, evaluations and checkpoints included, on {config["threads"]} CPU thread(s). {arguments.note}
 
 ![chains of the replay buffer after iteration {iterations}]({arguments.weights.stem}.png)
 
@@ -82,8 +84,8 @@ Evaluated by {revisions(ais)} with the sampler {ais["sampler"]} ({options(ais)})
 ```
 {command("evaluate", arguments.evaluation)}
 ```
-log Z = {ais["log_z"]:.2f}, bootstrap standard error {ais["log_z_se"]:.2f}; effective sample size of the weights
-{ais["weight_ess"]:.1f} of {ais["chains"]}; {ais["seconds"]:.0f} s.
+log Z = {ais["log_z"]:.2f}, bootstrap standard error {error}; effective sample size of the weights
+{ais["weight_ess"]:.1f} of {ais["chains"]}; {ais["seconds"]:.0f} s.{warning}
 
 | log-likelihood, nats an image | {" | ".join(splits)} |
 | --- | --- | --- | --- |
@@ -94,6 +96,5 @@ log Z = {ais["log_z"]:.2f}, bootstrap standard error {ais["log_z_se"]:.2f}; effe
 | --- | --- |
 {curve}
 
-Forward annealing underestimates log Z and so overstates likelihoods on average; the table shows how far the
-estimate still moves with the number of temperatures.
+{ais["note"]} The table shows how far the estimate still moves with the number of temperatures.
 """)

@@ -33,11 +33,13 @@ import sys
 run = pathlib.Path(sys.argv[1])
 ais = json.loads((run / "evaluate" / "ais.json").read_text())
 model, pixels = ais["log_likelihood"]["test"], ais["baseline"]["test"]
+warning = f"\nWarning: {ais['warning']}." if ais["warning"] else ""
 print(f"""
-Log-likelihood of the test images, in nats an image:
-  this model           {model:8.1f}   (log Z with standard error {ais["log_z_se"]:.2f})
+Log-likelihood of the test images, in nats per image:
+  this model           {model:8.1f}   (log Z with standard error {ais["log_z_se"]:.2f}, ESS of its weights {ais["weight_ess"]:.1f} of {ais["chains"]})
   independent pixels   {pixels:8.1f}
   difference           {model - pixels:+8.1f}
+{ais["note"]}{warning}
 Pictures of the strokes and of what the model draws:
   {run / "train" / "data.png"}
   {max((run / "train" / "samples").glob("*.png"))}""")
