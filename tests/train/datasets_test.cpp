@@ -178,7 +178,7 @@ TEST(NamedSets, UnknownNameListsTheNearestFirst) {
 
 TEST(OwnImages, SplitsAShuffleOfAllImages) {
   const Scratch scratch;
-  const torch::Tensor images = numbered_images(105, 4);
+  const torch::Tensor images = numbered_images(105, 4) + 150;  // grey levels
   const std::string file = scratch / "own.pt";
   write_pt(file, PtValue{images.view({105, 2, 2})});
   const Dataset data = load_dataset(file, "unused");

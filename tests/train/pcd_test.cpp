@@ -80,7 +80,7 @@ TEST(PcdTest, ContrastedChainsStartAtTheData) {
   const PcdChains chains = PcdSampling(*sampler, options).advance(*model, data, buffer, 5);
 
   ChainState state = sampler->init(*model, data, torch::arange(data.size(0)));
-  StepParams params = sampler->params(8, torch::kCPU, 4 * 3);
+  StepParams params = sampler->params(stream_key(8, RandomStream::kTraining), torch::kCPU, 4 * 3);
   for (int t = 0; t < 3; ++t) sampler->step(*model, state, params);
   EXPECT_TRUE(torch::equal(chains.states, state.x));
   EXPECT_TRUE(torch::equal(buffer.states(), state.x));
