@@ -104,23 +104,6 @@ TEST_F(Evaluate, OneChainHasNoStandardError) {
   EXPECT_TRUE(Json::parse(file_bytes(dir_ / "enough" / "ais.json"))["warning"].is_null());
 }
 
-TEST_F(Evaluate, AnImageWithoutEnergyIsANumericalFailure) {
-  torch::Tensor b_v = torch::zeros({9});
-  b_v.slice(0, 0, 3).fill_(3e38);  // the sum of two is above float32
-  write_named_tensors(
-      dir_ / "steep.pt",
-      {{"W", torch::linspace(-0.5, 0.6, 36).view({4, 9})}, {"b_v", b_v}, {"b_h", torch::zeros(4)}});
-  const Outcome outcome = run_program(
-      "evaluate --model rbm --weights steep.pt --dataset bars.pt --chains 20 --steps 20 "
-      "--quiet --out out",
-      {.directory = dir_.path()});
-  EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
-  EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
-  EXPECT_NE(outcome.err.find("the energy of row "), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find(" of the train images is -inf"), std::string::npos) << outcome.err;
-  EXPECT_FALSE(std::filesystem::exists(dir_ / "out" / "ais.json"));
-}
-
 TEST_F(Evaluate, InterruptedEvaluationGoesOnToTheSameResult) {
   const std::string command =
       "evaluate --model ising --weights " + (dir_ / "ising.pt").string() +

@@ -51,7 +51,7 @@ TEST(GroundTruth, IsRefusedWhereChainsHaveNotConverged) {
 
 // The chains of a run by the same sweeps, under any seed of a grid, are others.
 TEST(GroundTruth, HasChainsOfItsOwn) {
-  const auto model = rbm_of(torch::zeros({3, 40}), torch::zeros({40}), torch::zeros({3}));
+  const auto model = rbm_of(torch::zeros({3, 40}), torch::linspace(-1, 1, 40), torch::zeros({3}));
   const GroundTruth truth = block_gibbs_truth(*model, torch::kCPU, go_on, kShort);
   ASSERT_TRUE(truth.converged());
   const auto sampler = make_sampler("gibbs", {.scan = Scan::kChromatic}, *model);
