@@ -310,6 +310,9 @@ std::optional<std::string> obstacle(const std::string& stage, const BenchSubject
   if ((stage == "proposal" || stage == "acceptance") && !s.sampler.proposes()) {
     return "the sampler draws from conditionals, without a proposal";
   }
+  if ((stage == "training-iteration" || stage == "ais-step") && s.sampler.learns()) {
+    return "the sampler learns in burn-in, and training and annealing have none";
+  }
   if (stage == "training-iteration" && (!s.trained || kind != StateKind::kBinary)) {
     return "the model cannot be trained";
   }

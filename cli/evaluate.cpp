@@ -224,7 +224,8 @@ std::string run_evaluate(Options& options) {
   if (options.has("weights")) resolve_model(options);
   const std::shared_ptr<EnergyModel> model = model_of(options, device);
   set_gradient_precision(options, *model);
-  const std::unique_ptr<Sampler> sampler = sampler_of(options, *model);
+  const std::unique_ptr<Sampler> sampler =
+      fixed_sampler_of(options, *model, "annealing has none: its target changes with every step");
   // The target's and the annealed model's buffers.
   require_memory(2 * sampling_bytes(*model, options.integer("chains")), device,
                  fmt::format("--chains {}", options.integer("chains")));

@@ -18,7 +18,10 @@ Json options_json(const SamplerEntry& sampler) {
   Json options = Json::object();
   for (const SamplerOptionUse& use : sampler.options) {
     Json range = Json::object();
-    if (use.most > use.least) range = {{"from", use.least}, {"to", use.most}, {"whole", use.whole}};
+    if (use.most > use.least) {
+      range = {
+          {use.above_least ? "above" : "from", use.least}, {"to", use.most}, {"whole", use.whole}};
+    }
     if (use.initial) range["default"] = *use.initial;
     options[use.name] = range;
   }

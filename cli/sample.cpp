@@ -75,6 +75,7 @@ std::string run_sample(Options& options) {
   OutputDirectory out(options);
   Sampling sampling(options, device);
   Json summary;
+  std::string complaint;
   out.fill(options, [&] {
     Recorder recorder =
         sampling.recorder(keep, keep ? draws_file(sampling.draws(), out, netcdf) : "");
@@ -90,6 +91,7 @@ std::string run_sample(Options& options) {
       out.keep(fmt::format("the draws are kept in {}", file.string()));
     }
     summary = sampling.summary(recorder);
+    complaint = sampling.complaint();
     if (netcdf && recorder.made() > 0) {
       write_inference_data(out.file("samples.nc"), recorder, *moves, summary);
     }
@@ -103,6 +105,9 @@ std::string run_sample(Options& options) {
                                     plan.steps, out.path().string()));
     }
   });
+  if (!complaint.empty() && !options.flag("quiet")) {
+    fmt::print(stderr, "isinglass: warning: {}: {}\n", options.text("sampler"), complaint);
+  }
   return options.flag("json") ? summary.dump(2) + "\n" : summary_text(summary, out.path().string());
 }
 

@@ -52,6 +52,10 @@ Json summary_json(const Options& options, const EnergyModel& model, const Sample
   Json summary = {{"model", options.text("model")}, {"sampler", options.text("sampler")}};
   summary["exact"] = sampler.exact();
   summary["adapted"] = scales_json(sampler, params);
+  if (result.adaptation) {
+    summary["adaptation"] = {{"rounds", result.adaptation->rounds},
+                             {"settled", result.adaptation->settled}};
+  }
   const auto if_stepped = [&](double value) { return stepped ? value : std::nan(""); };
   summary.update(
       Json{{"chains", chains},

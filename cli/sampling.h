@@ -43,6 +43,10 @@ class Sampling {
   nlohmann::ordered_json summary(const Recorder& recorder) const;
   // Of the kept steps.
   const Statistics& statistics() const { return state_.statistics; }
+  // What is amiss with what the run adapted; empty: nothing.
+  std::string complaint() const {
+    return result_.adaptation ? result_.adaptation->complaint : std::string();
+  }
   NamedTensors learned() const { return sampler_->learned(state_); }
   // uint8 [1, D]: the best solution that a run of a graph problem found; undefined: none.
   torch::Tensor solution() const { return best_ ? best_->state() : torch::Tensor(); }

@@ -133,99 +133,76 @@ std::vector<Option> new_model_options() {
            .minimum = 1}};
 }
 
+namespace {
+
+// The range of a sampler's number over all samplers that read it, so that what is refused here no
+// sampler takes.
+void set_range(Option& option) {
+  bool found = false;
+  for (const SamplerEntry& entry : sampler_registry()) {
+    const SamplerOptionUse* use = entry.option(option.name);
+    if (!use) continue;
+    const bool lower = !found || use->least < option.minimum;
+    if (lower || use->least == option.minimum) {
+      option.above_minimum = use->above_least && (lower || option.above_minimum);
+    }
+    option.minimum = found ? std::min(option.minimum, use->least) : use->least;
+    option.maximum = found ? std::max(option.maximum, use->most) : use->most;
+    found = true;
+  }
+}
+
+Option sampler_number(const char* name, const char* unit, const char* help) {
+  Option option{.name = name, .type = ValueType::kReal, .unit = unit, .help = help};
+  set_range(option);
+  return option;
+}
+
+Option sampler_switch(const char* name, const char* help) {
+  return {.name = name, .type = ValueType::kSwitch, .help = help, .initial = false};
+}
+
+}  // namespace
+
 std::vector<Option> sampler_options(std::optional<OptionValue> sampler) {
   return {
       {.name = "sampler", .unit = "NAME", .help = "see sample --list", .initial = sampler},
-      {.name = "radius",
-       .type = ValueType::kReal,
-       .unit = "R",
-       .help = "sites changed by a proposal, on average (default: the sampler's own); an even "
-               "--radius of rwm never changes whether the sum of binary sites is odd",
-       .minimum = 1},
-      {.name = "tau",
-       .type = ValueType::kReal,
-       .unit = "T",
-       .help = "time simulated by a jump (default: the sampler's own)",
-       .minimum = 0,
-       .above_minimum = true},
-      {.name = "step-size",
-       .type = ValueType::kReal,
-       .unit = "A",
-       .help = "step size a of dlp, eta of continuous samplers (default: the sampler's own)",
-       .minimum = 0,
-       .above_minimum = true},
-      {.name = "block",
-       .type = ValueType::kReal,
-       .unit = "M",
-       .help = "sites of a block (default: the sampler's own)",
-       .minimum = 1},
-      {.name = "sigma",
-       .type = ValueType::kReal,
-       .unit = "S",
-       .help = "scale of an any-scale proposal; with --alpha, both stay fixed (default: adapted)",
-       .minimum = 0,
-       .above_minimum = true},
-      {.name = "alpha",
-       .type = ValueType::kReal,
-       .unit = "A",
-       .help = "weight of the gradient in an any-scale proposal (default: adapted)",
-       .minimum = 0,
-       .maximum = 1,
-       .above_minimum = true},
-      {.name = "leapfrog",
-       .type = ValueType::kReal,
-       .unit = "L",
-       .help = "leapfrog steps of a trajectory (default: the sampler's own)",
-       .minimum = 1},
-      {.name = "pull",
-       .type = ValueType::kReal,
-       .unit = "LAMBDA",
-       .help = "strength with which fhl pulls particles to their leader (default: its own)",
-       .minimum = 0},
-      {.name = "group",
-       .type = ValueType::kReal,
-       .unit = "N",
-       .help = "particles that follow one leader; divides --chains (default: the sampler's own)",
-       .minimum = 1},
-      {.name = "mass",
-       .type = ValueType::kReal,
-       .unit = "M",
-       .help = "mass of the particles (default: the sampler's own)",
-       .minimum = 0,
-       .above_minimum = true},
-      {.name = "damping",
-       .type = ValueType::kReal,
-       .unit = "GAMMA",
-       .help = "share of the momentum that a step keeps, below 1 (default: the sampler's own)",
-       .minimum = 0,
-       .maximum = 1},
-      {.name = "always-accept",
-       .type = ValueType::kSwitch,
-       .help = "leave out the Metropolis test of trajectories: not exact",
-       .initial = false},
-      {.name = "elastic-energy",
-       .type = ValueType::kSwitch,
-       .help = "count the energy of the pull in the Metropolis test of fhl: not exact",
-       .initial = false},
-      {.name = "adapt",
-       .type = ValueType::kSwitch,
-       .help = "adapt the step size (radius, tau or step-size) in burn-in",
-       .initial = false},
-      {.name = "target-acceptance",
-       .type = ValueType::kReal,
-       .unit = "P",
-       .help = "mean acceptance that --adapt aims at (default: the sampler's own)",
-       .minimum = 0,
-       .maximum = 1,
-       .above_minimum = true},
-      {.name = "unadjusted",
-       .type = ValueType::kSwitch,
-       .help = "leave out the Metropolis test: not exact",
-       .initial = false},
-      {.name = "monotonic",
-       .type = ValueType::kSwitch,
-       .help = "learn a monotonic balancing function",
-       .initial = false},
+      sampler_number("radius", "R",
+                     "sites changed by a proposal, on average (default: the sampler's own, or "
+                     "the largest of the model); an even --radius of rwm never changes whether "
+                     "the sum of binary sites is odd"),
+      sampler_number("tau", "T", "time simulated by a jump (default: the sampler's own)"),
+      sampler_number("step-size", "A",
+                     "step size a of dlp, eta of continuous samplers (default: the sampler's own)"),
+      sampler_number("block", "M",
+                     "sites of a block (default: the sampler's own, or the largest of the model)"),
+      sampler_number("sigma", "S",
+                     "scale of an any-scale proposal; with --alpha, both stay fixed (default: "
+                     "adapted in burn-in)"),
+      sampler_number("alpha", "A",
+                     "weight of the gradient in an any-scale proposal (default: adapted in "
+                     "burn-in)"),
+      sampler_number("leapfrog", "L",
+                     "leapfrog steps of a trajectory (default: the sampler's own)"),
+      sampler_number("pull", "LAMBDA",
+                     "strength with which fhl pulls particles to their leader (default: its own)"),
+      sampler_number("group", "N",
+                     "particles that follow one leader; divides --chains (default: the sampler's "
+                     "own)"),
+      sampler_number("mass", "M", "mass of the particles (default: the sampler's own)"),
+      sampler_number("damping", "GAMMA",
+                     "share of the momentum that a step keeps, below 1 (default: the sampler's "
+                     "own)"),
+      sampler_switch("always-accept", "leave out the Metropolis test of trajectories: not exact"),
+      sampler_switch("elastic-energy",
+                     "count the energy of the pull in the Metropolis test of fhl: not exact"),
+      sampler_switch("adapt",
+                     "adapt the step size (radius, tau or step-size) in burn-in, which training "
+                     "and annealing do not have"),
+      sampler_number("target-acceptance", "P",
+                     "mean acceptance that --adapt aims at (default: the sampler's own)"),
+      sampler_switch("unadjusted", "leave out the Metropolis test: not exact"),
+      sampler_switch("monotonic", "learn a monotonic balancing function"),
       {.name = "balancing",
        .unit = "NAME",
        .help = "balancing function",
@@ -351,12 +328,13 @@ std::shared_ptr<EnergyModel> sampled_model_of(Options& options, torch::Device de
   return both;
 }
 
+namespace {
+
+// Of what is given. Unsets what the sampler does not read: config.toml holds what was used.
 SamplerOptions sampler_settings_of(Options& options) {
   const SamplerEntry& entry = find_sampler(options.text("sampler"));
   SamplerOptions settings;
   for (const auto& [name, member] : sampler_numbers()) {
-    const SamplerOptionUse* use = entry.option(name);
-    if (use && use->initial && !options.has(name)) options.set(name, *use->initial);
     if (options.has(name)) settings.*member = options.real(name);
   }
   std::vector<std::string> others = {"balancing", "scan"};
@@ -365,7 +343,7 @@ SamplerOptions sampler_settings_of(Options& options) {
     if (entry.option(name)) continue;
     require(!options.given(name), "--{} is not an option of {}; it reads {}", name, entry.name,
             option_names(entry));
-    options.unset(name);  // config.toml holds what was used
+    options.unset(name);
   }
   if (options.has("balancing")) {
     settings.balancing = choice_of<Balancing>(options, "balancing", balancing_names());
@@ -378,9 +356,28 @@ SamplerOptions sampler_settings_of(Options& options) {
   return settings;
 }
 
+}  // namespace
+
 std::unique_ptr<Sampler> sampler_of(Options& options, const EnergyModel& model) {
-  const SamplerOptions settings = sampler_settings_of(options);
-  return make_sampler(options.text("sampler"), settings, model);
+  const std::string& name = options.text("sampler");
+  const SamplerOptions given = sampler_settings_of(options);
+  std::unique_ptr<Sampler> sampler = make_sampler(name, given, model);
+  const SamplerOptions used = with_defaults(find_sampler(name), given, model);
+  for (const auto& [number, member] : sampler_numbers()) {
+    if (used.*member) options.set(number, *(used.*member));
+  }
+  return sampler;
+}
+
+std::unique_ptr<Sampler> fixed_sampler_of(Options& options, const EnergyModel& model,
+                                          const std::string& reason) {
+  std::unique_ptr<Sampler> sampler = sampler_of(options, model);
+  const SamplerEntry& entry = find_sampler(options.text("sampler"));
+  require(!sampler->adapts(), "--adapt acts in burn-in, and {}", reason);
+  const bool scales = entry.option("sigma") && entry.site_matrices == 0;
+  require(!sampler->learns(), "{} learns in burn-in, and {}{}", entry.name, reason,
+          scales ? "; with --sigma and --alpha it has nothing to learn" : "");
+  return sampler;
 }
 
 }  // namespace isinglass

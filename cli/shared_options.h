@@ -51,9 +51,11 @@ std::shared_ptr<EnergyModel> model_of(Options& options, torch::Device device,
 // The same with the gradient of --gradient-model where it is given.
 std::shared_ptr<EnergyModel> sampled_model_of(Options& options, torch::Device device);
 
-// --sampler for the model. Sets the radius that the sampler takes by default.
+// --sampler for the model. Sets the numbers that the sampler takes by default on that model.
 std::unique_ptr<Sampler> sampler_of(Options& options, const EnergyModel& model);
-SamplerOptions sampler_settings_of(Options& options);
+// The same where there is no burn-in. Throws Error with the reason if the sampler learns in one.
+std::unique_ptr<Sampler> fixed_sampler_of(Options& options, const EnergyModel& model,
+                                          const std::string& reason);
 
 // --data-dir, or its default.
 std::filesystem::path data_dir_of(const Options& options);

@@ -213,7 +213,8 @@ std::string train_by_chains(Options& options, OutputDirectory& out, bool resumed
   const Dataset data = dataset_of(options);
   resolve_image(options, data);
   const std::shared_ptr<EnergyModel> model = untrained_model(options, data, device);
-  const std::unique_ptr<Sampler> sampler = sampler_of(options, *model);
+  const std::unique_ptr<Sampler> sampler = fixed_sampler_of(
+      options, *model, "training has none: its model changes with every iteration");
   train.pcd.cuda_graph = cuda_graph_of(options, *model, *sampler, device);
   require(train.evaluate_every == 0 || data.validation.size(0) > 0,
           "--evaluate-every needs validation images; {} has none", data.name);

@@ -31,15 +31,24 @@ void check_number(const SamplerEntry& entry, const SamplerOptionUse& use, double
           value, entry.name);
 }
 
-// Defaults where nothing is said; Error for what the sampler does not read or take.
-SamplerOptions resolved(const SamplerEntry& entry, SamplerOptions options) {
+// The default is the model's largest where that is less.
+std::optional<double> default_of(const SamplerOptionUse& use, const SamplerOptions& options,
+                                 const EnergyModel& model) {
+  if (!use.initial || !use.largest) return use.initial;
+  return std::max(use.least, std::min(*use.initial, use.largest(options, model)));
+}
+
+}  // namespace
+
+SamplerOptions with_defaults(const SamplerEntry& entry, SamplerOptions options,
+                             const EnergyModel& model) {
   for (const auto& [name, member] : sampler_numbers()) {
     std::optional<double>& value = options.*member;
     const SamplerOptionUse* use = entry.option(name);
     require(use || !value, "{} does not read --{}; it reads {}", entry.name, name,
             option_names(entry));
     if (!use) continue;
-    if (!value) value = use->initial;
+    if (!value) value = default_of(*use, options, model);
     if (value) check_number(entry, *use, *value);
   }
   for (const auto& [name, member] : sampler_switches()) {
@@ -48,6 +57,8 @@ SamplerOptions resolved(const SamplerEntry& entry, SamplerOptions options) {
   }
   return options;
 }
+
+namespace {
 
 PtDict settings_of(const SamplerEntry& entry, const SamplerOptions& options) {
   PtDict settings;
@@ -171,7 +182,7 @@ std::unique_ptr<Sampler> make_sampler(const std::string& name, const SamplerOpti
   const SamplerEntry& entry = find_sampler(name);
   require(entry.fits(model), "sampler {} does not fit model {}; these do: {}", name,
           model.kind_name(), names_that_work(model));
-  const SamplerOptions all = resolved(entry, options);
+  const SamplerOptions all = with_defaults(entry, options, model);
   if (entry.check) entry.check(all, model);
   std::unique_ptr<Sampler> sampler = entry.make(all, model);
   if (all.adapt) sampler->adapt_to(*all.target_acceptance);

@@ -68,10 +68,13 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
               const std::function<bool()>& stop) {
   Stepper stepper(model, sampler, state, params, plan, observers);
   const bool changing = plan.cooling || sampler.learns();  // steps of burn-in differ
+  const int64_t quarter = (plan.burn_in + 3) / 4;
+  torch::Tensor before;  // the acceptances summed up to the last quarter
   for (int64_t t = 0; t < plan.burn_in; ++t) {
     if (stop && stop()) return {};
     if (plan.cooling) plan.cooling->at_step(t, plan.burn_in, sampler, state);
     if (changing) {
+      if (t == plan.burn_in - quarter) before = state.statistics.acceptance_sum.clone();
       sampler.burn_in_step(model, state, params, t, plan.burn_in);
     } else {
       t += stepper.advance(plan.burn_in - t, true) - 1;
@@ -79,9 +82,17 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
     for (Observer* observer : observers) observer->on_step(t, true, state);
   }
   for (Observer* observer : observers) observer->on_sampling_start();
+  RunResult result;
+  if (sampler.learns()) {
+    BurnIn burn_in{.steps = plan.burn_in};
+    if (before.defined()) {
+      burn_in.acceptance =
+          (state.statistics.acceptance_sum - before).mean().item<double>() / quarter;
+    }
+    result.adaptation = sampler.adaptation(state, params, burn_in);
+  }
   state.statistics.reset();
   stepper.take_evaluations();
-  RunResult result;
   const double start = synchronised_seconds(state.x.device());
   int64_t done = 0;
   while (done < plan.steps && !(stop && stop())) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "engine/sampler.h"
@@ -38,6 +39,7 @@ struct RunResult {
   double hops = 0;
   int64_t non_finite = 0;
   double seconds = 0;  // of the kept steps with their observers, device synchronised
+  std::optional<Adaptation> adaptation = {};  // none: nothing adapts, or burn-in was stopped
 };
 
 // Runs the plan. `stop` is asked between steps; true ends the run early. Steps are taken one by

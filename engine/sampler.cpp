@@ -116,6 +116,15 @@ StepInfo Sampler::burn_in_step(EnergyModel& model, ChainState& state, StepParams
   return info;
 }
 
+std::optional<Adaptation> Sampler::adaptation(const ChainState&, const StepParams& params,
+                                              const BurnIn& burn_in) const {
+  if (!adapts()) return std::nullopt;
+  if (burn_in.steps == 0)
+    return Adaptation{.complaint = "--adapt acts in burn-in, and there was none"};
+  return adapted_scale(params.scale[0].item<double>(), scales().front(), burn_in,
+                       target_acceptance_);
+}
+
 void Sampler::restore(ChainState&, const NamedTensors& learned) const {
   require(learned.empty(), "the sampler learns nothing, but tensors it has learned are given");
 }

@@ -54,6 +54,19 @@ struct Scale {
   double least = 0, most = 0;
 };
 
+// How far what a sampler adapts came in burn-in.
+struct Adaptation {
+  int64_t rounds = 0;          // of a search that are over, or steps of another rule
+  bool settled = false;        // whether more steps would hardly change it
+  std::string complaint = {};  // what is amiss if it has not settled
+};
+
+// What a run's burn-in was.
+struct BurnIn {
+  int64_t steps = 0;
+  double acceptance = 0;  // mean over chains and the last quarter of the steps
+};
+
 class Sampler {
  public:
   virtual ~Sampler() = default;
@@ -78,6 +91,9 @@ class Sampler {
                                 int64_t t, int64_t total) const;
   // Whether a step in burn-in differs from others.
   virtual bool learns() const { return adapts(); }
+  // After burn-in; none if the sampler learns nothing.
+  virtual std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
+                                               const BurnIn& burn_in) const;
 
   // Whether a step waits for a number that the device has found: then it cannot be captured
   // (engine/step_graph.h).
@@ -149,6 +165,9 @@ struct SamplerOptionUse {
   double least = 0, most = 0;  // of a number; equal for switches and choices
   bool whole = false;          // whole numbers only
   bool above_least = false;    // the least itself is refused
+  // What the model allows, given the options before this one in sampler_numbers(): the default is
+  // cut to it. Null: any default will do.
+  double (*largest)(const SamplerOptions&, const EnergyModel&) = nullptr;
 };
 
 struct SamplerEntry {
@@ -189,6 +208,11 @@ std::string option_names(const SamplerEntry& entry);
 
 // The entry, or an Error that lists the known names, the nearest first.
 const SamplerEntry& find_sampler(const std::string& name);
+
+// The options with the sampler's defaults where nothing is said, cut to what the model allows.
+// Throws Error for options that the sampler does not read, or numbers out of its range.
+SamplerOptions with_defaults(const SamplerEntry& entry, SamplerOptions options,
+                             const EnergyModel& model);
 
 // Checks the options against the sampler and the model (Error: what does not fit, and which
 // samplers would work) and builds it.

@@ -18,6 +18,33 @@ Written by `scripts/samplers_page.py build/isinglass > docs/samplers.md` from th
 | --- | --- | --- | --- | --- | --- |
 """
 
+ADAPTATION = """
+A default that a model does not allow is cut: `nb` takes `--radius 4.5` on 8 sites, `hamming-ball` a block
+of as many sites as there are.
+
+## What adapts, and when
+
+All of it in burn-in, and nothing afterwards:
+
+- `--adapt`: a step size, by Robbins–Monro steps towards `--target-acceptance`.
+- `ab-*` without `--sigma` and `--alpha`: both, by a search for the longest mean jump |Δx|₁. It goes along
+  the ridge on which alpha rises with sigma and across it, compares five points at a time by single steps
+  of all chains by turns, for as long as their noise demands, and moves to the vertex of a parabola in
+  both coordinates. Some hundred steps do with ten chains.
+- `ab-shift`, `ab-max`, `ab-trace`: the curvature, in the first half of burn-in; in the second half sigma and
+  alpha again.
+- `lsb-*`, `flsb-*`: the balancing function.
+
+`summary.json` of `sample` has the numbers that were found (`adapted`) and how far it came: `adaptation`
+with `rounds`, those of a search that were over or the steps of another rule, and `settled`. What has not
+settled is also a line on the terminal: a search that was still on its way; an acceptance that at the end
+of burn-in was more than 0.1 from its target, unless the step size has reached the end of its range; no
+burn-in at all.
+
+`train` and `evaluate` have no burn-in, since their target changes with every step, and refuse whatever learns
+in one. Take numbers that `sample` has found, such as `--sampler ab-1st --sigma 0.25 --alpha 0.6`.
+"""
+
 MODELS = """
 ## Models
 
@@ -33,8 +60,9 @@ def number(value):
 def option(name, use):
     text = f"`--{name}`"
     details = []
-    if "from" in use:
-        details.append(f"{number(use['from'])} to {number(use['to'])}")
+    if "to" in use:
+        least = number(use["from"]) if "from" in use else f"above {number(use['above'])}"
+        details.append(f"{least} to {number(use['to'])}")
     if use.get("whole"):
         details.append("whole")
     if "default" in use:
@@ -51,7 +79,7 @@ def page(listing):
     for s in listing["samplers"]:
         options = ", ".join(option(name, use) for name, use in s["options"].items()) or "none"
         text += row([f"`{s['name']}`", s["summary"], s["states"], s["needs"], options, s["paper"]])
-    text += MODELS
+    text += ADAPTATION + MODELS
     for m in listing["models"]:
         text += row([f"`{m['name']}`", f"`{m['energy']}`", m["states"], m["parameters"],
                      "yes" if m["gradient"] else "no", "yes" if m["trainable"] else "no"])

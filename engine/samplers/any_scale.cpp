@@ -1,6 +1,8 @@
 // See any_scale.h.
 #include "engine/samplers/any_scale.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "engine/samplers/curvature.h"
@@ -11,8 +13,8 @@
 namespace isinglass {
 namespace {
 
-// What is learned from, and what is learned, while burn-in lasts.
-struct BurnIn {
+// What is learned from in burn-in.
+struct Learning {
   std::optional<JumpSearch> search;
   std::optional<CurvatureEstimate> estimate;  // in its first half
   torch::Tensor x, gradient;                  // before the step
@@ -21,7 +23,9 @@ struct BurnIn {
 struct AnyScaleScratch : SamplerScratch {
   torch::Tensor noise, field, move;         // float64 [B, D]: ξ, Aᵀξ, y − x
   torch::Tensor curvature, diagonal, root;  // W, D, A; undefined: 0
-  std::optional<BurnIn> burn_in;
+  std::optional<Learning> learning;         // while burn-in lasts
+  int64_t rounds = 0;                       // of the last search, and whether it has settled
+  bool settled = false;
 };
 
 AnyScaleScratch& scratch_of(const ChainState& state) {
@@ -39,10 +43,10 @@ void set_curvature(ChainState& state, const torch::Tensor& w, const torch::Tenso
 
 // The end of the first half: W from its moves, and D; the search starts afresh where it has come.
 void learn_curvature(ChainState& state, DiagonalRule rule) {
-  BurnIn& burn_in = *scratch_of(state).burn_in;
-  const torch::Tensor w = burn_in.estimate->solve();
-  burn_in.estimate.reset();
-  if (burn_in.search) burn_in.search.emplace(burn_in.search->best());
+  Learning& learning = *scratch_of(state).learning;
+  const torch::Tensor w = learning.estimate->solve();
+  learning.estimate.reset();
+  if (learning.search) learning.search.emplace(learning.search->best());
   if (!w.defined()) return;
   const DiagonalBound bound = bound_diagonal(w, rule);
   set_curvature(state, w, bound.diagonal, bound.root);
@@ -127,35 +131,57 @@ StepInfo AnyScaleSampler::step(EnergyModel& model, ChainState& state, StepParams
 
 void AnyScaleSampler::begin_burn_in(ChainState& state) const {
   AnyScaleScratch& scratch = scratch_of(state);
-  BurnIn& burn_in = scratch.burn_in.emplace();
-  if (options_.search) burn_in.search.emplace(JumpSearch::Values{options_.sigma, options_.alpha});
+  Learning& learning = scratch.learning.emplace();
+  if (options_.search) learning.search.emplace(JumpSearch::Values{options_.sigma, options_.alpha});
   if (options_.rule && !scratch.root.defined()) {
-    burn_in.estimate.emplace(state.sites(), state.x.device());
+    learning.estimate.emplace(state.sites(), state.x.device());
   }
-  burn_in.x = torch::empty_like(state.x);
-  burn_in.gradient = torch::empty_like(state.current.gradient);
+  learning.x = torch::empty_like(state.x);
+  learning.gradient = torch::empty_like(state.current.gradient);
 }
 
 StepInfo AnyScaleSampler::burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
                                        int64_t t, int64_t total) const {
-  std::optional<BurnIn>& burn_in = scratch_of(state).burn_in;
+  AnyScaleScratch& scratch = scratch_of(state);
+  std::optional<Learning>& learning = scratch.learning;
   if (t == 0) begin_burn_in(state);
-  if (burn_in->estimate && t >= total / 2) learn_curvature(state, *options_.rule);
-  burn_in->x.copy_(state.x);
-  burn_in->gradient.copy_(state.current.gradient);
-  if (burn_in->search) set_scale(params, burn_in->search->trial());
+  if (learning->estimate && t >= total / 2) learn_curvature(state, *options_.rule);
+  learning->x.copy_(state.x);
+  learning->gradient.copy_(state.current.gradient);
+  if (learning->search) set_scale(params, learning->search->trial());
   const StepInfo info = step(model, state, params);
-  if (burn_in->search) {
-    burn_in->search->record(mean_jump(burn_in->x, state.x), state.statistics.acceptance.mean());
+  if (learning->search) {
+    learning->search->record(mean_jump(learning->x, state.x), state.statistics.acceptance.mean());
   }
-  if (burn_in->estimate) {
-    burn_in->estimate->add(burn_in->x, state.x, burn_in->gradient, state.current.gradient);
+  if (learning->estimate) {
+    learning->estimate->add(learning->x, state.x, learning->gradient, state.current.gradient);
   }
   if (t + 1 == total) {
-    if (burn_in->search) set_scale(params, burn_in->search->best());
-    burn_in.reset();
+    if (learning->search) {
+      set_scale(params, learning->search->best());
+      scratch.rounds = learning->search->rounds();
+      scratch.settled = learning->search->settled();
+    }
+    learning.reset();
   }
   return info;
+}
+
+std::optional<Adaptation> AnyScaleSampler::adaptation(const ChainState& state, const StepParams&,
+                                                      const BurnIn& burn_in) const {
+  if (!learns()) return std::nullopt;
+  const AnyScaleScratch& s = scratch_of(state);
+  if (options_.rule && !s.root.defined()) {
+    return Adaptation{.rounds = s.rounds, .complaint = "no curvature was learned in burn-in"};
+  }
+  Adaptation result{.rounds = s.rounds, .settled = s.settled || !options_.search};
+  if (!result.settled) {
+    result.complaint = fmt::format(
+        "the search for sigma and alpha did not end in burn-in: rounds "
+        "{}, steps {}",
+        s.rounds, burn_in.steps);
+  }
+  return result;
 }
 
 NamedTensors AnyScaleSampler::learned(const ChainState& state) const {

@@ -40,6 +40,8 @@ class AnyScaleSampler : public Sampler {
   StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
                         int64_t total) const override;
   bool learns() const override { return options_.search || options_.rule; }
+  std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
+                                       const BurnIn& burn_in) const override;
   Needs needs() const override { return Needs::kGradient; }
   std::vector<Scale> scales() const override;
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kMostJointValues = 1024;  // of block-gibbs
 constexpr double kMostBallStates = 4096;   // of hamming-ball
-constexpr int64_t kDefaultBallSites = 10;
+constexpr double kDefaultBallSites = 10;
 constexpr int64_t kBatch = 4096;  // states a model call, or one of every chain
 
 struct BlockScratch : SamplerScratch {
@@ -148,9 +148,13 @@ double ball_states(int64_t sites, int64_t radius, int64_t categories) {
 
 namespace {
 
-int64_t block_sites(const SamplerOptions& options, const EnergyModel& model) {
-  return options.block ? static_cast<int64_t>(*options.block)
-                       : std::min(kDefaultBallSites, model.space().sites);
+int64_t most_joint_sites(const EnergyModel& model) {
+  const auto categories = static_cast<double>(model.space().categories);
+  return static_cast<int64_t>(std::log2(kMostJointValues) / std::log2(categories));
+}
+
+double largest_joint_block(const SamplerOptions&, const EnergyModel& model) {
+  return static_cast<double>(std::min(most_joint_sites(model), model.space().sites));
 }
 
 void check_block(const char* sampler, int64_t block, const EnergyModel& model) {
@@ -160,15 +164,14 @@ void check_block(const char* sampler, int64_t block, const EnergyModel& model) {
 }
 
 void check_joint_values(const SamplerOptions& options, const EnergyModel& model) {
-  const int64_t block = block_sites(options, model);
-  const auto categories = static_cast<double>(model.space().categories);
+  const auto block = static_cast<int64_t>(*options.block);
   check_block("block-gibbs", block, model);
-  const auto most = static_cast<int64_t>(std::log2(kMostJointValues) / std::log2(categories));
   require(
-      block <= most,
+      block <= most_joint_sites(model),
       "--block is {}; block-gibbs draws from all K^m joint values, at most {:g}, so that a model "
       "of {:g} values a site takes --block {} or less",
-      block, kMostJointValues, categories, most);
+      block, kMostJointValues, static_cast<double>(model.space().categories),
+      most_joint_sites(model));
 }
 
 // The largest block whose ball of the radius is within the limit, 0 if none of that radius is.
@@ -178,8 +181,17 @@ int64_t largest_block(int64_t radius, int64_t categories) {
   return sites > radius ? sites - 1 : 0;
 }
 
+// At least the radius: where no block fits, it is the radius that is refused.
+double largest_ball_block(const SamplerOptions& options, const EnergyModel& model) {
+  const auto radius = static_cast<int64_t>(*options.radius);
+  const int64_t sites = model.space().sites;
+  const int64_t most = largest_block(std::min(radius, sites), model.space().categories);
+  return static_cast<double>(std::min(std::max(most, radius), sites));
+}
+
 void check_ball(const SamplerOptions& options, const EnergyModel& model) {
-  const int64_t block = block_sites(options, model), categories = model.space().categories;
+  const auto block = static_cast<int64_t>(*options.block);
+  const int64_t categories = model.space().categories;
   const auto radius = static_cast<int64_t>(*options.radius);
   check_block("hamming-ball", block, model);
   require(radius <= block,
@@ -196,8 +208,14 @@ void check_ball(const SamplerOptions& options, const EnergyModel& model) {
       largest_block(fits, categories));
 }
 
-SamplerOptionUse block_option(std::optional<double> initial) {
-  return {.name = "block", .initial = initial, .least = 1, .most = 65536, .whole = true};
+SamplerOptionUse block_option(double initial,
+                              double (*largest)(const SamplerOptions&, const EnergyModel&)) {
+  return {.name = "block",
+          .initial = initial,
+          .least = 1,
+          .most = 65536,
+          .whole = true,
+          .largest = largest};
 }
 
 }  // namespace
@@ -206,33 +224,31 @@ std::vector<SamplerEntry> block_samplers() {
   const std::vector<StateKind> kinds = {StateKind::kBinary, StateKind::kCategorical,
                                         StateKind::kOrdered};
   std::vector<SamplerOptionUse> ball = radius_option(1, /*whole=*/true);
-  ball.push_back(block_option({}));
+  ball.push_back(block_option(kDefaultBallSites, largest_ball_block));
   return {
       {.name = "block-gibbs",
        .summary = "a random block of m sites from its exact joint conditional",
        .paper = "Jensen et al. 1995",
        .needs = "a lattice, or K^m - 1 model calls",
        .kinds = kinds,
-       .options = {block_option(2)},
+       .options = {block_option(2, largest_joint_block)},
        .gradient = false,
-       .make = [](const SamplerOptions& options,
-                  const EnergyModel& model) -> std::unique_ptr<Sampler> {
-         const int64_t block = block_sites(options, model);
+       .make = [](const SamplerOptions& options, const EnergyModel&) -> std::unique_ptr<Sampler> {
+         const auto block = static_cast<int64_t>(*options.block);
          return std::make_unique<BlockSampler>(BlockBall{block, block, false});
        },
        .check = check_joint_values},
       {.name = "hamming-ball",
-       .summary = "a random block of m sites (default 10) within Hamming distance r of a random "
+       .summary = "a random block of m sites within Hamming distance r of a random "
                   "centre",
        .paper = "Titsias & Yau 2017",
        .needs = "a lattice, or a model call for every state of the ball but one",
        .kinds = kinds,
        .options = ball,
        .gradient = false,
-       .make = [](const SamplerOptions& options,
-                  const EnergyModel& model) -> std::unique_ptr<Sampler> {
-         return std::make_unique<BlockSampler>(
-             BlockBall{block_sites(options, model), static_cast<int64_t>(*options.radius), true});
+       .make = [](const SamplerOptions& options, const EnergyModel&) -> std::unique_ptr<Sampler> {
+         return std::make_unique<BlockSampler>(BlockBall{
+             static_cast<int64_t>(*options.block), static_cast<int64_t>(*options.radius), true});
        },
        .check = check_ball}};
 }

@@ -19,11 +19,21 @@ std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel& 
   return std::make_unique<PathSampler>(rule, path_radius(options, model), options.balancing);
 }
 
+double most_distinct(const SamplerOptions&, const EnergyModel& model) {
+  return static_cast<double>(model.space().sites + 1) / 2;
+}
+
 void check_distinct_sites(const SamplerOptions& options, const EnergyModel& model) {
-  const int64_t sites = model.space().sites;
-  require(2 * *options.radius - 1 <= static_cast<double>(sites),
+  const double most = most_distinct(options, model);
+  require(*options.radius <= most,
           "--radius is {}; nb moves up to 2R - 1 distinct sites, and the model has {}: at most {}",
-          *options.radius, sites, static_cast<double>(sites + 1) / 2);
+          *options.radius, model.space().sites, most);
+}
+
+std::vector<SamplerOptionUse> distinct_options() {
+  std::vector<SamplerOptionUse> options = path_options(5);
+  options.front().largest = most_distinct;
+  return options;
 }
 
 }  // namespace
@@ -141,7 +151,7 @@ std::vector<SamplerEntry> path_samplers() {
            .paper = "Sun et al. 2022",
            .needs = "gradient",
            .kinds = kinds,
-           .options = path_options(5),
+           .options = distinct_options(),
            .gradient = true,
            .make = make<PathRule::kNoBacktrack>,
            .check = check_distinct_sites}};

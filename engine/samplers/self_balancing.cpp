@@ -21,7 +21,8 @@ struct SelfBalancingScratch : SamplerScratch {
   Tensor star;                              // x*, uint8 [B, D]
   ops::SiteBuffers star_site;
   Evaluation at_star;
-  Tensor log_star;  // log Q(x* | x), float64 [B]
+  Tensor log_star;       // log Q(x* | x), float64 [B]
+  bool learned = false;  // θ is that of a burn-in, this one's or an earlier one's
 };
 
 SelfBalancingScratch& scratch_of(const ChainState& state) {
@@ -172,8 +173,18 @@ StepInfo SelfBalancingSampler::burn_in_step(EnergyModel& model, ChainState& stat
     descend(scratch.theta, scratch.theta_velocity, gradient[0]);
     descend(scratch.log_eta, scratch.log_eta_velocity, gradient[1]);
   }
+  scratch.learned = true;
   accept(state, params);
   return {.evaluations = evaluations};
+}
+
+// How near θ is to a minimum the noise of its gradients does not tell.
+std::optional<Adaptation> SelfBalancingSampler::adaptation(const ChainState& state,
+                                                           const StepParams&,
+                                                           const BurnIn& burn_in) const {
+  Adaptation result{.rounds = burn_in.steps, .settled = scratch_of(state).learned};
+  if (!result.settled) result.complaint = "its balancing function is learned in burn-in alone";
+  return result;
 }
 
 NamedTensors SelfBalancingSampler::learned(const ChainState& state) const {
@@ -201,6 +212,7 @@ void SelfBalancingSampler::restore(ChainState& state, const NamedTensors& learne
             place->numel());
     place->copy_(value);
   }
+  scratch.learned = true;
 }
 
 std::vector<SamplerEntry> self_balancing_samplers() {

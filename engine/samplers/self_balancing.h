@@ -41,6 +41,8 @@ class SelfBalancingSampler : public Sampler {
   StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
                         int64_t total) const override;
   bool learns() const override { return true; }
+  std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
+                                       const BurnIn& burn_in) const override;
   Needs needs() const override { return needs_; }
   NamedTensors learned(const ChainState& state) const override;  // theta [P], log_eta []
   void restore(ChainState& state, const NamedTensors& learned) const override;

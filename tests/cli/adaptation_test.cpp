@@ -1,0 +1,178 @@
+// What adapts does so in burn-in: `sample` says how far it came; `train`, `evaluate` and the stages
+// of `bench` without a burn-in refuse it. Defaults and ranges of samplers' options, end to end.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/cli/inputs.h"
+#include "tests/cli/program.h"
+
+namespace isinglass {
+namespace {
+
+using Json = nlohmann::json;
+
+class AdaptationEndToEnd : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write_rbm(dir_ / "rbm.pt");
+    write_pt(dir_ / "bars.pt", PtValue{bars()});
+  }
+
+  Outcome run(const std::string& arguments) {
+    return run_program(arguments, {.directory = dir_.path()});
+  }
+
+  void expect_refused(const std::string& arguments, const std::string& sentence) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments << "\n" << outcome.err;
+    EXPECT_EQ(line_count(outcome.err), 1) << arguments << "\n" << outcome.err;
+    EXPECT_NE(outcome.err.find(sentence), std::string::npos) << arguments << "\n" << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(dir_ / "out")) << arguments;
+  }
+
+  struct Sampled {
+    Json summary;
+    std::string err;
+  };
+  Sampled sample(const std::string& arguments) {
+    const Outcome outcome = run("sample --seed 3 --out out --overwrite --json " + arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
+    return {Json::parse(outcome.out), outcome.err};
+  }
+
+  TemporaryDirectory dir_;
+};
+
+const std::string kTrain =
+    "train --model rbm --hidden 4 --dataset bars.pt --batch 6 --buffer 20 --steps-per-iter 2 "
+    "--iters 3 --out out --quiet ";
+const std::string kEvaluate =
+    "evaluate --model rbm --weights rbm.pt --chains 8 --steps 5 --out out --quiet ";
+
+const std::pair<const char*, const char*> kLearn[] = {
+    {"--sampler pafs --adapt", "--adapt acts in burn-in, and "},
+    {"--sampler ab-1st", "ab-1st learns in burn-in, and "},
+    {"--sampler ab-1st", "with --sigma and --alpha it has nothing to learn"},
+    {"--sampler ab-trace", "ab-trace learns in burn-in, and "},
+    {"--sampler ab-shift --sigma 1 --alpha 0.6", "ab-shift learns in burn-in, and "},
+    {"--sampler lsb-1", "lsb-1 learns in burn-in, and "},
+    {"--sampler flsb-2", "flsb-2 learns in burn-in, and "}};
+
+TEST_F(AdaptationEndToEnd, TrainingTakesFixedSamplersOnly) {
+  for (const auto& [sampler, sentence] : kLearn) expect_refused(kTrain + sampler, sentence);
+  const Outcome fixed = run(kTrain + "--sampler ab-1st --sigma 0.2 --alpha 0.6");
+  EXPECT_EQ(fixed.exit_code, 0) << fixed.err;
+  const std::string config = file_bytes(dir_ / "out" / "config.toml");
+  EXPECT_NE(config.find("sigma = 0.2"), std::string::npos) << config;
+  EXPECT_EQ(config.find("adapt = true"), std::string::npos) << config;
+}
+
+TEST_F(AdaptationEndToEnd, AnnealingTakesFixedSamplersOnly) {
+  for (const auto& [sampler, sentence] : kLearn) expect_refused(kEvaluate + sampler, sentence);
+  const Outcome fixed = run(kEvaluate + "--sampler ab-variance --sigma 0.2 --alpha 0.6");
+  EXPECT_EQ(fixed.exit_code, 0) << fixed.err;
+}
+
+TEST_F(AdaptationEndToEnd, BenchLeavesOutStagesWithoutBurnIn) {
+  const std::string bench =
+      "bench --model rbm --weights rbm.pt --chains 4 --burn-in 30 --warm-up 1 --repeats 2 --json "
+      "--quiet --sampler ab-1st";
+  const Outcome outcome = run(bench);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json result = Json::parse(outcome.out);
+  std::set<std::string> names;
+  for (const Json& stage : result["stages"]) names.insert(stage["name"]);
+  EXPECT_TRUE(names.contains("step"));
+  EXPECT_FALSE(names.contains("ais-step") || names.contains("training-iteration"));
+  for (const char* stage : {"ais-step", "training-iteration"}) {
+    expect_refused(bench + " --stages " + stage, "the sampler learns in burn-in");
+  }
+}
+
+const std::string kGrid = "--instance ising-grid:side=4,coupling=0.3 --chains 10 --steps 5 ";
+
+TEST_F(AdaptationEndToEnd, TooShortASearchIsSaid) {
+  const std::string search = kGrid + "--sampler ab-1st ";
+  for (const char* steps : {"0", "10"}) {
+    const Sampled none = sample(search + "--burn-in " + steps);
+    EXPECT_EQ(none.summary["adaptation"], Json({{"rounds", 0}, {"settled", false}}));
+    EXPECT_NE(none.err.find("isinglass: warning: ab-1st: the search for sigma and alpha"),
+              std::string::npos)
+        << none.err;
+  }
+  EXPECT_EQ(sample(search + "--burn-in 10 --quiet").err, "");
+
+  const Sampled enough = sample(search + "--burn-in 3000");
+  EXPECT_TRUE(enough.summary["adaptation"]["settled"].get<bool>());
+  EXPECT_GT(enough.summary["adaptation"]["rounds"].get<int>(), 3);
+  EXPECT_EQ(enough.err.find("warning"), std::string::npos) << enough.err;
+
+  const Sampled fixed = sample(search + "--sigma 0.3 --alpha 0.6");
+  EXPECT_FALSE(fixed.summary.contains("adaptation"));
+  EXPECT_EQ(fixed.err.find("warning"), std::string::npos) << fixed.err;
+}
+
+TEST_F(AdaptationEndToEnd, AnAcceptanceFarFromItsTargetIsSaid) {
+  const std::string pafs =
+      "--instance ising-grid:side=20,coupling=0.3 --chains 10 --steps 5 --sampler pafs --radius 1 ";
+  const Sampled none = sample(pafs + "--adapt");
+  EXPECT_EQ(none.summary["adaptation"], Json({{"rounds", 0}, {"settled", false}}));
+  EXPECT_NE(none.err.find("--adapt acts in burn-in, and there was none"), std::string::npos);
+  const Sampled two = sample(pafs + "--adapt --burn-in 2");
+  EXPECT_EQ(two.summary["adaptation"], Json({{"rounds", 2}, {"settled", false}}));
+  EXPECT_NE(two.err.find("pafs: --adapt aims at a mean acceptance of 0.574"), std::string::npos)
+      << two.err;
+  const Sampled enough = sample(pafs + "--adapt --burn-in 1000");
+  EXPECT_TRUE(enough.summary["adaptation"]["settled"].get<bool>());
+  EXPECT_EQ(enough.err.find("warning"), std::string::npos) << enough.err;
+  EXPECT_FALSE(sample(pafs).summary.contains("adaptation"));
+}
+
+TEST_F(AdaptationEndToEnd, ABalancingFunctionIsLearnedInBurnIn) {
+  const std::string lsb = kGrid + "--sampler lsb-1 ";
+  EXPECT_NE(sample(lsb).err.find("its balancing function is learned in burn-in"),
+            std::string::npos);
+  const Sampled learned = sample(lsb + "--burn-in 5");
+  EXPECT_EQ(learned.summary["adaptation"], Json({{"rounds", 5}, {"settled", true}}));
+  const Outcome warm = run("sample --seed 3 --out warm --warm-start out/summary.json " + lsb);
+  EXPECT_EQ(warm.exit_code, 0) << warm.err;
+  EXPECT_EQ(warm.err.find("warning"), std::string::npos) << warm.err;
+}
+
+TEST_F(AdaptationEndToEnd, DefaultsThatWereCutAreShown) {
+  const std::string eight = "--instance bernoulli:sites=8 --chains 5 --steps 5 --quiet ";
+  EXPECT_EQ(sample(eight + "--sampler nb").summary["adapted"]["radius"], 4.5);
+  const std::string config = file_bytes(dir_ / "out" / "config.toml");
+  EXPECT_NE(config.find("radius = 4.5"), std::string::npos) << config;
+  sample(eight + "--sampler hamming-ball");
+  const std::string ball = file_bytes(dir_ / "out" / "config.toml");
+  EXPECT_NE(ball.find("block = 8"), std::string::npos) << ball;
+  std::filesystem::remove_all(dir_ / "out");
+  expect_refused("sample --out out " + eight + "--sampler nb --radius 5", "--radius is 5");
+}
+
+// The ranges of the command line are the registry's.
+TEST_F(AdaptationEndToEnd, RangesAreTheSamplers) {
+  const Json list = Json::parse(run("sample --list --json").out);
+  const std::string help = run("sample --help").out;
+  for (const Json& sampler : list["samplers"]) {
+    for (const auto& [name, range] : sampler["options"].items()) {
+      EXPECT_NE(help.find("--" + name + " "), std::string::npos) << name;
+    }
+  }
+  const std::string some = "--instance bernoulli:sites=8 --chains 5 --steps 5 --quiet ";
+  sample(some + "--sampler ab-1st --sigma 1 --alpha 0");
+  std::filesystem::remove_all(dir_ / "out");
+  const std::string refused = "sample --out out " + some;
+  expect_refused(refused + "--sampler ab-1st --sigma 0 --alpha 0.5", "--sigma is 0");
+  expect_refused(refused + "--sampler ab-1st --sigma 1 --alpha 1.1", "--alpha is 1.1");
+  expect_refused(refused + "--sampler pafs --radius 0.5", "--radius is 0.5");
+  expect_refused(refused + "--sampler pafs --radius 70000", "--radius is 70000");
+  expect_refused(refused + "--sampler pafs --adapt --target-acceptance 0",
+                 "--target-acceptance is 0");
+}
+
+}  // namespace
+}  // namespace isinglass
