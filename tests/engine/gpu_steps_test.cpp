@@ -70,15 +70,15 @@ void for_each_model(const SamplerEntry& entry, F f) {
 
 // Samplers with steps that can be captured (engine/step_graph.h), on some model.
 std::vector<std::string> captured_samplers() {
+  std::vector<std::shared_ptr<EnergyModel>> models;
+  for (const ModelSample& sample : model_samples()) models.push_back(load_sample(sample));
   std::vector<std::string> names;
   for (const SamplerEntry& entry : sampler_registry()) {
-    const SamplerOptions options = small_options(entry);
-    for (const ModelSample& sample : model_samples()) {
-      const auto model = load_sample(sample);
-      if (!entry.fits(*model) || !model->capturable()) continue;
-      if (!make_sampler(entry.name, options, *model)->asks_device()) names.push_back(entry.name);
-      break;
-    }
+    const auto found = std::find_if(models.begin(), models.end(), [&](const auto& model) {
+      return entry.fits(*model) && model->capturable() &&
+             !make_sampler(entry.name, small_options(entry), *model)->asks_device();
+    });
+    if (found != models.end()) names.push_back(entry.name);
   }
   return names;
 }

@@ -76,6 +76,16 @@ void expect_close(const torch::Tensor& a, const torch::Tensor& b, double relativ
   EXPECT_LE((a - b).abs().max().item<double>(), relative * std::max(1.0, largest));
 }
 
+// What the model keeps with the states is what it would keep anew.
+void expect_cache(const Evaluation& kept, const Evaluation& again) {
+  ASSERT_EQ(kept.cache.size(), again.cache.size());
+  for (size_t i = 0; i < kept.cache.size(); ++i) {
+    SCOPED_TRACE(i);
+    ASSERT_EQ(kept.cache[i].sizes(), again.cache[i].sizes());
+    expect_close(kept.cache[i], again.cache[i], 1e-5);
+  }
+}
+
 // Steps by patterns keep no gradient.
 bool looks_up(const EnergyModel& model, const ChainState& state) {
   const auto* lattice = dynamic_cast<const LatticeModel*>(&model);
@@ -90,17 +100,18 @@ TEST_P(SamplerContract, StatesStayValidAndCachesTrue) {
       check_states(model->space(), run.state.x, "the states");
       EXPECT_EQ(run.state.x.device(), x.device());
       Evaluation again;
-      model->evaluate_energy(run.state.x, again);
-      EXPECT_TRUE(torch::isfinite(again.energy).all().item<bool>());
-      expect_close(run.state.current.energy, again.energy, 1e-5);
       if (sampler.needs() == Needs::kGradient && !looks_up(*model, run.state)) {
         model->evaluate(run.state.x, again);
         expect_close(run.state.current.gradient, again.gradient, 1e-5);
-      }
-      if (sampler.needs() == Needs::kDifferences) {
+      } else if (sampler.needs() == Needs::kDifferences) {
         evaluate_differences(*model, run.state.x, again);
         expect_close(run.state.current.differences, again.differences, 1e-5);
+      } else {
+        model->evaluate_energy(run.state.x, again);
       }
+      EXPECT_TRUE(torch::isfinite(again.energy).all().item<bool>());
+      expect_close(run.state.current.energy, again.energy, 1e-5);
+      expect_cache(run.state.current, again);
     }
   });
 }
