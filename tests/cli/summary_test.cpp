@@ -1,0 +1,108 @@
+// The numbers of summary.json where they can be worked out, and what the number of threads leaves
+// alone.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/inputs.h"
+#include "tests/cli/program.h"
+#include "tests/models/script_files.h"
+
+namespace isinglass {
+namespace {
+
+using Json = nlohmann::json;
+
+class Summary : public testing::Test {
+ protected:
+  Json run(const std::string& arguments) {
+    const Outcome outcome =
+        run_program("sample --json --overwrite --out out " + arguments, {.directory = dir_.path()});
+    EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
+    return Json::parse(outcome.out);
+  }
+
+  TemporaryDirectory dir_;
+};
+
+// A program that knows no differences and no conditionals, of five sites with three values: 10
+// neighbours.
+TEST_F(Summary, CountsTheModelCallsOfItsSteps) {
+  write_script(dir_ / "script.pt",
+               "def forward(self, x):\n    return x.flatten(1).cumsum(1).sum(1) / 20\n");
+  const std::string model =
+      "--model script --weights script.pt --sites 5 --categories 3 --chains 7 --burn-in 3 ";
+  const std::vector<std::pair<std::string, int64_t>> calls = {
+      {"rwm", 1},     {"gwg", 1},   {"pafs --radius 2", 1},
+      {"lb", 1 + 10}, {"gibbs", 2}, {"block-gibbs --block 2", 8}};
+  for (const auto& [sampler, per_step] : calls) {
+    SCOPED_TRACE(sampler);
+    const Json summary = run(model + "--steps 40 --sampler " + sampler);
+    EXPECT_EQ(summary["energy_evaluations"], 40 * per_step);
+    EXPECT_EQ(summary["non_finite"], 0);
+    const double ess = summary["ess"]["mean"], seconds = summary["seconds"];
+    EXPECT_GT(ess, 0);
+    EXPECT_DOUBLE_EQ(summary["ess"]["per_step"], ess / 40);
+    EXPECT_DOUBLE_EQ(summary["ess"]["per_evaluation"], ess / static_cast<double>(40 * per_step));
+    EXPECT_DOUBLE_EQ(summary["ess"]["per_second"], ess / seconds);
+    EXPECT_DOUBLE_EQ(summary["ess"]["per_second_all"], 7 * ess / seconds);
+  }
+}
+
+// U is 0 where nothing is set and infinite elsewhere: from there every proposal is to an infinite
+// energy, all of the kept steps are counted, and nobody moves.
+TEST_F(Summary, CountsTheProposalsOfNonFiniteEnergy) {
+  write_script(dir_ / "script.pt",
+               "def forward(self, x):\n"
+               "    count = x.flatten(1).sum(1).float()\n"
+               "    return torch.where(count > 0, torch.full_like(count, float('inf')), count)\n");
+  write_pt(dir_ / "start.pt", PtValue{torch::zeros({6, 5}, torch::kUInt8)});
+  const std::string model = "--model script --weights script.pt --sites 5 --init start.pt ";
+  const Json summary = run(model + "--sampler rwm --burn-in 4 --steps 30");
+  EXPECT_EQ(summary["chains"], 6);
+  EXPECT_EQ(summary["non_finite"], 6 * 30);
+  EXPECT_EQ(summary["acceptance"], 0);
+  EXPECT_EQ(summary["hops"], 0);
+  EXPECT_EQ(summary["energy_evaluations"], 30);
+  EXPECT_EQ(summary["ess"]["undefined"], 6);
+  EXPECT_TRUE(summary["ess"]["per_second_all"].is_null());
+}
+
+// Closed forms that LibTorch's products or our kernels share out between threads: large enough that
+// they do.
+TEST_F(Summary, ThreadsDoNotChangeTheDrawsOfClosedForms) {
+  torch::manual_seed(6);
+  write_named_tensors(dir_ / "rbm.pt", {{"W", 0.1 * torch::randn({120, 300})},
+                                        {"b_v", 0.3 * torch::randn({300})},
+                                        {"b_h", 0.3 * torch::randn({120})}});
+  write_named_tensors(dir_ / "fhmm.pt", {{"y", torch::randn({100})},
+                                         {"W", torch::randn({5, 2})},
+                                         {"b", torch::tensor(0.3f)},
+                                         {"sigma", torch::tensor(0.8f)},
+                                         {"p_init", torch::tensor(0.7f)},
+                                         {"p_stay", torch::tensor(0.85f)}});
+  write_named_tensors(
+      dir_ / "logistic.pt",
+      {{"X", torch::randn({400, 60})}, {"y", (torch::rand({400}) < 0.5).to(torch::kFloat32)}});
+  const std::vector<std::pair<std::string, std::vector<std::string>>> runs = {
+      {"rbm", {"gwg", "pafs", "rwm", "lb", "gibbs", "gibbs --scan chromatic"}},
+      {"fhmm", {"gwg", "pafs", "rwm", "lb", "gibbs"}},
+      {"logistic", {"gwg", "pafs", "rwm", "gibbs"}}};
+  for (const auto& [model, samplers] : runs) {
+    for (const std::string& sampler : samplers) {
+      SCOPED_TRACE(model + " " + sampler);
+      std::string first;
+      for (const std::string threads : {"1", "2", "3"}) {
+        run("--model " + model + " --weights " + model +
+            ".pt --chains 100 --burn-in 5 --steps 20 " + "--threads " + threads + " --sampler " +
+            sampler);
+        const std::string bytes = file_bytes(dir_ / "out" / "samples.pt");
+        if (threads == "1") first = bytes;
+        EXPECT_TRUE(bytes == first) << threads << " threads";
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isinglass
