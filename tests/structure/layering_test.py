@@ -16,7 +16,7 @@ LAYERS = ["io", "kernels", "models", "engine", "train", "cli"]  # each may inclu
 TESTS = {"source_tree.h": "io", "support": "io", "harness": "io", "reference": "io",
          "reference/tiny_target.h": "models", "reference/lattice_target.h": "models",
          "reference/any_scale.h": "models",
-         "simt": "kernels", "extending": "engine", "netcdf": "cli"}
+         "simt": "kernels", "dispatch": "kernels", "extending": "engine", "netcdf": "cli"}
 FOLDERS = [*LAYERS, "tests", "examples", "scripts", "cmake"]
 SOURCES = {".h", ".cpp", ".cu"}
 WRITTEN = SOURCES | {".py", ".sh", ".cmake", ".css", ".js"}
