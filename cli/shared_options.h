@@ -28,7 +28,8 @@ bool cuda_graph_of(const Options& options, const EnergyModel& model, const Sampl
 std::vector<Option> new_model_options();  // channels, hidden: of a model without weights
 // sampler (with a default, or required), radius, balancing, scan
 std::vector<Option> sampler_options(std::optional<OptionValue> sampler = std::nullopt);
-std::vector<Option> data_options();  // dataset, data-dir
+std::vector<Option> data_options();       // dataset, data-dir
+std::vector<Option> objective_options();  // objective, batch, iters, lr, …
 Option overwrite_option();
 
 void append(std::vector<Option>& options, std::vector<Option> more);

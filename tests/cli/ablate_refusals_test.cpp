@@ -23,7 +23,7 @@ TEST_F(AblateRefusals, BadGridsAreRefusedByOneLine) {
       {"ising.pt", "absent.pt", "absent.pt is no file"},
       {"parity:u=2", "partiy:u=2", "unknown instance 'partiy'; known: parity"},
 
-      {"ess_per_step", "ess_per_stop", "unknown metric 'ess_per_stop'; known: ess_per_step"},
+      {"metric = \"hops\"", "metric = \"hopps\"", "unknown metric 'hopps'; known: hops"},
 
       {"[common]", "[common", "not TOML"},
       {"repeats = 2", "pictures = \"28\"", "pictures is '28'; HEIGHTxWIDTH"},

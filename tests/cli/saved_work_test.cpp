@@ -200,12 +200,12 @@ TEST_F(Overwrite, AFailedRunLeavesWhatWasThere) {
 
 using SecondSignal = InAFolder;
 
-// The parameters are a pipe that nobody writes to: no loop asks whether to stop.
+// The graph is a pipe that nobody writes to: no loop asks whether to stop.
 TEST_F(SecondSignal, EndsWhatCannotBeStopped) {
-  const fs::path pipe = dir_ / "pipe.pt";
+  const fs::path pipe = dir_ / "graph.txt";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   for (const auto& [first, second] : {std::pair(SIGINT, SIGINT), std::pair(SIGTERM, SIGTERM)}) {
-    Program program(words("sample --model ising --weights " + pipe.string() +
+    Program program(words("sample --model maxcut --weights " + pipe.string() +
                           " --sampler gwg --steps 3 --out " + (dir_ / "out").string()));
     int writer = -1;  // opens as soon as the program waits at the other end
     ASSERT_TRUE(program.reaches([&] {

@@ -108,7 +108,7 @@ TEST_F(Mistakes, OfTheCommandLine) {
            {kSample + "--burn-in -1", {"--burn-in is -1", "at least 0"}},
            {kSample + "--thin 4", {"--thin is 4", "--steps = 3"}},
            {kSample + "--thin 0", {"--thin is 0"}},
-           {kSample + "--radius 0", {"--radius is 0", "at least 1"}},
+           {kSample + "--radius 0", {"--radius is 0", "from 1 to"}},
            {kSample + "--radius nan", {"--radius", "number"}},
            {kSample + "--radius inf", {"--radius"}},
            {kSample + "--radius 1e9", {"--radius"}},

@@ -158,7 +158,9 @@ TEST(AisModelCalls, AreAllCounted) {
     const AisResult result =
         anneal(model, name, Factorised::uniform(model.space(), torch::kCPU),
                {.chains = 8, .temperatures = 50, .schedule = Schedule::kAdaptive, .curve = {10}});
-    EXPECT_EQ(result.energy_evaluations, model.calls) << name;
+    // lb asks for the energy and, in one call of the model, for those of the four neighbours.
+    const bool neighbours = std::string(name) == "lb";
+    EXPECT_EQ(result.energy_evaluations, neighbours ? model.calls / 2 * 5 : model.calls) << name;
   }
 }
 

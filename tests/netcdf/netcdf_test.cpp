@@ -191,7 +191,7 @@ TEST_F(InferenceData, MistakesGetOneLineAndNoDirectory) {
   setenv("ISINGLASS_BINARY", whole.c_str(), 1);
 }
 
-TEST_F(InferenceData, AFullDiskIsRefusedByOneLine) {
+TEST_F(InferenceData, AFullDiskIsSaidInOneLineAndLeavesTheDraws) {
   const Outcome outcome = run_program(
       "sample --model ising --weights " + (folder / "ising.pt").string() +
           " --sampler gwg --chains 100 --steps 100 --quiet --netcdf --out " +
@@ -200,7 +200,9 @@ TEST_F(InferenceData, AFullDiskIsRefusedByOneLine) {
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
   EXPECT_NE(outcome.err.find("samples.nc"), std::string::npos) << outcome.err;
-  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+  // The draws are there already, and stay.
+  EXPECT_TRUE(std::filesystem::exists(folder / "out/samples.pt"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "out/samples.nc"));
 }
 
 }  // namespace

@@ -22,7 +22,9 @@ def card(folder, **changes):
     (run / "metrics.jsonl").write_text(json.dumps(line) + "\n")
     splits = {"train": -90.0, "validation": -91.0, "test": -92.0}
     ais = {"log_z": 12.5, "log_z_se": 0.2, "weight_ess": 40.0, "chains": 50, "seconds": 9, "curve": [[10, 12.5]],
-           "log_likelihood": splits, "baseline": splits, "warning": None, "note": "What is so of it."} | changes
+           "log_likelihood": splits, "baseline": splits, "warning": None, "note": "What is so of it.",
+           "parameters_sha256": "12ab", "data_sha256": "34cd", "revision": "abc123", "sampler": "pafs",
+           "sampler_options": {"radius": 5.0}} | changes
     (evaluation / "ais.json").write_text(json.dumps(ais))
     script = [sys.executable, "-B", source / "scripts" / "card.py", run, evaluation, folder / "weights.pt"]
     subprocess.run(script, check=True)
@@ -32,7 +34,7 @@ def card(folder, **changes):
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     good = card(folder)
-    for text in ("took\n15 minutes", "error 0.20", "40.0 of 50", "What is so of it.", "| -92.00 |"):
+    for text in ("took\n15 minutes", "error 0.20", "40.0 of 50", "What is so of it.", "| -92.00 |", "`12ab`", "`34cd`", "abc123", "radius 5"):
         assert text in good, (text, good)
     assert "Warning" not in good, good
     poor = card(folder, log_z_se=None, weight_ess=1.0, warning="few weights carry it")
