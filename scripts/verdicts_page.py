@@ -92,7 +92,7 @@ def main():
         "# Verdicts", "",
         "Every claim of the presets with the verdict that its rule gives, from "
         "`scripts/verdicts_page.py build/isinglass`. The rule stands on every page and in "
-        "`isinglass ablate --help`'s grid files: both sides must have converged, the best settings "
+        "`cli/claims.h`: both sides must have converged, the best settings "
         "are chosen on one half of the repeats and compared on the other, and \"matches\" needs an "
         "interval inside a stated margin.", "",
         f"Now: {count(now_counts)}. At {args.before}, before these rules: {count(before_counts)}. "
