@@ -10,7 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 run=${1:-$root/runs/demo}
 training=(--sampler pafs --radius 8 --channels 16 --steps-per-iter 10 --buffer 500 --batch 100
   --iters 1000 --lr 1.5e-4 --warmup 100 --l2 1e-3 --ema 0.99)
-# With fewer temperatures or shorter steps one chain or two carry the estimate.
+# What two minutes of annealing allow: a few chains carry the estimate, and the evaluation says so.
 annealing=(--sampler pafs --radius 24 --chains 80 --steps 8000)
 
 isinglass() { "$root/build/isinglass" "$@"; }
