@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 namespace isinglass {
 namespace {
@@ -17,6 +18,14 @@ constexpr double kLeastU = -40, kMostU = 14, kMostV = 60;
 
 double log_one_plus_exp(double x) {
   return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+}
+
+// Not std::hypot: that is of a newer C library than the oldest machines have that
+// scripts/bundle.sh serves.
+double root_of_squares(std::initializer_list<double> values) {
+  double sum = 0;
+  for (const double value : values) sum += value * value;
+  return std::sqrt(sum);
 }
 
 std::array<double, 2> within(const std::array<double, 2>& point) {
@@ -47,7 +56,7 @@ struct JumpSearch::Arms {
   bool decided(double precision) const {
     bool precise = true;
     for (int i = 0; i < kArms; ++i) {
-      if (mean[i] - mean[0] > kClear * std::hypot(error[i], error[0])) return true;
+      if (mean[i] - mean[0] > kClear * root_of_squares({error[i], error[0]})) return true;
       precise = precise && error[i] <= precision * longest();
     }
     return precise;
@@ -112,7 +121,7 @@ void JumpSearch::move(const Arms& arms) {
   for (int axis = 0; axis < 2; ++axis) {
     const int up = 1 + 2 * axis, down = up + 1;
     const double bend = 2 * here - arms.mean[up] - arms.mean[down];
-    const double noise = std::hypot(2 * arms.error[0], arms.error[up], arms.error[down]);
+    const double noise = root_of_squares({2 * arms.error[0], arms.error[up], arms.error[down]});
     const double vertex =
         0.5 * (arms.mean[up] - arms.mean[down]) / std::max({bend, noise, 1e-9 * arms.longest()});
     double& h = spacing_[axis];

@@ -4,6 +4,7 @@ Usage: bundle_test.py SOURCE BUILD PYTHON (one with PyTorch). Exit code 77 (skip
 system is too new to make an archive for the oldest machines.
 """
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 LARGEST = 60_000_000
 SKIPPED = 77
+DEBIAN_12 = (2, 36)  # its glibc
 # Suites of every test program, quick ones that read the files and run the program that come along.
 SUITES = {"io_tests": "PtRead*:PtPython*", "models_tests": "*Golden*", "kernels_tests": "Philox*",
           "engine_tests": "Adaptation*", "train_tests": "IdxFiles*",
@@ -34,7 +36,9 @@ def expect(condition, message):
 
 def make(source, build, folder):
     made = run([source / "scripts/bundle.sh", "--build", build, folder])
-    if made.returncode and "the oldest machine has" in made.stdout:
+    # On a newer system the compiler's own library asks for it; here it would be our code.
+    newer = tuple(map(int, platform.libc_ver()[1].split("."))) > DEBIAN_12
+    if made.returncode and newer and "the oldest machine has" in made.stdout:
         print(f"skipped: {made.stdout}")
         sys.exit(SKIPPED)
     expect(made.returncode == 0, f"bundle.sh failed: {made.stdout}")
