@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/measurement.h"
-#include "cli/options.h"
+#include "lab/bench/measurement.h"
+#include "cli/options/options.h"
 
 namespace isinglass {
 

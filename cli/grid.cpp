@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/commands.h"
-#include "cli/metrics.h"
-#include "cli/shared_options.h"
-#include "cli/toml.h"
+#include "cli/commands/commands.h"
+#include "lab/grid/metrics.h"
+#include "cli/options/shared_options.h"
+#include "lab/toml.h"
 #include "engine/sampler.h"
-#include "models/instances.h"
+#include "models/instances/instances.h"
 #include "models/registry.h"
 
 namespace isinglass {

@@ -19,7 +19,7 @@
 //     [models.modes]                 right = [[x, y], …], wrong = […], radius: cells report the
 //                                    share of states at right modes, and when it is large
 //   [[samplers]]                     more flags, `sampler` among them; `label` likewise
-//   [[claims]]                       what a paper says of it (cli/claims.h)
+//   [[claims]]                       what a paper says of it (lab/grid/claims.h)
 //
 // A list of values is swept: an entry stands for all combinations of its lists. Relative paths
 // start at the file's folder.
@@ -32,9 +32,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/claims.h"
+#include "lab/grid/claims.h"
 #include "cli/grid_flags.h"
-#include "models/misled.h"
+#include "models/combined/misled.h"
 
 namespace isinglass {
 

@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/commands.h"
-#include "cli/grid_observers.h"
-#include "cli/grid_rows.h"
-#include "cli/interrupt.h"
-#include "cli/report_page.h"
+#include "cli/commands/commands.h"
+#include "lab/grid/observers.h"
+#include "lab/grid/rows.h"
+#include "cli/terminal/interrupt.h"
+#include "lab/report/page.h"
 #include "cli/sampling.h"
-#include "cli/shared_options.h"
+#include "cli/options/shared_options.h"
 #include "engine/diagnostics/autocorrelation.h"
 #include "engine/diagnostics/burn_in.h"
 #include "engine/diagnostics/mmd.h"

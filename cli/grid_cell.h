@@ -7,8 +7,8 @@
 
 #include "cli/grid.h"
 #include "cli/grid_identity.h"
-#include "cli/ground_truth.h"
-#include "cli/options.h"
+#include "lab/grid/ground_truth.h"
+#include "cli/options/options.h"
 #include "io/torch.h"
 #include "models/energy_model.h"
 

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/identity.h"
-#include "cli/shared_options.h"
+#include "cli/options/shared_options.h"
 #include "io/error.h"
 #include "io/sha256.h"
-#include "train/dataset.h"
+#include "train/data/dataset.h"
 
 namespace isinglass {
 namespace {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "engine/sampler.h"
-#include "train/dataset.h"
+#include "train/data/dataset.h"
 
 namespace isinglass {
 

@@ -12,10 +12,10 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "cli/identity.h"
-#include "cli/interrupt.h"
-#include "cli/profile.h"
+#include "cli/terminal/interrupt.h"
+#include "lab/bench/profile.h"
 #include "io/error.h"
 
 namespace isinglass {

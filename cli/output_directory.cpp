@@ -8,7 +8,7 @@
 #include <fstream>
 #include <optional>
 
-#include "cli/commands.h"
+#include "cli/commands/commands.h"
 #include "io/error.h"
 #include "io/files.h"
 

@@ -10,7 +10,7 @@
 #include <functional>
 #include <string>
 
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 namespace isinglass {
 

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "cli/options.h"
-#include "cli/recorder.h"
-#include "engine/best_solution.h"
+#include "cli/options/options.h"
+#include "engine/observers/recorder.h"
+#include "engine/observers/best_solution.h"
 #include "engine/sampler.h"
 #include "io/torch.h"
 

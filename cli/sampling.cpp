@@ -8,15 +8,15 @@
 #include <cmath>
 
 #include "cli/identity.h"
-#include "cli/interrupt.h"
-#include "cli/memory.h"
+#include "cli/terminal/interrupt.h"
+#include "lab/run/memory.h"
 #include "cli/sample_summary.h"
-#include "cli/shared_options.h"
+#include "cli/options/shared_options.h"
 #include "io/error.h"
 #include "io/files.h"
-#include "io/pt_file.h"
-#include "kernels/philox.h"
-#include "models/misled.h"
+#include "io/pt/pt_file.h"
+#include "kernels/random/philox.h"
+#include "models/combined/misled.h"
 
 namespace isinglass {
 

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "cli/options.h"
-#include "cli/recorder.h"
-#include "engine/best_solution.h"
-#include "engine/cooling.h"
-#include "engine/run.h"
+#include "cli/options/options.h"
+#include "engine/observers/recorder.h"
+#include "engine/observers/best_solution.h"
+#include "engine/annealing/cooling.h"
+#include "engine/run/run.h"
 #include "io/torch.h"
 
 namespace isinglass {

@@ -1,8 +1,8 @@
 # isinglass_embed(target function FILES…): the files become part of the program. Adds to the target a
-# source, written when CMake runs, whose function returns their names and texts (cli/embedded.h).
+# source, written when CMake runs, whose function returns their names and texts (lab/embedded.h).
 function(isinglass_embed target function)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
-  set(text "#include \"cli/embedded.h\"\n\nnamespace isinglass {\n\n"
+  set(text "#include \"lab/embedded.h\"\n\nnamespace isinglass {\n\n"
            "const std::vector<EmbeddedFile>& ${function}() {\n"
            "  static const std::vector<EmbeddedFile> files = {\n")
   string(JOIN "" text ${text})

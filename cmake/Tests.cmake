@@ -4,8 +4,11 @@
 # cases run in one process each (a program linked to LibTorch's CUDA part starts in 0.5 s).
 # Suites whose name ends in Long carry the label `long`, those ending in Gpu the label `gpu`.
 function(isinglass_tests folder)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
-  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS;APART" ${ARGN})
+  file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
+  foreach(folder IN LISTS arg_APART)  # has a program of its own
+    list(FILTER tests EXCLUDE REGEX /${folder}/)
+  endforeach()
   set(name ${folder}_tests)
   add_executable(${name} ${tests} ${arg_SOURCES})
   isinglass_options(${name})

@@ -1,7 +1,7 @@
 # cmake -DSOURCE=DIR -DOUT=FILE -P revision.cmake: writes the source that holds the program's
 # revision, if it has changed: the last commit that changed what the program is made of, with -dirty
 # if that was changed since; "unknown" outside a repository of its own (an unpacked archive).
-set(parts CMakeLists.txt cmake io kernels models engine train cli)
+set(parts CMakeLists.txt cmake io kernels models engine train lab cli)
 find_program(GIT git)
 function(git result)
   execute_process(COMMAND ${GIT} -C ${SOURCE} ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE failed

@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "io/torch.h"
-#include "kernels/ops/chains.h"
+#include "kernels/ops/metropolis.h"
 #include "models/energy_model.h"
 
 namespace isinglass {

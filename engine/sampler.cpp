@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "engine/adaptation.h"
+#include "engine/adaptation/acceptance.h"
 #include "io/error.h"
-#include "kernels/ops/chains.h"
+#include "kernels/ops/metropolis.h"
 
 namespace isinglass {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "engine/chain_state.h"
 #include "io/error.h"
-#include "io/pt_file.h"
-#include "kernels/balancing.h"
+#include "io/pt/pt_file.h"
+#include "kernels/base/balancing.h"
 
 namespace isinglass {
 
@@ -96,10 +96,10 @@ class Sampler {
                                                const BurnIn& burn_in) const;
 
   // Whether a step waits for a number that the device has found: then it cannot be captured
-  // (engine/step_graph.h).
+  // (engine/run/step_graph.h).
   virtual bool asks_device() const { return false; }
 
-  // Anew at the chains' states, where the energies themselves have changed (engine/cooling.h): the
+  // Anew at the chains' states, where the energies themselves have changed (engine/annealing/cooling.h): the
   // evaluation and what the family keeps of it, in the tensors that are there.
   void renew(EnergyModel& model, ChainState& state) const;
 
@@ -127,7 +127,7 @@ class Sampler {
   const PtDict& settings() const { return settings_; }
   void describe(std::string name, PtDict settings);
 
-  // --adapt: Robbins–Monro steps towards a mean acceptance (engine/adaptation.h).
+  // --adapt: Robbins–Monro steps towards a mean acceptance (engine/adaptation/acceptance.h).
   void adapt_to(double target_acceptance) { target_acceptance_ = target_acceptance; }
   bool adapts() const { return target_acceptance_ > 0; }
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "io/pt_file.h"
+#include "io/pt/pt_file.h"
 
 namespace isinglass {
 

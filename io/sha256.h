@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "io/pt_file.h"
+#include "io/pt/pt_file.h"
 #include "io/torch.h"
 
 namespace isinglass {

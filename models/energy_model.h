@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "io/torch.h"
-#include "kernels/ops/chains.h"
+#include "kernels/ops/metropolis.h"
 
 namespace isinglass {
 
@@ -76,7 +76,7 @@ class EnergyModel : public torch::nn::Module {
   // Mean float32 [D] of the base Bernoulli distribution that U contains; undefined: none.
   virtual torch::Tensor base_mean() const { return {}; }
   virtual FlopCounts flops() const { return {}; }
-  // Whether evaluations can be captured in a CUDA graph (engine/step_graph.h): once their buffers
+  // Whether evaluations can be captured in a CUDA graph (engine/run/step_graph.h): once their buffers
   // exist, the host waits for nothing. And whether a captured one still holds when parameters have
   // changed in place: nothing derived from them is kept anywhere else.
   virtual bool capturable() const { return true; }

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "io/error.h"
-#include "models/graph_problem.h"
+#include "models/lattice/graph_problem.h"
 #include "models/parameter_file.h"
 
 namespace isinglass {

@@ -31,7 +31,7 @@ if [[ ! -d $toolkit ]]; then
   mv "$toolkit.part" "$toolkit"
 fi
 
-kernels=("$root"/kernels/*.cu)
+mapfile -t kernels < <(find "$root/kernels" -name "*.cu" | sort)
 failed=0
 for kernel in "${kernels[@]}"; do
   clang++-19 -x cuda --cuda-path="$toolkit" --cuda-gpu-arch=sm_70 --cuda-device-only -std=c++17 \

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "io/error.h"
-#include "io/pt_file.h"
+#include "io/pt/pt_file.h"
 #include "io/torch.h"
 
 namespace isinglass {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/energies.h"
+#include "models/energies.h"
 #include "io/error.h"
 
 namespace isinglass {

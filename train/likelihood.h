@@ -1,4 +1,4 @@
-// Log-likelihoods of a model on a data set: annealing (engine/ais.h) gives log Z, and
+// Log-likelihoods of a model on a data set: annealing (engine/annealing/ais.h) gives log Z, and
 // log π(x) = −U(x) − log Z.
 #pragma once
 
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/ais.h"
-#include "train/dataset.h"
+#include "engine/annealing/ais.h"
+#include "train/data/dataset.h"
 #include "train/metrics.h"
 
 namespace isinglass {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "io/error.h"
-#include "train/pcd_objective.h"
+#include "train/objectives/pcd_objective.h"
 
 namespace isinglass {
 namespace {

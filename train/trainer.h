@@ -19,11 +19,11 @@
 #include "io/torch.h"
 #include "train/adam.h"
 #include "train/checkpoint.h"
-#include "train/dataset.h"
+#include "train/data/dataset.h"
 #include "train/ema.h"
 #include "train/metrics.h"
-#include "train/objective.h"
-#include "train/pcd.h"
+#include "train/objectives/objective.h"
+#include "train/objectives/pcd.h"
 #include "train/run_directory.h"
 
 namespace isinglass {

@@ -5,10 +5,10 @@
 
 #include <limits>
 
-#include "engine/samplers/curvature.h"
-#include "engine/samplers/jump_search.h"
+#include "engine/adaptation/curvature.h"
+#include "engine/adaptation/jump_search.h"
 #include "io/error.h"
-#include "kernels/ops/ordered.h"
+#include "kernels/ops/any_scale.h"
 
 namespace isinglass {
 namespace {

@@ -7,16 +7,16 @@
 //   ratio = U(x) − U(y) + log N(u; A y, I) − log N(u; A x, I) + log q(x | y, u) − log q(y | x, u)
 //
 // W ≈ ∇² log π is learned in the first half of burn-in, where W = D = 0; then D by the rule
-// (engine/semidefinite.h). ab-1st keeps W = D = 0, as every variant does in a run without burn-in.
+// (engine/semidefinite/bound.h). ab-1st keeps W = D = 0, as every variant does in a run without burn-in.
 // (σ, α) adapt to the longest jumps in both halves (jump_search.h), the second from where the first
 // ended, unless they are given: not by the paper's algorithm 3. The paper's eq. 14 lacks x_i/σ;
-// kernels/ordered.h rewrites the logits about x. One model call a step.
+// kernels/any_scale/any_scale.h rewrites the logits about x. One model call a step.
 #pragma once
 
 #include <optional>
 
 #include "engine/sampler.h"
-#include "engine/semidefinite.h"
+#include "engine/semidefinite/bound.h"
 
 namespace isinglass {
 

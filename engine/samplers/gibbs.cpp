@@ -1,9 +1,9 @@
 // See gibbs.h.
 #include "engine/samplers/gibbs.h"
 
-#include "engine/annealed_model.h"
+#include "engine/annealing/annealed_model.h"
 #include "io/error.h"
-#include "kernels/ops/sites.h"
+#include "kernels/ops/one_site.h"
 
 namespace isinglass {
 namespace {

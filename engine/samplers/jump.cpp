@@ -5,8 +5,8 @@
 
 #include "io/error.h"
 #include "kernels/ops/jump.h"
-#include "kernels/ops/site_patterns.h"
-#include "models/lattice_model.h"
+#include "kernels/ops/neighbourhood_table.h"
+#include "models/lattice/lattice_model.h"
 
 namespace isinglass {
 namespace {

@@ -1,5 +1,5 @@
 // Jump samplers: every site at once, by a continuous-time chain of locally balanced jumps
-// (kernels/jump.h holds the transition rows; samplers.md §2.4).
+// (kernels/jump/jump.h holds the transition rows; samplers.md §2.4).
 //
 //   lbj, lbjf, lbjb: Sun, Dai, Dai, Wang & Schuurmans 2022, "Discrete Langevin sampler via
 //                    Wasserstein gradient flow"; simulated for a time τ by interpolation, forward
@@ -10,12 +10,12 @@
 //   ratio = U(x) − U(y) + Σ_i log P_i(x_i | y_i; s(y)) − Σ_i log P_i(y_i | x_i; s(x))
 //
 // One model call a step: energy and gradient at y; those at x are in the state. On a CPU and a
-// lattice with patterns, one kernel takes the whole step without gradients (kernels/local_jump.h).
+// lattice with patterns, one kernel takes the whole step without gradients (kernels/jump/fast/lattice_jump.h).
 // Unadjusted dlp leaves out the Metropolis test and does not leave π invariant.
 #pragma once
 
 #include "engine/sampler.h"
-#include "kernels/jump.h"
+#include "kernels/jump/jump.h"
 
 namespace isinglass {
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/ops/table.h"
+#include "kernels/ops/tabulated_site.h"
 
 namespace isinglass {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "io/error.h"
-#include "models/lattice_model.h"
+#include "models/lattice/lattice_model.h"
 
 namespace isinglass {
 namespace {

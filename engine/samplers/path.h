@@ -10,14 +10,14 @@
 //   ratio = U(x) − U(y) + log q(reversed path | y) − log q(path | x)
 //
 // One model call a step: energy and gradient at y; those at x are in the state. On a lattice a step
-// evaluates the neighbours of the path's sites only (kernels/local_path.h): the same draws, and the
+// evaluates the neighbours of the path's sites only (kernels/path/fast/lattice_path.h): the same draws, and the
 // same chains; on a GPU many steps a launch, where a chain fits into shared memory.
 #pragma once
 
 #include <optional>
 
 #include "engine/sampler.h"
-#include "kernels/ops/path.h"
+#include "kernels/ops/first_order_path.h"
 
 namespace isinglass {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "io/error.h"
-#include "kernels/ops/sites.h"
+#include "kernels/ops/one_site.h"
 
 namespace isinglass {
 namespace {

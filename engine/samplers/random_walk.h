@@ -10,7 +10,7 @@ namespace isinglass {
 class RandomWalkSampler : public Sampler {
  public:
   // radius: the number of sites moved, a whole number in 1 … D; or, where it adapts (most > least),
-  // their mean: kernels/uniform_flips.h
+  // their mean: kernels/random_walk/random_walk.h
   explicit RandomWalkSampler(Scale radius) : radius_(std::move(radius)) {}
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "io/error.h"
-#include "kernels/ops/table.h"
+#include "kernels/ops/tabulated_site.h"
 
 namespace isinglass {
 namespace {

@@ -1,8 +1,8 @@
 // The statistics of a step as the kernels see them.
 #pragma once
 
-#include "kernels/metropolis.h"
-#include "kernels/ops/chains.h"
+#include "kernels/accept/metropolis.h"
+#include "kernels/ops/metropolis.h"
 #include "kernels/ops/check.h"
 
 namespace isinglass::ops {

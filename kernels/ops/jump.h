@@ -2,7 +2,7 @@
 #pragma once
 
 #include "io/torch.h"
-#include "kernels/jump.h"
+#include "kernels/jump/jump.h"
 
 namespace isinglass::ops {
 

@@ -1,10 +1,10 @@
 // See lattice.h.
 #include "kernels/ops/lattice.h"
 
-#include "kernels/chromatic.h"
+#include "kernels/gibbs/chromatic.h"
 #include "kernels/ops/counts.h"
 #include "kernels/ops/lattice_pointers.h"
-#include "kernels/ops/pattern_pointers.h"
+#include "kernels/ops/neighbourhood_pointers.h"
 
 namespace isinglass::ops {
 

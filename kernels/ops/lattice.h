@@ -2,14 +2,14 @@
 #pragma once
 
 #include "io/torch.h"
-#include "kernels/lattice.h"
-#include "kernels/ops/chains.h"
+#include "kernels/lattice/lattice.h"
+#include "kernels/ops/metropolis.h"
 
 namespace isinglass::ops {
 
 using torch::Tensor;
 
-// site_patterns.h; undefined where there are none.
+// neighbourhood_table.h; undefined where there are none.
 struct PatternTensors {
   Tensor neighbour;    // int32 [D, 4]
   Tensor flip_energy;  // float64 [D, 16]

@@ -1,7 +1,7 @@
 // A lattice as the kernels see it.
 #pragma once
 
-#include "kernels/lattice.h"
+#include "kernels/lattice/lattice.h"
 #include "kernels/ops/check.h"
 #include "kernels/ops/lattice.h"
 

@@ -1,7 +1,7 @@
 // See leapfrog.h.
 #include "kernels/ops/leapfrog.h"
 
-#include "kernels/leapfrog.h"
+#include "kernels/hamiltonian/leapfrog.h"
 #include "kernels/ops/check.h"
 
 namespace isinglass::ops {

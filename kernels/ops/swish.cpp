@@ -2,7 +2,7 @@
 #include "kernels/ops/swish.h"
 
 #include "kernels/ops/check.h"
-#include "kernels/swish.h"
+#include "kernels/network/swish.h"
 
 namespace isinglass::ops {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/cli/inputs.h"
-#include "tests/cli/program.h"
+#include "tests/support/inputs.h"
+#include "tests/support/program.h"
 #include "tests/models/script_files.h"
 
 namespace isinglass {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "tests/cli/inputs.h"
-#include "tests/cli/program.h"
+#include "tests/support/inputs.h"
+#include "tests/support/program.h"
 
 namespace isinglass {
 namespace {

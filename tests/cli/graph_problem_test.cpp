@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "io/files.h"
-#include "io/pt_file.h"
-#include "tests/cli/inputs.h"
-#include "tests/cli/program.h"
+#include "io/pt/pt_file.h"
+#include "tests/support/inputs.h"
+#include "tests/support/program.h"
 
 namespace isinglass {
 namespace {

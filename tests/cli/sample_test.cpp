@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/cli/inputs.h"
-#include "tests/cli/program.h"
+#include "tests/support/inputs.h"
+#include "tests/support/program.h"
 
 namespace isinglass {
 namespace {

@@ -11,8 +11,8 @@
 #include <random>
 #include <sstream>
 
-#include "tests/cli/inputs.h"
-#include "tests/cli/program.h"
+#include "tests/support/inputs.h"
+#include "tests/support/program.h"
 
 namespace isinglass {
 namespace {

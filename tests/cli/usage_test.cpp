@@ -4,8 +4,8 @@
 
 #include <fstream>
 
-#include "tests/cli/inputs.h"
-#include "tests/cli/program.h"
+#include "tests/support/inputs.h"
+#include "tests/support/program.h"
 
 namespace isinglass {
 namespace {

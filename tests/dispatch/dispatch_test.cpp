@@ -4,9 +4,9 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <gtest/gtest.h>
 
-#include "kernels/ops/chains.h"
+#include "kernels/ops/metropolis.h"
 #include "kernels/ops/check.h"
-#include "kernels/ops/path.h"
+#include "kernels/ops/first_order_path.h"
 #include "kernels/ops/swish.h"
 #include "tests/simt/devices.h"
 

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <atomic>
 
-#include "engine/run.h"
+#include "engine/run/run.h"
 #include "engine/sampler.h"
-#include "models/categorical.h"
-#include "models/gaussian.h"
-#include "models/ising.h"
+#include "models/lattice/categorical.h"
+#include "models/density/gaussian.h"
+#include "models/lattice/ising.h"
 #include "models/registry.h"
 
 namespace isinglass {

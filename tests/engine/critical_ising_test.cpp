@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/diagnostics/ess.h"
-#include "engine/run.h"
-#include "models/ising.h"
+#include "engine/run/run.h"
+#include "models/lattice/ising.h"
 #include "tests/reference/kaufman.h"
 
 namespace isinglass {

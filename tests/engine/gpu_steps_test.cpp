@@ -1,5 +1,5 @@
 // Steps on a GPU, of every sampler of the registry on every model that it takes: many at once are
-// those taken one by one, captured ones (engine/step_graph.h) those that are not, bit for bit; and
+// those taken one by one, captured ones (engine/run/step_graph.h) those that are not, bit for bit; and
 // the host waits for nothing in a step. Without a GPU: what the run loop makes of many at once.
 #include <ATen/Context.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -9,10 +9,10 @@
 #include <numeric>
 #include <set>
 
-#include "engine/run.h"
+#include "engine/run/run.h"
 #include "engine/samplers/gibbs.h"
-#include "engine/step_graph.h"
-#include "models/lattice_model.h"
+#include "engine/run/step_graph.h"
+#include "models/lattice/lattice_model.h"
 #include "tests/models/samples.h"
 
 namespace isinglass {
@@ -68,7 +68,7 @@ void for_each_model(const SamplerEntry& entry, F f) {
   }
 }
 
-// Samplers with steps that can be captured (engine/step_graph.h), on some model.
+// Samplers with steps that can be captured (engine/run/step_graph.h), on some model.
 std::vector<std::string> captured_samplers() {
   std::vector<std::shared_ptr<EnergyModel>> models;
   for (const ModelSample& sample : model_samples()) models.push_back(load_sample(sample));

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "engine/run.h"
+#include "engine/run/run.h"
 #include "tests/models/samples.h"
 
 namespace isinglass {

@@ -5,7 +5,7 @@
 #include "io/error.h"
 #include "models/registry.h"
 #include "tests/engine/transitions.h"
-#include "tests/io/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {

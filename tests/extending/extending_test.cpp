@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "io/pt_file.h"
+#include "io/pt/pt_file.h"
 #include "models/registry.h"
 #include "tests/engine/invariance.h"
-#include "tests/io/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <fstream>
 
-#include "tests/io/full_disk.h"
-#include "tests/io/scratch.h"
+#include "tests/support/full_disk.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {

@@ -4,7 +4,7 @@
 #include <png.h>
 
 #include "io/files.h"
-#include "tests/io/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <set>
 
-#include "models/lattice_model.h"
+#include "models/lattice/lattice_model.h"
 #include "tests/models/samples.h"
 
 namespace isinglass {

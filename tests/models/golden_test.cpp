@@ -2,10 +2,10 @@
 // state dict (golden/resnet.py), to 1e-4 relative; keys exactly as PyTorch writes them.
 #include <gtest/gtest.h>
 
-#include "io/pt_file.h"
+#include "io/pt/pt_file.h"
 #include "models/registry.h"
-#include "tests/io/scratch.h"
-#include "tests/source_tree.h"
+#include "tests/support/scratch.h"
+#include "tests/support/source_tree.h"
 
 namespace isinglass {
 namespace {

@@ -5,10 +5,10 @@
 
 #include <fstream>
 
-#include "io/pt_file.h"
+#include "io/pt/pt_file.h"
 #include "io/sha256.h"
 #include "models/registry.h"
-#include "tests/io/scratch.h"
+#include "tests/support/scratch.h"
 #include "tests/models/script_files.h"
 
 namespace isinglass {

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "tests/io/scratch.h"
+#include "tests/support/scratch.h"
 #include "tests/models/samples.h"
 
 namespace isinglass {

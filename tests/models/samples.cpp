@@ -6,7 +6,7 @@
 
 #include "io/error.h"
 #include "io/files.h"
-#include "tests/io/scratch.h"
+#include "tests/support/scratch.h"
 #include "tests/models/plain_energies.h"
 
 namespace isinglass {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/pt_file.h"
+#include "io/pt/pt_file.h"
 #include "models/registry.h"
 
 namespace isinglass {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "io/error.h"
-#include "io/pt_file.h"
+#include "io/pt/pt_file.h"
 #include "models/registry.h"
-#include "tests/io/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {

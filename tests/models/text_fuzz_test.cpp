@@ -6,9 +6,9 @@
 #include <functional>
 
 #include "io/error.h"
-#include "models/bayesnet.h"
-#include "models/graph_file.h"
-#include "tests/io/scratch.h"
+#include "models/density/bayesnet.h"
+#include "models/lattice/graph_file.h"
+#include "tests/support/scratch.h"
 #include "tests/support/fuzzing.h"
 
 namespace isinglass {

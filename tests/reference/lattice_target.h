@@ -2,7 +2,7 @@
 //   U(x) = −Σ_i h_{i,x_i} − Σ_e c_e δ(x_i, x_j) on a cycle with one chord, numbers without symmetry
 #pragma once
 
-#include "models/potts.h"
+#include "models/lattice/potts.h"
 #include "tests/reference/enumeration.h"
 
 namespace isinglass::reference {

@@ -1,8 +1,8 @@
 // kernels/{block,chromatic}.cu against their CPU twins.
-#include "kernels/block.h"
+#include "kernels/gibbs/block_gibbs.h"
 
-#include "kernels/chromatic.h"
-#include "kernels/metropolis.h"
+#include "kernels/gibbs/chromatic.h"
+#include "kernels/accept/metropolis.h"
 #include "tests/simt/ring.h"
 
 namespace isinglass {

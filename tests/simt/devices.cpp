@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "kernels/host_device.h"
+#include "kernels/base/host_device.h"
 
 namespace simt {
 namespace {

@@ -1,6 +1,6 @@
-// kernels/hidden_sweep.cu against hidden_sweep_cpu.cpp, bit for bit; and several sweeps of one
+// kernels/rbm/rbm_gibbs.cu against rbm_gibbs_cpu.cpp, bit for bit; and several sweeps of one
 // launch against as many launches.
-#include "kernels/hidden_sweep.h"
+#include "kernels/rbm/rbm_gibbs.h"
 
 #include "tests/simt/twins.h"
 

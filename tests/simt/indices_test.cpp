@@ -4,11 +4,11 @@
 
 #include <numeric>
 
-#include "kernels/jump.h"
-#include "kernels/leapfrog.h"
-#include "kernels/metropolis.h"
-#include "kernels/path.h"
-#include "kernels/random.h"
+#include "kernels/jump/jump.h"
+#include "kernels/hamiltonian/leapfrog.h"
+#include "kernels/accept/metropolis.h"
+#include "kernels/path/first_order_path.h"
+#include "kernels/random/random_states.h"
 #include "tests/simt/twins.h"
 
 namespace isinglass {

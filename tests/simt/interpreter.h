@@ -9,7 +9,7 @@
 // may differ in, so that a result of a word which nobody wrote differs, too, or is not a number.
 //
 // To test a family: kernels/<family>.cu is compiled as C++ with tests/simt/shim/ in front of the
-// include path (its kernels/launch.h replaces ours), both found by a glob; add
+// include path (its kernels/base/launch.h replaces ours), both found by a glob; add
 // tests/simt/<family>_test.cpp, which compares cuda::f with cpu::f under expect_twins() of twins.h.
 #pragma once
 

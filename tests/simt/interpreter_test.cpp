@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/launch.h"
+#include "kernels/base/launch.h"
 #include "tests/simt/twins.h"
 
 namespace isinglass {

@@ -1,5 +1,5 @@
-// kernels/jump.cu against jump_cpu.cpp: the same states and log q, bit for bit.
-#include "kernels/jump.h"
+// kernels/jump/jump.cu against jump_cpu.cpp: the same states and log q, bit for bit.
+#include "kernels/jump/jump.h"
 
 #include "tests/simt/twins.h"
 

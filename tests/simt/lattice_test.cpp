@@ -1,5 +1,5 @@
-// kernels/lattice.cu against lattice_cpu.cpp. Energies are summed in another order, so to rounding.
-#include "kernels/lattice.h"
+// kernels/lattice/lattice.cu against lattice_cpu.cpp. Energies are summed in another order, so to rounding.
+#include "kernels/lattice/lattice.h"
 
 #include "tests/simt/ring.h"
 

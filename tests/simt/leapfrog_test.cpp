@@ -1,5 +1,5 @@
-// kernels/leapfrog.cu against its CPU twin.
-#include "kernels/leapfrog.h"
+// kernels/hamiltonian/leapfrog.cu against its CPU twin.
+#include "kernels/hamiltonian/leapfrog.h"
 
 #include "tests/simt/ring.h"
 

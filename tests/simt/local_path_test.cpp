@@ -1,6 +1,6 @@
-// kernels/local_path.cu against local_path_cpu.cpp: the same chains, bit for bit but for energies
+// kernels/path/fast/lattice_path.cu against lattice_path_cpu.cpp: the same chains, bit for bit but for energies
 // that are summed afresh; and a launch of many steps against as many launches.
-#include "kernels/local_path.h"
+#include "kernels/path/fast/lattice_path.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// kernels/metropolis.cu against metropolis_cpu.cpp: verdicts, rows taken over and counts.
-#include "kernels/metropolis.h"
+// kernels/accept/metropolis.cu against metropolis_cpu.cpp: verdicts, rows taken over and counts.
+#include "kernels/accept/metropolis.h"
 
 #include "tests/simt/twins.h"
 

@@ -1,9 +1,9 @@
-// kernels/path.cu against path_cpu.cpp: the same paths, states and log q, bit for bit.
-#include "kernels/path.h"
+// kernels/path/first_order_path.cu against first_order_path_cpu.cpp: the same paths, states and log q, bit for bit.
+#include "kernels/path/first_order_path.h"
 
 #include <algorithm>
 
-#include "kernels/site_weights.h"
+#include "kernels/path/move_weights.h"
 #include "tests/simt/twins.h"
 
 namespace isinglass {

@@ -1,8 +1,8 @@
 // kernels/{table,difference_path,ordered,normal}.cu against their CPU twins.
-#include "kernels/difference_path.h"
-#include "kernels/normal.h"
-#include "kernels/ordered.h"
-#include "kernels/table.h"
+#include "kernels/path/exact_path.h"
+#include "kernels/random/normal.h"
+#include "kernels/any_scale/any_scale.h"
+#include "kernels/path/tabulated_site.h"
 #include "tests/simt/ring.h"
 
 namespace isinglass {

@@ -1,7 +1,7 @@
 // A small lattice for the kernels that walk one, and sums that are compared to rounding.
 #pragma once
 
-#include "kernels/lattice.h"
+#include "kernels/lattice/lattice.h"
 #include "tests/simt/twins.h"
 
 namespace isinglass {

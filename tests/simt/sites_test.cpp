@@ -1,7 +1,7 @@
 // kernels/{uniform_flips,gibbs,random}.cu against their CPU twins.
-#include "kernels/gibbs.h"
-#include "kernels/random.h"
-#include "kernels/uniform_flips.h"
+#include "kernels/gibbs/one_site.h"
+#include "kernels/random/random_states.h"
+#include "kernels/random_walk/random_walk.h"
 #include "tests/simt/twins.h"
 
 namespace isinglass {

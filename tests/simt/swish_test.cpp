@@ -1,5 +1,5 @@
-// kernels/swish.cu against swish_cpu.cpp, bit for bit, in both precisions of the slopes.
-#include "kernels/swish.h"
+// kernels/network/swish.cu against swish_cpu.cpp, bit for bit, in both precisions of the slopes.
+#include "kernels/network/swish.h"
 
 #include "tests/simt/twins.h"
 

@@ -1,4 +1,4 @@
-"""scripts/card.py: a card says what its numbers are worth.
+"""scripts/pages/card.py: a card says what its numbers are worth.
 
     card_test.py SOURCE_DIR
 """
@@ -26,7 +26,7 @@ def card(folder, **changes):
            "parameters_sha256": "12ab", "data_sha256": "34cd", "revision": "abc123", "sampler": "pafs",
            "sampler_options": {"radius": 5.0}} | changes
     (evaluation / "ais.json").write_text(json.dumps(ais))
-    script = [sys.executable, "-B", source / "scripts" / "card.py", run, evaluation, folder / "weights.pt"]
+    script = [sys.executable, "-B", source / "scripts/pages/card.py", run, evaluation, folder / "weights.pt"]
     subprocess.run(script, check=True)
     return (folder / "weights.md").read_text()
 

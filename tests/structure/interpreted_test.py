@@ -12,7 +12,7 @@ LAUNCHERS = re.compile(r"namespace cuda \{(.*?)\n\}", re.DOTALL)
 tests = "".join(file.read_text(encoding="utf-8") for file in (root / "tests/simt").glob("*_test.cpp"))
 operators = {file.name: file.read_text(encoding="utf-8") for file in (root / "kernels/ops").glob("*")}
 found, missing = 0, []
-for header in sorted((root / "kernels").glob("*.h")):
+for header in sorted((root / "kernels").rglob("*.h")):
     if not header.with_suffix(".cu").exists():
         continue
     for part in LAUNCHERS.findall(header.read_text(encoding="utf-8")):

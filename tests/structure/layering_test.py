@@ -1,4 +1,4 @@
-"""The arrows of the architecture hold: cli -> train -> engine -> models -> kernels, io below all.
+"""The arrows of the architecture hold: cli -> lab -> train -> engine -> models -> kernels, io below all.
 
 Usage: layering_test.py [ROOT]. Includes are compared by their text; a quoted include names its file
 from the repository's root. Tests and examples stand in the layer that they are of. No file, scripts
@@ -10,20 +10,21 @@ import tempfile
 import unittest
 from pathlib import Path
 
-LAYERS = ["io", "kernels", "models", "engine", "train", "cli"]  # each may include those before it
+LAYERS = ["io", "kernels", "models", "engine", "train", "lab", "cli"]  # each may include those before it
 # The layer of what lies in tests/ under another name. The references are plain loops that share
 # nothing with the code under test; three have targets that are models.
-TESTS = {"source_tree.h": "io", "support": "io", "harness": "io", "reference": "io",
+TESTS = {"support": "io", "support/training_fixture.h": "train", "support/trainer_fixture.h": "train", "support/data_files.h": "train",
+         "harness": "io", "reference": "io",
          "reference/tiny_target.h": "models", "reference/lattice_target.h": "models",
          "reference/any_scale.h": "models",
-         "simt": "kernels", "dispatch": "kernels", "extending": "engine", "netcdf": "cli"}
+         "simt": "kernels", "dispatch": "kernels", "extending": "engine"}
 FOLDERS = [*LAYERS, "tests", "examples", "scripts", "cmake"]
 SOURCES = {".h", ".cpp", ".cu"}
 WRITTEN = SOURCES | {".py", ".sh", ".cmake", ".css", ".js"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 TORCH_HEADER = re.compile(r"^(torch|ATen|c10|caffe2)/")
 SEES_TORCH = "kernels/ops/"
-LAUNCHER = "kernels/launch.h"
+LAUNCHER = "kernels/base/launch.h"
 LONGEST = 400  # lines of a file
 
 
@@ -97,6 +98,7 @@ def violations(root):
 
 
 class Layering(unittest.TestCase):
+    maxDiff = None
     root = Path(__file__).resolve().parents[2]
 
     def test_the_sources_keep_the_rules(self):
@@ -114,20 +116,21 @@ class Layering(unittest.TestCase):
     def test_planted_violations_are_found(self):
         planted = {
             "wrong way": ("models/a.h", '#pragma once\n#include "engine/sampler.h"\n', 2),
-            "io is below all": ("io/a.cpp", '#include "kernels/philox.h"\n', 1),
-            "angle brackets": ("engine/a.cpp", "  #  include <train/pcd.h>\n", 1),
+            "io is below all": ("io/a.cpp", '#include "kernels/random/philox.h"\n', 1),
+            "angle brackets": ("engine/a.cpp", "  #  include <train/objectives/pcd.h>\n", 1),
             "relative": ("engine/samplers/a.cpp", '#include "../sampler.h"\n', 1),
             "beside": ("engine/a.cpp", '#include "sampler.h"\n', 1),
-            "torch in a kernel": ("kernels/a_cpu.cpp", "#include <torch/torch.h>\n", 1),
-            "c10 in a kernel": ("kernels/a.cu", "#include <c10/cuda/CUDAStream.h>\n", 1),
-            "operators in a kernel": ("kernels/a.cu", '#include "kernels/ops/path.h"\n', 1),
-            "cub": ("kernels/a.cu", "#include <cub/cub.cuh>\n", 1),
+            "torch in a kernel": ("kernels/base/a_cpu.cpp", "#include <torch/torch.h>\n", 1),
+            "c10 in a kernel": ("kernels/base/a.cu", "#include <c10/cuda/CUDAStream.h>\n", 1),
+            "operators in a kernel": ("kernels/base/a.cu", '#include "kernels/ops/first_order_path.h"\n', 1),
+            "cub": ("kernels/base/a.cu", "#include <cub/cub.cuh>\n", 1),
+            "the library's user": ("lab/a.h", '#include "cli/options/options.h"\n', 1),
             "clock": ("engine/samplers/a.cpp", "#include <chrono>\n", 1),
-            "a test above its layer": ("tests/models/a_test.cpp", '#include "engine/run.h"\n', 1),
-            "by another test": ("tests/io/a_test.cpp", '#include "tests/cli/program.h"\n', 1),
-            "a reference of the code": ("tests/reference/a.h", '#include "models/rbm.h"\n', 1),
-            "a test in the program": ("io/a.cpp", '#include "tests/source_tree.h"\n', 1),
-            "an example's layer": ("examples/e/models/a.h", '#include "engine/run.h"\n', 1),
+            "a test above its layer": ("tests/models/a_test.cpp", '#include "engine/run/run.h"\n', 1),
+            "by another test": ("tests/io/a_test.cpp", '#include "tests/cli/a.h"\n', 1),
+            "a reference of the code": ("tests/reference/a.h", '#include "models/network/rbm.h"\n', 1),
+            "a test in the program": ("io/a.cpp", '#include "tests/support/source_tree.h"\n', 1),
+            "an example's layer": ("examples/e/models/a.h", '#include "engine/run/run.h"\n', 1),
             "an example's clock": ("examples/e/engine/samplers/a.cpp", "#include <chrono>\n", 1),
         }
         for name, (file, text, line) in planted.items():
@@ -146,16 +149,16 @@ class Layering(unittest.TestCase):
         for word, line in (("<<<", "f<<<1, 2>>>(x);"),
                            ("extern __shared__", "extern __shared__ double s[];")):
             with self.subTest(word):
-                self.check("kernels/a.cu", line, [f"kernels/a.cu: {word} outside {LAUNCHER}"])
+                self.check("kernels/base/a.cu", line, [f"kernels/base/a.cu: {word} outside {LAUNCHER}"])
 
     def test_allowed_includes_pass(self):
-        self.check("kernels/ops/path.cpp", '#include "kernels/ops/path.h"\n#include <torch/library.h>\n', [])
-        self.check("cli/a.cpp", '#include "train/pcd.h"\n#include "io/error.h"\n'
+        self.check("kernels/ops/first_order_path.cpp", '#include "kernels/ops/first_order_path.h"\n#include <torch/library.h>\n', [])
+        self.check("cli/a.cpp", '#include "train/objectives/pcd.h"\n#include "io/error.h"\n'
                    "#include <chrono>\n", [])
-        self.check("kernels/launch.h", "kernel<<<blocks, threads>>>(x);\n", [])
-        self.check("kernels/a.cu", "// never a bare <<<>>>\n", [])
-        self.check("tests/models/a_test.cpp", '#include "tests/io/scratch.h"\n'
-                   '#include "tests/support/fuzzing.h"\n#include "models/rbm.h"\n', [])
+        self.check("kernels/base/launch.h", "kernel<<<blocks, threads>>>(x);\n", [])
+        self.check("kernels/base/a.cu", "// never a bare <<<>>>\n", [])
+        self.check("tests/models/a_test.cpp", '#include "tests/support/scratch.h"\n'
+                   '#include "tests/support/fuzzing.h"\n#include "models/network/rbm.h"\n', [])
         self.check("examples/e/models/a.cpp", '#include "models/a.h"\n', [])
 
 

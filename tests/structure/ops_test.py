@@ -8,9 +8,9 @@ import unittest
 
 import torch
 
-SQRT, BARKER, MIN, MAX = range(4)  # kernels/balancing.h
-LINEARISED = 1  # kernels/path.h: pafs
-BINARISE = 65  # kernels/philox.h: Purpose::kBinarise
+SQRT, BARKER, MIN, MAX = range(4)  # kernels/base/balancing.h
+LINEARISED = 1  # kernels/path/first_order_path.h: pafs
+BINARISE = 65  # kernels/random/philox.h: Purpose::kBinarise
 
 LOG_BALANCE = {
     SQRT: lambda d: 0.5 * d,

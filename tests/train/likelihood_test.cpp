@@ -7,13 +7,13 @@
 #include <cmath>
 #include <set>
 
-#include "engine/energies.h"
-#include "engine/run.h"
-#include "models/bernoulli.h"
+#include "models/energies.h"
+#include "engine/run/run.h"
+#include "models/lattice/bernoulli.h"
 #include "models/registry.h"
-#include "tests/io/scratch.h"
-#include "tests/train/training_fixture.h"
-#include "train/pcd.h"
+#include "tests/support/scratch.h"
+#include "tests/support/training_fixture.h"
+#include "train/objectives/pcd.h"
 
 namespace isinglass {
 namespace {

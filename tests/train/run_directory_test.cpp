@@ -8,7 +8,7 @@
 
 #include "io/files.h"
 #include "io/settings.h"
-#include "tests/io/scratch.h"
+#include "tests/support/scratch.h"
 #include "train/checkpoint.h"
 #include "train/metrics.h"
 

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <thread>
 
-#include "tests/io/scratch.h"
-#include "tests/train/trainer_fixture.h"
+#include "tests/support/scratch.h"
+#include "tests/support/trainer_fixture.h"
 
 namespace isinglass {
 namespace {

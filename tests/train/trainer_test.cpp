@@ -1,9 +1,9 @@
 // Whole training runs in one process: resuming, stopping, divergence, disks that fail.
 #include <gtest/gtest.h>
 
-#include "tests/io/full_disk.h"
-#include "tests/io/scratch.h"
-#include "tests/train/trainer_fixture.h"
+#include "tests/support/full_disk.h"
+#include "tests/support/scratch.h"
+#include "tests/support/trainer_fixture.h"
 
 namespace isinglass {
 namespace {

@@ -1,0 +1,26 @@
+// The subcommands of the program, one source file each.
+#pragma once
+
+#include <vector>
+
+#include "cli/terminal/failure.h"
+#include "cli/options/options.h"
+
+namespace isinglass {
+
+Command train_command();
+Command sample_command();
+Command evaluate_command();
+Command energy_command();
+Command ablate_command();
+Command bench_command();
+Command inspect_command();
+Command report_command();
+
+// All of them, in the order of --help.
+const std::vector<Command>& commands();
+
+// The subcommand, or an Error that lists the known ones, the nearest first.
+const Command& find_command(const std::string& name);
+
+}  // namespace isinglass

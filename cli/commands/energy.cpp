@@ -1,0 +1,99 @@
+// isinglass energy: energies and gradients of given states. Writes a .pt dictionary `energy`
+// float32 [N], `gradient` float32 of U in the relaxed state: [N, D], or [N, D, K] for categorical
+// models; no gradient of models that have none.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/terminal/interrupt.h"
+#include "lab/run/memory.h"
+#include "cli/options/shared_options.h"
+#include "models/energies.h"
+#include "io/error.h"
+#include "io/pt/pt_file.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path output_file(const Options& options) {
+  const fs::path out = options.path("out");
+  require(!fs::is_directory(out), "--out {} is a directory; a file is needed, such as E.pt",
+          out.string());
+  for (const char* input : {"states", "weights"}) {
+    std::error_code missing;
+    require(!options.has(input) || !fs::equivalent(out, options.path(input), missing),
+            "--out {} is the file of --{}; another one is needed", out.string(), input);
+  }
+  return out;
+}
+
+// The states, their gradients, and both files' bytes.
+void check_memory(const StateSpace& space, int64_t states) {
+  const double moves = static_cast<double>(space.sites) *
+                       static_cast<double>(space.one_hot() ? space.categories : 1);
+  require_memory(static_cast<double>(states) * moves * 12, torch::kCPU,
+                 fmt::format("--states with {} states", states));
+}
+
+std::string run_energy(Options& options) {
+  const torch::Device device = device_of(options);
+  const fs::path out = output_file(options);
+  const std::string states = options.text("states");
+  const torch::Tensor x = read_tensor(states);
+  const std::shared_ptr<EnergyModel> model =
+      model_of(options, device, /*continuous=*/x.is_floating_point());
+  check_states(model->space(), x, states);
+  require(x.size(0) > 0, "{} holds no states", states);
+  check_memory(model->space(), x.size(0));
+
+  const EnergyGrad result = model->differentiable()
+                                ? energies_and_gradients(*model, x, device, interrupted)
+                                : EnergyGrad{energies(*model, x, device), {}};
+  if (interrupted()) throw Interrupted("no file was written");
+  const bool finite = result.energy.isfinite().all().item<bool>() &&
+                      (!result.gradient.defined() || result.gradient.isfinite().all().item<bool>());
+  if (!finite) {
+    throw NumericalError(
+        fmt::format("{}: the energy or its gradient is not finite at a state", states));
+  }
+  PtDict file{{"energy", PtValue{result.energy.to(torch::kFloat32)}}};
+  if (result.gradient.defined()) file.push_back({"gradient", PtValue{result.gradient}});
+  write_pt(out, PtValue{std::move(file)});
+
+  const double mean = result.energy.mean().item<double>();
+  const double least = result.energy.min().item<double>();
+  const double most = result.energy.max().item<double>();
+  if (options.flag("json")) {
+    const nlohmann::ordered_json energy = {{"mean", mean}, {"min", least}, {"max", most}};
+    const nlohmann::ordered_json summary = {{"model", options.text("model")},
+                                            {"states", x.size(0)},
+                                            {"energy", energy},
+                                            {"out", out.string()}};
+    return summary.dump(2) + "\n";
+  }
+  return fmt::format("{} states of {}: energy {:.6g} to {:.6g}, mean {:.6g}; written to {}\n",
+                     x.size(0), options.text("model"), least, most, mean, out.string());
+}
+
+}  // namespace
+
+Command energy_command() {
+  Command command{
+      .name = "energy", .summary = "energies and gradients of given states", .run = run_energy};
+  append(command.options, model_options());
+  append(command.options, {{.name = "states",
+                            .type = ValueType::kPath,
+                            .unit = "FILE",
+                            .help = "states [N, D] (.pt); required"},
+                           {.name = "out",
+                            .type = ValueType::kPath,
+                            .unit = "FILE",
+                            .help = "the .pt file to write; required",
+                            .stored = false}});
+  return command;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,268 @@
+// isinglass inspect: what is in a data file, a parameter file, a checkpoint or a run directory;
+// with
+// --out, a picture of the images in it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/commands/commands.h"
+#include "cli/output_directory.h"
+#include "cli/options/shared_options.h"
+#include "io/error.h"
+#include "io/files.h"
+#include "io/picture.h"
+#include "io/pt/pt_file.h"
+#include "io/sha256.h"
+#include "train/data/describe.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kPictured = 64;  // images of a picture
+constexpr int64_t kColumns = 8;
+
+// What inspect found: the description, and images where there are any.
+struct Finding {
+  Json description;
+  torch::Tensor images;  // uint8 [n, H·W]; undefined: none
+  int64_t height = 0, width = 0;
+  int64_t levels = 2;
+};
+
+Json describe_tensor(const torch::Tensor& tensor) {
+  Json json = {{"dtype", dtype_name(tensor.scalar_type())}, {"shape", tensor.sizes().vec()}};
+  if (tensor.numel() == 0 || tensor.is_complex()) return json;
+  const torch::Tensor values = tensor.to(torch::kFloat64);
+  json["min"] = values.min().item<double>();
+  json["max"] = values.max().item<double>();
+  json["mean"] = values.mean().item<double>();
+  const int64_t bad = values.numel() - values.isfinite().sum().item<int64_t>();
+  if (bad > 0) json["non_finite"] = bad;
+  return json;
+}
+
+Json describe_value(const PtValue& value) {
+  if (const auto* tensor = std::get_if<torch::Tensor>(&value.value))
+    return describe_tensor(*tensor);
+  if (const auto* list = std::get_if<PtList>(&value.value)) {
+    Json json = Json::array();
+    for (const PtValue& item : *list) json.push_back(describe_value(item));
+    return json;
+  }
+  if (const auto* dict = std::get_if<PtDict>(&value.value)) {
+    Json json = Json::object();
+    for (const auto& [key, item] : *dict) json[key] = describe_value(item);
+    return json;
+  }
+  return std::visit(
+      [](const auto& plain) -> Json {
+        if constexpr (std::is_constructible_v<Json, decltype(plain)> &&
+                      !std::is_same_v<std::decay_t<decltype(plain)>, std::monostate>) {
+          return plain;
+        } else {
+          return nullptr;
+        }
+      },
+      value.value);
+}
+
+// Rows of states that a picture can show: the last dimension is H·W.
+void add_images(Finding& finding, torch::Tensor states, std::pair<int64_t, int64_t> image) {
+  const bool flat =
+      states.dim() >= 2 && states.scalar_type() == torch::kUInt8 && states.numel() > 0;
+  if (!flat) return;
+  if (states.dim() == 3 && states.size(2) != image.first * image.second) {
+    image = {states.size(1), states.size(2)};  // images [N, H, W]
+    states = states.flatten(1);
+  }
+  if (states.size(-1) != image.first * image.second) return;
+  while (states.dim() > 2) states = states[states.size(0) - 1];  // the last draw
+  finding.images = states.narrow(0, 0, std::min(kPictured, states.size(0))).contiguous();
+  finding.levels = finding.images.max().item<int>() > 1 ? 256 : 2;
+  std::tie(finding.height, finding.width) = image;
+}
+
+const PtValue* find(const PtDict& dict, const std::string& key) {
+  const auto found =
+      std::find_if(dict.begin(), dict.end(), [&](const auto& e) { return e.first == key; });
+  return found == dict.end() ? nullptr : &found->second;
+}
+
+std::string kind_of(const PtDict& dict) {
+  if (find(dict, "samples") && find(dict, "energy")) return "samples";
+  if (find(dict, "energy") && find(dict, "gradient")) return "energies and gradients";
+  if (find(dict, "energy")) return "energies";
+  if (find(dict, "iteration") && find(dict, "format_version")) return "training checkpoint";
+  if (find(dict, "log_weights")) return "annealing checkpoint";
+  const bool tensors = std::all_of(dict.begin(), dict.end(),
+                                   [](const auto& entry) { return entry.second.is_tensor(); });
+  return tensors ? "parameters" : "dictionary";
+}
+
+Finding inspect_pt(const fs::path& file, std::pair<int64_t, int64_t> image) {
+  const PtValue value = read_pt(file);
+  Finding finding;
+  const auto* dict = std::get_if<PtDict>(&value.value);
+  finding.description = {{"file", file.string()},
+                         {"kind", dict                ? kind_of(*dict)
+                                  : value.is_tensor() ? "tensor"
+                                                      : "value"},
+                         {"content", describe_value(value)}};
+  if (finding.description["kind"] == "parameters") {
+    finding.description["sha256"] = sha256(read_named_tensors(file));
+  }
+  if (value.is_tensor()) add_images(finding, std::get<torch::Tensor>(value.value), image);
+  for (const char* key : {"samples", "buffer", "x"}) {
+    const PtValue* entry = dict ? find(*dict, key) : nullptr;
+    if (entry && entry->is_tensor()) {
+      add_images(finding, std::get<torch::Tensor>(entry->value), image);
+    }
+  }
+  return finding;
+}
+
+Finding inspect_data(const DataFileDescription& data, const fs::path& file) {
+  Finding finding;
+  finding.description = {{"file", file.string()}, {"kind", data.format}, {"shape", data.shape},
+                         {"dtype", data.dtype},   {"min", data.min},     {"max", data.max},
+                         {"mean", data.mean}};
+  if (data.images.numel() > 0) finding.images = data.images;
+  finding.height = data.height;
+  finding.width = data.width;
+  finding.levels = data.levels;
+  return finding;
+}
+
+// The last complete line of metrics.jsonl.
+Json last_metrics(const fs::path& file) {
+  std::string text = read_file(file);
+  text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n'));
+  const size_t begin = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
+  const Json line = Json::parse(text.substr(begin), nullptr, /*allow_exceptions=*/false);
+  return line.is_discarded() ? Json() : line;
+}
+
+Json read_config(const fs::path& file) {
+  try {
+    std::ostringstream text;
+    text << toml::json_formatter{toml::parse(read_file(file), file.string())};
+    return Json::parse(text.str());
+  } catch (const toml::parse_error& error) {
+    fail("{}: not TOML: {}", file.string(), error.description());
+  }
+}
+
+Finding inspect_run(const fs::path& directory, std::pair<int64_t, int64_t> image) {
+  require(fs::exists(directory / "config.toml"), "{} is not a run directory: it has no config.toml",
+          directory.string());
+  Finding finding;
+  finding.description = {{"directory", directory.string()},
+                         {"kind", "run directory"},
+                         {"config", read_config(directory / "config.toml")}};
+  for (const char* name : {"summary", "ais"}) {
+    const fs::path file = directory / (std::string(name) + ".json");
+    if (!fs::exists(file)) continue;
+    const Json json = Json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+    require(!json.is_discarded(), "{} is not JSON", file.string());
+    finding.description[name] = json;
+  }
+  if (fs::exists(directory / "metrics.jsonl")) {
+    finding.description["last_metrics"] = last_metrics(directory / "metrics.jsonl");
+  }
+  const fs::path checkpoint = newest_checkpoint(directory);
+  const fs::path states = checkpoint.empty() ? directory / "samples.pt" : checkpoint;
+  if (!checkpoint.empty()) finding.description["checkpoint"] = checkpoint.filename().string();
+  if (fs::exists(states)) {
+    Finding inner = inspect_pt(states, image);
+    inner.description = std::move(finding.description);
+    return inner;
+  }
+  return finding;
+}
+
+Finding inspect_file(const fs::path& file, std::pair<int64_t, int64_t> image) {
+  require(fs::exists(file), "{} does not exist", file.string());
+  if (fs::is_directory(file)) return inspect_run(file, image);
+  if (const auto data = describe_data_file(file)) return inspect_data(*data, file);
+  return inspect_pt(file, image);
+}
+
+bool is_tensor_description(const Json& json) {
+  return json.is_object() && json.contains("dtype") && json.contains("shape");
+}
+
+std::string tensor_line(const Json& tensor) {
+  std::string line =
+      fmt::format("{:<9}{}", tensor["dtype"].get<std::string>(), tensor["shape"].dump());
+  if (tensor.contains("min")) {
+    line += fmt::format("  {:.6g} to {:.6g}, mean {:.6g}", tensor["min"].get<double>(),
+                        tensor["max"].get<double>(), tensor["mean"].get<double>());
+  }
+  if (tensor.contains("non_finite")) line += "  NOT FINITE: " + tensor["non_finite"].dump();
+  return line;
+}
+
+// One line a value, nested ones indented.
+void print_json(const Json& json, int indent, std::string& text) {
+  for (const auto& [key, value] : json.items()) {
+    const std::string head = std::string(static_cast<size_t>(indent), ' ') + key;
+    if (is_tensor_description(value)) {
+      text += fmt::format("{:<40}  {}\n", head, tensor_line(value));
+    } else if (value.is_object()) {
+      text += head + "\n";
+      print_json(value, indent + 2, text);
+    } else {
+      text += fmt::format("{:<24}  {}\n", head,
+                          value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+}
+
+std::string run_inspect(Options& options) {
+  const fs::path file = options.path("file");
+  Finding finding = inspect_file(file, image_of(options));
+  if (options.has("out")) {
+    require(finding.images.defined(),
+            "{} holds no images of {} pixels; --image HxW says their size", file.string(),
+            options.text("image"));
+    write_picture_grid(options.path("out"), finding.images, finding.height, finding.width, kColumns,
+                       finding.levels == 2 ? 255 : 1);
+    finding.description["picture"] = options.text("out");
+  }
+  if (options.flag("json")) return finding.description.dump(2) + "\n";
+  std::string text;
+  print_json(finding.description, 0, text);
+  return text;
+}
+
+}  // namespace
+
+Command inspect_command() {
+  return {.name = "inspect",
+          .summary = "what is in a data file, parameter file, checkpoint or run directory",
+          .options = {{.name = "file",
+                       .type = ValueType::kPath,
+                       .unit = "FILE",
+                       .help = "the file or directory; --file may be left out",
+                       .stored = false},
+                      {.name = "image",
+                       .unit = "HxW",
+                       .help = "height and width of the images in pixels",
+                       .initial = "28x28"},
+                      {.name = "out",
+                       .type = ValueType::kPath,
+                       .unit = "FILE.png",
+                       .help = "draw the first 64 images",
+                       .stored = false}},
+          .run = run_inspect,
+          .positional = "file"};
+}
+
+}  // namespace isinglass

@@ -1,0 +1,84 @@
+// See listing.h.
+#include "cli/commands/listing.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+#include "engine/sampler.h"
+#include "models/registry.h"
+
+namespace isinglass {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json options_json(const SamplerEntry& sampler) {
+  Json options = Json::object();
+  for (const SamplerOptionUse& use : sampler.options) {
+    Json range = Json::object();
+    if (use.most > use.least) {
+      range = {
+          {use.above_least ? "above" : "from", use.least}, {"to", use.most}, {"whole", use.whole}};
+    }
+    if (use.initial) range["default"] = *use.initial;
+    options[use.name] = range;
+  }
+  return options;
+}
+
+// "radius (1 to 65536, default 5), balancing"
+std::string options_text(const SamplerEntry& sampler) {
+  std::vector<std::string> texts;
+  for (const SamplerOptionUse& use : sampler.options) {
+    std::string text = use.name;
+    if (use.most > use.least) {
+      text += fmt::format(" ({}{}{} to {}{})", use.whole ? "whole, " : "",
+                          use.above_least ? "above " : "", use.least, use.most,
+                          use.initial ? fmt::format(", default {}", *use.initial) : "");
+    }
+    texts.push_back(text);
+  }
+  return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+}  // namespace
+
+Json registry_json() {
+  Json list = {{"samplers", Json::array()}, {"models", Json::array()}};
+  for (const SamplerEntry& s : sampler_registry()) {
+    list["samplers"].push_back({{"name", s.name},
+                                {"summary", s.summary},
+                                {"needs", s.needs},
+                                {"states", kinds_text(s.kinds)},
+                                {"options", options_json(s)},
+                                {"paper", s.paper}});
+  }
+  for (const ModelEntry& m : model_registry()) {
+    list["models"].push_back({{"name", m.name},
+                              {"energy", m.energy},
+                              {"states", m.state_kinds},
+                              {"parameters", m.parameters},
+                              {"gradient", m.gradient},
+                              {"trainable", m.trainable()}});
+  }
+  return list;
+}
+
+std::string registry_text() {
+  std::string text = "samplers\n";
+  for (const SamplerEntry& s : sampler_registry()) {
+    text += fmt::format("  {:<12} {} ({})\n{:15}states: {}; needs: {}; options: {}\n", s.name,
+                        s.summary, s.paper, "", kinds_text(s.kinds), s.needs, options_text(s));
+  }
+  text += "\nmodels\n";
+  for (const ModelEntry& m : model_registry()) {
+    text += fmt::format("  {:<12} {}\n{:15}states: {}; parameters: {}{}{}\n", m.name, m.energy, "",
+                        m.state_kinds, m.parameters, m.gradient ? "" : "; no gradient",
+                        m.trainable() ? "; can be trained" : "");
+  }
+  return text;
+}
+
+}  // namespace isinglass

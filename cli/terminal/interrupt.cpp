@@ -1,0 +1,43 @@
+// See interrupt.h.
+#include "cli/terminal/interrupt.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <string_view>
+
+#include "io/files.h"
+
+namespace isinglass {
+namespace {
+
+std::atomic<bool> received = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void note_signal(int) {
+  if (!received.exchange(true)) return;
+  remove_unfinished_files();
+  constexpr std::string_view kLine =
+      "isinglass: interrupted: at once, by a second signal; what was saved before is there\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kLine.data(), kLine.size());
+  _exit(130);
+}
+
+}  // namespace
+
+void watch_signals() {
+  struct sigaction action = {};
+  action.sa_handler = note_signal;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  // A file above the size limit is then an error of write(), which names the file.
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+bool interrupted() {
+  return received;
+}
+
+}  // namespace isinglass

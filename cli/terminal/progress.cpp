@@ -1,0 +1,75 @@
+// See progress.h.
+#include "cli/terminal/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace isinglass {
+namespace {
+
+constexpr int kBarWidth = 24;
+
+std::string duration(double seconds) {
+  const auto s = static_cast<int64_t>(seconds + 0.5);
+  if (s >= 3600) return fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+  return fmt::format("{}:{:02}", s / 60, s % 60);
+}
+
+std::string rate_text(double per_second) {
+  if (per_second >= 1 || per_second == 0) return fmt::format("{:.4g}/s", per_second);
+  return fmt::format("{:.3g} s each", 1 / per_second);
+}
+
+}  // namespace
+
+Progress::Progress(std::string label, int64_t total, bool quiet, int64_t already)
+    : label_(std::move(label)),
+      total_(total),
+      already_(already),
+      done_(already),
+      quiet_(quiet),
+      terminal_(isatty(STDERR_FILENO) == 1),
+      start_(Clock::now()),
+      last_(start_) {}
+
+Progress::~Progress() {
+  if (shown_ && terminal_) std::fputc('\n', stderr);
+}
+
+bool Progress::due() const {
+  if (quiet_) return false;
+  const auto interval = std::chrono::milliseconds(terminal_ ? 100 : 5000);
+  return Clock::now() - last_ >= interval;
+}
+
+void Progress::update(int64_t done, const std::string& note) {
+  done_ = done;
+  const bool finished = done_ >= total_ && terminal_ && shown_;  // the bar ends full
+  if (quiet_ || !(finished || due())) return;
+  last_ = Clock::now();
+  show(note);
+}
+
+void Progress::show(const std::string& note) {
+  const double elapsed = std::chrono::duration<double>(last_ - start_).count();
+  const double rate = elapsed > 0 ? static_cast<double>(done_ - already_) / elapsed : 0;
+  const double fraction =
+      total_ > 0 ? static_cast<double>(done_) / static_cast<double>(total_) : 1.0;
+  std::string line = fmt::format("{} {}/{}", label_, done_, total_);
+  if (terminal_) {
+    const int filled = std::clamp(static_cast<int>(fraction * kBarWidth), 0, kBarWidth);
+    line += fmt::format(" [{:=<{}}{: <{}}]", "", filled, "", kBarWidth - filled);
+  }
+  line += fmt::format(" {:3.0f}%  {}", 100 * fraction, rate_text(rate));
+  if (rate > 0)
+    line += fmt::format("  {} left", duration(static_cast<double>(total_ - done_) / rate));
+  if (!note.empty()) line += "  " + note;
+  fmt::print(stderr, "{}{}{}", terminal_ ? "\r" : "", line, terminal_ ? "\033[K" : "\n");
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,37 @@
+// See acceptance.h.
+#include "engine/adaptation/acceptance.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/sampler.h"
+
+namespace isinglass {
+namespace {
+
+constexpr double kNear = 0.1;
+
+}  // namespace
+
+void adapt_scale(torch::Tensor value, const Scale& range, const Statistics& statistics, int64_t t,
+                 double target) {
+  const double gain = std::pow(static_cast<double>(t + 1), -0.6);
+  const torch::Tensor excess = statistics.acceptance.mean() - target;
+  value.mul_(torch::exp(gain * excess)).clamp_(range.least, range.most);
+}
+
+Adaptation adapted_scale(double value, const Scale& range, const BurnIn& burn_in, double target) {
+  const double excess = burn_in.acceptance - target;
+  const bool at_end = excess > 0 ? value >= range.most : value <= range.least;
+  Adaptation result{.rounds = burn_in.steps, .settled = std::abs(excess) <= kNear || at_end};
+  if (!result.settled) {
+    result.complaint = fmt::format(
+        "--adapt aims at a mean acceptance of {:.3g}, and at the end of burn-in it was "
+        "{:.3g}",
+        target, burn_in.acceptance);
+  }
+  return result;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,62 @@
+// See factorised.h.
+#include "engine/annealing/factorised.h"
+
+#include <cmath>
+
+#include "io/error.h"
+#include "kernels/ops/metropolis.h"
+#include "models/lattice/bernoulli.h"
+#include "models/lattice/categorical.h"
+
+namespace isinglass {
+
+Factorised Factorised::bernoulli(const torch::Tensor& mean) {
+  require(
+      mean.dim() == 1 && ((mean > 0) & (mean < 1)).all().item<bool>(),
+      "the mean of the starting distribution must be a vector of numbers strictly between 0 and 1");
+  Factorised start;
+  const torch::Tensor m = mean.to(torch::kFloat64);
+  const torch::Tensor theta = torch::log1p(-m) - torch::log(m);
+  start.mean_ = mean.to(torch::kFloat32).contiguous();
+  start.model_ = std::make_shared<BernoulliModel>(theta);
+  start.log_z_ = torch::softplus(-theta).sum().item<double>();
+  return start;
+}
+
+Factorised Factorised::uniform(const StateSpace& space, torch::Device device) {
+  require(space.kind == StateKind::kBinary || space.kind == StateKind::kCategorical,
+          "annealing starts from independent binary or categorical sites; the model's states are "
+          "others");
+  Factorised start;
+  const auto real = torch::TensorOptions(torch::kFloat64).device(device);
+  if (space.kind == StateKind::kBinary) {
+    start.model_ = std::make_shared<BernoulliModel>(torch::zeros({space.sites}, real));
+  } else {
+    start.model_ =
+        std::make_shared<CategoricalModel>(torch::zeros({space.sites, space.categories}, real));
+  }
+  start.log_z_ = static_cast<double>(space.sites) * std::log(static_cast<double>(space.categories));
+  return start;
+}
+
+torch::Tensor Factorised::sample(const torch::Tensor& chain_ids, uint64_t seed) const {
+  const StateSpace space = model_->space();
+  torch::Tensor x =
+      torch::empty({chain_ids.size(0), space.sites}, chain_ids.options().dtype(torch::kUInt8));
+  const auto key = static_cast<int64_t>(seed);
+  if (mean_.defined()) {
+    ops::bernoulli_rows(mean_, chain_ids, key, 0, Purpose::kInitialState, x);
+  } else {
+    ops::uniform_rows(space.categories, chain_ids, key, 0, Purpose::kInitialState, x);
+  }
+  return x;
+}
+
+double Factorised::mean_log_likelihood(const torch::Tensor& x) const {
+  if (x.size(0) == 0) return NAN;
+  Evaluation at;
+  model_->evaluate_energy(x, at);
+  return -at.energy.mean().item<double>() - log_z_;
+}
+
+}  // namespace isinglass

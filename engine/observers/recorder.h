@@ -1,0 +1,47 @@
+// Keeps the draws of a run: in memory, or, where they do not fit, in a file that the system maps.
+#pragma once
+
+#include <filesystem>
+
+#include "engine/observers/statistic.h"
+#include "engine/run/run.h"
+#include "io/torch.h"
+
+namespace isinglass {
+
+class Recorder : public Observer {
+ public:
+  struct Shape {
+    int64_t draws, chains, sites;
+    torch::ScalarType type;  // of states
+    double bytes() const;    // of the states of all draws
+  };
+
+  // Keeps energies and, if one is given, another statistic. Keeps states only if keep_samples;
+  // `file`, if not empty, holds them (it is made anew, and removed in the end). Throws Error if the
+  // file cannot be made.
+  Recorder(const Shape& shape, Statistic statistic, bool keep_samples,
+           std::filesystem::path file = {});
+  ~Recorder() override;
+
+  void on_draw(int64_t draw, const ChainState& state) override;
+  bool every_step(bool) const override { return false; }
+
+  int64_t made() const { return made_; }
+  torch::Tensor energy() const { return energy_.narrow(0, 0, made_); }  // float64 [draws, chains]
+  // The statistic, or without one the energy.
+  torch::Tensor statistic() const { return statistic_ ? values_.narrow(0, 0, made_) : energy(); }
+  // [draws, chains, sites], with a storage of its own size.
+  torch::Tensor samples() const;
+
+ private:
+  torch::Tensor storage(int64_t draws) const;
+
+  Shape shape_;
+  Statistic statistic_;
+  std::filesystem::path file_;
+  torch::Tensor energy_, values_, samples_;
+  int64_t made_ = 0;
+};
+
+}  // namespace isinglass

@@ -1,0 +1,256 @@
+// See block_gibbs.h.
+#include "engine/samplers/block_gibbs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "engine/samplers/gibbs.h"
+#include "io/error.h"
+#include "kernels/ops/block_gibbs.h"
+#include "models/lattice/lattice_model.h"
+
+namespace isinglass {
+namespace {
+
+constexpr double kMostJointValues = 1024;  // of block-gibbs
+constexpr double kMostBallStates = 4096;   // of hamming-ball
+constexpr double kDefaultBallSites = 10;
+constexpr int64_t kBatch = 4096;  // states a model call, or one of every chain
+
+struct BlockScratch : SamplerScratch {
+  ops::BlockTensors blocks;
+  torch::Tensor table;     // float64 [B, N]: energies of the candidates
+  torch::Tensor choice;    // int64 [B]: the candidate taken less 1
+  torch::Tensor states;    // uint8 [≤ B·(N − 1), D], for models without a lattice
+  Evaluation batch, last;  // of the states; the last batch may be smaller
+  std::vector<torch::Tensor> candidates;  // the model's cache, [B·(N − 1), …]
+};
+
+// All changes of at most `radius` of the sites: 256·place + digit, by the number of sites changed.
+std::vector<std::vector<int32_t>> enumerate_changes(const BlockBall& ball, int64_t categories) {
+  std::vector<std::vector<int32_t>> all = {{}};
+  for (size_t n = 0; n < all.size(); ++n) {
+    const std::vector<int32_t> change = all[n];
+    if (static_cast<int64_t>(change.size()) == ball.radius) continue;
+    for (int64_t place = change.empty() ? 0 : change.back() / 256 + 1; place < ball.sites;
+         ++place) {
+      for (int64_t digit = 1; digit < categories; ++digit) {
+        all.push_back(change);
+        all.back().push_back(static_cast<int32_t>(256 * place + digit));
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<int32_t> inverse_of(std::vector<int32_t> change, int64_t categories) {
+  for (int32_t& entry : change) {
+    entry += static_cast<int32_t>(categories) - 2 * (entry % 256);  // digit → K − digit
+  }
+  return change;
+}
+
+ops::BlockTensors make_blocks(const BlockBall& ball, int64_t categories, const torch::Tensor& x) {
+  const auto changes = enumerate_changes(ball, categories);
+  const auto count = static_cast<int64_t>(changes.size());
+  std::map<std::vector<int32_t>, int32_t> number;
+  for (int64_t n = 0; n < count; ++n) number[changes[n]] = static_cast<int32_t>(n);
+  const auto whole = torch::TensorOptions(torch::kInt32);
+  torch::Tensor entry = torch::zeros({count, ball.radius}, whole);
+  torch::Tensor inverse = torch::zeros({count}, whole);
+  for (int64_t n = 0; n < count; ++n) {
+    std::copy(changes[n].begin(), changes[n].end(), entry.data_ptr<int32_t>() + n * ball.radius);
+    inverse.data_ptr<int32_t>()[n] = number.at(inverse_of(changes[n], categories));
+  }
+  const auto on = whole.device(x.device());
+  return {entry.to(x.device()), inverse.to(x.device()), torch::zeros({x.size(0), ball.sites}, on),
+          torch::zeros({x.size(0)}, on), categories};
+}
+
+// Rows first … first + count − 1 of every chain take over the batch's cache.
+void keep_cache(const Evaluation& batch, int64_t chains, int64_t all, int64_t first, int64_t count,
+                std::vector<torch::Tensor>& candidates) {
+  candidates.resize(batch.cache.size());
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    std::vector<int64_t> shape = batch.cache[i].sizes().vec();
+    shape[0] = chains * all;
+    if (!candidates[i].defined()) candidates[i] = torch::empty(shape, batch.cache[i].options());
+    shape.insert(shape.begin(), chains);
+    shape[1] = all;
+    torch::Tensor rows = candidates[i].view(shape).narrow(1, first, count);
+    rows.copy_(batch.cache[i].view(rows.sizes()));
+  }
+}
+
+// The energies of all candidates but x itself, by model calls.
+void evaluate_candidates(EnergyModel& model, const ChainState& state, BlockScratch& scratch) {
+  const int64_t chains = state.chains(), others = scratch.table.size(1) - 1;
+  const int64_t each = scratch.states.size(0) / std::max<int64_t>(chains, 1);
+  scratch.table.select(1, 0).copy_(state.current.energy);
+  for (int64_t first = 0; first < others && each > 0; first += each) {
+    const int64_t count = std::min(each, others - first);
+    Evaluation& out = count == each ? scratch.batch : scratch.last;
+    torch::Tensor states = scratch.states.narrow(0, 0, chains * count);
+    ops::block_states(scratch.blocks, state.workspace.y, first + 1, count, states);
+    model.evaluate_energy(states, out);
+    scratch.table.narrow(1, first + 1, count).copy_(out.energy.view({chains, count}));
+    keep_cache(out, chains, others, first, count, scratch.candidates);
+  }
+}
+
+}  // namespace
+
+void BlockSampler::prepare(const EnergyModel& model, ChainState& state) const {
+  const int64_t chains = state.chains(), categories = model.space().categories;
+  auto scratch = std::make_shared<BlockScratch>();
+  scratch->blocks = make_blocks(ball_, categories, state.x);
+  const int64_t candidates = scratch->blocks.entry.size(0);
+  const auto on = state.current.energy.options();
+  scratch->table = torch::zeros({chains, candidates}, on);
+  scratch->choice = torch::zeros({chains}, on.dtype(torch::kInt64));
+  if (!dynamic_cast<const LatticeModel*>(&model)) {
+    const int64_t each =
+        std::clamp<int64_t>(kBatch / std::max<int64_t>(chains, 1), 1, candidates - 1);
+    scratch->states = torch::empty({chains * each, state.sites()}, state.x.options());
+  }
+  state.workspace.proposed = {};
+  state.workspace.scratch = scratch;
+}
+
+StepInfo BlockSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
+  auto& scratch = static_cast<BlockScratch&>(*state.workspace.scratch);
+  torch::Tensor& u = state.workspace.y;
+  auto* lattice = dynamic_cast<LatticeModel*>(&model);
+  ops::choose_blocks(scratch.blocks, ball_.uniform_centre, params.rng, state.chain_ids, state.x, u);
+  if (lattice) {
+    ops::lattice_block_energies(lattice->lattice(state.x.device()), scratch.blocks, u,
+                                state.current.energy, scratch.table);
+  } else {
+    evaluate_candidates(model, state, scratch);
+  }
+  ops::draw_blocks(scratch.blocks, scratch.table, params.rng, state.chain_ids, state.x, u,
+                   state.current.energy, scratch.choice, state.statistics);
+  if (!lattice) take_cache(scratch.choice, scratch.candidates, state.current.cache);
+  params.advance();
+  return {.evaluations = lattice ? 1 : scratch.table.size(1) - 1};
+}
+
+double ball_states(int64_t sites, int64_t radius, int64_t categories) {
+  double total = 1, term = 1;
+  for (int64_t j = 1; j <= radius; ++j) {
+    // in this order every quotient is whole
+    term = term * static_cast<double>((sites - j + 1) * (categories - 1)) / static_cast<double>(j);
+    total += term;
+  }
+  return total;
+}
+
+namespace {
+
+int64_t most_joint_sites(const EnergyModel& model) {
+  const auto categories = static_cast<double>(model.space().categories);
+  return static_cast<int64_t>(std::log2(kMostJointValues) / std::log2(categories));
+}
+
+double largest_joint_block(const SamplerOptions&, const EnergyModel& model) {
+  return static_cast<double>(std::min(most_joint_sites(model), model.space().sites));
+}
+
+void check_block(const char* sampler, int64_t block, const EnergyModel& model) {
+  require(block <= model.space().sites,
+          "--block is {}; {} draws that many distinct sites, and the model has {}", block, sampler,
+          model.space().sites);
+}
+
+void check_joint_values(const SamplerOptions& options, const EnergyModel& model) {
+  const auto block = static_cast<int64_t>(*options.block);
+  check_block("block-gibbs", block, model);
+  require(
+      block <= most_joint_sites(model),
+      "--block is {}; block-gibbs draws from all K^m joint values, at most {:g}, so that a model "
+      "of {:g} values a site takes --block {} or less",
+      block, kMostJointValues, static_cast<double>(model.space().categories),
+      most_joint_sites(model));
+}
+
+// The largest block whose ball of the radius is within the limit, 0 if none of that radius is.
+int64_t largest_block(int64_t radius, int64_t categories) {
+  int64_t sites = radius;
+  while (ball_states(sites, radius, categories) <= kMostBallStates) ++sites;
+  return sites > radius ? sites - 1 : 0;
+}
+
+// At least the radius: where no block fits, it is the radius that is refused.
+double largest_ball_block(const SamplerOptions& options, const EnergyModel& model) {
+  const auto radius = static_cast<int64_t>(*options.radius);
+  const int64_t sites = model.space().sites;
+  const int64_t most = largest_block(std::min(radius, sites), model.space().categories);
+  return static_cast<double>(std::min(std::max(most, radius), sites));
+}
+
+void check_ball(const SamplerOptions& options, const EnergyModel& model) {
+  const auto block = static_cast<int64_t>(*options.block);
+  const int64_t categories = model.space().categories;
+  const auto radius = static_cast<int64_t>(*options.radius);
+  check_block("hamming-ball", block, model);
+  require(radius <= block,
+          "--radius is {}; a ball of hamming-ball reaches at most the {} sites of "
+          "its block",
+          radius, block);
+  if (ball_states(block, radius, categories) <= kMostBallStates) return;
+  int64_t fits = radius;
+  while (largest_block(fits, categories) == 0) --fits;
+  fail(
+      "--block {} with --radius {} makes a Hamming ball of {:g} states of {} values a site, and "
+      "hamming-ball takes at most {:g}; --radius {} takes --block {} or less",
+      block, radius, ball_states(block, radius, categories), categories, kMostBallStates, fits,
+      largest_block(fits, categories));
+}
+
+SamplerOptionUse block_option(double initial,
+                              double (*largest)(const SamplerOptions&, const EnergyModel&)) {
+  return {.name = "block",
+          .initial = initial,
+          .least = 1,
+          .most = 65536,
+          .whole = true,
+          .largest = largest};
+}
+
+}  // namespace
+
+std::vector<SamplerEntry> block_samplers() {
+  const std::vector<StateKind> kinds = {StateKind::kBinary, StateKind::kCategorical,
+                                        StateKind::kOrdered};
+  std::vector<SamplerOptionUse> ball = radius_option(1, /*whole=*/true);
+  ball.push_back(block_option(kDefaultBallSites, largest_ball_block));
+  return {
+      {.name = "block-gibbs",
+       .summary = "a random block of m sites from its exact joint conditional",
+       .paper = "Jensen et al. 1995",
+       .needs = "a lattice, or K^m - 1 model calls",
+       .kinds = kinds,
+       .options = {block_option(2, largest_joint_block)},
+       .gradient = false,
+       .make = [](const SamplerOptions& options, const EnergyModel&) -> std::unique_ptr<Sampler> {
+         const auto block = static_cast<int64_t>(*options.block);
+         return std::make_unique<BlockSampler>(BlockBall{block, block, false});
+       },
+       .check = check_joint_values},
+      {.name = "hamming-ball",
+       .summary = "a random block of m sites within Hamming distance r of a random "
+                  "centre",
+       .paper = "Titsias & Yau 2017",
+       .needs = "a lattice, or a model call for every state of the ball but one",
+       .kinds = kinds,
+       .options = ball,
+       .gradient = false,
+       .make = [](const SamplerOptions& options, const EnergyModel&) -> std::unique_ptr<Sampler> {
+         return std::make_unique<BlockSampler>(BlockBall{
+             static_cast<int64_t>(*options.block), static_cast<int64_t>(*options.radius), true});
+       },
+       .check = check_ball}};
+}
+
+}  // namespace isinglass

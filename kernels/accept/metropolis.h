@@ -1,0 +1,148 @@
+// The one Metropolis–Hastings test of the project, for every sampler with a proposal (samplers.md
+// §1):
+//
+//   log ratio = U(x) − U(y) + log q(reverse | y) − log q(forward | x);  accept if log(u) < log
+//   ratio
+//
+// U(y) not finite, or a NaN ratio: rejected and counted. An unadjusted sampler leaves out the test,
+// and nothing else: every finite proposal is accepted, with acceptance 1. An accepted chain takes
+// over the whole proposal: state, energy, gradient and the model's cache, row by row.
+//
+// Chains may be accepted in groups, all or none: the ratios of a group add up, and its u is that of
+// its first chain.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/base/host_device.h"
+#include "kernels/random/philox.h"
+
+namespace isinglass {
+
+constexpr int kMaxRows = 12;
+
+// x and y, for the hops: uint8, float32 or int64 [B, D], told apart by their size.
+struct StatePair {
+  const void* x;
+  const void* y;
+  int64_t sites;
+  int64_t site_bytes;  // 1, 4 or 8
+};
+
+// Calls f(x, y) with the two states as numbers of their size.
+template <class F>
+ISINGLASS_HD void with_site_type(const StatePair& states, F f) {
+  if (states.site_bytes == 1) {
+    f(static_cast<const uint8_t*>(states.x), static_cast<const uint8_t*>(states.y));
+  } else if (states.site_bytes == 4) {
+    f(static_cast<const float*>(states.x), static_cast<const float*>(states.y));
+  } else {
+    f(static_cast<const int64_t*>(states.x), static_cast<const int64_t*>(states.y));
+  }
+}
+
+// What accepted chains copy: `bytes` per chain from proposed to current.
+struct Rows {
+  struct Row {
+    void* current;
+    const void* proposed;
+    int64_t bytes;
+  };
+  Row row[kMaxRows];
+  int count;
+};
+
+struct ProposalScores {
+  const double* energy;       // U(x) [B]
+  const double* proposed;     // U(y) [B]
+  const double* log_forward;  // [B]; null for symmetric proposals, together with log_backward
+  const double* log_backward;
+  bool unadjusted = false;
+  int64_t group = 1;  // chains that are accepted together; it divides their number
+};
+
+// Of this step, and summed over steps, per chain.
+struct StepCounts {
+  double* acceptance;      // [B] min(1, e^ratio), 0 where not finite
+  int64_t* hops;           // [B] Hamming distance moved
+  double* acceptance_sum;  // [B]
+  int64_t* hops_sum;       // [B]
+  int64_t* non_finite;     // [B]
+};
+
+struct Verdict {
+  bool accept;
+  bool non_finite;
+  double acceptance;
+};
+
+ISINGLASS_HD inline double log_ratio(const ProposalScores& scores, int64_t chain) {
+  double ratio = scores.energy[chain] - scores.proposed[chain];
+  if (scores.log_forward) ratio += scores.log_backward[chain] - scores.log_forward[chain];
+  return ratio;
+}
+
+// Of the group that begins with the chain `first`.
+ISINGLASS_HD inline Verdict metropolis(const ProposalScores& scores, int64_t first, double u) {
+  double ratio = 0;
+  bool finite = true;
+  for (int64_t c = first; c < first + scores.group; ++c) {
+    ratio += log_ratio(scores, c);
+    finite = finite && std::isfinite(scores.proposed[c]);
+  }
+  if (!finite || std::isnan(ratio)) return {false, true, 0.0};
+  if (scores.unadjusted) return {true, false, 1.0};
+  return {log(1 - u) < ratio, false, ratio < 0 ? exp(ratio) : 1.0};
+}
+
+// hops: the Hamming distance that the chain moved.
+ISINGLASS_HD inline void count_verdict(const StepCounts& counts, int64_t chain,
+                                       const Verdict& verdict, int64_t hops) {
+  counts.acceptance[chain] = verdict.acceptance;
+  counts.hops[chain] = hops;
+  counts.acceptance_sum[chain] += verdict.acceptance;
+  counts.hops_sum[chain] += hops;
+  counts.non_finite[chain] += verdict.non_finite;
+}
+
+// One chain's counts while a kernel takes many steps: read before the first, stored after the last.
+struct ChainCounts {
+  double acceptance, acceptance_sum;
+  int64_t hops, hops_sum, non_finite;
+
+  ISINGLASS_HD ChainCounts(const StepCounts& of, int64_t chain)
+      : acceptance(of.acceptance[chain]),
+        acceptance_sum(of.acceptance_sum[chain]),
+        hops(of.hops[chain]),
+        hops_sum(of.hops_sum[chain]),
+        non_finite(of.non_finite[chain]) {}
+
+  // Of chain 0.
+  ISINGLASS_HD StepCounts pointers() {
+    return {&acceptance, &hops, &acceptance_sum, &hops_sum, &non_finite};
+  }
+  ISINGLASS_HD void store(const StepCounts& to, int64_t chain) const {
+    to.acceptance[chain] = acceptance;
+    to.acceptance_sum[chain] = acceptance_sum;
+    to.hops[chain] = hops;
+    to.hops_sum[chain] = hops_sum;
+    to.non_finite[chain] = non_finite;
+  }
+};
+
+namespace cpu {
+// x itself is among the rows. rng {seed, step}, chain_ids [B].
+void accept(int64_t chains, const StatePair&, const ProposalScores&, const int64_t* rng,
+            const int64_t* chain_ids, const Rows&, const StepCounts&, Stream);
+// rng's step number + steps, after every chain of them has read it.
+void advance(int64_t* rng, int64_t steps, Stream);
+}  // namespace cpu
+
+namespace cuda {
+void accept(int64_t chains, const StatePair&, const ProposalScores&, const int64_t* rng,
+            const int64_t* chain_ids, const Rows&, const StepCounts&, Stream);
+void advance(int64_t* rng, int64_t steps, Stream);
+}  // namespace cuda
+
+}  // namespace isinglass

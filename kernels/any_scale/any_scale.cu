@@ -1,0 +1,49 @@
+// CUDA twin of any_scale.h: one block per chain, threads over sites; log q is summed over the block.
+#include "kernels/base/block_sum_cuda.h"
+#include "kernels/any_scale/any_scale.h"
+
+namespace isinglass::cuda {
+namespace {
+
+constexpr unsigned kThreads = 128;
+
+__global__ void draw_ordered_kernel(OrderedShape shape, OrderedProposal proposal, const uint8_t* x,
+                                    const int64_t* rng, const int64_t* chain_ids, uint8_t* y,
+                                    double* move, double* log_q) {
+  const int64_t c = blockIdx.x;
+  const Draws draws = step_draws(rng, chain_ids[c]);
+  double sum = 0;
+  for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
+    sum += draw_ordered_site(shape, proposal, draws, c, i, x, y, move);
+  }
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) log_q[c] = sum;
+}
+
+__global__ void score_ordered_kernel(OrderedShape shape, OrderedProposal proposal,
+                                     const uint8_t* from, const uint8_t* to, double* log_q) {
+  const int64_t c = blockIdx.x;
+  double sum = 0;
+  for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
+    sum += score_ordered_site(shape, proposal, c, i, from, to);
+  }
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) log_q[c] = sum;
+}
+
+}  // namespace
+
+void draw_ordered(const OrderedShape& shape, const OrderedProposal& proposal, const uint8_t* x,
+                  const int64_t* rng, const int64_t* chain_ids, uint8_t* y, double* move,
+                  double* log_q, Stream stream) {
+  ISINGLASS_LAUNCH(draw_ordered_kernel, {static_cast<unsigned>(shape.chains), kThreads}, stream,
+                   shape, proposal, x, rng, chain_ids, y, move, log_q);
+}
+
+void score_ordered(const OrderedShape& shape, const OrderedProposal& proposal, const uint8_t* from,
+                   const uint8_t* to, double* log_q, Stream stream) {
+  ISINGLASS_LAUNCH(score_ordered_kernel, {static_cast<unsigned>(shape.chains), kThreads}, stream,
+                   shape, proposal, from, to, log_q);
+}
+
+}  // namespace isinglass::cuda

@@ -1,0 +1,136 @@
+// Any-scale proposals of ordered sites 0 … K − 1, all at once (Sun, Dai, Sutton, Schuurmans & Dai
+// 2023, "Any-scale balanced samplers for discrete spaces", eq. 14 with its missing term;
+// samplers.md §2.5).
+//
+//   logit_i(v) = v·(α c_i + x_i/σ) − ½ v²·(α D_ii + 1/σ),  c = s(x) − W x + Aᵀu,  u = A x + ξ
+//
+// where AᵀA = W + D, ξ ~ N(0, I). Then c − D x = s(x) + Aᵀξ, and about the current value
+//
+//   logit_i(v) − logit_i(x_i) = (v − x_i)·α (s_i + (Aᵀξ)_i) − ½ (v − x_i)²·(α D_ii + 1/σ):
+//
+// no W, and nothing of the size x²/σ that cancels. The reverse from y with the same u is the same
+// formula with s(y) and ξ′ = u − A y = ξ − A(y − x); log N(u; A x, I) is −½‖ξ‖² up to a constant
+// that leaves the ratio.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/base/host_device.h"
+#include "kernels/random/philox.h"
+
+namespace isinglass {
+
+struct OrderedShape {
+  int64_t chains, sites;
+  int categories;
+};
+
+// What a proposal from a state reads.
+struct OrderedProposal {
+  const float* gradient;   // [B, D] of U at the state, in the value
+  const double* noise;     // [B, D] ξ; null: A = 0
+  const double* field;     // [B, D] Aᵀξ; null with noise
+  const double* diagonal;  // [D] of D; null: 0
+  const double* scale;     // [2] σ, α
+};
+
+// One site's distribution over values, about the value `from`.
+struct OrderedRow {
+  double slope, curvature;
+  int from, categories;
+
+  ISINGLASS_HD double log_weight(int v) const {
+    const double step = v - from;
+    return step * (slope - 0.5 * step * curvature);
+  }
+  ISINGLASS_HD double max_log_weight() const {
+    double max = -INFINITY;
+    for (int v = 0; v < categories; ++v) max = fmax(max, log_weight(v));
+    return max;
+  }
+  ISINGLASS_HD double total(double max) const {
+    double sum = 0;
+    for (int v = 0; v < categories; ++v) sum += exp(log_weight(v) - max);
+    return sum;
+  }
+  ISINGLASS_HD double log_probability(int v) const {
+    const double max = max_log_weight();
+    return log_weight(v) - max - log(total(max));
+  }
+  // The value at quantile u; `from` if the distribution is not a number. Also its log probability.
+  ISINGLASS_HD int draw(double u, double* log_probability) const {
+    const double max = max_log_weight();
+    const double sum = total(max);
+    double cumulative = 0;
+    int drawn = from;
+    for (int v = 0; v < categories; ++v) {
+      const double weight = exp(log_weight(v) - max);
+      if (weight > 0) drawn = v;
+      cumulative += weight;
+      if (u * sum < cumulative) break;
+    }
+    *log_probability = log_weight(drawn) - max - log(sum);
+    return drawn;
+  }
+};
+
+// Site i's row of chain c, whose value is `from`.
+ISINGLASS_HD inline OrderedRow ordered_row(const OrderedShape& shape, const OrderedProposal& p,
+                                           int64_t c, int64_t i, int from) {
+  const double sigma = p.scale[0], alpha = p.scale[1];
+  const int64_t at = c * shape.sites + i;
+  const double score = -static_cast<double>(p.gradient[at]) + (p.field ? p.field[at] : 0.0);
+  const double diagonal = p.diagonal ? p.diagonal[i] : 0.0;
+  return {alpha * score, alpha * diagonal + 1 / sigma, from, shape.categories};
+}
+
+// Site i's share of log N(u; A x, I).
+ISINGLASS_HD inline double log_normal_share(const OrderedShape& shape, const OrderedProposal& p,
+                                            int64_t c, int64_t i) {
+  if (!p.noise) return 0;
+  const double noise = p.noise[c * shape.sites + i];
+  return -0.5 * noise * noise;
+}
+
+// Draws site i of chain c into y, and y − x into move where it is asked for; returns the site's
+// share of log q(y, u | x).
+ISINGLASS_HD inline double draw_ordered_site(const OrderedShape& shape, const OrderedProposal& p,
+                                             const Draws& draws, int64_t c, int64_t i,
+                                             const uint8_t* x, uint8_t* y, double* move) {
+  const int64_t at = c * shape.sites + i;
+  double log_probability;
+  const OrderedRow row = ordered_row(shape, p, c, i, x[at]);
+  const int value =
+      row.draw(draws.uniform(Purpose::kValue, static_cast<uint32_t>(i)), &log_probability);
+  y[at] = static_cast<uint8_t>(value);
+  if (move) move[at] = value - x[at];
+  return log_probability + log_normal_share(shape, p, c, i);
+}
+
+// Site i's share of log q(to, u | from).
+ISINGLASS_HD inline double score_ordered_site(const OrderedShape& shape, const OrderedProposal& p,
+                                              int64_t c, int64_t i, const uint8_t* from,
+                                              const uint8_t* to) {
+  const int64_t at = c * shape.sites + i;
+  return ordered_row(shape, p, c, i, from[at]).log_probability(to[at]) +
+         log_normal_share(shape, p, c, i);
+}
+
+namespace cpu {
+// x, y uint8 [B, D]; rng {seed, step}; chain_ids [B]; move [B, D] or null; log_q [B].
+void draw_ordered(const OrderedShape&, const OrderedProposal&, const uint8_t* x, const int64_t* rng,
+                  const int64_t* chain_ids, uint8_t* y, double* move, double* log_q, Stream);
+// log_q [B] of the proposal `to` from the state `from`, which the OrderedProposal belongs to.
+void score_ordered(const OrderedShape&, const OrderedProposal&, const uint8_t* from,
+                   const uint8_t* to, double* log_q, Stream);
+}  // namespace cpu
+
+namespace cuda {
+void draw_ordered(const OrderedShape&, const OrderedProposal&, const uint8_t* x, const int64_t* rng,
+                  const int64_t* chain_ids, uint8_t* y, double* move, double* log_q, Stream);
+void score_ordered(const OrderedShape&, const OrderedProposal&, const uint8_t* from,
+                   const uint8_t* to, double* log_q, Stream);
+}  // namespace cuda
+
+}  // namespace isinglass

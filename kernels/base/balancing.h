@@ -1,0 +1,55 @@
+// Balancing functions g(t) = t·g(1/t) (Zanella 2020) in the log domain: log g at t = e^d.
+//
+//   sqrt d/2 · barker −softplus(−d) · min min(0, d) · max max(0, d)
+#pragma once
+
+#include <cmath>
+
+#include "kernels/base/elementary.h"
+#include "kernels/base/host_device.h"
+
+namespace isinglass {
+
+enum class Balancing : int { kSqrt = 0, kBarker, kMin, kMax };
+
+ISINGLASS_HD inline double softplus(double x) {
+  return (x > 0 ? x : 0.0) + elementary::log1p(elementary::exp(x > 0 ? -x : x));
+}
+
+ISINGLASS_HD inline double log_balance(Balancing g, double d) {
+  switch (g) {
+    case Balancing::kSqrt:
+      return 0.5 * d;
+    case Balancing::kBarker:
+      return -softplus(-d);
+    case Balancing::kMin:
+      return d < 0 ? d : 0.0;
+    case Balancing::kMax:
+      return d > 0 ? d : 0.0;
+  }
+  return 0.5 * d;
+}
+
+// g at t and at 1/t, from the root √t, where neither t nor 1/t overflows.
+struct BalancePair {
+  float there, back;
+};
+
+ISINGLASS_HD inline BalancePair balance_pair(Balancing g, float root) {
+  const float t = root * root;
+  switch (g) {
+    case Balancing::kSqrt:
+      return {root, 1 / root};
+    case Balancing::kBarker: {
+      const float back = 1 / (1 + t);
+      return {t * back, back};
+    }
+    case Balancing::kMin:
+      return {t < 1 ? t : 1.0f, t > 1 ? 1 / t : 1.0f};
+    case Balancing::kMax:
+      return {t > 1 ? t : 1.0f, t < 1 ? 1 / t : 1.0f};
+  }
+  return {root, 1 / root};
+}
+
+}  // namespace isinglass

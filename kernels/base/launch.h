@@ -1,0 +1,85 @@
+// The one way a CUDA kernel of this project is launched, on the current device, checked and given
+// dynamic shared memory: no more than the device has, which is asked here alone. A test build
+// replaces this header (tests/simt/shim/) to run the same kernels thread by thread on a CPU;
+// therefore no .cu file uses <<<>>> or extern __shared__ of its own.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "kernels/base/host_device.h"
+#include "kernels/base/reduce_cuda.h"
+
+namespace isinglass {
+
+inline void check_cuda(cudaError_t code, const char* file, int line) {
+  if (code != cudaSuccess) {
+    throw std::runtime_error(std::string("CUDA: ") + cudaGetErrorString(code) + " at " + file +
+                             ":" + std::to_string(line));
+  }
+}
+
+inline int current_device() {
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), __FILE__, __LINE__);
+  return device;
+}
+
+// The bytes of shared memory that a block may have on a device: 64 KiB on compute capability 7.5,
+// 96 on 7.0, 163 on 8.0, 227 on 9.0.
+inline int64_t shared_memory_limit(int device) {
+  int bytes = 0;
+  check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+             __FILE__, __LINE__);
+  return bytes;
+}
+
+struct LaunchShape {
+  unsigned blocks;
+  unsigned threads;
+  size_t shared_bytes = 0;
+};
+
+// Lets a kernel have as much as the current device gives a block, which it must be asked for once.
+inline void allow_shared_memory(const void* kernel, size_t bytes, const char* file, int line) {
+  const int device = current_device();
+  const int64_t limit = shared_memory_limit(device);
+  check_shared_memory(bytes, limit, file, line);
+  static std::mutex mutex;
+  static std::set<std::pair<const void*, int>> allowed;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (allowed.count({kernel, device})) return;
+  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(limit)),
+             file, line);
+  allowed.insert({kernel, device});
+}
+
+template <class... Parameters, class... Arguments>
+void launch_kernel(const char* file, int line, void (*kernel)(Parameters...), LaunchShape shape,
+                   Stream stream, Arguments&&... arguments) {
+  if (shape.blocks == 0) return;
+  if (shape.shared_bytes > 48 * 1024) {  // what every kernel has unasked
+    allow_shared_memory(reinterpret_cast<const void*>(kernel), shape.shared_bytes, file, line);
+  }
+  kernel<<<shape.blocks, shape.threads, shape.shared_bytes, stream>>>(arguments...);
+  check_cuda(cudaGetLastError(), file, line);
+}
+
+// ISINGLASS_LAUNCH(kernel, {blocks, threads, shared_bytes}, stream, arguments…)
+#define ISINGLASS_LAUNCH(...) ::isinglass::launch_kernel(__FILE__, __LINE__, __VA_ARGS__)
+
+#if defined(__CUDACC__)
+template <class T>
+__device__ inline T* dynamic_shared_memory() {
+  extern __shared__ double isinglass_shared[];
+  return reinterpret_cast<T*>(isinglass_shared);
+}
+#endif
+
+}  // namespace isinglass

@@ -1,0 +1,61 @@
+// CPU twin of chromatic.h: within a colour the order of the sites makes no difference.
+#include <algorithm>
+
+#include "kernels/gibbs/chromatic.h"
+#include "kernels/gibbs/fast/chromatic_lanes_cpu.h"
+
+namespace isinglass::cpu {
+namespace {
+
+// The sweep of the step that is `later` steps after the present one.
+void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t chains, int64_t later,
+                  const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
+                  const StepCounts& counts) {
+#pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.sites))
+  for (int64_t first = 0; first < chains; first += kChainLanes) {
+    const int64_t count = std::min<int64_t>(kChainLanes, chains - first);
+    Draws draws[kChainLanes];
+    for (int64_t l = 0; l < kChainLanes; ++l) {
+      draws[l] = step_draws(rng, chain_ids[first + std::min(l, count - 1)], later);
+    }
+    const SweepCounts sweep = sweep_lanes(lattice, colouring, count, draws,
+                                          lane_scratch(lattice.sites), x + first * lattice.sites);
+    for (int64_t l = 0; l < count; ++l) {
+      energy[first + l] += sweep.difference[l];
+      count_draw(counts, first + l, static_cast<int64_t>(sweep.hops[l]), sweep.broken[l] == 0);
+    }
+  }
+}
+
+void sweep_values(const Lattice& lattice, const Colouring& colouring, int64_t chains, int64_t later,
+                  const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
+                  const StepCounts& counts) {
+#pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.sites))
+  for (int64_t c = 0; c < chains; ++c) {
+    const Draws draws = step_draws(rng, chain_ids[c], later);
+    double difference = 0;
+    int64_t hops = 0;
+    bool finite = true;
+    for (int64_t n = 0; n < lattice.sites; ++n) {
+      const SiteDraw draw = draw_site(lattice, colouring, draws, n, x + c * lattice.sites);
+      difference += draw.difference;
+      hops += draw.moved;
+      finite = finite && draw.finite;
+    }
+    energy[c] += difference;
+    count_draw(counts, c, hops, finite);
+  }
+}
+
+}  // namespace
+
+void chromatic_sweep(const Lattice& lattice, const Colouring& colouring, int64_t chains,
+                     int64_t steps, const int64_t* rng, const int64_t* chain_ids, uint8_t* x,
+                     double* energy, const StepCounts& counts, Stream) {
+  const auto sweep = lattice.categories == 2 ? sweep_binary : sweep_values;
+  for (int64_t t = 0; t < steps; ++t) {
+    sweep(lattice, colouring, chains, t, rng, chain_ids, x, energy, counts);
+  }
+}
+
+}  // namespace isinglass::cpu

@@ -1,0 +1,96 @@
+// The transition rows of jump.h for binary sites, in 31 random bits.
+//
+// A site flips where its bits, a whole number below 2^31, are below a threshold T of 1 … 2^31 − 1:
+// P(flip) of the rule times 2^31, found in float32 and cut to a whole number. Whatever rounding
+// does to T, the site flips with probability T/2^31 and stays with (2^31 − T)/2^31, and these,
+// exact in float64, are what log q is made of: the rounding is in the proposal, none is in the
+// acceptance. Drawing and scoring take T from the same function, and every machine finds the same
+// T: its sources are compiled without fused multiplications.
+//
+// Beyond |d| = 80 every rule proposes as at 80. Where d is no finite number, log q is NaN.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/base/balancing.h"
+#include "kernels/base/elementary.h"
+#include "kernels/base/host_device.h"
+#include "kernels/jump/jump.h"
+#include "kernels/random/philox.h"
+
+namespace isinglass {
+
+constexpr uint32_t kFlipWhole = uint32_t{1} << 31;
+
+// The rule with its numbers: what all sites of a step share.
+struct FlipTime {
+  JumpRule rule;
+  Balancing balancing;
+  float tau;      // of lbj, lbjf, lbjb
+  float penalty;  // 1/(2a), of dlp
+
+  ISINGLASS_HD FlipTime(const JumpShape& shape, double scale)
+      : rule(shape.rule),
+        balancing(shape.balancing),
+        tau(static_cast<float>(scale)),
+        penalty(static_cast<float>(0.5 / scale)) {}
+};
+
+ISINGLASS_HD inline float within(float x, float least, float most) {
+  const float above = x > least ? x : least;  // NaN: least
+  return above < most ? above : most;
+}
+
+// P(flip) at d = s_{1−c} − s_c, |d| ≤ 80; rule and g are the time's, by themselves so that a loop
+// can hold them constant.
+ISINGLASS_HD inline float flip_probability(JumpRule rule, Balancing g, const FlipTime& time,
+                                           float d) {
+  if (rule == JumpRule::kLangevin) {
+    const float odds = elementary::exp_within(within(0.5f * d - time.penalty, -80, 80));
+    return odds / (1 + odds);
+  }
+  constexpr float kMostRate = 1e30f;
+  const float root = elementary::exp_within(0.5f * d), t = root * root;
+  const BalancePair rate = balance_pair(g, root);  // g(e^d), g(e^{−d})
+  const float there = within(time.tau * rate.there, 0, kMostRate);
+  const float back = within(time.tau * rate.back, 0, kMostRate);
+  if (rule == JumpRule::kForwardEuler) return within(there, 0, static_cast<float>(kMostMoving));
+  if (rule == JumpRule::kBackwardEuler) return there / (1 + there + back);
+  // ν(1 − e^{−τθ/ν}), ν = t/(1 + t), θ/ν = g(t)·(1 + t)/t = g(t) + g(1/t)
+  return t / (1 + t) * elementary::one_minus_exp(there + back);
+}
+
+ISINGLASS_HD inline int32_t flip_threshold(JumpRule rule, Balancing g, const FlipTime& time,
+                                           float d) {
+  constexpr float kMost = 2147483520;  // the largest float32 below 2^31
+  const float p = flip_probability(rule, g, time, within(d, -80, 80));
+  return static_cast<int32_t>(within(p * 0x1p31f, 1, kMost));
+}
+
+ISINGLASS_HD inline int32_t flip_threshold(const FlipTime& time, float d) {
+  return flip_threshold(time.rule, time.balancing, time, d);
+}
+
+// The difference d of a site of value `from`, from the gradient of U.
+ISINGLASS_HD inline float flip_difference(float gradient, int from) {
+  return static_cast<float>(2 * from - 1) * gradient;
+}
+
+ISINGLASS_HD inline bool flips(const Draws& draws, int64_t site, int32_t threshold) {
+  const uint32_t word = draws.site_word(Purpose::kSiteValue, static_cast<uint32_t>(site));
+  return static_cast<int32_t>(word >> 1) < threshold;
+}
+
+// The probability of what happened to a site, times 2^31; NaN where d is not finite.
+ISINGLASS_HD inline double flip_share(int32_t threshold, bool flipped, float d) {
+  const uint32_t share =
+      flipped ? static_cast<uint32_t>(threshold) : kFlipWhole - static_cast<uint32_t>(threshold);
+  return static_cast<double>(static_cast<int32_t>(share)) + static_cast<double>(d - d);
+}
+
+// Of a block's 32 shares, those of sites that it lacks being 2^31: their product's probability.
+ISINGLASS_HD inline double block_probability(double product_of_shares) {
+  return product_of_shares * 0x1p-992;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,123 @@
+// See any_scale.h.
+#include "kernels/ops/any_scale.h"
+
+#include "kernels/random/normal.h"
+#include "kernels/ops/check.h"
+
+namespace isinglass::ops {
+namespace {
+
+void check_optional(const Tensor& t, const Tensor& like, int64_t numel, const char* name) {
+  if (t.defined()) check(t, like, torch::kFloat64, numel, name);
+}
+
+OrderedShape ordered_shape(const Tensor& x, const OrderedInputs& inputs, int64_t categories) {
+  TORCH_CHECK(x.dim() == 2, "isinglass operator: x must be [B, D]");
+  TORCH_CHECK(inputs.noise.defined() == inputs.field.defined(),
+              "isinglass operator: noise and field go together");
+  TORCH_CHECK(categories >= 2 && categories <= 256,
+              "isinglass operator: ordered sites have 2 to 256 values");
+  check(x, x, torch::kUInt8, x.numel(), "a state");
+  check(inputs.gradient, x, torch::kFloat32, x.numel(), "gradient");
+  check(inputs.scale, x, torch::kFloat64, 2, "scale");
+  check_optional(inputs.noise, x, x.numel(), "noise");
+  check_optional(inputs.field, x, x.numel(), "field");
+  check_optional(inputs.diagonal, x, x.size(1), "diagonal");
+  return {x.size(0), x.size(1), static_cast<int>(categories)};
+}
+
+OrderedProposal pointers(const OrderedInputs& inputs) {
+  return {data<float>(inputs.gradient), data<double>(inputs.noise), data<double>(inputs.field),
+          data<double>(inputs.diagonal), data<double>(inputs.scale)};
+}
+
+}  // namespace
+
+void step_normals(const Tensor& rng, const Tensor& chain_ids, Tensor& out) {
+  TORCH_CHECK(out.dim() == 2, "isinglass operator: out must be [B, D]");
+  check(out, out, torch::kFloat64, out.numel(), "out");
+  check(rng, out, torch::kInt64, 2, "rng");
+  check(chain_ids, out, torch::kInt64, out.size(0), "chain_ids");
+  run_twin(out, cpu::step_normals, cuda::step_normals, out.size(0), out.size(1), data<int64_t>(rng),
+           data<int64_t>(chain_ids), data<double>(out));
+}
+
+void draw_ordered(const Tensor& x, const OrderedInputs& inputs, int64_t categories,
+                  const Tensor& rng, const Tensor& chain_ids, Tensor& y, Tensor& move,
+                  Tensor& log_q) {
+  const OrderedShape shape = ordered_shape(x, inputs, categories);
+  check(rng, x, torch::kInt64, 2, "rng");
+  check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
+  check(y, x, torch::kUInt8, x.numel(), "y");
+  check_optional(move, x, x.numel(), "move");
+  check(log_q, x, torch::kFloat64, shape.chains, "log_q");
+  run_twin(x, cpu::draw_ordered, cuda::draw_ordered, shape, pointers(inputs), data<uint8_t>(x),
+           data<int64_t>(rng), data<int64_t>(chain_ids), data<uint8_t>(y), data<double>(move),
+           data<double>(log_q));
+}
+
+void score_ordered(const Tensor& from, const Tensor& to, const OrderedInputs& inputs,
+                   int64_t categories, Tensor& log_q) {
+  const OrderedShape shape = ordered_shape(from, inputs, categories);
+  check(to, from, torch::kUInt8, from.numel(), "to");
+  check(log_q, from, torch::kFloat64, shape.chains, "log_q");
+  run_twin(from, cpu::score_ordered, cuda::score_ordered, shape, pointers(inputs),
+           data<uint8_t>(from), data<uint8_t>(to), data<double>(log_q));
+}
+
+namespace {
+
+// The operators' schemas hold plain tensors and numbers; these adapters group them.
+
+using Optional = std::optional<Tensor>;
+
+OrderedInputs group(const Tensor& gradient, const Optional& noise, const Optional& field,
+                    const Optional& diagonal, const Tensor& scale) {
+  return {gradient, noise.value_or(Tensor()), field.value_or(Tensor()), diagonal.value_or(Tensor()),
+          scale};
+}
+
+void step_normals_op(const Tensor& rng, const Tensor& chain_ids, Tensor out) {
+  step_normals(rng, chain_ids, out);
+}
+
+void draw_ordered_op(const Tensor& x, const Tensor& gradient, const Optional& noise,
+                     const Optional& field, const Optional& diagonal, const Tensor& scale,
+                     int64_t categories, const Tensor& rng, const Tensor& chain_ids, Tensor y,
+                     Tensor move, Tensor log_q) {
+  draw_ordered(x, group(gradient, noise, field, diagonal, scale), categories, rng, chain_ids, y,
+               move, log_q);
+}
+
+void score_ordered_op(const Tensor& from, const Tensor& to, const Tensor& gradient,
+                      const Optional& noise, const Optional& field, const Optional& diagonal,
+                      const Tensor& scale, int64_t categories, Tensor log_q) {
+  score_ordered(from, to, group(gradient, noise, field, diagonal, scale), categories, log_q);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_FRAGMENT(isinglass, m) {
+  m.def("step_normals(Tensor rng, Tensor chain_ids, Tensor(a!) out) -> ()");
+  m.def(
+      "draw_ordered(Tensor x, Tensor gradient, Tensor? noise, Tensor? field, Tensor? diagonal, "
+      "Tensor scale, int categories, Tensor rng, Tensor chain_ids, Tensor(a!) y, Tensor(b!) move, "
+      "Tensor(c!) log_q) -> ()");
+  m.def(
+      "score_ordered(Tensor from_, Tensor to, Tensor gradient, Tensor? noise, Tensor? field, "
+      "Tensor? diagonal, Tensor scale, int categories, Tensor(a!) log_q) -> ()");
+}
+
+// One function serves both keys: it picks the twin by its tensors' device.
+TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
+  m.impl("step_normals", &step_normals_op);
+  m.impl("draw_ordered", &draw_ordered_op);
+  m.impl("score_ordered", &score_ordered_op);
+}
+TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
+  m.impl("step_normals", &step_normals_op);
+  m.impl("draw_ordered", &draw_ordered_op);
+  m.impl("score_ordered", &score_ordered_op);
+}
+
+}  // namespace isinglass::ops

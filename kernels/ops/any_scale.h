@@ -1,0 +1,29 @@
+// Tensors of any_scale.h and normal.h: any-scale proposals.
+#pragma once
+
+#include "io/torch.h"
+#include "kernels/any_scale/any_scale.h"
+
+namespace isinglass::ops {
+
+using torch::Tensor;
+
+// What a proposal from a state reads; undefined where the proposal has none of it: see any_scale.h.
+struct OrderedInputs {
+  Tensor gradient;      // float32 [B, D]
+  Tensor noise, field;  // float64 [B, D]
+  Tensor diagonal;      // float64 [D]
+  Tensor scale;         // float64 [2]: σ, α
+};
+
+// normal.h; out float64 [B, D]
+void step_normals(const Tensor& rng, const Tensor& chain_ids, Tensor& out);
+
+// any_scale.h; log_q float64 [B]; move float64 [B, D] or undefined
+void draw_ordered(const Tensor& x, const OrderedInputs& inputs, int64_t categories,
+                  const Tensor& rng, const Tensor& chain_ids, Tensor& y, Tensor& move,
+                  Tensor& log_q);
+void score_ordered(const Tensor& from, const Tensor& to, const OrderedInputs& inputs,
+                   int64_t categories, Tensor& log_q);
+
+}  // namespace isinglass::ops

@@ -1,0 +1,126 @@
+// See one_site.h.
+#include "kernels/ops/one_site.h"
+
+#include "kernels/gibbs/one_site.h"
+#include "kernels/ops/check.h"
+#include "kernels/ops/counts.h"
+#include "kernels/random_walk/random_walk.h"
+
+namespace isinglass::ops {
+
+void flip_uniformly(const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
+                    const Tensor& radius, int64_t categories, bool random_count, Tensor& y) {
+  TORCH_CHECK(x.dim() == 2 && categories >= 2,
+              "isinglass operator: x must be [B, D], categories >= 2");
+  check(x, x, torch::kUInt8, x.numel(), "x");
+  check(y, x, torch::kUInt8, x.numel(), "y");
+  check(rng, x, torch::kInt64, 2, "rng");
+  check(chain_ids, x, torch::kInt64, x.size(0), "chain_ids");
+  check(radius, x, torch::kFloat64, 1, "radius");
+  run_twin(x, cpu::flip_uniformly, cuda::flip_uniformly, x.size(0), x.size(1),
+           static_cast<int>(categories), data<uint8_t>(x), data<int64_t>(rng),
+           data<int64_t>(chain_ids), data<double>(radius), random_count, data<uint8_t>(y));
+}
+
+void choose_sites(const Tensor& rng, const Tensor& chain_ids, int64_t sites, bool systematic,
+                  Tensor& site) {
+  check(rng, site, torch::kInt64, 2, "rng");
+  check(chain_ids, site, torch::kInt64, site.numel(), "chain_ids");
+  check(site, site, torch::kInt64, site.numel(), "site");
+  run_twin(site, cpu::choose_sites, cuda::choose_sites, site.numel(), sites, systematic,
+           data<int64_t>(rng), data<int64_t>(chain_ids), data<int64_t>(site));
+}
+
+void one_site_neighbours(const Tensor& x, const Tensor& site, int64_t categories,
+                         Tensor& neighbours) {
+  check(x, x, torch::kUInt8, x.numel(), "x");
+  check(site, x, torch::kInt64, x.size(0), "site");
+  check(neighbours, x, torch::kUInt8, x.numel() * (categories - 1), "neighbours");
+  run_twin(x, cpu::one_site_neighbours, cuda::one_site_neighbours, x.size(0), x.size(1),
+           static_cast<int>(categories), data<uint8_t>(x), data<int64_t>(site),
+           data<uint8_t>(neighbours));
+}
+
+void neighbour_differences(const Tensor& x, const Tensor& site, const Tensor& energy,
+                           const Tensor& neighbour_energy, Tensor& difference) {
+  TORCH_CHECK(difference.dim() == 2, "isinglass operator: difference must be [B, K]");
+  const int64_t chains = x.size(0), categories = difference.size(1);
+  check(x, x, torch::kUInt8, x.numel(), "x");
+  check(site, x, torch::kInt64, chains, "site");
+  check(energy, x, torch::kFloat64, chains, "energy");
+  check(neighbour_energy, x, torch::kFloat64, chains * (categories - 1), "neighbour_energy");
+  check(difference, x, torch::kFloat64, chains * categories, "difference");
+  run_twin(x, cpu::neighbour_differences, cuda::neighbour_differences, chains, x.size(1),
+           static_cast<int>(categories), data<uint8_t>(x), data<int64_t>(site),
+           data<double>(energy), data<double>(neighbour_energy), data<double>(difference));
+}
+
+void draw_conditionals(const Tensor& difference, const Tensor& site, const Tensor& rng,
+                       const Tensor& chain_ids, Tensor& x, Tensor& energy, Tensor& choice,
+                       StepBuffers& counts) {
+  TORCH_CHECK(difference.dim() == 2, "isinglass operator: difference must be [B, K]");
+  const int64_t chains = x.size(0), categories = difference.size(1);
+  check(difference, x, torch::kFloat64, chains * categories, "difference");
+  check(site, x, torch::kInt64, chains, "site");
+  check(rng, x, torch::kInt64, 2, "rng");
+  check(chain_ids, x, torch::kInt64, chains, "chain_ids");
+  check(x, x, torch::kUInt8, x.numel(), "x");
+  check(energy, x, torch::kFloat64, chains, "energy");
+  check(choice, x, torch::kInt64, chains, "choice");
+  run_twin(x, cpu::draw_conditionals, cuda::draw_conditionals, chains, x.size(1),
+           static_cast<int>(categories), data<double>(difference), data<int64_t>(site),
+           data<int64_t>(rng), data<int64_t>(chain_ids), data<uint8_t>(x), data<double>(energy),
+           data<int64_t>(choice), count_pointers(counts, x, chains));
+}
+
+namespace {
+
+// The operators' schemas hold plain tensors and numbers; these adapters group them.
+
+void flip_uniformly_op(const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
+                       const Tensor& radius, int64_t categories, bool random_count, Tensor y) {
+  flip_uniformly(x, rng, chain_ids, radius, categories, random_count, y);
+}
+
+void choose_sites_op(const Tensor& rng, const Tensor& chain_ids, int64_t sites, bool systematic,
+                     Tensor site) {
+  choose_sites(rng, chain_ids, sites, systematic, site);
+}
+
+void draw_conditionals_op(const Tensor& difference, const Tensor& site, const Tensor& rng,
+                          const Tensor& chain_ids, Tensor x, Tensor energy, Tensor choice,
+                          Tensor acceptance, Tensor hops, Tensor acceptance_sum, Tensor hops_sum,
+                          Tensor non_finite) {
+  StepBuffers counts{acceptance, hops, acceptance_sum, hops_sum, non_finite};
+  draw_conditionals(difference, site, rng, chain_ids, x, energy, choice, counts);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_FRAGMENT(isinglass, m) {
+  m.def(
+      "flip_uniformly(Tensor x, Tensor rng, Tensor chain_ids, Tensor radius, int categories, bool "
+      "random_count, "
+      "Tensor(a!) y) -> ()");
+  m.def(
+      "choose_sites(Tensor rng, Tensor chain_ids, int sites, bool systematic, Tensor(a!) site) -> "
+      "()");
+  m.def(
+      "draw_conditionals(Tensor difference, Tensor site, Tensor rng, Tensor chain_ids, Tensor(a!) "
+      "x, Tensor(b!) energy, Tensor(c!) choice, Tensor(d!) acceptance, Tensor(e!) hops, Tensor(f!) "
+      "acceptance_sum, Tensor(g!) hops_sum, Tensor(h!) non_finite) -> ()");
+}
+
+// One function serves both keys: it picks the twin by its tensors' device.
+TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
+  m.impl("flip_uniformly", &flip_uniformly_op);
+  m.impl("choose_sites", &choose_sites_op);
+  m.impl("draw_conditionals", &draw_conditionals_op);
+}
+TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
+  m.impl("flip_uniformly", &flip_uniformly_op);
+  m.impl("choose_sites", &choose_sites_op);
+  m.impl("draw_conditionals", &draw_conditionals_op);
+}
+
+}  // namespace isinglass::ops

@@ -1,0 +1,118 @@
+// See rbm.h.
+#include "kernels/ops/rbm.h"
+
+#include "kernels/rbm/rbm_gibbs.h"
+#include "kernels/ops/counts.h"
+
+namespace isinglass::ops {
+
+void move_hidden(const HiddenTensors& w, const Tensor& x, const Tensor& inputs_at_x,
+                 const Tensor& y, Tensor& inputs, Tensor& energy, const Tensor& on) {
+  TORCH_CHECK(y.dim() == 2 && w.by_visible.dim() == 2 && x.defined() == inputs_at_x.defined(),
+              "isinglass operator: y is [B, D], weights [D, H]; x and its inputs go together");
+  const HiddenShape shape{y.size(0), y.size(1), w.by_visible.size(1)};
+  const int64_t units = shape.chains * shape.hidden;
+  check(y, y, torch::kUInt8, y.numel(), "y");
+  check(w.by_visible, y, torch::kFloat32, shape.visible * shape.hidden, "by_visible");
+  check(w.visible_biases, y, torch::kFloat32, shape.visible, "visible_biases");
+  check(w.hidden_biases, y, torch::kFloat32, shape.hidden, "hidden_biases");
+  if (x.defined()) {
+    check(x, y, torch::kUInt8, y.numel(), "x");
+    check(inputs_at_x, y, torch::kFloat64, units, "inputs_at_x");
+  }
+  check(inputs, y, torch::kFloat64, units, "inputs");
+  check(energy, y, torch::kFloat64, shape.chains, "energy");
+  if (on.defined()) check(on, y, torch::kFloat32, units, "on");
+  const HiddenWeights weights{data<float>(w.by_visible), data<float>(w.visible_biases),
+                              data<float>(w.hidden_biases)};
+  const HiddenStart start{data<uint8_t>(x), data<double>(inputs_at_x)};
+  const HiddenUnits out{data<double>(inputs), data<double>(energy), data<float>(on)};
+  run_twin(y, cpu::move_hidden, cuda::move_hidden, shape, weights, start, data<uint8_t>(y), out);
+}
+
+namespace {
+
+// w [units, columns] under its biases: TiledWeights
+Tensor tiled(const Tensor& w, const Tensor& biases) {
+  const int64_t tiles = tile_count(w.size(1));
+  const Tensor rows = torch::constant_pad_nd(
+      torch::cat({biases.unsqueeze(0), w}),
+      {0, tiles * kTileColumns - w.size(1), 0, tile_rows(w.size(0)) - 1 - w.size(0)});
+  return rows.view({-1, tiles, kTileColumns}).transpose(0, 1).contiguous();
+}
+
+}  // namespace
+
+SweepTensors SweepTensors::of(const Tensor& w, const Tensor& visible_biases,
+                              const Tensor& hidden_biases) {
+  const Tensor flat = w.flatten(1);
+  return {tiled(flat, visible_biases.flatten()), tiled(flat.t(), hidden_biases), visible_biases};
+}
+
+void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const Tensor& chain_ids,
+                  Tensor& x, Tensor& inputs, Tensor& energy, Tensor& visible_inputs,
+                  StepBuffers& counts) {
+  TORCH_CHECK(x.dim() == 2 && inputs.dim() == 2 && w.visible_biases.size(0) == x.size(1),
+              "isinglass operator: x is [B, D], inputs [B, H], visible_biases [D] or [D, K]");
+  const SweepShape shape{
+      x.size(0), x.size(1),
+      w.visible_biases.dim() == 2 ? static_cast<int>(w.visible_biases.size(1)) : 1, inputs.size(1)};
+  const auto check_tiles = [&](const Tensor& t, int64_t units, int64_t columns, const char* name) {
+    check(t, x, torch::kFloat32, tile_count(columns) * tile_rows(units) * kTileColumns, name);
+  };
+  check(x, x, torch::kUInt8, x.numel(), "x");
+  check_tiles(w.to_visible, shape.hidden, shape.visible(), "to_visible");
+  check_tiles(w.to_hidden, shape.visible(), shape.hidden, "to_hidden");
+  check(w.visible_biases, x, torch::kFloat32, shape.visible(), "visible_biases");
+  check(rng, x, torch::kInt64, 2, "rng");
+  check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
+  check(inputs, x, torch::kFloat64, shape.chains * shape.hidden, "inputs");
+  check(energy, x, torch::kFloat64, shape.chains, "energy");
+  check(visible_inputs, x, torch::kFloat32, shape.chains * shape.visible(), "visible_inputs");
+  const SweepWeights weights{data<float>(w.to_visible), data<float>(w.to_hidden),
+                             data<float>(w.visible_biases)};
+  Tensor units;
+  if (x.is_cuda()) {
+    const int64_t bytes = cuda::sweep_scratch(shape, x.get_device());
+    if (bytes > 0) units = torch::empty({bytes}, x.options());
+  }
+  const SweepChains chains{data<int64_t>(rng),
+                           data<int64_t>(chain_ids),
+                           data<uint8_t>(x),
+                           data<double>(inputs),
+                           data<double>(energy),
+                           data<float>(visible_inputs),
+                           count_pointers(counts, x, shape.chains),
+                           data<uint8_t>(units)};
+  run_twin(x, cpu::sweep_hidden, cuda::sweep_hidden, shape, weights, steps, chains);
+}
+
+namespace {
+
+using Optional = std::optional<Tensor>;
+
+// The operators' schemas hold plain tensors and numbers; this adapter groups them.
+void move_hidden_op(const Tensor& by_visible, const Tensor& visible_biases,
+                    const Tensor& hidden_biases, const Optional& x, const Optional& inputs_at_x,
+                    const Tensor& y, Tensor inputs, Tensor energy, Tensor on) {
+  move_hidden({by_visible, visible_biases, hidden_biases}, x.value_or(Tensor()),
+              inputs_at_x.value_or(Tensor()), y, inputs, energy, on);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_FRAGMENT(isinglass, m) {
+  m.def(
+      "move_hidden(Tensor by_visible, Tensor visible_biases, Tensor hidden_biases, Tensor? x, "
+      "Tensor? inputs_at_x, Tensor y, Tensor(a!) inputs, Tensor(b!) energy, Tensor(c!) on) -> ()");
+}
+
+// One function serves both keys: it picks the twin by its tensors' device.
+TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
+  m.impl("move_hidden", &move_hidden_op);
+}
+TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
+  m.impl("move_hidden", &move_hidden_op);
+}
+
+}  // namespace isinglass::ops

@@ -1,0 +1,39 @@
+// Tensors of rbm.h and rbm_gibbs.h: the hidden units of an RBM.
+#pragma once
+
+#include "io/torch.h"
+#include "kernels/ops/metropolis.h"
+
+namespace isinglass::ops {
+
+using torch::Tensor;
+
+struct HiddenTensors {
+  Tensor by_visible;      // Wᵀ float32 [D, H]
+  Tensor visible_biases;  // float32 [D]
+  Tensor hidden_biases;   // float32 [H]
+};
+
+// y uint8 [B, D]; x uint8 [B, D] and its inputs float64 [B, H], both undefined where no evaluation
+// is known. Writes inputs float64 [B, H], energy float64 [B] and σ(inputs) float32 [B, H], which
+// may be undefined.
+void move_hidden(const HiddenTensors& weights, const Tensor& x, const Tensor& inputs_at_x,
+                 const Tensor& y, Tensor& inputs, Tensor& energy, const Tensor& on);
+
+// What sweeps read of an RBM: w [H, D] or [H, D, K] and its transpose, each under its biases, in
+// tiles (TiledWeights of rbm_gibbs.h).
+struct SweepTensors {
+  Tensor to_visible, to_hidden;
+  Tensor visible_biases;  // float32 [D] or [D, K]
+
+  static SweepTensors of(const Tensor& w, const Tensor& visible_biases,
+                         const Tensor& hidden_biases);
+};
+
+// `steps` Gibbs sweeps of x uint8 [B, D], inputs float64 [B, H] and energy float64 [B] in place;
+// visible_inputs float32 [B·D] or [B·D·K] is scratch.
+void sweep_hidden(const SweepTensors& weights, int64_t steps, const Tensor& rng,
+                  const Tensor& chain_ids, Tensor& x, Tensor& inputs, Tensor& energy,
+                  Tensor& visible_inputs, StepBuffers& counts);
+
+}  // namespace isinglass::ops

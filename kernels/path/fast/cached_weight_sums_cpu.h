@@ -1,0 +1,181 @@
+// The two-level weights of one chain, kept from step to step (CPU): the numbers of SiteSums
+// (weight_sums_cpu.h), bit for bit, at the cost of what changed.
+//
+// A site whose weight changed is marked; settle() takes the weights of the marked sites, sums their
+// blocks again, each from the weights of all its sites, and the nodes of the tree above them:
+// nothing is ever subtracted. Where a block's scale changed, all its weights are taken again.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/path/weight_sums_cpu.h"
+
+namespace isinglass::cpu {
+
+// Numbers of a chain, in whole cache lines.
+inline int64_t kept_sums_size(int64_t sites) {
+  const int64_t blocks = site_blocks(sites), words = 3 * blocks;
+  return (blocks * kBlockSites + block_sums_size(sites) + 1 + (words + 1) / 2 + 7) / 8 * 8;
+}
+
+inline void prefetch(const void* at) {
+  __builtin_prefetch(at);
+}
+
+template <class Rows>
+class KeptSums {
+ public:
+  // values: the chain's present ones; kept: its numbers, from build() or the step before.
+  KeptSums(Rows rows, const uint8_t* values, int64_t sites, double* kept)
+      : rows_(rows),
+        values_(values),
+        sites_(sites),
+        blocks_(site_blocks(sites)),
+        weight_(kept),
+        sums_(weight_ + blocks_ * kBlockSites, blocks_),
+        scale_(weight_ + blocks_ * kBlockSites + block_sums_size(sites)),
+        changed_(reinterpret_cast<uint32_t*>(scale_ + 1)),
+        pending_(changed_ + blocks_),
+        removed_{pending_ + blocks_} {}
+
+  // From nothing.
+  void build() {
+    std::fill_n(sums_.scale, blocks_, NAN);  // differs from every scale
+    std::fill_n(sums_.tree.leaf(), sums_.tree.leaves, 0.0);
+    std::fill_n(changed_, blocks_, 0u);
+    std::fill_n(removed_.word, blocks_, 0u);
+    *scale_ = NAN;
+    for (int64_t b = 0; b < blocks_; ++b) mark(b, ~0u);
+    settle();
+  }
+
+  // The weight of `site` at its present value, from the next settle() on.
+  void set(int64_t site) {
+    removed_.erase(site);
+    mark(site / kBlockSites, 1u << (site % kBlockSites));
+  }
+
+  // After the value of `site` changed.
+  void update(int64_t site) {
+    set(site);
+    settle();
+  }
+
+  // `site` leaves the pool, until it is set again.
+  void remove(int64_t site) {
+    set(site);
+    removed_.add(site);
+    settle();
+  }
+
+  void settle() {
+    bool other_scale = false;
+    for (int64_t p = 0; p < pending_count_; ++p) {
+      const uint32_t block = pending_[p];
+      const double before = sums_.scale[block];
+      refresh(block);
+      const double after = sums_.scale[block];
+      other_scale |= before != after && (before == *scale_ || !(after <= *scale_));
+    }
+    const double scale =
+        other_scale ? *std::max_element(sums_.scale, sums_.scale + blocks_) : *scale_;
+    if (scale == *scale_) {
+      for (int64_t p = 0; p < pending_count_; ++p) {
+        rescale(pending_[p]);
+        sums_.tree.update(pending_[p]);
+      }
+    } else {
+      *scale_ = scale;
+      for (int64_t b = 0; b < blocks_; ++b) rescale(b);
+      sums_.tree.build();
+    }
+    pending_count_ = 0;
+  }
+
+  // The sum of all weights is exp(scale())·sum().
+  double scale() const { return *scale_; }
+  double sum() const { return sums_.tree.total(); }
+
+  // Asks for the memory that draw_site() reads.
+  SiteAim aim(double u) const {
+    SiteAim aim;
+    aim.block = sums_.tree.find(u * sum(), &aim.rest);
+    prefetch_block(aim.block);
+    return aim;
+  }
+
+  int64_t draw_site(const SiteAim& aim) const {
+    double unused;
+    const double target = unscaled(aim.rest, sums_.scale[aim.block], *scale_);
+    const int64_t first = aim.block * kBlockSites;
+    return first +
+           pick(weight_ + first, std::min<int64_t>(kBlockSites, sites_ - first), target, &unused);
+  }
+
+  void prefetch_tree() const {
+    for (int64_t n = 0; n < 2 * sums_.tree.leaves; n += kLine) prefetch(sums_.tree.node + n);
+  }
+  // What update(site) reads.
+  void prefetch_site(int64_t site) const { prefetch_block(site / kBlockSites); }
+
+ private:
+  static constexpr int64_t kLine = 8;  // numbers
+
+  void prefetch_block(int64_t block) const {
+    for (int i = 0; i < kBlockSites; i += kLine) prefetch(weight_ + block * kBlockSites + i);
+    prefetch(sums_.scale + block);
+    prefetch(sums_.sum + block);
+  }
+
+  void mark(int64_t block, uint32_t sites) {
+    if (changed_[block] == 0) pending_[pending_count_++] = static_cast<uint32_t>(block);
+    changed_[block] |= sites;
+  }
+
+  double log_weight(int64_t site) const {
+    if (site >= sites_ || removed_.contains(site)) return -INFINITY;
+    return rows_.log_site_weight(site, values_[site]);
+  }
+
+  void refresh(int64_t block) {
+    const int64_t first = block * kBlockSites;
+    double log_weights[kBlockSites], largest = -INFINITY;
+    uint32_t changed = changed_[block];
+    for (uint32_t rest = changed; rest != 0; rest &= rest - 1) {
+      const int i = __builtin_ctz(rest);
+      log_weights[i] = log_weight(first + i);
+      largest = std::max(largest, log_weights[i]);
+    }
+    double scale = block_scale(largest);
+    if (scale != sums_.scale[block]) {  // else the maximum is where it was, or among the changed
+      for (int i = 0; i < kBlockSites; ++i) log_weights[i] = log_weight(first + i);
+      scale = block_scale(tree_max(log_weights));
+      if (scale != sums_.scale[block]) changed = ~0u;
+    }
+    double* weight = weight_ + first;
+    for (; changed != 0; changed &= changed - 1) {
+      const int i = __builtin_ctz(changed);
+      weight[i] = scaled_weight(log_weights[i], scale);
+    }
+    sums_.scale[block] = scale;
+    sums_.sum[block] = written_sum(weight);
+    changed_[block] = 0;
+  }
+
+  void rescale(int64_t block) {
+    sums_.tree.leaf()[block] = rescaled(sums_.sum[block], sums_.scale[block], *scale_);
+  }
+
+  Rows rows_;
+  const uint8_t* values_;
+  int64_t sites_, blocks_;
+  double* weight_;  // [32·blocks]; 0 behind the last site
+  BlockSums sums_;
+  double* scale_;
+  uint32_t *changed_, *pending_;  // a bit each of a block's sites; the blocks with any
+  RemovedSites removed_;
+  int64_t pending_count_ = 0;
+};
+
+}  // namespace isinglass::cpu

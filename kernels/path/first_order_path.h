@@ -1,0 +1,106 @@
+// Proposals along a path of one-site moves, drawn and scored to first order (samplers.md §2.2–2.3).
+//
+//   L ~ Uniform{1 … n} per chain, n = ⌊2R − 1⌋ + Bernoulli(frac(2R − 1)); σ_0 = x, …, σ_L = y
+//   kFrozen (gwg):       sites i.i.d. from the weights at x; one new value for each distinct site
+//                        log q = Σ_l log q_{i_l}(x) + Σ_distinct log[q_{i,y_i}(x) / q_i(x)]
+//   kLinearised (pafs):  step l moves (i → k) with weight g(exp(s_{i,k}(x) − s_{i,σ_{l−1,i}}(x)));
+//                        log q = Σ_l log q(σ_l | σ_{l−1}); reversed with the score at y
+//   kNoBacktrack (nb):   pairs (i, k) without replacement from the weights at x; a drawn site
+//   leaves
+//                        the pool with all its pairs. log q = Σ_l log q_{i_l,k_l}(x) / pool_l(x);
+//                        reversed: the old values in reverse order, without replacement, at y
+//
+// Grathwohl et al. 2021 (gwg), Sun et al. 2022 "Path auxiliary proposal" (pafs, nb). Draw and score
+// share move_weights.h; the reverse of a path uses the same weights with y's gradient.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/base/balancing.h"
+#include "kernels/base/host_device.h"
+#include "kernels/base/log_product.h"
+#include "kernels/path/move_weights.h"
+
+namespace isinglass {
+
+enum class PathRule : int { kFrozen = 0, kLinearised = 1, kNoBacktrack = 2 };
+
+struct PathShape {
+  int64_t chains;
+  int64_t sites;
+  int categories;  // 2 … 256
+  bool one_hot;    // gradient [B, D, K] instead of [B, D] (then K = 2)
+  PathRule rule;
+  Balancing balancing;
+  int64_t max_length;  // columns of the path buffers; L is clamped to it; kNoBacktrack: ≤ D
+
+  // Numbers of a chain's gradient or differences.
+  ISINGLASS_HD int64_t table_size() const { return sites * (one_hot ? categories : 1); }
+};
+
+// The drawn paths; a step with from == to revisits a site of a frozen path.
+struct Paths {
+  int32_t* length;  // [B]
+  int32_t* site;    // [B, max_length]
+  uint8_t* from;    // [B, max_length]
+  uint8_t* to;      // [B, max_length]
+  double* scratch;  // [B, sums_scratch(D)]
+};
+
+// One chain's slice of the path buffers.
+struct Path {
+  int64_t length;
+  int32_t* site;
+  uint8_t* from;
+  uint8_t* to;
+};
+
+ISINGLASS_HD inline Path path_of_chain(const Paths& paths, int64_t chain, int64_t length,
+                                       int64_t max_length) {
+  const int64_t at = chain * max_length;
+  return {length, paths.site + at, paths.from + at, paths.to + at};
+}
+
+// The values that the weights are taken at while y leaves x.
+ISINGLASS_HD inline const uint8_t* weighed_values(PathRule rule, const uint8_t* x,
+                                                  const uint8_t* y) {
+  return rule == PathRule::kLinearised ? y : x;
+}
+
+// Whether sites leave the pool.
+ISINGLASS_HD inline bool without_replacement(PathRule rule) {
+  return rule == PathRule::kNoBacktrack;
+}
+
+// log q of a path: Σ_l log weight − log pool, the pool being the sum of all weights, e^scale·sum.
+class PathLogQ {
+ public:
+  ISINGLASS_HD void move(double log_weight, double scale, double sum) {
+    log_weights_ += log_weight - scale;
+    sums_.multiply(sum);
+  }
+  ISINGLASS_HD double total() { return log_weights_ - sums_.log(); }
+
+ private:
+  double log_weights_ = 0;
+  LogProduct sums_;
+};
+
+namespace cpu {
+// Draws a path from x for every chain: y, the path and log q(path | x).
+//   x, y [B, D]; gradient of U at x; rng {seed, step}; chain_ids [B]; radius []; log_q [B]
+void draw_path(const PathShape&, const uint8_t* x, const float* gradient, const int64_t* rng,
+               const int64_t* chain_ids, const double* radius, uint8_t* y, Paths, double* log_q,
+               Stream);
+// log q(reversed path | y) with the gradient at y. y is walked back to x and restored.
+void score_path(const PathShape&, uint8_t* y, const float* gradient, Paths, double* log_q, Stream);
+}  // namespace cpu
+
+namespace cuda {
+void draw_path(const PathShape&, const uint8_t* x, const float* gradient, const int64_t* rng,
+               const int64_t* chain_ids, const double* radius, uint8_t* y, Paths, double* log_q,
+               Stream);
+void score_path(const PathShape&, uint8_t* y, const float* gradient, Paths, double* log_q, Stream);
+}  // namespace cuda
+
+}  // namespace isinglass

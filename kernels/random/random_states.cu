@@ -1,0 +1,69 @@
+// CUDA twin of random_states.h: one block per row; one thread per permutation.
+#include "kernels/base/launch.h"
+#include "kernels/random/normal.h"
+#include "kernels/random/random_states.h"
+
+namespace isinglass::cuda {
+namespace {
+
+__global__ void bernoulli_rows_kernel(RowDraws draws, const float* p, int64_t stride,
+                                      uint8_t* out) {
+  const int64_t r = blockIdx.x;
+  const Draws row = draws.row(r);
+  for (int64_t i = threadIdx.x; i < draws.sites; i += blockDim.x) {
+    out[r * draws.sites + i] =
+        row.uniform(draws.purpose, static_cast<uint32_t>(i)) < p[r * stride + i];
+  }
+}
+
+__global__ void uniform_rows_kernel(RowDraws draws, int categories, uint8_t* out) {
+  const int64_t r = blockIdx.x;
+  const Draws row = draws.row(r);
+  for (int64_t i = threadIdx.x; i < draws.sites; i += blockDim.x) {
+    out[r * draws.sites + i] =
+        static_cast<uint8_t>(row.below(categories, draws.purpose, static_cast<uint32_t>(i)));
+  }
+}
+
+__global__ void normal_rows_kernel(RowDraws draws, float* out) {
+  const int64_t r = blockIdx.x;
+  const Draws row = draws.row(r);
+  for (int64_t i = threadIdx.x; i < draws.sites; i += blockDim.x) {
+    out[r * draws.sites + i] =
+        static_cast<float>(standard_normal(row, draws.purpose, static_cast<uint32_t>(i)));
+  }
+}
+
+__global__ void permutation_rows_kernel(RowDraws draws, int64_t* out) {
+  const int64_t stride = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  for (int64_t r = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; r < draws.rows;
+       r += stride) {
+    draw_permutation(draws.row(r), draws.purpose, draws.sites, out + r * draws.sites);
+  }
+}
+
+LaunchShape block_per_row(const RowDraws& draws) {
+  return {static_cast<unsigned>(draws.rows), 128u};
+}
+
+}  // namespace
+
+void bernoulli_rows(const RowDraws& draws, const float* p, int64_t stride, uint8_t* out,
+                    Stream stream) {
+  ISINGLASS_LAUNCH(bernoulli_rows_kernel, block_per_row(draws), stream, draws, p, stride, out);
+}
+
+void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream stream) {
+  ISINGLASS_LAUNCH(uniform_rows_kernel, block_per_row(draws), stream, draws, categories, out);
+}
+
+void normal_rows(const RowDraws& draws, float* out, Stream stream) {
+  ISINGLASS_LAUNCH(normal_rows_kernel, block_per_row(draws), stream, draws, out);
+}
+
+void permutation_rows(const RowDraws& draws, int64_t* out, Stream stream) {
+  const auto blocks = static_cast<unsigned>((draws.rows + 127) / 128);
+  ISINGLASS_LAUNCH(permutation_rows_kernel, {blocks, 128u}, stream, draws, out);
+}
+
+}  // namespace isinglass::cuda

@@ -1,0 +1,52 @@
+// Random states: independent sites, normal numbers or permutations; initial states, binarised
+// images, restarted chains. Each number comes from Philox at (chain = id of the row, step, purpose,
+// position = site).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/base/host_device.h"
+#include "kernels/random/philox.h"
+
+namespace isinglass {
+
+struct RowDraws {
+  int64_t rows, sites;
+  const int64_t* ids;  // [rows]
+  uint64_t seed;
+  uint32_t step;
+  Purpose purpose;
+
+  ISINGLASS_HD Draws row(int64_t r) const { return {seed, static_cast<uint32_t>(ids[r]), step}; }
+};
+
+// A uniform permutation of 0 … sites − 1 (Fisher–Yates); position = site.
+ISINGLASS_HD inline void draw_permutation(const Draws& draws, Purpose purpose, int64_t sites,
+                                          int64_t* out) {
+  for (int64_t i = 0; i < sites; ++i) {
+    const int64_t j = draws.below(static_cast<uint32_t>(i + 1), purpose, static_cast<uint32_t>(i));
+    if (j < i) out[i] = out[j];
+    out[j] = i;
+  }
+}
+
+namespace cpu {
+// out uint8 [rows, D] ~ Bernoulli(p); row r's probabilities start at p + r·stride (stride 0:
+// shared).
+void bernoulli_rows(const RowDraws&, const float* p, int64_t stride, uint8_t* out, Stream);
+// out uint8 [rows, D] uniform in 0 … categories − 1.
+void uniform_rows(const RowDraws&, int categories, uint8_t* out, Stream);
+// out float32 [rows, D] ~ N(0, I).
+void normal_rows(const RowDraws&, float* out, Stream);
+// out int64 [rows, D], uniform permutations of 0 … D − 1.
+void permutation_rows(const RowDraws&, int64_t* out, Stream);
+}  // namespace cpu
+
+namespace cuda {
+void bernoulli_rows(const RowDraws&, const float* p, int64_t stride, uint8_t* out, Stream);
+void uniform_rows(const RowDraws&, int categories, uint8_t* out, Stream);
+void normal_rows(const RowDraws&, float* out, Stream);
+void permutation_rows(const RowDraws&, int64_t* out, Stream);
+}  // namespace cuda
+
+}  // namespace isinglass

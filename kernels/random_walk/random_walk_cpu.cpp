@@ -1,0 +1,20 @@
+// CPU twin of random_walk.h.
+#include <algorithm>
+
+#include "kernels/random_walk/random_walk.h"
+
+namespace isinglass::cpu {
+
+void flip_uniformly(int64_t chains, int64_t sites, int categories, const uint8_t* x,
+                    const int64_t* rng, const int64_t* chain_ids, const double* radius,
+                    bool random_count, uint8_t* y, Stream) {
+#pragma omp parallel for schedule(static) if (worth_threads(chains * sites))
+  for (int64_t c = 0; c < chains; ++c) {
+    std::copy_n(x + c * sites, sites, y + c * sites);
+    const Draws draws = step_draws(rng, chain_ids[c]);
+    isinglass::flip_uniformly(draws, x + c * sites, y + c * sites, sites, categories,
+                              flip_count(draws, *radius, random_count, sites));
+  }
+}
+
+}  // namespace isinglass::cpu

@@ -1,0 +1,70 @@
+// The hidden units of a binary RBM, for chains of visible states that move a few units at a time:
+//
+//   a_h(y) = a_h(x) + Σ_{i: y_i ≠ x_i} (y_i − x_i) W_hi, or b_h + Σ_{i: y_i = 1} W_hi where y has
+//            fewer units on than moved
+//   U(y)   = −Σ_i b_i y_i − Σ_h softplus(a_h),   −∂U/∂a_h = σ(a_h)
+//
+// Inputs are kept in float64, so that a long chain of moves leaves them right; units are added in
+// ascending order, energies in blocks of 32 (move_weights.h), where
+//
+//   Σ softplus(a) = Σ max(a, 0) + log Π (1 + e^−|a|)
+//
+// takes one logarithm: a product of 32 numbers from 1 to 2.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/base/elementary.h"
+#include "kernels/base/host_device.h"
+
+namespace isinglass {
+
+struct HiddenShape {
+  int64_t chains, visible, hidden;
+};
+
+struct HiddenWeights {
+  const float* by_visible;      // Wᵀ [D, H]
+  const float* visible_biases;  // [D]
+  const float* hidden_biases;   // [H]
+};
+
+// The evaluation at x; null pointers: there is none.
+struct HiddenStart {
+  const uint8_t* x;      // [B, D]
+  const double* inputs;  // [B, H]
+};
+
+struct HiddenUnits {
+  double* inputs;  // a(y) [B, H]
+  double* energy;  // [B]
+  float* on;       // σ(a) [B, H]; null: not wanted
+};
+
+struct HiddenUnit {
+  double positive;  // max(a, 0)
+  double least;     // e^−|a|
+
+  ISINGLASS_HD explicit HiddenUnit(double input)
+      : positive(input > 0 ? input : 0.0),
+        least(elementary::exp_below(input < 0 ? input : -input)) {}
+  ISINGLASS_HD float on() const { return share(positive, least); }
+  // σ(a)
+  ISINGLASS_HD static float share(double positive, double least) {
+    const float rounded = static_cast<float>(least);
+    return (positive > 0 ? 1.0f : rounded) / (1 + rounded);
+  }
+};
+
+namespace cpu {
+// y uint8 [B, D]
+void move_hidden(const HiddenShape&, HiddenWeights, HiddenStart, const uint8_t* y, HiddenUnits,
+                 Stream);
+}  // namespace cpu
+
+namespace cuda {
+void move_hidden(const HiddenShape&, HiddenWeights, HiddenStart, const uint8_t* y, HiddenUnits,
+                 Stream);
+}
+
+}  // namespace isinglass

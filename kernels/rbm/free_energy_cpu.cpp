@@ -1,0 +1,179 @@
+// CPU twin of rbm.h: a thread works on one chain after the other.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/rbm/free_energy.h"
+#include "kernels/rbm/unit_sums_cpu.h"
+
+namespace isinglass::cpu {
+namespace {
+
+constexpr int64_t kWordSites = 64;  // a bit each
+
+// Rows of Wᵀ to be added, those of the moved units among a few.
+struct MovedRows {
+  static constexpr int64_t kUnits = 8 * kWordSites;
+  const float* row[kUnits];
+  double sign[kUnits];
+  int count;
+};
+
+constexpr int kAhead = 64;  // weights of a row in the widest tile
+
+// Rows lie far from each other in the second cache, which does not see them coming.
+inline void fetch_ahead(const float* weights) {
+  for (int k = 0; k < kAhead; k += 16) __builtin_prefetch(weights + k);
+}
+
+// The sums of as many tiles of hidden units as fit from `first` on, in registers; returns the first
+// unit behind them.
+template <int kVectors>
+__attribute__((always_inline, optimize("fp-contract=fast"))) inline int64_t add_tiles(
+    const MovedRows& moved, int64_t first, int64_t hidden, double* sum) {
+  constexpr int kTile = 8 * kVectors;
+  for (; first + kTile <= hidden; first += kTile) {
+    Numbers total[kVectors];
+    for (int k = 0; k < kVectors; ++k) total[k] = reinterpret_cast<Numbers*>(sum + first)[k];
+    for (int n = 0; n < moved.count; ++n) {
+      fetch_ahead(moved.row[n] + first + kTile);
+      for (int k = 0; k < kVectors; ++k) {
+        const float* v = moved.row[n] + first + k * 8;
+        // One instruction, where __builtin_convertvector takes five.
+        const Numbers weights{v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]};
+        total[k] += weights * moved.sign[n];
+      }
+    }
+    for (int k = 0; k < kVectors; ++k) reinterpret_cast<Numbers*>(sum + first)[k] = total[k];
+  }
+  return first;
+}
+
+// sum += the rows. A product by ±1 is exact, so that fused multiplications change nothing.
+__attribute__((optimize("fp-contract=fast"))) ISINGLASS_VECTOR_CLONES void add_rows(
+    const MovedRows& moved, int64_t hidden, double* sum) {
+  int64_t first = add_tiles<8>(moved, 0, hidden, sum);
+  first = add_tiles<4>(moved, first, hidden, sum);
+  first = add_tiles<2>(moved, first, hidden, sum);
+  for (int n = 0; n < moved.count; ++n) {
+    for (int64_t h = first; h < hidden; ++h) sum[h] += moved.row[n][h] * moved.sign[n];
+  }
+}
+
+// Σ softplus(a) of a block, and σ(a) where it is wanted.
+[[gnu::always_inline]] inline double units(const double* input, float* on) {
+  double positive[kBlockSites], least[kBlockSites], factor[kBlockSites];
+  for (int i = 0; i < kBlockSites; ++i) {
+    const HiddenUnit unit(input[i]);
+    positive[i] = unit.positive;
+    least[i] = unit.least;
+    factor[i] = 1 + unit.least;
+  }
+  for (int i = 0; on && i < kBlockSites; ++i) {
+    on[i] = HiddenUnit::share(positive[i], least[i]);
+  }
+  return tree_sum(positive) + elementary::log(tree_product(factor));
+}
+
+// Whether y is nearer to x than to no unit on.
+ISINGLASS_VECTOR_CLONES
+bool moves_from(const uint8_t* x, const uint8_t* y, int64_t count) {
+  int32_t balance = 0;
+  for (int64_t i = 0; i < count; ++i) balance += (x[i] ^ y[i]) - y[i];
+  return balance <= 0;
+}
+
+// A bit for each of the first `count` ≤ 8 units that moved; x null: that are on.
+uint64_t moved_byte(const uint8_t* x, const uint8_t* y, int64_t count) {
+  uint64_t there = 0, here = 0;
+  std::memcpy(&here, y, count);
+  if (x) std::memcpy(&there, x, count);
+  return (here ^ there) * 0x0102040810204080 >> 56;
+}
+
+// … and of 64.
+uint64_t moved_word(const uint8_t* x, const uint8_t* y, int64_t count) {
+  uint64_t moved = 0;
+  if (count >= kWordSites) {
+    for (int at = 0; at < kWordSites; at += 8) {
+      moved |= moved_byte(x ? x + at : nullptr, y + at, 8) << at;
+    }
+    return moved;
+  }
+  for (int64_t at = 0; at < count; at += 8) {
+    moved |= moved_byte(x ? x + at : nullptr, y + at, std::min<int64_t>(8, count - at)) << at;
+  }
+  return moved;
+}
+
+// a += Σ_i (y_i − x_i) W_hi; x null: zeros.
+void add_moved(const HiddenShape& s, HiddenWeights w, const uint8_t* x, const uint8_t* y,
+               double* a) {
+  MovedRows moved;
+  for (int64_t begin = 0; begin < s.visible; begin += MovedRows::kUnits) {
+    const int64_t end = std::min(begin + MovedRows::kUnits, s.visible);
+    moved.count = 0;
+    for (int64_t first = begin; first < end; first += kWordSites) {
+      uint64_t left = moved_word(x ? x + first : nullptr, y + first, end - first);
+      for (; left != 0; left &= left - 1) {
+        const int64_t i = first + __builtin_ctzll(left);
+        moved.row[moved.count] = w.by_visible + i * s.hidden;
+        fetch_ahead(moved.row[moved.count]);
+        moved.sign[moved.count++] = 2 * y[i] - 1;
+      }
+    }
+    add_rows(moved, s.hidden, a);
+  }
+}
+
+// The inputs of one chain. x null: from the biases.
+void inputs_of(const HiddenShape& s, HiddenWeights w, const uint8_t* x, const double* at_x,
+               const uint8_t* y, double* a) {
+  const bool moves = x && moves_from(x, y, s.visible);
+  if (moves) {
+    std::copy_n(at_x, s.hidden, a);
+  } else {
+    std::copy_n(w.hidden_biases, s.hidden, a);
+  }
+  add_moved(s, w, moves ? x : nullptr, y, a);
+}
+
+// Σ_i b_i y_i
+ISINGLASS_VECTOR_CLONES
+double bias_sum(const float* biases, const uint8_t* y, int64_t count) {
+  return visible_sum(count, [=](int64_t i) { return y[i] * static_cast<double>(biases[i]); });
+}
+
+}  // namespace
+
+ISINGLASS_VECTOR_CLONES
+double hidden_sum(const double* a, int64_t count, float* on) {
+  double total = 0;
+  int64_t first = 0;
+  for (; first + kBlockSites <= count; first += kBlockSites) {
+    total += units(a + first, on ? on + first : nullptr);
+  }
+  if (first == count) return total;
+  double input[kBlockSites];
+  float sigmoid[kBlockSites];
+  std::fill_n(input, kBlockSites, -INFINITY);
+  std::copy_n(a + first, count - first, input);
+  total += units(input, sigmoid);
+  if (on) std::copy_n(sigmoid, count - first, on + first);
+  return total;
+}
+
+void move_hidden(const HiddenShape& s, HiddenWeights w, HiddenStart start, const uint8_t* y,
+                 HiddenUnits out, Stream) {
+#pragma omp parallel for schedule(static) if (worth_threads(s.chains * s.hidden))
+  for (int64_t c = 0; c < s.chains; ++c) {
+    const uint8_t* own = y + c * s.visible;
+    double* a = out.inputs + c * s.hidden;
+    const int64_t at_visible = c * s.visible, at_hidden = c * s.hidden;
+    inputs_of(s, w, start.x ? start.x + at_visible : nullptr,
+              start.x ? start.inputs + at_hidden : nullptr, own, a);
+    out.energy[c] = -bias_sum(w.visible_biases, own, s.visible) -
+                    hidden_sum(a, s.hidden, out.on ? out.on + at_hidden : nullptr);
+  }
+}
+
+}  // namespace isinglass::cpu

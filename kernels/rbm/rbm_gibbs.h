@@ -1,0 +1,124 @@
+// Gibbs sweeps of an RBM (Smolensky 1986; Hinton 2002): given its sites the hidden units do not
+// depend on each other, given the hidden units the sites do not, so that a sweep draws all:
+//
+//   h_j ~ Bernoulli(σ(a_j)),   a = b_h + W v
+//   v_i ~ Bernoulli(σ(c_i)),   c = b_v + Wᵀ h;   of K values: v_i = k ∝ exp(c_ik), v one-hot
+//
+// a and c add the float32 rows of the units that are on to the biases, in ascending order: those of
+// every four units to each other, the sum to what there is. So both twins, batches of any size and
+// any number of sweeps at once have the same sums. The inputs a of
+// the last v give the energy, as in rbm.h, and begin the next sweep. The numbers of a chain's
+// sweep are site_uniform() of its step, of the hidden units by purposes of their own.
+#pragma once
+
+#include "kernels/gibbs/chromatic.h"
+#include "kernels/rbm/free_energy.h"
+#include "kernels/accept/metropolis.h"
+#include "kernels/random/philox.h"
+
+namespace isinglass {
+
+struct SweepShape {
+  int64_t chains, sites;
+  int columns;  // of a site: 1 of a binary one, K of the one-hot form
+  int64_t hidden;
+
+  ISINGLASS_HD int64_t visible() const { return sites * columns; }
+  // The column of a site's value, −1 for none.
+  ISINGLASS_HD int64_t column(int64_t site, int value) const {
+    if (columns == 1) return value ? site : -1;
+    return site * columns + value;
+  }
+};
+
+constexpr int kFour = 4;  // units of which rows are added to each other
+constexpr int kTileColumns = 16;
+
+ISINGLASS_HD inline int64_t tile_count(int64_t columns) {
+  return (columns + kTileColumns - 1) / kTileColumns;
+}
+ISINGLASS_HD inline int64_t four_count(int64_t units) {
+  return (units + kFour - 1) / kFour;
+}
+ISINGLASS_HD inline int64_t tile_rows(int64_t units) {
+  return 1 + four_count(units) * kFour;
+}
+
+// A matrix [units, columns] under its biases, cut into tiles of 16 columns that lie one after the
+// other, filled up with zeros: [tiles, 1 + units in fours, 16].
+struct TiledWeights {
+  const float* tile;
+  int64_t units, columns;
+
+  // The biases of a tile's columns; the rows of the units follow.
+  ISINGLASS_HD const float* biases(int64_t t) const {
+    return tile + t * tile_rows(units) * kTileColumns;
+  }
+};
+
+struct SweepWeights {
+  const float* to_visible;      // W [H, D·C] in tiles, with b_v
+  const float* to_hidden;       // Wᵀ [D·C, H] in tiles, with b_h
+  const float* visible_biases;  // [D·C]
+};
+
+struct SweepChains {
+  const int64_t* rng;  // {seed, step}
+  const int64_t* chain_ids;
+  uint8_t* x;             // [B, D]
+  double* inputs;         // a(x) [B, H]
+  double* energy;         // [B]
+  float* visible_inputs;  // c [B, D·C], scratch
+  StepCounts counts;
+  uint8_t* units = nullptr;  // [sweep_scratch()]; null where that is 0
+};
+
+// The draws of sweep `sweep` of a launch.
+ISINGLASS_HD inline Draws sweep_draws(const SweepChains& chains, int64_t chain, int64_t sweep) {
+  Draws draws = step_draws(chains.rng, chains.chain_ids[chain]);
+  draws.step += static_cast<uint32_t>(sweep);
+  return draws;
+}
+
+// Whether a unit is on.
+ISINGLASS_HD inline bool draw_unit(const Draws& draws, Purpose first, Purpose rest, int64_t unit,
+                                   double input) {
+  return FlipWeights(-input).up(draws.site_uniform(first, rest, static_cast<uint32_t>(unit)));
+}
+
+// The energies of a one-hot site's values.
+struct ValueEnergies {
+  const float* input;  // c of the site
+
+  ISINGLASS_HD double operator[](int k) const { return -static_cast<double>(input[k]); }
+};
+
+// The new value of a one-hot site.
+ISINGLASS_HD inline int draw_value(const SweepShape& s, const Draws& draws, int64_t site, int from,
+                                   const float* inputs, bool* finite) {
+  const double u =
+      draws.site_uniform(Purpose::kSiteValue, Purpose::kSiteValueRest, static_cast<uint32_t>(site));
+  return draw_conditional(ValueEnergies{inputs + site * s.columns}, s.columns, from, u, finite);
+}
+
+// b_v of a site's value; the energy of the sites is minus their sum.
+ISINGLASS_HD inline double value_bias(const SweepShape& s, const float* bias, int64_t site,
+                                      int value) {
+  return s.columns == 1 ? value * static_cast<double>(bias[site]) : bias[s.column(site, value)];
+}
+
+namespace cpu {
+// `steps` sweeps of every chain, in place; energies and inputs are those of the last states.
+void sweep_hidden(const SweepShape&, const SweepWeights&, int64_t steps, const SweepChains&,
+                  Stream);
+}  // namespace cpu
+
+namespace cuda {
+// Bytes of global memory that sweeps on a device need as scratch: none where what the chains have
+// on fits into a block's shared memory.
+int64_t sweep_scratch(const SweepShape&, int device);
+void sweep_hidden(const SweepShape&, const SweepWeights&, int64_t steps, const SweepChains&,
+                  Stream);
+}  // namespace cuda
+
+}  // namespace isinglass

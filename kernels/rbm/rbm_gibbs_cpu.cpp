@@ -1,0 +1,270 @@
+// CPU twin of rbm_gibbs.h. The sixteen sums that the rows of four units can have are found once
+// for all chains and looked up by each (the method of Arlazarov, Dinic, Kronrod and Faradzhev
+// 1970): an addition for four rows. Tables of as many fours as fit into a core's first cache serve
+// panels of chains, whose sums stay in registers. Threads share chains to draw, and tiles to
+// multiply.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "kernels/rbm/unit_sums_cpu.h"
+#include "kernels/rbm/rbm_gibbs.h"
+#include "kernels/random/fast/philox_cpu.h"
+
+namespace isinglass::cpu {
+namespace {
+
+constexpr int kSums = 1 << kFour;     // of the rows of four units
+constexpr int64_t kTables = 24;       // fours whose sums are in the first cache together
+constexpr int kPanel = 10;            // chains whose sums are in registers
+constexpr int64_t kPartChains = 256;  // that share a table, at most
+
+using Lanes = float __attribute__((vector_size(kTileColumns * sizeof(float)), aligned(4)));
+
+// Which of every four units are on in each chain, as a place in a table of sums.
+class UnitsOn {
+ public:
+  void resize(int64_t chains, int64_t units) {
+    fours_ = four_count(units);
+    place_.resize(static_cast<std::size_t>((chains + kPanel) * fours_));  // a panel may reach over
+  }
+  // Sets 32 units from `first`, a multiple of 32, to `on`; those behind the last one are off.
+  void set(int64_t chain, int64_t first, const uint8_t* on) {
+    uint16_t* own = places(chain) + first / kFour;
+    const int64_t count = std::min<int64_t>(kBlockSites / kFour, fours_ - first / kFour);
+    for (int64_t n = 0; n < count; ++n) {
+      uint32_t four;  // bytes of 0 or 1, which the product puts side by side
+      std::memcpy(&four, on + n * kFour, sizeof four);
+      own[n] = static_cast<uint16_t>((four * 0x01020408 >> 24) % kSums * kTileColumns);
+    }
+  }
+  void clear(int64_t chain) { std::fill_n(places(chain), fours_, uint16_t{0}); }
+  void add(int64_t chain, int64_t unit) {
+    places(chain)[unit / kFour] += static_cast<uint16_t>(kTileColumns << unit % kFour);
+  }
+  int64_t fours() const { return fours_; }
+  const uint16_t* places(int64_t chain) const { return place_.data() + chain * fours_; }
+
+ private:
+  uint16_t* places(int64_t chain) { return place_.data() + chain * fours_; }
+
+  int64_t fours_ = 0;
+  std::vector<uint16_t> place_;  // [chains, fours]
+};
+
+// The sums of every four rows, [16, 16]; bit i of a number says whether row i is in.
+ISINGLASS_VECTOR_CLONES
+void sum_fours(const float* row, int64_t fours, float* table) {
+  for (int64_t n = 0; n < fours; ++n, table += kSums * kTileColumns) {
+    Lanes sum[kSums] = {};
+    for (int top = 0; top < kFour; ++top, row += kTileColumns) {
+      const Lanes& added = *reinterpret_cast<const Lanes*>(row);
+      for (int m = 0; m < 1 << top; ++m) sum[1 << top | m] = sum[m] + added;
+    }
+    for (int m = 0; m < kSums; ++m) reinterpret_cast<Lanes*>(table)[m] = sum[m];
+  }
+}
+
+// total [10, 16] += what `fours` tables have at the chains' places, which lie `stride` apart.
+// Copies as calls of memcpy would keep the sums out of registers.
+__attribute__((optimize("no-tree-loop-distribute-patterns"))) ISINGLASS_VECTOR_CLONES void
+add_fours(const float* table, const uint16_t* place, int64_t stride, int64_t fours, float* total) {
+  auto* totals = reinterpret_cast<Lanes*>(total);
+  Lanes sum[kPanel];
+  for (int l = 0; l < kPanel; ++l) sum[l] = totals[l];
+  for (int64_t n = 0; n < fours; ++n, table += kSums * kTileColumns) {
+    for (int l = 0; l < kPanel; ++l) {
+      sum[l] += *reinterpret_cast<const Lanes*>(table + place[l * stride + n]);
+    }
+  }
+  for (int l = 0; l < kPanel; ++l) totals[l] = sum[l];
+}
+
+// The columns of tile t of out [chains, columns], for the chains first … end − 1.
+template <class Out>
+void multiply(const UnitsOn& on, int64_t first, int64_t end, const TiledWeights& weights, int64_t t,
+              Out* out) {
+  alignas(64) float table[kTables * kSums * kTileColumns];
+  alignas(64) float total[(kPartChains + kPanel) * kTileColumns];
+  const float* biases = weights.biases(t);
+  const int64_t rows = (end - first + kPanel - 1) / kPanel * kPanel;
+  for (int64_t l = 0; l < rows; ++l) std::copy_n(biases, kTileColumns, total + l * kTileColumns);
+  for (int64_t begin = 0; begin < on.fours(); begin += kTables) {
+    const int64_t count = std::min(kTables, on.fours() - begin);
+    sum_fours(biases + (1 + begin * kFour) * kTileColumns, count, table);
+    for (int64_t l = 0; l < rows; l += kPanel) {
+      add_fours(table, on.places(first + l) + begin, on.fours(), count, total + l * kTileColumns);
+    }
+  }
+  const int64_t column = t * kTileColumns;
+  const int64_t size = std::min<int64_t>(kTileColumns, weights.columns - column);
+  for (int64_t c = first; c < end; ++c) {
+    std::copy_n(total + (c - first) * kTileColumns, size, out + c * weights.columns + column);
+  }
+}
+
+// draw_unit() of 32 units by the first words of their numbers, which decide nearly always. Returns
+// whether all inputs are finite.
+ISINGLASS_VECTOR_CLONES
+bool draw_units(const Draws& draws, Purpose purpose, Purpose rest, uint32_t first,
+                const double* input, const uint32_t* word, uint8_t* on) {
+  int64_t surely[kBlockSites], open = 0, broken = 0;
+  for (int i = 0; i < kBlockSites; ++i) {
+    const FlipWeights weights(-input[i]);
+    surely[i] = weights.surely_up(word[i]);
+    const int64_t never = weights.never_up(word[i]);
+    open |= 1 - (surely[i] | never);
+    broken |= input[i] - input[i] == 0 ? 0 : 1;
+  }
+  for (int i = 0; i < kBlockSites; ++i) on[i] = static_cast<uint8_t>(surely[i]);
+  for (int i = 0; open && i < kBlockSites; ++i) {
+    on[i] = draw_unit(draws, purpose, rest, first + i, input[i]);
+  }
+  return !broken;
+}
+
+// Calls take(first, on, size) for every block of 32 units as drawn.
+template <class In, class Take>
+bool draw_blocks(const Draws& draws, Purpose purpose, Purpose rest, const In* inputs, int64_t units,
+                 Take take) {
+  bool finite = true;
+  uint32_t word[kWordTile];
+  for (int64_t first = 0; first < units; first += kBlockSites) {
+    const auto number = static_cast<uint32_t>(first);
+    if (first % kWordTile == 0) site_words(draws, purpose, number, word);
+    const int64_t size = std::min<int64_t>(kBlockSites, units - first);
+    double input[kBlockSites] = {};
+    uint8_t on[kBlockSites];
+    std::copy_n(inputs + first, size, input);
+    finite &= draw_units(draws, purpose, rest, number, input, word + first % kWordTile, on);
+    std::fill(on + size, on + kBlockSites, uint8_t{0});
+    take(first, on, size);
+  }
+  return finite;
+}
+
+// What the threads of a call share.
+struct Shared {
+  UnitsOn hidden, visible;
+  std::vector<uint8_t> finite;  // of every chain
+
+  void resize(const SweepShape& s) {
+    hidden.resize(s.chains, s.hidden);
+    visible.resize(s.chains, s.visible());
+    finite.resize(static_cast<std::size_t>(s.chains));
+  }
+};
+
+// The parts of a sweep, each shared by the threads of a parallel region, which wait at its end.
+class Sweeps {
+ public:
+  Sweeps(const SweepShape& shape, const SweepWeights& weights, const SweepChains& chains,
+         Shared& shared)
+      : s_(shape), w_(weights), chains_(chains), shared_(shared) {}
+
+  void sweep(int64_t number) {
+#pragma omp for schedule(static)
+    for (int64_t c = 0; c < s_.chains; ++c) shared_.finite[c] = draw_hidden(number, c);
+    multiply_all(shared_.hidden, {w_.to_visible, s_.hidden, s_.visible()}, chains_.visible_inputs);
+#pragma omp for schedule(static)
+    for (int64_t c = 0; c < s_.chains; ++c) {
+      bool finite = shared_.finite[c] != 0;
+      const int64_t hops =
+          s_.columns == 1 ? draw_sites(number, c, finite) : draw_values(number, c, finite);
+      count_draw(chains_.counts, c, hops, finite);
+    }
+    multiply_all(shared_.visible, {w_.to_hidden, s_.visible(), s_.hidden}, chains_.inputs);
+  }
+
+  void set_energies() {
+#pragma omp for schedule(static)
+    for (int64_t c = 0; c < s_.chains; ++c) {
+      const uint8_t* x = states(c);
+      const auto bias = [&](int64_t i) { return value_bias(s_, w_.visible_biases, i, x[i]); };
+      chains_.energy[c] = -visible_sum(s_.sites, bias) - hidden_sum(inputs(c), s_.hidden, nullptr);
+    }
+  }
+
+ private:
+  uint8_t* states(int64_t c) {
+    return chains_.x + c * s_.sites;
+  }
+  double* inputs(int64_t c) {
+    return chains_.inputs + c * s_.hidden;
+  }
+  float* visible_inputs(int64_t c) {
+    return chains_.visible_inputs + c * s_.visible();
+  }
+
+  // out [chains, columns]
+  template <class Out>
+  void multiply_all(const UnitsOn& on, const TiledWeights& weights, Out* out) {
+    const int64_t tiles = tile_count(weights.columns);
+    const int64_t parts = (s_.chains + kPartChains - 1) / kPartChains;
+#pragma omp for schedule(static)
+    for (int64_t n = 0; n < tiles * parts; ++n) {
+      const int64_t part = n / tiles;
+      multiply(on, s_.chains * part / parts, s_.chains * (part + 1) / parts, weights, n % tiles,
+               out);
+    }
+  }
+
+  bool draw_hidden(int64_t number, int64_t c) {
+    const auto take = [&](int64_t first, const uint8_t* on, int64_t) {
+      shared_.hidden.set(c, first, on);
+    };
+    return draw_blocks(sweep_draws(chains_, c, number), Purpose::kHidden, Purpose::kHiddenRest,
+                       inputs(c), s_.hidden, take);
+  }
+
+  int64_t draw_sites(int64_t number, int64_t c, bool& finite) {
+    uint8_t* x = states(c);
+    int64_t hops = 0;
+    const auto take = [&](int64_t first, const uint8_t* on, int64_t size) {
+      for (int64_t i = 0; i < size; ++i) hops += x[first + i] != on[i];
+      std::copy_n(on, size, x + first);
+      shared_.visible.set(c, first, on);
+    };
+    finite &= draw_blocks(sweep_draws(chains_, c, number), Purpose::kSiteValue,
+                          Purpose::kSiteValueRest, visible_inputs(c), s_.sites, take);
+    return hops;
+  }
+
+  int64_t draw_values(int64_t number, int64_t c, bool& finite) {
+    const Draws draws = sweep_draws(chains_, c, number);
+    uint8_t* x = states(c);
+    int64_t hops = 0;
+    shared_.visible.clear(c);
+    for (int64_t i = 0; i < s_.sites; ++i) {
+      bool drawn;
+      const int to = draw_value(s_, draws, i, x[i], visible_inputs(c), &drawn);
+      finite &= drawn;
+      hops += to != x[i];
+      x[i] = static_cast<uint8_t>(to);
+      shared_.visible.add(c, s_.column(i, to));
+    }
+    return hops;
+  }
+
+  const SweepShape& s_;
+  const SweepWeights& w_;
+  const SweepChains& chains_;
+  Shared& shared_;
+};
+
+}  // namespace
+
+void sweep_hidden(const SweepShape& s, const SweepWeights& w, int64_t steps,
+                  const SweepChains& chains, Stream) {
+  thread_local Shared kept;  // its memory, from call to call
+  Shared& shared = kept;     // the caller's, for all threads
+  shared.resize(s);
+#pragma omp parallel if (worth_threads((s.chains + s.visible()) * (s.visible() + s.hidden)))
+  {
+    Sweeps sweeps(s, w, chains, shared);
+    for (int64_t t = 0; t < steps; ++t) sweeps.sweep(t);
+    sweeps.set_energies();
+  }
+}
+
+}  // namespace isinglass::cpu

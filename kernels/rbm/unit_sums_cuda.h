@@ -1,0 +1,43 @@
+// Sums over the units of one chain of an RBM, in blocks of 32, a warp each, for the first thread:
+// CUDA twins. tile: of fold_blocks().
+#pragma once
+
+#include "kernels/base/block_sum_cuda.h"
+#include "kernels/rbm/free_energy.h"
+#include "kernels/base/launch.h"
+#include "kernels/path/move_weights.h"
+
+namespace isinglass::cuda {
+
+// Σ_i of term(i)
+template <class F>
+__device__ double visible_sum(int64_t count, double* tile, F term) {
+  double total = 0;
+  fold_blocks(
+      site_blocks(count), tile,
+      [&](int64_t b) {
+        const int64_t i = b * kBlockSites + threadIdx.x % 32;
+        return warp_sum(i < count ? term(i) : 0.0);
+      },
+      [&](double sum) { total += sum; });
+  return total;
+}
+
+// Σ_h softplus(a_h); each unit is given to see(h, unit).
+template <class See>
+__device__ double hidden_sum(const double* a, int64_t count, double* tile, See see) {
+  double total = 0;
+  fold_blocks(
+      site_blocks(count), tile,
+      [&](int64_t b) {
+        const int64_t h = b * kBlockSites + threadIdx.x % 32;
+        const HiddenUnit unit(h < count ? a[h] : -INFINITY);
+        if (h < count) see(h, unit);
+        const double positive = warp_sum(unit.positive), factors = warp_product(1 + unit.least);
+        return positive + elementary::log(factors);
+      },
+      [&](double sum) { total += sum; });
+  return total;
+}
+
+}  // namespace isinglass::cuda

@@ -1,0 +1,56 @@
+// A paper's claim as a rule on measured numbers, so that nobody writes the verdict by hand.
+//
+//   [[claims]]
+//   text = "…"                       the claim in words
+//   rule = "beats"                   one of the predicates below
+//   metric = "ess_per_evaluation"    (lab/grid/metrics.h)
+//   who = ["pafs"]                   samplers, with settings where only some count: "pas radius=2"
+//   than = ["lb", "gwg"]
+//   models = ["critical"]            labels; left out: all
+//   axis = "radius"                  of degrades-less
+//   margin = 0.1                     what counts as a difference, as a share of the value of `than`
+//
+// For every model the best setting of each side is compared. Where a side has several settings, the
+// best is chosen on the first half of the repeats, and its value is that of the second half: the
+// luck that made it the best does not count (with a single repeat such a claim stays undecided).
+// Let d be the difference, positive where `who` is better, and [l, h] its 95 % interval by Student's
+// t with Welch's degrees of freedom; m = margin·|value of `than`|, 0 for metrics without a zero.
+//   beats          supported if l > 0; not supported if h < 0, or h < m: better by less than counts
+//   matches        supported if l ≥ −m; not supported if h < −m. Noise proves nothing: a wide
+//                  interval is undecided
+//   degrades-less  beats, of the share of its best value that a sampler keeps at the axis' largest
+// Numbers that are properties of the equilibrium (Metric::at_equilibrium) need chains that have
+// converged, R̂ ≤ 1.1 in every repeat. A setting that has not is never the best. As its number
+// flatters it, `who` is also compared with every unconverged setting of `than`, which can only make
+// a claim undecided; and an unconverged setting of `who` that might be better keeps "not supported"
+// undecided. A claim is undecided if the chosen setting of `who` has not converged.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace isinglass {
+
+struct Claim {
+  std::string text, rule, metric, axis;
+  std::vector<std::string> who, than, models;
+  double margin = 0.1;
+};
+
+const std::vector<std::string>& claim_rules();
+
+// Verdicts "supported", "not supported" or "undecided", with the numbers and, where undecided, the
+// reason, from the rows of results.json: {claim, …, verdict, models: [{model, verdict, reason,
+// who, than, difference, interval}]}, from which judge_again() reads the claim back.
+// All models must support a claim, and one against it is enough.
+nlohmann::ordered_json judge(const Claim& claim, const nlohmann::ordered_json& rows);
+
+// The claims of results.json, judged from its rows by the rules of this program.
+nlohmann::ordered_json judge_again(const nlohmann::ordered_json& claims,
+                                   const nlohmann::ordered_json& rows);
+
+// The rule of a claim in words, with its numbers: for pages.
+std::string rule_text(const nlohmann::ordered_json& claim);
+
+}  // namespace isinglass

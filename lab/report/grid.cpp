@@ -1,0 +1,386 @@
+// The page of a grid (isinglass ablate): claims, then for every model the measured numbers, ESS
+// against settings, energy traces and autocorrelations.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "lab/grid/claims.h"
+#include "lab/grid/rows.h"
+#include "lab/report/page.h"
+#include "io/error.h"
+
+namespace isinglass::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kNormal95 = 1.96;
+
+bool better(const Metric& metric, double a, double b) {
+  return metric.higher_is_better ? a > b : a < b;
+}
+
+// Settings of one model by one metric, those that are defined.
+std::vector<Setting> of_model(const Json& rows, const std::string& metric,
+                              const std::string& model) {
+  std::vector<Setting> own;
+  for (const Setting& setting : pooled(rows, metric)) {
+    if (setting.model == model && std::isfinite(setting.estimate.value)) own.push_back(setting);
+  }
+  return own;
+}
+
+// Whether its number is a measurement: chains that have not converged show nothing of equilibrium.
+bool counts(const Setting& setting, const Metric& metric) {
+  return !metric.at_equilibrium || setting.converged();
+}
+
+// The best one of every sampler: of those that count, or, where it has none, of all.
+std::vector<Setting> best_of_samplers(const std::vector<Setting>& settings, const Metric& metric) {
+  std::vector<Setting> best;
+  const auto precedes = [&](const Setting& a, const Setting& b) {
+    if (counts(a, metric) != counts(b, metric)) return counts(a, metric);
+    return better(metric, a.estimate.value, b.estimate.value);
+  };
+  for (const Setting& setting : settings) {
+    const auto same = std::find_if(best.begin(), best.end(),
+                                   [&](const Setting& s) { return s.sampler == setting.sampler; });
+    if (same == best.end()) {
+      best.push_back(setting);
+    } else if (precedes(setting, *same)) {
+      *same = setting;
+    }
+  }
+  return best;
+}
+
+// The label of the one that is better than every other by more than 1.96 standard errors; else
+// none. Of settings that have not all converged, none.
+std::string clear_winner(const std::vector<Setting>& settings, const Metric& metric) {
+  if (!metric.has_error || settings.size() < 2) return "";
+  for (const Setting& setting : settings) {
+    if (!counts(setting, metric)) return "";
+  }
+  const auto best =
+      std::min_element(settings.begin(), settings.end(), [&](const Setting& a, const Setting& b) {
+        return better(metric, a.estimate.value, b.estimate.value);
+      });
+  for (auto other = settings.begin(); other != settings.end(); ++other) {
+    const double apart = std::abs(best->estimate.value - other->estimate.value);
+    const double error = added_errors(best->estimate.error, other->estimate.error);
+    if (other != best && !(apart > kNormal95 * error)) return "";
+  }
+  return best->label();
+}
+
+Json numbers_table(const Json& rows, const std::string& model) {
+  std::vector<Column> columns = {{"sampler", true}};
+  std::map<std::string, Json> lines;
+  std::vector<std::string> order;
+  for (const Setting& setting : pooled(rows, "seconds")) {
+    if (setting.model != model) continue;
+    order.push_back(setting.label());
+    lines[order.back()] = Json::array({order.back()});
+  }
+  for (const Metric& metric : grid_metrics()) {
+    const std::vector<Setting> settings = of_model(rows, metric.key, model);
+    if (settings.empty()) continue;
+    columns.push_back({metric.title});
+    const std::string winner = clear_winner(settings, metric);
+    for (auto& [label, line] : lines) line.push_back(nullptr);
+    for (const Setting& setting : settings) {
+      const std::string label = setting.label();
+      lines[label].back() = {{"value", setting.estimate.value},
+                             {"se", setting.estimate.error},
+                             {"best", label == winner}};
+    }
+  }
+  Json body = Json::array();
+  for (const std::string& label : order) body.push_back(lines[label]);
+  return table("All settings", columns, body);
+}
+
+Json best_bars(const std::vector<Setting>& settings, const Metric& metric) {
+  std::vector<Setting> best = best_of_samplers(settings, metric);
+  std::erase_if(best, [&](const Setting& setting) { return !counts(setting, metric); });
+  std::sort(best.begin(), best.end(), [&](const Setting& a, const Setting& b) {
+    return better(metric, a.estimate.value, b.estimate.value);
+  });
+  Json bars = Json::array();
+  std::vector<double> values;
+  for (const Setting& setting : best) {
+    values.push_back(setting.estimate.value);
+    bars.push_back({{"label", setting.label()},
+                    {"value", setting.estimate.value},
+                    {"se", setting.estimate.error}});
+  }
+  return bar_chart(metric.title + (metric.at_equilibrium
+                                       ? ", best converged setting of each sampler"
+                                       : ", best setting of each sampler"), spans(values, 30), bars);
+}
+
+bool is_number(const std::string& text) {
+  char* end = nullptr;
+  std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0';
+}
+
+// Names of numeric settings that some sampler sweeps.
+std::vector<std::string> swept(const std::vector<Setting>& settings) {
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> values;
+  for (const Setting& setting : settings) {
+    for (const auto& [name, value] : setting.settings) {
+      if (is_number(value)) values[{setting.sampler, name}].insert(value);
+    }
+  }
+  std::vector<std::string> names;
+  for (const auto& [key, found] : values) {
+    const bool known = std::find(names.begin(), names.end(), key.second) != names.end();
+    if (found.size() > 1 && !known) names.push_back(key.second);
+  }
+  return names;
+}
+
+// The metric against one setting: a series for every combination of the others.
+Json against(const std::vector<Setting>& settings, const Metric& metric, const std::string& axis) {
+  std::map<std::string, std::map<double, Estimate>> series;
+  std::vector<double> all_x, all_y;
+  for (const Setting& setting : settings) {
+    const auto at = setting.settings.find(axis);
+    if (at == setting.settings.end() || !is_number(at->second)) continue;
+    const double x = std::stod(at->second);
+    series[setting.label(axis)][x] = setting.estimate;
+    all_x.push_back(x);
+    all_y.push_back(setting.estimate.value);
+  }
+  Json list = Json::array();
+  for (const auto& [label, line] : series) {
+    std::vector<double> x, y, se;
+    for (const auto& [at, estimate] : line) {
+      x.push_back(at);
+      y.push_back(estimate.value);
+      se.push_back(estimate.error);
+    }
+    list.push_back({{"label", label}, {"x", x}, {"y", y}, {"se", se}});
+  }
+  return line_chart(fmt::format("{} against {}", metric.title, axis), {axis, spans(all_x, 15)},
+                    {metric.title, spans(all_y, 30)}, list);
+}
+
+// The files of the cells of the first repeat, by model and label.
+std::map<std::pair<std::string, std::string>, Json> first_cells(const fs::path& directory) {
+  std::map<std::pair<std::string, std::string>, Json> cells;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(directory / "cells", missing)) {
+    if (entry.path().extension() != ".json") continue;
+    Json cell = read_json(entry.path());
+    if (cell.value("status", "") != "done" || cell.value("repeat", -1) != 0) continue;
+    const Setting setting{cell["model"], cell["sampler"], cell["settings"], {}};
+    cells[{setting.model, setting.label()}] = std::move(cell);
+  }
+  return cells;
+}
+
+// A curve that the cells hold, of the best setting of every sampler.
+Json curves(const std::vector<Setting>& best,
+            const std::map<std::pair<std::string, std::string>, Json>& cells,
+            const std::string& key, const std::string& x, const std::string& y) {
+  Json series = Json::array();
+  for (const Setting& setting : best) {
+    const auto cell = cells.find({setting.model, setting.label()});
+    if (cell == cells.end() || !cell->second.contains(key)) continue;
+    series.push_back(
+        {{"label", setting.label()}, {"x", cell->second[key][x]}, {"y", cell->second[key][y]}});
+  }
+  return series;
+}
+
+Json claims_table(const Json& claims) {
+  Json rows = Json::array();
+  const auto side = [](const Json& model, const char* name) -> Json {
+    if (!model.contains(name)) return nullptr;
+    const Json& s = model[name];
+    const auto number = [&](const char* key) {
+      return s[key].is_number() ? s[key].get<double>() : NAN;
+    };
+    const Setting setting{"", s["sampler"], s["settings"], {}};
+    std::string text = fmt::format("{}: {:.4g}", setting.label(), number("value"));
+    if (std::isfinite(number("se"))) text += fmt::format(" ± {:.2g}", kNormal95 * number("se"));
+    if (!(number("rhat") <= kConvergedRhat)) text += fmt::format(", R-hat {:.3g}", number("rhat"));
+    return text;
+  };
+  const auto interval = [](const Json& model) -> Json {
+    const Json &low = model["interval"][0], &high = model["interval"][1];
+    if (!low.is_number() || !high.is_number() || !std::isfinite(low.get<double>())) return nullptr;
+    return fmt::format("{:.3g} to {:.3g}", low.get<double>(), high.get<double>());
+  };
+  for (const Json& claim : claims) {
+    const std::string text =
+        fmt::format("{} ({}; {})", claim["claim"].get<std::string>(),
+                    find_metric(claim["metric"], "claims").title, rule_text(claim));
+    for (const Json& model : claim["models"]) {
+      rows.push_back({text, claim["verdict"], model["model"], model["verdict"],
+                      model.value("reason", ""), side(model, "who"), side(model, "than"),
+                      interval(model)});
+    }
+  }
+  return table("",
+               {{"claim", true, true},
+                {"verdict", true, false, true},
+                {"model", true},
+                {"on this model", true, false, true},
+                {"note", true, true},
+                {"who", true, true},
+                {"compared with", true, true},
+                {"difference, 95 %", true, true}},
+               rows);
+}
+
+// How a verdict comes about: the rule of lab/grid/claims.h in words.
+constexpr const char* kRule =
+    "A rule decides from the measured numbers. Where a side has several settings, the best is "
+    "chosen on the first half of the repeats and compared on the second; ± is 1.96 standard "
+    "errors, and the difference (positive: the claimed one is better) has its 95 % interval by "
+    "Student's t. Beats: supported where the interval is above 0, not supported where it is below, "
+    "or below what counts as a difference. Matches: supported where the interval excludes being "
+    "worse by more than the margin. Numbers of equilibrium need chains with R-hat up to 1.1; "
+    "others are never the best, and a claim that one of them might overturn is undecided.";
+
+// What the claims are about, first; at most three.
+std::vector<std::string> charted_metrics(const Json& results) {
+  std::vector<std::string> keys;
+  for (const Json& claim : results["claims"]) {
+    const std::string key = claim["metric"];
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  }
+  if (keys.empty()) keys = {"ess_per_evaluation", "ess_per_second"};
+  keys.resize(std::min<size_t>(keys.size(), 3));
+  return keys;
+}
+
+using Cells = std::map<std::pair<std::string, std::string>, Json>;
+
+// Curves of the cells: energies and shares of states from the start, autocorrelations.
+void add_curves(Json& list, const std::vector<Setting>& best, const Cells& cells) {
+  const auto add = [&](const char* title, const char* axis, const char* what, Json series) {
+    if (!series.empty()) list.push_back(line_chart(title, {axis}, {what}, std::move(series)));
+  };
+  const bool by_calls = std::any_of(cells.begin(), cells.end(), [](const auto& cell) {
+    return cell.second["trace"].contains("calls");
+  });
+  add("Mean energy from the start, burn-in included", by_calls ? "model calls, a chain" : "step",
+      "energy, mean over chains",
+      curves(best, cells, "trace", by_calls ? "calls" : "step", "energy"));
+  add("Chains at right modes", "model calls, a chain", "share",
+      curves(best, cells, "mode_trace", "calls", "share"));
+  const Json mmd = curves(best, cells, "mmd_trace", "seconds", "mmd");
+  if (!mmd.empty()) {
+    list.push_back(line_chart("MMD² to ground truth against time",
+                              {"seconds, burn-in included", true}, {"MMD² of all chains' states"},
+                              mmd));
+  }
+  add("Autocorrelation of the statistic", "lag, steps", "mean over chains",
+      curves(best, cells, "autocorrelation", "lag", "rho"));
+}
+
+// States of least energy, of the best setting of every sampler.
+Json cell_pictures(const std::vector<Setting>& best, const Cells& cells) {
+  Json list = Json::array();
+  for (const Setting& setting : best) {
+    const auto cell = cells.find({setting.model, setting.label()});
+    if (cell == cells.end() || !cell->second.contains("picture")) continue;
+    Json shown = cell->second["picture"];
+    shown["title"] = setting.label();
+    list.push_back(std::move(shown));
+  }
+  return list;
+}
+
+void add_model(Page& page, const Json& results, const std::string& model, const Cells& cells) {
+  const Json& rows = results["rows"];
+  Json list = Json::array();
+  std::vector<Setting> best;
+  for (const std::string& key : charted_metrics(results)) {
+    const Metric& metric = find_metric(key, "results.json");
+    const std::vector<Setting> settings = of_model(rows, key, model);
+    if (settings.empty()) continue;
+    if (best.empty()) best = best_of_samplers(settings, metric);
+    list.push_back(best_bars(settings, metric));
+    for (const std::string& axis : swept(settings)) list.push_back(against(settings, metric, axis));
+  }
+  add_curves(list, best, cells);
+  std::vector<Json> pieces = {charts("", list), numbers_table(rows, model)};
+  const Json images = cell_pictures(best, cells);
+  if (!images.empty()) {
+    pieces.push_back(pictures("Last states of least energy, best setting of each sampler", images));
+  }
+  page.add(model, "", pieces);
+}
+
+void add_failures(Page& page, const Json& rows) {
+  Json failed = Json::array();
+  for (const Json& row : rows) {
+    if (row["status"] == "done") continue;
+    const Setting setting{row["model"], row["sampler"], row["settings"], {}};
+    failed.push_back({setting.model, setting.label(), row["repeat"], row["error"]});
+  }
+  if (failed.empty()) return;
+  page.add(
+      "Failed cells", "",
+      {table("", {{"model", true}, {"sampler", true}, {"repeat"}, {"error", true, true}}, failed)});
+}
+
+// "4 to 5" of a number of the cells' summaries.
+std::string range_of(const std::map<std::pair<std::string, std::string>, Json>& cells,
+                     const char* key) {
+  std::set<int64_t> values;
+  for (const auto& [name, cell] : cells) {
+    if (cell.contains("summary")) values.insert(cell["summary"].value(key, int64_t{0}));
+  }
+  if (values.empty()) return "–";
+  return values.size() == 1 ? std::to_string(*values.begin())
+                            : fmt::format("{} to {}", *values.begin(), *values.rbegin());
+}
+
+}  // namespace
+
+void add_grid(Page& page, const fs::path& directory) {
+  const Json results = read_json(directory / "results.json");
+  const auto cells = first_cells(directory);
+  page.title = results.value("title", "A grid");
+  page.subtitle = fmt::format("isinglass ablate, grid {}", results.value("grid", "?"));
+  const double scale = results["scale"];
+  double seconds = 0;
+  for (const Json& row : results["rows"]) {
+    const Json& taken = row["metrics"].value("seconds", Json());
+    if (taken.is_number()) seconds += taken.get<double>();
+  }
+  page.add("", "",
+           {facts({{"scale",
+                    scale == 1 ? Json("1: as published")
+                               : Json(fmt::format(
+                                     "{}: chains and steps times {:.3g}, as far as the grid allows",
+                                     scale, std::sqrt(scale)))},
+                   {"chains", range_of(cells, "chains")},
+                   {"burn-in", range_of(cells, "burn_in")},
+                   {"steps", range_of(cells, "steps")},
+                   {"cells", fmt::format("{}, {} failed", results["cells"].get<int64_t>(),
+                                         results["failed"].get<int64_t>())},
+                   {"measured", fmt::format("{:.3g} s", seconds)},
+                   {"device", results["device"]},
+                   {"threads", results["threads"]},
+                   {"seed", results["seed"]},
+                   {"version", results["version"]}})});
+  if (!results["claims"].empty()) {
+    page.add("Claims", kRule, {claims_table(judge_again(results["claims"], results["rows"]))});
+  }
+  for (const std::string& model : model_labels(results["rows"])) {
+    add_model(page, results, model, cells);
+  }
+  add_failures(page, results["rows"]);
+}
+
+}  // namespace isinglass::report

@@ -1,0 +1,100 @@
+// See memory.h.
+#include "lab/run/memory.h"
+
+#include <c10/core/DeviceGuard.h>
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+
+#include "io/error.h"
+
+namespace isinglass {
+namespace {
+
+// A ResNet call with its gradient takes about this many float32 maps of C x H x W a state
+// (measured).
+constexpr double kResnetMaps = 10;
+
+double number_after(const char* file, const std::string& key) {
+  std::ifstream in(file);
+  std::string word;
+  while (in >> word) {
+    double value = 0;
+    if (key.empty())
+      return word == "max" ? std::numeric_limits<double>::infinity() : std::stod(word);
+    if (word == key && in >> value) return value;
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+double state_bytes(const StateSpace& space) {
+  const double sites = static_cast<double>(space.sites);
+  const double moves = space.kind == StateKind::kPermutation
+                           ? static_cast<double>(space.neighbours())
+                           : sites * static_cast<double>(space.one_hot() ? space.categories : 1);
+  return 2.0 * sites * static_cast<double>(torch::elementSize(space.dtype())) + 32 * moves;
+}
+
+double resnet_activations(int64_t channels, int64_t sites) {
+  return kResnetMaps * 4 * static_cast<double>(channels) * static_cast<double>(sites);
+}
+
+double activation_bytes(const EnergyModel& model) {
+  int64_t units = 0;
+  for (const auto& parameter : model.named_parameters()) {
+    const torch::Tensor& p = parameter.value();
+    if (p.dim() == 4) return resnet_activations(p.size(0), model.space().sites);
+    if (p.dim() == 2) units += p.size(0);
+  }
+  return 16.0 * static_cast<double>(units);
+}
+
+}  // namespace
+
+// MemAvailable, or less where a control group limits the process.
+double available_memory(torch::Device device) {
+  if (device.is_cuda()) {
+    const c10::DeviceGuard on_device(device);
+    size_t available = 0, total = 0;
+    const bool known = cudaMemGetInfo(&available, &total) == cudaSuccess;
+    return known ? static_cast<double>(available) : std::numeric_limits<double>::infinity();
+  }
+  const double machine = 1024 * number_after("/proc/meminfo", "MemAvailable:");
+  const double limit = number_after("/sys/fs/cgroup/memory.max", "");
+  const double used = number_after("/sys/fs/cgroup/memory.current", "");
+  return limit < std::numeric_limits<double>::infinity() ? std::min(machine, limit - used)
+                                                         : machine;
+}
+
+double sampling_bytes(const EnergyModel& model, int64_t chains) {
+  return static_cast<double>(chains) * (state_bytes(model.space()) + activation_bytes(model));
+}
+
+double training_bytes(const std::string& model, const NewModelOptions& options, int64_t batch,
+                      int64_t buffer) {
+  const double sites = static_cast<double>(options.image_height * options.image_width);
+  double parameters = 0, activations = 0;
+  if (model == "resnet") {
+    const double channels = static_cast<double>(options.channels);
+    parameters = 16 * 9 * channels * channels;
+    activations = resnet_activations(options.channels, static_cast<int64_t>(sites));
+  } else {
+    const double hidden = model == "rbm" ? static_cast<double>(options.hidden) : 256.0;
+    parameters = hidden * (sites + 512);
+    activations = 16 * hidden;
+  }
+  return 6 * 4 * parameters + 2 * static_cast<double>(batch) * (activations + 34 * sites) +
+         2 * static_cast<double>(buffer) * sites;
+}
+
+void require_memory(double bytes, torch::Device device, const std::string& what) {
+  const double available = available_memory(device);
+  require(bytes <= available,
+          "{} needs about {:.1f} GiB of memory and {:.1f} GiB are available; a "
+          "smaller size is needed",
+          what, bytes / kGibibyte, available / kGibibyte);
+}
+
+}  // namespace isinglass

@@ -1,0 +1,90 @@
+// See product.h.
+#include "models/combined/product.h"
+
+#include <sstream>
+
+#include "io/error.h"
+#include "models/registry.h"
+
+namespace isinglass {
+
+ProductModel::ProductModel(std::vector<std::shared_ptr<EnergyModel>> factors)
+    : factors_(std::move(factors)) {
+  for (size_t i = 0; i < factors_.size(); ++i) register_module(std::to_string(i), factors_[i]);
+}
+
+torch::Tensor ProductModel::energy(const torch::Tensor& x) {
+  torch::Tensor sum;
+  for (const auto& factor : factors_) {
+    const torch::Tensor u = factor->energy(x).to(torch::kFloat64);
+    sum = sum.defined() ? sum + u : u;
+  }
+  return sum;
+}
+
+template <class Evaluate>
+void ProductModel::add_up(Evaluate evaluate, Evaluation& out) {
+  torch::Tensor energy, gradient;
+  for (const auto& factor : factors_) {
+    Evaluation part;
+    evaluate(*factor, part);
+    energy = energy.defined() ? energy + part.energy : part.energy;
+    if (part.gradient.defined()) {
+      gradient = gradient.defined() ? gradient + part.gradient : part.gradient;
+    }
+  }
+  store(out.energy, energy);
+  if (gradient.defined()) store(out.gradient, gradient);
+}
+
+void ProductModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
+  add_up([&](EnergyModel& factor, Evaluation& part) { factor.evaluate_energy(x, part); }, out);
+}
+
+void ProductModel::evaluate(const torch::Tensor& x, Evaluation& out) {
+  add_up([&](EnergyModel& factor, Evaluation& part) { factor.evaluate(x, part); }, out);
+}
+
+namespace {
+
+std::shared_ptr<EnergyModel> load_product(const ModelOptions& options) {
+  require(options.factors.size() >= 2,
+          "model product needs --factors NAME=FILE.pt,NAME=FILE.pt: two or more models");
+  std::vector<std::shared_ptr<EnergyModel>> factors;
+  for (const NamedFile& factor : options.factors) {
+    require(factor.name != "product", "--factors: a factor cannot be a product itself");
+    factors.push_back(load_model(factor.name, {.weights = factor.file,
+                                               .sites = options.sites,
+                                               .image_height = options.image_height,
+                                               .image_width = options.image_width,
+                                               .continuous = true}));
+    const StateSpace first = factors.front()->space(), space = factors.back()->space();
+    require(!space.discrete(), "--factors {}: the factors of a product have continuous states",
+            factor.name);
+    require(space.sites == first.sites, "--factors: {} has {} sites and {} has {}",
+            options.factors.front().name, first.sites, factor.name, space.sites);
+  }
+  return std::make_shared<ProductModel>(std::move(factors));
+}
+
+}  // namespace
+
+std::vector<NamedFile> named_files(const std::string& text, const std::string& flag) {
+  std::vector<NamedFile> files;
+  std::istringstream in(text);
+  for (std::string item; std::getline(in, item, ',');) {
+    const size_t equals = item.find('=');
+    require(equals != std::string::npos && equals > 0 && equals + 1 < item.size(),
+            "--{} has '{}'; NAME=FILE.pt is needed, a model and its parameter file", flag, item);
+    files.push_back({item.substr(0, equals), item.substr(equals + 1)});
+  }
+  require(!files.empty() && text.back() != ',', "--{} is '{}'; NAME=FILE.pt is needed", flag, text);
+  return files;
+}
+
+std::vector<ModelEntry> product_models() {
+  return {{"product", "sum of the factors' energies", "none; --factors NAME=FILE.pt,NAME=FILE.pt",
+           "continuous", true, load_product, /*fresh=*/nullptr, /*weights=*/false}};
+}
+
+}  // namespace isinglass

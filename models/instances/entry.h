@@ -1,0 +1,81 @@
+// What a standard instance (instances.h) is made of: its numbers, with defaults and ranges, and
+// random tensors from its seed.
+#pragma once
+
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/random/normal.h"
+#include "models/instances/instances.h"
+
+namespace isinglass {
+
+// A number of an instance: its default and least value; those with whole counts are integers.
+struct Parameter {
+  std::string key;
+  double initial;
+  double least = -std::numeric_limits<double>::infinity();
+  bool whole = false;
+  double most = 1e6;
+};
+
+inline Parameter count(const char* key, double initial, double least = 1) {
+  return {key, initial, least, true};
+}
+
+inline Parameter probability(const char* key, double initial) {
+  constexpr double kFromCertainty = 1e-9;
+  return {key, initial, kFromCertainty, false, 1 - kFromCertainty};
+}
+
+// The numbers of one instance, and random tensors from its seed: `stream` numbers the tensors.
+class Numbers {
+ public:
+  Numbers(std::map<std::string, double> values, ImageSource images)
+      : values_(std::move(values)), images_(std::move(images)) {}
+
+  double operator[](const std::string& key) const { return values_.at(key); }
+  int64_t whole(const std::string& key) const { return static_cast<int64_t>(values_.at(key)); }
+
+  torch::Tensor normal(at::IntArrayRef shape, uint32_t stream = 0) const {
+    return drawn(shape, stream, [](const Draws& draws, uint32_t i) {
+      return standard_normal(draws, Purpose::kInstance, i);
+    });
+  }
+  torch::Tensor uniform(at::IntArrayRef shape, uint32_t stream = 0) const {
+    return drawn(shape, stream, [](const Draws& draws, uint32_t i) {
+      return draws.uniform(Purpose::kInstance, i);
+    });
+  }
+  const ImageSource& images() const { return images_; }
+  Draws draws(uint32_t stream) const { return {static_cast<uint64_t>(whole("seed")), stream, 0}; }
+
+ private:
+  template <class Draw>
+  torch::Tensor drawn(at::IntArrayRef shape, uint32_t stream, Draw draw) const {
+    torch::Tensor out = torch::empty(shape, torch::kFloat64);
+    for (int64_t i = 0; i < out.numel(); ++i) {
+      out.data_ptr<double>()[i] = draw(draws(stream), static_cast<uint32_t>(i));
+    }
+    return out;
+  }
+
+  std::map<std::string, double> values_;
+  ImageSource images_;
+};
+
+struct Instance {
+  std::string name;
+  std::vector<Parameter> parameters;  // beside the seed
+  std::shared_ptr<EnergyModel> (*make)(const Numbers&);
+  bool images = false;  // is made of images
+};
+
+// Those of continuous states.
+std::vector<Instance> continuous_instances();
+
+}  // namespace isinglass

@@ -1,0 +1,381 @@
+// See instances.h.
+#include "models/instances/instances.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "io/error.h"
+#include "models/density/bayesnet.h"
+#include "models/lattice/bernoulli.h"
+#include "models/lattice/categorical.h"
+#include "models/density/fhmm.h"
+#include "models/instances/entry.h"
+#include "models/lattice/ising.h"
+#include "models/density/lattice_gaussian.h"
+#include "models/density/logistic.h"
+#include "models/density/parity.h"
+#include "models/density/permutation.h"
+#include "models/lattice/potts.h"
+#include "models/density/quartic_mixture.h"
+#include "models/registry.h"
+
+namespace isinglass {
+namespace {
+
+using ModelPointer = std::shared_ptr<EnergyModel>;
+
+// Edges of the side × side lattice, each once.
+torch::Tensor lattice_edges(int64_t side, bool periodic) {
+  const torch::Tensor site = torch::arange(side * side).view({side, side});
+  std::vector<torch::Tensor> pairs;
+  for (const int64_t axis : {0, 1}) {
+    const int64_t kept = periodic ? side : side - 1;
+    pairs.push_back(torch::stack(
+        {site.slice(axis, 0, kept).flatten(), site.roll(-1, axis).slice(axis, 0, kept).flatten()},
+        1));
+  }
+  return torch::cat(pairs);
+}
+
+torch::Tensor equal_couplings(const torch::Tensor& edges, double coupling) {
+  return torch::full({edges.size(0)}, coupling, torch::kFloat64);
+}
+
+// +1 in the inner square of half the side, −1 around it: float64 [side²].
+torch::Tensor inner_square(int64_t side) {
+  torch::Tensor sign = torch::full({side, side}, -1.0, torch::kFloat64);
+  const int64_t first = side / 4, last = side - side / 4;
+  sign.slice(0, first, last).slice(1, first, last).fill_(1);
+  return sign.flatten();
+}
+
+ModelPointer make_bernoulli(const Numbers& n) {
+  return std::make_shared<BernoulliModel>(n["sigma"] * n.normal({n.whole("sites")}));
+}
+
+ModelPointer make_categorical(const Numbers& n) {
+  return std::make_shared<CategoricalModel>(n["sigma"] *
+                                            n.normal({n.whole("sites"), n.whole("categories")}));
+}
+
+ModelPointer make_parity(const Numbers& n) {
+  return std::make_shared<ParityModel>(torch::tensor(n["u"], torch::kFloat64), n.whole("sites"));
+}
+
+ModelPointer make_permutation(const Numbers& n) {
+  const int64_t sites = n.whole("sites");
+  return std::make_shared<PermutationModel>(n["sigma"] * n.normal({sites, sites}));
+}
+
+// Fields ±mu + Unif(−width, width), + in the inner square (Zanella 2020).
+ModelPointer make_ising_field(const Numbers& n) {
+  const int64_t side = n.whole("side");
+  const torch::Tensor edges = lattice_edges(side, false);
+  const torch::Tensor noise = n["width"] * (2 * n.uniform({side * side}) - 1);
+  return std::make_shared<IsingModel>(edges, equal_couplings(edges, n["coupling"]),
+                                      n["mu"] * inner_square(side) + noise);
+}
+
+ModelPointer make_ising_grid(const Numbers& n) {
+  const int64_t side = n.whole("side");
+  const torch::Tensor edges = lattice_edges(side, n["periodic"] != 0);
+  return std::make_shared<IsingModel>(edges, equal_couplings(edges, n["coupling"]),
+                                      torch::zeros({side * side}, torch::kFloat64));
+}
+
+// Barabási & Albert (1999): every new node is joined to `attached` different ones, drawn in
+// proportion to their degrees.
+ModelPointer make_ising_scale_free(const Numbers& n) {
+  const int64_t nodes = n.whole("nodes"), attached = n.whole("attached");
+  require(attached < nodes, "instance ising-scale-free: attached is {}; nodes = {} must exceed it",
+          attached, nodes);
+  std::vector<int64_t> pairs, ends, targets(attached);
+  for (int64_t i = 0; i < attached; ++i) targets[i] = i;
+  const Draws draws = n.draws(0);
+  uint32_t position = 0;
+  for (int64_t node = attached; node < nodes; ++node) {
+    for (const int64_t target : targets) {
+      pairs.insert(pairs.end(), {target, node});
+      ends.insert(ends.end(), {target, node});
+    }
+    targets.clear();
+    while (static_cast<int64_t>(targets.size()) < attached) {
+      const uint32_t drawn =
+          draws.below(static_cast<uint32_t>(ends.size()), Purpose::kInstance, position++);
+      if (std::find(targets.begin(), targets.end(), ends[drawn]) == targets.end()) {
+        targets.push_back(ends[drawn]);
+      }
+    }
+  }
+  const torch::Tensor edges = torch::tensor(pairs, torch::kInt64).view({-1, 2});
+  return std::make_shared<IsingModel>(edges, equal_couplings(edges, n["coupling"]),
+                                      torch::zeros({nodes}, torch::kFloat64));
+}
+
+// Posterior of the true image x (+1 in the inner square) under noise, y ~ N(mu·x, sigma²): fields
+// y·mu/sigma² on a periodic lattice (Sansone 2022).
+ModelPointer make_ising_posterior(const Numbers& n) {
+  const int64_t side = n.whole("side");
+  const torch::Tensor edges = lattice_edges(side, true);
+  const torch::Tensor y = n["mu"] * inner_square(side) + n["sigma"] * n.normal({side * side});
+  return std::make_shared<IsingModel>(edges, equal_couplings(edges, n["coupling"]),
+                                      y * n["mu"] / (n["sigma"] * n["sigma"]));
+}
+
+// Fields Unif(−width, width) ± tilt·k/K of the values k = 1 … K, + in the inner square.
+ModelPointer make_potts_field(const Numbers& n) {
+  const int64_t side = n.whole("side"), categories = n.whole("categories");
+  const torch::Tensor edges = lattice_edges(side, false);
+  const torch::Tensor slope =
+      torch::arange(1, categories + 1, torch::kFloat64) * (n["tilt"] / n["categories"]);
+  const torch::Tensor noise = n["width"] * (2 * n.uniform({side * side, categories}) - 1);
+  return std::make_shared<PottsModel>(edges, equal_couplings(edges, n["coupling"]),
+                                      noise + inner_square(side).unsqueeze(1) * slope);
+}
+
+// A value of a hidden chain: `kept` with probability p, else one of the others, from a uniform
+// number.
+int64_t drawn_value(double u, double p, int64_t kept, int64_t values) {
+  if (u < p) return kept;
+  const auto other = static_cast<int64_t>((u - p) / (1 - p) * static_cast<double>(values - 1));
+  const int64_t value = std::min(other, values - 2);
+  return value + (value >= kept ? 1 : 0);
+}
+
+// Observations of a hidden path drawn from the model; W ~ N(0, 1), of binary chains 0 at value 0;
+// b ~ N(0, 1).
+ModelPointer make_fhmm(const Numbers& n) {
+  const int64_t steps = n.whole("steps"), chains = n.whole("chains"), values = n.whole("values");
+  torch::Tensor w = n.normal({chains, values}, 0);
+  if (values == 2) w.select(1, 0).zero_();
+  const double b = n.normal({1}, 1).item<double>();
+  torch::Tensor y = b + n["sigma"] * n.normal({steps}, 2);
+  const torch::Tensor u = n.uniform({steps, chains}, 3);
+  std::vector<int64_t> x(static_cast<size_t>(chains), 0);
+  for (int64_t l = 0; l < steps; ++l) {
+    for (int64_t m = 0; m < chains; ++m) {
+      const double stay = l == 0 ? n["init"] : n["stay"];
+      x[m] = drawn_value(u[l][m].item<double>(), stay, x[m], values);
+      y[l] += w[m][x[m]];
+    }
+  }
+  return std::make_shared<FhmmModel>(FhmmParameters{
+      .y = y, .w = w, .b = b, .sigma = n["sigma"], .p_init = n["init"], .p_stay = n["stay"]});
+}
+
+// P = R Λ Rᵀ with a random rotation, Λ_i = √l / (1 + (l − 1) i/(D − 1)), i = 0 … D − 1 (Sun et al.
+// 2023, §B.3); around `mean` in all sites, the middle of the values.
+ModelPointer make_gaussian_rotated(const Numbers& n) {
+  const int64_t sites = n.whole("sites");
+  const torch::Tensor rotation = std::get<0>(torch::linalg_qr(n.normal({sites, sites})));
+  const torch::Tensor lambda =
+      std::sqrt(n["l"]) / (1 + (n["l"] - 1) * torch::linspace(0, 1, sites, torch::kFloat64));
+  const torch::Tensor precision = (rotation * lambda).matmul(rotation.t());
+  return std::make_shared<LatticeGaussianModel>(
+      precision, torch::full({sites}, n["mean"], torch::kFloat64), n.whole("categories"));
+}
+
+// P = Λ M Λ on a cycle, M_ii = 1, M_{i,i+1} ~ N(0, 0.04), Λ_i = √((D − 1)/(1 + i(l − 1))), i = 1 …
+// D (§B.3).
+ModelPointer make_gaussian_cycle(const Numbers& n) {
+  const int64_t sites = n.whole("sites");
+  const torch::Tensor link = (0.2 * n.normal({sites})).diag().roll(1, 1);  // (i, i + 1), cyclic
+  const torch::Tensor index = torch::arange(1, sites + 1, torch::kFloat64);
+  const torch::Tensor lambda = (static_cast<double>(sites - 1) / (1 + index * (n["l"] - 1))).sqrt();
+  const torch::Tensor m = torch::eye(sites, torch::kFloat64) + link + link.t();
+  require(std::get<1>(torch::linalg_cholesky_ex(m)).item<int>() == 0,
+          "instance lattice-gaussian-cycle: these numbers give no positive definite precision");
+  return std::make_shared<LatticeGaussianModel>(lambda.unsqueeze(1) * m * lambda,
+                                                torch::full({sites}, n["mean"], torch::kFloat64),
+                                                n.whole("categories"));
+}
+
+// Rows N(0, ¼ ΛΣΛ), Σ = I + ¼ 11ᵀ, Λ_i = exp(−¼ + i/(D − 1)), i = 0 … D − 1; y from β = (1 seven
+// times, 0 …) (§B.4).
+ModelPointer make_logistic(const Numbers& n) {
+  const int64_t sites = n.whole("sites"), rows = n.whole("rows");
+  const torch::Tensor shared = 0.5 * n.normal({rows, 1}, 1);  // covariance ¼ between sites
+  const torch::Tensor lambda = (torch::linspace(0, 1, sites, torch::kFloat64) - 0.25).exp();
+  const torch::Tensor x = 0.5 * lambda * (n.normal({rows, sites}, 0) + shared);
+  const torch::Tensor one = torch::sigmoid(x.slice(1, 0, 7).sum(1));
+  return std::make_shared<LogisticModel>(x, n.uniform({rows}, 2) < one);
+}
+
+// Centres c/(C − 1) in all sites, scales 20 exp(−½ + i/(D − 1)), a random rotation (§B.5).
+ModelPointer make_quartic_mixture(const Numbers& n) {
+  const int64_t sites = n.whole("sites"), components = n.whole("components");
+  const torch::Tensor centers = torch::linspace(0, 1, components, torch::kFloat64);
+  const torch::Tensor scale = 20 * (torch::linspace(0, 1, sites, torch::kFloat64) - 0.5).exp();
+  return std::make_shared<QuarticMixtureModel>(
+      centers.unsqueeze(1).expand({components, sites}), scale,
+      std::get<0>(torch::linalg_qr(n.normal({sites, sites}))), n.whole("categories"));
+}
+
+// Variables in order, each with different parents drawn from those before it (all of them while
+// these are few) and rows softmax(sigma·N(0, 1)) of its table: near-deterministic for a large
+// sigma.
+ModelPointer make_bayesnet(const Numbers& n) {
+  const int64_t variables = n.whole("variables"), values = n.whole("values");
+  std::vector<BayesNetFactor> factors;
+  for (int64_t i = 0; i < variables; ++i) {
+    const int64_t parents = std::min(i, n.whole("parents"));
+    const torch::Tensor order = n.uniform({i}, static_cast<uint32_t>(2 * i)).argsort();
+    const auto rows = static_cast<int64_t>(std::pow(values, parents));
+    const torch::Tensor logits =
+        n["sigma"] * n.normal({rows, values}, static_cast<uint32_t>(2 * i + 1));
+    factors.push_back({torch::cat({order.slice(0, 0, parents), torch::tensor({i}, torch::kInt64)}),
+                       logits.softmax(1).flatten()});
+  }
+  return std::make_shared<BayesNetModel>(variables, values, factors);
+}
+
+const std::vector<Instance>& instances() {
+  static const std::vector<Instance> all = [] {
+    std::vector<Instance> list = {
+        {"bernoulli", {count("sites", 100), {"sigma", 1, 0}}, make_bernoulli},
+        {"categorical",
+         {count("sites", 2000), count("categories", 4, 2), {"sigma", std::sqrt(1.125), 0}},
+         make_categorical},
+        {"parity", {count("sites", 100), {"u", 1}}, make_parity},
+        {"permutation", {count("sites", 100, 2), {"sigma", 3, 0}}, make_permutation},
+        {"ising-field",
+         {count("side", 50, 2), {"coupling", 1}, {"mu", 2}, {"width", 3, 0}},
+         make_ising_field},
+        {"ising-grid",
+         {count("side", 20, 2), {"coupling", 0.4407}, count("periodic", 0, 0)},
+         make_ising_grid},
+        {"ising-scale-free",
+         {count("nodes", 400, 2), count("attached", 4), {"coupling", 0.4407}},
+         make_ising_scale_free},
+        {"ising-posterior",
+         {count("side", 30, 3), {"coupling", 1}, {"mu", 1}, {"sigma", 3, 1e-6}},
+         make_ising_posterior},
+        {"potts-field",
+         {count("side", 30, 2),
+          count("categories", 4, 2),
+          {"coupling", 1},
+          {"width", 1.5, 0},
+          {"tilt", 0.5}},
+         make_potts_field},
+        {"fhmm",
+         {count("steps", 1000, 2),
+          count("chains", 10),
+          count("values", 2, 2),
+          probability("init", 0.95),
+          probability("stay", 0.85),
+          {"sigma", 0.5, 1e-6}},
+         make_fhmm},
+        {"lattice-gaussian-rotated",
+         {count("sites", 100, 2), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
+         make_gaussian_rotated},
+        {"lattice-gaussian-cycle",
+         {count("sites", 100, 3), count("categories", 21, 2), {"l", 2, 1}, {"mean", 10}},
+         make_gaussian_cycle},
+        {"logistic", {count("sites", 100, 8), count("rows", 50)}, make_logistic},
+        {"bayesnet",
+         {count("variables", 100),
+          {"parents", 3, 0, true, 8},
+          {"values", 2, 2, true, 8},
+          {"sigma", 1, 0}},
+         make_bayesnet},
+        {"quartic-mixture",
+         {count("sites", 50, 2), count("components", 50), count("categories", 21, 2)},
+         make_quartic_mixture},
+    };
+    for (Instance& instance : continuous_instances()) list.push_back(std::move(instance));
+    return list;
+  }();
+  return all;
+}
+
+const Instance& find_instance(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Instance& instance : instances()) {
+    if (instance.name == name) return instance;
+    names.push_back(instance.name);
+  }
+  fail("unknown instance '{}'; known: {}", name, fmt::join(nearest_first(name, names), ", "));
+}
+
+double parsed(const Parameter& parameter, const std::string& text, const std::string& where) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  const double least = std::max(parameter.least, -parameter.most);
+  require(error == std::errc() && rest == end && value >= least && value <= parameter.most &&
+              (!parameter.whole || value == std::floor(value)),
+          "instance {}: {} is '{}'; a {}number from {} to {} is needed", where, parameter.key, text,
+          parameter.whole ? "whole " : "", least, parameter.most);
+  return value;
+}
+
+Numbers numbers_of(const Instance& instance, const std::string& list, const ImageSource& images) {
+  std::vector<Parameter> parameters = instance.parameters;
+  parameters.push_back(count("seed", 0, 0));
+  std::map<std::string, double> values;
+  std::vector<std::string> known;
+  for (const Parameter& parameter : parameters) {
+    values[parameter.key] = parameter.initial;
+    known.push_back(parameter.key);
+  }
+  for (size_t first = 0; first < list.size();) {
+    const size_t comma = std::min(list.find(',', first), list.size());
+    const std::string pair = list.substr(first, comma - first);
+    const std::string key = pair.substr(0, pair.find('='));
+    const auto parameter = std::find(known.begin(), known.end(), key) - known.begin();
+    require(parameter < static_cast<int64_t>(known.size()) && key.size() < pair.size(),
+            "instance {}: '{}' is not KEY=X; keys: {}", instance.name, pair,
+            fmt::join(nearest_first(key, known), ", "));
+    values[key] = parsed(parameters[parameter], pair.substr(key.size() + 1), instance.name);
+    first = comma + 1;
+  }
+  return {values, images};
+}
+
+}  // namespace
+
+std::string instance_names() {
+  std::vector<std::string> names;
+  for (const Instance& instance : instances()) names.push_back(instance.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+namespace {
+
+struct Named {
+  const Instance& instance;
+  Numbers numbers;
+};
+
+Named named(const std::string& text, const ImageSource& images) {
+  const size_t colon = text.find(':');
+  const Instance& instance = find_instance(text.substr(0, colon));
+  return {instance,
+          numbers_of(instance, colon == std::string::npos ? "" : text.substr(colon + 1), images)};
+}
+
+}  // namespace
+
+ModelPointer make_instance(const std::string& text, const ImageSource& images) {
+  const auto [instance, numbers] = named(text, images);
+  require(!instance.images || images.pixels,
+          "instance {} is made of images: --dataset NAME is needed", instance.name);
+  const ModelPointer model = instance.make(numbers);
+  const StateSpace space = model->space();
+  require(space.categories <= 256, "instance {}: {} categories; at most 256 are allowed", text,
+          space.categories);
+  return model;
+}
+
+void check_instance(const std::string& text) {
+  if (!named(text, {}).instance.images) make_instance(text);
+}
+
+}  // namespace isinglass

@@ -1,0 +1,35 @@
+// See bernoulli.h.
+#include "models/lattice/bernoulli.h"
+
+#include "models/parameter_file.h"
+#include "models/registry.h"
+
+namespace isinglass {
+
+BernoulliModel::BernoulliModel(const torch::Tensor& theta)
+    : theta_(register_buffer("theta", theta.to(torch::kFloat64))) {}
+
+torch::Tensor BernoulliModel::energy(const torch::Tensor& x) {
+  return relaxed(x).to(torch::kFloat64).matmul(theta_);
+}
+
+ops::LatticeTensors BernoulliModel::make_lattice() const {
+  return lattice_without_edges(torch::stack({torch::zeros_like(theta_), theta_}, 1));
+}
+
+namespace {
+
+std::shared_ptr<EnergyModel> load_bernoulli(const ModelOptions& options) {
+  ParameterReader reader(options.weights);
+  const torch::Tensor theta = reader.real("theta", {-1});
+  reader.finish();
+  return std::make_shared<BernoulliModel>(theta);
+}
+
+}  // namespace
+
+std::vector<ModelEntry> bernoulli_models() {
+  return {{"bernoulli", "sum_i theta_i x_i", "theta [D]", "binary", true, load_bernoulli}};
+}
+
+}  // namespace isinglass

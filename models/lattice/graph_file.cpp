@@ -1,0 +1,258 @@
+// See graph_file.h.
+#include "models/lattice/graph_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+#include "io/error.h"
+#include "io/files.h"
+#include "io/pt/utf8.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kMostVertices = 1 << 24, kMostEdges = 1 << 25;
+
+struct Line {
+  int64_t number;
+  std::vector<std::string_view> words;
+};
+
+struct Edge {
+  int64_t line, u, v;
+  double weight;
+};
+
+struct Header {
+  int64_t vertices, edges;
+};
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r";
+  std::vector<std::string_view> words;
+  for (size_t at = text.find_first_not_of(kSpace); at != text.npos;) {
+    const size_t end = std::min(text.find_first_of(kSpace, at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = text.find_first_not_of(kSpace, end);
+  }
+  return words;
+}
+
+template <class T>
+std::optional<T> number_of(std::string_view word) {
+  T value{};
+  const auto [rest, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || rest != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+// V of the words "optimum V", "optimum: V" or "optimum = V".
+std::optional<double> optimum_in(const std::vector<std::string_view>& comment) {
+  for (size_t i = 0; i + 1 < comment.size(); ++i) {
+    if (comment[i] != "optimum" && comment[i] != "optimum:") continue;
+    const size_t value = comment[i + 1] == "=" ? i + 2 : i + 1;
+    if (value < comment.size()) return number_of<double>(comment[value]);
+  }
+  return std::nullopt;
+}
+
+class GraphReader {
+ public:
+  explicit GraphReader(const std::filesystem::path& file) : source_(file.string()) {
+    text_ = read_file(file);
+    const bool control = std::any_of(text_.begin(), text_.end(), [](unsigned char c) {
+      return c < ' ' && c != '\n' && c != '\r' && c != '\t';
+    });
+    require(!control && is_utf8(text_), "{}: not a graph: the file is no text", source_);
+    split_lines();
+    require(!lines_.empty(), "{}: not a graph: the file has no edges", source_);
+  }
+
+  Graph read() {
+    if (lines_[0].words[0] == "p") {
+      read_dimacs();
+    } else {
+      read_edge_list();
+    }
+    return graph();
+  }
+
+ private:
+  void split_lines() {
+    const std::string_view text = text_;
+    int64_t number = 0;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      std::vector<std::string_view> words = words_of(text.substr(at, end - at));
+      at = end + 1;
+      ++number;
+      if (words.empty()) continue;
+      if (words[0][0] != '#' && words[0][0] != '%' && words[0] != "c") {
+        lines_.push_back({number, std::move(words)});
+      } else if (const auto value = optimum_in(words)) {
+        optimum_ = value;
+      }
+    }
+  }
+
+  int64_t whole(const Line& line, size_t word, const char* what) const {
+    const auto value = number_of<int64_t>(line.words[word]);
+    require(value && *value >= 0, "{}: line {}: '{}' is no {}; a whole number is needed", source_,
+            line.number, line.words[word].substr(0, 40), what);
+    return *value;
+  }
+
+  double weight(const Line& line, size_t word) const {
+    const auto value = number_of<double>(line.words[word]);
+    require(value && std::isfinite(*value), "{}: line {}: '{}' is no weight; a number is needed",
+            source_, line.number, line.words[word].substr(0, 40));
+    return *value;
+  }
+
+  // u v [weight], from the first word on.
+  Edge edge(const Line& line, size_t first) const {
+    const size_t words = line.words.size() - first;
+    require(words == 2 || words == 3,
+            "{}: line {}: {} words; an edge is two vertices and perhaps a weight", source_,
+            line.number, words);
+    return {line.number, whole(line, first, "vertex"), whole(line, first + 1, "vertex"),
+            words == 3 ? weight(line, first + 2) : 1};
+  }
+
+  void read_dimacs() {
+    const Line& head = lines_[0];
+    require(head.words.size() == 4 && (head.words[1] == "edge" || head.words[1] == "col"),
+            "{}: line {}: a DIMACS header is 'p edge n m'", source_, head.number);
+    header_ = {whole(head, 2, "number of vertices"), whole(head, 3, "number of edges")};
+    for (size_t i = 1; i < lines_.size(); ++i) {
+      require(lines_[i].words[0] == "e",
+              "{}: line {}: it begins with '{}'; behind the DIMACS header edges are 'e u v'",
+              source_, lines_[i].number, lines_[i].words[0].substr(0, 40));
+      edges_.push_back(edge(lines_[i], 1));
+    }
+    first_vertex_ = 1;
+    // Some published files list, or count, every edge in both directions.
+    const auto listed = static_cast<int64_t>(edges_.size()), said = header_->edges;
+    check_count(listed == said || listed == 2 * said || 2 * listed == said);
+  }
+
+  void read_edge_list() {
+    require(lines_[0].words[0] != "e",
+            "{}: line {}: an edge 'e u v' comes before the header 'p edge n m'", source_,
+            lines_[0].number);
+    for (const Line& line : lines_) edges_.push_back(edge(line, 0));
+    take_header();
+    for (const Line& line : lines_) {
+      require(line.words.size() == lines_[0].words.size(),
+              "{}: line {}: {} words, and line {} has {}; all edges have a weight, or none",
+              source_, line.number, line.words.size(), lines_[0].number, lines_[0].words.size());
+    }
+    const bool from_zero = std::any_of(edges_.begin(), edges_.end(),
+                                       [](const Edge& e) { return e.u == 0 || e.v == 0; });
+    first_vertex_ = from_zero ? 0 : 1;
+  }
+
+  // The first line is n m if the others have weights and it has none, or if n is no less than their
+  // vertices and m either counts them or is itself no vertex.
+  void take_header() {
+    if (lines_[0].words.size() != 2 || edges_.size() < 2) return;
+    int64_t largest = 0;
+    for (size_t i = 1; i < edges_.size(); ++i) {
+      largest = std::max({largest, edges_[i].u, edges_[i].v});
+    }
+    const Header head = {edges_[0].u, edges_[0].v};
+    const bool counts = head.edges == static_cast<int64_t>(edges_.size()) - 1;
+    const bool fits = head.vertices >= largest && (counts || head.edges > largest);
+    if (lines_[1].words.size() != 3 && !fits) return;
+    header_ = head;
+    edges_.erase(edges_.begin());
+    lines_.erase(lines_.begin());
+    check_count(counts);
+  }
+
+  void check_count(bool right) const {
+    require(right, "{}: the header says {} edges, and the file has {}", source_, header_->edges,
+            edges_.size());
+  }
+
+  Graph graph() {
+    int64_t vertices = header_ ? header_->vertices : 0;
+    for (Edge& e : edges_) {
+      const int64_t last = first_vertex_ + (header_ ? header_->vertices : kMostVertices) - 1;
+      for (const int64_t vertex : {e.u, e.v}) {
+        require(vertex >= first_vertex_ && vertex <= last,
+                "{}: line {}: vertex {} is not between {} and {}", source_, e.line, vertex,
+                first_vertex_, last);
+        if (!header_) vertices = std::max(vertices, vertex - first_vertex_ + 1);
+      }
+      require(e.u != e.v, "{}: line {}: an edge of vertex {} with itself", source_, e.line, e.u);
+      std::tie(e.u, e.v) = std::minmax({e.u - first_vertex_, e.v - first_vertex_});
+    }
+    require(vertices <= kMostVertices, "{}: {} vertices; at most {} are allowed", source_, vertices,
+            kMostVertices);
+    require(!edges_.empty(), "{}: not a graph: the file has no edges", source_);
+    merge_repeated();
+    Graph graph{vertices, torch::empty({static_cast<int64_t>(edges_.size()), 2}, torch::kInt64),
+                torch::empty({static_cast<int64_t>(edges_.size())}, torch::kFloat64), optimum_};
+    for (size_t i = 0; i < edges_.size(); ++i) {
+      graph.edges.data_ptr<int64_t>()[2 * i] = edges_[i].u;
+      graph.edges.data_ptr<int64_t>()[2 * i + 1] = edges_[i].v;
+      graph.weight.data_ptr<double>()[i] = edges_[i].weight;
+    }
+    return graph;
+  }
+
+  void merge_repeated() {
+    const auto ends = [](const Edge& e) { return std::pair(e.u, e.v); };
+    std::stable_sort(edges_.begin(), edges_.end(),
+                     [&](const Edge& a, const Edge& b) { return ends(a) < ends(b); });
+    const auto same = [&](const Edge& a, const Edge& b) {
+      require(ends(a) != ends(b) || a.weight == b.weight,
+              "{}: line {}: the edge {} {} has the weight {}, and on line {} it has {}", source_,
+              b.line, b.u + first_vertex_, b.v + first_vertex_, b.weight, a.line, a.weight);
+      return ends(a) == ends(b);
+    };
+    edges_.erase(std::unique(edges_.begin(), edges_.end(), same), edges_.end());
+  }
+
+  std::string source_, text_;
+  std::vector<Line> lines_;  // without comments
+  std::vector<Edge> edges_;
+  std::optional<Header> header_;
+  std::optional<double> optimum_;
+  int64_t first_vertex_ = 0;
+};
+
+}  // namespace
+
+Graph read_graph(const std::filesystem::path& file) {
+  return GraphReader(file).read();
+}
+
+Graph complement_of(const Graph& graph, const std::string& source) {
+  const int64_t n = graph.vertices, count = n * (n - 1) / 2 - graph.edges.size(0);
+  require(count <= kMostEdges,
+          "{}: {} pairs of vertices are no edge, each a constraint; at most {} are allowed", source,
+          count, kMostEdges);
+  Graph other{n, torch::empty({count, 2}, torch::kInt64), torch::ones({count}, torch::kFloat64),
+              graph.optimum};
+  const int64_t* edge = graph.edges.data_ptr<int64_t>();
+  const int64_t* end = edge + graph.edges.numel();
+  int64_t* pair = other.edges.data_ptr<int64_t>();
+  for (int64_t u = 0; u < n; ++u) {
+    for (int64_t v = u + 1; v < n; ++v) {
+      if (edge != end && edge[0] == u && edge[1] == v) {  // in the same order
+        edge += 2;
+        continue;
+      }
+      *pair++ = u;
+      *pair++ = v;
+    }
+  }
+  return other;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,25 @@
+// Ising model on any graph: U(x) = −Σ_i h_i z_i − Σ_{e=(i,j)} J_e z_i z_j, z = 2x − 1, each edge
+// once. Parameter file: edges int64 [E, 2], coupling [E], field [D].
+#pragma once
+
+#include "models/lattice/lattice_model.h"
+
+namespace isinglass {
+
+class IsingModel : public LatticeModel {
+ public:
+  // edges int64 [E, 2] within 0 … D − 1, coupling floating [E], field floating [D]
+  IsingModel(const torch::Tensor& edges, const torch::Tensor& coupling, const torch::Tensor& field);
+
+  std::string kind_name() const override { return "ising"; }
+  StateSpace space() const override { return {StateKind::kBinary, field_.size(0), 2}; }
+  torch::Tensor energy(const torch::Tensor& x) override;
+
+ protected:
+  ops::LatticeTensors make_lattice() const override;
+
+ private:
+  torch::Tensor edges_, coupling_, field_;  // int64 [E, 2], float64 [E], float64 [D]
+};
+
+}  // namespace isinglass

@@ -1,0 +1,134 @@
+// See lattice_model.h.
+#include "models/lattice/lattice_model.h"
+
+#include <algorithm>
+
+#include "kernels/ops/neighbourhood_table.h"
+
+namespace isinglass {
+namespace {
+
+void make_buffer(torch::Tensor& out, at::IntArrayRef shape, torch::ScalarType type,
+                 const torch::Tensor& x) {
+  if (!out.defined() || out.sizes() != shape || out.device() != x.device()) {
+    out = torch::empty(shape, x.options().dtype(type));
+  }
+}
+
+// Colours the sites greedily and sorts them by colour.
+void colour_sites(ops::LatticeTensors& lattice) {
+  const int64_t sites = lattice.offset.size(0) - 1;
+  const int64_t* start = lattice.offset.data_ptr<int64_t>();
+  const int32_t* neighbour = lattice.neighbour.data_ptr<int32_t>();
+  std::vector<std::vector<int32_t>> of_colour;
+  std::vector<int64_t> colour(sites, -1);
+  for (int64_t i = 0; i < sites; ++i) {
+    std::vector<bool> taken(of_colour.size() + 1, false);
+    for (int64_t n = start[i]; n < start[i + 1]; ++n) {
+      if (colour[neighbour[n]] >= 0) taken[colour[neighbour[n]]] = true;
+    }
+    colour[i] = std::find(taken.begin(), taken.end(), false) - taken.begin();
+    if (colour[i] == static_cast<int64_t>(of_colour.size())) of_colour.emplace_back();
+    of_colour[colour[i]].push_back(static_cast<int32_t>(i));
+  }
+  std::vector<int64_t> offset = {0};
+  std::vector<int32_t> sorted;
+  for (const auto& same : of_colour) {
+    sorted.insert(sorted.end(), same.begin(), same.end());
+    offset.push_back(static_cast<int64_t>(sorted.size()));
+  }
+  lattice.colour_offset = torch::tensor(offset, torch::kInt64);
+  lattice.coloured = torch::tensor(sorted, torch::kInt32);
+}
+
+}  // namespace
+
+const ops::LatticeTensors& LatticeModel::lattice(torch::Device device) {
+  if (!lattice_.unary.defined() || lattice_.unary.device() != device) {
+    const ops::LatticeTensors made = make_lattice();
+    lattice_ = {made.unary.to(device),    made.offset.to(device), made.neighbour.to(device),
+                made.coupling.to(device), made.constant,          made.colour_offset.to(device),
+                made.coloured.to(device)};
+    sought_ = false;
+  }
+  return lattice_;
+}
+
+const ops::PatternTensors* LatticeModel::patterns() const {
+  if (!sought_ && lattice_.unary.defined()) {
+    lattice_.patterns = ops::find_patterns(lattice_);
+    sought_ = true;
+  }
+  return lattice_.patterns.defined() ? &lattice_.patterns : nullptr;
+}
+
+void LatticeModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
+  make_buffer(out.energy, x.sizes().slice(0, 1), torch::kFloat64, x);
+  ops::lattice_evaluate(lattice(x.device()), x, space().one_hot(), SiteTable::kGradient, out.energy,
+                        {});
+}
+
+void LatticeModel::evaluate_table(const torch::Tensor& x, SiteTable what, torch::Tensor& energy,
+                                  torch::Tensor& table) {
+  const StateSpace s = space();
+  make_buffer(energy, x.sizes().slice(0, 1), torch::kFloat64, x);
+  const int64_t shape[] = {x.size(0), x.size(1), s.categories};
+  make_buffer(table, at::IntArrayRef(shape, s.one_hot() ? 3 : 2), torch::kFloat32, x);
+  ops::lattice_evaluate(lattice(x.device()), x, s.one_hot(), what, energy, table);
+}
+
+void LatticeModel::evaluate(const torch::Tensor& x, Evaluation& out) {
+  evaluate_table(x, SiteTable::kGradient, out.energy, out.gradient);
+}
+
+void LatticeModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
+  evaluate_table(x, SiteTable::kDifferences, out.energy, out.differences);
+}
+
+void LatticeModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
+                                           torch::Tensor& out) {
+  const int64_t shape[] = {x.size(0), space().categories};
+  make_buffer(out, shape, torch::kFloat64, x);
+  ops::lattice_differences(lattice(x.device()), x, site, out);
+}
+
+int64_t LatticeModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
+                                   const torch::Tensor& chain_ids, torch::Tensor& x,
+                                   Evaluation& current, ops::StepBuffers& counts) {
+  const ops::LatticeTensors& graph = lattice(x.device());
+  patterns();  // the sweep looks them up
+  ops::chromatic_sweep(graph, steps, rng, chain_ids, x, current.energy, counts);
+  return steps;
+}
+
+ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::Tensor& edges,
+                                       const torch::Tensor& coupling, double constant) {
+  const int64_t sites = unary.size(0), count = edges.size(0);
+  const torch::Tensor pairs = edges.to(torch::kCPU, torch::kInt64).contiguous();
+  const torch::Tensor weight = coupling.to(torch::kCPU, torch::kFloat64).contiguous();
+  const int64_t* pair = pairs.data_ptr<int64_t>();
+  torch::Tensor offset = torch::zeros({sites + 1}, torch::kInt64);
+  torch::Tensor neighbour = torch::empty({2 * count}, torch::kInt32);
+  torch::Tensor along = torch::empty({2 * count}, torch::kFloat64);
+  int64_t* start = offset.data_ptr<int64_t>();
+  for (int64_t e = 0; e < 2 * count; ++e) ++start[pair[e] + 1];
+  for (int64_t i = 0; i < sites; ++i) start[i + 1] += start[i];
+  std::vector<int64_t> next(start, start + sites);
+  for (int64_t e = 0; e < count; ++e) {
+    for (int end = 0; end < 2; ++end) {
+      const int64_t at = next[pair[2 * e + end]]++;
+      neighbour.data_ptr<int32_t>()[at] = static_cast<int32_t>(pair[2 * e + 1 - end]);
+      along.data_ptr<double>()[at] = weight.data_ptr<double>()[e];
+    }
+  }
+  ops::LatticeTensors lattice{unary.to(torch::kCPU, torch::kFloat64).contiguous(), offset,
+                              neighbour, along, constant};
+  colour_sites(lattice);
+  return lattice;
+}
+
+ops::LatticeTensors lattice_without_edges(const torch::Tensor& unary) {
+  return lattice_from_edges(unary, torch::empty({0, 2}, torch::kInt64), torch::empty({0}), 0);
+}
+
+}  // namespace isinglass

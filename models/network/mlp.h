@@ -1,0 +1,34 @@
+// Multilayer perceptron: U(x) = −net(x) on the flattened input; three times Linear(256)–swish, then
+// Linear to one number. State dict: {0,2,4,6}.{weight,bias}, as torch.nn.Sequential writes it. With
+// more outputs it is a classifier, and U(x) = −net(x)[y] the energy of one class (Grathwohl et al.
+// 2020, "Your classifier is secretly an energy based model").
+#pragma once
+
+#include <torch/nn/modules/linear.h>
+
+#include "models/network/classifier.h"
+#include "models/energy_model.h"
+
+namespace isinglass {
+
+class MlpModel : public EnergyModel, public HasLogits {
+ public:
+  static constexpr int64_t kWidth = 256;
+
+  // Fresh weights, by torch.nn.Linear's rule. One-hot input is flattened to D·K numbers.
+  explicit MlpModel(const StateSpace& space, int64_t outputs = 1, int64_t label = 0);
+
+  std::string kind_name() const override { return "mlp"; }
+  StateSpace space() const override { return space_; }
+  FlopCounts flops() const override;
+  bool reads_parameters_in_place() const override { return true; }
+  torch::Tensor energy(const torch::Tensor& x) override;
+  torch::Tensor logits(const torch::Tensor& x) override;
+
+ private:
+  StateSpace space_;
+  int64_t label_;  // y
+  std::vector<torch::nn::Linear> layers_;
+};
+
+}  // namespace isinglass

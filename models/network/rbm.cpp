@@ -1,0 +1,200 @@
+// See rbm.h.
+#include "models/network/rbm.h"
+
+#include <algorithm>
+
+#include "models/parameter_file.h"
+#include "models/registry.h"
+#include "models/network/softplus_units.h"
+
+namespace isinglass {
+
+RbmModel::RbmModel(const torch::Tensor& w, const torch::Tensor& b_v, const torch::Tensor& b_h)
+    : w_(register_parameter("W", w.to(torch::kFloat32).clone())),
+      b_v_(register_parameter("b_v", b_v.to(torch::kFloat32).clone())),
+      b_h_(register_parameter("b_h", b_h.to(torch::kFloat32).clone())) {}
+
+std::shared_ptr<RbmModel> RbmModel::fresh(int64_t visible, int64_t hidden,
+                                          const torch::Tensor& base_mean) {
+  const torch::Tensor w = 0.01 * torch::randn({hidden, visible});
+  const torch::Tensor b_v = base_mean.defined() ? torch::logit(base_mean) : torch::zeros({visible});
+  return std::make_shared<RbmModel>(w, b_v, torch::zeros({hidden}));
+}
+
+StateSpace RbmModel::space() const {
+  if (categorical()) return {StateKind::kCategorical, w_.size(1), w_.size(2)};
+  return {StateKind::kBinary, w_.size(1), 2};
+}
+
+torch::Tensor RbmModel::visible(const torch::Tensor& x) const {
+  return relaxed(x).flatten(1);
+}
+
+torch::Tensor RbmModel::hidden_inputs(const torch::Tensor& v) const {
+  return torch::addmm(b_h_, v, w_.flatten(1).t());
+}
+
+torch::Tensor RbmModel::visible_inputs(const torch::Tensor& h) const {
+  const torch::Tensor flat = torch::addmm(b_v_.flatten(), h, w_.flatten(1));
+  return categorical() ? flat.view({h.size(0), w_.size(1), w_.size(2)}) : flat;
+}
+
+torch::Tensor RbmModel::free_energy(const torch::Tensor& v, const torch::Tensor& inputs) const {
+  return -v.to(torch::kFloat64).matmul(b_v_.flatten().to(torch::kFloat64)) -
+         torch::softplus(inputs).sum(1, false, torch::kFloat64);
+}
+
+torch::Tensor RbmModel::energy(const torch::Tensor& x) {
+  const torch::Tensor v = visible(x);
+  return free_energy(v, hidden_inputs(v));
+}
+
+void RbmModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
+  if (moves_inputs(x)) return evaluate_states({}, {}, x, /*gradient=*/false, out);
+  torch::NoGradGuard no_grad;
+  const torch::Tensor v = visible(x), inputs = hidden_inputs(v);
+  store(out.energy, free_energy(v, inputs));
+  keep_inputs(x, inputs, out);
+}
+
+void RbmModel::keep_inputs(const torch::Tensor& x, const torch::Tensor& inputs,
+                           Evaluation& out) const {
+  if (x.is_floating_point()) return;
+  out.cache.resize(1);
+  store(out.cache[0], inputs.to(torch::kFloat64));
+}
+
+// ∂U/∂v = −b_v − σ(b_h + W v)ᵀ W
+void RbmModel::evaluate(const torch::Tensor& x, Evaluation& out) {
+  if (moves_inputs(x)) return evaluate_states({}, {}, x, /*gradient=*/true, out);
+  torch::NoGradGuard no_grad;
+  const torch::Tensor v = visible(x), inputs = hidden_inputs(v);
+  store(out.energy, free_energy(v, inputs));
+  out.gradient = visible_inputs(torch::sigmoid(inputs)).neg_();
+  keep_inputs(x, inputs, out);
+}
+
+void RbmModel::evaluate_moved(const torch::Tensor& x, const Evaluation& at_x,
+                              const torch::Tensor& y, bool gradient, Evaluation& out) {
+  if (!moves_inputs(y)) return EnergyModel::evaluate_moved(x, at_x, y, gradient, out);
+  evaluate_states(x, at_x.cache.at(0), y, gradient, out);
+}
+
+void RbmModel::evaluate_states(const torch::Tensor& x, const torch::Tensor& inputs_at_x,
+                               const torch::Tensor& y, bool gradient, Evaluation& out) {
+  torch::NoGradGuard no_grad;
+  const auto options = torch::TensorOptions(y.device());
+  const std::vector<int64_t> shape = {y.size(0), b_h_.size(0)};
+  if (!out.energy.defined()) out.energy = torch::empty({y.size(0)}, options.dtype(torch::kFloat64));
+  if (out.cache.empty()) out.cache = {torch::empty(shape, options.dtype(torch::kFloat64))};
+  if (gradient && (!on_.defined() || on_.sizes() != shape || on_.device() != y.device())) {
+    on_ = torch::empty(shape, options.dtype(torch::kFloat32));
+  }
+  ops::move_hidden({by_visible(), b_v_, b_h_}, x, inputs_at_x, y.contiguous(), out.cache[0],
+                   out.energy, gradient ? on_ : torch::Tensor());
+  if (!gradient) return;
+  if (!out.gradient.defined()) out.gradient = torch::empty(y.sizes(), on_.options());
+  at::addmm_out(out.gradient, b_v_, on_, w_, /*beta=*/-1, /*alpha=*/-1);
+}
+
+const torch::Tensor& RbmModel::by_visible() {
+  const auto version = static_cast<int64_t>(w_._version());
+  if (version != by_visible_version_ || by_visible_.device() != w_.device()) {
+    by_visible_ = w_.detach().t().contiguous();
+    by_visible_version_ = version;
+  }
+  return by_visible_;
+}
+
+// With f = 1 − 2v the change of each unit by its flip:
+//   Δ_i = U(v) − U(v with v_i flipped) = f_i b_i + Σ_h [softplus(a_h + f_i W_hi) − softplus(a_h)]
+torch::Tensor RbmModel::flip_differences(const torch::Tensor& v,
+                                         const torch::Tensor& inputs) const {
+  const torch::Tensor flip = 1 - 2 * v;
+  return flip * b_v_ + softplus_changes(inputs, flip, w_);
+}
+
+// Δ_ik = b_ik − b_{i,x_i} + Σ_h [softplus(a_h + W_hik − W_{hi,x_i}) − softplus(a_h)]
+torch::Tensor RbmModel::value_differences(const torch::Tensor& x,
+                                          const torch::Tensor& inputs) const {
+  const int64_t sites = w_.size(1), values = w_.size(2);
+  const torch::Tensor weight = w_.permute({1, 2, 0}).contiguous();  // [D, K, H]
+  const torch::Tensor site = torch::arange(sites, inputs.options().dtype(torch::kInt64));
+  const torch::Tensor own = x.to(torch::kInt64);
+  torch::Tensor table = (b_v_ - b_v_.index({site, own}).unsqueeze(2)).to(torch::kFloat64);
+  const int64_t chains = std::max<int64_t>(1, kSoftplusTerms / (sites * w_.size(0)));
+  for (int64_t first = 0; first < x.size(0); first += chains) {
+    const torch::Tensor before = inputs.slice(0, first, first + chains).unsqueeze(1);
+    const torch::Tensor left = before - weight.index({site, own.slice(0, first, first + chains)});
+    const torch::Tensor none = torch::softplus(before).sum(2, false, torch::kFloat64);
+    for (int64_t k = 0; k < values; ++k) {
+      const torch::Tensor after = torch::softplus(left + weight.select(1, k));
+      table.slice(0, first, first + chains)
+          .select(2, k)
+          .add_(after.sum(2, false, torch::kFloat64) - none);
+    }
+  }
+  return table.scatter_(2, own.unsqueeze(2), 0.0);  // not the rounding of a − W + W
+}
+
+void RbmModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
+  torch::NoGradGuard no_grad;
+  const torch::Tensor v = visible(x), inputs = hidden_inputs(v);
+  store(out.energy, free_energy(v, inputs));
+  const torch::Tensor table =
+      categorical() ? value_differences(x, inputs) : flip_differences(v, inputs);
+  store(out.differences, table.to(torch::kFloat32));
+}
+
+const ops::SweepTensors& RbmModel::sweep_weights() {
+  const auto version = static_cast<int64_t>(w_._version() + b_v_._version() + b_h_._version());
+  if (version != sweep_version_ || sweep_weights_.to_visible.device() != w_.device()) {
+    sweep_weights_ = ops::SweepTensors::of(w_.detach(), b_v_.detach(), b_h_.detach());
+    sweep_version_ = version;
+  }
+  return sweep_weights_;
+}
+
+int64_t RbmModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
+                               const torch::Tensor& chain_ids, torch::Tensor& x,
+                               Evaluation& current, ops::StepBuffers& counts) {
+  torch::NoGradGuard no_grad;
+  const int64_t units = x.size(0) * b_v_.numel();
+  if (!visible_inputs_.defined() || visible_inputs_.numel() != units ||
+      visible_inputs_.device() != x.device()) {
+    visible_inputs_ = torch::empty({units}, x.options().dtype(torch::kFloat32));
+  }
+  ops::sweep_hidden(sweep_weights(), steps, rng, chain_ids, x, current.cache.at(0), current.energy,
+                    visible_inputs_, counts);
+  return 2 * steps;
+}
+
+namespace {
+
+std::shared_ptr<EnergyModel> load_rbm(const ModelOptions& options) {
+  ParameterReader reader(options.weights);
+  const bool categorical = reader.rank("W") > 2 && reader.rank("b_v") > 1;
+  std::vector<int64_t> shape(categorical ? 3 : 2, -1);
+  const torch::Tensor w = reader.real("W", shape);
+  shape.erase(shape.begin());
+  for (size_t i = 0; i < shape.size(); ++i) shape[i] = w.size(static_cast<int64_t>(i) + 1);
+  const torch::Tensor b_v = reader.real("b_v", shape), b_h = reader.real("b_h", {w.size(0)});
+  reader.finish();
+  if (categorical) check_categories(reader, "b_v", b_v);
+  return std::make_shared<RbmModel>(w, b_v, b_h);
+}
+
+std::shared_ptr<EnergyModel> fresh_rbm(const NewModelOptions& options) {
+  return RbmModel::fresh(options.image_height * options.image_width, options.hidden,
+                         options.base_mean);
+}
+
+}  // namespace
+
+std::vector<ModelEntry> rbm_models() {
+  return {{"rbm", "-b_v.v - sum_h softplus(b_h + W_h.v)",
+           "W [H,D], b_v [D], b_h [H]; categorical: W [H,D,K], b_v [D,K]", "binary, categorical",
+           true, load_rbm, fresh_rbm}};
+}
+
+}  // namespace isinglass

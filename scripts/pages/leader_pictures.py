@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Compares Follow Hamiltonian Leader with HMC where the gradient knows more modes than the energy.
+
+    scripts/pages/leader_pictures.py OUT.md [--seeds N]
+
+Two targets of the paper, sampled by build/isinglass with --gradient-model: `mixture` (section
+5.1.3: the gradient of four modes, the energy of two) and `rings` (A.2.1: the gradient of eight modes
+on a circle, of which the energy refuses four). Measured is how many model calls a particle takes
+until four fifths of the particles are at right modes, by the exact samplers and by the variants of
+the paper that are not exact. Step size, leapfrog steps and pull are chosen for each on seeds of
+their own. Writes the table to OUT.md and pictures beside it, with matplotlib. What was chosen and
+measured is kept in the folder build/leader; remove it to measure anew.
+"""
+import argparse
+import itertools
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+
+import torch
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = ROOT / "build" / "isinglass"
+WORK = ROOT / "build" / "leader"
+PARTICLES, REACHED = 256, 0.8
+TUNING_SEEDS = (1000, 1001, 1002)
+MODEL_CALLS = 3200  # a particle
+PICTURE_CALLS = (0, 160, 800, 3200)
+
+MEANS = {"mixture": torch.tensor([[-2.0, 0], [2, 0], [0, 2], [0, -2]]),
+         "rings": torch.tensor([[math.cos(math.pi * i / 4), math.sin(math.pi * i / 4)]
+                                for i in range(8)])}
+RIGHT = {"mixture": [0, 1], "rings": [0, 2, 4, 6]}
+VARIANCE = {"mixture": 1.0, "rings": 0.002}
+START = {"mixture": 2.0, "rings": 1.0}  # standard deviation of the first positions
+GRID = {"mixture": {"step-size": (0.1, 0.2, 0.4, 0.8), "leapfrog": (4, 8)},
+        "rings": {"step-size": (0.02, 0.04), "leapfrog": (4,)}}
+PULLS = {"mixture": (0.3, 1, 3), "rings": (10, 100, 500)}
+# Flags of each variant; the last three do not leave the target invariant.
+VARIANTS = {"hmc": [], "fhl": [], "fhl --elastic-energy": ["--elastic-energy"], "uhmc": [],
+            "fhl --always-accept": ["--always-accept"]}
+RADIUS, REFUSAL = 0.2, 20.0  # of a right ring, and what the energy adds outside of them
+
+
+class Outside(torch.nn.Module):
+    """The second factor of `rings`: nothing near a right mode, REFUSAL elsewhere."""
+
+    def __init__(self, modes):
+        super().__init__()
+        self.register_buffer("modes", modes)
+        self.radius, self.refusal = RADIUS, REFUSAL
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        distance = torch.cdist(x.double(), self.modes.double()).amin(1)
+        return (distance > self.radius).double() * self.refusal
+
+
+def mixture_file(name, modes, variance):
+    torch.save({"weights": torch.full([len(modes)], 1 / len(modes)), "means": modes,
+                "precision": torch.full(modes.shape, 1 / variance)}, WORK / name)
+    return WORK / name
+
+
+def target_arguments(target):
+    """The program's flags for the target: its energy, and the gradient of all modes."""
+    modes = MEANS[target]
+    every = mixture_file(f"{target}.pt", modes, VARIANCE[target])
+    gradient = ["--gradient-model", f"gaussian-mixture={every}"]
+    if target == "mixture":
+        right = mixture_file("right.pt", modes[RIGHT[target]], VARIANCE[target])
+        return ["--model", "gaussian-mixture", "--weights", str(right), *gradient]
+    script = WORK / "outside.pt"
+    torch.jit.script(Outside(modes[RIGHT[target]])).save(str(script))
+    return ["--model", "product", "--factors", f"gaussian-mixture={every},script={script}",
+            "--sites", "2", *gradient]
+
+
+def sample(target, variant, settings, seed):
+    """Positions [1 + steps, particles, 2], the first ones included, and the summary."""
+    start = torch.randn([PARTICLES, 2], generator=torch.Generator().manual_seed(seed))
+    torch.save(start * START[target], WORK / "start.pt")
+    flags = [word for name, value in settings.items() for word in (f"--{name}", str(value))]
+    command = [PROGRAM, "sample", *target_arguments(target), "--sampler", variant.split()[0],
+               *VARIANTS[variant], *flags, "--steps", str(MODEL_CALLS // settings["leapfrog"]),
+               "--init", str(WORK / "start.pt"), "--seed",
+               str(seed), "--threads", "1", "--json", "--quiet", "--overwrite", "--out",
+               str(WORK / "run")]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    draws = torch.load(WORK / "run" / "samples.pt")["samples"]
+    return torch.cat([torch.load(WORK / "start.pt").unsqueeze(0), draws]), json.loads(done.stdout)
+
+
+def share_at_right_modes(target, positions):
+    """Of the particles, for every step."""
+    distance, nearest = torch.cdist(positions.double(), MEANS[target].double()).min(-1)
+    right = torch.isin(nearest, torch.tensor(RIGHT[target]))
+    if target == "rings":
+        right &= distance < RADIUS
+    return right.double().mean(1)
+
+
+def measure(target, variant, settings, seed):
+    """Model calls until REACHED of the particles are at right modes (None: never), and the rest."""
+    positions, summary = sample(target, variant, settings, seed)
+    share = share_at_right_modes(target, positions)
+    steps = torch.nonzero(share >= REACHED)
+    return {"calls": int(steps[0]) * settings["leapfrog"] if len(steps) else None,
+            "last share": float(share[-1]), "acceptance": summary["acceptance"],
+            "exact": summary["exact"],
+            "worst group": summary.get("acceptance_worst_group")}
+
+
+def median(calls):
+    return statistics.median(math.inf if c is None else c for c in calls)
+
+
+def best_settings(target, variant):
+    """Of the grid, by the median of the calls; where no setting gets there, by the last share."""
+    leading = {"pull": PULLS[target], "group": (4,)} if variant.startswith("fhl") else {}
+    grid = GRID[target] | leading
+    tried = []
+    for values in itertools.product(*grid.values()):
+        settings = dict(zip(grid, values))
+        runs = [measure(target, variant, settings, seed) for seed in TUNING_SEEDS]
+        share = statistics.mean(r["last share"] for r in runs)
+        score = (median([r["calls"] for r in runs]), -share)
+        tried.append((score, len(tried), settings))
+    return min(tried)[2]
+
+
+def kept(name, make):
+    """The content of NAME.json of the work folder; made and kept there if it is missing."""
+    file = WORK / f"{name.replace(' ', '')}.json"
+    if not file.exists():
+        file.write_text(json.dumps(make()), encoding="utf-8")
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def measure_all(seeds):
+    results = []
+    for target, variant in itertools.product(MEANS, VARIANTS):
+        name = f"{target}-{variant}"
+        settings = kept(f"settings-{name}", lambda: best_settings(target, variant))
+        runs = kept(f"runs-{seeds}-{name}",
+                    lambda: [measure(target, variant, settings, seed) for seed in range(seeds)])
+        results.append({"target": target, "variant": variant, "settings": settings, "runs": runs})
+        print(target, variant, settings, median([r["calls"] for r in runs]), flush=True)
+    return results
+
+
+def median_interval(calls):
+    """Order statistics that hold the median with at least 95 %, by the binomial law."""
+    n, below, tail = len(calls), 0, 0.0
+    while (tail := tail + math.comb(n, below) / 2**n) <= 0.025:
+        below += 1
+    ordered = sorted(math.inf if c is None else c for c in calls)
+    return ordered[max(0, below - 1)], ordered[min(n - 1, n - below)]
+
+
+def number(calls):
+    return f"more than {MODEL_CALLS}" if math.isinf(calls) else f"{calls:g}"
+
+
+def spread(values, digits=2):
+    """Mean ± standard error."""
+    error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return f"{statistics.mean(values):.{digits}f} ± {error:.{digits}f}"
+
+
+def row(result):
+    runs, settings = result["runs"], result["settings"]
+    calls = [r["calls"] for r in runs]
+    low, high = median_interval(calls)
+    worst = [r["worst group"] for r in runs if r["worst group"] is not None]
+    cells = [f"`{result['target']}`", f"`{result['variant']}`",
+             "yes" if runs[0]["exact"] else "no",
+             ", ".join(f"`--{name} {value:g}`" for name, value in settings.items()),
+             f"{sum(c is not None for c in calls)} of {len(calls)}", number(median(calls)),
+             f"{number(low)} – {number(high)}", spread([r["last share"] for r in runs]),
+             spread([r["acceptance"] for r in runs]), spread(worst) if worst else "–"]
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def energy_on_grid(target, x, y):
+    points = torch.stack([x.flatten(), y.flatten()], 1).double()
+    modes = MEANS[target].double()
+    square = torch.cdist(points, modes).square() / (2 * VARIANCE[target])
+    if target == "mixture":
+        return -torch.logsumexp(-square[:, RIGHT[target]], 1).view(x.shape)
+    outside = torch.cdist(points, modes[RIGHT[target]]).amin(1) > RADIUS
+    return (-torch.logsumexp(-square, 1) + REFUSAL * outside).view(x.shape)
+
+
+def draw(target, results, file):
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    of_target = [r for r in results if r["target"] == target]
+    half = 5.0 if target == "mixture" else 2.0
+    axis = torch.linspace(-half, half, 300)
+    x, y = torch.meshgrid(axis, axis, indexing="xy")
+    energy = energy_on_grid(target, x, y)
+    levels = energy.min() + torch.tensor([0.5, 1, 2, 4, 8, 16, 32, 64.0])
+    figure, axes = pyplot.subplots(len(of_target), len(PICTURE_CALLS), figsize=(12, 3 * len(of_target)),
+                                   sharex=True, sharey=True, layout="constrained")
+    for line, result in zip(axes, of_target):
+        positions, _ = sample(target, result["variant"], result["settings"], seed=0)
+        share = share_at_right_modes(target, positions)
+        for panel, calls in zip(line, PICTURE_CALLS):
+            step = calls // result["settings"]["leapfrog"]
+            panel.contour(x, y, energy, levels=levels.tolist(), cmap="Greys_r", linewidths=0.7)
+            panel.scatter(*positions[step].T, s=4, color="tab:red" if "fhl" in result["variant"]
+                          else "tab:blue")
+            panel.set(xlim=(-half, half), ylim=(-half, half), aspect="equal",
+                      title=f"{result['variant']}, {calls} calls: {share[step]:.0%}")
+            panel.title.set_size(9)
+    figure.savefig(file, dpi=90, pil_kwargs={"optimize": True})
+    pyplot.close(figure)
+
+
+def write_page(results, out):
+    lines = ["# Follow Hamiltonian Leader and HMC under gradients of too many modes\n\n",
+             f"Written by `scripts/pages/leader_pictures.py {out.relative_to(ROOT)}`, which says what is "
+             f"measured and how. {PARTICLES} particles, groups of 4 for `fhl`, "
+             f"{len(results[0]['runs'])} seeds; a run ends after {MODEL_CALLS} model calls a "
+             "particle. Settings are the best of a grid for each row by itself, on "
+             f"{len(TUNING_SEEDS)} other seeds. Interval: order statistics that hold the median with 95 %; "
+             "± are standard errors over seeds.\n\n",
+             f"| target | sampler | exact | settings | seeds that got {REACHED:.0%} of the particles to right "
+             "modes | median of model calls until then | interval | share at right modes in the end | "
+             "acceptance | of the worst group |\n", "|" + " --- |" * 10 + "\n",
+             *(row(result) for result in results)]
+    for target in MEANS:
+        picture = out.with_name(f"{out.stem}-{target}.png")
+        draw(target, results, picture)
+        lines.append(f"\n## {target}\n\nParticles of seed 0 over the energy's contours; in the titles "
+                     f"model calls a particle and the share at right modes.\n\n![particles]({picture.name})\n")
+    marker = "\n## What they show\n"
+    comments = out.read_text(encoding="utf-8").split(marker)[1:] if out.exists() else []
+    out.write_text("".join(lines) + marker + (comments[0] if comments else "\n"), encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--seeds", type=int, default=20)
+    arguments = parser.parse_args()
+    WORK.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(1)
+    write_page(measure_all(arguments.seeds), arguments.out.resolve())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""What chains are worth, for scripts/pages/performance_page.py: ESS of the energy a second, threads, memory.
+
+Every row is a run of `isinglass sample` (its summary.json) or of `isinglass bench`. A run whose R-hat
+is 1.05 or more has not converged: its ESS is too large and no result, and stands in brackets.
+"""
+import json
+import os
+import statistics
+import subprocess
+
+CONVERGED = 1.05
+SCALING_TURNS = 5
+
+# Of each target: flags, then a sampler's flags, burn-in and steps. `--adapt` finds the step size;
+# radii are such that most paths are accepted.
+TARGETS = {
+    "Ising 50x50": (["--model", "ising", "--weights", "ising.pt"], [
+        (["gibbs", "--scan", "chromatic"], 500, 4000),
+        (["lbj", "--adapt"], 2000, 4000),
+        (["dlp", "--adapt"], 2000, 4000),
+        (["pafs", "--radius", "20"], 2000, 6000),
+        (["pas", "--radius", "20"], 2000, 6000),
+        (["gwg"], 20000, 80000)]),
+    "RBM 784-500": (["--model", "rbm", "--weights", "rbm.pt"], [
+        (["gibbs", "--scan", "chromatic"], 5000, 20000),
+        (["gibbs", "--scan", "chromatic"], 2000, 2000),  # as long as the published runs
+        (["lbj", "--adapt"], 3000, 8000),
+        (["lbj", "--adapt"], 20000, 150000),  # as long as it takes
+        (["dlp", "--adapt"], 1500, 4000),
+        (["pafs", "--radius", "20"], 1500, 4000),
+        (["gwg"], 2000, 4000)]),
+}
+
+# ESS a second of the energy, all of 100 chains, and R-hat of published programs, in runs of 4000 steps
+# or less (800 sweeps of thrml); measured on two Zen 4 cores.
+PUBLISHED = {
+    "Ising 50x50": [("thrml, checkerboard Gibbs", 19900, 1.00),
+                    ("best with gradients: DISCS, LBJ", 640, 1.02)],
+    "RBM 784-500": [("GWG_release, block Gibbs", 2760, 1.08),
+                    ("best with gradients: DISCS, LBJ", 1640, 15.5)],
+}
+
+
+def sample(program, flags, arguments, folder):
+    """The summary of a run, and the most memory it held, in MiB."""
+    command = [str(program), "sample", *flags, "--chains", str(arguments.chains), "--threads",
+               str(arguments.threads), "--no-samples", "--quiet", "--overwrite", "--out", "run"]
+    started = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(started.pid, 0)
+    started.returncode = os.waitstatus_to_exitcode(status)
+    if started.returncode:
+        raise subprocess.CalledProcessError(started.returncode, command)
+    with open(os.path.join(folder, "run", "summary.json"), encoding="utf-8") as file:
+        return json.load(file), used.ru_maxrss / 1024
+
+
+def number(value):
+    """JSON has no NaN: what is undefined is null."""
+    return float("nan") if value is None else value
+
+
+def ess_row(program, target, case, arguments, folder):
+    """The ESS a second of all chains (none if the run has not converged), and the row."""
+    sampler, burn_in, steps = case
+    flags = [*target, "--sampler", *sampler, "--burn-in", str(burn_in), "--steps", str(steps)]
+    summary, _ = sample(program, flags, arguments, folder)
+    rhat, per_second = number(summary["rhat"]), number(summary["ess"]["per_second_all"])
+    converged = rhat < CONVERGED
+    adapted = ", ".join(f"{name} {value:.3g}" for name, value in summary["adapted"].items())
+    row = (f"| `{' '.join(flags[len(target):])}` | {adapted} | {number(summary['acceptance']):.3f} | "
+           f"{number(summary['hops']):.3g} | {1000 * summary['seconds'] / steps:.4g} | {rhat:.3f} | "
+           + ("{:.3g} | {:.4g} |" if converged else "({:.3g}) | ({:.4g}), not converged |")
+           .format(1000 * number(summary["ess"]["per_step"]), per_second))
+    return per_second if converged else None, row
+
+
+HEAD = ["| sampler | scale | acceptance | hops | ms a step | R-hat | ESS a chain of 1000 steps | "
+        "ESS a second |", "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+
+
+def ess_tables(program, arguments, folder):
+    """A table a target, with the ratios to the published programs."""
+    parts = []
+    for title, (target, cases) in TARGETS.items():
+        lines, best, best_gradient = [f"`{' '.join(target)}`:", "", *HEAD], None, None
+        for case in cases:
+            per_second, row = ess_row(program, target, case, arguments, folder)
+            lines.append(row)
+            if per_second is not None:
+                best = max(best or 0, per_second)
+                if case[0][0] != "gibbs":
+                    best_gradient = max(best_gradient or 0, per_second)
+        lines += ["", "| published | R-hat | ESS a second | our best that has converged | ratio |",
+                  "| --- | --- | --- | --- | --- |"]
+        for (name, theirs, rhat), ours in zip(PUBLISHED[title], (best, best_gradient)):
+            lines.append(f"| {name} | {rhat} | {theirs} | "
+                         + (f"{ours:.4g} | {ours / theirs:.3g} |" if ours else "none | |"))
+        parts.append(f"### {title}\n\n" + "\n".join(lines) + "\n")
+        print(parts[-1], flush=True)
+    return "\n".join(parts)
+
+
+def precision_table(program, weights, arguments, folder):
+    """The same chains with gradients in float32 and in bfloat16."""
+    lines = HEAD[:]
+    target = ["--model", "resnet", "--weights", str(weights)]
+    for precision in ("float32", "bf16"):
+        case = (["pafs", "--radius", "8", "--gradient-precision", precision], 200, 800)
+        lines.append(ess_row(program, target, case, arguments, folder)[1])
+    return "\n".join(lines) + "\n"
+
+
+def scaling_table(program, arguments, folder):
+    """Steps of 1000 chains on the lattice by one thread and by two, in turns; medians."""
+    lines = ["| sampler | 1 thread, ms | 2 threads, ms | ratio |", "| --- | --- | --- | --- |"]
+    for sampler in (["gwg"], ["pafs", "--radius", "5"], ["lbj", "--tau", "0.1"],
+                    ["gibbs", "--scan", "chromatic"]):
+        turns = {1: [], 2: []}
+        for threads in SCALING_TURNS * [1, 2]:
+            done = subprocess.run(
+                [program, "bench", *TARGETS["Ising 50x50"][0], "--burn-in", "200", "--sampler",
+                 *sampler, "--stages", "step", "--chains", "1000", "--threads", str(threads),
+                 "--repeats", "3", "--json", "--quiet"],
+                check=True, stdout=subprocess.PIPE, text=True, cwd=folder)
+            turns[threads].append(
+                json.loads(done.stdout)["stages"][0]["milliseconds"]["median"])
+        one, two = (statistics.median(turn) for turn in turns.values())
+        lines.append(f"| `{' '.join(sampler)}` | {one:.4g} | {two:.4g} | {one / two:.3g} |")
+    return "\n".join(lines) + "\n"
+
+
+def memory_table(program, arguments, folder):
+    """The most memory held in runs of 1e5 and of 1e6 steps that keep as many draws."""
+    lines = ["| steps of `gwg` | most memory, MiB |", "| --- | --- |"]
+    for steps in (10**5, 10**6):
+        flags = [*TARGETS["Ising 50x50"][0], "--sampler", "gwg", "--steps", str(steps), "--thin",
+                 str(steps // 100)]
+        lines.append(f"| {steps} | {sample(program, flags, arguments, folder)[1]:.0f} |")
+    return "\n".join(lines) + "\n"
+
+
+def sections(program, weights, arguments, folder):
+    return f"""## Effective samples a second
+
+ESS of the energy by the formula of the published comparisons, of all {arguments.chains} chains a
+second of their steps; burn-in, in which `--adapt` finds the step size, is not counted. Runs whose
+R-hat is {CONVERGED} or more are in brackets: they overestimate. Published figures are of the same kind
+of target on another machine, two cores of Zen 4.
+
+{ess_tables(program, arguments, folder)}
+### Gradients in float32 and in bfloat16
+
+`--model resnet --weights {weights.parent.name}/{weights.name}`:
+
+{precision_table(program, weights, arguments, folder)}
+## From one thread to two
+
+Ising 50x50, 1000 chains.
+
+{scaling_table(program, arguments, folder)}
+## Memory of a long run
+
+Ising 50x50, {arguments.chains} chains.
+
+{memory_table(program, arguments, folder)}"""

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Writes docs/results/verdicts.md: every claim of the presets with its verdict, and what it was before.
+
+  scripts/pages/verdicts_page.py PROGRAM [--before REVISION]
+
+PROGRAM is build/isinglass. REVISION is the one whose committed results are compared with (default:
+the one before claims were judged with convergence of both sides, margins and halves of the repeats).
+Its rows are also judged by today's rules, so that a change of rules is told from a change of runs.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import subprocess
+import tempfile
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "docs/results"
+BEFORE = "940d230"
+
+
+def committed(revision, preset):
+    """results.json of a preset at a revision; None where there is none."""
+    done = subprocess.run(
+        ["git", "-C", ROOT, "show", f"{revision}:docs/results/{preset}/results.json"],
+        capture_output=True, text=True, check=False)
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def texts(value):
+    return [value] if isinstance(value, str) else list(value)
+
+
+def with_definitions(results):
+    """The claims of older results leave out what judging again needs: the preset has it."""
+    preset = tomllib.loads((ROOT / f"lab/presets/grids/{results['grid']}.toml").read_text())
+    results["claims"] = [
+        {"claim": claim["text"], "rule": claim["rule"], "metric": claim["metric"],
+         "axis": claim.get("axis", ""), "who": texts(claim["who"]), "than": texts(claim["than"]),
+         "of_models": texts(claim.get("models", [])), "margin": claim.get("margin", 0.1)}
+        for claim in preset.get("claims", [])]
+    return results
+
+
+def judged(program, results):
+    """The claims, judged again by the program."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "results.json"
+        file.write_text(json.dumps(with_definitions(results)))
+        subprocess.run([program, "report", folder, "--out", f"{folder}/page.html"], check=True,
+                       capture_output=True)
+        return json.loads(file.read_text())["claims"]
+
+
+def verdicts(claims):
+    return {claim["claim"]: claim["verdict"] for claim in claims}
+
+
+def reasons(claim):
+    """What left it undecided, on the models where it is."""
+    found = collections.Counter(
+        model["reason"] for model in claim["models"]
+        if model["verdict"] == "undecided" and model.get("reason"))
+    return "; ".join(found)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("program")
+    parser.add_argument("--before", default=BEFORE)
+    args = parser.parse_args()
+
+    rows, now_counts, before_counts = [], collections.Counter(), collections.Counter()
+    for file in sorted(RESULTS.glob("*/results.json")):
+        preset = file.parent.name
+        old = committed(args.before, preset)
+        was = verdicts(old["claims"]) if old else {}
+        by_rules = verdicts(judged(args.program, old)) if old else {}
+        for claim in json.loads(file.read_text())["claims"]:
+            text = claim["claim"]
+            now_counts[claim["verdict"]] += 1
+            before_counts[was.get(text, "–")] += 1
+            rows.append([f"[{preset}]({preset}/report.html)", text, was.get(text, "–"),
+                         by_rules.get(text, "–"), f"**{claim['verdict']}**",
+                         reasons(claim) if claim["verdict"] == "undecided" else ""])
+
+    def count(counter):
+        return ", ".join(f"{counter[v]} {v}" for v in ("supported", "not supported", "undecided"))
+
+    lines = [
+        "# Verdicts", "",
+        "Every claim of the presets with the verdict that its rule gives, from "
+        "`scripts/pages/verdicts_page.py build/isinglass`. The rule stands on every page and in "
+        "`lab/grid/claims.h`: both sides must have converged, the best settings "
+        "are chosen on one half of the repeats and compared on the other, and \"matches\" needs an "
+        "interval inside a stated margin.", "",
+        f"Now: {count(now_counts)}. At {args.before}, before these rules: {count(before_counts)}. "
+        "The column \"its rows, judged again\" has the runs of then under the rules of now: most had "
+        "a single repeat, which cannot both choose the best of several settings and judge it. The "
+        "last columns are of runs made since.", "",
+        "The margins (10 % of the compared value, 25 % for burn-in in `fhmm`) and the lengths of the "
+        "new runs were chosen when the results of then were known. An advantage below the margin "
+        "makes \"beats\" not supported, where it was undecided. Seconds on the new pages are of a "
+        "busy machine; no claim judged on them is of time.", "",
+        f"| preset | claim | at {args.before} | its rows, judged again | now | left undecided by |",
+        "| --- | --- | --- | --- | --- | --- |"]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    (RESULTS / "verdicts.md").write_text("\n".join(lines) + "\n")
+    print(f"now: {count(now_counts)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+// Simulated annealing: at every temperature of the schedule a step leaves exp(−U/T) invariant, and
+// observers see U.
+#include "engine/annealing/cooling.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/observers/best_solution.h"
+#include "io/error.h"
+#include "io/files.h"
+#include "models/lattice/ising.h"
+#include "models/registry.h"
+#include "tests/engine/invariance.h"
+#include "tests/support/scratch.h"
+#include "tests/models/samples.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kSites = 4;
+const reference::StateTable kTable(kSites, 2);
+
+std::shared_ptr<EnergyModel> ising() {
+  return std::make_shared<IsingModel>(
+      torch::tensor({0, 1, 1, 2, 2, 3, 3, 0}, torch::kInt64).view({4, 2}),
+      torch::tensor({0.7, -0.4, 0.9, 0.3}, torch::kFloat64),
+      torch::tensor({0.2, -0.5, 0.1, 0.4}, torch::kFloat64));
+}
+
+// U by the formula.
+double energy_of(const reference::State& x) {
+  const double coupling[] = {0.7, -0.4, 0.9, 0.3}, field[] = {0.2, -0.5, 0.1, 0.4};
+  const auto z = [&](int64_t i) { return x[i % kSites] == 1 ? 1 : -1; };
+  double u = 0;
+  for (int64_t i = 0; i < kSites; ++i) u -= field[i] * z(i) + coupling[i] * z(i) * z(i + 1);
+  return u;
+}
+
+// From 3 to 0.5 in five steps by the factor 6^(−1/4).
+constexpr Temperatures kTemperatures{3, 0.5};
+constexpr int64_t kSteps = 5;
+double temperature_at(int64_t t) {
+  return 3 / std::pow(6.0, static_cast<double>(t) / 4);
+}
+
+// The target as a lattice, and as a model that is none.
+class PlainModel : public EnergyModel {
+ public:
+  explicit PlainModel(std::shared_ptr<EnergyModel> own) : own_(std::move(own)) {}
+  std::string kind_name() const override { return "plain"; }
+  StateSpace space() const override { return own_->space(); }
+  torch::Tensor energy(const torch::Tensor& x) override { return own_->energy(x); }
+
+ private:
+  std::shared_ptr<EnergyModel> own_;
+};
+
+class CoolingOf : public testing::TestWithParam<bool> {
+ protected:
+  std::shared_ptr<EnergyModel> target =
+      GetParam() ? ising() : std::make_shared<PlainModel>(ising());
+};
+
+INSTANTIATE_TEST_SUITE_P(Models, CoolingOf, testing::Bool(), [](const auto& info) {
+  return std::string(info.param ? "lattice" : "other");
+});
+
+TEST_P(CoolingOf, AStepLeavesTheLawOfItsTemperature) {
+  for (const char* name : {"rwm", "gibbs", "block-gibbs", "gwg", "pafs", "lb", "pas", "lbj", "dlp",
+                           "ab-1st", "lsb-1"}) {
+    for (const int64_t t : {int64_t{0}, int64_t{2}, kSteps - 1}) {
+      SCOPED_TRACE(fmt::format("{} at step {}", name, t));
+      const std::vector<double> law = law_of(
+          kTable, [&](const reference::State& x) { return energy_of(x) / temperature_at(t); });
+      Cooling cooling(*target, kTemperatures, torch::kCPU);
+      const auto sampler = make_sampler(name, {}, cooling.model());
+      expect_invariant(*sampler, cooling.model(), kTable, law,
+                       [&](ChainState& state) { cooling.at_step(t, kSteps, *sampler, state); });
+    }
+  }
+}
+
+class EnergiesSeen : public Observer {
+ public:
+  void on_step(int64_t, bool burn_in, const ChainState& state) override { see(state); }
+  void on_draw(int64_t, const ChainState& state) override { see(state); }
+  int seen = 0;
+
+ private:
+  void see(const ChainState& state) {
+    for (int64_t b = 0; b < state.chains(); ++b) {
+      reference::State x;
+      for (int64_t i = 0; i < kSites; ++i) x.push_back(state.x[b][i].item<int>());
+      EXPECT_NEAR(state.current.energy[b].item<double>(), energy_of(x), 1e-12);
+    }
+    ++seen;
+  }
+};
+
+TEST_P(CoolingOf, ARunCoolsInBurnInAndObserversSeeTheModelsEnergy) {
+  Cooling cooling(*target, kTemperatures, torch::kCPU);
+  const auto sampler = make_sampler("pafs", {}, cooling.model());
+  ChainState state = sampler->init(cooling.model(), states_of(kTable), torch::arange(1 << kSites));
+  StepParams params = sampler->params(3, torch::kCPU);
+  EnergiesSeen energies;
+  Uncooled uncooled(cooling, {&energies});
+  run(cooling.model(), *sampler, state, params,
+      {.burn_in = kSteps, .steps = 3, .cooling = &cooling}, {&uncooled});
+  EXPECT_EQ(energies.seen, kSteps + 3 + 3);
+  Evaluation plain;
+  target->evaluate_energy(state.x, plain);
+  EXPECT_TRUE(torch::allclose(state.current.energy, plain.energy / kTemperatures.last, 1e-12));
+}
+
+TEST_P(CoolingOf, OneStepIsAtTheLastTemperature) {
+  Cooling cooling(*target, kTemperatures, torch::kCPU);
+  const auto sampler = make_sampler("pafs", {}, cooling.model());
+  ChainState state = sampler->init(cooling.model(), states_of(kTable), torch::arange(1 << kSites));
+  cooling.at_step(0, 1, *sampler, state);
+  EXPECT_EQ(cooling.temperature(), kTemperatures.last);
+  Evaluation plain;
+  target->evaluate_energy(state.x, plain);
+  EXPECT_TRUE(torch::allclose(state.current.energy, plain.energy / kTemperatures.last, 1e-12));
+}
+
+// At a later level what local steps keep is that of a new start: the same chains.
+TEST(Cooling, LocalStepsKeepTheSumsOfTheirTemperature) {
+  const auto target = ising();
+  for (const char* name : {"pafs", "nb", "lb", "pas"}) {
+    SCOPED_TRACE(name);
+    SamplerOptions options;
+    if (std::string(name) != "lb") options.radius = 2;
+    const auto states = [&](bool from_the_start) {
+      Cooling cooling(*target, kTemperatures, torch::kCPU);
+      const auto sampler = make_sampler(name, options, cooling.model());
+      const auto begin = [&] {
+        return sampler->init(cooling.model(), states_of(kTable), torch::arange(1 << kSites));
+      };
+      ChainState state = begin();
+      StepParams params = sampler->params(5, torch::kCPU);
+      cooling.at_step(from_the_start ? 0 : kSteps - 1, kSteps, *sampler, state);
+      cooling.at_step(kSteps - 1, kSteps, *sampler, state);
+      if (!from_the_start) state = begin();
+      for (int t = 0; t < 20; ++t) sampler->step(cooling.model(), state, params);
+      return state.x;
+    };
+    EXPECT_TRUE(torch::equal(states(true), states(false)));
+  }
+}
+
+TEST(Cooling, OnlyIndependentDiscreteSitesAreCooled) {
+  for (const ModelSample& sample : model_samples()) {
+    if (sample.label != "permutation") continue;
+    const auto model = load_sample(sample);
+    EXPECT_ERROR(Cooling(*model, kTemperatures, torch::kCPU), "binary or categorical");
+  }
+}
+
+// A star: its centre is a maximal independent set of one vertex, its five rays are the maximum.
+TEST(BestSolution, IsTheBestFeasibleStateOfAllSteps) {
+  const Scratch scratch;
+  write_file(scratch / "star.txt", "0 1\n0 2\n0 3\n0 4\n0 5\n");
+  const auto model = load_model("mis", {.weights = scratch / "star.txt", .penalty = 0.1});
+  auto& problem = dynamic_cast<GraphProblem&>(*model);
+  BestSolution best(problem);
+  const auto show = [&](const torch::Tensor& x) {
+    ChainState state;
+    state.x = x.to(torch::kUInt8);
+    model->evaluate_energy(state.x, state.current);
+    state.chain_ids = torch::arange(10, 10 + x.size(0));
+    best.on_step(0, true, state);
+  };
+  EXPECT_FALSE(best.found());
+  show(torch::tensor({{1, 1, 1, 1, 1, 1}, {1, 1, 0, 0, 0, 0}}));  // the least energy, infeasible
+  EXPECT_FALSE(best.found());
+  show(torch::tensor({{1, 0, 0, 0, 0, 0}, {0, 1, 0, 1, 0, 0}, {1, 1, 1, 1, 1, 0}}));
+  EXPECT_EQ(best.value(), 2);
+  EXPECT_EQ(best.step(), 2);
+  EXPECT_EQ(best.chain(), 11);
+  show(torch::tensor({{0, 0, 1, 1, 0, 0}, {1, 1, 1, 1, 1, 1}}));  // no better
+  EXPECT_EQ(best.step(), 2);
+  EXPECT_TRUE(torch::equal(best.state(), torch::tensor({{0, 1, 0, 1, 0, 0}}).to(torch::kUInt8)));
+  show(torch::tensor({{0, 1, 1, 1, 1, 1}}));
+  EXPECT_EQ(best.value(), 5);
+  EXPECT_EQ(best.step(), 4);
+}
+
+}  // namespace
+}  // namespace isinglass

@@ -1,0 +1,156 @@
+// elementary.h against the standard library in long double, and vector lanes against single
+// numbers.
+#include "kernels/base/elementary.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "kernels/path/fast/block_weights_cpu.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int kNumbers = 100000;
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+// The largest |f(x)/exact(x) − 1| over uniform x, or x = e^{uniform}.
+template <class F, class Exact>
+double worst(F f, Exact exact, double least, double most, bool exponential = false) {
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> uniform(least, most);
+  long double worst = 0;
+  for (int i = 0; i < kNumbers; ++i) {
+    const double u = uniform(random), x = exponential ? std::exp(u) : u;
+    const long double y = exact(static_cast<long double>(x));
+    if (y != 0) worst = std::max(worst, std::abs((f(x) - y) / y));
+  }
+  return static_cast<double>(worst);
+}
+
+TEST(Elementary, IsAccurate) {
+  const auto log1pl = [](long double x) { return std::log1p(x); };
+  const auto expm1 = [](double x) { return elementary::exp_pair(x).expm1; };
+  const auto exp_of_pair = [](double x) { return elementary::exp_pair(x).exp; };
+  const auto expl = [](long double x) { return std::exp(x); };
+  const auto expm1l = [](long double x) { return std::expm1(x); };
+  const auto logl = [](long double x) { return std::log(x); };
+  EXPECT_LT(worst(elementary::exp, expl, -707.9, 709.7), 5e-16);
+  EXPECT_LT(worst(elementary::exp, expl, -1, 1), 5e-16);
+  EXPECT_LT(worst(exp_of_pair, expl, -707.9, 0), 5e-16);
+  EXPECT_LT(worst(expm1, expm1l, -5, 0), 1e-15);
+  EXPECT_LT(worst(expm1, expm1l, -1e-6, 0), 5e-16);
+  EXPECT_LT(worst(elementary::log, logl, -740, 709, true), 5e-16);
+  EXPECT_LT(worst(elementary::log, logl, 0.5, 2), 5e-16);
+  EXPECT_LT(worst(elementary::log1p, log1pl, -60, 5, true), 5e-16);
+  EXPECT_LT(worst(elementary::log1p, log1pl, -0.9999, 0.5), 5e-16);
+}
+
+TEST(Elementary, KnowsTheLimits) {
+  EXPECT_EQ(elementary::exp(0), 1);
+  EXPECT_EQ(elementary::exp(-kInfinite), 0);
+  EXPECT_EQ(elementary::exp(-800), 0);
+  EXPECT_EQ(elementary::exp(kInfinite), kInfinite);
+  EXPECT_EQ(elementary::exp(800), kInfinite);
+  EXPECT_EQ(elementary::log(1), 0);
+  EXPECT_EQ(elementary::log(0), -kInfinite);
+  EXPECT_EQ(elementary::log(kInfinite), kInfinite);
+  EXPECT_EQ(elementary::log1p(-1), -kInfinite);
+  EXPECT_EQ(elementary::log1p(1e-300), 1e-300);
+  EXPECT_EQ(elementary::log1p(kInfinite), kInfinite);
+  EXPECT_LT(elementary::exp_pair(-kInfinite).exp, 1e-300);
+  EXPECT_EQ(elementary::exp_pair(-kInfinite).expm1, -1);
+  EXPECT_EQ(elementary::exp_pair(0).expm1, 0);
+  for (const double x : {elementary::exp(kNan), elementary::log(kNan), elementary::log(-1.0),
+                         elementary::log1p(kNan), elementary::log1p(-2.0),
+                         elementary::exp_pair(kNan).exp, elementary::exp_pair(kNan).expm1}) {
+    EXPECT_TRUE(std::isnan(x));
+  }
+}
+
+// What keeps a step that refreshes some sites equal to one that takes all again.
+TEST(Elementary, LanesEqualSingleNumbers) {
+  std::mt19937_64 random(2);
+  std::normal_distribution<float> normal(0, 8);
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    float gradient[kBlockSites];
+    uint8_t x[kBlockSites];
+    for (int i = 0; i < kBlockSites; ++i) {
+      gradient[i] = i == 5 ? 700.0f : normal(random);
+      x[i] = random() % 2;
+    }
+    const int64_t count = repeat % 2 ? kBlockSites : 1 + repeat / 2;
+    const uint32_t removed = repeat % 3 ? 0 : static_cast<uint32_t>(random());
+    for (int g = 0; g < 4; ++g) {
+      const BinaryRows rows{gradient, static_cast<Balancing>(g)};
+      double weight[kBlockSites];
+      const double scale = cpu::flip_weights(rows.balancing, gradient, x, count, removed, weight);
+      double largest = -INFINITY;
+      for (int i = 0; i < kBlockSites; ++i) {
+        const bool absent = i >= count || removed >> i & 1;
+        const double log_weight = absent ? -INFINITY : rows.log_site_weight(i, x[i]);
+        largest = std::max(largest, log_weight);
+        EXPECT_EQ(weight[i], scaled_weight(log_weight, scale));
+      }
+      EXPECT_EQ(scale, block_scale(largest));
+    }
+  }
+}
+
+TEST(Elementary, ExpBelowIsExp) {
+  for (double x = -800; x <= 700; x += 0.37)
+    EXPECT_EQ(elementary::exp_below(x), elementary::exp(x));
+  EXPECT_EQ(elementary::exp_below(-INFINITY), 0);
+  EXPECT_TRUE(std::isnan(elementary::exp_below(NAN)));
+}
+
+TEST(Elementary, Float32IsAccurate) {
+  const auto exp = [](double x) { return elementary::exp_within(static_cast<float>(x)); };
+  const auto expl = [](long double x) {
+    return std::exp(static_cast<long double>(static_cast<float>(x)));
+  };
+  EXPECT_LT(worst(exp, expl, -80, 80), 3e-7);
+  const auto change = [](double x) { return elementary::one_minus_exp(static_cast<float>(x)); };
+  const auto changel = [](long double x) {
+    return -std::expm1(-static_cast<long double>(static_cast<float>(x)));
+  };
+  EXPECT_LT(worst(change, changel, 0, 100), 3e-7);
+  EXPECT_LT(worst(change, changel, -40, 0, true), 3e-7);
+  EXPECT_EQ(elementary::one_minus_exp(0.0f), 0);
+  EXPECT_EQ(elementary::one_minus_exp(1e30f), 1);
+}
+
+// A chain of binary sites at once against its sites one by one, whatever its length.
+TEST(Elementary, FlipsEqualSingleSites) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<float> normal(0, 3);
+  for (int n = 0; n < 16 * 20; ++n) {
+    const int64_t sites = n % 3 ? 1 + n : 128 * (1 + n % 4);
+    std::vector<float> gradient(sites);
+    std::vector<uint8_t> x(sites), y(sites);
+    for (int64_t i = 0; i < sites; ++i) {
+      gradient[i] = normal(random);
+      x[i] = random() % 2;
+    }
+    const auto rule = static_cast<JumpRule>(n % 4);
+    const FlipTime time({1, sites, 2, false, rule, static_cast<Balancing>(n / 4 % 4)}, .7);
+    const Draws draws{77, 3, static_cast<uint32_t>(n)};
+    const double q = cpu::draw_flips(time, gradient.data(), x.data(), draws, sites, y.data());
+    double log_q = 0;
+    for (int64_t i = 0; i < sites; ++i) {
+      const float d = flip_difference(gradient[i], x[i]);
+      const int32_t threshold = flip_threshold(time, d);
+      const bool flipped = flips(draws, i, threshold);
+      log_q += std::log(flip_share(threshold, flipped, d) / kFlipWhole);
+      EXPECT_EQ(y[i], x[i] ^ flipped);
+    }
+    EXPECT_NEAR(q, log_q, 1e-13 * std::max(1.0, -log_q));
+    EXPECT_EQ(cpu::score_flips(time, gradient.data(), x.data(), y.data(), sites), q);
+  }
+}
+
+}  // namespace
+}  // namespace isinglass

@@ -1,0 +1,38 @@
+// Takes the place of kernels/base/launch.h where kernels run under tests/simt/interpreter.h.
+#pragma once
+
+#define ISINGLASS_SIMT
+
+#include "kernels/base/host_device.h"
+
+#include "tests/simt/devices.h"
+#include "tests/simt/interpreter.h"
+
+#include "kernels/base/reduce_cuda.h"  // after the shuffles
+
+namespace isinglass {
+
+using simt::current_device;
+using simt::shared_memory_limit;
+
+struct LaunchShape {
+  unsigned blocks;
+  unsigned threads;
+  size_t shared_bytes = 0;
+};
+
+template <class... Parameters, class... Arguments>
+void launch_kernel(void (*kernel)(Parameters...), LaunchShape shape, Stream stream,
+                   Arguments&&... arguments) {
+  simt::begin_launch(stream, shape.shared_bytes);
+  simt::run_grid(shape.blocks, shape.threads, shape.shared_bytes, [&] { kernel(arguments...); });
+}
+
+#define ISINGLASS_LAUNCH(...) ::isinglass::launch_kernel(__VA_ARGS__)
+
+template <class T>
+T* dynamic_shared_memory() {
+  return static_cast<T*>(simt::dynamic_shared());
+}
+
+}  // namespace isinglass

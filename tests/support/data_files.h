@@ -1,0 +1,80 @@
+// Data files made by the tests, from the published descriptions of their formats.
+#pragma once
+
+#include <zlib.h>
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "train/data/formats/mat_module.h"
+
+namespace isinglass {
+
+// False in a bundle, which leaves out the library that reads .mat files.
+inline bool has_mat_library() {
+  const auto program = std::filesystem::read_symlink("/proc/self/exe");
+  return std::filesystem::exists(program.parent_path() / kMatLibrary);
+}
+
+inline void put_file(const std::filesystem::path& file, const std::string& bytes) {
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+
+inline void put_gzip(const std::filesystem::path& file, const std::string& bytes) {
+  std::filesystem::create_directories(file.parent_path());
+  const gzFile out = gzopen(file.c_str(), "wb");
+  gzwrite(out, bytes.data(), static_cast<unsigned>(bytes.size()));
+  gzclose(out);
+}
+
+// An IDX file of unsigned bytes.
+inline std::string idx_bytes(const std::vector<uint32_t>& shape, const std::string& content) {
+  std::string bytes = {0, 0, 8, static_cast<char>(shape.size())};
+  for (const uint32_t size : shape) {
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(size >> shift);
+  }
+  return bytes + content;
+}
+
+inline std::string words(const std::vector<uint32_t>& values) {
+  return {reinterpret_cast<const char*>(values.data()), 4 * values.size()};
+}
+
+// An element of a MATLAB 5 file, padded to 8 bytes, in the small form where it fits.
+inline std::string mat_element(uint32_t type, const std::string& data) {
+  std::string element = data.size() <= 4
+                            ? words({static_cast<uint32_t>(data.size()) << 16 | type}) + data
+                            : words({type, static_cast<uint32_t>(data.size())}) + data;
+  element.resize((element.size() + 7) / 8 * 8);
+  return element;
+}
+
+// A matrix element: class and flags as of MATLAB, values as given.
+inline std::string mat_array(const std::string& name, uint32_t class_and_flags,
+                             const std::vector<uint32_t>& shape, const std::string& values) {
+  const std::string content = mat_element(6, words({class_and_flags, 0})) +
+                              mat_element(5, words(shape)) + mat_element(1, name) + values;
+  return words({14, static_cast<uint32_t>(content.size())}) + content;
+}
+
+inline std::string mat_compressed(const std::string& array) {
+  std::string packed(compressBound(array.size()), '\0');
+  uLongf size = packed.size();
+  compress(reinterpret_cast<Bytef*>(packed.data()), &size,
+           reinterpret_cast<const Bytef*>(array.data()), array.size());
+  packed.resize(size);
+  return words({15, static_cast<uint32_t>(size)}) + packed;
+}
+
+inline std::string mat_header() {
+  std::string header = "MATLAB 5.0 MAT-file, made by a test";
+  header.resize(124, ' ');
+  return header + std::string("\x00\x01IM", 4);
+}
+
+}  // namespace isinglass

@@ -1,0 +1,94 @@
+// Whole training runs in one process: small ones, made afresh, and what they leave.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "io/files.h"
+#include "models/registry.h"
+#include "tests/support/training_fixture.h"
+#include "train/trainer.h"
+
+namespace isinglass {
+
+namespace fs = std::filesystem;
+
+inline TrainOptions small_options() {
+  TrainOptions options;
+  options.pcd = {.batch = 4, .steps = 3, .reinit = 0.1, .seed = 9};
+  options.iterations = 20;
+  options.buffer = 24;
+  options.learning_rate = 1e-2;
+  options.warmup = 10;
+  options.ema = 0.9;
+  options.checkpoint_every = 6;
+  return options;
+}
+
+// A model, its sampler and data, made afresh as by a new process.
+struct Setting {
+  Setting(const std::string& name, const TrainOptions& options, TrainHooks hooks = {})
+      : data(grey_images(10, 8)),
+        model(new_model(name,
+                        {.image_height = 8,
+                         .image_width = 8,
+                         .channels = 4,
+                         .hidden = 6,
+                         .base_mean = name == "resnet" ? clamped_mean(data) : torch::Tensor()},
+                        4)),
+        sampler(make_sampler("pafs", {.radius = 2}, *model)),
+        trainer(model, *sampler, data, options, torch::kCPU, std::move(hooks)) {}
+
+  Dataset data;
+  std::shared_ptr<EnergyModel> model;
+  std::unique_ptr<Sampler> sampler;
+  Trainer trainer;
+};
+
+inline void train(const std::string& model, const fs::path& directory, const TrainOptions& options) {
+  Setting setting(model, options);
+  setting.trainer.start(directory);
+  EXPECT_FALSE(setting.trainer.run().interrupted);
+}
+
+inline void resume(const std::string& model, const fs::path& directory, const TrainOptions& options) {
+  Setting setting(model, options);
+  setting.trainer.resume(directory);
+  EXPECT_FALSE(setting.trainer.run().interrupted);
+}
+
+inline void expect_equal(const NamedTensors& a, const NamedTensors& b, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].first, b[i].first);
+    EXPECT_TRUE(torch::equal(a[i].second, b[i].second)) << what << " " << a[i].first;
+  }
+}
+
+inline void expect_same_state(const fs::path& a, const fs::path& b) {
+  const Checkpoint x = read_checkpoint(a), y = read_checkpoint(b);
+  EXPECT_EQ(x.iteration, y.iteration);
+  EXPECT_EQ(x.total_steps, y.total_steps);
+  expect_equal(x.parameters, y.parameters, "parameter");
+  expect_equal(x.averages, y.averages, "average");
+  expect_equal(x.first_moments, y.first_moments, "first moment");
+  expect_equal(x.second_moments, y.second_moments, "second moment");
+  EXPECT_TRUE(torch::equal(x.adam_step, y.adam_step));
+  EXPECT_TRUE(torch::equal(x.buffer, y.buffer)) << "buffer";
+}
+
+// The lines of metrics.jsonl without what depends on the clock.
+inline std::vector<nlohmann::json> metrics_of(const fs::path& directory) {
+  std::istringstream text(read_file(directory / "metrics.jsonl"));
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(text, line);) {
+    lines.push_back(nlohmann::json::parse(line));
+    lines.back().erase("seconds");
+    lines.back().erase("iterations_per_second");
+  }
+  return lines;
+}
+
+}  // namespace isinglass

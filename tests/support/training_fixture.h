@@ -1,0 +1,67 @@
+// Small data sets and models for the tests of training.
+#pragma once
+
+#include "io/torch.h"
+#include "models/energy_model.h"
+#include "train/data/dataset.h"
+
+namespace isinglass {
+
+// side × side bars and stripes: every pattern whose rows, or whose columns, are constant; the two
+// constant images occur twice. uint8 [2·2^side, side²].
+inline Dataset bars_and_stripes(int64_t side) {
+  const torch::Tensor bits =
+      torch::arange(1 << side).unsqueeze(1).bitwise_right_shift(torch::arange(side)).bitwise_and(1);
+  const torch::Tensor rows = bits.unsqueeze(2).expand({-1, side, side});
+  Dataset data;
+  data.name = "bars-and-stripes";
+  data.train = torch::cat({rows.flatten(1), rows.transpose(1, 2).flatten(1)}).to(torch::kUInt8);
+  data.height = data.width = side;
+  return data;
+}
+
+// Grey levels: a seeded random image for every index.
+inline Dataset grey_images(int64_t count, int64_t side) {
+  torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(5);
+  Dataset data;
+  data.name = "grey";
+  data.train =
+      torch::randint(0, 256, {count, side * side}, generator, torch::TensorOptions(torch::kUInt8));
+  data.height = data.width = side;
+  data.levels = 256;
+  return data;
+}
+
+// All binary states of D sites, uint8 [2^D, D].
+inline torch::Tensor all_states(int64_t sites) {
+  return torch::arange(int64_t{1} << sites)
+      .unsqueeze(1)
+      .bitwise_right_shift(torch::arange(sites))
+      .bitwise_and(1)
+      .to(torch::kUInt8);
+}
+
+// U(x) = a·x + sin(w·x) in float64: neither linear nor quadratic, with derivatives that are easily
+// written out.
+class SineModel : public EnergyModel {
+ public:
+  explicit SineModel(int64_t sites) : sites_(sites) {
+    const torch::Tensor i = torch::arange(sites, torch::kFloat64);
+    a = register_parameter("a", 0.4 * torch::cos(1.1 * i + 0.3));
+    w = register_parameter("w", 0.8 + 0.3 * torch::sin(2.3 * i));
+  }
+
+  std::string kind_name() const override { return "sine"; }
+  StateSpace space() const override { return {StateKind::kBinary, sites_, 2}; }
+  torch::Tensor energy(const torch::Tensor& x) override {
+    const torch::Tensor state = x.to(torch::kFloat64);
+    return state.matmul(a) + torch::sin(state.matmul(w));
+  }
+
+  torch::Tensor a, w;
+
+ private:
+  int64_t sites_;
+};
+
+}  // namespace isinglass

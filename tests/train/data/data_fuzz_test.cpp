@@ -1,0 +1,86 @@
+// Data files damaged at random: every reader gives its images or one Error, and `inspect` the same.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "io/files.h"
+#include "io/pt/pt_file.h"
+#include "tests/support/scratch.h"
+#include "tests/support/fuzzing.h"
+#include "tests/support/data_files.h"
+#include "train/data/formats/amat.h"
+#include "train/data/describe.h"
+#include "train/data/formats/idx.h"
+#include "train/data/readers.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string zipped(const std::string& bytes) {
+  const Scratch scratch;
+  put_gzip(scratch / "file.gz", bytes);
+  return read_file(scratch / "file.gz");
+}
+
+// Reads damaged files, each as FOLDER/name, and counts what becomes of them.
+void fuzz(const std::string& name, const std::vector<std::string>& files, std::string_view alphabet,
+          const std::function<void(const fs::path&)>& read) {
+  const Scratch scratch;
+  int accepted = 0, refused = 0;
+  size_t round = 0;
+  for (Fuzzing fuzzing(1500); fuzzing.next(); ++round) {
+    for (const std::string& file : files) {
+      const std::string& other = files[round % files.size()];
+      put_file(scratch / name, mutated(fuzzing.random, file, other, alphabet));
+      try {
+        read(scratch / name);
+        ++accepted;
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
+        ++refused;
+      }
+      try {
+        describe_data_file(scratch / name);
+      } catch (const Error&) {
+      }
+    }
+  }
+  EXPECT_GT(accepted, 20);  // otherwise the damage would not reach the reader's depths
+  EXPECT_GT(refused, 20);
+}
+
+TEST(DataFuzz, Idx) {
+  const std::vector<std::string> files = {idx_bytes({2, 2, 3}, "abcdefghijkl"),
+                                          idx_bytes({5}, "01234"), idx_bytes({1, 1, 1, 1}, "x")};
+  fuzz("images", files, std::string_view("\0\1\2\3\4\x08\x0d", 7),
+       [](const fs::path& file) { read_idx(file); });
+}
+
+TEST(DataFuzz, Gzip) {
+  const std::string idx = idx_bytes({2, 2, 3}, "abcdefghijkl");
+  fuzz("images", {zipped(idx), zipped(idx.substr(0, 9)) + zipped(idx.substr(9))},
+       std::string_view("\x1f\x8b\x08\0", 4), [](const fs::path& file) { read_idx(file); });
+}
+
+TEST(DataFuzz, Amat) {
+  fuzz("images.amat", {"0 1 1\n1 0 0\n", "0 1\r\n1 1\r\n0 0", "1\n"}, "01 \n\r",
+       [](const fs::path& file) { read_amat(file); });
+}
+
+TEST(DataFuzz, OwnImages) {
+  const Scratch scratch;
+  const auto file_of = [&](const torch::Tensor& images) {
+    write_pt(scratch / "images.pt", {images});
+    return read_file(scratch / "images.pt");
+  };
+  torch::manual_seed(1);
+  const std::vector<std::string> files = {file_of(torch::randint(2, {20, 3, 3}, torch::kByte)),
+                                          file_of(torch::rand({20, 9})),
+                                          idx_bytes({20, 3, 3}, std::string(180, '\1'))};
+  fuzz("images.pt", files, "KMJ)tR", [](const fs::path& file) { read_own_images(file); });
+}
+
+}  // namespace
+}  // namespace isinglass

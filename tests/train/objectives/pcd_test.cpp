@@ -1,0 +1,231 @@
+// The gradient of persistent contrastive divergence against exact references.
+#include "train/objectives/pcd.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "io/error.h"
+#include "kernels/random/streams.h"
+#include "models/registry.h"
+#include "tests/support/scratch.h"
+#include "tests/support/training_fixture.h"
+
+namespace isinglass {
+namespace {
+
+torch::Tensor flat_gradient(const torch::Tensor& loss, EnergyModel& model) {
+  model.zero_grad();
+  loss.backward();
+  std::vector<torch::Tensor> parts;
+  for (const torch::Tensor& p : model.parameters()) parts.push_back(p.grad().flatten());
+  return torch::cat(parts).to(torch::kFloat64).clone();
+}
+
+// Per-state gradients ∂U/∂θ over all states, float64 [2^D, parameters].
+torch::Tensor energy_gradients(EnergyModel& model, const torch::Tensor& states) {
+  std::vector<torch::Tensor> rows;
+  for (int64_t n = 0; n < states.size(0); ++n) {
+    rows.push_back(flat_gradient(model.energy(states.narrow(0, n, 1)).sum(), model));
+  }
+  return torch::stack(rows);
+}
+
+void expect_likelihood_gradient(EnergyModel& model) {
+  const torch::Tensor states = all_states(9), data = bars_and_stripes(3).train;
+  const torch::Tensor nll = model.energy(data).to(torch::kFloat64).mean() +
+                            (-model.energy(states).to(torch::kFloat64)).logsumexp(0);
+  const torch::Tensor exact = flat_gradient(nll, model);
+
+  constexpr int64_t kSamples = 100000;
+  const torch::Tensor p = torch::softmax(-model.energy(states).detach().to(torch::kFloat64), 0);
+  torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(11);
+  const torch::Tensor chains = states.index_select(0, p.multinomial(kSamples, true, generator));
+  const torch::Tensor pcd = flat_gradient(pcd_loss(model, data, chains, {}).loss, model);
+
+  // Var_π(∂U/∂θ) by enumeration gives every component's standard error.
+  const torch::Tensor g = energy_gradients(model, states), weight = p.unsqueeze(1);
+  const torch::Tensor mean = (weight * g).sum(0);
+  const torch::Tensor error = ((weight * (g - mean).square()).sum(0) / kSamples).sqrt();
+  // Rounding of float32 sums of 1e5 terms of size up to |g| adds at most 1e-4·max|g|.
+  const torch::Tensor bound = 5 * error + 1e-4 * g.abs().amax(0);
+  EXPECT_TRUE(((pcd - exact).abs() <= bound).all().item<bool>())
+      << "largest deviation in units of the bound: "
+      << ((pcd - exact).abs() / bound).max().item<double>();
+  // The bound is tight enough to see a sign error or a missing term.
+  EXPECT_GT(exact.norm().item<double>(), 10 * bound.norm().item<double>());
+}
+
+TEST(PcdTest, GradientIsThatOfTheEnumeratedLikelihoodSine) {
+  SineModel model(9);
+  expect_likelihood_gradient(model);
+}
+
+TEST(PcdTest, GradientIsThatOfTheEnumeratedLikelihoodRbm) {
+  const auto model = new_model("rbm", {.image_height = 3, .image_width = 3, .hidden = 5}, 1);
+  torch::NoGradGuard no_grad;
+  torch::manual_seed(2);
+  for (torch::Tensor& p : model->parameters()) p.copy_(0.7 * torch::randn_like(p));
+  torch::AutoGradMode with_grad(true);
+  expect_likelihood_gradient(*model);
+}
+
+// Contrastive divergence: the chains of an iteration are the sampler's, from its data.
+TEST(PcdTest, ContrastedChainsStartAtTheData) {
+  const auto model = new_model("rbm", {.image_height = 3, .image_width = 3, .hidden = 5}, 1);
+  const torch::Tensor data = bars_and_stripes(3).train;
+  const auto sampler = make_sampler("gibbs", {.scan = Scan::kChromatic}, *model);
+  const PcdOptions options = {.batch = data.size(0), .steps = 3, .from_data = true, .seed = 8};
+  ReplayBuffer buffer(torch::full({9}, 0.5), data.size(0), options.seed);
+  const PcdChains chains = PcdSampling(*sampler, options).advance(*model, data, buffer, 5);
+
+  ChainState state = sampler->init(*model, data, torch::arange(data.size(0)));
+  StepParams params = sampler->params(stream_key(8, RandomStream::kTraining), torch::kCPU, 4 * 3);
+  for (int t = 0; t < 3; ++t) sampler->step(*model, state, params);
+  EXPECT_TRUE(torch::equal(chains.states, state.x));
+  EXPECT_TRUE(torch::equal(buffer.states(), state.x));
+  EXPECT_EQ(chains.acceptance, 1);
+  EXPECT_GT(chains.hops, 0);
+}
+
+// L written out in plain loops.
+double plain_loss(const torch::Tensor& a, const torch::Tensor& w, const torch::Tensor& data,
+                  const torch::Tensor& chains, const PcdOptions& options) {
+  const auto a_ = a.accessor<double, 1>(), w_ = w.accessor<double, 1>();
+  double loss = 0;
+  for (const auto& [states, sign] : {std::pair{data, 1.0}, std::pair{chains, -1.0}}) {
+    const auto x = states.accessor<uint8_t, 2>();
+    const double n = static_cast<double>(x.size(0));
+    for (int64_t b = 0; b < x.size(0); ++b) {
+      double linear = 0, phase = 0, squares = 0;
+      for (int64_t i = 0; i < x.size(1); ++i) {
+        linear += a_[i] * x[b][i];
+        phase += w_[i] * x[b][i];
+      }
+      for (int64_t i = 0; i < x.size(1); ++i) {
+        squares += std::pow(a_[i] + w_[i] * std::cos(phase), 2);
+      }
+      const double u = linear + std::sin(phase);
+      loss += (sign * u + options.l2 * u * u) / n;
+      if (sign > 0) loss += options.p_control * 0.5 * squares / n;
+    }
+  }
+  return loss;
+}
+
+TEST(PcdTest, RegularisersEqualFiniteDifferencesOfTheFormula) {
+  SineModel model(6);
+  const torch::Tensor states = all_states(6);
+  const torch::Tensor data = states.narrow(0, 3, 7), chains = states.narrow(0, 21, 30);
+  const PcdOptions options = {.l2 = 0.3, .p_control = 0.7};
+  // ∇_x U is float32, |∂_i U| < 1.5 at 6 sites: 0.7·½·6·1.5²·2·2^-24.
+  constexpr double kRounding = 6e-7;
+  const PcdLoss loss = pcd_loss(model, data, chains, options);
+  EXPECT_NEAR(loss.loss.item<double>(),
+              plain_loss(model.a.detach(), model.w.detach(), data, chains, options),
+              1e-7);  // ∇_x U passes through float32 states
+  const torch::Tensor gradient = flat_gradient(loss.loss, model);
+  constexpr double kStep = 1e-5;  // central differences: error ~ step² + 1e-16 / step ≪ kRounding
+  for (int64_t k = 0; k < 12; ++k) {
+    double value[2];
+    for (int side : {0, 1}) {
+      torch::Tensor a = model.a.detach().clone(), w = model.w.detach().clone();
+      (k < 6 ? a : w)[k % 6] += side ? kStep : -kStep;
+      value[side] = plain_loss(a, w, data, chains, options);
+    }
+    EXPECT_NEAR(gradient[k].item<double>(), (value[1] - value[0]) / (2 * kStep), kRounding);
+  }
+}
+
+TEST(PcdTest, ChainsAreAdvancedAndWrittenBack) {
+  SineModel model(9);
+  const auto sampler = make_sampler("gwg", {}, model);
+  const PcdOptions options = {.batch = 8, .steps = 5, .seed = 3};
+  ReplayBuffer buffer(torch::full({9}, 0.5f), 20, 3);
+  const torch::Tensor before = buffer.states().clone();
+  const PcdChains chains = PcdSampling(*sampler, options).advance(model, {}, buffer, 4);
+  const torch::Tensor slots = buffer.draw_slots(8, 4);
+  EXPECT_TRUE(torch::equal(buffer.chains(slots, 0, 4), chains.states));
+  EXPECT_FALSE(torch::equal(before.index_select(0, slots), chains.states));
+  const torch::Tensor touched = torch::zeros({20}, torch::kBool).index_fill_(0, slots, true);
+  EXPECT_TRUE(torch::equal(before.index({~touched}), buffer.states().index({~touched})));
+  EXPECT_GT(chains.acceptance, 0);
+  EXPECT_LE(chains.acceptance, 1);
+  EXPECT_GT(chains.hops, 0);
+
+  // The same as the sampler alone, at training's key, chain ids = slots and step numbers 15 … 19.
+  ChainState state = sampler->init(model, before.index_select(0, slots), slots);
+  StepParams params = sampler->params(stream_key(3, RandomStream::kTraining), torch::kCPU, 15);
+  for (int step = 0; step < 5; ++step) sampler->step(model, state, params);
+  EXPECT_TRUE(torch::equal(state.x, chains.states));
+}
+
+// Iterations of one object, whose chains keep their tensors, are those of fresh ones.
+TEST(PcdTest, IterationsLeaveNothingBehind) {
+  SineModel model(9);
+  for (const std::string name : {"rwm", "gibbs", "gwg", "pafs", "lbj", "ab-1st", "flsb-2", "pas"}) {
+    const auto sampler = make_sampler(name, {}, model);
+    const PcdOptions options = {.batch = 8, .steps = 5, .reinit = 0.3, .seed = 3};
+    ReplayBuffer kept(torch::full({9}, 0.5f), 20, 3), fresh(torch::full({9}, 0.5f), 20, 3);
+    PcdSampling sampling(*sampler, options);
+    for (int64_t t = 1; t <= 3; ++t) {
+      const PcdChains a = sampling.advance(model, {}, kept, t);
+      const PcdChains b = PcdSampling(*sampler, options).advance(model, {}, fresh, t);
+      EXPECT_TRUE(torch::equal(kept.states(), fresh.states())) << name << ", iteration " << t;
+      EXPECT_EQ(a.acceptance, b.acceptance);
+      EXPECT_EQ(a.hops, b.hops);
+    }
+  }
+}
+
+// Parameters change between iterations: what is captured reads them, or is captured anew.
+TEST(PcdGpu, CapturedIterationsMakeTheSameChains) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  at::globalContext().setDeterministicCuDNN(true);
+  NewModelOptions shape;
+  shape.image_height = shape.image_width = 12;
+  shape.channels = 4;
+  shape.hidden = 20;
+  for (const char* kind : {"resnet", "mlp", "rbm"}) {
+    const std::shared_ptr<EnergyModel> model = new_model(kind, shape, 1);
+    model->to(torch::kCUDA);
+    const auto sampler = make_sampler("pafs", {}, *model);
+    const auto states = [&](bool cuda_graph) {
+      const PcdOptions options{.batch = 8, .steps = 6, .seed = 3, .cuda_graph = cuda_graph};
+      PcdSampling sampling(*sampler, options);
+      ReplayBuffer buffer(torch::full({144}, 0.5f, torch::kCUDA), 20, 3);
+      for (int64_t t = 1; t <= 4; ++t) {
+        sampling.advance(*model, {}, buffer, t);
+        torch::NoGradGuard no_grad;
+        for (torch::Tensor& p : model->parameters()) p.mul_(t % 2 ? 2 : 0.5);  // exact
+      }
+      return buffer.states().cpu();
+    };
+    EXPECT_TRUE(torch::equal(states(true), states(false))) << kind;
+  }
+}
+
+TEST(PcdTest, NonFiniteEnergiesAreANumericalFailure) {
+  SineModel model(9);
+  model.a.data().fill_(std::numeric_limits<double>::infinity());
+  const auto sampler = make_sampler("gwg", {}, model);
+  ReplayBuffer buffer(torch::full({9}, 0.5f), 20, 3);
+  PcdSampling sampling(*sampler, {.batch = 8, .steps = 5});
+  EXPECT_THROW(sampling.advance(model, {}, buffer, 1), NumericalError);
+}
+
+// What a model or a sampler refuses is the user's: no divergence.
+TEST(PcdTest, OtherErrorsStayWhatTheyAre) {
+  struct Refusing : SineModel {
+    using SineModel::SineModel;
+    torch::Tensor energy(const torch::Tensor&) override { fail("too many sites"); }
+  };
+  Refusing model(9);
+  const auto sampler = make_sampler("rwm", {}, model);
+  ReplayBuffer buffer(torch::full({9}, 0.5f), 20, 3);
+  PcdSampling sampling(*sampler, {.batch = 8, .steps = 5});
+  EXPECT_ERROR(sampling.advance(model, {}, buffer, 1), "too many sites");
+}
+
+}  // namespace
+}  // namespace isinglass

@@ -1,0 +1,61 @@
+// Caltech 101 Silhouettes (Marlin, Swersky, Chen & de Freitas 2010), 28x28, split 1: 4100 / 2264 /
+// 2307 binary images. The published .mat stores 0 for the object and the images column-major; the
+// literature, the derived IDX files and this reader have the object 1 and the images row-major.
+#include "io/error.h"
+#include "train/data/formats/idx.h"
+#include "train/data/formats/mat_file.h"
+#include "train/data/readers.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kTrain = 4100, kValidation = 2264, kTest = 2307, kSide = 28;
+constexpr const char* kPublished = "caltech101_silhouettes_28_split1.mat";
+
+void require_binary(const fs::path& file, const torch::Tensor& pixels) {
+  require(levels_of(pixels) == 2, "{} holds values other than 0 and 1; silhouettes are binary",
+          file.string());
+}
+
+torch::Tensor read_split1(const fs::path& file, const std::string& array, int64_t count) {
+  const torch::Tensor images = mat_images(file, read_mat_array(file, array), kSide);
+  require_images(fmt::format("{}, array {}", file.string(), array), images, count, kSide, kSide);
+  const torch::Tensor pixels = to_pixels(file, images);
+  require_binary(file, pixels);
+  return 1 - pixels;
+}
+
+torch::Tensor read_derived(const fs::path& folder, const std::string& split, int64_t count) {
+  const fs::path file = need_data_file(
+      folder, fmt::format("caltech28-split1-{}-images-idx3-ubyte", split),
+      fmt::format("the set derived from {} of the Caltech 101 Silhouettes by Marlin, Swersky, Chen "
+                  "and de Freitas (people.cs.umass.edu/~marlin/data.shtml), which serves as well",
+                  kPublished));
+  const torch::Tensor images = read_idx(file);
+  require_images(file, images, count, kSide, kSide);
+  require_binary(file, images);
+  return images.view({count, kSide * kSide});
+}
+
+}  // namespace
+
+Dataset read_caltech(const fs::path& data_dir) {
+  const fs::path folder = data_dir / "caltech", published = folder / kPublished;
+  Dataset data;
+  if (fs::exists(fs::status(published))) {
+    data.train = read_split1(published, "train_data", kTrain);
+    data.validation = read_split1(published, "val_data", kValidation);
+    data.test = read_split1(published, "test_data", kTest);
+    data.source = fmt::format("{}: split 1, inverted (object = 1)", published.string());
+  } else {
+    data.train = read_derived(folder, "train", kTrain);
+    data.validation = read_derived(folder, "val", kValidation);
+    data.test = read_derived(folder, "test", kTest);
+    data.source = fmt::format("{}: split 1, derived IDX files", folder.string());
+  }
+  return data;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,140 @@
+#include "train/data/dataset.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "io/error.h"
+#include "io/pt/pt_file.h"
+#include "io/sha256.h"
+#include "kernels/ops/metropolis.h"
+#include "models/registry.h"
+#include "train/data/readers.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Reader {
+  const char* name;
+  Dataset (*read)(const fs::path& data_dir);
+  torch::Tensor (*labels)(const fs::path& data_dir) = nullptr;  // null: it has no classes
+  bool points = false;                                          // of continuous states only
+};
+
+constexpr Reader kReaders[] = {
+    {"strokes", [](const fs::path&) { return make_strokes(); },
+     [](const fs::path&) { return stroke_labels(); }},
+    {"static-mnist", read_static_mnist},
+    {"mnist", read_mnist, read_mnist_labels},
+    {"fashion-mnist", read_fashion_mnist, read_fashion_mnist_labels},
+    {"omniglot", read_omniglot},
+    {"omniglot-standin", read_omniglot_standin},
+    {"caltech", read_caltech},
+    {"ring-points", [](const fs::path&) { return make_ring_points(); }, nullptr, /*points=*/true},
+    {"strip-points", [](const fs::path&) { return make_strip_points(); }, nullptr, /*points=*/true},
+};
+
+const Reader* find_reader(const std::string& name) {
+  const auto found = std::find_if(std::begin(kReaders), std::end(kReaders),
+                                  [&](const Reader& reader) { return reader.name == name; });
+  return found == std::end(kReaders) ? nullptr : found;
+}
+
+// "data/x.pt", "./images" or an existing file, in contrast to a mistyped name.
+bool names_a_file(const std::string& name) {
+  const fs::path path = name;
+  return path.has_extension() || path.has_parent_path() || fs::exists(fs::status(path));
+}
+
+}  // namespace
+
+Dataset load_dataset(const std::string& name, const fs::path& data_dir) {
+  Dataset data;
+  if (const Reader* reader = find_reader(name)) {
+    require(!reader->points, "data set {} holds points of the plane, not images", name);
+    data = reader->read(data_dir);
+  } else {
+    require(names_a_file(name), "unknown data set '{}'; known: {}, or a path to a .pt or IDX file",
+            name, fmt::join(nearest_first(name, dataset_names()), ", "));
+    data = read_own_images(name);
+  }
+  data.name = name;
+  return data;
+}
+
+torch::Tensor load_labels(const std::string& name, const fs::path& data_dir) {
+  const Reader* reader = find_reader(name);
+  if (reader && reader->labels) return reader->labels(data_dir);
+  std::vector<std::string> with_classes;
+  for (const Reader& other : kReaders) {
+    if (other.labels) with_classes.emplace_back(other.name);
+  }
+  fail("data set '{}' has no classes; these have: {}", name, fmt::join(with_classes, ", "));
+}
+
+Dataset load_points(const std::string& name, const fs::path& data_dir) {
+  if (fs::path(name).extension() == ".pt") {
+    const torch::Tensor points = read_tensor(name);
+    if (points.is_floating_point() && points.dim() == 2) {
+      Dataset data;
+      data.name = data.source = name;
+      data.train = points.to(torch::kFloat32).contiguous();
+      data.height = 1;
+      data.width = points.size(1);
+      require(torch::isfinite(data.train).all().item<bool>(),
+              "{} holds a number that is not finite", name);
+      return data;
+    }
+  }
+  const Reader* reader = find_reader(name);
+  if (reader && reader->points) {
+    Dataset data = reader->read(data_dir);
+    data.name = name;
+    return data;
+  }
+  Dataset data = load_dataset(name, data_dir);
+  data.train = data.train.to(torch::kFloat32).div_(data.levels - 1);
+  data.levels = 2;  // nothing to binarise
+  return data;
+}
+
+const std::vector<std::string>& dataset_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const Reader& reader : kReaders) all.emplace_back(reader.name);
+    return all;
+  }();
+  return names;
+}
+
+std::string data_sha256(const Dataset& data) {
+  NamedTensors tensors = {{"shape", torch::tensor({data.height, data.width, data.levels})}};
+  const std::pair<const char*, const torch::Tensor*> splits[] = {
+      {"train", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
+  for (const auto& [name, images] : splits) {
+    if (images->defined()) tensors.emplace_back(name, *images);
+  }
+  return sha256(std::move(tensors));
+}
+
+torch::Tensor binarise_once(const torch::Tensor& pixels, int64_t levels, uint64_t split) {
+  if (levels == 2) return pixels;
+  torch::Tensor binary = torch::empty_like(pixels, torch::MemoryFormat::Contiguous);
+  const torch::Tensor probability = (pixels.to(torch::kFloat32) / 255).contiguous();
+  const torch::Tensor ids = torch::arange(pixels.size(0), torch::kInt64).to(pixels.device());
+  ops::bernoulli_rows(probability, ids, static_cast<int64_t>(split), /*step=*/0, Purpose::kBinarise,
+                      binary);
+  return binary;
+}
+
+torch::Tensor clamped_mean(const Dataset& data) {
+  constexpr double kEpsilon = 1e-2;
+  const double full =
+      static_cast<double>(data.levels - 1) * static_cast<double>(data.train.size(0));
+  const torch::Tensor mean = data.train.sum(0, /*keepdim=*/false, torch::kFloat64) / full;
+  return (mean * (1 - 2 * kEpsilon) + kEpsilon).to(torch::kFloat32);
+}
+
+}  // namespace isinglass

@@ -1,0 +1,102 @@
+// MNIST (LeCun, Bottou, Bengio & Haffner 1998), and Fashion-MNIST (Xiao, Rasul & Vollgraf 2017) in
+// files of the same names and sizes: 28x28 grey levels, 50 000 training images, the last
+// 10 000 of the training file as validation, 10 000 test images; pixels drawn from Bernoulli(v/255)
+// ("dynamic"). Static MNIST (Salakhutdinov & Murray 2008; Larochelle & Murray 2011): drawn once by
+// its authors, in three files.
+#include "io/error.h"
+#include "train/data/formats/amat.h"
+#include "train/data/formats/idx.h"
+#include "train/data/readers.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kTrain = 50000, kValidation = 10000, kTest = 10000, kSide = 28;
+
+struct MnistFiles {
+  const char *folder, *title, *origin;
+};
+
+constexpr MnistFiles kMnist = {
+    "mnist", "MNIST", "MNIST by LeCun, Cortes and Burges, published at yann.lecun.com/exdb/mnist"};
+constexpr MnistFiles kFashion = {
+    "fashion_mnist", "Fashion-MNIST",
+    "Fashion-MNIST by Xiao, Rasul and Vollgraf, published at github.com/zalandoresearch"};
+constexpr const char* kTrainImages = "train-images-idx3-ubyte";
+
+torch::Tensor read_mnist_images(const fs::path& data_dir, const MnistFiles& files,
+                                const std::string& name, int64_t count) {
+  const fs::path file = need_data_file(data_dir / files.folder, name, files.origin);
+  const torch::Tensor images = read_idx(file);
+  require_images(file, images, count, kSide, kSide);
+  return images.view({count, kSide * kSide});
+}
+
+Dataset read_grey(const fs::path& data_dir, const MnistFiles& files) {
+  const torch::Tensor train =
+      read_mnist_images(data_dir, files, kTrainImages, kTrain + kValidation);
+  Dataset data;
+  data.train = train.narrow(0, 0, kTrain);
+  data.validation = train.narrow(0, kTrain, kValidation);
+  data.test = read_mnist_images(data_dir, files, "t10k-images-idx3-ubyte", kTest);
+  data.levels = 256;
+  data.source = fmt::format("{}: {}, validation = the last {} training images",
+                            (data_dir / files.folder).string(), files.title, kValidation);
+  return data;
+}
+
+torch::Tensor read_labels(const fs::path& data_dir, const MnistFiles& files) {
+  const fs::path file =
+      need_data_file(data_dir / files.folder, "train-labels-idx1-ubyte", files.origin);
+  const torch::Tensor labels = read_idx(file);
+  require(
+      labels.dim() == 1 && labels.size(0) == kTrain + kValidation && labels.max().item<int>() < 10,
+      "{} does not hold {} labels from 0 to 9", file.string(), kTrain + kValidation);
+  return labels.narrow(0, 0, kTrain).to(torch::kInt64);
+}
+
+torch::Tensor read_static_images(const fs::path& folder, const std::string& name, int64_t count) {
+  const fs::path file = need_data_file(
+      folder, name,
+      "the binarized MNIST published by Larochelle with \"The Neural Autoregressive Distribution "
+      "Estimator\" (Larochelle and Murray 2011)");
+  const torch::Tensor images = read_amat(file);
+  require_images(file, images, count, kSide, kSide);
+  return images;
+}
+
+}  // namespace
+
+Dataset read_mnist(const fs::path& data_dir) {
+  return read_grey(data_dir, kMnist);
+}
+
+Dataset read_fashion_mnist(const fs::path& data_dir) {
+  return read_grey(data_dir, kFashion);
+}
+
+torch::Tensor read_mnist_labels(const fs::path& data_dir) {
+  return read_labels(data_dir, kMnist);
+}
+
+torch::Tensor read_fashion_mnist_labels(const fs::path& data_dir) {
+  return read_labels(data_dir, kFashion);
+}
+
+bool has_fashion_mnist(const fs::path& data_dir) {
+  return find_data_file(data_dir / kFashion.folder, kTrainImages).has_value();
+}
+
+Dataset read_static_mnist(const fs::path& data_dir) {
+  const fs::path folder = data_dir / "static_mnist";
+  Dataset data;
+  data.train = read_static_images(folder, "binarized_mnist_train.amat", kTrain);
+  data.validation = read_static_images(folder, "binarized_mnist_valid.amat", kValidation);
+  data.test = read_static_images(folder, "binarized_mnist_test.amat", kTest);
+  data.source = fmt::format("{}: MNIST with fixed binarization", folder.string());
+  return data;
+}
+
+}  // namespace isinglass

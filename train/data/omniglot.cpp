@@ -1,0 +1,66 @@
+// Omniglot (Lake, Salakhutdinov & Tenenbaum 2015) at 28x28 grey levels, of which pixels are drawn
+// ("dynamic"). `omniglot` is chardata.mat of Burda, Grosse & Salakhutdinov (2016), on which
+// published likelihoods are reported; `omniglot-standin` is resampled from the 105x105 images and
+// not comparable with them. Both shuffle the training images and keep the last 1345 as validation.
+#include "io/error.h"
+#include "train/data/formats/idx.h"
+#include "train/data/formats/mat_file.h"
+#include "train/data/readers.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kTrain = 24345, kValidation = 1345, kSide = 28;
+constexpr int64_t kTest = 8070, kStandinTest = 8115;
+
+torch::Tensor read_chardata(const fs::path& file, const std::string& array, int64_t count) {
+  const torch::Tensor images = mat_images(file, read_mat_array(file, array), kSide);
+  require_images(fmt::format("{}, array {}", file.string(), array), images, count, kSide, kSide);
+  // Binary values would be kept as 0 and 1 by to_pixels, and these are grey levels in any case.
+  const torch::Tensor pixels = to_pixels(file, images);
+  return levels_of(pixels) == 2 ? pixels * 255 : pixels;
+}
+
+torch::Tensor read_standin(const fs::path& folder, const std::string& name, int64_t count) {
+  const fs::path file = need_data_file(
+      folder, name,
+      "the 28x28 stand-in derived from the images of Omniglot by Lake, Salakhutdinov "
+      "and Tenenbaum (github.com/brendenlake/omniglot)");
+  const torch::Tensor images = read_idx(file);
+  require_images(file, images, count, kSide, kSide);
+  return images.view({count, kSide * kSide});
+}
+
+}  // namespace
+
+Dataset read_omniglot(const fs::path& data_dir) {
+  const fs::path file = need_data_file(
+      data_dir / "omniglot", "chardata.mat",
+      "the 28x28 Omniglot published with \"Importance Weighted Autoencoders\" (Burda, Grosse and "
+      "Salakhutdinov 2016, github.com/yburda/iwae; the derived set is omniglot-standin)");
+  Dataset data;
+  data.levels = 256;
+  data.test = read_chardata(file, "testdata", kTest);
+  split_validation(data, read_chardata(file, "data", kTrain), kValidation);
+  data.source = fmt::format("{}: validation = the last {} of the shuffled training images",
+                            file.string(), kValidation);
+  return data;
+}
+
+Dataset read_omniglot_standin(const fs::path& data_dir) {
+  const fs::path folder = data_dir / "omniglot";
+  Dataset data;
+  data.levels = 256;
+  data.test = read_standin(folder, "omniglot28-standin-test-images-idx3-ubyte", kStandinTest);
+  split_validation(data, read_standin(folder, "omniglot28-standin-train-images-idx3-ubyte", kTrain),
+                   kValidation);
+  data.source = fmt::format(
+      "{}: stand-in, not comparable with published Omniglot; validation = the last {} of the "
+      "shuffled training images",
+      folder.string(), kValidation);
+  return data;
+}
+
+}  // namespace isinglass

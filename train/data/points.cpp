@@ -1,0 +1,49 @@
+// Built-in points of the plane for score matching, whose product has two modes ("Follow Hamiltonian
+// Leader", figure 8, after Du et al. 2023, "Reduce, reuse, recycle"): eight normal modes of
+// deviation .03 on the circle of radius ½; a strip, uniform over |x| ≤ .1, |y| ≤ 1. Numbers are
+// Philox's (purpose kPoints): the same everywhere.
+#include <cmath>
+
+#include "kernels/random/normal.h"
+#include "train/data/readers.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kPoints = 20000;
+
+template <class Draw>
+Dataset points_of(const char* source, Draw draw) {
+  Dataset data;
+  data.train = torch::empty({kPoints, 2}, torch::kFloat32);
+  data.height = 1;
+  data.width = 2;
+  data.source = source;
+  float* point = data.train.data_ptr<float>();
+  for (int64_t i = 0; i < kPoints; ++i, point += 2) {
+    const auto [x, y] = draw(Draws{0, static_cast<uint32_t>(i), 0});
+    point[0] = static_cast<float>(x), point[1] = static_cast<float>(y);
+  }
+  return data;
+}
+
+}  // namespace
+
+Dataset make_ring_points() {
+  return points_of("built in: eight modes on a circle", [](const Draws& draws) {
+    const double angle = M_PI / 4 * draws.below(8, Purpose::kPoints, 0);
+    const auto noise = [&](uint32_t i) {
+      return 0.03 * standard_normal(draws, Purpose::kPoints, i);
+    };
+    return std::pair(0.5 * std::cos(angle) + noise(1), 0.5 * std::sin(angle) + noise(2));
+  });
+}
+
+Dataset make_strip_points() {
+  return points_of("built in: a strip", [](const Draws& draws) {
+    const auto uniform = [&](uint32_t i) { return 2 * draws.uniform(Purpose::kPoints, i) - 1; };
+    return std::pair(0.1 * uniform(0), uniform(1));
+  });
+}
+
+}  // namespace isinglass

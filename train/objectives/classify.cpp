@@ -1,0 +1,67 @@
+// See classify.h.
+#include "train/objectives/classify.h"
+
+#include "io/error.h"
+#include "io/picture.h"
+#include "io/sha256.h"
+#include "models/network/classifier.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kPictures = 100, kColumns = 10;
+
+ClassifyOptions checked(const ClassifyOptions& o, const EnergyModel& model, const Dataset& data) {
+  require(o.batch >= 1, "batch is {}; it must be at least 1", o.batch);
+  require(dynamic_cast<const HasLogits*>(&model), "model {} is no classifier; mlp can be one",
+          model.kind_name());
+  require(data.train.size(1) == model.space().sites,
+          "the model has {} sites; the images of '{}' have {}", model.space().sites, data.name,
+          data.train.size(1));
+  return o;
+}
+
+}  // namespace
+
+ClassifyObjective::ClassifyObjective(const EnergyModel& model, const Dataset& data,
+                                     const torch::Tensor& labels, const ClassifyOptions& options,
+                                     torch::Device device)
+    : options_(checked(options, model, data)),
+      height_(data.height),
+      width_(data.width),
+      data_sha256_(data_sha256(data)),
+      batches_(data, options.batch, options.seed, device),
+      labels_(labels.to(device)) {
+  TORCH_INTERNAL_ASSERT(labels.size(0) == data.train.size(0));
+}
+
+torch::Tensor ClassifyObjective::loss(EnergyModel& model, int64_t iteration,
+                                      TrainMetrics& metrics) {
+  torch::AutoGradMode with_grad(true);
+  const torch::Tensor classes =
+      labels_.index_select(0, batches_.images(iteration).to(labels_.device()));
+  const torch::Tensor logits = dynamic_cast<HasLogits&>(model).logits(batches_.states(iteration));
+  const torch::Tensor loss = torch::cross_entropy_loss(logits, classes).to(torch::kFloat64);
+  metrics.loss = loss.item<double>();
+  return loss;
+}
+
+PtDict ClassifyObjective::settings() const {
+  return {{"objective", {std::string("classify")}},
+          {"seed", {static_cast<int64_t>(options_.seed)}},
+          {"batch", {options_.batch}},
+          {"data_points", {batches_.pixels().size(0)}},
+          {"data_sites", {batches_.pixels().size(1)}},
+          {"data_sha256", {data_sha256_}},
+          {"labels_sha256", {sha256({{"labels", labels_}})}}};
+}
+
+torch::Tensor ClassifyObjective::chains() const {
+  return torch::empty({0, batches_.pixels().size(1)}, torch::kUInt8);
+}
+
+void ClassifyObjective::draw_data(const std::filesystem::path& file) {
+  write_picture_grid(file, batches_.states(1).slice(0, 0, kPictures), height_, width_, kColumns);
+}
+
+}  // namespace isinglass

@@ -1,0 +1,49 @@
+// Denoising score matching of an energy network (Vincent 2011, "A connection between score matching
+// and denoising autoencoders"; FHL paper, eq. 3):
+//
+//   L = E_{x, ε ~ N(0, I)} ‖ε/σ − ∇U(x + σε)‖²
+//
+// whose minimum has −∇U the score of the data smoothed by N(0, σ² I). Data: points float32 [N, D];
+// images are points of grey levels from 0 to 1.
+#pragma once
+
+#include "train/data/batches.h"
+#include "train/data/dataset.h"
+#include "train/objectives/objective.h"
+
+namespace isinglass {
+
+struct DsmOptions {
+  int64_t batch = 100;
+  double noise = 0.1;  // σ
+  uint64_t seed = 0;
+};
+
+// L over a batch of points and noises ε, both float32 [B, D]; differentiable in the parameters.
+torch::Tensor dsm_loss(EnergyModel& model, const torch::Tensor& points, const torch::Tensor& noise,
+                       double sigma);
+
+class DsmObjective : public Objective {
+ public:
+  // data.train is float32 [N, D]. Throws Error if an option is out of range or the model's states
+  // are not the data's.
+  DsmObjective(const EnergyModel& model, const Dataset& data, const DsmOptions& options,
+               torch::Device device);
+
+  torch::Tensor loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) override;
+  PtDict settings() const override;
+  torch::Tensor chains() const override;
+  void draw_data(const std::filesystem::path& file) override;
+  // Noisy training images as the model denoises them: x + σε − σ²∇U(x + σε).
+  void draw_samples(EnergyModel& model, const std::filesystem::path& file) override;
+
+ private:
+  torch::Tensor noise(int64_t iteration) const;  // float32 [batch, D]
+
+  DsmOptions options_;
+  int64_t height_, width_;
+  std::string data_sha256_;
+  Batches batches_;
+};
+
+}  // namespace isinglass

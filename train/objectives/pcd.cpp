@@ -1,0 +1,75 @@
+// See pcd.h.
+#include "train/objectives/pcd.h"
+
+#include "io/error.h"
+#include "kernels/random/streams.h"
+
+namespace isinglass {
+namespace {
+
+// ½·E ‖∇_x U‖² at relaxed states, differentiable in the parameters.
+torch::Tensor squared_gradient(const torch::Tensor& energy, const torch::Tensor& relaxed) {
+  const torch::Tensor gradient = torch::autograd::grad({energy.sum()}, {relaxed}, {},
+                                                       /*retain_graph=*/true,
+                                                       /*create_graph=*/true)[0];
+  return 0.5 * gradient.to(torch::kFloat64).square().sum() / gradient.size(0);
+}
+
+}  // namespace
+
+PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Tensor& chains,
+                 const PcdOptions& options) {
+  torch::AutoGradMode with_grad(true);
+  const bool control = options.p_control > 0;
+  const torch::Tensor x = control ? data.to(torch::kFloat32).requires_grad_(true) : data;
+  const torch::Tensor u_data = model.energy(x).to(torch::kFloat64);
+  const torch::Tensor u_chains = model.energy(chains).to(torch::kFloat64);
+  PcdLoss result{{}, u_data.mean(), u_chains.mean()};
+  result.loss = result.energy_data - result.energy_model;
+  if (options.l2 > 0) {
+    result.loss = result.loss + options.l2 * (u_data.square().mean() + u_chains.square().mean());
+  }
+  if (control) result.loss = result.loss + options.p_control * squared_gradient(u_data, x);
+  return result;
+}
+
+PcdSampling::PcdSampling(const Sampler& sampler, const PcdOptions& options)
+    : sampler_(sampler), options_(options), graph_(sampler, options.cuda_graph) {}
+
+// init() and restart() refuse states at which U or its gradient is not finite. The buffer's states
+// are valid, so here this can only mean that the parameters went astray.
+void PcdSampling::start(EnergyModel& model, const torch::Tensor& x, const torch::Tensor& slots,
+                        int64_t iteration) try {
+  const StepParams params = sampler_.params(stream_key(options_.seed, RandomStream::kTraining),
+                                            x.device(), (iteration - 1) * options_.steps);
+  if (!state_.x.defined()) {
+    state_ = sampler_.init(model, x, slots);
+    params_ = params;
+    return;
+  }
+  sampler_.restart(model, state_, x, slots);
+  params_.rng.copy_(params.rng);
+  params_.scale.copy_(params.scale);
+  if (!model.reads_parameters_in_place()) graph_.forget();
+} catch (const NonFinite& error) {
+  throw NumericalError(error.what());
+}
+
+PcdChains PcdSampling::advance(EnergyModel& model, const torch::Tensor& data, ReplayBuffer& buffer,
+                               int64_t iteration) {
+  torch::Tensor slots;
+  if (options_.from_data) {
+    slots = torch::arange(data.size(0), torch::TensorOptions(torch::kInt64).device(data.device()));
+    start(model, data, slots, iteration);
+  } else {
+    slots = buffer.draw_slots(options_.batch, iteration);
+    start(model, buffer.chains(slots, options_.reinit, iteration), slots, iteration);
+  }
+  for (int64_t step = 0; step < options_.steps; ++step) graph_.step(model, state_, params_);
+  buffer.write_back(slots, state_.x);
+  const double transitions = static_cast<double>(options_.batch * options_.steps);
+  return {state_.x, state_.statistics.acceptance_sum.sum().item<double>() / transitions,
+          state_.statistics.hops_sum.sum().item<double>() / transitions};
+}
+
+}  // namespace isinglass

@@ -1,0 +1,71 @@
+// Persistent contrastive divergence (Tieleman, "Training restricted Boltzmann machines using
+// approximations to the likelihood gradient", ICML 2008), as in Grathwohl et al. 2021.
+//
+// Maximises mean log π_θ(data), whose gradient is E_model[∂U/∂θ] − E_data[∂U/∂θ]; the second
+// expectation is over chains that persist in a replay buffer; or, in contrastive divergence
+// (Hinton, "Training products of experts by minimizing contrastive divergence", 2002), over chains
+// that start at the iteration's data. One iteration descends
+//   L = E_data U − E_chains U + l2·(E_data U² + E_chains U²) + p_control·½·E_data ‖∇_x U‖²
+#pragma once
+
+#include "engine/sampler.h"
+#include "engine/run/step_graph.h"
+#include "io/torch.h"
+#include "train/objectives/replay_buffer.h"
+
+namespace isinglass {
+
+struct PcdOptions {
+  int64_t batch = 100;     // images, and chains, of an iteration
+  int64_t steps = 40;      // Metropolis–Hastings steps of an iteration
+  bool from_data = false;  // contrastive divergence
+  double reinit = 0;       // probability that a drawn chain restarts from the base Bernoulli
+  double l2 = 0;           // weight of the squared energies
+  double p_control = 0;    // weight of the squared gradient at the data
+  uint64_t seed = 0;
+  bool cuda_graph = false;  // engine/run/step_graph.h
+};
+
+// L and its parts; loss is differentiable in the parameters, all are float64 [].
+struct PcdLoss {
+  torch::Tensor loss, energy_data, energy_model;
+};
+
+// data, chains: uint8 [B, D] states of the model. The chains are constants of the loss.
+PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Tensor& chains,
+                 const PcdOptions& options);
+
+// Chains of an iteration after their steps.
+struct PcdChains {
+  torch::Tensor states;  // uint8 [batch, D]
+  double acceptance;     // means over chains and steps
+  double hops;
+};
+
+// The chains of the iterations, in tensors of their own, which stay where they are: a captured step
+// holds their addresses.
+class PcdSampling {
+ public:
+  // The sampler outlives this.
+  PcdSampling(const Sampler& sampler, const PcdOptions& options);
+
+  // Draws `batch` distinct slots, restarts some, makes the steps under the model's present
+  // parameters and writes the chains back; with from_data, the chains start at the data [batch, D],
+  // one a slot. Chain ids are the slots; the step numbers of iteration t
+  // (from 1) are (t − 1)·steps … t·steps − 1. The states are those of the next call, too. Throws
+  // NumericalError if U or its gradient is not finite at the drawn states. Always the same model.
+  PcdChains advance(EnergyModel& model, const torch::Tensor& data, ReplayBuffer& buffer,
+                    int64_t iteration);
+
+ private:
+  void start(EnergyModel& model, const torch::Tensor& x, const torch::Tensor& slots,
+             int64_t iteration);
+
+  const Sampler& sampler_;
+  PcdOptions options_;
+  StepGraph graph_;
+  ChainState state_;
+  StepParams params_;
+};
+
+}  // namespace isinglass

@@ -1,0 +1,96 @@
+// See pcd_objective.h.
+#include "train/objectives/pcd_objective.h"
+
+#include <cmath>
+
+#include "io/error.h"
+#include "io/picture.h"
+#include "io/settings.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kPictures = 100, kColumns = 10;
+
+void check_fit(const EnergyModel& model, const Dataset& data) {
+  const StateSpace space = model.space();
+  require(space.kind == StateKind::kBinary, "training needs a model of binary states; '{}' is not",
+          model.kind_name());
+  require(data.train.dim() == 2 && data.train.size(0) > 0,
+          "the data set '{}' has no training images", data.name);
+  require(data.train.size(1) == space.sites,
+          "the model has {} sites; the images of '{}' have {} pixels", space.sites, data.name,
+          data.train.size(1));
+}
+
+PcdOptions checked(const PcdOptions& o, int64_t buffer, int64_t iterations,
+                   const EnergyModel& model, const Dataset& data) {
+  constexpr double kCounters = 4294967296.0;  // step numbers are one 32-bit word
+  require(o.batch >= 1, "batch is {}; it must be at least 1", o.batch);
+  require(buffer >= o.batch, "buffer is {}; it must hold at least one batch, {}", buffer, o.batch);
+  require(o.steps >= 1, "steps an iteration is {}; it must be at least 1", o.steps);
+  require(static_cast<double>(iterations) * static_cast<double>(o.steps) < kCounters,
+          "iterations is {}; iterations times steps must be below 2^32", iterations);
+  require(o.reinit >= 0 && o.reinit <= 1, "reinit is {}; it is a probability", o.reinit);
+  require(std::isfinite(o.l2) && o.l2 >= 0, "l2 is {}; it must be 0 or more", o.l2);
+  require(std::isfinite(o.p_control) && o.p_control >= 0, "p-control is {}; it must be 0 or more",
+          o.p_control);
+  check_fit(model, data);
+  return o;
+}
+
+}  // namespace
+
+PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, const Dataset& data,
+                           const PcdOptions& options, int64_t buffer, int64_t iterations,
+                           torch::Device device)
+    : options_(checked(options, buffer, iterations, model, data)),
+      sampler_(sampler),
+      sampling_(sampler, options_),
+      height_(data.height),
+      width_(data.width),
+      data_sha256_(data_sha256(data)),
+      batches_(data, options.batch, options.seed, device),
+      buffer_(clamped_mean(data).to(device), buffer, options.seed) {}
+
+torch::Tensor PcdObjective::loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) {
+  const torch::Tensor data = batches_.states(iteration);
+  const PcdChains chains = sampling_.advance(model, data, buffer_, iteration);
+  const PcdLoss loss = pcd_loss(model, data, chains.states, options_);
+  metrics.energy_data = loss.energy_data.item<double>();
+  metrics.energy_model = loss.energy_model.item<double>();
+  metrics.difference = metrics.energy_data - metrics.energy_model;
+  metrics.acceptance = chains.acceptance;
+  metrics.hops = chains.hops;
+  return loss.loss;
+}
+
+PtDict PcdObjective::settings() const {
+  return {{"objective", {std::string(options_.from_data ? "cd" : "pcd")}},
+          {"sampler", {sampler_.name()}},
+          {"sampler_options", {settings_text(sampler_.settings())}},
+          {"seed", {static_cast<int64_t>(options_.seed)}},
+          {"batch", {options_.batch}},
+          {"steps", {options_.steps}},
+          {"buffer", {buffer_.size()}},
+          {"reinit", {options_.reinit}},
+          {"l2", {options_.l2}},
+          {"p_control", {options_.p_control}},
+          {"data_images", {batches_.pixels().size(0)}},
+          {"data_sites", {batches_.pixels().size(1)}},
+          {"data_sha256", {data_sha256_}}};
+}
+
+void PcdObjective::draw_data(const std::filesystem::path& file) {
+  const int64_t count = std::min(kPictures, options_.batch);
+  const torch::Tensor images = batches_.images(1).narrow(0, 0, count);
+  write_picture_grid(file, batches_.pixels().index_select(0, images.to(batches_.pixels().device())),
+                     height_, width_, kColumns, 255 / (static_cast<int>(batches_.levels()) - 1));
+}
+
+void PcdObjective::draw_samples(EnergyModel&, const std::filesystem::path& file) {
+  const int64_t count = std::min(kPictures, buffer_.size());
+  write_picture_grid(file, buffer_.states().narrow(0, 0, count), height_, width_, kColumns);
+}
+
+}  // namespace isinglass

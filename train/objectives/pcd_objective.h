@@ -1,0 +1,38 @@
+// Persistent contrastive divergence (pcd.h) as an objective: batches of binary images, and chains
+// in a replay buffer.
+#pragma once
+
+#include "engine/sampler.h"
+#include "train/data/batches.h"
+#include "train/data/dataset.h"
+#include "train/objectives/objective.h"
+#include "train/objectives/pcd.h"
+#include "train/objectives/replay_buffer.h"
+
+namespace isinglass {
+
+class PcdObjective : public Objective {
+ public:
+  // `iterations` in all, `buffer` chains. Throws Error if an option is out of range, the model is
+  // not one of binary states, or its sites differ from the data's. The sampler outlives this.
+  PcdObjective(const EnergyModel& model, const Sampler& sampler, const Dataset& data,
+               const PcdOptions& options, int64_t buffer, int64_t iterations, torch::Device device);
+
+  torch::Tensor loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) override;
+  PtDict settings() const override;
+  torch::Tensor chains() const override { return buffer_.states(); }
+  int64_t steps() const override { return options_.steps; }
+  void draw_data(const std::filesystem::path& file) override;
+  void draw_samples(EnergyModel& model, const std::filesystem::path& file) override;
+
+ private:
+  PcdOptions options_;
+  const Sampler& sampler_;
+  PcdSampling sampling_;
+  int64_t height_, width_;
+  std::string data_sha256_;
+  Batches batches_;
+  ReplayBuffer buffer_;
+};
+
+}  // namespace isinglass
