@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "io/error.h"
-#include "kernels/ops/metropolis.h"
+#include "kernels/ops/random_states.h"
 #include "models/lattice/bernoulli.h"
 #include "models/lattice/categorical.h"
 

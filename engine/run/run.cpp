@@ -11,7 +11,7 @@
 #include "engine/annealing/cooling.h"
 #include "engine/run/step_graph.h"
 #include "io/error.h"
-#include "kernels/ops/metropolis.h"
+#include "kernels/ops/random_states.h"
 
 namespace isinglass {
 

@@ -9,6 +9,7 @@
 #include "engine/adaptation/jump_search.h"
 #include "io/error.h"
 #include "kernels/ops/any_scale.h"
+#include "kernels/ops/random_states.h"
 
 namespace isinglass {
 namespace {

@@ -8,10 +8,10 @@ namespace isinglass {
 namespace {
 
 struct DifferencePathScratch : SamplerScratch {
-  ops::DifferencePathBuffers paths;
+  ops::ExactPathBuffers paths;
   torch::Tensor one;      // float64 [1]: R of a single move
   torch::Tensor longest;  // int32 [steps at once]: path
-  std::optional<ops::LocalPaths> local;
+  std::optional<ops::LatticePaths> local;
 };
 
 }  // namespace
@@ -37,7 +37,7 @@ void DifferencePathSampler::prepare(const EnergyModel& model, ChainState& state)
   scratch->longest =
       torch::ones({local_steps_at_once(scratch->local)}, state.x.options().dtype(torch::kInt32));
   if (scratch->local) return;
-  scratch->paths = ops::DifferencePathBuffers::create(differences);
+  scratch->paths = ops::ExactPathBuffers::create(differences);
   state.workspace.log_forward = torch::zeros_like(state.current.energy);
   state.workspace.log_backward = torch::zeros_like(state.current.energy);
 }
@@ -55,9 +55,9 @@ StepInfo DifferencePathSampler::step(EnergyModel& model, ChainState& state,
   if (scratch.local) return steps(model, state, params, 1);
   const torch::Tensor& radius = radius_ ? params.scale : scratch.one;
   const auto follow = [&](int64_t position, const torch::Tensor& differences) {
-    ops::follow_path(differences, params.rng, state.chain_ids, radius, position, max_length(),
-                     balancing_, workspace.y, scratch.paths, workspace.log_forward,
-                     workspace.log_backward);
+    ops::advance_exact_path(differences, params.rng, state.chain_ids, radius, position,
+                            max_length(), balancing_, workspace.y, scratch.paths,
+                            workspace.log_forward, workspace.log_backward);
   };
   workspace.y.copy_(state.x);
   follow(0, state.current.differences);

@@ -5,21 +5,20 @@
 
 #include "io/error.h"
 #include "kernels/ops/jump.h"
-#include "kernels/ops/neighbourhood_table.h"
 #include "models/lattice/lattice_model.h"
 
 namespace isinglass {
 namespace {
 
 struct JumpScratch : SamplerScratch {
-  ops::LocalJumps local;
+  ops::LatticeJumps local;
 };
 
-// The patterns that local steps look up; null: steps are dense.
-const ops::PatternTensors* local_patterns(const EnergyModel& model, const torch::Tensor& x) {
+// The neighbourhoods that local steps look up; null: steps are dense.
+const ops::NeighbourhoodTensors* local_table_of(const EnergyModel& model, const torch::Tensor& x) {
   const auto* lattice = dynamic_cast<const LatticeModel*>(&model);
   if (!lattice || !x.is_cpu() || model.space().one_hot()) return nullptr;
-  return lattice->patterns();
+  return lattice->neighbourhoods();
 }
 
 constexpr double kLeastScale = 1e-6, kMostScale = 1e6;  // between which τ and a adapt
@@ -71,7 +70,7 @@ SamplerEntry timed_entry(const char* name, const char* summary,
 }  // namespace
 
 void JumpSampler::prepare(const EnergyModel& model, ChainState& state) const {
-  if (local_patterns(model, state.x)) {
+  if (local_table_of(model, state.x)) {
     auto scratch = std::make_shared<JumpScratch>();
     scratch->local = {rule_, balancing_, unadjusted_};
     state.workspace.scratch = scratch;
@@ -92,11 +91,11 @@ void JumpSampler::renew_kept(const EnergyModel&, ChainState& state) const {
 StepInfo JumpSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
   Workspace& workspace = state.workspace;
   if (workspace.scratch) {
-    const ops::PatternTensors* patterns = local_patterns(model, state.x);
-    TORCH_CHECK(patterns, "the lattice has lost its patterns");
-    ops::local_jump_step(*patterns, params.rng, state.chain_ids, params.scale,
-                         static_cast<JumpScratch&>(*workspace.scratch).local, state.x,
-                         state.current.energy, state.statistics);
+    const ops::NeighbourhoodTensors* neighbourhoods = local_table_of(model, state.x);
+    TORCH_CHECK(neighbourhoods, "the lattice has lost its neighbourhoods");
+    ops::lattice_jump_step(*neighbourhoods, params.rng, state.chain_ids, params.scale,
+                           static_cast<JumpScratch&>(*workspace.scratch).local, state.x,
+                           state.current.energy, state.statistics);
     params.advance();
     return {.evaluations = 1};
   }

@@ -10,8 +10,9 @@
 //   ratio = U(x) − U(y) + Σ_i log P_i(x_i | y_i; s(y)) − Σ_i log P_i(y_i | x_i; s(x))
 //
 // One model call a step: energy and gradient at y; those at x are in the state. On a CPU and a
-// lattice with patterns, one kernel takes the whole step without gradients (kernels/jump/fast/lattice_jump.h).
-// Unadjusted dlp leaves out the Metropolis test and does not leave π invariant.
+// lattice with a neighbourhood table, one kernel takes the whole step without gradients
+// (kernels/jump/fast/lattice_jump.h). Unadjusted dlp leaves out the Metropolis test and does not
+// leave π invariant.
 #pragma once
 
 #include "engine/sampler.h"

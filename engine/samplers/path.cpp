@@ -11,7 +11,7 @@ namespace {
 
 struct PathScratch : SamplerScratch {
   ops::PathBuffers paths;
-  std::optional<ops::LocalPaths> local;
+  std::optional<ops::LatticePaths> local;
 };
 
 template <PathRule rule>
@@ -55,31 +55,33 @@ std::vector<SamplerOptionUse> path_options(double radius) {
   return options;
 }
 
-std::optional<ops::LocalPaths> local_paths(const EnergyModel& model, ChainState& state,
-                                           PathRule rule, Balancing balancing, int64_t max_length) {
+std::optional<ops::LatticePaths> local_paths(const EnergyModel& model, ChainState& state,
+                                             PathRule rule, Balancing balancing,
+                                             int64_t max_length) {
   const bool exact = state.current.differences.defined();
   const torch::Tensor& table = exact ? state.current.differences : state.current.gradient;
-  if (!dynamic_cast<const LatticeModel*>(&model) || !ops::LocalPaths::fit(state.x, table)) {
+  if (!dynamic_cast<const LatticeModel*>(&model) || !ops::LatticePaths::fit(state.x, table)) {
     return {};
   }
   state.workspace.y.copy_(state.x);
   state.workspace.proposed = {};
-  return ops::LocalPaths::create(exact ? SiteTable::kDifferences : SiteTable::kGradient, rule,
-                                 balancing, state.x, table, max_length,
-                                 state.x.is_cuda() ? kStepsALaunch : 1);
+  return ops::LatticePaths::create(exact ? LocalTable::kDifferences : LocalTable::kGradient, rule,
+                                   balancing, state.x, table, max_length,
+                                   state.x.is_cuda() ? kStepsALaunch : 1);
 }
 
-int64_t local_steps_at_once(const std::optional<ops::LocalPaths>& local) {
+int64_t local_steps_at_once(const std::optional<ops::LatticePaths>& local) {
   return local ? local->buffers.length.size(0) : 1;
 }
 
 void local_steps(EnergyModel& model, ChainState& state, StepParams& params,
-                 const torch::Tensor& radius, ops::LocalPaths& paths, int64_t n) {
+                 const torch::Tensor& radius, ops::LatticePaths& paths, int64_t n) {
   Evaluation& current = state.current;
-  ops::local_path_step(dynamic_cast<LatticeModel&>(model).lattice(state.x.device()), n, params.rng,
-                       state.chain_ids, radius, state.x, state.workspace.y,
-                       paths.what == SiteTable::kGradient ? current.gradient : current.differences,
-                       current.energy, paths, state.statistics);
+  ops::lattice_path_step(
+      dynamic_cast<LatticeModel&>(model).lattice(state.x.device()), n, params.rng, state.chain_ids,
+      radius, state.x, state.workspace.y,
+      paths.what == LocalTable::kGradient ? current.gradient : current.differences, current.energy,
+      paths, state.statistics);
   params.advance(n);
 }
 
@@ -105,10 +107,11 @@ StepInfo PathSampler::step(EnergyModel& model, ChainState& state, StepParams& pa
   auto& scratch = static_cast<PathScratch&>(*workspace.scratch);
   ops::PathBuffers& paths = scratch.paths;
   if (scratch.local) return steps(model, state, params, 1);
-  ops::draw_path(state.x, state.current.gradient, params.rng, state.chain_ids, params.scale, rule_,
-                 balancing_, workspace.y, paths, workspace.log_forward);
+  const int64_t categories = model.space().categories;
+  ops::draw_path(state.x, state.current.gradient, params.rng, state.chain_ids, params.scale,
+                 categories, rule_, balancing_, workspace.y, paths, workspace.log_forward);
   evaluate_proposal(model, state);
-  ops::score_path(workspace.y, workspace.proposed.gradient, rule_, balancing_, paths,
+  ops::score_path(workspace.y, workspace.proposed.gradient, categories, rule_, balancing_, paths,
                   workspace.log_backward);
   accept(state, params);
   return {.evaluations = 1};

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "io/error.h"
-#include "kernels/ops/one_site.h"
+#include "kernels/ops/random_walk.h"
 
 namespace isinglass {
 namespace {

@@ -127,12 +127,13 @@ StepInfo SelfBalancingSampler::step(EnergyModel& model, ChainState& state,
   const torch::NoGradGuard no_grad;
   SelfBalancingScratch& scratch = scratch_of(state);
   Workspace& workspace = state.workspace;
-  ops::draw_site(log_weights(scratch.theta, flip_differences(state.x, state.current)), state.x,
-                 params.rng, state.chain_ids, kMove, workspace.y, scratch.move,
-                 workspace.log_forward);
+  ops::draw_tabulated_site(log_weights(scratch.theta, flip_differences(state.x, state.current)),
+                           state.x, params.rng, state.chain_ids, kMove, workspace.y, scratch.move,
+                           workspace.log_forward);
   const int64_t evaluations = evaluate_proposal(model, state);
-  ops::score_site(log_weights(scratch.theta, flip_differences(workspace.y, workspace.proposed)),
-                  workspace.y, scratch.move, workspace.log_backward);
+  ops::score_tabulated_site(
+      log_weights(scratch.theta, flip_differences(workspace.y, workspace.proposed)), workspace.y,
+      scratch.move, workspace.log_backward);
   accept(state, params);
   return {.evaluations = evaluations};
 }
@@ -149,15 +150,15 @@ StepInfo SelfBalancingSampler::burn_in_step(EnergyModel& model, ChainState& stat
   };
 
   const Tensor from_x = table_at(state.x, state.current);
-  ops::draw_site(from_x.detach(), state.x, params.rng, state.chain_ids, kStar, scratch.star,
-                 scratch.star_site, scratch.log_star);
-  ops::draw_site(from_x.detach(), state.x, params.rng, state.chain_ids, kMove, workspace.y,
-                 scratch.move, workspace.log_forward);
+  ops::draw_tabulated_site(from_x.detach(), state.x, params.rng, state.chain_ids, kStar,
+                           scratch.star, scratch.star_site, scratch.log_star);
+  ops::draw_tabulated_site(from_x.detach(), state.x, params.rng, state.chain_ids, kMove,
+                           workspace.y, scratch.move, workspace.log_forward);
   int64_t evaluations = evaluate(model, scratch.star, scratch.at_star);
   evaluations += evaluate_proposal(model, state);
   const Tensor from_star = table_at(scratch.star, scratch.at_star);
   const Tensor from_y = table_at(workspace.y, workspace.proposed);
-  ops::score_site(from_y.detach(), workspace.y, scratch.move, workspace.log_backward);
+  ops::score_tabulated_site(from_y.detach(), workspace.y, scratch.move, workspace.log_backward);
 
   const auto flip = [&](const Tensor& energy, const Tensor& from, const Tensor& site) {
     return ProposedFlip{energy - state.current.energy, log_probability(from_x, site),

@@ -1,30 +1,31 @@
 // CUDA twin of metropolis.h: one block per group of chains; every thread computes the same verdict,
 // then the threads share the copies.
-#include "kernels/base/launch.h"
 #include "kernels/accept/metropolis.h"
+#include "kernels/base/launch.h"
 
 namespace isinglass::cuda {
 namespace {
 
 constexpr unsigned kThreads = 128;
 
-// Rows are copied in 4-byte words where both ends allow it (all but narrow uint8 states).
-__device__ void copy_row(const Rows::Row& row, int64_t chain) {
-  char* to = static_cast<char*>(row.current) + chain * row.bytes;
-  const char* from = static_cast<const char*>(row.proposed) + chain * row.bytes;
+// Copies in 4-byte words where both ends allow it (all but narrow uint8 states).
+__device__ void copy_buffer(const AcceptedBuffers::Buffer& buffer, int64_t chain) {
+  char* to = static_cast<char*>(buffer.current) + chain * buffer.bytes;
+  const char* from = static_cast<const char*>(buffer.proposed) + chain * buffer.bytes;
   const uintptr_t alignment = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) |
-                              static_cast<uintptr_t>(row.bytes);
+                              static_cast<uintptr_t>(buffer.bytes);
   if (alignment % 4 == 0) {
-    for (int64_t i = threadIdx.x; i < row.bytes / 4; i += blockDim.x) {
+    for (int64_t i = threadIdx.x; i < buffer.bytes / 4; i += blockDim.x) {
       reinterpret_cast<uint32_t*>(to)[i] = reinterpret_cast<const uint32_t*>(from)[i];
     }
   } else {
-    for (int64_t i = threadIdx.x; i < row.bytes; i += blockDim.x) to[i] = from[i];
+    for (int64_t i = threadIdx.x; i < buffer.bytes; i += blockDim.x) to[i] = from[i];
   }
 }
 
 __global__ void accept_kernel(StatePair states, ProposalScores scores, const int64_t* rng,
-                              const int64_t* chain_ids, Rows rows, StepCounts counts) {
+                              const int64_t* chain_ids, AcceptedBuffers buffers,
+                              StepCounts counts) {
   const int64_t first = blockIdx.x * scores.group;
   __shared__ int moved;
   const Verdict verdict =
@@ -42,7 +43,7 @@ __global__ void accept_kernel(StatePair states, ProposalScores scores, const int
       atomicAdd(&moved, own);
     }
     __syncthreads();
-    for (int r = 0; verdict.accept && r < rows.count; ++r) copy_row(rows.row[r], c);
+    for (int r = 0; verdict.accept && r < buffers.count; ++r) copy_buffer(buffers.buffer[r], c);
     if (threadIdx.x == 0) count_verdict(counts, c, verdict, moved);
   }
 }
@@ -54,11 +55,11 @@ __global__ void advance_kernel(int64_t* rng, int64_t steps) {
 }  // namespace
 
 void accept(int64_t chains, const StatePair& states, const ProposalScores& scores,
-            const int64_t* rng, const int64_t* chain_ids, const Rows& rows,
+            const int64_t* rng, const int64_t* chain_ids, const AcceptedBuffers& buffers,
             const StepCounts& counts, Stream stream) {
   const auto groups = static_cast<unsigned>(chains / scores.group);
-  ISINGLASS_LAUNCH(accept_kernel, {groups, kThreads}, stream, states, scores, rng, chain_ids, rows,
-                   counts);
+  ISINGLASS_LAUNCH(accept_kernel, {groups, kThreads}, stream, states, scores, rng, chain_ids,
+                   buffers, counts);
 }
 
 void advance(int64_t* rng, int64_t steps, Stream stream) {

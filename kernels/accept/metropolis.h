@@ -1,8 +1,8 @@
-// The one Metropolis–Hastings test of the project, for every sampler with a proposal (samplers.md
-// §1):
+// The one Metropolis–Hastings test of the project (Hastings 1970), for every sampler with a
+// proposal:
 //
-//   log ratio = U(x) − U(y) + log q(reverse | y) − log q(forward | x);  accept if log(u) < log
-//   ratio
+//   log ratio = U(x) − U(y) + log q(reverse | y) − log q(forward | x)
+//   accept if log(u) < log ratio
 //
 // U(y) not finite, or a NaN ratio: rejected and counted. An unadjusted sampler leaves out the test,
 // and nothing else: every finite proposal is accepted, with acceptance 1. An accepted chain takes
@@ -15,12 +15,13 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/accept/step_counts.h"
 #include "kernels/base/host_device.h"
 #include "kernels/random/philox.h"
 
 namespace isinglass {
 
-constexpr int kMaxRows = 12;
+constexpr int kMaxBuffers = 12;
 
 // x and y, for the hops: uint8, float32 or int64 [B, D], told apart by their size.
 struct StatePair {
@@ -43,13 +44,13 @@ ISINGLASS_HD void with_site_type(const StatePair& states, F f) {
 }
 
 // What accepted chains copy: `bytes` per chain from proposed to current.
-struct Rows {
-  struct Row {
+struct AcceptedBuffers {
+  struct Buffer {
     void* current;
     const void* proposed;
     int64_t bytes;
   };
-  Row row[kMaxRows];
+  Buffer buffer[kMaxBuffers];
   int count;
 };
 
@@ -60,15 +61,6 @@ struct ProposalScores {
   const double* log_backward;
   bool unadjusted = false;
   int64_t group = 1;  // chains that are accepted together; it divides their number
-};
-
-// Of this step, and summed over steps, per chain.
-struct StepCounts {
-  double* acceptance;      // [B] min(1, e^ratio), 0 where not finite
-  int64_t* hops;           // [B] Hamming distance moved
-  double* acceptance_sum;  // [B]
-  int64_t* hops_sum;       // [B]
-  int64_t* non_finite;     // [B]
 };
 
 struct Verdict {
@@ -99,50 +91,13 @@ ISINGLASS_HD inline Verdict metropolis(const ProposalScores& scores, int64_t fir
 // hops: the Hamming distance that the chain moved.
 ISINGLASS_HD inline void count_verdict(const StepCounts& counts, int64_t chain,
                                        const Verdict& verdict, int64_t hops) {
-  counts.acceptance[chain] = verdict.acceptance;
-  counts.hops[chain] = hops;
-  counts.acceptance_sum[chain] += verdict.acceptance;
-  counts.hops_sum[chain] += hops;
-  counts.non_finite[chain] += verdict.non_finite;
+  count_step(counts, chain, verdict.acceptance, hops, !verdict.non_finite);
 }
 
-// One chain's counts while a kernel takes many steps: read before the first, stored after the last.
-struct ChainCounts {
-  double acceptance, acceptance_sum;
-  int64_t hops, hops_sum, non_finite;
-
-  ISINGLASS_HD ChainCounts(const StepCounts& of, int64_t chain)
-      : acceptance(of.acceptance[chain]),
-        acceptance_sum(of.acceptance_sum[chain]),
-        hops(of.hops[chain]),
-        hops_sum(of.hops_sum[chain]),
-        non_finite(of.non_finite[chain]) {}
-
-  // Of chain 0.
-  ISINGLASS_HD StepCounts pointers() {
-    return {&acceptance, &hops, &acceptance_sum, &hops_sum, &non_finite};
-  }
-  ISINGLASS_HD void store(const StepCounts& to, int64_t chain) const {
-    to.acceptance[chain] = acceptance;
-    to.acceptance_sum[chain] = acceptance_sum;
-    to.hops[chain] = hops;
-    to.hops_sum[chain] = hops_sum;
-    to.non_finite[chain] = non_finite;
-  }
-};
-
-namespace cpu {
-// x itself is among the rows. rng {seed, step}, chain_ids [B].
-void accept(int64_t chains, const StatePair&, const ProposalScores&, const int64_t* rng,
-            const int64_t* chain_ids, const Rows&, const StepCounts&, Stream);
+// x itself is among the buffers. rng {seed, step}, chain_ids [B].
+ISINGLASS_TWINS(accept, int64_t chains, const StatePair&, const ProposalScores&, const int64_t* rng,
+                const int64_t* chain_ids, const AcceptedBuffers&, const StepCounts&, Stream)
 // rng's step number + steps, after every chain of them has read it.
-void advance(int64_t* rng, int64_t steps, Stream);
-}  // namespace cpu
-
-namespace cuda {
-void accept(int64_t chains, const StatePair&, const ProposalScores&, const int64_t* rng,
-            const int64_t* chain_ids, const Rows&, const StepCounts&, Stream);
-void advance(int64_t* rng, int64_t steps, Stream);
-}  // namespace cuda
+ISINGLASS_TWINS(advance, int64_t* rng, int64_t steps, Stream)
 
 }  // namespace isinglass

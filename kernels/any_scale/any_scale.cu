@@ -1,6 +1,7 @@
-// CUDA twin of any_scale.h: one block per chain, threads over sites; log q is summed over the block.
-#include "kernels/base/block_sum_cuda.h"
+// CUDA twin of any_scale.h: one block per chain, threads over sites; log q is summed over the
+// block.
 #include "kernels/any_scale/any_scale.h"
+#include "kernels/base/launch.h"
 
 namespace isinglass::cuda {
 namespace {

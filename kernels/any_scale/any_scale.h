@@ -1,6 +1,5 @@
 // Any-scale proposals of ordered sites 0 … K − 1, all at once (Sun, Dai, Sutton, Schuurmans & Dai
-// 2023, "Any-scale balanced samplers for discrete spaces", eq. 14 with its missing term;
-// samplers.md §2.5).
+// 2023, "Any-scale balanced samplers for discrete spaces", eq. 14 with its missing term).
 //
 //   logit_i(v) = v·(α c_i + x_i/σ) − ½ v²·(α D_ii + 1/σ),  c = s(x) − W x + Aᵀu,  u = A x + ξ
 //
@@ -16,6 +15,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/base/categorical.h"
 #include "kernels/base/host_device.h"
 #include "kernels/random/philox.h"
 
@@ -49,9 +49,10 @@ struct OrderedRow {
     for (int v = 0; v < categories; ++v) max = fmax(max, log_weight(v));
     return max;
   }
+  ISINGLASS_HD double weight(int v, double max) const { return exp(log_weight(v) - max); }
   ISINGLASS_HD double total(double max) const {
     double sum = 0;
-    for (int v = 0; v < categories; ++v) sum += exp(log_weight(v) - max);
+    for (int v = 0; v < categories; ++v) sum += weight(v, max);
     return sum;
   }
   ISINGLASS_HD double log_probability(int v) const {
@@ -60,16 +61,9 @@ struct OrderedRow {
   }
   // The value at quantile u; `from` if the distribution is not a number. Also its log probability.
   ISINGLASS_HD int draw(double u, double* log_probability) const {
-    const double max = max_log_weight();
-    const double sum = total(max);
-    double cumulative = 0;
-    int drawn = from;
-    for (int v = 0; v < categories; ++v) {
-      const double weight = exp(log_weight(v) - max);
-      if (weight > 0) drawn = v;
-      cumulative += weight;
-      if (u * sum < cumulative) break;
-    }
+    const double max = max_log_weight(), sum = total(max);
+    const auto of_value = [&](int64_t v) { return weight(static_cast<int>(v), max); };
+    const int drawn = static_cast<int>(inverse_cdf(categories, of_value, u * sum, from));
     *log_probability = log_weight(drawn) - max - log(sum);
     return drawn;
   }
@@ -117,20 +111,12 @@ ISINGLASS_HD inline double score_ordered_site(const OrderedShape& shape, const O
          log_normal_share(shape, p, c, i);
 }
 
-namespace cpu {
 // x, y uint8 [B, D]; rng {seed, step}; chain_ids [B]; move [B, D] or null; log_q [B].
-void draw_ordered(const OrderedShape&, const OrderedProposal&, const uint8_t* x, const int64_t* rng,
-                  const int64_t* chain_ids, uint8_t* y, double* move, double* log_q, Stream);
+ISINGLASS_TWINS(draw_ordered, const OrderedShape&, const OrderedProposal&, const uint8_t* x,
+                const int64_t* rng, const int64_t* chain_ids, uint8_t* y, double* move,
+                double* log_q, Stream)
 // log_q [B] of the proposal `to` from the state `from`, which the OrderedProposal belongs to.
-void score_ordered(const OrderedShape&, const OrderedProposal&, const uint8_t* from,
-                   const uint8_t* to, double* log_q, Stream);
-}  // namespace cpu
-
-namespace cuda {
-void draw_ordered(const OrderedShape&, const OrderedProposal&, const uint8_t* x, const int64_t* rng,
-                  const int64_t* chain_ids, uint8_t* y, double* move, double* log_q, Stream);
-void score_ordered(const OrderedShape&, const OrderedProposal&, const uint8_t* from,
-                   const uint8_t* to, double* log_q, Stream);
-}  // namespace cuda
+ISINGLASS_TWINS(score_ordered, const OrderedShape&, const OrderedProposal&, const uint8_t* from,
+                const uint8_t* to, double* log_q, Stream)
 
 }  // namespace isinglass

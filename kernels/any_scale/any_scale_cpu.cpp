@@ -6,7 +6,7 @@ namespace isinglass::cpu {
 void draw_ordered(const OrderedShape& shape, const OrderedProposal& proposal, const uint8_t* x,
                   const int64_t* rng, const int64_t* chain_ids, uint8_t* y, double* move,
                   double* log_q, Stream) {
-#pragma omp parallel for schedule(static) if (worth_threads(shape.chains * shape.sites))
+#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
   for (int64_t c = 0; c < shape.chains; ++c) {
     const Draws draws = step_draws(rng, chain_ids[c]);
     double sum = 0;
@@ -19,7 +19,7 @@ void draw_ordered(const OrderedShape& shape, const OrderedProposal& proposal, co
 
 void score_ordered(const OrderedShape& shape, const OrderedProposal& proposal, const uint8_t* from,
                    const uint8_t* to, double* log_q, Stream) {
-#pragma omp parallel for schedule(static) if (worth_threads(shape.chains * shape.sites))
+#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
   for (int64_t c = 0; c < shape.chains; ++c) {
     double sum = 0;
     for (int64_t i = 0; i < shape.sites; ++i) {

@@ -1,7 +1,10 @@
-// Reductions over a warp. Included by launch.h, after whatever declares the shuffles.
+// Reductions over a warp and over a block of threads: CUDA twins. Included by launch.h, after
+// whatever declares the shuffles.
 #pragma once
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 
 #if defined(__CUDACC__) || defined(ISINGLASS_SIMT)
 namespace isinglass {
@@ -23,5 +26,44 @@ __device__ inline double warp_product(double v) {
   return v;
 }
 
+namespace cuda {
+
+// The sum over a block of whole warps, for all of its threads.
+__device__ inline double block_sum(double value) {
+  __shared__ double of_warp[32];
+  value = warp_sum(value);
+  __syncthreads();  // of_warp may still be read from the last call
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
+  __syncthreads();
+  double total = 0;
+  for (unsigned w = 0; w < (blockDim.x + 31) / 32; ++w) total += of_warp[w];
+  return total;
+}
+
+constexpr int64_t kTileBlocks = 512;
+
+// Bytes of shared memory that fold_blocks() needs, however many blocks there are.
+inline size_t tile_bytes() {
+  return kTileBlocks * sizeof(double);
+}
+
+// fold(of_block(b)) for b = 0, 1, … of so many blocks of 32 sites, or units: of_block by whole
+// warps, fold by the first thread in that order. tile [kTileBlocks] is shared.
+template <class OfBlock, class Fold>
+__device__ void fold_blocks(int64_t blocks, double* tile, OfBlock of_block, Fold fold) {
+  const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  for (int64_t first = 0; first < blocks; first += kTileBlocks) {
+    const int64_t end = first + kTileBlocks < blocks ? first + kTileBlocks : blocks;
+    for (int64_t b = first + warp; b < end; b += warps) {
+      const double value = of_block(b);
+      if (threadIdx.x % 32 == 0) tile[b - first] = value;
+    }
+    __syncthreads();
+    for (int64_t b = first; b < end && threadIdx.x == 0; ++b) fold(tile[b - first]);
+    __syncthreads();  // before the tile is overwritten
+  }
+}
+
+}  // namespace cuda
 }  // namespace isinglass
 #endif

@@ -1,14 +1,45 @@
-// Functions written in AVX-512 instructions (CPU), where the compiler does not find them by itself.
-// Each has a caller that takes another way on machines without them: if (has_avx512()) ….
+// Vectors of the CPU twins, three kinds: loops that the compiler turns into vectors, for several
+// instruction sets (ISINGLASS_VECTOR_CLONES); vectors of eight numbers that it takes apart where
+// the machine's are shorter (Lanes); and functions written in AVX-512 instructions, where the
+// compiler does not find them by itself (ISINGLASS_AVX512). Each of the last has a caller that
+// takes another way on machines without them: if (has_avx512()) ….
 #pragma once
 
-#if defined(__x86_64__)
+#include <cstdint>
+
+#if defined(__x86_64__) && !defined(ISINGLASS_WITHOUT_AVX512)
 #define ISINGLASS_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"  // GCC's own intrinsics (its bug 105593)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 #include <immintrin.h>
+#endif
+
+// A loop compiled for AVX-512, AVX2 and the baseline; the machine picks when the program starts. A
+// clone takes in functions of the baseline only where they are inlined.
+#if !defined(__x86_64__) || defined(__CUDACC__) || defined(__SANITIZE_ADDRESS__)
+#define ISINGLASS_VECTOR_CLONES
+#elif defined(ISINGLASS_WITHOUT_AVX512)
+#define ISINGLASS_VECTOR_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define ISINGLASS_VECTOR_CLONES \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#endif
+
+// The same with all that a function calls. Other compilers than GCC do not combine the two.
+#if defined(__GNUC__) && !defined(__clang__)
+#define ISINGLASS_FLAT_CLONES [[gnu::flatten]] ISINGLASS_VECTOR_CLONES
+#else
+#define ISINGLASS_FLAT_CLONES [[gnu::flatten]]
+#endif
+
+// Fused multiplications in a function where a product is exact and they change nothing. Other
+// compilers than GCC go without.
+#if defined(__GNUC__) && !defined(__clang__)
+#define ISINGLASS_CONTRACT __attribute__((optimize("fp-contract=fast")))
+#else
+#define ISINGLASS_CONTRACT
 #endif
 
 namespace isinglass::cpu {
@@ -22,5 +53,57 @@ inline bool has_avx512() {
   return false;
 #endif
 }
+
+// Eight numbers.
+using Lanes = double __attribute__((vector_size(8 * sizeof(double)), aligned(8)));
+
+// Folds 32 numbers in the order of a warp's butterfly, f(a, b) into a; inlined, for the caller's
+// instruction set.
+template <class F>
+[[gnu::always_inline]] inline double fold(const double* v, F f) {
+  const auto* part = reinterpret_cast<const Lanes*>(v);
+  Lanes even = part[0], odd = part[1];
+  f(even, part[2]);
+  f(odd, part[3]);
+  f(even, odd);
+  double p[4] = {even[0], even[1], even[2], even[3]};
+  for (int i = 0; i < 4; ++i) f(p[i], even[i + 4]);
+  f(p[0], p[2]);
+  f(p[1], p[3]);
+  f(p[0], p[1]);
+  return p[0];
+}
+
+[[gnu::always_inline]] inline double tree_sum(const double* v) {
+  return fold(v, [](auto& a, const auto& b) { a += b; });
+}
+// The same of numbers that have just been written one by one: whole vectors would wait for them.
+[[gnu::always_inline]] inline double written_sum(const double* v) {
+  double p[16];
+  for (int i = 0; i < 16; ++i) p[i] = v[i] + v[i + 16];
+  for (int i = 0; i < 8; ++i) p[i] += p[i + 8];
+  for (int i = 0; i < 4; ++i) p[i] += p[i + 4];
+  return (p[0] + p[2]) + (p[1] + p[3]);
+}
+[[gnu::always_inline]] inline double tree_product(const double* v) {
+  return fold(v, [](auto& a, const auto& b) { a *= b; });
+}
+[[gnu::always_inline]] inline double tree_max(const double* v) {
+  return fold(v, [](auto& a, const auto& b) { a = a > b ? a : b; });
+}
+
+// A part of an array to be read as `kSize` numbers: `count` of it, and zeros.
+template <class T, int kSize>
+struct Padded {
+  T copy[kSize];
+  const T* whole;
+
+  [[gnu::always_inline]] Padded(const T* from, int64_t count) : whole(from) {
+    if (count >= kSize) return;
+    for (int i = 0; i < kSize; ++i) copy[i] = 0;
+    for (int i = 0; i < count; ++i) copy[i] = from[i];
+    whole = copy;
+  }
+};
 
 }  // namespace isinglass::cpu

@@ -1,7 +1,7 @@
-// CUDA twin of block_gibbs.h: a block of threads per chain, or per candidate state, copies it; energies
-// of a lattice take one thread a candidate, draws one thread a chain.
-#include "kernels/gibbs/block_gibbs.h"
+// CUDA twin of block_gibbs.h: a block of threads per chain, or per candidate state, copies it;
+// energies of a lattice take one thread a candidate, draws one thread a chain.
 #include "kernels/base/launch.h"
+#include "kernels/gibbs/block_gibbs.h"
 
 namespace isinglass::cuda {
 namespace {

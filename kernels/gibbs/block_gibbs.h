@@ -1,5 +1,5 @@
-// Draws of a whole block of sites from a set of joint values (samplers.md §2.1): block-gibbs, and
-// hamming-ball (Titsias & Yau 2017, "The Hamming ball sampler").
+// Draws of a whole block of sites from a set of joint values: block-gibbs, and hamming-ball
+// (Titsias & Yau 2017, "The Hamming ball sampler").
 //
 //   block: m distinct sites, uniform (Floyd's algorithm)
 //   u = x + change a on the block: a = 0 (block-gibbs), or uniform over the ball (hamming-ball)
@@ -16,8 +16,8 @@
 
 #include <cstdint>
 
-#include "kernels/gibbs/one_site.h"
 #include "kernels/base/host_device.h"
+#include "kernels/gibbs/one_site.h"
 #include "kernels/lattice/lattice.h"
 #include "kernels/random/philox.h"
 
@@ -40,32 +40,20 @@ struct Blocks {
   int32_t* centre;  // [B]: the number a
 };
 
-namespace cpu {
 // Chooses block and centre of every chain; u [B, D] is the centre's state.
-void choose_blocks(const Blocks&, bool uniform_centre, const int64_t* rng, const int64_t* chain_ids,
-                   const uint8_t* x, uint8_t* u, Stream);
+ISINGLASS_TWINS(choose_blocks, const Blocks&, bool uniform_centre, const int64_t* rng,
+                const int64_t* chain_ids, const uint8_t* x, uint8_t* u, Stream)
 // Candidates first … first + count − 1 (first ≥ 1): states [B, count, D].
-void block_states(const Blocks&, const uint8_t* u, int first, int count, uint8_t* states, Stream);
+ISINGLASS_TWINS(block_states, const Blocks&, const uint8_t* u, int first, int count,
+                uint8_t* states, Stream)
 // table [B, N]: energies of the candidates on a lattice; energy [B] = U(x).
-void lattice_block_energies(const Lattice&, const Blocks&, const uint8_t* u, const double* energy,
-                            double* table, Stream);
+ISINGLASS_TWINS(lattice_block_energies, const Lattice&, const Blocks&, const uint8_t* u,
+                const double* energy, double* table, Stream)
 // Draws a candidate by its energy; x and energy take it over, u is overwritten. choice [B] is the
 // candidate less 1, −1 for x itself. A candidate whose energy is not finite has no weight.
-void draw_blocks(const Blocks&, const double* table, const int64_t* rng, const int64_t* chain_ids,
-                 uint8_t* x, uint8_t* u, double* energy, int64_t* choice, const StepCounts&,
-                 Stream);
-}  // namespace cpu
-
-namespace cuda {
-void choose_blocks(const Blocks&, bool uniform_centre, const int64_t* rng, const int64_t* chain_ids,
-                   const uint8_t* x, uint8_t* u, Stream);
-void block_states(const Blocks&, const uint8_t* u, int first, int count, uint8_t* states, Stream);
-void lattice_block_energies(const Lattice&, const Blocks&, const uint8_t* u, const double* energy,
-                            double* table, Stream);
-void draw_blocks(const Blocks&, const double* table, const int64_t* rng, const int64_t* chain_ids,
-                 uint8_t* x, uint8_t* u, double* energy, int64_t* choice, const StepCounts&,
-                 Stream);
-}  // namespace cuda
+ISINGLASS_TWINS(draw_blocks, const Blocks&, const double* table, const int64_t* rng,
+                const int64_t* chain_ids, uint8_t* x, uint8_t* u, double* energy, int64_t* choice,
+                const StepCounts&, Stream)
 
 // What one chain does; the twins call these for every chain.
 

@@ -1,6 +1,6 @@
 // CUDA twin of chromatic.h: one block per chain, threads over the sites of a colour. The state
 // stays in shared memory from the first sweep to the last, unless it is too large.
-#include "kernels/base/block_sum_cuda.h"
+#include "kernels/base/launch.h"
 #include "kernels/gibbs/chromatic.h"
 
 namespace isinglass::cuda {

@@ -1,6 +1,6 @@
-// Gibbs sweeps by colours (samplers.md §2.1; Gonzalez, Low, Gretton & Guestrin 2011, "Parallel
-// Gibbs sampling"): sites of one colour have no edge among them, so that their exact conditionals
-// do not depend on each other, and all are drawn at once; a step goes through all colours.
+// Gibbs sweeps by colours (Gonzalez, Low, Gretton & Guestrin 2011, "Parallel Gibbs sampling"):
+// sites of one colour have no edge among them, so that their exact conditionals do not depend on
+// each other, and all are drawn at once; a step goes through all colours.
 //
 // On a GPU a launch takes many steps, with the chain's state in shared memory where it fits.
 //
@@ -11,9 +11,10 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/base/elementary.h"
-#include "kernels/gibbs/one_site.h"
+#include "kernels/accept/step_counts.h"
+#include "kernels/base/categorical.h"
 #include "kernels/lattice/lattice.h"
+#include "kernels/random/bernoulli.h"
 
 namespace isinglass {
 
@@ -43,30 +44,11 @@ ISINGLASS_HD inline double rank_uniform(const Draws& draws, int64_t rank) {
                             static_cast<uint32_t>(rank));
 }
 
-// π(x_i = k | rest) of a binary site as weights, the larger one 1; d = e_i(1) − e_i(0). Beyond ±700
-// the smaller one is below every number that could be drawn.
-struct FlipWeights {
-  double zero, total;
-
-  ISINGLASS_HD explicit FlipWeights(double d) {
-    const double size = d < 0 ? -d : d;
-    const double least = elementary::exp_within(size < 700 ? -size : -700.0);
-    zero = d > 0 ? 1.0 : least;
-    total = 1 + least;
-  }
-  ISINGLASS_HD bool up(double u) const { return u * total >= zero; }
-  // Of all numbers that begin with a word, and of none of them.
-  ISINGLASS_HD bool surely_up(double word) const { return up(word * kWord); }
-  ISINGLASS_HD bool never_up(double word) const { return !up((word + 1) * kWord); }
-  // At the number of a rank, whose other words are drawn only where they decide.
-  ISINGLASS_HD bool up(const Draws& draws, int64_t rank) const {
-    const double word = draws.site_word(Purpose::kSiteValue, static_cast<uint32_t>(rank));
-    return surely_up(word) || (!never_up(word) && up(rank_uniform(draws, rank)));
-  }
-
- private:
-  static constexpr double kWord = 1.0 / 4294967296.0;
-};
+ISINGLASS_HD inline bool draw_rank(const BernoulliConditional& conditional, const Draws& draws,
+                                   int64_t rank) {
+  return conditional.draw(draws, Purpose::kSiteValue, Purpose::kSiteValueRest,
+                          static_cast<uint32_t>(rank));
+}
 
 // Draws the value of the site of a rank of x [D]. A binary site whose d is not finite stays.
 ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& colouring,
@@ -78,7 +60,7 @@ ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& 
   if (lattice.categories == 2) {
     const double d = flip_energy(lattice, x, site);
     draw.finite = std::isfinite(d);
-    if (draw.finite) to = FlipWeights(d).up(draws, rank);
+    if (draw.finite) to = draw_rank(BernoulliConditional(d), draws, rank);
     draw.moved = to != from;
     if (draw.moved) draw.difference = to ? d : -d;
   } else {
@@ -92,18 +74,10 @@ ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& 
   return draw;
 }
 
-namespace cpu {
 // A sweep of every chain in each of `steps` steps: x [B, D] and energy [B] in place. rng {seed,
 // step}; chain_ids [B].
-void chromatic_sweep(const Lattice&, const Colouring&, int64_t chains, int64_t steps,
-                     const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
-                     const StepCounts&, Stream);
-}  // namespace cpu
-
-namespace cuda {
-void chromatic_sweep(const Lattice&, const Colouring&, int64_t chains, int64_t steps,
-                     const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
-                     const StepCounts&, Stream);
-}  // namespace cuda
+ISINGLASS_TWINS(chromatic_sweep, const Lattice&, const Colouring&, int64_t chains, int64_t steps,
+                const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
+                const StepCounts&, Stream)
 
 }  // namespace isinglass

@@ -7,16 +7,16 @@
 namespace isinglass::cpu {
 namespace {
 
-// The sweep of the step that is `later` steps after the present one.
-void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t chains, int64_t later,
-                  const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
-                  const StepCounts& counts) {
-#pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.sites))
+// The sweep of the step that is `steps_ahead` steps after the present one.
+void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t chains,
+                  int64_t steps_ahead, const int64_t* rng, const int64_t* chain_ids, uint8_t* x,
+                  double* energy, const StepCounts& counts) {
+#pragma omp parallel for schedule(static) if (parallel_pays(chains * lattice.sites))
   for (int64_t first = 0; first < chains; first += kChainLanes) {
     const int64_t count = std::min<int64_t>(kChainLanes, chains - first);
     Draws draws[kChainLanes];
     for (int64_t l = 0; l < kChainLanes; ++l) {
-      draws[l] = step_draws(rng, chain_ids[first + std::min(l, count - 1)], later);
+      draws[l] = step_draws(rng, chain_ids[first + std::min(l, count - 1)], steps_ahead);
     }
     const SweepCounts sweep = sweep_lanes(lattice, colouring, count, draws,
                                           lane_scratch(lattice.sites), x + first * lattice.sites);
@@ -27,12 +27,12 @@ void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t ch
   }
 }
 
-void sweep_values(const Lattice& lattice, const Colouring& colouring, int64_t chains, int64_t later,
-                  const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
-                  const StepCounts& counts) {
-#pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.sites))
+void sweep_values(const Lattice& lattice, const Colouring& colouring, int64_t chains,
+                  int64_t steps_ahead, const int64_t* rng, const int64_t* chain_ids, uint8_t* x,
+                  double* energy, const StepCounts& counts) {
+#pragma omp parallel for schedule(static) if (parallel_pays(chains * lattice.sites))
   for (int64_t c = 0; c < chains; ++c) {
-    const Draws draws = step_draws(rng, chain_ids[c], later);
+    const Draws draws = step_draws(rng, chain_ids[c], steps_ahead);
     double difference = 0;
     int64_t hops = 0;
     bool finite = true;

@@ -1,7 +1,7 @@
 // CUDA twin of one_site.h: one thread per chain, but for the neighbours, which a block per state
 // copies.
-#include "kernels/gibbs/one_site.h"
 #include "kernels/base/launch.h"
+#include "kernels/gibbs/one_site.h"
 
 namespace isinglass::cuda {
 namespace {

@@ -1,92 +1,40 @@
-// One-site Gibbs sampling (samplers.md §2.1): choose a site, draw its value from the exact
+// One-site Gibbs sampling (Geman & Geman 1984): choose a site, draw its value from the exact
 // conditional π(x_i = k | rest) ∝ exp(−(U(x with x_i←k) − U(x))). Always accepted.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/accept/step_counts.h"
+#include "kernels/base/categorical.h"
 #include "kernels/base/host_device.h"
-#include "kernels/accept/metropolis.h"
 #include "kernels/random/philox.h"
 
 namespace isinglass {
 
-// The new value at quantile u, given the energies of all values up to a constant: a pointer, or
-// anything with operator[]. A value whose energy is not finite has no weight; `finite` tells
-// whether all were.
-template <class Energies>
-ISINGLASS_HD inline int draw_conditional(const Energies& difference, int categories, int current,
-                                         double u, bool* finite) {
-  *finite = true;
-  double least = INFINITY, total = 0;
-  for (int k = 0; k < categories; ++k) {
-    if (!std::isfinite(difference[k]))
-      *finite = false;
-    else
-      least = fmin(least, difference[k]);
-  }
-  for (int k = 0; k < categories; ++k) {
-    if (std::isfinite(difference[k])) total += exp(least - difference[k]);
-  }
-  double cumulative = 0;
-  int last = current;
-  for (int k = 0; k < categories; ++k) {
-    if (!std::isfinite(difference[k])) continue;
-    const double weight = exp(least - difference[k]);
-    if (weight > 0) last = k;
-    cumulative += weight;
-    if (u * total < cumulative) return k;
-  }
-  return last;
-}
-
-namespace cpu {
 // site [B]: uniform, or step number mod D.
-void choose_sites(int64_t chains, int64_t sites, bool systematic, const int64_t* rng,
-                  const int64_t* chain_ids, int64_t* site, Stream);
+ISINGLASS_TWINS(choose_sites, int64_t chains, int64_t sites, bool systematic, const int64_t* rng,
+                const int64_t* chain_ids, int64_t* site, Stream)
 // The K − 1 states that differ from x at the chosen site, in the order of their values:
 // neighbours uint8 [B, K − 1, D].
-void one_site_neighbours(int64_t chains, int64_t sites, int categories, const uint8_t* x,
-                         const int64_t* site, uint8_t* neighbours, Stream);
+ISINGLASS_TWINS(one_site_neighbours, int64_t chains, int64_t sites, int categories,
+                const uint8_t* x, const int64_t* site, uint8_t* neighbours, Stream)
 // difference [B, K] = U(neighbour) − U(x), 0 at the current value; neighbour_energy [B, K − 1].
-void neighbour_differences(int64_t chains, int64_t sites, int categories, const uint8_t* x,
-                           const int64_t* site, const double* energy,
-                           const double* neighbour_energy, double* difference, Stream);
+ISINGLASS_TWINS(neighbour_differences, int64_t chains, int64_t sites, int categories,
+                const uint8_t* x, const int64_t* site, const double* energy,
+                const double* neighbour_energy, double* difference, Stream)
 // Draws the values: x and energy are updated in place; choice [B] is the neighbour taken, −1 for
 // none. Acceptance is 1.
-void draw_conditionals(int64_t chains, int64_t sites, int categories, const double* difference,
-                       const int64_t* site, const int64_t* rng, const int64_t* chain_ids,
-                       uint8_t* x, double* energy, int64_t* choice, const StepCounts&, Stream);
-}  // namespace cpu
-
-namespace cuda {
-void choose_sites(int64_t chains, int64_t sites, bool systematic, const int64_t* rng,
-                  const int64_t* chain_ids, int64_t* site, Stream);
-void one_site_neighbours(int64_t chains, int64_t sites, int categories, const uint8_t* x,
-                         const int64_t* site, uint8_t* neighbours, Stream);
-void neighbour_differences(int64_t chains, int64_t sites, int categories, const uint8_t* x,
-                           const int64_t* site, const double* energy,
-                           const double* neighbour_energy, double* difference, Stream);
-void draw_conditionals(int64_t chains, int64_t sites, int categories, const double* difference,
-                       const int64_t* site, const int64_t* rng, const int64_t* chain_ids,
-                       uint8_t* x, double* energy, int64_t* choice, const StepCounts&, Stream);
-}  // namespace cuda
+ISINGLASS_TWINS(draw_conditionals, int64_t chains, int64_t sites, int categories,
+                const double* difference, const int64_t* site, const int64_t* rng,
+                const int64_t* chain_ids, uint8_t* x, double* energy, int64_t* choice,
+                const StepCounts&, Stream)
 
 // What one chain does; the twins call these for every chain.
 ISINGLASS_HD inline int64_t choose_site(int64_t sites, bool systematic, const int64_t* rng,
                                         int64_t chain_id) {
   if (systematic) return rng[1] % sites;
   return step_draws(rng, chain_id).below(static_cast<uint32_t>(sites), Purpose::kSite);
-}
-
-// The counts of a step that always accepts; `finite`: all energies it drew from were.
-ISINGLASS_HD inline void count_draw(const StepCounts& counts, int64_t c, int64_t hops,
-                                    bool finite) {
-  counts.acceptance[c] = 1;
-  counts.hops[c] = hops;
-  counts.acceptance_sum[c] += 1;
-  counts.hops_sum[c] += hops;
-  counts.non_finite[c] += !finite;
 }
 
 // The value of neighbour n of a site whose value is `current`.

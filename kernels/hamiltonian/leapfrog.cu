@@ -1,6 +1,6 @@
 // CUDA twin of leapfrog.h: one block per chain, or per group where particles move together; threads
 // over sites. A thread moves its sites of all particles of a group: nothing else reads them.
-#include "kernels/base/block_sum_cuda.h"
+#include "kernels/base/launch.h"
 #include "kernels/hamiltonian/leapfrog.h"
 
 namespace isinglass::cuda {

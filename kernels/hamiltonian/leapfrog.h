@@ -1,6 +1,6 @@
-// Hamiltonian trajectories of particles that follow a leader (samplers.md §3; "Follow Hamiltonian
-// Leader", Algorithm 1, whose loop over particles would not be reversible): chains form groups of
-// n, and in every kick all particles use forces of the same positions.
+// Hamiltonian trajectories of particles that follow a leader ("Follow Hamiltonian Leader",
+// Algorithm 1, whose loop over particles would not be reversible): chains form groups of n, and in
+// every kick all particles use forces of the same positions.
 //
 //   force    g_i = ∇U(x_i) + ρ_i (x_i − x_l),  l = argmin U over the group (ties: the first),
 //            ρ_i = λ (π_l − π_i) / (π_l + π_i) = λ tanh((U_i − U_l)/2),  π = softmax(−U)
@@ -100,30 +100,17 @@ ISINGLASS_HD inline double log_momentum_share(const ParticleShape& shape, const 
   return -0.5 * (p * p / shape.mass + elastic);
 }
 
-namespace cpu {
 // rng {seed, step}, chain_ids [B]; kept [B, D] or null; momentum [B, D].
-void refresh_momentum(const ParticleShape&, const int64_t* rng, const int64_t* chain_ids,
-                      double damping, double* kept, double* momentum, Stream);
+ISINGLASS_TWINS(refresh_momentum, const ParticleShape&, const int64_t* rng,
+                const int64_t* chain_ids, double damping, double* kept, double* momentum, Stream)
 // energy [B]; strength λ; leader [B / n], pull [B].
-void choose_leaders(const ParticleShape&, const double* energy, double strength, int64_t* leader,
-                    double* pull, Stream);
+ISINGLASS_TWINS(choose_leaders, const ParticleShape&, const double* energy, double strength,
+                int64_t* leader, double* pull, Stream)
 // step_size [1]: η; to [B, D], which may be field.x.
-void kick_and_drift(const ParticleShape&, const ForceField&, const double* step_size, Leap,
-                    double* momentum, float* to, Stream);
+ISINGLASS_TWINS(kick_and_drift, const ParticleShape&, const ForceField&, const double* step_size,
+                Leap, double* momentum, float* to, Stream)
 // out [B]: −½‖p‖²/m, and with a leader − ½ ρ ‖x − x_l‖².
-void log_momentum(const ParticleShape&, const ForceField&, const double* momentum, double* out,
-                  Stream);
-}  // namespace cpu
-
-namespace cuda {
-void refresh_momentum(const ParticleShape&, const int64_t* rng, const int64_t* chain_ids,
-                      double damping, double* kept, double* momentum, Stream);
-void choose_leaders(const ParticleShape&, const double* energy, double strength, int64_t* leader,
-                    double* pull, Stream);
-void kick_and_drift(const ParticleShape&, const ForceField&, const double* step_size, Leap,
-                    double* momentum, float* to, Stream);
-void log_momentum(const ParticleShape&, const ForceField&, const double* momentum, double* out,
-                  Stream);
-}  // namespace cuda
+ISINGLASS_TWINS(log_momentum, const ParticleShape&, const ForceField&, const double* momentum,
+                double* out, Stream)
 
 }  // namespace isinglass

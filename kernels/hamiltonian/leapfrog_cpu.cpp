@@ -5,7 +5,7 @@ namespace isinglass::cpu {
 
 void refresh_momentum(const ParticleShape& shape, const int64_t* rng, const int64_t* chain_ids,
                       double damping, double* kept, double* momentum, Stream) {
-#pragma omp parallel for schedule(static) if (worth_threads(shape.chains * shape.sites))
+#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
   for (int64_t c = 0; c < shape.chains; ++c) {
     const Draws draws = step_draws(rng, chain_ids[c]);
     for (int64_t i = 0; i < shape.sites; ++i) {
@@ -24,7 +24,7 @@ void choose_leaders(const ParticleShape& shape, const double* energy, double str
 void kick_and_drift(const ParticleShape& shape, const ForceField& field, const double* step_size,
                     Leap leap, double* momentum, float* to, Stream) {
   const double kick = leap.kick * *step_size, drift = leap.drift * *step_size;
-#pragma omp parallel for schedule(static) if (worth_threads(shape.chains * shape.sites))
+#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
   for (int64_t g = 0; g < shape.chains / shape.group; ++g) {
     const int64_t first = g * shape.group, last = first + shape.group;
     for (int64_t c = first; c < last; ++c) {
@@ -38,7 +38,7 @@ void kick_and_drift(const ParticleShape& shape, const ForceField& field, const d
 
 void log_momentum(const ParticleShape& shape, const ForceField& field, const double* momentum,
                   double* out, Stream) {
-#pragma omp parallel for schedule(static) if (worth_threads(shape.chains * shape.sites))
+#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
   for (int64_t c = 0; c < shape.chains; ++c) {
     double sum = 0;
     for (int64_t i = 0; i < shape.sites; ++i) {

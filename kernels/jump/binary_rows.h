@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "kernels/base/balancing.h"
+#include "kernels/base/differences.h"
 #include "kernels/base/elementary.h"
 #include "kernels/base/host_device.h"
 #include "kernels/jump/jump.h"
@@ -23,13 +24,13 @@ namespace isinglass {
 constexpr uint32_t kFlipWhole = uint32_t{1} << 31;
 
 // The rule with its numbers: what all sites of a step share.
-struct FlipTime {
+struct BinaryJumpParameters {
   JumpRule rule;
   Balancing balancing;
   float tau;      // of lbj, lbjf, lbjb
   float penalty;  // 1/(2a), of dlp
 
-  ISINGLASS_HD FlipTime(const JumpShape& shape, double scale)
+  ISINGLASS_HD BinaryJumpParameters(const JumpShape& shape, double scale)
       : rule(shape.rule),
         balancing(shape.balancing),
         tau(static_cast<float>(scale)),
@@ -43,8 +44,8 @@ ISINGLASS_HD inline float within(float x, float least, float most) {
 
 // P(flip) at d = s_{1−c} − s_c, |d| ≤ 80; rule and g are the time's, by themselves so that a loop
 // can hold them constant.
-ISINGLASS_HD inline float flip_probability(JumpRule rule, Balancing g, const FlipTime& time,
-                                           float d) {
+ISINGLASS_HD inline float flip_probability(JumpRule rule, Balancing g,
+                                           const BinaryJumpParameters& time, float d) {
   if (rule == JumpRule::kLangevin) {
     const float odds = elementary::exp_within(within(0.5f * d - time.penalty, -80, 80));
     return odds / (1 + odds);
@@ -60,20 +61,15 @@ ISINGLASS_HD inline float flip_probability(JumpRule rule, Balancing g, const Fli
   return t / (1 + t) * elementary::one_minus_exp(there + back);
 }
 
-ISINGLASS_HD inline int32_t flip_threshold(JumpRule rule, Balancing g, const FlipTime& time,
-                                           float d) {
+ISINGLASS_HD inline int32_t flip_threshold(JumpRule rule, Balancing g,
+                                           const BinaryJumpParameters& time, float d) {
   constexpr float kMost = 2147483520;  // the largest float32 below 2^31
   const float p = flip_probability(rule, g, time, within(d, -80, 80));
   return static_cast<int32_t>(within(p * 0x1p31f, 1, kMost));
 }
 
-ISINGLASS_HD inline int32_t flip_threshold(const FlipTime& time, float d) {
+ISINGLASS_HD inline int32_t flip_threshold(const BinaryJumpParameters& time, float d) {
   return flip_threshold(time.rule, time.balancing, time, d);
-}
-
-// The difference d of a site of value `from`, from the gradient of U.
-ISINGLASS_HD inline float flip_difference(float gradient, int from) {
-  return static_cast<float>(2 * from - 1) * gradient;
 }
 
 ISINGLASS_HD inline bool flips(const Draws& draws, int64_t site, int32_t threshold) {
@@ -82,15 +78,16 @@ ISINGLASS_HD inline bool flips(const Draws& draws, int64_t site, int32_t thresho
 }
 
 // The probability of what happened to a site, times 2^31; NaN where d is not finite.
-ISINGLASS_HD inline double flip_share(int32_t threshold, bool flipped, float d) {
-  const uint32_t share =
+ISINGLASS_HD inline double outcome_weight(int32_t threshold, bool flipped, float d) {
+  const uint32_t weight =
       flipped ? static_cast<uint32_t>(threshold) : kFlipWhole - static_cast<uint32_t>(threshold);
-  return static_cast<double>(static_cast<int32_t>(share)) + static_cast<double>(d - d);
+  return static_cast<double>(static_cast<int32_t>(weight)) + static_cast<double>(d - d);
 }
 
-// Of a block's 32 shares, those of sites that it lacks being 2^31: their product's probability.
-ISINGLASS_HD inline double block_probability(double product_of_shares) {
-  return product_of_shares * 0x1p-992;
+// The probability of what happened to a block, from the product of its 32 outcome weights; that of
+// a site that it lacks is 2^31.
+ISINGLASS_HD inline double block_probability(double product_of_weights) {
+  return product_of_weights * 0x1p-992;
 }
 
 }  // namespace isinglass

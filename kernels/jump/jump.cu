@@ -1,11 +1,11 @@
 // CUDA twin of jump.h: one block per chain. A warp takes 32 sites: a lane each where the row has a
 // closed form, else all lanes solve one site after the other. Shared memory: a tile of the sums of
 // blocks of sites (4 KiB), and a warp's K² + 2K numbers (33 KiB at K = 64).
-#include "kernels/base/block_sum_cuda.h"
-#include "kernels/jump/jump.h"
-#include "kernels/jump/transition_rows.h"
+#include "kernels/base/blocks.h"
 #include "kernels/base/launch.h"
 #include "kernels/base/log_product.h"
+#include "kernels/jump/binary_rows.h"
+#include "kernels/jump/transition_rows.h"
 
 namespace isinglass::cuda {
 namespace {
@@ -21,87 +21,99 @@ struct WarpSync {
   }
 };
 
+// Whether a binary site flips; drawn.
+__device__ bool flipped_at(const DrawTarget& target, int64_t site, int32_t threshold) {
+  const bool flipped = flips(target.draws, site, threshold);
+  target.y[site] = static_cast<uint8_t>(target.x[site] ^ flipped);
+  return flipped;
+}
+
+// The same where the new values are given.
+__device__ bool flipped_at(const ScoreTarget& target, int64_t site, int32_t) {
+  return target.x[site] != target.y[site];
+}
+
 // P of a block of binary sites, a lane each.
-template <class Values>
-__device__ double block_of_flips(const JumpShape& shape, const FlipTime& time,
-                                 const float* gradient, const uint8_t* x, const Values& values,
+template <class Target>
+__device__ double block_of_flips(const JumpShape& shape, const BinaryJumpParameters& jump,
+                                 const float* gradient, const uint8_t* x, const Target& target,
                                  int64_t site) {
-  double share = kFlipWhole;
+  double weight = kFlipWhole;
   if (site < shape.sites) {
     const float d = flip_difference(gradient[site], x[site]);
-    const int32_t threshold = flip_threshold(time, d);
-    share = flip_share(threshold, values.flip(site, threshold), d);
+    const int32_t threshold = flip_threshold(jump, d);
+    weight = outcome_weight(threshold, flipped_at(target, site, threshold), d);
   }
-  return block_probability(warp_product(share));
+  return block_probability(warp_product(weight));
 }
 
 // log q of a chain of binary sites, for the first thread.
-template <class Values>
+template <class Target>
 __device__ double flip_chain(const JumpShape& shape, double scale, const float* gradient,
-                             const uint8_t* x, const Values& values, double* tile) {
-  const FlipTime time(shape, scale);
+                             const uint8_t* x, const Target& target, double* tile) {
+  const BinaryJumpParameters jump(shape, scale);
   const int lane = threadIdx.x % 32;
   LogProduct total;
   fold_blocks(
       site_blocks(shape.sites), tile,
       [&](int64_t b) {
-        return block_of_flips(shape, time, gradient, x, values, b * kBlockSites + lane);
+        return block_of_flips(shape, jump, gradient, x, target, b * kBlockSites + lane);
       },
       [&](double q) { total.multiply(q); });
   return total.log();
 }
 
 // Σ log P of a block of other sites, by whole warps.
-template <class Sites, class Values>
-__device__ double block_log_q(const JumpShape& shape, const JumpTime& time, const Sites& sites,
-                              const uint8_t* x, const Values& values, int64_t first, int lane,
-                              double* scratch) {
+template <class Sites, class Target>
+__device__ double block_log_q(const JumpShape& shape, const JumpParameters& jump,
+                              const Sites& sites, const uint8_t* x, const Target& target,
+                              int64_t first, int lane, double* scratch) {
   if (!needs_solve(shape)) {
     const int64_t i = first + lane;
     return warp_sum(
-        i < shape.sites ? values.log_probability(ClosedRow<Sites>(time, sites, i, x[i]), i) : 0);
+        i < shape.sites ? target.log_probability(ClosedRow<Sites>(jump, sites, i, x[i]), i) : 0);
   }
   double log_p = 0;
   for (int owner = 0; owner < kBlockSites && first + owner < shape.sites; ++owner) {
     const int64_t i = first + owner;
-    const SolvedRow<Sites, WarpSync> row(time, sites, i, x[i], scratch, lane, kBlockSites, {});
-    if (lane == owner) log_p = values.log_probability(row, i);
+    const SolvedRow<Sites, WarpSync> row(jump, sites, i, x[i], scratch, lane, kBlockSites, {});
+    if (lane == owner) log_p = target.log_probability(row, i);
     __syncwarp();  // before the scratch is overwritten
   }
   return warp_sum(log_p);
 }
 
-template <class Sites, class Values>
+template <class Sites, class Target>
 __device__ double value_chain(const JumpShape& shape, double scale, const Sites& sites,
-                              const uint8_t* x, const Values& values, double* tile) {
-  const JumpTime time(shape, scale);
+                              const uint8_t* x, const Target& target, double* tile) {
+  const JumpParameters jump(shape, scale);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   double* scratch = tile + kTileBlocks + warp * solve_numbers(shape.categories);
   double total = 0;
   fold_blocks(
       site_blocks(shape.sites), tile,
       [&](int64_t b) {
-        return block_log_q(shape, time, sites, x, values, b * kBlockSites, lane, scratch);
+        return block_log_q(shape, jump, sites, x, target, b * kBlockSites, lane, scratch);
       },
       [&](double log_q) { total += log_q; });
   return total;
 }
 
-template <class Values>
-__device__ void jump(const JumpShape& shape, double scale, const uint8_t* x, const float* gradient,
-                     const Values& values, double* log_q) {
+template <class Target>
+__device__ void jump_chain(const JumpShape& shape, double scale, const uint8_t* x,
+                           const float* gradient, const Target& target, double* log_q) {
   double* tile = dynamic_shared_memory<double>();
   const int64_t c = blockIdx.x;
   const uint8_t* own = x + c * shape.sites;
   double log_q_of_chain;
   if (shape.binary()) {
-    log_q_of_chain = flip_chain(shape, scale, gradient + c * shape.sites, own, values, tile);
+    log_q_of_chain = flip_chain(shape, scale, gradient + c * shape.sites, own, target, tile);
   } else if (shape.one_hot) {
     const OneHotSites sites{gradient + c * shape.sites * shape.categories, shape.categories};
-    log_q_of_chain = value_chain(shape, scale, sites, own, values, tile);
+    log_q_of_chain = value_chain(shape, scale, sites, own, target, tile);
   } else {
     const OrderedSites sites{gradient + c * shape.sites, shape.categories};
-    log_q_of_chain = value_chain(shape, scale, sites, own, values, tile);
+    log_q_of_chain = value_chain(shape, scale, sites, own, target, tile);
   }
   if (threadIdx.x == 0) log_q[c] = log_q_of_chain;
 }
@@ -110,15 +122,14 @@ __global__ void draw_jump_kernel(JumpShape shape, const uint8_t* x, const float*
                                  const int64_t* rng, const int64_t* chain_ids, const double* scale,
                                  uint8_t* y, double* log_q) {
   const int64_t at = blockIdx.x * shape.sites;
-  const DrawnValues values{step_draws(rng, chain_ids[blockIdx.x]), shape.categories, x + at,
-                           y + at};
-  jump(shape, *scale, x, gradient, values, log_q);
+  const DrawTarget target{step_draws(rng, chain_ids[blockIdx.x]), shape.categories, x + at, y + at};
+  jump_chain(shape, *scale, x, gradient, target, log_q);
 }
 
 __global__ void score_jump_kernel(JumpShape shape, const uint8_t* from, const float* gradient,
                                   const uint8_t* to, const double* scale, double* log_q) {
   const int64_t at = blockIdx.x * shape.sites;
-  jump(shape, *scale, from, gradient, GivenValues{from + at, to + at}, log_q);
+  jump_chain(shape, *scale, from, gradient, ScoreTarget{from + at, to + at}, log_q);
 }
 
 LaunchShape launch_shape(const JumpShape& shape) {

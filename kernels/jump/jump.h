@@ -1,5 +1,5 @@
 // Locally balanced jumps: every site at once, each by its own transition row after a time τ, with
-// the score s = −∇U fixed (samplers.md §2.4). c is a site's value, θ_{j→k} = g(e^{s_k − s_j}),
+// the score s = −∇U fixed. c is a site's value, θ_{j→k} = g(e^{s_k − s_j}),
 // ν = softmax(s), δ = (k ≠ c), or (k − c)² of ordered values.
 //
 //   kInterpolation (lbj):   P_k = ν_k (1 − exp(−τ θ_k / ν_k)) for k ≠ c
@@ -22,7 +22,7 @@ namespace isinglass {
 
 enum class JumpRule : int { kInterpolation = 0, kForwardEuler, kBackwardEuler, kLangevin };
 
-constexpr double kMostMoving = 0.99;     // 1 − ε of kForwardEuler
+constexpr double kMostMoving = 0.99;      // 1 − ε of kForwardEuler
 constexpr int kMaxSolvedCategories = 64;  // of kBackwardEuler: K³/3 operations a site
 
 struct JumpShape {
@@ -36,21 +36,13 @@ struct JumpShape {
   ISINGLASS_HD bool binary() const { return categories == 2 && !one_hot; }
 };
 
-namespace cpu {
 // y ~ q(·|x), and log q(y | x).
 //   x, y [B, D]; gradient of U at x; rng {seed, step}; chain_ids [B]; scale []: τ, or a; log_q [B]
-void draw_jump(const JumpShape&, const uint8_t* x, const float* gradient, const int64_t* rng,
-               const int64_t* chain_ids, const double* scale, uint8_t* y, double* log_q, Stream);
+ISINGLASS_TWINS(draw_jump, const JumpShape&, const uint8_t* x, const float* gradient,
+                const int64_t* rng, const int64_t* chain_ids, const double* scale, uint8_t* y,
+                double* log_q, Stream)
 // log q(to | from) with the gradient at `from`.
-void score_jump(const JumpShape&, const uint8_t* from, const float* gradient, const uint8_t* to,
-                const double* scale, double* log_q, Stream);
-}  // namespace cpu
-
-namespace cuda {
-void draw_jump(const JumpShape&, const uint8_t* x, const float* gradient, const int64_t* rng,
-               const int64_t* chain_ids, const double* scale, uint8_t* y, double* log_q, Stream);
-void score_jump(const JumpShape&, const uint8_t* from, const float* gradient, const uint8_t* to,
-                const double* scale, double* log_q, Stream);
-}  // namespace cuda
+ISINGLASS_TWINS(score_jump, const JumpShape&, const uint8_t* from, const float* gradient,
+                const uint8_t* to, const double* scale, double* log_q, Stream)
 
 }  // namespace isinglass

@@ -9,10 +9,11 @@
 #include <cmath>
 #include <cstdint>
 
-#include "kernels/jump/binary_rows.h"
+#include "kernels/base/balancing.h"
+#include "kernels/base/categorical.h"
+#include "kernels/base/differences.h"
 #include "kernels/jump/jump.h"
 #include "kernels/random/philox.h"
-#include "kernels/path/move_weights.h"
 
 namespace isinglass {
 
@@ -41,13 +42,13 @@ struct OneHotSites {
 };
 
 // The rule with its numbers: what all sites of a step share.
-struct JumpTime {
+struct JumpParameters {
   JumpRule rule;
   Balancing balancing;
   double tau, log_tau;  // of lbj, lbjf, lbjb
   double penalty;       // 1/(2a), of dlp
 
-  ISINGLASS_HD JumpTime(const JumpShape& shape, double scale)
+  ISINGLASS_HD JumpParameters(const JumpShape& shape, double scale)
       : rule(shape.rule),
         balancing(shape.balancing),
         tau(scale),
@@ -93,7 +94,7 @@ ISINGLASS_HD inline double log_one_minus_exp(double log_a) {
 template <class Sites>
 class ClosedRow {
  public:
-  ISINGLASS_HD ClosedRow(const JumpTime& time, const Sites& sites, int64_t site, int from)
+  ISINGLASS_HD ClosedRow(const JumpParameters& time, const Sites& sites, int64_t site, int from)
       : time_(time), sites_(sites), site_(site), from_(from) {
     LogSum terms;
     for (int k = 0; k < sites.values; ++k) {
@@ -170,7 +171,7 @@ class ClosedRow {
     return stayed.log_total();
   }
 
-  const JumpTime& time_;
+  const JumpParameters& time_;
   const Sites& sites_;
   int64_t site_;
   int from_;
@@ -194,7 +195,7 @@ ISINGLASS_HD inline int solve_numbers(int categories) {
 template <class Sites, class Sync>
 class SolvedRow {
  public:
-  ISINGLASS_HD SolvedRow(const JumpTime& time, const Sites& sites, int64_t site, int from,
+  ISINGLASS_HD SolvedRow(const JumpParameters& time, const Sites& sites, int64_t site, int from,
                          double* scratch, int lane, int lanes, Sync sync)
       : count_(sites.values),
         from_(from),
@@ -223,15 +224,13 @@ class SolvedRow {
 
   ISINGLASS_HD static double floored(double v) { return v < kFloor ? kFloor : v; }
 
-  ISINGLASS_HD int value(int n) const { return n == 0 ? from_ : n <= from_ ? n - 1 : n; }
-
   // Where a jump or the clock takes a site from value j.
-  ISINGLASS_HD void fill(const JumpTime& time, const Sites& sites, int64_t site, int j) {
+  ISINGLASS_HD void fill(const JumpParameters& time, const Sites& sites, int64_t site, int j) {
     LogSum rates;
     rates.add(0);
     for (int k = 0; k < count_; ++k) {
       if (k == j) continue;
-      const double d = sites.difference(site, value(j), value(k));
+      const double d = sites.difference(site, value_from(j, from_), value_from(k, from_));
       jump_[j * count_ + k] = time.log_tau + log_balance(time.balancing, d);
       rates.add(jump_[j * count_ + k]);
     }
@@ -276,48 +275,31 @@ ISINGLASS_HD inline bool needs_solve(const JumpShape& shape) {
   return shape.rule == JumpRule::kBackwardEuler && shape.categories > 2;
 }
 
-// What becomes of a site: a value drawn from its row at one number, staying first, …
-struct DrawnValues {
+// Sites that are drawn: site by site a value from its row, at one number, staying first.
+struct DrawTarget {
   Draws draws;
   int categories;
   const uint8_t* x;
   uint8_t* y;
 
-  ISINGLASS_HD bool flip(int64_t site, int32_t threshold) const {
-    const bool flipped = flips(draws, site, threshold);
-    y[site] = static_cast<uint8_t>(x[site] ^ flipped);
-    return flipped;
-  }
-
   template <class Row>
   ISINGLASS_HD double log_probability(const Row& row, int64_t site) const {
     const double u = draws.site_uniform(Purpose::kSiteValue, Purpose::kSiteValueRest,
                                         static_cast<uint32_t>(site));
-    const int value = draw(row, x[site], u);
+    const int from = x[site];
+    const auto probability = [&](int64_t place) {
+      return elementary::exp(row.log_probability(value_from(static_cast<int>(place), from)));
+    };
+    const int value =
+        value_from(static_cast<int>(inverse_cdf(categories, probability, u, 0)), from);
     y[site] = static_cast<uint8_t>(value);
     return row.log_probability(value);
   }
-
- private:
-  template <class Row>
-  ISINGLASS_HD int draw(const Row& row, int from, double u) const {
-    double before = elementary::exp(row.log_probability(from));
-    int last = from;
-    for (int k = 0; k < categories && u >= before; ++k) {
-      if (k == from) continue;
-      const double p = elementary::exp(row.log_probability(k));
-      if (p > 0) last = k;
-      before += p;
-    }
-    return last;
-  }
 };
 
-// … or given.
-struct GivenValues {
+// Sites whose new values are given.
+struct ScoreTarget {
   const uint8_t *x, *y;
-
-  ISINGLASS_HD bool flip(int64_t site, int32_t) const { return x[site] != y[site]; }
 
   template <class Row>
   ISINGLASS_HD double log_probability(const Row& row, int64_t site) const {

@@ -1,6 +1,6 @@
 // CUDA twin of lattice.h: one block per chain, threads over sites; differences, one thread per
 // chain.
-#include "kernels/base/block_sum_cuda.h"
+#include "kernels/base/launch.h"
 #include "kernels/lattice/lattice.h"
 
 namespace isinglass::cuda {
@@ -9,14 +9,14 @@ namespace {
 constexpr unsigned kThreads = 256;
 
 __global__ void lattice_evaluate_kernel(Lattice lattice, const uint8_t* x, bool one_hot,
-                                        SiteTable what, double* energy, float* table) {
+                                        LocalTable what, double* energy, float* table) {
   const int64_t c = blockIdx.x;
   const int64_t stride = lattice.sites * (one_hot ? lattice.categories : 1);
   const uint8_t* own = x + c * lattice.sites;
   double sum = 0;
   for (int64_t i = threadIdx.x; i < lattice.sites; i += blockDim.x) {
     sum += site_energy(lattice, own, i);
-    if (table) site_table(lattice, own, i, one_hot, what, table + c * stride);
+    if (table) local_table(lattice, own, i, one_hot, what, table + c * stride);
   }
   sum = block_sum(sum);
   if (threadIdx.x == 0) energy[c] = lattice.constant + sum;
@@ -36,7 +36,7 @@ __global__ void lattice_differences_kernel(Lattice lattice, int64_t chains, cons
 }  // namespace
 
 void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
-                      SiteTable what, double* energy, float* table, Stream stream) {
+                      LocalTable what, double* energy, float* table, Stream stream) {
   ISINGLASS_LAUNCH(lattice_evaluate_kernel, {static_cast<unsigned>(chains), kThreads}, stream,
                    lattice, x, one_hot, what, energy, table);
 }

@@ -2,10 +2,12 @@
 //
 //   U(x) = constant + Σ_i u_{i,x_i} − Σ_{e=(i,j)} c_e δ(x_i, x_j)
 //
-// Ising, −Σ h_i z_i − Σ_e J_e z_i z_j with z = 2x − 1, is u_{i,k} = −h_i (2k − 1), c = 2J, constant
-// = Σ J: z_i z_j = 2δ(x_i, x_j) − 1. Everything follows from a site's local energies
-//   e_i(k) = u_{i,k} − Σ_{j ~ i} c_ij δ(x_j, k):
-// the one-hot gradient is e_i(k), the binary one e_i(1) − e_i(0), and a site's exact difference
+// Ising, −Σ h_i z_i − Σ_e J_e z_i z_j with z = 2x − 1, is u_{i,k} = −h_i (2k − 1), c = 2J and
+// constant = Σ J, by z_i z_j = 2δ(x_i, x_j) − 1. Everything follows from a site's local energies
+//
+//   e_i(k) = u_{i,k} − Σ_{j ~ i} c_ij δ(x_j, k)
+//
+// The one-hot gradient is e_i(k), the binary one e_i(1) − e_i(0), and a site's exact difference
 // U(x with x_i←k) − U(x) is e_i(k) − e_i(x_i). All sums in float64, in the order of the sites.
 #pragma once
 
@@ -35,8 +37,7 @@ ISINGLASS_HD inline double local_energy(const Lattice& lattice, const uint8_t* x
   return e;
 }
 
-// e_i(1) − e_i(0) of a binary site, in one sum: u_{i,1} − u_{i,0} − Σ_{j ~ i} ±c_ij, + where x_j =
-// 1
+// e_i(1) − e_i(0) of a binary site, in one sum: u_{i,1} − u_{i,0} − Σ_{j ~ i} (2x_j − 1) c_ij.
 ISINGLASS_HD inline double flip_energy(const Lattice& lattice, const uint8_t* x, int64_t site) {
   double d = lattice.unary[2 * site + 1] - lattice.unary[2 * site];
   for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
@@ -79,31 +80,22 @@ ISINGLASS_HD inline void site_differences(const Lattice& lattice, const uint8_t*
 }
 
 // What lattice_evaluate finds beside the energy, in one pass.
-enum class SiteTable : int { kGradient = 0, kDifferences = 1 };
+enum class LocalTable : int { kGradient = 0, kDifferences = 1 };
 
-ISINGLASS_HD inline void site_table(const Lattice& lattice, const uint8_t* x, int64_t site,
-                                    bool one_hot, SiteTable what, float* table) {
-  if (what == SiteTable::kGradient) {
+ISINGLASS_HD inline void local_table(const Lattice& lattice, const uint8_t* x, int64_t site,
+                                     bool one_hot, LocalTable what, float* table) {
+  if (what == LocalTable::kGradient) {
     site_gradient(lattice, x, site, one_hot, table);
   } else {
     site_differences(lattice, x, site, one_hot, table);
   }
 }
 
-namespace cpu {
 // energy [B]; table [B, D] or [B, D, K], null if not wanted; x [B, D].
-void lattice_evaluate(const Lattice&, int64_t chains, const uint8_t* x, bool one_hot, SiteTable,
-                      double* energy, float* table, Stream);
+ISINGLASS_TWINS(lattice_evaluate, const Lattice&, int64_t chains, const uint8_t* x, bool one_hot,
+                LocalTable, double* energy, float* table, Stream)
 // difference [B, K] = U(x with x_site ← k) − U(x); site [B].
-void lattice_differences(const Lattice&, int64_t chains, const uint8_t* x, const int64_t* site,
-                         double* difference, Stream);
-}  // namespace cpu
-
-namespace cuda {
-void lattice_evaluate(const Lattice&, int64_t chains, const uint8_t* x, bool one_hot, SiteTable,
-                      double* energy, float* table, Stream);
-void lattice_differences(const Lattice&, int64_t chains, const uint8_t* x, const int64_t* site,
-                         double* difference, Stream);
-}  // namespace cuda
+ISINGLASS_TWINS(lattice_differences, const Lattice&, int64_t chains, const uint8_t* x,
+                const int64_t* site, double* difference, Stream)
 
 }  // namespace isinglass

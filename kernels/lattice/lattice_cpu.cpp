@@ -1,15 +1,15 @@
 // CPU twin of lattice.h.
 #include <algorithm>
 
-#include "kernels/lattice/lattice.h"
 #include "kernels/lattice/fast/lattice_lanes_cpu.h"
+#include "kernels/lattice/lattice.h"
 
 namespace isinglass::cpu {
 
 void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
-                      SiteTable what, double* energy, float* table, Stream) {
+                      LocalTable what, double* energy, float* table, Stream) {
   const int64_t stride = lattice.sites * (one_hot ? lattice.categories : 1);
-#pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.sites))
+#pragma omp parallel for schedule(static) if (parallel_pays(chains * lattice.sites))
   for (int64_t first = 0; first < chains; first += kChainLanes) {
     evaluate_lanes(lattice, std::min<int64_t>(kChainLanes, chains - first),
                    x + first * lattice.sites, one_hot, what, lane_scratch(lattice.sites),
@@ -19,7 +19,7 @@ void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, 
 
 void lattice_differences(const Lattice& lattice, int64_t chains, const uint8_t* x,
                          const int64_t* site, double* difference, Stream) {
-#pragma omp parallel for schedule(static) if (worth_threads(chains * lattice.categories))
+#pragma omp parallel for schedule(static) if (parallel_pays(chains * lattice.categories))
   for (int64_t c = 0; c < chains; ++c) {
     const uint8_t* own = x + c * lattice.sites;
     const double here = local_energy(lattice, own, site[c], own[site[c]]);

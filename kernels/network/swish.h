@@ -74,25 +74,16 @@ struct Swish {
   }
 };
 
-namespace cpu {
 // y, slope [count] of a and b; y may be a. b: null, or as a.
-void swish(int64_t count, const float* a, const float* b, float* y, float* slope, Stream);
-void swish(int64_t count, const float* a, const float* b, float* y, Bfloat16* slope, Stream);
+ISINGLASS_TWINS(swish, int64_t count, const float* a, const float* b, float* y, float* slope,
+                Stream)
+ISINGLASS_TWINS(swish, int64_t count, const float* a, const float* b, float* y, Bfloat16* slope,
+                Stream)
 // out = (g + h)·slope; out may be any of them. h: null, or as g.
-void swish_backward(int64_t count, const float* g, const float* h, const float* slope, float* out,
-                    Stream);
-void swish_backward(int64_t count, const Bfloat16* g, const Bfloat16* h, const Bfloat16* slope,
-                    Bfloat16* out, Stream);
-}  // namespace cpu
-
-namespace cuda {
-void swish(int64_t count, const float* a, const float* b, float* y, float* slope, Stream);
-void swish(int64_t count, const float* a, const float* b, float* y, Bfloat16* slope, Stream);
-void swish_backward(int64_t count, const float* g, const float* h, const float* slope, float* out,
-                    Stream);
-void swish_backward(int64_t count, const Bfloat16* g, const Bfloat16* h, const Bfloat16* slope,
-                    Bfloat16* out, Stream);
-}  // namespace cuda
+ISINGLASS_TWINS(swish_backward, int64_t count, const float* g, const float* h, const float* slope,
+                float* out, Stream)
+ISINGLASS_TWINS(swish_backward, int64_t count, const Bfloat16* g, const Bfloat16* h,
+                const Bfloat16* slope, Bfloat16* out, Stream)
 
 // What a thread does to one number.
 template <class T>

@@ -1,7 +1,6 @@
 // See any_scale.h.
 #include "kernels/ops/any_scale.h"
 
-#include "kernels/random/normal.h"
 #include "kernels/ops/check.h"
 
 namespace isinglass::ops {
@@ -32,15 +31,6 @@ OrderedProposal pointers(const OrderedInputs& inputs) {
 }
 
 }  // namespace
-
-void step_normals(const Tensor& rng, const Tensor& chain_ids, Tensor& out) {
-  TORCH_CHECK(out.dim() == 2, "isinglass operator: out must be [B, D]");
-  check(out, out, torch::kFloat64, out.numel(), "out");
-  check(rng, out, torch::kInt64, 2, "rng");
-  check(chain_ids, out, torch::kInt64, out.size(0), "chain_ids");
-  run_twin(out, cpu::step_normals, cuda::step_normals, out.size(0), out.size(1), data<int64_t>(rng),
-           data<int64_t>(chain_ids), data<double>(out));
-}
 
 void draw_ordered(const Tensor& x, const OrderedInputs& inputs, int64_t categories,
                   const Tensor& rng, const Tensor& chain_ids, Tensor& y, Tensor& move,
@@ -77,10 +67,6 @@ OrderedInputs group(const Tensor& gradient, const Optional& noise, const Optiona
           scale};
 }
 
-void step_normals_op(const Tensor& rng, const Tensor& chain_ids, Tensor out) {
-  step_normals(rng, chain_ids, out);
-}
-
 void draw_ordered_op(const Tensor& x, const Tensor& gradient, const Optional& noise,
                      const Optional& field, const Optional& diagonal, const Tensor& scale,
                      int64_t categories, const Tensor& rng, const Tensor& chain_ids, Tensor y,
@@ -98,26 +84,15 @@ void score_ordered_op(const Tensor& from, const Tensor& to, const Tensor& gradie
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(isinglass, m) {
-  m.def("step_normals(Tensor rng, Tensor chain_ids, Tensor(a!) out) -> ()");
   m.def(
       "draw_ordered(Tensor x, Tensor gradient, Tensor? noise, Tensor? field, Tensor? diagonal, "
       "Tensor scale, int categories, Tensor rng, Tensor chain_ids, Tensor(a!) y, Tensor(b!) move, "
-      "Tensor(c!) log_q) -> ()");
+      "Tensor(c!) log_q) -> ()",
+      on_all_devices(draw_ordered_op));
   m.def(
       "score_ordered(Tensor from_, Tensor to, Tensor gradient, Tensor? noise, Tensor? field, "
-      "Tensor? diagonal, Tensor scale, int categories, Tensor(a!) log_q) -> ()");
-}
-
-// One function serves both keys: it picks the twin by its tensors' device.
-TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
-  m.impl("step_normals", &step_normals_op);
-  m.impl("draw_ordered", &draw_ordered_op);
-  m.impl("score_ordered", &score_ordered_op);
-}
-TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
-  m.impl("step_normals", &step_normals_op);
-  m.impl("draw_ordered", &draw_ordered_op);
-  m.impl("score_ordered", &score_ordered_op);
+      "Tensor? diagonal, Tensor scale, int categories, Tensor(a!) log_q) -> ()",
+      on_all_devices(score_ordered_op));
 }
 
 }  // namespace isinglass::ops

@@ -1,4 +1,4 @@
-// Tensors of any_scale.h and normal.h: any-scale proposals.
+// Tensors of any_scale.h: any-scale proposals.
 #pragma once
 
 #include "io/torch.h"
@@ -15,9 +15,6 @@ struct OrderedInputs {
   Tensor diagonal;      // float64 [D]
   Tensor scale;         // float64 [2]: σ, α
 };
-
-// normal.h; out float64 [B, D]
-void step_normals(const Tensor& rng, const Tensor& chain_ids, Tensor& out);
 
 // any_scale.h; log_q float64 [B]; move float64 [B, D] or undefined
 void draw_ordered(const Tensor& x, const OrderedInputs& inputs, int64_t categories,

@@ -2,8 +2,7 @@
 #include "kernels/ops/block_gibbs.h"
 
 #include "kernels/gibbs/block_gibbs.h"
-#include "kernels/ops/counts.h"
-#include "kernels/ops/lattice_pointers.h"
+#include "kernels/ops/pointers.h"
 
 namespace isinglass::ops {
 namespace {
@@ -109,27 +108,18 @@ void draw_blocks_op(const Tensor& entry, const Tensor& inverse, int64_t categori
 TORCH_LIBRARY_FRAGMENT(isinglass, m) {
   m.def(
       "choose_blocks(Tensor entry, Tensor inverse, int categories, bool uniform_centre, Tensor "
-      "rng, Tensor chain_ids, Tensor x, Tensor(a!) site, Tensor(b!) centre, Tensor(c!) u) -> ()");
+      "rng, Tensor chain_ids, Tensor x, Tensor(a!) site, Tensor(b!) centre, Tensor(c!) u) -> ()",
+      on_all_devices(choose_blocks_op));
   m.def(
       "block_states(Tensor entry, Tensor inverse, int categories, Tensor site, Tensor centre, "
-      "Tensor u, int first, int count, Tensor(a!) states) -> ()");
+      "Tensor u, int first, int count, Tensor(a!) states) -> ()",
+      on_all_devices(block_states_op));
   m.def(
       "draw_blocks(Tensor entry, Tensor inverse, int categories, Tensor site, Tensor centre, "
       "Tensor table, Tensor rng, Tensor chain_ids, Tensor(a!) x, Tensor(b!) u, Tensor(c!) energy, "
       "Tensor(d!) choice, Tensor(e!) acceptance, Tensor(f!) hops, Tensor(g!) acceptance_sum, "
-      "Tensor(h!) hops_sum, Tensor(i!) non_finite) -> ()");
-}
-
-// One function serves both keys: it picks the twin by its tensors' device.
-TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
-  m.impl("choose_blocks", &choose_blocks_op);
-  m.impl("block_states", &block_states_op);
-  m.impl("draw_blocks", &draw_blocks_op);
-}
-TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
-  m.impl("choose_blocks", &choose_blocks_op);
-  m.impl("block_states", &block_states_op);
-  m.impl("draw_blocks", &draw_blocks_op);
+      "Tensor(h!) hops_sum, Tensor(i!) non_finite) -> ()",
+      on_all_devices(draw_blocks_op));
 }
 
 }  // namespace isinglass::ops

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "io/torch.h"
-#include "kernels/ops/metropolis.h"
 #include "kernels/ops/lattice.h"
+#include "kernels/ops/metropolis.h"
 
 namespace isinglass::ops {
 

@@ -22,15 +22,23 @@ inline void check(const Tensor& t, const Tensor& like, torch::ScalarType dtype, 
 }
 
 // Runs the twin of x's device: cpu(arguments…, null), or cuda(arguments…, stream) on the device's
-// current stream and with the device current: a launch on a default stream, which a null stands for,
-// goes to whatever device is current, and so do questions to the runtime.
+// current stream and with the device current: a launch on a default stream, which a null stands
+// for, goes to whatever device is current, and so do questions to the runtime.
 template <class Cpu, class Cuda, class... Arguments>
 void run_twin(const Tensor& x, Cpu cpu, Cuda cuda, const Arguments&... arguments) {
   const torch::Device device = x.device();
-  if (!device.is_cuda()) return cpu(arguments..., nullptr);
+  if (device.is_cpu()) return cpu(arguments..., nullptr);
+  TORCH_CHECK(device.is_cuda(), "isinglass operator: tensors are on a CPU or on a GPU, not on ",
+              device);
   const c10::DeviceGuard guard(device);
   const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
   cuda(arguments..., c10::cuda::CUDAStream(stream).stream());
+}
+
+// The one function of an operator for every device: it picks the twin by its tensors.
+template <class Function>
+torch::CppFunction on_all_devices(Function function) {
+  return torch::dispatch(c10::DispatchKey::CompositeExplicitAutograd, function);
 }
 
 template <class T>

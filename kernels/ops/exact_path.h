@@ -9,21 +9,21 @@ namespace isinglass::ops {
 using torch::Tensor;
 
 // Buffers of the paths of B chains: see exact_path.h.
-struct DifferencePathBuffers {
+struct ExactPathBuffers {
   Tensor length;      // int32 [B]
   Tensor entry;       // int32 [B]
   Tensor from;        // uint8 [B]
   Tensor block_sums;  // float64 [B, block_sums_size(entries)]
 
-  // differences as in follow_path.
-  static DifferencePathBuffers create(const Tensor& differences);
+  // differences as in advance_exact_path.
+  static ExactPathBuffers create(const Tensor& differences);
 };
 
 // exact_path.h. differences float32 [B, D] or [B, D, K] with y uint8 [B, D], or [B, D(D−1)/2]
 // with y int64 [B, D]; radius float64 [1] or []; log_forward, log_backward float64 [B].
-void follow_path(const Tensor& differences, const Tensor& rng, const Tensor& chain_ids,
-                 const Tensor& radius, int64_t position, int64_t max_length, Balancing balancing,
-                 Tensor& y, DifferencePathBuffers& paths, Tensor& log_forward,
-                 Tensor& log_backward);
+void advance_exact_path(const Tensor& differences, const Tensor& rng, const Tensor& chain_ids,
+                        const Tensor& radius, int64_t position, int64_t max_length,
+                        Balancing balancing, Tensor& y, ExactPathBuffers& paths,
+                        Tensor& log_forward, Tensor& log_backward);
 
 }  // namespace isinglass::ops

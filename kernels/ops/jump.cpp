@@ -1,7 +1,8 @@
 // See jump.h.
 #include "kernels/ops/jump.h"
 
-#include "kernels/ops/check.h"
+#include "kernels/jump/fast/lattice_jump.h"
+#include "kernels/ops/pointers.h"
 
 namespace isinglass::ops {
 namespace {
@@ -45,6 +46,32 @@ void score_jump(const Tensor& from, const Tensor& gradient, const Tensor& to, co
            data<float>(gradient), data<uint8_t>(to), data<double>(scale), data<double>(log_q));
 }
 
+void lattice_jump_step(const NeighbourhoodTensors& p, const Tensor& rng, const Tensor& chain_ids,
+                       const Tensor& scale, LatticeJumps& jumps, Tensor& x, Tensor& energy,
+                       StepBuffers& counts) {
+  TORCH_CHECK(x.is_cpu() && x.dim() == 2, "isinglass operator: x must be [B, D] on a CPU");
+  const int64_t chains = x.size(0), sites = x.size(1);
+  const NeighbourhoodTable neighbourhoods = neighbourhood_pointers(p, x);
+  check(x, x, torch::kUInt8, x.numel(), "x");
+  check(rng, x, torch::kInt64, 2, "rng");
+  check(chain_ids, x, torch::kInt64, chains, "chain_ids");
+  check(scale, x, torch::kFloat64, 1, "scale");
+  check(energy, x, torch::kFloat64, chains, "energy");
+  const JumpShape shape{chains, sites, 2, false, jumps.rule, jumps.balancing};
+  if (!jumps.threshold.defined()) {
+    jumps.threshold = torch::empty({sites, 2, kNeighbourhoods}, torch::kInt32);
+    jumps.scale = 0;
+  }
+  check(jumps.threshold, x, torch::kInt32, 2 * sites * kNeighbourhoods, "threshold");
+  if (*data<double>(scale) != jumps.scale) {
+    jumps.scale = *data<double>(scale);
+    cpu::find_thresholds(shape, neighbourhoods, jumps.scale, data<int32_t>(jumps.threshold));
+  }
+  cpu::lattice_jump_step({shape, neighbourhoods, data<int32_t>(jumps.threshold), data<int64_t>(rng),
+                          data<int64_t>(chain_ids), data<uint8_t>(x), data<double>(energy),
+                          jumps.unadjusted, count_pointers(counts, x, chains)});
+}
+
 namespace {
 
 // The operators' schemas hold plain tensors and numbers; these adapters group them.
@@ -68,20 +95,12 @@ void score_jump_op(const Tensor& from, const Tensor& gradient, const Tensor& to,
 TORCH_LIBRARY_FRAGMENT(isinglass, m) {
   m.def(
       "draw_jump(Tensor x, Tensor gradient, Tensor rng, Tensor chain_ids, Tensor scale, int "
-      "categories, int rule, int balancing, Tensor(a!) y, Tensor(b!) log_q) -> ()");
+      "categories, int rule, int balancing, Tensor(a!) y, Tensor(b!) log_q) -> ()",
+      on_all_devices(draw_jump_op));
   m.def(
       "score_jump(Tensor from_, Tensor gradient, Tensor to, Tensor scale, int categories, int "
-      "rule, int balancing, Tensor(a!) log_q) -> ()");
-}
-
-// One function serves both keys: it picks the twin by its tensors' device.
-TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
-  m.impl("draw_jump", &draw_jump_op);
-  m.impl("score_jump", &score_jump_op);
-}
-TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
-  m.impl("draw_jump", &draw_jump_op);
-  m.impl("score_jump", &score_jump_op);
+      "rule, int balancing, Tensor(a!) log_q) -> ()",
+      on_all_devices(score_jump_op));
 }
 
 }  // namespace isinglass::ops

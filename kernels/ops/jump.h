@@ -3,17 +3,33 @@
 
 #include "io/torch.h"
 #include "kernels/jump/jump.h"
+#include "kernels/ops/lattice.h"
+#include "kernels/ops/metropolis.h"
 
 namespace isinglass::ops {
 
 using torch::Tensor;
 
-// jump.h. gradient [B, D] (binary, ordered) or [B, D, K] (one-hot); scale float64 [1]; log_q
+// gradient [B, D] (binary, ordered) or [B, D, K] (one-hot); scale float64 [1]; log_q
 // float64 [B].
 void draw_jump(const Tensor& x, const Tensor& gradient, const Tensor& rng, const Tensor& chain_ids,
                const Tensor& scale, int64_t categories, JumpRule rule, Balancing balancing,
                Tensor& y, Tensor& log_q);
 void score_jump(const Tensor& from, const Tensor& gradient, const Tensor& to, const Tensor& scale,
                 int64_t categories, JumpRule rule, Balancing balancing, Tensor& log_q);
+
+// Steps on a lattice (lattice_jump.h), and the thresholds of its neighbourhoods, which are computed
+// again where the scale is another.
+struct LatticeJumps {
+  JumpRule rule;
+  Balancing balancing;
+  bool unadjusted;
+  Tensor threshold = {};  // int32 [D, 2, 16]
+  double scale = 0;       // of the thresholds
+};
+// x uint8 [B, D] and energy float64 [B] in place; scale float64 [1].
+void lattice_jump_step(const NeighbourhoodTensors& neighbourhoods, const Tensor& rng,
+                       const Tensor& chain_ids, const Tensor& scale, LatticeJumps& jumps, Tensor& x,
+                       Tensor& energy, StepBuffers& counts);
 
 }  // namespace isinglass::ops

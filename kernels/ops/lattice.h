@@ -1,21 +1,20 @@
-// Tensors of lattice.h and chromatic.h: energies of pairwise models, and their sweeps.
+// Tensors of lattice.h: energies of pairwise models.
 #pragma once
 
 #include "io/torch.h"
 #include "kernels/lattice/lattice.h"
-#include "kernels/ops/metropolis.h"
 
 namespace isinglass::ops {
 
 using torch::Tensor;
 
 // neighbourhood_table.h; undefined where there are none.
-struct PatternTensors {
-  Tensor neighbour;    // int32 [D, 4]
-  Tensor flip_energy;  // float64 [D, 16]
-  Tensor half_flip;    // float64 [D, 16]
-  Tensor gradient;     // float32 [D, 16]
-  Tensor undecided;    // uint32 [D, 16]
+struct NeighbourhoodTensors {
+  Tensor neighbour;       // int32 [D, 4]
+  Tensor flip_energy;     // float64 [D, 16]
+  Tensor half_flip;       // float64 [D, 16]
+  Tensor gradient;        // float32 [D, 16]
+  Tensor threshold_word;  // uint32 [D, 16]
   double constant = 0;
 
   bool defined() const { return neighbour.defined(); }
@@ -29,18 +28,14 @@ struct LatticeTensors {
   double constant = 0;
   Tensor colour_offset = {};  // int64 [colours + 1]
   Tensor coloured = {};       // int32 [D]: the sites, colour by colour; see lattice_from_edges
-  PatternTensors patterns = {};
+  NeighbourhoodTensors neighbourhoods = {};
 };
 // table float32 [B, D] or [B, D, K]: the gradient or the differences, undefined if not wanted;
 // energy float64 [B].
-void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_hot, SiteTable what,
+void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_hot, LocalTable what,
                       Tensor& energy, const Tensor& table);
 // difference float64 [B, K] = U(x with x_site ← k) − U(x); site int64 [B].
 void lattice_differences(const LatticeTensors& lattice, const Tensor& x, const Tensor& site,
                          Tensor& difference);
-// `steps` sweeps: x uint8 [B, D] and energy float64 [B] in place; the lattice must have its
-// colours.
-void chromatic_sweep(const LatticeTensors& lattice, int64_t steps, const Tensor& rng,
-                     const Tensor& chain_ids, Tensor& x, Tensor& energy, StepBuffers& counts);
 
 }  // namespace isinglass::ops

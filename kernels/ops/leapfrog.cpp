@@ -108,30 +108,20 @@ void log_momentum_op(int64_t group, double mass, const Tensor& x, const Optional
 TORCH_LIBRARY_FRAGMENT(isinglass, m) {
   m.def(
       "refresh_momentum(int group, float mass, Tensor rng, Tensor chain_ids, float damping, "
-      "Tensor(a!)? kept, Tensor(b!) momentum) -> ()");
+      "Tensor(a!)? kept, Tensor(b!) momentum) -> ()",
+      on_all_devices(refresh_momentum_op));
   m.def(
       "choose_leaders(int group, Tensor energy, float strength, Tensor(a!) leader, Tensor(b!) "
-      "pull) -> ()");
+      "pull) -> ()",
+      on_all_devices(choose_leaders_op));
   m.def(
       "kick_and_drift(int group, float mass, Tensor x, Tensor gradient, Tensor? leader, Tensor? "
-      "pull, Tensor step_size, float kick, float drift, Tensor(a!) momentum, Tensor(b!) to) -> ()");
+      "pull, Tensor step_size, float kick, float drift, Tensor(a!) momentum, Tensor(b!) to) -> ()",
+      on_all_devices(kick_and_drift_op));
   m.def(
       "log_momentum(int group, float mass, Tensor x, Tensor? leader, Tensor? pull, Tensor "
-      "momentum, Tensor(a!) out) -> ()");
-}
-
-// One function serves both keys: it picks the twin by its tensors' device.
-TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
-  m.impl("refresh_momentum", &refresh_momentum_op);
-  m.impl("choose_leaders", &choose_leaders_op);
-  m.impl("kick_and_drift", &kick_and_drift_op);
-  m.impl("log_momentum", &log_momentum_op);
-}
-TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
-  m.impl("refresh_momentum", &refresh_momentum_op);
-  m.impl("choose_leaders", &choose_leaders_op);
-  m.impl("kick_and_drift", &kick_and_drift_op);
-  m.impl("log_momentum", &log_momentum_op);
+      "momentum, Tensor(a!) out) -> ()",
+      on_all_devices(log_momentum_op));
 }
 
 }  // namespace isinglass::ops

@@ -1,4 +1,4 @@
-// The torch operators `isinglass::…`, one per kernel, so that Python can call them too:
+// The torch operators `isinglass::…`, so that Python can call kernels, too:
 //   torch.ops.load_library("build/libisinglass_ops.so"); torch.ops.isinglass.draw_path(…)
 //
 // Each source of this folder adds its own. Everything is written into tensors given by the caller;

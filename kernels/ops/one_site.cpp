@@ -2,25 +2,9 @@
 #include "kernels/ops/one_site.h"
 
 #include "kernels/gibbs/one_site.h"
-#include "kernels/ops/check.h"
-#include "kernels/ops/counts.h"
-#include "kernels/random_walk/random_walk.h"
+#include "kernels/ops/pointers.h"
 
 namespace isinglass::ops {
-
-void flip_uniformly(const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
-                    const Tensor& radius, int64_t categories, bool random_count, Tensor& y) {
-  TORCH_CHECK(x.dim() == 2 && categories >= 2,
-              "isinglass operator: x must be [B, D], categories >= 2");
-  check(x, x, torch::kUInt8, x.numel(), "x");
-  check(y, x, torch::kUInt8, x.numel(), "y");
-  check(rng, x, torch::kInt64, 2, "rng");
-  check(chain_ids, x, torch::kInt64, x.size(0), "chain_ids");
-  check(radius, x, torch::kFloat64, 1, "radius");
-  run_twin(x, cpu::flip_uniformly, cuda::flip_uniformly, x.size(0), x.size(1),
-           static_cast<int>(categories), data<uint8_t>(x), data<int64_t>(rng),
-           data<int64_t>(chain_ids), data<double>(radius), random_count, data<uint8_t>(y));
-}
 
 void choose_sites(const Tensor& rng, const Tensor& chain_ids, int64_t sites, bool systematic,
                   Tensor& site) {
@@ -75,18 +59,7 @@ void draw_conditionals(const Tensor& difference, const Tensor& site, const Tenso
 
 namespace {
 
-// The operators' schemas hold plain tensors and numbers; these adapters group them.
-
-void flip_uniformly_op(const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
-                       const Tensor& radius, int64_t categories, bool random_count, Tensor y) {
-  flip_uniformly(x, rng, chain_ids, radius, categories, random_count, y);
-}
-
-void choose_sites_op(const Tensor& rng, const Tensor& chain_ids, int64_t sites, bool systematic,
-                     Tensor site) {
-  choose_sites(rng, chain_ids, sites, systematic, site);
-}
-
+// The operator's schema holds plain tensors and numbers; this adapter groups them.
 void draw_conditionals_op(const Tensor& difference, const Tensor& site, const Tensor& rng,
                           const Tensor& chain_ids, Tensor x, Tensor energy, Tensor choice,
                           Tensor acceptance, Tensor hops, Tensor acceptance_sum, Tensor hops_sum,
@@ -99,28 +72,14 @@ void draw_conditionals_op(const Tensor& difference, const Tensor& site, const Te
 
 TORCH_LIBRARY_FRAGMENT(isinglass, m) {
   m.def(
-      "flip_uniformly(Tensor x, Tensor rng, Tensor chain_ids, Tensor radius, int categories, bool "
-      "random_count, "
-      "Tensor(a!) y) -> ()");
-  m.def(
       "choose_sites(Tensor rng, Tensor chain_ids, int sites, bool systematic, Tensor(a!) site) -> "
-      "()");
+      "()",
+      on_all_devices(choose_sites));
   m.def(
       "draw_conditionals(Tensor difference, Tensor site, Tensor rng, Tensor chain_ids, Tensor(a!) "
       "x, Tensor(b!) energy, Tensor(c!) choice, Tensor(d!) acceptance, Tensor(e!) hops, Tensor(f!) "
-      "acceptance_sum, Tensor(g!) hops_sum, Tensor(h!) non_finite) -> ()");
-}
-
-// One function serves both keys: it picks the twin by its tensors' device.
-TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
-  m.impl("flip_uniformly", &flip_uniformly_op);
-  m.impl("choose_sites", &choose_sites_op);
-  m.impl("draw_conditionals", &draw_conditionals_op);
-}
-TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
-  m.impl("flip_uniformly", &flip_uniformly_op);
-  m.impl("choose_sites", &choose_sites_op);
-  m.impl("draw_conditionals", &draw_conditionals_op);
+      "acceptance_sum, Tensor(g!) hops_sum, Tensor(h!) non_finite) -> ()",
+      on_all_devices(draw_conditionals_op));
 }
 
 }  // namespace isinglass::ops

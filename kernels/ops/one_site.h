@@ -1,4 +1,4 @@
-// Tensors of one_site.h and random_walk.h: moves of uniformly or systematically chosen sites.
+// Tensors of one_site.h: moves of uniformly or systematically chosen sites.
 #pragma once
 
 #include "io/torch.h"
@@ -8,11 +8,7 @@ namespace isinglass::ops {
 
 using torch::Tensor;
 
-// random_walk.h
-void flip_uniformly(const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
-                    const Tensor& radius, int64_t categories, bool random_count, Tensor& y);
-
-// one_site.h; choice int64 [B]
+// choice int64 [B]
 void choose_sites(const Tensor& rng, const Tensor& chain_ids, int64_t sites, bool systematic,
                   Tensor& site);
 void one_site_neighbours(const Tensor& x, const Tensor& site, int64_t categories,

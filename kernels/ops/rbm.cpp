@@ -1,8 +1,8 @@
 // See rbm.h.
 #include "kernels/ops/rbm.h"
 
+#include "kernels/ops/pointers.h"
 #include "kernels/rbm/rbm_gibbs.h"
-#include "kernels/ops/counts.h"
 
 namespace isinglass::ops {
 
@@ -32,7 +32,7 @@ void move_hidden(const HiddenTensors& w, const Tensor& x, const Tensor& inputs_a
 
 namespace {
 
-// w [units, columns] under its biases: TiledWeights
+// w [units, columns] under its biases: TiledMatrix
 Tensor tiled(const Tensor& w, const Tensor& biases) {
   const int64_t tiles = tile_count(w.size(1));
   const Tensor rows = torch::constant_pad_nd(
@@ -104,15 +104,8 @@ void move_hidden_op(const Tensor& by_visible, const Tensor& visible_biases,
 TORCH_LIBRARY_FRAGMENT(isinglass, m) {
   m.def(
       "move_hidden(Tensor by_visible, Tensor visible_biases, Tensor hidden_biases, Tensor? x, "
-      "Tensor? inputs_at_x, Tensor y, Tensor(a!) inputs, Tensor(b!) energy, Tensor(c!) on) -> ()");
-}
-
-// One function serves both keys: it picks the twin by its tensors' device.
-TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
-  m.impl("move_hidden", &move_hidden_op);
-}
-TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
-  m.impl("move_hidden", &move_hidden_op);
+      "Tensor? inputs_at_x, Tensor y, Tensor(a!) inputs, Tensor(b!) energy, Tensor(c!) on) -> ()",
+      on_all_devices(move_hidden_op));
 }
 
 }  // namespace isinglass::ops

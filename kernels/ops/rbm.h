@@ -1,4 +1,4 @@
-// Tensors of rbm.h and rbm_gibbs.h: the hidden units of an RBM.
+// Tensors of free_energy.h and rbm_gibbs.h: the hidden units of an RBM.
 #pragma once
 
 #include "io/torch.h"
@@ -21,7 +21,7 @@ void move_hidden(const HiddenTensors& weights, const Tensor& x, const Tensor& in
                  const Tensor& y, Tensor& inputs, Tensor& energy, const Tensor& on);
 
 // What sweeps read of an RBM: w [H, D] or [H, D, K] and its transpose, each under its biases, in
-// tiles (TiledWeights of rbm_gibbs.h).
+// tiles (TiledMatrix of rbm_gibbs.h).
 struct SweepTensors {
   Tensor to_visible, to_hidden;
   Tensor visible_biases;  // float32 [D] or [D, K]

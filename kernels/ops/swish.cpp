@@ -1,8 +1,8 @@
 // See swish.h.
 #include "kernels/ops/swish.h"
 
-#include "kernels/ops/check.h"
 #include "kernels/network/swish.h"
+#include "kernels/ops/check.h"
 
 namespace isinglass::ops {
 namespace {
@@ -96,18 +96,10 @@ void swish_backward_op(const Tensor& g, const Optional& h, const Tensor& slope, 
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(isinglass, m) {
-  m.def("swish(Tensor a, Tensor? b, Tensor(a!) y, Tensor(b!) slope) -> ()");
-  m.def("swish_backward(Tensor g, Tensor? h, Tensor slope, Tensor(a!) out) -> ()");
-}
-
-// One function serves both keys: it picks the twin by its tensors' device.
-TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
-  m.impl("swish", &swish_op);
-  m.impl("swish_backward", &swish_backward_op);
-}
-TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
-  m.impl("swish", &swish_op);
-  m.impl("swish_backward", &swish_backward_op);
+  m.def("swish(Tensor a, Tensor? b, Tensor(a!) y, Tensor(b!) slope) -> ()",
+        on_all_devices(swish_op));
+  m.def("swish_backward(Tensor g, Tensor? h, Tensor slope, Tensor(a!) out) -> ()",
+        on_all_devices(swish_backward_op));
 }
 
 }  // namespace isinglass::ops

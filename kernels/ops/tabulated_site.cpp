@@ -27,21 +27,24 @@ SiteBuffers SiteBuffers::create(int64_t chains, int64_t sites, torch::Device dev
           torch::zeros({chains, block_sums_size(sites)}, on.dtype(torch::kFloat64))};
 }
 
-void draw_site(const Tensor& table, const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
-               int64_t position, Tensor& y, SiteBuffers& drawn, Tensor& log_q) {
+void draw_tabulated_site(const Tensor& table, const Tensor& x, const Tensor& rng,
+                         const Tensor& chain_ids, int64_t position, Tensor& y, SiteBuffers& drawn,
+                         Tensor& log_q) {
   const TableShape shape = table_shape(table, x, drawn, log_q);
   check(rng, x, torch::kInt64, 2, "rng");
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
   check(y, x, torch::kUInt8, x.numel(), "y");
-  run_twin(x, cpu::draw_site, cuda::draw_site, shape, data<double>(table), data<uint8_t>(x),
-           data<int64_t>(rng), data<int64_t>(chain_ids), position, data<uint8_t>(y),
-           data<int64_t>(drawn.site), data<double>(drawn.block_sums), data<double>(log_q));
+  run_twin(x, cpu::draw_tabulated_site, cuda::draw_tabulated_site, shape, data<double>(table),
+           data<uint8_t>(x), data<int64_t>(rng), data<int64_t>(chain_ids), position,
+           data<uint8_t>(y), data<int64_t>(drawn.site), data<double>(drawn.block_sums),
+           data<double>(log_q));
 }
 
-void score_site(const Tensor& table, const Tensor& x, SiteBuffers& drawn, Tensor& log_q) {
+void score_tabulated_site(const Tensor& table, const Tensor& x, SiteBuffers& drawn, Tensor& log_q) {
   const TableShape shape = table_shape(table, x, drawn, log_q);
-  run_twin(x, cpu::score_site, cuda::score_site, shape, data<double>(table), data<uint8_t>(x),
-           data<int64_t>(drawn.site), data<double>(drawn.block_sums), data<double>(log_q));
+  run_twin(x, cpu::score_tabulated_site, cuda::score_tabulated_site, shape, data<double>(table),
+           data<uint8_t>(x), data<int64_t>(drawn.site), data<double>(drawn.block_sums),
+           data<double>(log_q));
 }
 
 void log_balances(const Tensor& d, Tensor& out) {
@@ -54,44 +57,33 @@ namespace {
 
 // The operators' schemas hold plain tensors and numbers; these adapters group them.
 
-void draw_site_op(const Tensor& table, const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
-                  int64_t position, Tensor y, Tensor site, Tensor block_sums, Tensor log_q) {
+void draw_tabulated_site_op(const Tensor& table, const Tensor& x, const Tensor& rng,
+                            const Tensor& chain_ids, int64_t position, Tensor y, Tensor site,
+                            Tensor block_sums, Tensor log_q) {
   SiteBuffers drawn{site, block_sums};
-  draw_site(table, x, rng, chain_ids, position, y, drawn, log_q);
+  draw_tabulated_site(table, x, rng, chain_ids, position, y, drawn, log_q);
 }
 
-void score_site_op(const Tensor& table, const Tensor& x, const Tensor& site, Tensor block_sums,
-                   Tensor log_q) {
+void score_tabulated_site_op(const Tensor& table, const Tensor& x, const Tensor& site,
+                             Tensor block_sums, Tensor log_q) {
   SiteBuffers drawn{site, block_sums};
-  score_site(table, x, drawn, log_q);
-}
-
-void log_balances_op(const Tensor& d, Tensor out) {
-  log_balances(d, out);
+  score_tabulated_site(table, x, drawn, log_q);
 }
 
 }  // namespace
 
 TORCH_LIBRARY_FRAGMENT(isinglass, m) {
   m.def(
-      "draw_site(Tensor table, Tensor x, Tensor rng, Tensor chain_ids, int position, Tensor(a!) y, "
-      "Tensor(b!) site, Tensor(c!) block_sums, Tensor(d!) log_q) -> ()");
+      "draw_tabulated_site(Tensor table, Tensor x, Tensor rng, Tensor chain_ids, int position, "
+      "Tensor(a!) y, "
+      "Tensor(b!) site, Tensor(c!) block_sums, Tensor(d!) log_q) -> ()",
+      on_all_devices(draw_tabulated_site_op));
   m.def(
-      "score_site(Tensor table, Tensor x, Tensor site, Tensor(a!) block_sums, Tensor(b!) log_q) -> "
-      "()");
-  m.def("log_balances(Tensor d, Tensor(a!) out) -> ()");
-}
-
-// One function serves both keys: it picks the twin by its tensors' device.
-TORCH_LIBRARY_IMPL(isinglass, CPU, m) {
-  m.impl("draw_site", &draw_site_op);
-  m.impl("score_site", &score_site_op);
-  m.impl("log_balances", &log_balances_op);
-}
-TORCH_LIBRARY_IMPL(isinglass, CUDA, m) {
-  m.impl("draw_site", &draw_site_op);
-  m.impl("score_site", &score_site_op);
-  m.impl("log_balances", &log_balances_op);
+      "score_tabulated_site(Tensor table, Tensor x, Tensor site, Tensor(a!) block_sums, Tensor(b!) "
+      "log_q) -> "
+      "()",
+      on_all_devices(score_tabulated_site_op));
+  m.def("log_balances(Tensor d, Tensor(a!) out) -> ()", on_all_devices(log_balances));
 }
 
 }  // namespace isinglass::ops

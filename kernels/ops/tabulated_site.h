@@ -17,9 +17,10 @@ struct SiteBuffers {
 };
 
 // tabulated_site.h. table float64 [B, D] (contiguous, no gradient), log_q float64 [B].
-void draw_site(const Tensor& table, const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
-               int64_t position, Tensor& y, SiteBuffers& drawn, Tensor& log_q);
-void score_site(const Tensor& table, const Tensor& x, SiteBuffers& drawn, Tensor& log_q);
+void draw_tabulated_site(const Tensor& table, const Tensor& x, const Tensor& rng,
+                         const Tensor& chain_ids, int64_t position, Tensor& y, SiteBuffers& drawn,
+                         Tensor& log_q);
+void score_tabulated_site(const Tensor& table, const Tensor& x, SiteBuffers& drawn, Tensor& log_q);
 
 // log g at t = e^d of the four functions of balancing.h: d float64 [B, D], out float64 [4, B, D].
 void log_balances(const Tensor& d, Tensor& out);

@@ -1,27 +1,29 @@
-// Paths drawn with exact differences (samplers.md §2.1 `lb`, §2.3 `pas`), one move at a time
-// because every σ needs a model call of its own.
+// Paths drawn with exact differences (lb, pas), one move at a time because every σ needs a model
+// call of its own.
 //
 //   L ~ Uniform{1 … n} per chain, as in first_order_path.h; σ_0 = x, …, σ_L = y
 //   move l:  σ_l → σ_{l+1} with probability g(e^{Δ(σ_l)}) / Z_g(σ_l), Z_g(σ) = Σ g(e^{Δ(σ)})
 //   log q(path | x) = Σ_l log q(σ_{l+1} | σ_l), log q(reversed path | y) = Σ_l log q(σ_l | σ_{l+1})
 //
-// L = 1 is Zanella 2020, longer paths are Sun et al. 2022. A move flips a binary site, gives a
-// categorical one another value, or swaps two entries of a permutation. A table serves the reverse
-// of the move that led to its state and the next one, so that its sums are built once.
+// L = 1 is Zanella 2020, "Informed proposals for local MCMC in discrete spaces"; longer paths are
+// Sun et al. 2022, "Path auxiliary proposal for MCMC in discrete space". A move flips a binary
+// site, gives a categorical one another value, or swaps two entries of a permutation. A table
+// serves the reverse of the move that led to its state and the next one, so that its sums are built
+// once.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/base/balancing.h"
 #include "kernels/base/host_device.h"
-#include "kernels/path/path_length.h"
 #include "kernels/path/move_weights.h"
+#include "kernels/random/path_length.h"
 
 namespace isinglass {
 
 enum class Moves : int { kFlips, kValues, kSwaps };
 
-struct DifferencePathShape {
+struct ExactPathShape {
   int64_t chains;
   int64_t sites;
   int categories;  // of kValues
@@ -40,7 +42,7 @@ struct DifferencePathShape {
 };
 
 // L, and the move made last.
-struct DifferencePaths {
+struct ExactPaths {
   int32_t* length;     // [B]
   int32_t* entry;      // [B]
   uint8_t* from;       // [B]
@@ -54,9 +56,9 @@ struct PathPosition {
   Draws draws;
 };
 
-ISINGLASS_HD inline PathPosition path_position(const DifferencePathShape& shape, int64_t position,
+ISINGLASS_HD inline PathPosition path_position(const ExactPathShape& shape, int64_t position,
                                                const int64_t* rng, const int64_t* chain_ids,
-                                               const double* radius, const DifferencePaths& paths,
+                                               const double* radius, const ExactPaths& paths,
                                                int64_t chain) {
   const Draws draws = step_draws(rng, chain_ids[chain]);
   const int64_t length = position == 0 ? draw_path_length(draws, *radius, shape.max_length)
@@ -65,7 +67,7 @@ ISINGLASS_HD inline PathPosition path_position(const DifferencePathShape& shape,
 }
 
 // The values whose change is weighed; swaps have none.
-ISINGLASS_HD inline uint8_t* site_values(const DifferencePathShape& shape, uint8_t* y) {
+ISINGLASS_HD inline uint8_t* site_values(const ExactPathShape& shape, uint8_t* y) {
   return shape.moves == Moves::kSwaps ? nullptr : y;
 }
 
@@ -78,8 +80,8 @@ ISINGLASS_HD inline void swap_pair(int64_t* y, int64_t sites, int64_t entry) {
   y[j] = value;
 }
 
-ISINGLASS_HD inline void make_move(const DifferencePathShape& shape, uint8_t* y, int64_t entry,
-                                   int to) {
+ISINGLASS_HD inline void apply_move(const ExactPathShape& shape, uint8_t* y, int64_t entry,
+                                    int to) {
   if (shape.moves == Moves::kSwaps) {
     swap_pair(reinterpret_cast<int64_t*>(y), shape.sites, entry);
   } else {
@@ -87,30 +89,22 @@ ISINGLASS_HD inline void make_move(const DifferencePathShape& shape, uint8_t* y,
   }
 }
 
-// Calls f with the rows of one chain's table.
+// Calls f with the weights of one chain's table.
 template <class F>
-ISINGLASS_HD void with_difference_rows(const DifferencePathShape& shape, const float* table, F f) {
+ISINGLASS_HD void with_exact_weights(const ExactPathShape& shape, const float* table, F f) {
   if (shape.moves == Moves::kValues) {
-    f(ValueRows<OneHotDifferences>{{table, shape.balancing, shape.categories}});
+    f(ExactValueWeights{{table, shape.balancing, shape.categories}});
   } else {
-    f(DifferenceRows{table, shape.balancing});
+    f(ExactWeights{table, shape.balancing});
   }
 }
 
-namespace cpu {
 // With the differences at y, `position` moves after x: scores the reverse of the last move, draws
 // and makes the next one. Position 0 draws L and starts the sums. A chain whose path is over stays.
 //   table [B, D], [B, D, K] or [B, D(D−1)/2]; rng {seed, step}; chain_ids [B]; radius [];
 //   y [B, D] uint8, int64 for swaps; log_forward, log_backward [B]
-void follow_path(const DifferencePathShape&, int64_t position, const float* table,
-                 const int64_t* rng, const int64_t* chain_ids, const double* radius, uint8_t* y,
-                 DifferencePaths, double* log_forward, double* log_backward, Stream);
-}  // namespace cpu
-
-namespace cuda {
-void follow_path(const DifferencePathShape&, int64_t position, const float* table,
-                 const int64_t* rng, const int64_t* chain_ids, const double* radius, uint8_t* y,
-                 DifferencePaths, double* log_forward, double* log_backward, Stream);
-}  // namespace cuda
+ISINGLASS_TWINS(advance_exact_path, const ExactPathShape&, int64_t position, const float* table,
+                const int64_t* rng, const int64_t* chain_ids, const double* radius, uint8_t* y,
+                ExactPaths, double* log_forward, double* log_backward, Stream)
 
 }  // namespace isinglass

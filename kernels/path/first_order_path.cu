@@ -1,77 +1,66 @@
-// CUDA twin of first_order_path.h: one block per chain. All warps build the block sums (a warp sums 32 sites);
-// then the first warp walks the path, since each of its steps depends on the one before. The sums
-// are in shared memory (26 KiB at D = 16 384) if a block has it (weight_sums_cuda.h).
+// CUDA twin of first_order_path.h: one block per chain. All warps build the block sums (a warp sums
+// 32 sites); then the first warp walks the path, since each of its moves depends on the one before.
+// The sums are in shared memory (26 KiB at D = 16 384) if a block has it (weight_sums_cuda.h).
 #include "kernels/base/launch.h"
-#include "kernels/path/first_order_path.h"
-#include "kernels/path/path_moves_cuda.h"
-#include "kernels/path/path_length.h"
+#include "kernels/path/path_moves.h"
+#include "kernels/path/weight_sums_cuda.h"
+#include "kernels/random/path_length.h"
 
 namespace isinglass::cuda {
 namespace {
 
-template <class Rows>
-__device__ SiteSums<Rows> path_sums(const PathShape& shape, Rows rows, const uint8_t* values,
-                                    const Paths& paths, int64_t chain) {
+template <class Weights>
+__device__ WeightSums<Weights> path_sums(const PathShape& shape, const Weights& weights,
+                                         const uint8_t* values, const Paths& paths, int64_t chain) {
   double* scratch = chain_scratch(paths.scratch, sums_scratch(shape.sites), chain);
-  return build_sums(rows, values, shape.sites, scratch, without_replacement(shape.rule));
+  return build_sums(weights, values, shape.sites, scratch, without_replacement(shape.rule));
 }
 
-template <class Rows>
-__device__ void draw_chain(const PathShape& shape, Rows rows, const Draws& draws, const uint8_t* x,
-                           uint8_t* y, Paths paths, double radius, int64_t chain, double* log_q) {
+template <class Weights>
+__device__ void draw_chain(const PathShape& shape, const Weights& weights, const Draws& draws,
+                           const uint8_t* x, uint8_t* y, const Paths& paths, double radius,
+                           int64_t chain, double* log_q) {
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) y[i] = x[i];
   __syncthreads();
-  SiteSums<Rows> sums = path_sums(shape, rows, weighed_values(shape.rule, x, y), paths, chain);
+  WeightSums<Weights> sums =
+      path_sums(shape, weights, weighed_values(shape.rule, x, y), paths, chain);
   if (threadIdx.x >= 32) return;
-  const unsigned lane = threadIdx.x;
-  sums.total(lane);
+  sums.total();
   const int64_t length = draw_path_length(draws, radius, shape.max_length);
-  const double log_path = draw_along(shape.rule, sums, draws, y,
-                                     path_of_chain(paths, chain, length, shape.max_length), lane);
-  if (lane == 0) {
-    paths.length[chain] = static_cast<int32_t>(length);
-    log_q[chain] = log_path;
-  }
+  const double log_path = draw_path_of_chain(shape.rule, sums, draws, x, y,
+                                             path_of_chain(paths, chain, length, shape.max_length));
+  if (!sums.leads()) return;
+  paths.length[chain] = static_cast<int32_t>(length);
+  log_q[chain] = log_path;
 }
 
-template <class Rows>
-__device__ void score_chain(const PathShape& shape, Rows rows, uint8_t* y, Paths paths,
-                            int64_t chain, double* log_q) {
-  SiteSums<Rows> sums = path_sums(shape, rows, y, paths, chain);
+template <class Weights>
+__device__ void score_chain(const PathShape& shape, const Weights& weights, uint8_t* y,
+                            const Paths& paths, int64_t chain, double* log_q) {
+  WeightSums<Weights> sums = path_sums(shape, weights, y, paths, chain);
   if (threadIdx.x >= 32) return;
-  const unsigned lane = threadIdx.x;
-  sums.total(lane);
+  sums.total();
   const Path path = path_of_chain(paths, chain, paths.length[chain], shape.max_length);
-  const double log_path = score_along(shape.rule, sums, y, path, lane);
-  if (lane == 0) log_q[chain] = log_path;
-}
-
-// Calls f with the rows of this block's chain.
-template <class F>
-__device__ void with_rows(const PathShape& shape, const float* gradient, int64_t chain, F f) {
-  if (shape.one_hot) {
-    f(OneHotRows{gradient + chain * shape.sites * shape.categories, shape.balancing,
-                 shape.categories});
-  } else {
-    f(BinaryRows{gradient + chain * shape.sites, shape.balancing});
-  }
+  const double log_path = score_path_of_chain(shape.rule, sums, y, path);
+  if (sums.leads()) log_q[chain] = log_path;
 }
 
 __global__ void draw_path_kernel(PathShape shape, const uint8_t* x, const float* gradient,
                                  const int64_t* rng, const int64_t* chain_ids, const double* radius,
                                  uint8_t* y, Paths paths, double* log_q) {
   const int64_t c = blockIdx.x;
-  with_rows(shape, gradient, c, [&](auto rows) {
-    draw_chain(shape, rows, step_draws(rng, chain_ids[c]), x + c * shape.sites, y + c * shape.sites,
-               paths, *radius, c, log_q);
+  with_gradient_weights(shape, gradient + c * shape.table_size(), [&](auto weights) {
+    draw_chain(shape, weights, step_draws(rng, chain_ids[c]), x + c * shape.sites,
+               y + c * shape.sites, paths, *radius, c, log_q);
   });
 }
 
 __global__ void score_path_kernel(PathShape shape, uint8_t* y, const float* gradient, Paths paths,
                                   double* log_q) {
   const int64_t c = blockIdx.x;
-  with_rows(shape, gradient, c,
-            [&](auto rows) { score_chain(shape, rows, y + c * shape.sites, paths, c, log_q); });
+  with_gradient_weights(shape, gradient + c * shape.table_size(), [&](auto weights) {
+    score_chain(shape, weights, y + c * shape.sites, paths, c, log_q);
+  });
 }
 
 }  // namespace
@@ -80,7 +69,7 @@ void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, 
                const int64_t* chain_ids, const double* radius, uint8_t* y, Paths paths,
                double* log_q, Stream stream) {
   const LaunchShape launch =
-      site_sums_launch(shape.chains, sums_scratch(shape.sites), paths.scratch);
+      weight_sums_launch(shape.chains, sums_scratch(shape.sites), paths.scratch);
   ISINGLASS_LAUNCH(draw_path_kernel, launch, stream, shape, x, gradient, rng, chain_ids, radius, y,
                    paths, log_q);
 }
@@ -88,7 +77,7 @@ void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, 
 void score_path(const PathShape& shape, uint8_t* y, const float* gradient, Paths paths,
                 double* log_q, Stream stream) {
   const LaunchShape launch =
-      site_sums_launch(shape.chains, sums_scratch(shape.sites), paths.scratch);
+      weight_sums_launch(shape.chains, sums_scratch(shape.sites), paths.scratch);
   ISINGLASS_LAUNCH(score_path_kernel, launch, stream, shape, y, gradient, paths, log_q);
 }
 

@@ -1,4 +1,4 @@
-// Proposals along a path of one-site moves, drawn and scored to first order (samplers.md §2.2–2.3).
+// Proposals along a path of one-site moves, drawn and scored to first order.
 //
 //   L ~ Uniform{1 … n} per chain, n = ⌊2R − 1⌋ + Bernoulli(frac(2R − 1)); σ_0 = x, …, σ_L = y
 //   kFrozen (gwg):       sites i.i.d. from the weights at x; one new value for each distinct site
@@ -6,12 +6,14 @@
 //   kLinearised (pafs):  step l moves (i → k) with weight g(exp(s_{i,k}(x) − s_{i,σ_{l−1,i}}(x)));
 //                        log q = Σ_l log q(σ_l | σ_{l−1}); reversed with the score at y
 //   kNoBacktrack (nb):   pairs (i, k) without replacement from the weights at x; a drawn site
-//   leaves
-//                        the pool with all its pairs. log q = Σ_l log q_{i_l,k_l}(x) / pool_l(x);
+//                        leaves the pool with all its pairs. log q = Σ_l log q_{i_l,k_l}(x) / pool_l(x);
 //                        reversed: the old values in reverse order, without replacement, at y
 //
-// Grathwohl et al. 2021 (gwg), Sun et al. 2022 "Path auxiliary proposal" (pafs, nb). Draw and score
-// share move_weights.h; the reverse of a path uses the same weights with y's gradient.
+// Grathwohl, Swersky, Hashemi, Duvenaud & Maddison 2021, "Oops I took a gradient" (gwg); Sun, Dai,
+// Xia & Ramamurthy 2022, "Path auxiliary proposal for MCMC in discrete space" (pafs, nb). Sites are
+// binary, categorical (s_{i,k} the one-hot score) or ordered (s_{i,k} = k·s_i). Drawing and scoring
+// share move_weights.h and path_moves.h; the reverse of a path uses the same weights with y's
+// gradient.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +31,7 @@ struct PathShape {
   int64_t chains;
   int64_t sites;
   int categories;  // 2 … 256
-  bool one_hot;    // gradient [B, D, K] instead of [B, D] (then K = 2)
+  bool one_hot;    // gradient [B, D, K]; else [B, D], of binary and ordered values
   PathRule rule;
   Balancing balancing;
   int64_t max_length;  // columns of the path buffers; L is clamped to it; kNoBacktrack: ≤ D
@@ -86,21 +88,25 @@ class PathLogQ {
   LogProduct sums_;
 };
 
-namespace cpu {
+// Calls f with the weights of a chain by its gradient.
+template <class F>
+ISINGLASS_HD void with_gradient_weights(const PathShape& shape, const float* gradient, F f) {
+  if (shape.one_hot) {
+    f(CategoricalGradientWeights{{gradient, shape.balancing, shape.categories}});
+  } else if (shape.categories > 2) {
+    f(OrderedGradientWeights{{gradient, shape.balancing, shape.categories}});
+  } else {
+    f(BinaryGradientWeights{gradient, shape.balancing});
+  }
+}
+
 // Draws a path from x for every chain: y, the path and log q(path | x).
 //   x, y [B, D]; gradient of U at x; rng {seed, step}; chain_ids [B]; radius []; log_q [B]
-void draw_path(const PathShape&, const uint8_t* x, const float* gradient, const int64_t* rng,
-               const int64_t* chain_ids, const double* radius, uint8_t* y, Paths, double* log_q,
-               Stream);
+ISINGLASS_TWINS(draw_path, const PathShape&, const uint8_t* x, const float* gradient,
+                const int64_t* rng, const int64_t* chain_ids, const double* radius, uint8_t* y,
+                Paths, double* log_q, Stream)
 // log q(reversed path | y) with the gradient at y. y is walked back to x and restored.
-void score_path(const PathShape&, uint8_t* y, const float* gradient, Paths, double* log_q, Stream);
-}  // namespace cpu
-
-namespace cuda {
-void draw_path(const PathShape&, const uint8_t* x, const float* gradient, const int64_t* rng,
-               const int64_t* chain_ids, const double* radius, uint8_t* y, Paths, double* log_q,
-               Stream);
-void score_path(const PathShape&, uint8_t* y, const float* gradient, Paths, double* log_q, Stream);
-}  // namespace cuda
+ISINGLASS_TWINS(score_path, const PathShape&, uint8_t* y, const float* gradient, Paths,
+                double* log_q, Stream)
 
 }  // namespace isinglass

@@ -1,51 +1,36 @@
-// Locally balanced weights of one-site moves, to first order or exact, and their two-level sums.
+// Locally balanced weights of one-site moves (Zanella 2020), to first order or exact, and their
+// two-level sums.
 //
-// A move of site i from its current value c to k ≠ c has weight g(e^d), d = s_{i,k} − s_{i,c}, with
-// the score s = −∇U fixed, or d = Δ_{i,k}, the exact difference at the current state (samplers.md
-// §1). The swaps of a permutation count as sites of one move each. A site's weight is the sum over
-// k ≠ c; sites are summed in blocks of 32, each block on a scale near its own maximum, and the
-// blocks on the largest of theirs: Σ_b S_b·e^{m_b}, by a tree (sum_tree.h). A change of one site
-// recomputes its block and the nodes above it, and nothing is ever subtracted, so that one dominant
-// site costs no digits; where a site leaves the pool for good, its weight becomes zero and its
-// block is summed again. The CPU and the CUDA twin add the same pairs in the same order (tree_sum,
-// warp_sum), so that the interpreter's comparison (tests/simt) is exact; on a GPU weights differ in
-// their last digits, as its exp and its fused multiply-adds do, and the sums with them.
+// A move of site i from its current value c to k ≠ c has weight g(e^d): to first order with
+// d = s_{i,k} − s_{i,c} of the fixed score s = −∇U (differences.h), or exact with
+// d = Δ_{i,k} = U(x) − U(x with x_i←k) at the current state. The swaps of a permutation count as
+// sites of one move each.
+//
+// A site's weight is the sum over k ≠ c. Sites are summed in blocks of 32 (blocks.h), each block on
+// a scale near its own maximum, and the blocks on the largest of theirs: Σ_b S_b·e^{m_b}, by a tree
+// (sum_tree.h). A change of one site recomputes its block and the nodes above it, and nothing is
+// ever subtracted, so that one dominant site costs no digits; where a site leaves the pool for
+// good, its weight becomes zero and its block is summed again. On a GPU weights differ from the
+// CPU's in their last digits, as its exp and its fused multiply-adds do, and the sums with them.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
 #include "kernels/base/balancing.h"
+#include "kernels/base/blocks.h"
+#include "kernels/base/categorical.h"
+#include "kernels/base/differences.h"
 #include "kernels/base/host_device.h"
 #include "kernels/path/sum_tree.h"
 
 namespace isinglass {
 
-constexpr int kBlockSites = 32;  // one warp
-
-ISINGLASS_HD inline int64_t site_blocks(int64_t sites) {
-  return (sites + kBlockSites - 1) / kBlockSites;
-}
-
-// d = s_{i,to} − s_{i,from} from the gradient of U: [D] of binary and ordered values (s_{i,k} =
-// k·s_i)
-ISINGLASS_HD inline double ordered_difference(const float* gradient, int64_t site, int from,
-                                              int to) {
-  return static_cast<double>(from - to) * gradient[site];
-}
-// … and [D, K] of one-hot values.
-ISINGLASS_HD inline double one_hot_difference(const float* gradient, int categories, int64_t site,
-                                              int from, int to) {
-  const float* row = gradient + site * categories;
-  return static_cast<double>(row[from]) - row[to];
-}
-
-// Binary sites: gradient [D] in the relaxed state; values 0 and 1.
-struct BinaryRows {
+// Flips of binary sites to first order: gradient [D].
+struct BinaryGradientWeights {
   const float* gradient;
   Balancing balancing;
 
-  ISINGLASS_HD int categories() const { return 2; }
   ISINGLASS_HD double log_weight(int64_t site, int from, int to) const {
     return log_balance(balancing, ordered_difference(gradient, site, from, to));
   }
@@ -55,8 +40,19 @@ struct BinaryRows {
   ISINGLASS_HD int draw_value(int64_t, int from, double) const { return 1 - from; }
 };
 
-// Categorical sites by gradient [D, K] in the one-hot state.
-struct OneHotGradient {
+// Log weights of ordered sites to first order: gradient [D].
+struct OrderedGradient {
+  const float* gradient;
+  Balancing balancing;
+  int values;
+
+  ISINGLASS_HD double log_weight(int64_t site, int from, int to) const {
+    return log_balance(balancing, ordered_difference(gradient, site, from, to));
+  }
+};
+
+// Log weights of categorical sites to first order: gradient [D, K] in the one-hot state.
+struct CategoricalGradient {
   const float* gradient;
   Balancing balancing;
   int values;
@@ -66,13 +62,13 @@ struct OneHotGradient {
   }
 };
 
-// A neighbour whose energy is not finite is never proposed.
+// The log weight of an exact difference; a neighbour whose energy is not finite is never proposed.
 ISINGLASS_HD inline double log_exact_weight(Balancing balancing, float difference) {
   return std::isfinite(difference) ? log_balance(balancing, difference) : -INFINITY;
 }
 
-// Categorical sites by exact differences [D, K] at the current values.
-struct OneHotDifferences {
+// Log weights of sites of K values by exact differences [D, K] at the current values.
+struct ValueDifferences {
   const float* difference;
   Balancing balancing;
   int values;
@@ -83,7 +79,7 @@ struct OneHotDifferences {
 };
 
 // Flips of binary sites, or swaps, by exact differences [D] at the current state.
-struct DifferenceRows {
+struct ExactWeights {
   const float* difference;
   Balancing balancing;
 
@@ -96,13 +92,12 @@ struct DifferenceRows {
   ISINGLASS_HD int draw_value(int64_t, int from, double) const { return 1 - from; }
 };
 
-// Sites of several other values.
-template <class Weights>
-struct ValueRows : Weights {
-  using Weights::log_weight;
-  using Weights::values;
+// Sites of several other values, with the log weights of a move.
+template <class LogWeights>
+struct ValueWeights : LogWeights {
+  using LogWeights::log_weight;
+  using LogWeights::values;
 
-  ISINGLASS_HD int categories() const { return values; }
   ISINGLASS_HD double max_log_weight(int64_t site, int from) const {
     double max = -INFINITY;
     for (int k = 0; k < values; ++k) {
@@ -110,32 +105,31 @@ struct ValueRows : Weights {
     }
     return max;
   }
+  // On the scale of the largest log weight `max`.
+  ISINGLASS_HD double weight(int64_t site, int from, int k, double max) const {
+    return k == from ? 0.0 : elementary::exp(log_weight(site, from, k) - max);
+  }
+  ISINGLASS_HD double sum(int64_t site, int from, double max) const {
+    double sum = 0;
+    for (int k = 0; k < values; ++k) sum += weight(site, from, k, max);
+    return sum;
+  }
   ISINGLASS_HD double log_site_weight(int64_t site, int from) const {
     const double max = max_log_weight(site, from);
-    if (max == -INFINITY) return max;
-    double sum = 0;
-    for (int k = 0; k < values; ++k) {
-      if (k != from) sum += elementary::exp(log_weight(site, from, k) - max);
-    }
-    return max + elementary::log(sum);
+    return max == -INFINITY ? max : max + elementary::log(sum(site, from, max));
   }
   // The value k ≠ from at quantile u of the site's conditional.
   ISINGLASS_HD int draw_value(int64_t site, int from, double u) const {
     const double max = max_log_weight(site, from);
-    double target = u * elementary::exp(log_site_weight(site, from) - max);
-    int last = from == 0 ? 1 : 0;
-    for (int k = 0; k < values; ++k) {
-      if (k == from) continue;
-      const double weight = elementary::exp(log_weight(site, from, k) - max);
-      if (weight > 0) last = k;
-      if (weight > 0 && target < weight) return k;
-      target -= weight;
-    }
-    return last;
+    const auto of_value = [&](int64_t k) { return weight(site, from, static_cast<int>(k), max); };
+    return static_cast<int>(
+        inverse_cdf(values, of_value, u * sum(site, from, max), from == 0 ? 1 : 0));
   }
 };
 
-using OneHotRows = ValueRows<OneHotGradient>;
+using CategoricalGradientWeights = ValueWeights<CategoricalGradient>;
+using OrderedGradientWeights = ValueWeights<OrderedGradient>;
+using ExactValueWeights = ValueWeights<ValueDifferences>;
 
 // The scale of a block whose largest log weight is `max`: the nearest multiple of 64, far from any
 // overflow. It stays when the maximum moves a little, and with it the weights of the other sites.
@@ -186,11 +180,6 @@ ISINGLASS_HD inline RemovedSites removed_in(double* scratch, int64_t sites,
   return {without_replacement ? words : nullptr};
 }
 
-// exp(v − scale), v below scale + 64; 0 for v = −∞ whatever the scale, NaN for a NaN.
-ISINGLASS_HD inline double scaled_weight(double log_weight, double scale) {
-  return elementary::exp_below(log_weight - (scale == -INFINITY ? 0.0 : scale));
-}
-
 // A block's sum on the common scale; e^0 is spared.
 ISINGLASS_HD inline double rescaled(double sum, double scale, double common) {
   return scale == common ? sum : sum * scaled_weight(scale, common);
@@ -201,27 +190,11 @@ ISINGLASS_HD inline double unscaled(double rest, double scale, double common) {
   return scale == common ? rest : rest / elementary::exp(scale - common);
 }
 
-// A draw on its way to a site: its block, and what is left of the target among the rescaled sums.
-struct SiteAim {
+// Where a draw among all sites falls: a block, and what is left of the target within it, on the
+// blocks' common scale.
+struct TreePosition {
   int64_t block;
   double rest;
 };
-
-// The inverse CDF: the first index whose cumulative weight exceeds target (rounding at the end: the
-// last of positive weight). rest = target less the weights before it.
-ISINGLASS_HD inline int64_t pick(const double* weight, int64_t count, double target, double* rest) {
-  double before = 0, before_last = 0;
-  int64_t last = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    if (weight[i] > 0) {
-      last = i;
-      before_last = before;
-      if (target < before + weight[i]) break;
-    }
-    before += weight[i];
-  }
-  *rest = target - before_last;
-  return last;
-}
 
 }  // namespace isinglass

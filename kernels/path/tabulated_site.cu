@@ -1,21 +1,22 @@
 // CUDA twin of tabulated_site.h: one block per chain (weight_sums_cuda.h).
 #include "kernels/base/launch.h"
-#include "kernels/random/philox.h"
-#include "kernels/path/weight_sums_cuda.h"
 #include "kernels/path/tabulated_site.h"
+#include "kernels/path/weight_sums_cuda.h"
+#include "kernels/random/philox.h"
 
 namespace isinglass::cuda {
 namespace {
 
-__device__ SiteSums<TableRows> table_sums(const TableShape& shape, const double* row,
-                                          const uint8_t* values, double* block_sums) {
-  return build_sums(TableRows{row}, values, shape.sites,
+__device__ WeightSums<TabulatedWeights> table_sums(const TableShape& shape, const double* row,
+                                                   const uint8_t* values, double* block_sums) {
+  return build_sums(TabulatedWeights{row}, values, shape.sites,
                     chain_scratch(block_sums, block_sums_size(shape.sites), blockIdx.x));
 }
 
-__global__ void draw_site_kernel(TableShape shape, const double* table, const uint8_t* x,
-                                 const int64_t* rng, const int64_t* chain_ids, uint32_t position,
-                                 uint8_t* y, int64_t* site, double* block_sums, double* log_q) {
+__global__ void draw_tabulated_site_kernel(TableShape shape, const double* table, const uint8_t* x,
+                                           const int64_t* rng, const int64_t* chain_ids,
+                                           uint32_t position, uint8_t* y, int64_t* site,
+                                           double* block_sums, double* log_q) {
   const int64_t c = blockIdx.x;
   const double* row = table + c * shape.sites;
   const uint8_t* from = x + c * shape.sites;
@@ -23,25 +24,25 @@ __global__ void draw_site_kernel(TableShape shape, const double* table, const ui
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) to[i] = from[i];
   auto sums = table_sums(shape, row, from, block_sums);
   if (threadIdx.x >= 32) return;
-  const unsigned lane = threadIdx.x;
-  sums.total(lane);
+  sums.total();
   const double u = step_draws(rng, chain_ids[c]).uniform(Purpose::kSite, position);
-  const int64_t drawn = sums.draw_site(u, lane);
-  if (lane == 0) {
+  const int64_t drawn = sums.draw_site(sums.locate(u));
+  if (sums.leads()) {
     to[drawn] = static_cast<uint8_t>(1 - from[drawn]);
     site[c] = drawn;
     log_q[c] = row[drawn] - sums.log_total();
   }
 }
 
-__global__ void score_site_kernel(TableShape shape, const double* table, const uint8_t* x,
-                                  const int64_t* site, double* block_sums, double* log_q) {
+__global__ void score_tabulated_site_kernel(TableShape shape, const double* table, const uint8_t* x,
+                                            const int64_t* site, double* block_sums,
+                                            double* log_q) {
   const int64_t c = blockIdx.x;
   const double* row = table + c * shape.sites;
   auto sums = table_sums(shape, row, x + c * shape.sites, block_sums);
   if (threadIdx.x >= 32) return;
-  sums.total(threadIdx.x);
-  if (threadIdx.x == 0) log_q[c] = row[site[c]] - sums.log_total();
+  sums.total();
+  if (sums.leads()) log_q[c] = row[site[c]] - sums.log_total();
 }
 
 __global__ void log_balances_kernel(int64_t count, const double* d, double* out) {
@@ -54,20 +55,21 @@ __global__ void log_balances_kernel(int64_t count, const double* d, double* out)
 
 }  // namespace
 
-void draw_site(const TableShape& shape, const double* table, const uint8_t* x, const int64_t* rng,
-               const int64_t* chain_ids, int64_t position, uint8_t* y, int64_t* site,
-               double* block_sums, double* log_q, Stream stream) {
+void draw_tabulated_site(const TableShape& shape, const double* table, const uint8_t* x,
+                         const int64_t* rng, const int64_t* chain_ids, int64_t position, uint8_t* y,
+                         int64_t* site, double* block_sums, double* log_q, Stream stream) {
   const LaunchShape launch =
-      site_sums_launch(shape.chains, block_sums_size(shape.sites), block_sums);
-  ISINGLASS_LAUNCH(draw_site_kernel, launch, stream, shape, table, x, rng, chain_ids,
+      weight_sums_launch(shape.chains, block_sums_size(shape.sites), block_sums);
+  ISINGLASS_LAUNCH(draw_tabulated_site_kernel, launch, stream, shape, table, x, rng, chain_ids,
                    static_cast<uint32_t>(position), y, site, block_sums, log_q);
 }
 
-void score_site(const TableShape& shape, const double* table, const uint8_t* x, const int64_t* site,
-                double* block_sums, double* log_q, Stream stream) {
+void score_tabulated_site(const TableShape& shape, const double* table, const uint8_t* x,
+                          const int64_t* site, double* block_sums, double* log_q, Stream stream) {
   const LaunchShape launch =
-      site_sums_launch(shape.chains, block_sums_size(shape.sites), block_sums);
-  ISINGLASS_LAUNCH(score_site_kernel, launch, stream, shape, table, x, site, block_sums, log_q);
+      weight_sums_launch(shape.chains, block_sums_size(shape.sites), block_sums);
+  ISINGLASS_LAUNCH(score_tabulated_site_kernel, launch, stream, shape, table, x, site, block_sums,
+                   log_q);
 }
 
 void log_balances(int64_t count, const double* d, double* out, Stream stream) {

@@ -1,9 +1,9 @@
 // CPU twin of tabulated_site.h: a thread works on one chain after the other.
 #include <algorithm>
 
-#include "kernels/random/philox.h"
-#include "kernels/path/weight_sums_cpu.h"
 #include "kernels/path/tabulated_site.h"
+#include "kernels/path/weight_sums_cpu.h"
+#include "kernels/random/philox.h"
 
 namespace isinglass::cpu {
 namespace {
@@ -12,25 +12,25 @@ namespace {
 template <class F>
 void for_each_chain(const TableShape& shape, const double* table, const uint8_t* x,
                     double* block_sums, F f) {
-#pragma omp parallel for schedule(static) if (worth_threads(shape.chains * shape.sites))
+#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
   for (int64_t c = 0; c < shape.chains; ++c) {
     const double* row = table + c * shape.sites;
     f(row,
-      SiteSums<TableRows>({row}, x + c * shape.sites, shape.sites,
-                          block_sums + c * block_sums_size(shape.sites)),
+      WeightSums<TabulatedWeights>({row}, x + c * shape.sites, shape.sites,
+                                   block_sums + c * block_sums_size(shape.sites)),
       c);
   }
 }
 
 }  // namespace
 
-void draw_site(const TableShape& shape, const double* table, const uint8_t* x, const int64_t* rng,
-               const int64_t* chain_ids, int64_t position, uint8_t* y, int64_t* site,
-               double* block_sums, double* log_q, Stream) {
+void draw_tabulated_site(const TableShape& shape, const double* table, const uint8_t* x,
+                         const int64_t* rng, const int64_t* chain_ids, int64_t position, uint8_t* y,
+                         int64_t* site, double* block_sums, double* log_q, Stream) {
   for_each_chain(shape, table, x, block_sums, [&](const double* row, const auto& sums, int64_t c) {
     const double u =
         step_draws(rng, chain_ids[c]).uniform(Purpose::kSite, static_cast<uint32_t>(position));
-    const int64_t drawn = sums.draw_site(u);
+    const int64_t drawn = sums.draw_site(sums.locate(u));
     uint8_t* own = y + c * shape.sites;
     std::copy_n(x + c * shape.sites, shape.sites, own);
     own[drawn] = static_cast<uint8_t>(1 - own[drawn]);
@@ -39,15 +39,15 @@ void draw_site(const TableShape& shape, const double* table, const uint8_t* x, c
   });
 }
 
-void score_site(const TableShape& shape, const double* table, const uint8_t* x, const int64_t* site,
-                double* block_sums, double* log_q, Stream) {
+void score_tabulated_site(const TableShape& shape, const double* table, const uint8_t* x,
+                          const int64_t* site, double* block_sums, double* log_q, Stream) {
   for_each_chain(shape, table, x, block_sums, [&](const double* row, const auto& sums, int64_t c) {
     log_q[c] = row[site[c]] - sums.log_total();
   });
 }
 
 void log_balances(int64_t count, const double* d, double* out, Stream) {
-#pragma omp parallel for schedule(static) if (worth_threads(count))
+#pragma omp parallel for schedule(static) if (parallel_pays(count))
   for (int64_t i = 0; i < count; ++i) {
     for (int g = 0; g < kBalancings; ++g) {
       out[g * count + i] = log_balance(static_cast<Balancing>(g), d[i]);

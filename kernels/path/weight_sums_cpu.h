@@ -1,24 +1,38 @@
-// The two-level weights of one chain (move_weights.h), and the draw of a site from them: CPU twins.
-// A twin's Rows gives log_site_weight(site, value).
+// The two-level sums of the weights of one chain (move_weights.h), and the draw of a site from
+// them: CPU twins. Weights give log_site_weight(site, value).
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
 
+#include "kernels/base/vectors_cpu.h"
 #include "kernels/path/fast/block_weights_cpu.h"
 #include "kernels/path/move_weights.h"
 
 namespace isinglass::cpu {
 
-// The two-level weights of one chain at its current values (null: the rows need none), over the
-// sites that are in the pool.
-template <class Rows>
-class SiteSums {
+// What path_moves.h asks where nobody shares a chain.
+struct OneLane {
+  bool leads() const { return true; }
+  void sync() const {}
+};
+
+// The site of a block that a draw falls on: the target is on the block's scale.
+inline int64_t site_at(const double* weight, int64_t block, int64_t sites, double target) {
+  const int64_t first = block * kBlockSites;
+  const auto of_site = [weight](int64_t i) { return weight[i]; };
+  return first + inverse_cdf(std::min<int64_t>(kBlockSites, sites - first), of_site, target, 0);
+}
+
+// The sums at a chain's current values (null: the weights need none), over the sites that are in
+// the pool.
+template <class Weights>
+class WeightSums : public OneLane {
  public:
-  SiteSums(Rows rows, const uint8_t* values, int64_t sites, double* scratch,
-           RemovedSites removed = {nullptr})
-      : rows_(rows),
+  WeightSums(Weights weights, const uint8_t* values, int64_t sites, double* scratch,
+             RemovedSites removed = {nullptr})
+      : weights_(weights),
         values_(values),
         sites_(sites),
         blocks_(site_blocks(sites)),
@@ -27,7 +41,7 @@ class SiteSums {
     if (removed_.word) std::fill_n(removed_.word, blocks_, 0u);
     std::fill_n(sums_.tree.leaf(), sums_.tree.leaves, 0.0);
     if constexpr (kFlips) {
-      flip_sums(rows_.balancing, rows_.gradient, values_, sites_, sums_.scale, sums_.sum);
+      flip_sums(weights_.balancing, weights_.gradient, values_, sites_, sums_.scale, sums_.sum);
     } else {
       for (int64_t b = 0; b < blocks_; ++b) refresh(b);
     }
@@ -50,40 +64,39 @@ class SiteSums {
     update(site);
   }
 
+  const Weights& weights() const { return weights_; }
+
   // The sum of all weights is exp(scale())·sum().
   double scale() const { return scale_; }
   double sum() const { return sums_.tree.total(); }
   double log_total() const { return scale_ + elementary::log(sum()); }
 
-  SiteAim aim(double u) const {
-    SiteAim aim;
-    aim.block = sums_.tree.find(u * sum(), &aim.rest);
-    return aim;
+  TreePosition locate(double u) const {
+    TreePosition position;
+    position.block = sums_.tree.find(u * sum(), &position.rest);
+    return position;
   }
-
-  int64_t draw_site(const SiteAim& aim) const {
-    double weight[kBlockSites], rest;
-    weigh(aim.block, weight);
-    const double target = unscaled(aim.rest, sums_.scale[aim.block], scale_);
-    const int64_t first = aim.block * kBlockSites;
-    return first + pick(weight, std::min<int64_t>(kBlockSites, sites_ - first), target, &rest);
+  int64_t draw_site(const TreePosition& position) const {
+    double weight[kBlockSites];
+    weigh(position.block, weight);
+    return site_at(weight, position.block, sites_,
+                   unscaled(position.rest, sums_.scale[position.block], scale_));
   }
-  int64_t draw_site(double u) const { return draw_site(aim(u)); }
 
  private:
-  static constexpr bool kFlips = std::is_same_v<Rows, BinaryRows>;
+  static constexpr bool kFlips = std::is_same_v<Weights, BinaryGradientWeights>;
 
   double log_weight(int64_t site) const {
     if (site >= sites_ || removed_.contains(site)) return -INFINITY;
-    return rows_.log_site_weight(site, values_ ? values_[site] : 0);
+    return weights_.log_site_weight(site, values_ ? values_[site] : 0);
   }
 
   // The weights of a block on its scale, which is returned.
   double weigh(int64_t block, double* weight) const {
     const int64_t first = block * kBlockSites;
     if constexpr (kFlips) {
-      return flip_weights(rows_.balancing, rows_.gradient + first, values_ + first, sites_ - first,
-                          removed_.word ? removed_.word[block] : 0, weight);
+      return flip_weights(weights_.balancing, weights_.gradient + first, values_ + first,
+                          sites_ - first, removed_.word ? removed_.word[block] : 0, weight);
     }
     double log_weights[kBlockSites];
     for (int i = 0; i < kBlockSites; ++i) log_weights[i] = log_weight(first + i);
@@ -108,7 +121,7 @@ class SiteSums {
     sums_.tree.build();
   }
 
-  Rows rows_;
+  Weights weights_;
   const uint8_t* values_;
   int64_t sites_, blocks_;
   BlockSums sums_;

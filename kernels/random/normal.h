@@ -18,15 +18,8 @@ ISINGLASS_HD inline double standard_normal(const Draws& draws, Purpose purpose, 
   return radius * cos(kTwoPi * uniform_from_words(r.word[2], r.word[3]));
 }
 
-namespace cpu {
 // out [B, D] ~ N(0, I) by (purpose kNoise, position = site); rng {seed, step}; chain_ids [B].
-void step_normals(int64_t chains, int64_t sites, const int64_t* rng, const int64_t* chain_ids,
-                  double* out, Stream);
-}  // namespace cpu
-
-namespace cuda {
-void step_normals(int64_t chains, int64_t sites, const int64_t* rng, const int64_t* chain_ids,
-                  double* out, Stream);
-}  // namespace cuda
+ISINGLASS_TWINS(step_normals, int64_t chains, int64_t sites, const int64_t* rng,
+                const int64_t* chain_ids, double* out, Stream)
 
 }  // namespace isinglass

@@ -82,13 +82,13 @@ struct Draws {
     return uniform_from_words(r.word[0], r.word[1]);
   }
 
-  // Of a step that draws at every site: sites i, i + 8, i + 16 and i + 24 of 32 share a call. The
-  // first 32 bits of u, which decide but for one comparison in 2^32, …
+  // The first 32 bits of site_uniform(), which decide but for one comparison in 2^32. Sites i, i +
+  // 8, i + 16 and i + 24 of 32 share a call.
   ISINGLASS_HD uint32_t site_word(Purpose purpose, uint32_t site) const {
     return philox4x32(seed, chain, step, static_cast<uint32_t>(purpose), site / 32 * 8 + site % 8)
         .word[site % 32 / 8];
   }
-  // … and u in [0, 1).
+  // u in [0, 1) of a site, in a step that draws at every site.
   ISINGLASS_HD double site_uniform(Purpose first, Purpose rest, uint32_t site) const {
     return uniform_from_words(site_word(first, site), site_word(rest, site));
   }
@@ -100,11 +100,12 @@ struct Draws {
   }
 };
 
-// The numbers of one chain in one step, `later` steps after the present one; rng = {seed, step
-// number}, in device memory.
-ISINGLASS_HD inline Draws step_draws(const int64_t* rng, int64_t chain_id, int64_t later = 0) {
+// The numbers of one chain in one step, `steps_ahead` steps after the present one; rng = {seed,
+// step number}, in device memory.
+ISINGLASS_HD inline Draws step_draws(const int64_t* rng, int64_t chain_id,
+                                     int64_t steps_ahead = 0) {
   return {static_cast<uint64_t>(rng[0]), static_cast<uint32_t>(chain_id),
-          static_cast<uint32_t>(rng[1] + later)};
+          static_cast<uint32_t>(rng[1] + steps_ahead)};
 }
 
 }  // namespace isinglass

@@ -30,23 +30,15 @@ ISINGLASS_HD inline void draw_permutation(const Draws& draws, Purpose purpose, i
   }
 }
 
-namespace cpu {
 // out uint8 [rows, D] ~ Bernoulli(p); row r's probabilities start at p + r·stride (stride 0:
 // shared).
-void bernoulli_rows(const RowDraws&, const float* p, int64_t stride, uint8_t* out, Stream);
+ISINGLASS_TWINS(bernoulli_rows, const RowDraws&, const float* p, int64_t stride, uint8_t* out,
+                Stream)
 // out uint8 [rows, D] uniform in 0 … categories − 1.
-void uniform_rows(const RowDraws&, int categories, uint8_t* out, Stream);
+ISINGLASS_TWINS(uniform_rows, const RowDraws&, int categories, uint8_t* out, Stream)
 // out float32 [rows, D] ~ N(0, I).
-void normal_rows(const RowDraws&, float* out, Stream);
+ISINGLASS_TWINS(normal_rows, const RowDraws&, float* out, Stream)
 // out int64 [rows, D], uniform permutations of 0 … D − 1.
-void permutation_rows(const RowDraws&, int64_t* out, Stream);
-}  // namespace cpu
-
-namespace cuda {
-void bernoulli_rows(const RowDraws&, const float* p, int64_t stride, uint8_t* out, Stream);
-void uniform_rows(const RowDraws&, int categories, uint8_t* out, Stream);
-void normal_rows(const RowDraws&, float* out, Stream);
-void permutation_rows(const RowDraws&, int64_t* out, Stream);
-}  // namespace cuda
+ISINGLASS_TWINS(permutation_rows, const RowDraws&, int64_t* out, Stream)
 
 }  // namespace isinglass

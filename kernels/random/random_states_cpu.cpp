@@ -5,7 +5,7 @@
 namespace isinglass::cpu {
 
 void bernoulli_rows(const RowDraws& draws, const float* p, int64_t stride, uint8_t* out, Stream) {
-#pragma omp parallel for schedule(static) if (worth_threads(draws.rows * draws.sites))
+#pragma omp parallel for schedule(static) if (parallel_pays(draws.rows * draws.sites))
   for (int64_t r = 0; r < draws.rows; ++r) {
     const Draws row = draws.row(r);
     for (int64_t i = 0; i < draws.sites; ++i) {
@@ -16,7 +16,7 @@ void bernoulli_rows(const RowDraws& draws, const float* p, int64_t stride, uint8
 }
 
 void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream) {
-#pragma omp parallel for schedule(static) if (worth_threads(draws.rows * draws.sites))
+#pragma omp parallel for schedule(static) if (parallel_pays(draws.rows * draws.sites))
   for (int64_t r = 0; r < draws.rows; ++r) {
     const Draws row = draws.row(r);
     for (int64_t i = 0; i < draws.sites; ++i) {
@@ -27,7 +27,7 @@ void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream) {
 }
 
 void normal_rows(const RowDraws& draws, float* out, Stream) {
-#pragma omp parallel for schedule(static) if (worth_threads(draws.rows * draws.sites))
+#pragma omp parallel for schedule(static) if (parallel_pays(draws.rows * draws.sites))
   for (int64_t r = 0; r < draws.rows; ++r) {
     const Draws row = draws.row(r);
     for (int64_t i = 0; i < draws.sites; ++i) {
@@ -38,7 +38,7 @@ void normal_rows(const RowDraws& draws, float* out, Stream) {
 }
 
 void permutation_rows(const RowDraws& draws, int64_t* out, Stream) {
-#pragma omp parallel for schedule(static) if (worth_threads(draws.rows * draws.sites))
+#pragma omp parallel for schedule(static) if (parallel_pays(draws.rows * draws.sites))
   for (int64_t r = 0; r < draws.rows; ++r) {
     draw_permutation(draws.row(r), draws.purpose, draws.sites, out + r * draws.sites);
   }

@@ -1,13 +1,13 @@
-// Random-walk proposals (rwm, samplers.md §2.1): R distinct sites chosen uniformly (Floyd's
-// algorithm), each moved to a uniform other value. Symmetric. R is an integer, 1 ≤ R ≤ D; or the
-// real mean of a random number of sites (§2.7, adapted R): L ~ Uniform{1 … n}, n about 2R − 1, and
-// L ~ Uniform{m … D}, m about 2R − D, where 2R − 1 > D.
+// Random-walk proposals (rwm): R distinct sites chosen uniformly (Floyd's algorithm; Bentley &
+// Floyd 1987), each moved to a uniform other value. Symmetric. R is an integer, 1 ≤ R ≤ D; or,
+// where it adapts, the real mean of a random number of sites: L ~ Uniform{1 … n}, n about 2R − 1,
+// and L ~ Uniform{m … D}, m about 2R − D, where 2R − 1 > D.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/base/host_device.h"
-#include "kernels/path/path_length.h"
+#include "kernels/random/path_length.h"
 #include "kernels/random/philox.h"
 
 namespace isinglass {
@@ -33,17 +33,9 @@ ISINGLASS_HD inline void flip_uniformly(const Draws& draws, const uint8_t* x, ui
   }
 }
 
-namespace cpu {
 // x, y uint8 [B, D]; radius [] holds R, the mean if random_count; rng {seed, step}; chain_ids [B].
-void flip_uniformly(int64_t chains, int64_t sites, int categories, const uint8_t* x,
-                    const int64_t* rng, const int64_t* chain_ids, const double* radius,
-                    bool random_count, uint8_t* y, Stream);
-}  // namespace cpu
-
-namespace cuda {
-void flip_uniformly(int64_t chains, int64_t sites, int categories, const uint8_t* x,
-                    const int64_t* rng, const int64_t* chain_ids, const double* radius,
-                    bool random_count, uint8_t* y, Stream);
-}
+ISINGLASS_TWINS(flip_uniformly, int64_t chains, int64_t sites, int categories, const uint8_t* x,
+                const int64_t* rng, const int64_t* chain_ids, const double* radius,
+                bool random_count, uint8_t* y, Stream)
 
 }  // namespace isinglass

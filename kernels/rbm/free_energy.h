@@ -5,7 +5,7 @@
 //   U(y)   = −Σ_i b_i y_i − Σ_h softplus(a_h),   −∂U/∂a_h = σ(a_h)
 //
 // Inputs are kept in float64, so that a long chain of moves leaves them right; units are added in
-// ascending order, energies in blocks of 32 (move_weights.h), where
+// ascending order, energies in blocks of 32 (blocks.h), where
 //
 //   Σ softplus(a) = Σ max(a, 0) + log Π (1 + e^−|a|)
 //
@@ -48,23 +48,15 @@ struct HiddenUnit {
   ISINGLASS_HD explicit HiddenUnit(double input)
       : positive(input > 0 ? input : 0.0),
         least(elementary::exp_below(input < 0 ? input : -input)) {}
-  ISINGLASS_HD float on() const { return share(positive, least); }
-  // σ(a)
-  ISINGLASS_HD static float share(double positive, double least) {
-    const float rounded = static_cast<float>(least);
-    return (positive > 0 ? 1.0f : rounded) / (1 + rounded);
+  ISINGLASS_HD float sigmoid() const { return sigmoid(positive, least); }
+  // σ(a) of any unit's numbers
+  ISINGLASS_HD static float sigmoid(double positive, double least) {
+    return elementary::sigmoid(positive > 0, static_cast<float>(least));
   }
 };
 
-namespace cpu {
 // y uint8 [B, D]
-void move_hidden(const HiddenShape&, HiddenWeights, HiddenStart, const uint8_t* y, HiddenUnits,
-                 Stream);
-}  // namespace cpu
-
-namespace cuda {
-void move_hidden(const HiddenShape&, HiddenWeights, HiddenStart, const uint8_t* y, HiddenUnits,
-                 Stream);
-}
+ISINGLASS_TWINS(move_hidden, const HiddenShape&, HiddenWeights, HiddenStart, const uint8_t* y,
+                HiddenUnits, Stream)
 
 }  // namespace isinglass

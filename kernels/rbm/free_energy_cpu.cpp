@@ -1,7 +1,8 @@
-// CPU twin of rbm.h: a thread works on one chain after the other.
+// CPU twin of free_energy.h: a thread works on one chain after the other.
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/base/vectors_cpu.h"
 #include "kernels/rbm/free_energy.h"
 #include "kernels/rbm/unit_sums_cpu.h"
 
@@ -10,8 +11,8 @@ namespace {
 
 constexpr int64_t kWordSites = 64;  // a bit each
 
-// Rows of Wᵀ to be added, those of the moved units among a few.
-struct MovedRows {
+// Rows of Wᵀ to be added, those of the flipped units among a few.
+struct FlippedUnits {
   static constexpr int64_t kUnits = 8 * kWordSites;
   const float* row[kUnits];
   double sign[kUnits];
@@ -20,7 +21,7 @@ struct MovedRows {
 
 constexpr int kAhead = 64;  // weights of a row in the widest tile
 
-// Rows lie far from each other in the second cache, which does not see them coming.
+// Rows lie far apart, so that the hardware does not fetch them ahead of time.
 inline void fetch_ahead(const float* weights) {
   for (int k = 0; k < kAhead; k += 16) __builtin_prefetch(weights + k);
 }
@@ -28,29 +29,30 @@ inline void fetch_ahead(const float* weights) {
 // The sums of as many tiles of hidden units as fit from `first` on, in registers; returns the first
 // unit behind them.
 template <int kVectors>
-__attribute__((always_inline, optimize("fp-contract=fast"))) inline int64_t add_tiles(
-    const MovedRows& moved, int64_t first, int64_t hidden, double* sum) {
+[[gnu::always_inline]] ISINGLASS_CONTRACT inline int64_t add_tiles(const FlippedUnits& moved,
+                                                                   int64_t first, int64_t hidden,
+                                                                   double* sum) {
   constexpr int kTile = 8 * kVectors;
   for (; first + kTile <= hidden; first += kTile) {
-    Numbers total[kVectors];
-    for (int k = 0; k < kVectors; ++k) total[k] = reinterpret_cast<Numbers*>(sum + first)[k];
+    Lanes total[kVectors];
+    for (int k = 0; k < kVectors; ++k) total[k] = reinterpret_cast<Lanes*>(sum + first)[k];
     for (int n = 0; n < moved.count; ++n) {
       fetch_ahead(moved.row[n] + first + kTile);
       for (int k = 0; k < kVectors; ++k) {
         const float* v = moved.row[n] + first + k * 8;
         // One instruction, where __builtin_convertvector takes five.
-        const Numbers weights{v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]};
+        const Lanes weights{v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]};
         total[k] += weights * moved.sign[n];
       }
     }
-    for (int k = 0; k < kVectors; ++k) reinterpret_cast<Numbers*>(sum + first)[k] = total[k];
+    for (int k = 0; k < kVectors; ++k) reinterpret_cast<Lanes*>(sum + first)[k] = total[k];
   }
   return first;
 }
 
 // sum += the rows. A product by ±1 is exact, so that fused multiplications change nothing.
-__attribute__((optimize("fp-contract=fast"))) ISINGLASS_VECTOR_CLONES void add_rows(
-    const MovedRows& moved, int64_t hidden, double* sum) {
+ISINGLASS_CONTRACT ISINGLASS_VECTOR_CLONES void add_rows(const FlippedUnits& moved, int64_t hidden,
+                                                         double* sum) {
   int64_t first = add_tiles<8>(moved, 0, hidden, sum);
   first = add_tiles<4>(moved, first, hidden, sum);
   first = add_tiles<2>(moved, first, hidden, sum);
@@ -69,7 +71,7 @@ __attribute__((optimize("fp-contract=fast"))) ISINGLASS_VECTOR_CLONES void add_r
     factor[i] = 1 + unit.least;
   }
   for (int i = 0; on && i < kBlockSites; ++i) {
-    on[i] = HiddenUnit::share(positive[i], least[i]);
+    on[i] = HiddenUnit::sigmoid(positive[i], least[i]);
   }
   return tree_sum(positive) + elementary::log(tree_product(factor));
 }
@@ -90,7 +92,7 @@ uint64_t moved_byte(const uint8_t* x, const uint8_t* y, int64_t count) {
   return (here ^ there) * 0x0102040810204080 >> 56;
 }
 
-// … and of 64.
+// A bit for each of the first `count` units that moved, at most 64; x null: that are on.
 uint64_t moved_word(const uint8_t* x, const uint8_t* y, int64_t count) {
   uint64_t moved = 0;
   if (count >= kWordSites) {
@@ -108,9 +110,9 @@ uint64_t moved_word(const uint8_t* x, const uint8_t* y, int64_t count) {
 // a += Σ_i (y_i − x_i) W_hi; x null: zeros.
 void add_moved(const HiddenShape& s, HiddenWeights w, const uint8_t* x, const uint8_t* y,
                double* a) {
-  MovedRows moved;
-  for (int64_t begin = 0; begin < s.visible; begin += MovedRows::kUnits) {
-    const int64_t end = std::min(begin + MovedRows::kUnits, s.visible);
+  FlippedUnits moved;
+  for (int64_t begin = 0; begin < s.visible; begin += FlippedUnits::kUnits) {
+    const int64_t end = std::min(begin + FlippedUnits::kUnits, s.visible);
     moved.count = 0;
     for (int64_t first = begin; first < end; first += kWordSites) {
       uint64_t left = moved_word(x ? x + first : nullptr, y + first, end - first);
@@ -164,7 +166,7 @@ double hidden_sum(const double* a, int64_t count, float* on) {
 
 void move_hidden(const HiddenShape& s, HiddenWeights w, HiddenStart start, const uint8_t* y,
                  HiddenUnits out, Stream) {
-#pragma omp parallel for schedule(static) if (worth_threads(s.chains * s.hidden))
+#pragma omp parallel for schedule(static) if (parallel_pays(s.chains * s.hidden))
   for (int64_t c = 0; c < s.chains; ++c) {
     const uint8_t* own = y + c * s.visible;
     double* a = out.inputs + c * s.hidden;

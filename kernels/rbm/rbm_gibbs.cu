@@ -2,8 +2,9 @@
 // which of them have a unit on, a byte a hidden unit and a column, or global memory where a block
 // has too little; and a tile of the energies' sums of blocks. A thread reads a weight once for the
 // eight chains.
-#include "kernels/rbm/unit_sums_cuda.h"
+#include "kernels/base/launch.h"
 #include "kernels/rbm/rbm_gibbs.h"
+#include "kernels/rbm/unit_sums_cuda.h"
 
 namespace isinglass::cuda {
 namespace {
@@ -38,13 +39,13 @@ int64_t groups_of(const SweepShape& s) {
 
 // out [chains, columns]
 template <class Out>
-__device__ void multiply(const uint8_t* on, int chains, const TiledWeights& weights, Out* out) {
+__device__ void multiply(const uint8_t* on, int chains, const TiledMatrix& weights, Out* out) {
   for (int64_t j = threadIdx.x; j < weights.columns; j += blockDim.x) {
     const float* row = weights.biases(j / kTileColumns) + j % kTileColumns;
     float sum[kGroup];
     for (float& own : sum) own = *row;
-    for (int64_t begin = 0; begin < weights.units; begin += kFour) {
-      const int64_t end = begin + kFour < weights.units ? begin + kFour : weights.units;
+    for (int64_t begin = 0; begin < weights.units; begin += kRowGroup) {
+      const int64_t end = begin + kRowGroup < weights.units ? begin + kRowGroup : weights.units;
       float four[kGroup] = {};
       for (int64_t i = begin; i < end; ++i) {
         row += kTileColumns;

@@ -6,15 +6,16 @@
 //
 // a and c add the float32 rows of the units that are on to the biases, in ascending order: those of
 // every four units to each other, the sum to what there is. So both twins, batches of any size and
-// any number of sweeps at once have the same sums. The inputs a of
-// the last v give the energy, as in rbm.h, and begin the next sweep. The numbers of a chain's
-// sweep are site_uniform() of its step, of the hidden units by purposes of their own.
+// any number of sweeps at once have the same sums. The inputs a of the last v give the energy, as
+// in free_energy.h, and begin the next sweep. The numbers of a chain's sweep are site_uniform() of
+// its step, those of the hidden units by purposes of their own.
 #pragma once
 
-#include "kernels/gibbs/chromatic.h"
-#include "kernels/rbm/free_energy.h"
-#include "kernels/accept/metropolis.h"
+#include "kernels/accept/step_counts.h"
+#include "kernels/base/categorical.h"
+#include "kernels/random/bernoulli.h"
 #include "kernels/random/philox.h"
+#include "kernels/rbm/free_energy.h"
 
 namespace isinglass {
 
@@ -31,22 +32,22 @@ struct SweepShape {
   }
 };
 
-constexpr int kFour = 4;  // units of which rows are added to each other
+constexpr int kRowGroup = 4;  // units whose rows are added to each other
 constexpr int kTileColumns = 16;
 
 ISINGLASS_HD inline int64_t tile_count(int64_t columns) {
   return (columns + kTileColumns - 1) / kTileColumns;
 }
-ISINGLASS_HD inline int64_t four_count(int64_t units) {
-  return (units + kFour - 1) / kFour;
+ISINGLASS_HD inline int64_t row_groups(int64_t units) {
+  return (units + kRowGroup - 1) / kRowGroup;
 }
 ISINGLASS_HD inline int64_t tile_rows(int64_t units) {
-  return 1 + four_count(units) * kFour;
+  return 1 + row_groups(units) * kRowGroup;
 }
 
 // A matrix [units, columns] under its biases, cut into tiles of 16 columns that lie one after the
-// other, filled up with zeros: [tiles, 1 + units in fours, 16].
-struct TiledWeights {
+// other, filled up with zeros: [tiles, 1 + units in whole groups, 16].
+struct TiledMatrix {
   const float* tile;
   int64_t units, columns;
 
@@ -73,17 +74,15 @@ struct SweepChains {
   uint8_t* units = nullptr;  // [sweep_scratch()]; null where that is 0
 };
 
-// The draws of sweep `sweep` of a launch.
+// The draws of a chain in one of a launch's sweeps.
 ISINGLASS_HD inline Draws sweep_draws(const SweepChains& chains, int64_t chain, int64_t sweep) {
-  Draws draws = step_draws(chains.rng, chains.chain_ids[chain]);
-  draws.step += static_cast<uint32_t>(sweep);
-  return draws;
+  return step_draws(chains.rng, chains.chain_ids[chain], sweep);
 }
 
 // Whether a unit is on.
 ISINGLASS_HD inline bool draw_unit(const Draws& draws, Purpose first, Purpose rest, int64_t unit,
                                    double input) {
-  return FlipWeights(-input).up(draws.site_uniform(first, rest, static_cast<uint32_t>(unit)));
+  return BernoulliConditional(-input).draw(draws, first, rest, static_cast<uint32_t>(unit));
 }
 
 // The energies of a one-hot site's values.
@@ -107,18 +106,14 @@ ISINGLASS_HD inline double value_bias(const SweepShape& s, const float* bias, in
   return s.columns == 1 ? value * static_cast<double>(bias[site]) : bias[s.column(site, value)];
 }
 
-namespace cpu {
 // `steps` sweeps of every chain, in place; energies and inputs are those of the last states.
-void sweep_hidden(const SweepShape&, const SweepWeights&, int64_t steps, const SweepChains&,
-                  Stream);
-}  // namespace cpu
+ISINGLASS_TWINS(sweep_hidden, const SweepShape&, const SweepWeights&, int64_t steps,
+                const SweepChains&, Stream)
 
 namespace cuda {
 // Bytes of global memory that sweeps on a device need as scratch: none where what the chains have
 // on fits into a block's shared memory.
 int64_t sweep_scratch(const SweepShape&, int device);
-void sweep_hidden(const SweepShape&, const SweepWeights&, int64_t steps, const SweepChains&,
-                  Stream);
 }  // namespace cuda
 
 }  // namespace isinglass

@@ -7,74 +7,76 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/rbm/unit_sums_cpu.h"
-#include "kernels/rbm/rbm_gibbs.h"
+#include "kernels/base/vectors_cpu.h"
 #include "kernels/random/fast/philox_cpu.h"
+#include "kernels/rbm/rbm_gibbs.h"
+#include "kernels/rbm/unit_sums_cpu.h"
 
 namespace isinglass::cpu {
 namespace {
 
-constexpr int kSums = 1 << kFour;     // of the rows of four units
-constexpr int64_t kTables = 24;       // fours whose sums are in the first cache together
-constexpr int kPanel = 10;            // chains whose sums are in registers
-constexpr int64_t kPartChains = 256;  // that share a table, at most
+constexpr int kSums = 1 << kRowGroup;  // of the rows of four units
+constexpr int64_t kTables = 24;        // fours whose sums are in the first cache together
+constexpr int kPanel = 10;             // chains whose sums are in registers
+constexpr int64_t kPartChains = 256;   // that share a table, at most
 
-using Lanes = float __attribute__((vector_size(kTileColumns * sizeof(float)), aligned(4)));
+using Columns = float __attribute__((vector_size(kTileColumns * sizeof(float)), aligned(4)));
 
 // Which of every four units are on in each chain, as a place in a table of sums.
-class UnitsOn {
+class ActiveUnits {
  public:
   void resize(int64_t chains, int64_t units) {
-    fours_ = four_count(units);
-    place_.resize(static_cast<std::size_t>((chains + kPanel) * fours_));  // a panel may reach over
+    groups_ = row_groups(units);
+    place_.resize(static_cast<std::size_t>((chains + kPanel) * groups_));  // a panel may reach over
   }
   // Sets 32 units from `first`, a multiple of 32, to `on`; those behind the last one are off.
   void set(int64_t chain, int64_t first, const uint8_t* on) {
-    uint16_t* own = places(chain) + first / kFour;
-    const int64_t count = std::min<int64_t>(kBlockSites / kFour, fours_ - first / kFour);
+    uint16_t* own = places(chain) + first / kRowGroup;
+    const int64_t count = std::min<int64_t>(kBlockSites / kRowGroup, groups_ - first / kRowGroup);
     for (int64_t n = 0; n < count; ++n) {
       uint32_t four;  // bytes of 0 or 1, which the product puts side by side
-      std::memcpy(&four, on + n * kFour, sizeof four);
+      std::memcpy(&four, on + n * kRowGroup, sizeof four);
       own[n] = static_cast<uint16_t>((four * 0x01020408 >> 24) % kSums * kTileColumns);
     }
   }
-  void clear(int64_t chain) { std::fill_n(places(chain), fours_, uint16_t{0}); }
+  void clear(int64_t chain) { std::fill_n(places(chain), groups_, uint16_t{0}); }
   void add(int64_t chain, int64_t unit) {
-    places(chain)[unit / kFour] += static_cast<uint16_t>(kTileColumns << unit % kFour);
+    places(chain)[unit / kRowGroup] += static_cast<uint16_t>(kTileColumns << unit % kRowGroup);
   }
-  int64_t fours() const { return fours_; }
-  const uint16_t* places(int64_t chain) const { return place_.data() + chain * fours_; }
+  int64_t groups() const { return groups_; }
+  const uint16_t* places(int64_t chain) const { return place_.data() + chain * groups_; }
 
  private:
-  uint16_t* places(int64_t chain) { return place_.data() + chain * fours_; }
+  uint16_t* places(int64_t chain) { return place_.data() + chain * groups_; }
 
-  int64_t fours_ = 0;
-  std::vector<uint16_t> place_;  // [chains, fours]
+  int64_t groups_ = 0;
+  std::vector<uint16_t> place_;  // [chains, groups]
 };
 
 // The sums of every four rows, [16, 16]; bit i of a number says whether row i is in.
 ISINGLASS_VECTOR_CLONES
-void sum_fours(const float* row, int64_t fours, float* table) {
-  for (int64_t n = 0; n < fours; ++n, table += kSums * kTileColumns) {
-    Lanes sum[kSums] = {};
-    for (int top = 0; top < kFour; ++top, row += kTileColumns) {
-      const Lanes& added = *reinterpret_cast<const Lanes*>(row);
+void sum_groups(const float* row, int64_t groups, float* table) {
+  for (int64_t n = 0; n < groups; ++n, table += kSums * kTileColumns) {
+    Columns sum[kSums] = {};
+    for (int top = 0; top < kRowGroup; ++top, row += kTileColumns) {
+      const Columns& added = *reinterpret_cast<const Columns*>(row);
       for (int m = 0; m < 1 << top; ++m) sum[1 << top | m] = sum[m] + added;
     }
-    for (int m = 0; m < kSums; ++m) reinterpret_cast<Lanes*>(table)[m] = sum[m];
+    for (int m = 0; m < kSums; ++m) reinterpret_cast<Columns*>(table)[m] = sum[m];
   }
 }
 
-// total [10, 16] += what `fours` tables have at the chains' places, which lie `stride` apart.
+// total [10, 16] += what `groups` tables have at the chains' places, which lie `stride` apart.
 // Copies as calls of memcpy would keep the sums out of registers.
-__attribute__((optimize("no-tree-loop-distribute-patterns"))) ISINGLASS_VECTOR_CLONES void
-add_fours(const float* table, const uint16_t* place, int64_t stride, int64_t fours, float* total) {
-  auto* totals = reinterpret_cast<Lanes*>(total);
-  Lanes sum[kPanel];
+ISINGLASS_VECTOR_CLONES
+void add_groups(const float* table, const uint16_t* place, int64_t stride, int64_t groups,
+                float* total) {
+  auto* totals = reinterpret_cast<Columns*>(total);
+  Columns sum[kPanel];
   for (int l = 0; l < kPanel; ++l) sum[l] = totals[l];
-  for (int64_t n = 0; n < fours; ++n, table += kSums * kTileColumns) {
+  for (int64_t n = 0; n < groups; ++n, table += kSums * kTileColumns) {
     for (int l = 0; l < kPanel; ++l) {
-      sum[l] += *reinterpret_cast<const Lanes*>(table + place[l * stride + n]);
+      sum[l] += *reinterpret_cast<const Columns*>(table + place[l * stride + n]);
     }
   }
   for (int l = 0; l < kPanel; ++l) totals[l] = sum[l];
@@ -82,18 +84,18 @@ add_fours(const float* table, const uint16_t* place, int64_t stride, int64_t fou
 
 // The columns of tile t of out [chains, columns], for the chains first … end − 1.
 template <class Out>
-void multiply(const UnitsOn& on, int64_t first, int64_t end, const TiledWeights& weights, int64_t t,
-              Out* out) {
+void multiply(const ActiveUnits& on, int64_t first, int64_t end, const TiledMatrix& weights,
+              int64_t t, Out* out) {
   alignas(64) float table[kTables * kSums * kTileColumns];
   alignas(64) float total[(kPartChains + kPanel) * kTileColumns];
   const float* biases = weights.biases(t);
   const int64_t rows = (end - first + kPanel - 1) / kPanel * kPanel;
   for (int64_t l = 0; l < rows; ++l) std::copy_n(biases, kTileColumns, total + l * kTileColumns);
-  for (int64_t begin = 0; begin < on.fours(); begin += kTables) {
-    const int64_t count = std::min(kTables, on.fours() - begin);
-    sum_fours(biases + (1 + begin * kFour) * kTileColumns, count, table);
+  for (int64_t begin = 0; begin < on.groups(); begin += kTables) {
+    const int64_t count = std::min(kTables, on.groups() - begin);
+    sum_groups(biases + (1 + begin * kRowGroup) * kTileColumns, count, table);
     for (int64_t l = 0; l < rows; l += kPanel) {
-      add_fours(table, on.places(first + l) + begin, on.fours(), count, total + l * kTileColumns);
+      add_groups(table, on.places(first + l) + begin, on.groups(), count, total + l * kTileColumns);
     }
   }
   const int64_t column = t * kTileColumns;
@@ -103,20 +105,18 @@ void multiply(const UnitsOn& on, int64_t first, int64_t end, const TiledWeights&
   }
 }
 
-// draw_unit() of 32 units by the first words of their numbers, which decide nearly always. Returns
-// whether all inputs are finite.
+// draw_unit() of 32 units. Returns whether all inputs are finite.
 ISINGLASS_VECTOR_CLONES
 bool draw_units(const Draws& draws, Purpose purpose, Purpose rest, uint32_t first,
                 const double* input, const uint32_t* word, uint8_t* on) {
-  int64_t surely[kBlockSites], open = 0, broken = 0;
+  double d[kBlockSites];
+  int64_t one[kBlockSites], broken = 0;
   for (int i = 0; i < kBlockSites; ++i) {
-    const FlipWeights weights(-input[i]);
-    surely[i] = weights.surely_up(word[i]);
-    const int64_t never = weights.never_up(word[i]);
-    open |= 1 - (surely[i] | never);
+    d[i] = -input[i];
     broken |= input[i] - input[i] == 0 ? 0 : 1;
   }
-  for (int i = 0; i < kBlockSites; ++i) on[i] = static_cast<uint8_t>(surely[i]);
+  const bool open = draw_by_words<kBlockSites>(d, word, one);
+  for (int i = 0; i < kBlockSites; ++i) on[i] = static_cast<uint8_t>(one[i]);
   for (int i = 0; open && i < kBlockSites; ++i) {
     on[i] = draw_unit(draws, purpose, rest, first + i, input[i]);
   }
@@ -125,8 +125,8 @@ bool draw_units(const Draws& draws, Purpose purpose, Purpose rest, uint32_t firs
 
 // Calls take(first, on, size) for every block of 32 units as drawn.
 template <class In, class Take>
-bool draw_blocks(const Draws& draws, Purpose purpose, Purpose rest, const In* inputs, int64_t units,
-                 Take take) {
+bool draw_unit_blocks(const Draws& draws, Purpose purpose, Purpose rest, const In* inputs,
+                      int64_t units, Take take) {
   bool finite = true;
   uint32_t word[kWordTile];
   for (int64_t first = 0; first < units; first += kBlockSites) {
@@ -145,7 +145,7 @@ bool draw_blocks(const Draws& draws, Purpose purpose, Purpose rest, const In* in
 
 // What the threads of a call share.
 struct Shared {
-  UnitsOn hidden, visible;
+  ActiveUnits hidden, visible;
   std::vector<uint8_t> finite;  // of every chain
 
   void resize(const SweepShape& s) {
@@ -198,7 +198,7 @@ class Sweeps {
 
   // out [chains, columns]
   template <class Out>
-  void multiply_all(const UnitsOn& on, const TiledWeights& weights, Out* out) {
+  void multiply_all(const ActiveUnits& on, const TiledMatrix& weights, Out* out) {
     const int64_t tiles = tile_count(weights.columns);
     const int64_t parts = (s_.chains + kPartChains - 1) / kPartChains;
 #pragma omp for schedule(static)
@@ -213,8 +213,8 @@ class Sweeps {
     const auto take = [&](int64_t first, const uint8_t* on, int64_t) {
       shared_.hidden.set(c, first, on);
     };
-    return draw_blocks(sweep_draws(chains_, c, number), Purpose::kHidden, Purpose::kHiddenRest,
-                       inputs(c), s_.hidden, take);
+    return draw_unit_blocks(sweep_draws(chains_, c, number), Purpose::kHidden, Purpose::kHiddenRest,
+                            inputs(c), s_.hidden, take);
   }
 
   int64_t draw_sites(int64_t number, int64_t c, bool& finite) {
@@ -225,8 +225,8 @@ class Sweeps {
       std::copy_n(on, size, x + first);
       shared_.visible.set(c, first, on);
     };
-    finite &= draw_blocks(sweep_draws(chains_, c, number), Purpose::kSiteValue,
-                          Purpose::kSiteValueRest, visible_inputs(c), s_.sites, take);
+    finite &= draw_unit_blocks(sweep_draws(chains_, c, number), Purpose::kSiteValue,
+                               Purpose::kSiteValueRest, visible_inputs(c), s_.sites, take);
     return hops;
   }
 
@@ -259,7 +259,7 @@ void sweep_hidden(const SweepShape& s, const SweepWeights& w, int64_t steps,
   thread_local Shared kept;  // its memory, from call to call
   Shared& shared = kept;     // the caller's, for all threads
   shared.resize(s);
-#pragma omp parallel if (worth_threads((s.chains + s.visible()) * (s.visible() + s.hidden)))
+#pragma omp parallel if (parallel_pays((s.chains + s.visible()) * (s.visible() + s.hidden)))
   {
     Sweeps sweeps(s, w, chains, shared);
     for (int64_t t = 0; t < steps; ++t) sweeps.sweep(t);

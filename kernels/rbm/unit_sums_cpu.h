@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/path/weight_sums_cpu.h"
+#include "kernels/base/blocks.h"
+#include "kernels/base/vectors_cpu.h"
 
 namespace isinglass::cpu {
 

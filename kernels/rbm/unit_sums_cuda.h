@@ -2,10 +2,9 @@
 // CUDA twins. tile: of fold_blocks().
 #pragma once
 
-#include "kernels/base/block_sum_cuda.h"
-#include "kernels/rbm/free_energy.h"
+#include "kernels/base/blocks.h"
 #include "kernels/base/launch.h"
-#include "kernels/path/move_weights.h"
+#include "kernels/rbm/free_energy.h"
 
 namespace isinglass::cuda {
 

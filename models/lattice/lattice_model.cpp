@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/ops/chromatic.h"
 #include "kernels/ops/neighbourhood_table.h"
 
 namespace isinglass {
@@ -54,21 +55,21 @@ const ops::LatticeTensors& LatticeModel::lattice(torch::Device device) {
   return lattice_;
 }
 
-const ops::PatternTensors* LatticeModel::patterns() const {
+const ops::NeighbourhoodTensors* LatticeModel::neighbourhoods() const {
   if (!sought_ && lattice_.unary.defined()) {
-    lattice_.patterns = ops::find_patterns(lattice_);
+    lattice_.neighbourhoods = ops::tabulate_neighbourhoods(lattice_);
     sought_ = true;
   }
-  return lattice_.patterns.defined() ? &lattice_.patterns : nullptr;
+  return lattice_.neighbourhoods.defined() ? &lattice_.neighbourhoods : nullptr;
 }
 
 void LatticeModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
   make_buffer(out.energy, x.sizes().slice(0, 1), torch::kFloat64, x);
-  ops::lattice_evaluate(lattice(x.device()), x, space().one_hot(), SiteTable::kGradient, out.energy,
+  ops::lattice_evaluate(lattice(x.device()), x, space().one_hot(), LocalTable::kGradient, out.energy,
                         {});
 }
 
-void LatticeModel::evaluate_table(const torch::Tensor& x, SiteTable what, torch::Tensor& energy,
+void LatticeModel::evaluate_table(const torch::Tensor& x, LocalTable what, torch::Tensor& energy,
                                   torch::Tensor& table) {
   const StateSpace s = space();
   make_buffer(energy, x.sizes().slice(0, 1), torch::kFloat64, x);
@@ -78,11 +79,11 @@ void LatticeModel::evaluate_table(const torch::Tensor& x, SiteTable what, torch:
 }
 
 void LatticeModel::evaluate(const torch::Tensor& x, Evaluation& out) {
-  evaluate_table(x, SiteTable::kGradient, out.energy, out.gradient);
+  evaluate_table(x, LocalTable::kGradient, out.energy, out.gradient);
 }
 
 void LatticeModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
-  evaluate_table(x, SiteTable::kDifferences, out.energy, out.differences);
+  evaluate_table(x, LocalTable::kDifferences, out.energy, out.differences);
 }
 
 void LatticeModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
@@ -96,7 +97,7 @@ int64_t LatticeModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
                                    const torch::Tensor& chain_ids, torch::Tensor& x,
                                    Evaluation& current, ops::StepBuffers& counts) {
   const ops::LatticeTensors& graph = lattice(x.device());
-  patterns();  // the sweep looks them up
+  neighbourhoods();  // the sweep looks them up
   ops::chromatic_sweep(graph, steps, rng, chain_ids, x, current.energy, counts);
   return steps;
 }

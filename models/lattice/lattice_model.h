@@ -25,7 +25,7 @@ class LatticeModel : public EnergyModel,
   const ops::LatticeTensors& lattice(torch::Device device);
   // Of the lattice that has been evaluated last, found when somebody asks: some 400 bytes a site.
   // Null: it has none.
-  const ops::PatternTensors* patterns() const;
+  const ops::NeighbourhoodTensors* neighbourhoods() const;
 
  protected:
   // The lattice from the model's present parameters, on their device; built anew when that changes.
@@ -36,11 +36,11 @@ class LatticeModel : public EnergyModel,
   }
 
  private:
-  void evaluate_table(const torch::Tensor& x, SiteTable what, torch::Tensor& energy,
+  void evaluate_table(const torch::Tensor& x, LocalTable what, torch::Tensor& energy,
                       torch::Tensor& table);
 
   mutable ops::LatticeTensors lattice_;
-  mutable bool sought_ = false;  // the patterns
+  mutable bool sought_ = false;  // the neighbourhoods
 };
 
 // CSR adjacency of edges int64 [E, 2] with coupling float64 [E] (each edge at both its ends, in the

@@ -4,9 +4,9 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <gtest/gtest.h>
 
-#include "kernels/ops/metropolis.h"
 #include "kernels/ops/check.h"
 #include "kernels/ops/first_order_path.h"
+#include "kernels/ops/metropolis.h"
 #include "kernels/ops/swish.h"
 #include "tests/simt/devices.h"
 
@@ -95,7 +95,7 @@ struct Chains {
                          on(paths.to, device), on(paths.scratch, device)};
     torch::Tensor to = on(y, device), numbers = on(rng, device), score = on(log_q, device);
     ops::draw_path(on(x, device), on(gradient, device), numbers, on(ids, device),
-                   on(radius, device), PathRule::kLinearised, Balancing::kSqrt, to, own, score);
+                   on(radius, device), 2, PathRule::kLinearised, Balancing::kSqrt, to, own, score);
     ops::advance(numbers);
     x.copy_(y);
   }

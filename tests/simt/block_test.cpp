@@ -1,8 +1,7 @@
 // kernels/{block,chromatic}.cu against their CPU twins.
-#include "kernels/gibbs/block_gibbs.h"
-
-#include "kernels/gibbs/chromatic.h"
 #include "kernels/accept/metropolis.h"
+#include "kernels/gibbs/block_gibbs.h"
+#include "kernels/gibbs/chromatic.h"
 #include "tests/simt/ring.h"
 
 namespace isinglass {

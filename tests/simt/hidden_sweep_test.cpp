@@ -1,7 +1,6 @@
 // kernels/rbm/rbm_gibbs.cu against rbm_gibbs_cpu.cpp, bit for bit; and several sweeps of one
 // launch against as many launches.
 #include "kernels/rbm/rbm_gibbs.h"
-
 #include "tests/simt/twins.h"
 
 namespace isinglass {
@@ -19,7 +18,7 @@ template <class Entry>
 std::vector<float> tiled(const std::vector<float>& biases, int64_t units, Entry entry) {
   const auto columns = static_cast<int64_t>(biases.size());
   std::vector<float> all(tile_count(columns) * tile_rows(units) * kTileColumns);
-  const TiledWeights weights{all.data(), units, columns};
+  const TiledMatrix weights{all.data(), units, columns};
   for (int64_t j = 0; j < columns; ++j) {
     const int64_t at = weights.biases(j / kTileColumns) - all.data() + j % kTileColumns;
     all[at] = biases[j];

@@ -1,7 +1,6 @@
-// kernels/rbm/free_energy.cu against free_energy_cpu.cpp, bit for bit: from nothing, and from states of which few
-// or nearly all units moved.
+// kernels/rbm/free_energy.cu against free_energy_cpu.cpp, bit for bit: from nothing, and from
+// states of which few or nearly all units moved.
 #include "kernels/rbm/free_energy.h"
-
 #include "tests/simt/twins.h"
 
 namespace isinglass {

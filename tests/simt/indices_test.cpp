@@ -4,9 +4,9 @@
 
 #include <numeric>
 
-#include "kernels/jump/jump.h"
-#include "kernels/hamiltonian/leapfrog.h"
 #include "kernels/accept/metropolis.h"
+#include "kernels/hamiltonian/leapfrog.h"
+#include "kernels/jump/jump.h"
 #include "kernels/path/first_order_path.h"
 #include "kernels/random/random_states.h"
 #include "tests/simt/twins.h"
@@ -110,10 +110,10 @@ TEST_F(Indices, AcceptedStates) {
   Sparse<double> energy(kChains, {1}), lower(kChains, {0}), acceptance(kChains),
       acceptance_sum(kChains);
   Sparse<int64_t> ids(kChains, {17}), hops(kChains), hops_sum(kChains), non_finite(kChains);
-  Rows rows{{{current.data(), proposed.data(), kSites}}, 1};
+  const AcceptedBuffers buffers{{{current.data(), proposed.data(), kSites}}, 1};
   cuda::accept(
       kChains, {current.data(), proposed.data(), kSites, 1},
-      {energy.data(), lower.data(), nullptr, nullptr, false, 1}, kRng, ids.data(), rows,
+      {energy.data(), lower.data(), nullptr, nullptr, false, 1}, kRng, ids.data(), buffers,
       {acceptance.data(), hops.data(), acceptance_sum.data(), hops_sum.data(), non_finite.data()},
       nullptr);
   EXPECT_EQ(current.last(kSites), y);

@@ -1,4 +1,5 @@
-// kernels/lattice/lattice.cu against lattice_cpu.cpp. Energies are summed in another order, so to rounding.
+// kernels/lattice/lattice.cu against lattice_cpu.cpp. Energies are summed in another order, so to
+// rounding.
 #include "kernels/lattice/lattice.h"
 
 #include "tests/simt/ring.h"
@@ -25,10 +26,10 @@ Outcome run(const Size& size, int categories, bool one_hot, Twin twin) {
             std::vector<float>(size.chains * size.sites * (one_hot ? categories : 1)),
             std::vector<float>(size.chains * size.sites * (one_hot ? categories : 1))};
   const auto evaluate = cpu ? cpu::lattice_evaluate : cuda::lattice_evaluate;
-  evaluate(lattice, size.chains, x.data(), one_hot, SiteTable::kGradient, o.energy.values.data(),
+  evaluate(lattice, size.chains, x.data(), one_hot, LocalTable::kGradient, o.energy.values.data(),
            o.gradient.data(), nullptr);
-  evaluate(lattice, size.chains, x.data(), one_hot, SiteTable::kDifferences, o.energy.values.data(),
-           o.differences.data(), nullptr);
+  evaluate(lattice, size.chains, x.data(), one_hot, LocalTable::kDifferences,
+           o.energy.values.data(), o.differences.data(), nullptr);
   (cpu ? cpu::lattice_differences : cuda::lattice_differences)(
       lattice, size.chains, x.data(), site.data(), o.difference.values.data(), nullptr);
   return o;

@@ -1,9 +1,8 @@
-// kernels/path/fast/lattice_path.cu against lattice_path_cpu.cpp: the same chains, bit for bit but for energies
-// that are summed afresh; and a launch of many steps against as many launches.
-#include "kernels/path/fast/lattice_path.h"
-
+// kernels/path/fast/lattice_path.cu against lattice_path_cpu.cpp: the same chains, bit for bit but
+// for energies that are summed afresh; and a launch of many steps against as many launches.
 #include <algorithm>
 
+#include "kernels/path/fast/lattice_path.h"
 #include "tests/simt/ring.h"
 
 namespace isinglass {
@@ -13,7 +12,7 @@ struct Case {
   Size size;
   int categories;
   bool one_hot;
-  SiteTable what;
+  LocalTable what;
   PathRule rule;
   Balancing balancing;
   double scale;      // of the fields
@@ -68,12 +67,12 @@ Outcome run(const Case& c, int launches, int64_t steps, Twin twin) {
   o.energy.values = o.acceptance.values = o.acceptance_sum.values = std::vector<double>(b);
   o.hops = o.hops_sum = o.non_finite = std::vector<int64_t>(b);
   std::vector<uint8_t> y = o.x;
-  std::vector<double> kept(b * cpu::kept_weights(d));
+  std::vector<double> kept(b * cpu::cached_weights(d));
   cpu::lattice_evaluate(lattice, b, o.x.data(), c.one_hot, c.what, o.energy.values.data(),
                         o.table.data(), nullptr);
-  if (cpu) cpu::keep_weights(shape, c.what, o.x.data(), o.table.data(), kept.data(), nullptr);
+  if (cpu) cpu::cache_weights(shape, c.what, o.x.data(), o.table.data(), kept.data(), nullptr);
   for (int n = 0; n < launches; ++n) {
-    (cpu ? cpu::local_path_step : cuda::local_path_step)(
+    (cpu ? cpu::lattice_path_step : cuda::lattice_path_step)(
         {steps,
          shape,
          c.what,
@@ -107,11 +106,11 @@ void expect_alike(const Case& c) {
   EXPECT_EQ(one.acceptance_sum.values, many.acceptance_sum.values);
 }
 
-std::vector<std::pair<SiteTable, PathRule>> rules() {
-  return {{SiteTable::kGradient, PathRule::kFrozen},
-          {SiteTable::kGradient, PathRule::kLinearised},
-          {SiteTable::kGradient, PathRule::kNoBacktrack},
-          {SiteTable::kDifferences, PathRule::kLinearised}};
+std::vector<std::pair<LocalTable, PathRule>> rules() {
+  return {{LocalTable::kGradient, PathRule::kFrozen},
+          {LocalTable::kGradient, PathRule::kLinearised},
+          {LocalTable::kGradient, PathRule::kNoBacktrack},
+          {LocalTable::kDifferences, PathRule::kLinearised}};
 }
 
 TEST(LocalPathTwins, MakeTheSameChains) {
@@ -154,11 +153,11 @@ TEST(LocalPathTwins, FitsSharedMemory) {
   const SharedMemory limit(4000);
   simt::set_schedule({});
   const auto launch = [](int64_t sites) {
-    run({{1, sites}, 2, false, SiteTable::kGradient, PathRule::kFrozen, Balancing::kSqrt, 1}, 1, 1,
+    run({{1, sites}, 2, false, LocalTable::kGradient, PathRule::kFrozen, Balancing::kSqrt, 1}, 1, 1,
         Twin::kCuda);
   };
   int64_t sites = 100;
-  while (cuda::local_path_fits(sites + 1, sites + 1, 0)) ++sites;
+  while (cuda::lattice_path_fits(sites + 1, sites + 1, 0)) ++sites;
   launch(sites);
   EXPECT_THROW(launch(sites + 1), std::logic_error);
 }

@@ -28,10 +28,10 @@ Outcome run(const Size& size, bool symmetric, bool unadjusted, int64_t group, Tw
             std::vector<double>(b, 0.5), inputs.reals<float>(n, 1),  std::vector<int64_t>(b),
             std::vector<int64_t>(b, 3),  std::vector<int64_t>(b)};
   const int64_t rng[] = {21, 8};
-  const Rows rows{{{o.x.data(), y.data(), size.sites},
-                   {o.energy.data(), proposed.data(), 8},
-                   {o.gradient.data(), gradient.data(), 4 * size.sites}},
-                  3};
+  const AcceptedBuffers buffers{{{o.x.data(), y.data(), size.sites},
+                                 {o.energy.data(), proposed.data(), 8},
+                                 {o.gradient.data(), gradient.data(), 4 * size.sites}},
+                                3};
   const ProposalScores scores{o.energy.data(),
                               proposed.data(),
                               symmetric ? nullptr : forward.data(),
@@ -41,7 +41,7 @@ Outcome run(const Size& size, bool symmetric, bool unadjusted, int64_t group, Tw
   const StepCounts counts{o.acceptance.data(), o.hops.data(), o.acceptance_sum.data(),
                           o.hops_sum.data(), o.non_finite.data()};
   (cpu ? cpu::accept : cuda::accept)(b, {o.x.data(), y.data(), size.sites, 1}, scores, rng,
-                                     ids.data(), rows, counts, nullptr);
+                                     ids.data(), buffers, counts, nullptr);
   return o;
 }
 

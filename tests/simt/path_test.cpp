@@ -1,8 +1,8 @@
-// kernels/path/first_order_path.cu against first_order_path_cpu.cpp: the same paths, states and log q, bit for bit.
-#include "kernels/path/first_order_path.h"
-
+// kernels/path/first_order_path.cu against first_order_path_cpu.cpp: the same paths, states and log
+// q, bit for bit.
 #include <algorithm>
 
+#include "kernels/path/first_order_path.h"
 #include "kernels/path/move_weights.h"
 #include "tests/simt/twins.h"
 
@@ -86,6 +86,23 @@ TEST(PathTwins, SumsInGlobalMemory) {
 TEST(PathTwins, ManyValues) {
   const PathShape shape{1, 35, 256, true, PathRule::kLinearised, Balancing::kBarker, 5};
   expect_twins([&](Twin twin) { return run({shape, 3, 2.0}, twin); });
+}
+
+TEST(PathTwins, OrderedValues) {
+  for (const Size& size : sizes()) {
+    for (const PathRule rule : {PathRule::kFrozen, PathRule::kLinearised, PathRule::kNoBacktrack}) {
+      for (int g = 0; g < 4; ++g) {
+        const PathShape shape{size.chains,
+                              size.sites,
+                              7,
+                              false,
+                              rule,
+                              static_cast<Balancing>(g),
+                              std::min<int64_t>(5, size.sites)};
+        expect_twins([&](Twin twin) { return run({shape, 3, g == 3 ? 60.0 : 1.0}, twin); });
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
-// kernels/{table,difference_path,ordered,normal}.cu against their CPU twins.
-#include "kernels/path/exact_path.h"
-#include "kernels/random/normal.h"
+// Tabulated sites, exact paths, any-scale proposals and normal numbers: CUDA twins against CPU
+// twins.
 #include "kernels/any_scale/any_scale.h"
+#include "kernels/path/exact_path.h"
 #include "kernels/path/tabulated_site.h"
+#include "kernels/random/normal.h"
 #include "tests/simt/ring.h"
 
 namespace isinglass {
@@ -28,11 +29,11 @@ TableOutcome table(const Size& size, double scale, Twin twin) {
   std::vector<double> sums(size.chains * block_sums_size(size.sites));
   TableOutcome o{x, std::vector<int64_t>(size.chains), std::vector<double>(size.chains),
                  std::vector<double>(size.chains), std::vector<double>(4 * n)};
-  (cpu ? cpu::draw_site : cuda::draw_site)(shape, at_x.data(), x.data(), kRng, ids.data(), 0,
-                                           o.y.data(), o.site.data(), sums.data(), o.forward.data(),
-                                           nullptr);
-  (cpu ? cpu::score_site : cuda::score_site)(shape, at_y.data(), o.y.data(), o.site.data(),
-                                             sums.data(), o.backward.data(), nullptr);
+  (cpu ? cpu::draw_tabulated_site : cuda::draw_tabulated_site)(
+      shape, at_x.data(), x.data(), kRng, ids.data(), 0, o.y.data(), o.site.data(), sums.data(),
+      o.forward.data(), nullptr);
+  (cpu ? cpu::score_tabulated_site : cuda::score_tabulated_site)(
+      shape, at_y.data(), o.y.data(), o.site.data(), sums.data(), o.backward.data(), nullptr);
   (cpu ? cpu::log_balances : cuda::log_balances)(n, at_x.data(), o.balances.data(), nullptr);
   return o;
 }
@@ -57,7 +58,7 @@ struct PathOutcome {
   bool operator==(const PathOutcome&) const = default;
 };
 
-PathOutcome difference_path(const DifferencePathShape& s, double scale, Twin twin) {
+PathOutcome exact_path(const ExactPathShape& s, double scale, Twin twin) {
   Inputs inputs(12);
   const double radius = 2.5;
   std::vector<uint8_t> start = inputs.states(s.chains * s.sites, s.categories);
@@ -74,42 +75,42 @@ PathOutcome difference_path(const DifferencePathShape& s, double scale, Twin twi
                 std::vector<int32_t>(s.chains),
                 std::vector<double>(s.chains),
                 std::vector<double>(s.chains)};
-  const DifferencePaths paths{o.length.data(), o.entry.data(), o.from.data(), sums.data()};
+  const ExactPaths paths{o.length.data(), o.entry.data(), o.from.data(), sums.data()};
   for (int64_t position = 0; position <= s.max_length; ++position) {
     const auto differences = inputs.reals<float>(s.chains * s.table_stride(), scale);
-    (twin == Twin::kCpu ? cpu::follow_path : cuda::follow_path)(
+    (twin == Twin::kCpu ? cpu::advance_exact_path : cuda::advance_exact_path)(
         s, position, differences.data(), kRng, ids.data(), &radius, o.y.data(), paths,
         o.forward.data(), o.backward.data(), nullptr);
   }
   return o;
 }
 
-TEST(DifferencePathTwins, FollowAlike) {
+TEST(ExactPathTwins, AdvanceAlike) {
   for (const Size& size : sizes()) {
     for (const Moves moves : {Moves::kFlips, Moves::kValues, Moves::kSwaps}) {
       if (moves == Moves::kSwaps && (size.sites < 2 || size.sites > 100)) continue;
       const int categories = moves == Moves::kValues ? 5 : 2;
       for (int g = 0; g < 4; ++g) {
-        const DifferencePathShape shape{
+        const ExactPathShape shape{
             size.chains, size.sites, categories, moves, static_cast<Balancing>(g), 4};
-        expect_twins([&](Twin twin) { return difference_path(shape, 3.0, twin); });
+        expect_twins([&](Twin twin) { return exact_path(shape, 3.0, twin); });
       }
     }
   }
 }
 
 // 65 536 entries have 73 KiB of sums: a block of a Volta holds them, one of a Turing does not.
-TEST(DifferencePathTwins, SumsInGlobalMemory) {
-  const DifferencePathShape shape{1, 65536, 2, Moves::kFlips, Balancing::kSqrt, 1};
+TEST(ExactPathTwins, SumsInGlobalMemory) {
+  const ExactPathShape shape{1, 65536, 2, Moves::kFlips, Balancing::kSqrt, 1};
   simt::set_schedule({});
-  const PathOutcome expected = difference_path(shape, 3.0, Twin::kCpu);
+  const PathOutcome expected = exact_path(shape, 3.0, Twin::kCpu);
   for (const int64_t bytes : {simt::kVolta, simt::kTuring}) {
     const SharedMemory limit(bytes);
-    EXPECT_TRUE(difference_path(shape, 3.0, Twin::kCuda) == expected) << bytes;
+    EXPECT_TRUE(exact_path(shape, 3.0, Twin::kCuda) == expected) << bytes;
   }
   const SharedMemory limit(600);
-  const DifferencePathShape swaps{2, 40, 2, Moves::kSwaps, Balancing::kSqrt, 4};
-  expect_twins([&](Twin twin) { return difference_path(swaps, 3.0, twin); });
+  const ExactPathShape swaps{2, 40, 2, Moves::kSwaps, Balancing::kSqrt, 4};
+  expect_twins([&](Twin twin) { return exact_path(swaps, 3.0, twin); });
 }
 
 // log q is summed over sites: to rounding.

@@ -1,4 +1,4 @@
-// kernels/{uniform_flips,gibbs,random}.cu against their CPU twins.
+// One-site moves, Gibbs draws and random states: CUDA twins against CPU twins.
 #include "kernels/gibbs/one_site.h"
 #include "kernels/random/random_states.h"
 #include "kernels/random_walk/random_walk.h"

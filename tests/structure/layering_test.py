@@ -1,4 +1,8 @@
-"""The arrows of the architecture hold: cli -> lab -> train -> engine -> models -> kernels, io below all.
+"""The arrows of the architecture hold: cli -> lab -> train -> engine -> models -> kernels, io below all;
+and inside kernels base -> random -> accept -> lattice -> the families of samplers and models -> ops, each
+of which may include those before it, and no family another. What lies in a family's fast/ only makes it
+faster: CPU and CUDA sources of its own folder or of a higher floor and ops/ pick it, nothing else knows
+of it but other fast/.
 
 Usage: layering_test.py [ROOT]. Includes are compared by their text; a quoted include names its file
 from the repository's root. Tests and examples stand in the layer that they are of. No file, scripts
@@ -11,6 +15,7 @@ import unittest
 from pathlib import Path
 
 LAYERS = ["io", "kernels", "models", "engine", "train", "lab", "cli"]  # each may include those before it
+FLOORS = ["base", "random", "accept", "lattice", "families", "ops"]  # of kernels/; any other is a family
 # The layer of what lies in tests/ under another name. The references are plain loops that share
 # nothing with the code under test; three have targets that are models.
 TESTS = {"support": "io", "support/training_fixture.h": "train", "support/trainer_fixture.h": "train", "support/data_files.h": "train",
@@ -45,6 +50,18 @@ def layer_of(file):
     return parts[0] if parts[0] in LAYERS else None
 
 
+def kernel_violation(file, header):
+    """The same between the folders of kernels/."""
+    own, other = file.split("/")[1], header.split("/")[1]
+    floor, others = (FLOORS.index(folder if folder in FLOORS else "families") for folder in (own, other))
+    if others > floor or (others == floor and own != other):
+        return f"kernels/{own}/ may not include kernels/{other}/ ({header})"
+    picks = own == "ops" or re.search(r"_(cpu|cuda)\.(h|cpp)$|\.cu$", file)
+    if "/fast/" in header and "/fast/" not in file and not picks:
+        return f"what is complete without it may not include {header}"
+    return None
+
+
 def header_violation(file, header, quoted):
     """Why `file` (a path from the root) may not include `header`, or None."""
     folder, layer, target = file.split("/")[0], layer_of(file), layer_of(header)
@@ -56,6 +73,9 @@ def header_violation(file, header, quoted):
         return f"{folder}/ may not include tests ({header})"
     if target and LAYERS.index(target) > LAYERS.index(layer):
         return f"{layer}/ may not include {target}/ ({header})"
+    if folder == "kernels" and layer_of(header) == "kernels":
+        if reason := kernel_violation(file, header):
+            return reason
     if folder == "kernels" and not file.startswith(SEES_TORCH):
         if TORCH_HEADER.match(header) or header.startswith(SEES_TORCH):
             return f"a kernel may not see LibTorch ({header})"
@@ -124,6 +144,11 @@ class Layering(unittest.TestCase):
             "c10 in a kernel": ("kernels/base/a.cu", "#include <c10/cuda/CUDAStream.h>\n", 1),
             "operators in a kernel": ("kernels/base/a.cu", '#include "kernels/ops/first_order_path.h"\n', 1),
             "cub": ("kernels/base/a.cu", "#include <cub/cub.cuh>\n", 1),
+            "a kernel's floor": ("kernels/random/a.h", '#include "kernels/accept/a.h"\n', 1),
+            "another family": ("kernels/path/a.h", '#include "kernels/jump/a.h"\n', 1),
+            "a base that knows of fast": ("kernels/path/a.h", '#include "kernels/path/fast/a.h"\n', 1),
+            "fast of another family": ("kernels/jump/a_cpu.cpp", '#include "kernels/path/fast/a.h"\n', 1),
+            "fast of a lower floor": ("kernels/jump/a.h", '#include "kernels/lattice/fast/a.h"\n', 1),
             "the library's user": ("lab/a.h", '#include "cli/options/options.h"\n', 1),
             "clock": ("engine/samplers/a.cpp", "#include <chrono>\n", 1),
             "a test above its layer": ("tests/models/a_test.cpp", '#include "engine/run/run.h"\n', 1),
@@ -155,6 +180,9 @@ class Layering(unittest.TestCase):
         self.check("kernels/ops/first_order_path.cpp", '#include "kernels/ops/first_order_path.h"\n#include <torch/library.h>\n', [])
         self.check("cli/a.cpp", '#include "train/objectives/pcd.h"\n#include "io/error.h"\n'
                    "#include <chrono>\n", [])
+        self.check("kernels/path/a_cpu.cpp", '#include "kernels/path/fast/a.h"\n#include "kernels/lattice/a.h"\n', [])
+        self.check("kernels/rbm/a_cpu.cpp", '#include "kernels/random/fast/a.h"\n', [])
+        self.check("kernels/path/fast/a.h", '#include "kernels/lattice/fast/a.h"\n', [])
         self.check("kernels/base/launch.h", "kernel<<<blocks, threads>>>(x);\n", [])
         self.check("kernels/base/a.cu", "// never a bare <<<>>>\n", [])
         self.check("tests/models/a_test.cpp", '#include "tests/support/scratch.h"\n'

@@ -77,7 +77,7 @@ class DrawPath(unittest.TestCase):
         scratch = torch.empty(self.chains, numbers, dtype=torch.float64)
         log_q = torch.empty(self.chains, dtype=torch.float64)
         torch.ops.isinglass.draw_path(x, gradient, torch.tensor([7, 0]), torch.arange(self.chains),
-                                      torch.tensor(self.radius, dtype=torch.float64), LINEARISED,
+                                      torch.tensor(self.radius, dtype=torch.float64), 2, LINEARISED,
                                       balancing, y, length, site, *values, scratch, log_q)
         return x, gradient, y, length, site, log_q
 

@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-#include "kernels/ops/metropolis.h"
+#include "kernels/ops/random_states.h"
 
 namespace isinglass {
 

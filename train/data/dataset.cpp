@@ -7,7 +7,7 @@
 #include "io/error.h"
 #include "io/pt/pt_file.h"
 #include "io/sha256.h"
-#include "kernels/ops/metropolis.h"
+#include "kernels/ops/random_states.h"
 #include "models/registry.h"
 #include "train/data/readers.h"
 

@@ -5,7 +5,7 @@
 
 #include "io/error.h"
 #include "io/picture.h"
-#include "kernels/ops/metropolis.h"
+#include "kernels/ops/random_states.h"
 
 namespace isinglass {
 namespace {

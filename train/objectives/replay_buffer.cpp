@@ -1,7 +1,7 @@
 // See replay_buffer.h.
 #include "train/objectives/replay_buffer.h"
 
-#include "kernels/ops/metropolis.h"
+#include "kernels/ops/random_states.h"
 #include "kernels/random/streams.h"
 #include "train/data/batches.h"
 

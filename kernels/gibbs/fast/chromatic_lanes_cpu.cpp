@@ -55,23 +55,11 @@ struct Tile {
   d = sum;
 }
 
-// FlipWeights::up() at the number that begins with a word, unless more of the number decides:
-// returns whether it does anywhere.
-[[gnu::always_inline]] inline bool draw_tile(const double* d, const double* word, double* up) {
-  int64_t open = 0;
-  for (int i = 0; i < kTile; ++i) {
-    const FlipWeights weights(d[i]);
-    const bool surely = weights.surely_up(word[i]);
-    up[i] = surely ? 1.0 : 0.0;
-    open |= surely || weights.never_up(word[i]) ? 0 : 1;
-  }
-  return open != 0;
-}
-
+// The values of a tile by both words of their numbers.
 void resolve(const Tile& tile, const Draws* draws, const double* d, double* up) {
   for (int i = 0; i < kTile; ++i) {
     const double u = rank_uniform(draws[i % kChainLanes], tile.rank[i / kChainLanes]);
-    up[i] = FlipWeights(d[i]).up(u) ? 1 : 0;
+    up[i] = BernoulliConditional(d[i]).one(u) ? 1 : 0;
   }
 }
 
@@ -94,7 +82,7 @@ SweepCounts sweep_lanes(const Lattice& lattice, const Colouring& colouring, int6
         flip_energies(lattice, lanes, tile.site[k], lanes_at(d, k));
       }
       fill_words(draws, n, word);
-      if (draw_tile(d, word, up)) resolve(tile, draws, d, up);
+      if (draw_by_words<kTile>(d, word, up)) resolve(tile, draws, d, up);
       for (int k = 0; k < kTileSites; ++k) {
         if (!tile.inside[k]) continue;
         Lanes& own = lanes_at(lanes, tile.site[k]);

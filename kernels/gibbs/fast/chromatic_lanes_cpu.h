@@ -2,8 +2,8 @@
 // bit for bit (CPU).
 #pragma once
 
-#include "kernels/lattice/fast/chain_lanes_cpu.h"
 #include "kernels/gibbs/chromatic.h"
+#include "kernels/lattice/fast/chain_lanes_cpu.h"
 
 namespace isinglass::cpu {
 

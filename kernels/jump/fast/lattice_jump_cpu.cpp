@@ -3,11 +3,12 @@
 #include <cmath>
 #include <optional>
 
-#include "kernels/jump/binary_rows.h"
-#include "kernels/jump/fast/lattice_jump.h"
+#include "kernels/base/blocks.h"
 #include "kernels/base/log_product.h"
+#include "kernels/jump/binary_rows.h"
+#include "kernels/jump/fast/binary_rows_cpu.h"
+#include "kernels/jump/fast/lattice_jump.h"
 #include "kernels/lattice/fast/chain_lanes_avx512_cpu.h"
-#include "kernels/path/fast/block_weights_cpu.h"
 
 namespace isinglass::cpu {
 namespace {
@@ -16,42 +17,42 @@ namespace {
 
 // A group's states.
 struct JumpLanes {
-  const SitePatterns& patterns;
+  const NeighbourhoodTable& neighbourhoods;
   const int32_t* threshold;
   uint8_t *x, *y;
-  int32_t hops[kPatternLanes] = {};
-  double energy[kPatternLanes] = {};  // of y, beside the constant
+  int32_t hops[kChains16] = {};
+  double energy[kChains16] = {};  // of y, beside the constant
 };
 
-// flip_threshold() of a site by its value and pattern.
+// flip_threshold() of a site by its value and neighbourhood.
 ISINGLASS_AVX512 inline __m512i threshold_of(const JumpLanes& lanes, int64_t site,
-                                             __m128i pattern) {
-  const int32_t* of_site = lanes.threshold + site * 2 * kPatterns;
-  return _mm512_permutex2var_epi32(_mm512_loadu_si512(of_site), _mm512_cvtepu8_epi32(pattern),
-                                   _mm512_loadu_si512(of_site + kPatterns));
+                                             __m128i neighbourhood) {
+  const int32_t* of_site = lanes.threshold + site * 2 * kNeighbourhoods;
+  return _mm512_permutex2var_epi32(_mm512_loadu_si512(of_site), _mm512_cvtepu8_epi32(neighbourhood),
+                                   _mm512_loadu_si512(of_site + kNeighbourhoods));
 }
 
-// flip_share()
-ISINGLASS_AVX512 inline __m512i share_of(__m512i threshold, __mmask16 flipped) {
+// outcome_weight()
+ISINGLASS_AVX512 inline __m512i weight_of(__m512i threshold, __mmask16 flipped) {
   const __m512i whole = _mm512_set1_epi32(static_cast<int32_t>(kFlipWhole));
   return _mm512_mask_sub_epi32(threshold, static_cast<__mmask16>(~flipped), whole, threshold);
 }
 
-ISINGLASS_AVX512 inline __m512d half_shares(const int32_t* share) {
-  return _mm512_cvtepi32_pd(_mm256_load_si256(reinterpret_cast<const __m256i*>(share)));
+ISINGLASS_AVX512 inline __m512d half_weights(const int32_t* weight) {
+  return _mm512_cvtepi32_pd(_mm256_load_si256(reinterpret_cast<const __m256i*>(weight)));
 }
 
-// The product of a block's shares in every chain, in the order of fold(). Sites that the block
-// lacks count 2^31.
-ISINGLASS_AVX512 void multiply(BlockOf<int32_t>& share, int64_t sites, double* product) {
+// The product of a block's outcome weights in every chain, in the order of fold(). Sites that the
+// block lacks count 2^31.
+ISINGLASS_AVX512 void multiply(BlockOf<int32_t>& weight, int64_t sites, double* product) {
   constexpr int kPairs = kBlockSites / 2;
-  std::fill(share.row(sites), share.number + kBlockSites * kPatternLanes, 1);
+  std::fill(weight.row(sites), weight.number + kBlockSites * kChains16, 1);
   const __m512d lacking = _mm512_set1_pd(
       sites == kBlockSites ? 1.0 : std::ldexp(1.0, static_cast<int>(31 * (kBlockSites - sites))));
-  for (int half = 0; half < kPatternLanes; half += kHalfLanes) {
+  for (int half = 0; half < kChains16; half += kHalfLanes) {
     __m512d p[kPairs];
     for (int i = 0; i < kPairs; ++i) {
-      p[i] = half_shares(share.row(i) + half) * half_shares(share.row(i + kPairs) + half);
+      p[i] = half_weights(weight.row(i) + half) * half_weights(weight.row(i + kPairs) + half);
     }
     for (int i = 0; i < 8; ++i) p[i] *= p[i + 8];
     for (int i = 0; i < 4; ++i) p[i] *= p[i + 4];
@@ -59,70 +60,70 @@ ISINGLASS_AVX512 void multiply(BlockOf<int32_t>& share, int64_t sites, double* p
   }
 }
 
-// y drawn at the sites first … first + sites − 1, a block; the product of their shares.
+// y drawn at the sites first … first + sites − 1, a block; the product of their outcome weights.
 ISINGLASS_AVX512 void draw_block(JumpLanes& lanes, const BlockOf<uint32_t>& words, int64_t first,
                                  int64_t sites, double* product) {
-  BlockOf<int32_t> share;
+  BlockOf<int32_t> weight;
   __m512i hops = _mm512_loadu_si512(lanes.hops);
   for (int64_t i = 0; i < sites; ++i) {
     const int64_t site = first + i;
     const __m128i own = values_at(lanes.x, site);
     const __m512i threshold =
-        threshold_of(lanes, site, pattern_at(lanes.patterns, lanes.x, site, own));
+        threshold_of(lanes, site, neighbourhood_at(lanes.neighbourhoods, lanes.x, site, own));
     const __m512i bits = _mm512_srli_epi32(_mm512_load_si512(words.row(i)), 1);
     const __mmask16 flipped = _mm512_cmplt_epi32_mask(bits, threshold);
-    _mm512_store_si512(share.row(i), share_of(threshold, flipped));
+    _mm512_store_si512(weight.row(i), weight_of(threshold, flipped));
     hops = _mm512_mask_add_epi32(hops, flipped, hops, _mm512_set1_epi32(1));
     set_values(lanes.y, site, _mm_xor_si128(own, _mm_maskz_set1_epi8(flipped, 1)));
   }
   _mm512_storeu_si512(lanes.hops, hops);
-  multiply(share, sites, product);
+  multiply(weight, sites, product);
 }
 
 // The way back from y, and the sites' part of U(y).
 ISINGLASS_AVX512 void score_block(JumpLanes& lanes, int64_t first, int64_t sites, double* product) {
-  BlockOf<int32_t> share;
+  BlockOf<int32_t> weight;
   DoubleLanes energy;
   for (int64_t i = 0; i < sites; ++i) {
     const int64_t site = first + i;
     const __m128i own = values_at(lanes.y, site);
-    const __m128i pattern = pattern_at(lanes.patterns, lanes.y, site, own);
-    const __m512i threshold = threshold_of(lanes, site, pattern);
+    const __m128i neighbourhood = neighbourhood_at(lanes.neighbourhoods, lanes.y, site, own);
+    const __m512i threshold = threshold_of(lanes, site, neighbourhood);
     const __mmask16 flipped = _mm_cmpneq_epi8_mask(own, values_at(lanes.x, site));
-    _mm512_store_si512(share.row(i), share_of(threshold, flipped));
+    _mm512_store_si512(weight.row(i), weight_of(threshold, flipped));
     const __mmask16 up = _mm_test_epi8_mask(own, own);
-    add(look_up(lanes.patterns.half_flip + site * kPatterns, pattern), up,
+    add(look_up(lanes.neighbourhoods.half_flip + site * kNeighbourhoods, neighbourhood), up,
         static_cast<__mmask16>(~up), energy);
   }
-  alignas(64) double of_block[kPatternLanes];
+  alignas(64) double of_block[kChains16];
   store(energy, of_block);
-  for (int l = 0; l < kPatternLanes; ++l) lanes.energy[l] += of_block[l];
-  multiply(share, sites, product);
+  for (int l = 0; l < kChains16; ++l) lanes.energy[l] += of_block[l];
+  multiply(weight, sites, product);
 }
 
 // A group's part of a step, a block of sites after the other.
 class JumpGroup {
  public:
-  ISINGLASS_AVX512 JumpGroup(const LocalJumpStep& step, int64_t number, uint8_t* states)
+  ISINGLASS_AVX512 JumpGroup(const LatticeJumpStep& step, int64_t number, uint8_t* states)
       : step_(step),
-        sites_(step.patterns.sites),
+        sites_(step.neighbourhoods.sites),
         chains_(number, step.shape.chains, step.rng, step.chain_ids, 0),
         numbers_(chains_.draws, Purpose::kSiteValue),
-        lanes_{step.patterns, step.threshold, states, states + (sites_ + 1) * kPatternLanes} {
+        lanes_{step.neighbourhoods, step.threshold, states, states + (sites_ + 1) * kChains16} {
     fill_lanes(x(), chains_.count, sites_, lanes_.x);
     set_values(lanes_.y, sites_, _mm_setzero_si128());
   }
 
   ISINGLASS_AVX512 void draw(int64_t block) {
     BlockOf<uint32_t> words;
-    double product[kPatternLanes];
+    double product[kChains16];
     numbers_.fill(block, words);
     draw_block(lanes_, words, block * kBlockSites, size(block), product);
     multiply_in(product, forward_);
   }
 
   ISINGLASS_AVX512 void score(int64_t block) {
-    double product[kPatternLanes];
+    double product[kChains16];
     score_block(lanes_, block * kBlockSites, size(block), product);
     multiply_in(product, backward_);
   }
@@ -132,7 +133,7 @@ class JumpGroup {
     unsigned taken = 0;
     for (int64_t l = 0; l < chains_.count; ++l) {
       const int64_t chain = chains_.first + l;
-      const double proposed = step_.patterns.constant + lanes_.energy[l];
+      const double proposed = step_.neighbourhoods.constant + lanes_.energy[l];
       const double forward = forward_[l].log(), backward = backward_[l].log();
       double* energy = step_.energy + chain;
       const ProposalScores scores{energy, &proposed, &forward, &backward, step_.unadjusted};
@@ -151,19 +152,19 @@ class JumpGroup {
     return std::min<int64_t>(kBlockSites, sites_ - block * kBlockSites);
   }
   ISINGLASS_AVX512 static void multiply_in(const double* product, LogProduct* log_q) {
-    for (int l = 0; l < kPatternLanes; ++l) log_q[l].multiply(block_probability(product[l]));
+    for (int l = 0; l < kChains16; ++l) log_q[l].multiply(block_probability(product[l]));
   }
 
-  const LocalJumpStep& step_;
+  const LatticeJumpStep& step_;
   int64_t sites_;
   LaneGroup chains_;
   BlockNumbers numbers_;
   JumpLanes lanes_;
-  LogProduct forward_[kPatternLanes], backward_[kPatternLanes];
+  LogProduct forward_[kChains16], backward_[kChains16];
 };
 
-void jump_groups(const LocalJumpStep& step, int64_t first, int64_t end) {
-  const int64_t sites = step.patterns.sites, state = (sites + 1) * kPatternLanes;
+void jump_groups(const LatticeJumpStep& step, int64_t first, int64_t end) {
+  const int64_t sites = step.neighbourhoods.sites, state = (sites + 1) * kChains16;
   uint8_t* states = lane_states(2 * kLaneGroups, sites);
   std::optional<JumpGroup> groups[kLaneGroups];
   for (int64_t g = first; g < end; ++g) {
@@ -182,32 +183,32 @@ void jump_groups(const LocalJumpStep& step, int64_t first, int64_t end) {
 
 }  // namespace
 
-void find_thresholds(const JumpShape& shape, const SitePatterns& patterns, double scale,
+void find_thresholds(const JumpShape& shape, const NeighbourhoodTable& neighbourhoods, double scale,
                      int32_t* threshold) {
-  constexpr int kNumbers = 2 * kPatterns, kSites = kFlipTile / kNumbers;
-  const FlipTime time(shape, scale);
-#pragma omp parallel for schedule(static) if (worth_threads(patterns.sites * kNumbers))
-  for (int64_t first = 0; first < patterns.sites; first += kSites) {
-    const auto count = std::min<int64_t>(kSites, patterns.sites - first) * kNumbers;
+  constexpr int kNumbers = 2 * kNeighbourhoods, kSites = kFlipTile / kNumbers;
+  const BinaryJumpParameters jump(shape, scale);
+#pragma omp parallel for schedule(static) if (parallel_pays(neighbourhoods.sites * kNumbers))
+  for (int64_t first = 0; first < neighbourhoods.sites; first += kSites) {
+    const auto count = std::min<int64_t>(kSites, neighbourhoods.sites - first) * kNumbers;
     float d[kFlipTile] = {};
     int32_t found[kFlipTile];
     for (int64_t i = 0; i < count; ++i) {
-      const int64_t site = first + i / kNumbers, value = i / kPatterns % 2;
-      d[i] = flip_difference(patterns.gradient[site * kPatterns + i % kPatterns],
+      const int64_t site = first + i / kNumbers, value = i / kNeighbourhoods % 2;
+      d[i] = flip_difference(neighbourhoods.gradient[site * kNeighbourhoods + i % kNeighbourhoods],
                              static_cast<int>(value));
     }
-    flip_thresholds(time, d, found);
+    flip_thresholds(jump, d, found);
     std::copy_n(found, count, threshold + first * kNumbers);
   }
 }
 
 #ifdef ISINGLASS_AVX512
-void local_jump_step(const LocalJumpStep& step) {
+void lattice_jump_step(const LatticeJumpStep& step) {
   for_lane_groups(step.shape.chains, 1, step.shape.sites,
                   [&](int64_t first, int64_t end) { jump_groups(step, first, end); });
 }
-#else  // no lattice has patterns
-void local_jump_step(const LocalJumpStep&) {}
+#else  // no lattice has a neighbourhood table
+void lattice_jump_step(const LatticeJumpStep&) {}
 #endif
 
 }  // namespace isinglass::cpu

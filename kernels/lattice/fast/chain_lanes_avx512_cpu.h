@@ -1,6 +1,6 @@
-// Sixteen chains at a time on a graph with patterns (neighbourhood_table.h), a lane of a vector each, in
-// AVX-512 (CPU). States lie site by site as bytes, [D + 1, 16], so that a site's values in all
-// chains are one vector; the last row is the neighbour that sites lack.
+// Sixteen chains at a time on a graph with a neighbourhood table (neighbourhood_table.h), a lane of
+// a vector each, in AVX-512 (CPU). States lie site by site as bytes, [D + 1, 16], so that a site's
+// values in all chains are one vector; the last row is the neighbour that sites lack.
 #pragma once
 
 #include "kernels/base/vectors_cpu.h"
@@ -13,13 +13,13 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/random/fast/philox_cpu.h"
+#include "kernels/base/blocks.h"
 #include "kernels/lattice/fast/neighbourhood_table.h"
-#include "kernels/path/move_weights.h"
+#include "kernels/random/fast/philox_cpu.h"
 
 namespace isinglass::cpu {
 
-constexpr int kPatternLanes = 16, kHalfLanes = kPatternLanes / 2;
+constexpr int kChains16 = 16, kHalfLanes = kChains16 / 2;
 
 // A float64 of every chain.
 struct DoubleLanes {
@@ -29,37 +29,37 @@ struct DoubleLanes {
 // Of 32 sites or ranks a number of every chain, [32, 16].
 template <class T>
 struct BlockOf {
-  alignas(64) T number[kBlockSites * kPatternLanes];
+  alignas(64) T number[kBlockSites * kChains16];
 
-  T* row(int64_t i) { return number + i * kPatternLanes; }
-  const T* row(int64_t i) const { return number + i * kPatternLanes; }
+  T* row(int64_t i) { return number + i * kChains16; }
+  const T* row(int64_t i) const { return number + i * kChains16; }
 };
 
 // A site's values in x [D + 1, 16].
 ISINGLASS_AVX512 inline __m128i values_at(const uint8_t* x, int64_t site) {
-  return _mm_load_si128(reinterpret_cast<const __m128i*>(x + site * kPatternLanes));
+  return _mm_load_si128(reinterpret_cast<const __m128i*>(x + site * kChains16));
 }
 
 ISINGLASS_AVX512 inline void set_values(uint8_t* x, int64_t site, __m128i values) {
-  _mm_store_si128(reinterpret_cast<__m128i*>(x + site * kPatternLanes), values);
+  _mm_store_si128(reinterpret_cast<__m128i*>(x + site * kChains16), values);
 }
 
-// 16·`upper` + the pattern of a site, bytes.
-ISINGLASS_AVX512 inline __m128i pattern_at(const SitePatterns& patterns, const uint8_t* x,
-                                           int64_t site, __m128i upper) {
-  const int32_t* near = patterns.neighbour + site * kPatternNeighbours;
+// 16·`upper` + the neighbourhood of a site, bytes.
+ISINGLASS_AVX512 inline __m128i neighbourhood_at(const NeighbourhoodTable& neighbourhoods,
+                                                 const uint8_t* x, int64_t site, __m128i upper) {
+  const int32_t* near = neighbourhoods.neighbour + site * kTableNeighbours;
   __m128i bits = upper;
-  for (int n = kPatternNeighbours; n-- > 0;) {
+  for (int n = kTableNeighbours; n-- > 0;) {
     bits = _mm_add_epi8(_mm_add_epi8(bits, bits), values_at(x, near[n]));
   }
   return bits;
 }
 
-// A site's answer [16] in every chain, by pattern bytes of which the lowest four bits count.
-ISINGLASS_AVX512 inline DoubleLanes look_up(const double* answers, __m128i pattern) {
+// A site's answer [16] in every chain, by neighbourhood bytes of which the lowest four bits count.
+ISINGLASS_AVX512 inline DoubleLanes look_up(const double* answers, __m128i neighbourhood) {
   const __m512d low = _mm512_loadu_pd(answers), high = _mm512_loadu_pd(answers + kHalfLanes);
-  const __m512i index[2] = {_mm512_cvtepu8_epi64(pattern),
-                            _mm512_cvtepu8_epi64(_mm_unpackhi_epi64(pattern, pattern))};
+  const __m512i index[2] = {_mm512_cvtepu8_epi64(neighbourhood),
+                            _mm512_cvtepu8_epi64(_mm_unpackhi_epi64(neighbourhood, neighbourhood))};
   return {
       {_mm512_permutex2var_pd(low, index[0], high), _mm512_permutex2var_pd(low, index[1], high)}};
 }
@@ -85,8 +85,8 @@ class BlockNumbers {
   // draws [16]
   BlockNumbers(const Draws* draws, Purpose purpose) : draws_(*draws), purpose_(purpose) {
     for (int i = 0; i < kCount; ++i) {
-      chain_[i] = draws[i % kPatternLanes].chain;
-      position_[i] = static_cast<uint32_t>(i / kPatternLanes);
+      chain_[i] = draws[i % kChains16].chain;
+      position_[i] = static_cast<uint32_t>(i / kChains16);
     }
   }
   void fill(int64_t block, BlockOf<uint32_t>& words) const {
@@ -95,7 +95,7 @@ class BlockNumbers {
   }
 
  private:
-  static constexpr int kCalls = kBlockSites / 4, kCount = kCalls * kPatternLanes;
+  static constexpr int kCalls = kBlockSites / 4, kCount = kCalls * kChains16;
 
   Draws draws_;
   Purpose purpose_;
@@ -105,31 +105,31 @@ class BlockNumbers {
 // 16 rows of 16 bytes become its columns.
 ISINGLASS_AVX512 inline void transpose(__m128i* row) {
   for (int round = 0; round < 4; ++round) {
-    __m128i mixed[kPatternLanes];
+    __m128i mixed[kChains16];
     for (int i = 0; i < kHalfLanes; ++i) {
       mixed[2 * i] = _mm_unpacklo_epi8(row[i], row[i + kHalfLanes]);
       mixed[2 * i + 1] = _mm_unpackhi_epi8(row[i], row[i + kHalfLanes]);
     }
-    for (int i = 0; i < kPatternLanes; ++i) row[i] = mixed[i];
+    for (int i = 0; i < kChains16; ++i) row[i] = mixed[i];
   }
 }
 
 // `count` bytes of a row, at most 16.
 ISINGLASS_AVX512 inline __mmask16 first_bytes(int64_t count) {
-  return static_cast<__mmask16>(count < kPatternLanes ? (1 << count) - 1 : 0xffff);
+  return static_cast<__mmask16>(count < kChains16 ? (1 << count) - 1 : 0xffff);
 }
 
 // x [B, D] of 1 ≤ B ≤ 16 chains as lanes; those beyond B repeat the last chain.
 ISINGLASS_AVX512 inline void fill_lanes(const uint8_t* x, int64_t chains, int64_t sites,
                                         uint8_t* lanes) {
-  for (int64_t first = 0; first < sites; first += kPatternLanes) {
+  for (int64_t first = 0; first < sites; first += kChains16) {
     const __mmask16 inside = first_bytes(sites - first);
-    __m128i row[kPatternLanes];
-    for (int64_t l = 0; l < kPatternLanes; ++l) {
+    __m128i row[kChains16];
+    for (int64_t l = 0; l < kChains16; ++l) {
       row[l] = _mm_maskz_loadu_epi8(inside, x + (l < chains ? l : chains - 1) * sites + first);
     }
     transpose(row);
-    for (int64_t i = first; i < sites && i < first + kPatternLanes; ++i) {
+    for (int64_t i = first; i < sites && i < first + kChains16; ++i) {
       set_values(lanes, i, row[i - first]);
     }
   }
@@ -139,14 +139,14 @@ ISINGLASS_AVX512 inline void fill_lanes(const uint8_t* x, int64_t chains, int64_
 // The same backwards, of the chains whose bits are taken.
 ISINGLASS_AVX512 inline void store_lanes(const uint8_t* lanes, __mmask16 taken, int64_t sites,
                                          uint8_t* x) {
-  for (int64_t first = 0; first < sites; first += kPatternLanes) {
+  for (int64_t first = 0; first < sites; first += kChains16) {
     const __mmask16 inside = first_bytes(sites - first);
-    __m128i row[kPatternLanes] = {};
-    for (int64_t i = first; i < sites && i < first + kPatternLanes; ++i) {
+    __m128i row[kChains16] = {};
+    for (int64_t i = first; i < sites && i < first + kChains16; ++i) {
       row[i - first] = values_at(lanes, i);
     }
     transpose(row);
-    for (int64_t l = 0; l < kPatternLanes; ++l) {
+    for (int64_t l = 0; l < kChains16; ++l) {
       if (taken >> l & 1) _mm_mask_storeu_epi8(x + l * sites + first, inside, row[l]);
     }
   }
@@ -167,10 +167,10 @@ inline int64_t most_threads() {
 // Calls work(first, end) for the groups of so many chains, at most kLaneGroups of them at a time.
 template <class F>
 void for_lane_groups(int64_t chains, int64_t steps, int64_t sites, F work) {
-  const int64_t groups = (chains + kPatternLanes - 1) / kPatternLanes;
+  const int64_t groups = (chains + kChains16 - 1) / kChains16;
   const int64_t threads = std::min(groups, most_threads());
   const int64_t parts = std::max(threads, (groups + kLaneGroups - 1) / kLaneGroups);
-#pragma omp parallel for schedule(static) if (worth_threads(steps * chains * sites))
+#pragma omp parallel for schedule(static) if (parallel_pays(steps * chains * sites))
   for (int64_t part = 0; part < parts; ++part) {
     work(groups * part / parts, groups * (part + 1) / parts);
   }
@@ -179,14 +179,14 @@ void for_lane_groups(int64_t chains, int64_t steps, int64_t sites, F work) {
 // A group's chains: first … first + count − 1, 1 ≤ count ≤ 16, and their draws.
 struct LaneGroup {
   int64_t first, count;
-  Draws draws[kPatternLanes];  // those beyond count repeat the last one
+  Draws draws[kChains16];  // those beyond count repeat the last one
 
-  // The step that is `later` steps after the present one.
+  // The step that is `steps_ahead` steps after the present one.
   LaneGroup(int64_t number, int64_t chains, const int64_t* rng, const int64_t* chain_ids,
-            int64_t later)
-      : first(number * kPatternLanes), count(std::min<int64_t>(kPatternLanes, chains - first)) {
-    for (int64_t l = 0; l < kPatternLanes; ++l) {
-      draws[l] = step_draws(rng, chain_ids[first + std::min(l, count - 1)], later);
+            int64_t steps_ahead)
+      : first(number * kChains16), count(std::min<int64_t>(kChains16, chains - first)) {
+    for (int64_t l = 0; l < kChains16; ++l) {
+      draws[l] = step_draws(rng, chain_ids[first + std::min(l, count - 1)], steps_ahead);
     }
   }
 };

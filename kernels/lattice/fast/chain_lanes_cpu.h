@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/base/vectors_cpu.h"
+
 namespace isinglass::cpu {
 
 constexpr int kChainLanes = 8;
-
-// A number of each chain; the compiler takes it apart where the machine's vectors are shorter.
-using Lanes = double __attribute__((vector_size(kChainLanes * sizeof(double)), aligned(8)));
+static_assert(sizeof(Lanes) == kChainLanes * sizeof(double));
 
 [[gnu::always_inline]] inline Lanes& lanes_at(double* lanes, int64_t i) {
   return *reinterpret_cast<Lanes*>(lanes + i * kChainLanes);

@@ -1,7 +1,7 @@
 // See lattice_lanes_cpu.h.
 #include "kernels/lattice/fast/lattice_lanes_cpu.h"
 
-#include "kernels/base/elementary.h"
+#include "kernels/base/vectors_cpu.h"
 
 namespace isinglass::cpu {
 namespace {
@@ -21,11 +21,11 @@ constexpr int kTileSites = 8;
   e = sum;
 }
 
-// site_table() of binary sites into a tile [8 sites, 8 chains].
-[[gnu::always_inline]] inline void fill_tile(SiteTable what, const Lanes& x, double* e,
+// local_table() of binary sites into a tile [8 sites, 8 chains].
+[[gnu::always_inline]] inline void fill_tile(LocalTable what, const Lanes& x, double* e,
                                              float* tile) {
   const Lanes up = lanes_at(e, 1) - lanes_at(e, 0), moved = x == 1 ? up : -up;
-  const Lanes out = what == SiteTable::kGradient ? up : moved;
+  const Lanes out = what == LocalTable::kGradient ? up : moved;
   for (int l = 0; l < kChainLanes; ++l) tile[l] = static_cast<float>(out[l]);
 }
 
@@ -38,14 +38,14 @@ void store_tile(const float* tile, int64_t first, int64_t end, int64_t chains, i
   }
 }
 
-void store_one_hot(SiteTable what, const Lattice& lattice, int64_t chains, int64_t site,
+void store_one_hot(LocalTable what, const Lattice& lattice, int64_t chains, int64_t site,
                    const double* e, const Lanes& here, float* table) {
   const int64_t stride = lattice.sites * lattice.categories;
   for (int64_t c = 0; c < chains; ++c) {
     float* row = table + c * stride + site * lattice.categories;
     for (int k = 0; k < lattice.categories; ++k) {
       const double of_k = e[k * kChainLanes + c];
-      row[k] = static_cast<float>(what == SiteTable::kGradient ? of_k : here[c] - of_k);
+      row[k] = static_cast<float>(what == LocalTable::kGradient ? of_k : here[c] - of_k);
     }
   }
 }
@@ -54,7 +54,7 @@ void store_one_hot(SiteTable what, const Lattice& lattice, int64_t chains, int64
 
 ISINGLASS_VECTOR_CLONES
 void evaluate_lanes(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
-                    SiteTable what, double* lanes, double* energy, float* table) {
+                    LocalTable what, double* lanes, double* energy, float* table) {
   fill_lanes(x, chains, lattice.sites, lanes);
   double e[kMostCategories * kChainLanes];
   float tile[kTileSites * kChainLanes];

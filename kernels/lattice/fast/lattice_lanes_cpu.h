@@ -9,6 +9,6 @@ namespace isinglass::cpu {
 
 // lattice_evaluate() of 1 ≤ chains ≤ 8. lanes: scratch [8·D].
 void evaluate_lanes(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
-                    SiteTable what, double* lanes, double* energy, float* table);
+                    LocalTable what, double* lanes, double* energy, float* table);
 
 }  // namespace isinglass::cpu

@@ -1,7 +1,7 @@
-// The two-level weights of one chain, kept from step to step (CPU): the numbers of SiteSums
-// (weight_sums_cpu.h), bit for bit, at the cost of what changed.
+// The two-level sums of the weights of one chain, cached from step to step (CPU): the numbers of
+// WeightSums (weight_sums_cpu.h), bit for bit, at the cost of what changed.
 //
-// A site whose weight changed is marked; settle() takes the weights of the marked sites, sums their
+// A site whose weight changed is invalidated; flush() takes the weights of these sites, sums their
 // blocks again, each from the weights of all its sites, and the nodes of the tree above them:
 // nothing is ever subtracted. Where a block's scale changed, all its weights are taken again.
 #pragma once
@@ -14,7 +14,7 @@
 namespace isinglass::cpu {
 
 // Numbers of a chain, in whole cache lines.
-inline int64_t kept_sums_size(int64_t sites) {
+inline int64_t cached_sums_size(int64_t sites) {
   const int64_t blocks = site_blocks(sites), words = 3 * blocks;
   return (blocks * kBlockSites + block_sums_size(sites) + 1 + (words + 1) / 2 + 7) / 8 * 8;
 }
@@ -23,12 +23,12 @@ inline void prefetch(const void* at) {
   __builtin_prefetch(at);
 }
 
-template <class Rows>
-class KeptSums {
+template <class Weights>
+class CachedWeightSums : public OneLane {
  public:
   // values: the chain's present ones; kept: its numbers, from build() or the step before.
-  KeptSums(Rows rows, const uint8_t* values, int64_t sites, double* kept)
-      : rows_(rows),
+  CachedWeightSums(Weights weights, const uint8_t* values, int64_t sites, double* kept)
+      : weights_(weights),
         values_(values),
         sites_(sites),
         blocks_(site_blocks(sites)),
@@ -47,29 +47,29 @@ class KeptSums {
     std::fill_n(removed_.word, blocks_, 0u);
     *scale_ = NAN;
     for (int64_t b = 0; b < blocks_; ++b) mark(b, ~0u);
-    settle();
+    flush();
   }
 
-  // The weight of `site` at its present value, from the next settle() on.
-  void set(int64_t site) {
+  // The weight of `site` at its present value, from the next flush() on.
+  void invalidate(int64_t site) {
     removed_.erase(site);
     mark(site / kBlockSites, 1u << (site % kBlockSites));
   }
 
   // After the value of `site` changed.
   void update(int64_t site) {
-    set(site);
-    settle();
+    invalidate(site);
+    flush();
   }
 
-  // `site` leaves the pool, until it is set again.
+  // `site` leaves the pool, until it is invalidated again.
   void remove(int64_t site) {
-    set(site);
+    invalidate(site);
     removed_.add(site);
-    settle();
+    flush();
   }
 
-  void settle() {
+  void flush() {
     bool other_scale = false;
     for (int64_t p = 0; p < pending_count_; ++p) {
       const uint32_t block = pending_[p];
@@ -97,20 +97,18 @@ class KeptSums {
   double scale() const { return *scale_; }
   double sum() const { return sums_.tree.total(); }
 
-  // Asks for the memory that draw_site() reads.
-  SiteAim aim(double u) const {
-    SiteAim aim;
-    aim.block = sums_.tree.find(u * sum(), &aim.rest);
-    prefetch_block(aim.block);
-    return aim;
-  }
+  const Weights& weights() const { return weights_; }
 
-  int64_t draw_site(const SiteAim& aim) const {
-    double unused;
-    const double target = unscaled(aim.rest, sums_.scale[aim.block], *scale_);
-    const int64_t first = aim.block * kBlockSites;
-    return first +
-           pick(weight_ + first, std::min<int64_t>(kBlockSites, sites_ - first), target, &unused);
+  // Asks for the memory that draw_site() reads.
+  TreePosition locate(double u) const {
+    TreePosition position;
+    position.block = sums_.tree.find(u * sum(), &position.rest);
+    prefetch_block(position.block);
+    return position;
+  }
+  int64_t draw_site(const TreePosition& position) const {
+    return site_at(weight_ + position.block * kBlockSites, position.block, sites_,
+                   unscaled(position.rest, sums_.scale[position.block], *scale_));
   }
 
   void prefetch_tree() const {
@@ -135,7 +133,7 @@ class KeptSums {
 
   double log_weight(int64_t site) const {
     if (site >= sites_ || removed_.contains(site)) return -INFINITY;
-    return rows_.log_site_weight(site, values_[site]);
+    return weights_.log_site_weight(site, values_[site]);
   }
 
   void refresh(int64_t block) {
@@ -167,7 +165,7 @@ class KeptSums {
     sums_.tree.leaf()[block] = rescaled(sums_.sum[block], sums_.scale[block], *scale_);
   }
 
-  Rows rows_;
+  Weights weights_;
   const uint8_t* values_;
   int64_t sites_, blocks_;
   double* weight_;  // [32·blocks]; 0 behind the last site

@@ -6,18 +6,18 @@
 #include "kernels/path/fast/cached_weight_sums_cpu.h"
 #include "kernels/path/fast/lattice_path.h"
 #include "kernels/path/path_moves.h"
-#include "kernels/path/path_length.h"
+#include "kernels/random/path_length.h"
 
 namespace isinglass::cpu {
 namespace {
 
-constexpr int64_t kNumbersAStep = 512;  // that one chain's step touches, for worth_threads
+[[maybe_unused]] constexpr int64_t kNumbersAStep = 512;  // that one chain's step touches, for parallel_pays
 constexpr int64_t kTogether = 5;        // chains
 
-template <class Rows>
-Rows rows_of(const PathShape& shape, const float* table) {
-  if constexpr (std::is_base_of_v<OneHotGradient, Rows> ||
-                std::is_base_of_v<OneHotDifferences, Rows>) {
+template <class Weights>
+Weights weights_of(const PathShape& shape, const float* table) {
+  if constexpr (std::is_same_v<Weights, CategoricalGradientWeights> ||
+                std::is_same_v<Weights, ExactValueWeights>) {
     return {{table, shape.balancing, shape.categories}};
   } else {
     return {table, shape.balancing};
@@ -26,74 +26,66 @@ Rows rows_of(const PathShape& shape, const float* table) {
 
 // One chain's part of a step, in pieces: the memory that one chain waits for arrives while others
 // work.
-template <class Rows>
-class LocalChain {
+template <class Weights>
+class LatticeChain {
  public:
-  // `later`: of the step that many after the present one.
-  LocalChain(const LocalPathStep& step, int64_t chain, int64_t later)
+  // `steps_ahead`: of the step that many after the present one.
+  LatticeChain(const LatticePathStep& step, int64_t chain, int64_t steps_ahead)
       : step_(step),
         chain_(chain),
         table_(step.table + chain * step.shape.table_size()),
-        rows_(rows_of<Rows>(step.shape, table_)),
         x_(step.x + chain * step.shape.sites),
         y_(step.y + chain * step.shape.sites),
-        draws_(step_draws(step.rng, step.chain_ids[chain], later)),
-        sums_(rows_, y_, step.shape.sites, step.kept + chain * kept_sums_size(step.shape.sites)) {
+        draws_(step_draws(step.rng, step.chain_ids[chain], steps_ahead)),
+        sums_(weights_of<Weights>(step.shape, table_), y_, step.shape.sites,
+              step.kept + chain * cached_sums_size(step.shape.sites)) {
     sums_.prefetch_tree();
     const int64_t length = draw_path_length(draws_, *step.radius, step.shape.max_length);
-    step.paths.length[later * step.shape.chains + chain] = static_cast<int32_t>(length);
+    step.paths.length[steps_ahead * step.shape.chains + chain] = static_cast<int32_t>(length);
     path_ = path_of_chain(step.paths, chain, length, step.shape.max_length);
   }
 
   int64_t length() const { return path_.length; }
 
-  void aim(int64_t l) { aim_ = sums_.aim(draws_.uniform(Purpose::kSite, l)); }
+  void locate(int64_t l) { position_ = sums_.locate(draws_.uniform(Purpose::kSite, l)); }
 
   // pafs, gwg, nb: a move, then once the table and the weights at y, then the moves backwards.
   void draw(int64_t l) {
-    draw_move(step_.shape.rule, rows_, sums_, aim_, draws_, x_, y_, path_, l, forward_);
+    draw_path_move(step_.shape.rule, sums_, position_, draws_, x_, y_, path_, l, forward_);
     prefetch_neighbours(path_.site[l]);
   }
 
-  void follow_path() {
-    for (int64_t l = 0; l < path_.length; ++l) follow_site(path_.site[l]);
-    sums_.settle();
+  void refresh_tables() {
+    for (int64_t l = 0; l < path_.length; ++l) refresh_around(path_.site[l]);
+    sums_.flush();
   }
 
-  void score(int64_t l) {
-    score_move(step_.shape.rule, rows_, sums_, y_, path_, l, backward_);
-    if (l == 0) restore_scored(step_.shape.rule, y_, path_);
-  }
+  void score(int64_t l) { score_path_move(step_.shape.rule, sums_, y_, path_, l, backward_); }
 
   // lb, pas: a move, the table and the weights behind it, and its reverse.
   void draw_and_score(int64_t l) {
-    const int64_t site = sums_.draw_site(aim_);
-    const int from = y_[site];
-    const int to = rows_.draw_value(site, from, draws_.uniform(Purpose::kValue, l));
-    forward_.move(rows_.log_weight(site, from, to), sums_.scale(), sums_.sum());
-    path_.site[l] = static_cast<int32_t>(site);
-    path_.from[l] = static_cast<uint8_t>(from);
-    path_.to[l] = static_cast<uint8_t>(to);
-    y_[site] = static_cast<uint8_t>(to);
-    follow_site(site);
-    sums_.settle();
-    backward_.move(rows_.log_weight(site, to, from), sums_.scale(), sums_.sum());
+    const Move move =
+        make_move(PathRule::kLinearised, sums_, position_, draws_, x_, y_, path_, l, forward_);
+    refresh_around(move.site);
+    sums_.flush();
+    backward_.move(sums_.weights().log_weight(move.site, move.to, move.from), sums_.scale(),
+                   sums_.sum());
   }
 
   void decide() {
     const double forward = forward_.total(), backward = backward_.total();
-    const double proposed = step_.energy[chain_] + path_difference();
+    const double proposed = step_.energy[chain_] + path_difference(step_.lattice, path_, y_, sums_);
     const ProposalScores scores{step_.energy + chain_, &proposed, &forward, &backward};
     const Verdict verdict = metropolis(scores, 0, draws_.uniform(Purpose::kAccept));
     count_verdict(step_.counts, chain_, verdict, verdict.accept ? take(proposed) : reject());
     if ((draws_.step + draws_.chain) % kRenewal == 0) {
-      lattice_evaluate(step_.lattice, 1, x_, step_.shape.one_hot, SiteTable::kGradient,
+      lattice_evaluate(step_.lattice, 1, x_, step_.shape.one_hot, LocalTable::kGradient,
                        step_.energy + chain_, nullptr, nullptr);
     }
   }
 
  private:
-  // What follow_site() reads.
+  // What refresh_around() reads.
   void prefetch_neighbours(int64_t site) const {
     const Lattice& lattice = step_.lattice;
     const int64_t numbers = step_.shape.one_hot ? lattice.categories : 1;
@@ -103,148 +95,124 @@ class LocalChain {
     }
   }
 
-  void follow_site(int64_t site) {
+  void refresh_around(int64_t site) {
     const Lattice& lattice = step_.lattice;
-    if (step_.what == SiteTable::kDifferences) renew(site);  // its gradient is its neighbours'
-    sums_.set(site);
+    if (step_.what == LocalTable::kDifferences) recompute(site);  // its gradient is its neighbours'
+    sums_.invalidate(site);
     for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
-      renew(lattice.neighbour[n]);
-      sums_.set(lattice.neighbour[n]);
+      recompute(lattice.neighbour[n]);
+      sums_.invalidate(lattice.neighbour[n]);
     }
   }
 
-  void renew(int64_t site) {
-    site_table(step_.lattice, y_, site, step_.shape.one_hot, step_.what, table_);
-  }
-
-  // U(y) − U(x), one move after the other; y is walked back and restored.
-  double path_difference() {
-    double difference = 0;
-    for (int64_t l = path_.length; l-- > 0;) {
-      const int from = path_.from[l], to = path_.to[l];
-      if (from == to) continue;
-      const int64_t site = path_.site[l];
-      difference +=
-          local_energy(step_.lattice, y_, site, to) - local_energy(step_.lattice, y_, site, from);
-      y_[site] = static_cast<uint8_t>(from);
-    }
-    for (int64_t l = 0; l < path_.length; ++l) {
-      if (path_.from[l] != path_.to[l]) y_[path_.site[l]] = path_.to[l];
-    }
-    return difference;
+  void recompute(int64_t site) {
+    local_table(step_.lattice, y_, site, step_.shape.one_hot, step_.what, table_);
   }
 
   // x becomes y. Returns the hops.
   int64_t take(double energy) {
     step_.energy[chain_] = energy;
-    int64_t hops = 0;
-    for (int64_t l = 0; l < path_.length; ++l) {
-      const int64_t site = path_.site[l];
-      hops += x_[site] != y_[site];
-      x_[site] = y_[site];
+    if (step_.what == LocalTable::kGradient && step_.shape.rule != PathRule::kFrozen) {
+      for (int64_t l = 1; l < path_.length; ++l) sums_.invalidate(path_.site[l]);  // scored
+      sums_.flush();
     }
-    if (step_.what == SiteTable::kGradient && step_.shape.rule != PathRule::kFrozen) {
-      for (int64_t l = 1; l < path_.length; ++l) sums_.set(path_.site[l]);  // scored backwards
-      sums_.settle();
-    }
-    return hops;
+    return take_path(path_, x_, y_);
   }
 
   // y becomes x.
   int64_t reject() {
-    for (int64_t l = 0; l < path_.length; ++l) y_[path_.site[l]] = x_[path_.site[l]];
-    follow_path();
+    undo_path(path_, x_, y_);
+    refresh_tables();
     return 0;
   }
 
-  const LocalPathStep& step_;
+  const LatticePathStep& step_;
   int64_t chain_;
   float* table_;
-  Rows rows_;
   uint8_t *x_, *y_;
   Draws draws_;
-  KeptSums<Rows> sums_;
+  CachedWeightSums<Weights> sums_;
   Path path_ = {};
-  SiteAim aim_ = {};
+  TreePosition position_ = {};
   PathLogQ forward_, backward_;
 };
 
 // A step of chains first … end − 1, at most kTogether, a piece of all of them at a time.
-template <class Rows>
-void step_together(const LocalPathStep& step, int64_t first, int64_t end, int64_t later) {
-  std::optional<LocalChain<Rows>> chains[kTogether];
+template <class Weights>
+void step_together(const LatticePathStep& step, int64_t first, int64_t end, int64_t steps_ahead) {
+  std::optional<LatticeChain<Weights>> chains[kTogether];
   int64_t longest = 0;
   for (int64_t c = first; c < end; ++c) {
-    longest = std::max(longest, chains[c - first].emplace(step, c, later).length());
+    longest = std::max(longest, chains[c - first].emplace(step, c, steps_ahead).length());
   }
   const auto each = [&](int64_t l, auto piece) {
     for (int64_t c = 0; c < end - first; ++c) {
       if (l < chains[c]->length()) piece(*chains[c]);
     }
   };
-  const bool exact = step.what == SiteTable::kDifferences;
+  const bool exact = step.what == LocalTable::kDifferences;
   for (int64_t l = 0; l < longest; ++l) {
-    each(l, [l](auto& chain) { chain.aim(l); });
+    each(l, [l](auto& chain) { chain.locate(l); });
     each(l, [l, exact](auto& chain) { exact ? chain.draw_and_score(l) : chain.draw(l); });
   }
   if (!exact) {
-    each(0, [](auto& chain) { chain.follow_path(); });
+    each(0, [](auto& chain) { chain.refresh_tables(); });
     for (int64_t l = longest; l-- > 0;) each(l, [l](auto& chain) { chain.score(l); });
   }
   each(0, [](auto& chain) { chain.decide(); });
 }
 
-template <class Rows>
-void keep_chain(const PathShape& shape, const uint8_t* x, const float* table, double* kept,
-                int64_t c) {
-  KeptSums(rows_of<Rows>(shape, table + c * shape.table_size()), x + c * shape.sites, shape.sites,
-           kept + c * kept_sums_size(shape.sites))
+template <class Weights>
+void cache_chain(const PathShape& shape, const uint8_t* x, const float* table, double* kept,
+                 int64_t c) {
+  CachedWeightSums(weights_of<Weights>(shape, table + c * shape.table_size()), x + c * shape.sites,
+                   shape.sites, kept + c * cached_sums_size(shape.sites))
       .build();
 }
 
 // Binary sites in every instruction set, with all that a step calls.
-ISINGLASS_VECTOR_CLONES [[gnu::flatten]] void step_binary(const LocalPathStep& step, int64_t first,
-                                                          int64_t end, int64_t later) {
-  step_together<BinaryRows>(step, first, end, later);
+ISINGLASS_FLAT_CLONES void step_binary(const LatticePathStep& step, int64_t first, int64_t end,
+                                       int64_t steps_ahead) {
+  step_together<BinaryGradientWeights>(step, first, end, steps_ahead);
 }
-ISINGLASS_VECTOR_CLONES [[gnu::flatten]] void step_flips(const LocalPathStep& step, int64_t first,
-                                                         int64_t end, int64_t later) {
-  step_together<DifferenceRows>(step, first, end, later);
+ISINGLASS_FLAT_CLONES void step_flips(const LatticePathStep& step, int64_t first, int64_t end,
+                                      int64_t steps_ahead) {
+  step_together<ExactWeights>(step, first, end, steps_ahead);
 }
 
-// What is compiled for every kind of rows.
+// What is compiled for every kind of weights.
 struct Chains {
-  void (*step)(const LocalPathStep&, int64_t first, int64_t end, int64_t later);
+  void (*step)(const LatticePathStep&, int64_t first, int64_t end, int64_t steps_ahead);
   void (*keep)(const PathShape&, const uint8_t* x, const float* table, double* kept, int64_t c);
 };
 
-Chains chains_of(const PathShape& shape, SiteTable what) {
-  using ValueDifferences = ValueRows<OneHotDifferences>;
-  if (what == SiteTable::kGradient) {
-    return shape.one_hot ? Chains{step_together<OneHotRows>, keep_chain<OneHotRows>}
-                         : Chains{step_binary, keep_chain<BinaryRows>};
+Chains chains_of(const PathShape& shape, LocalTable what) {
+  if (what == LocalTable::kGradient) {
+    return shape.one_hot ? Chains{step_together<CategoricalGradientWeights>,
+                                  cache_chain<CategoricalGradientWeights>}
+                         : Chains{step_binary, cache_chain<BinaryGradientWeights>};
   }
-  return shape.one_hot ? Chains{step_together<ValueDifferences>, keep_chain<ValueDifferences>}
-                       : Chains{step_flips, keep_chain<DifferenceRows>};
+  return shape.one_hot ? Chains{step_together<ExactValueWeights>, cache_chain<ExactValueWeights>}
+                       : Chains{step_flips, cache_chain<ExactWeights>};
 }
 
 }  // namespace
 
-int64_t kept_weights(int64_t sites) {
-  return kept_sums_size(sites);
+int64_t cached_weights(int64_t sites) {
+  return cached_sums_size(sites);
 }
 
-void keep_weights(const PathShape& shape, SiteTable what, const uint8_t* x, const float* table,
-                  double* kept, Stream) {
+void cache_weights(const PathShape& shape, LocalTable what, const uint8_t* x, const float* table,
+                   double* kept, Stream) {
   const Chains chains = chains_of(shape, what);
-#pragma omp parallel for schedule(static) if (worth_threads(shape.chains * shape.sites))
+#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
   for (int64_t c = 0; c < shape.chains; ++c) chains.keep(shape, x, table, kept, c);
 }
 
-void local_path_step(const LocalPathStep& step, Stream) {
+void lattice_path_step(const LatticePathStep& step, Stream) {
   const int64_t count = step.shape.chains;
   const Chains chains = chains_of(step.shape, step.what);
-#pragma omp parallel for schedule(static) if (worth_threads(step.steps * count * kNumbersAStep))
+#pragma omp parallel for schedule(static) if (parallel_pays(step.steps * count * kNumbersAStep))
   for (int64_t c = 0; c < count; c += kTogether) {
     const int64_t end = std::min(count, c + kTogether);
     for (int64_t t = 0; t < step.steps; ++t) chains.step(step, c, end, t);

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "io/error.h"
-#include "kernels/ops/any_scale.h"
+#include "kernels/ops/random_states.h"
 #include "tests/engine/transitions.h"
 #include "tests/reference/any_scale.h"
 

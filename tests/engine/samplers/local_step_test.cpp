@@ -1,6 +1,6 @@
-// Steps on a lattice that touch the neighbours of the moved sites only (kernels/path/fast/lattice_path.h), or
-// look up what those allow (kernels/jump/fast/lattice_jump.h), against the dense kernels: the same chains, draw
-// for draw.
+// Steps on a lattice that touch the neighbours of the moved sites only
+// (kernels/path/fast/lattice_path.h), or look up what those allow
+// (kernels/jump/fast/lattice_jump.h), against the dense kernels: the same chains, draw for draw.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

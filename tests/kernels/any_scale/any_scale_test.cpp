@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "kernels/ops/random_states.h"
 #include "kernels/random/normal.h"
 
 namespace isinglass {

@@ -1,5 +1,4 @@
-// elementary.h against the standard library in long double, and vector lanes against single
-// numbers.
+// elementary.h against the standard library in long double.
 #include "kernels/base/elementary.h"
 
 #include <gtest/gtest.h>
@@ -7,8 +6,6 @@
 #include <cmath>
 #include <random>
 #include <vector>
-
-#include "kernels/path/fast/block_weights_cpu.h"
 
 namespace isinglass {
 namespace {
@@ -71,35 +68,6 @@ TEST(Elementary, KnowsTheLimits) {
   }
 }
 
-// What keeps a step that refreshes some sites equal to one that takes all again.
-TEST(Elementary, LanesEqualSingleNumbers) {
-  std::mt19937_64 random(2);
-  std::normal_distribution<float> normal(0, 8);
-  for (int repeat = 0; repeat < 50; ++repeat) {
-    float gradient[kBlockSites];
-    uint8_t x[kBlockSites];
-    for (int i = 0; i < kBlockSites; ++i) {
-      gradient[i] = i == 5 ? 700.0f : normal(random);
-      x[i] = random() % 2;
-    }
-    const int64_t count = repeat % 2 ? kBlockSites : 1 + repeat / 2;
-    const uint32_t removed = repeat % 3 ? 0 : static_cast<uint32_t>(random());
-    for (int g = 0; g < 4; ++g) {
-      const BinaryRows rows{gradient, static_cast<Balancing>(g)};
-      double weight[kBlockSites];
-      const double scale = cpu::flip_weights(rows.balancing, gradient, x, count, removed, weight);
-      double largest = -INFINITY;
-      for (int i = 0; i < kBlockSites; ++i) {
-        const bool absent = i >= count || removed >> i & 1;
-        const double log_weight = absent ? -INFINITY : rows.log_site_weight(i, x[i]);
-        largest = std::max(largest, log_weight);
-        EXPECT_EQ(weight[i], scaled_weight(log_weight, scale));
-      }
-      EXPECT_EQ(scale, block_scale(largest));
-    }
-  }
-}
-
 TEST(Elementary, ExpBelowIsExp) {
   for (double x = -800; x <= 700; x += 0.37)
     EXPECT_EQ(elementary::exp_below(x), elementary::exp(x));
@@ -121,35 +89,6 @@ TEST(Elementary, Float32IsAccurate) {
   EXPECT_LT(worst(change, changel, -40, 0, true), 3e-7);
   EXPECT_EQ(elementary::one_minus_exp(0.0f), 0);
   EXPECT_EQ(elementary::one_minus_exp(1e30f), 1);
-}
-
-// A chain of binary sites at once against its sites one by one, whatever its length.
-TEST(Elementary, FlipsEqualSingleSites) {
-  std::mt19937_64 random(3);
-  std::normal_distribution<float> normal(0, 3);
-  for (int n = 0; n < 16 * 20; ++n) {
-    const int64_t sites = n % 3 ? 1 + n : 128 * (1 + n % 4);
-    std::vector<float> gradient(sites);
-    std::vector<uint8_t> x(sites), y(sites);
-    for (int64_t i = 0; i < sites; ++i) {
-      gradient[i] = normal(random);
-      x[i] = random() % 2;
-    }
-    const auto rule = static_cast<JumpRule>(n % 4);
-    const FlipTime time({1, sites, 2, false, rule, static_cast<Balancing>(n / 4 % 4)}, .7);
-    const Draws draws{77, 3, static_cast<uint32_t>(n)};
-    const double q = cpu::draw_flips(time, gradient.data(), x.data(), draws, sites, y.data());
-    double log_q = 0;
-    for (int64_t i = 0; i < sites; ++i) {
-      const float d = flip_difference(gradient[i], x[i]);
-      const int32_t threshold = flip_threshold(time, d);
-      const bool flipped = flips(draws, i, threshold);
-      log_q += std::log(flip_share(threshold, flipped, d) / kFlipWhole);
-      EXPECT_EQ(y[i], x[i] ^ flipped);
-    }
-    EXPECT_NEAR(q, log_q, 1e-13 * std::max(1.0, -log_q));
-    EXPECT_EQ(cpu::score_flips(time, gradient.data(), x.data(), y.data(), sites), q);
-  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Patterns of sites with few neighbours (kernels/lattice/fast/neighbourhood_table.h) against the functions that they
-// stand for, and sweeps by patterns against sweeps without.
+// Tables of neighbourhoods (kernels/lattice/fast/neighbourhood_table.h) against the functions that
+// they stand for, and sweeps by neighbourhoods against sweeps without.
 #include "kernels/lattice/fast/neighbourhood_table.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/base/vectors_cpu.h"
+#include "kernels/gibbs/fast/chromatic_table_cpu.h"
 
 namespace isinglass {
 namespace {
@@ -77,48 +78,48 @@ struct Found {
   std::vector<int32_t> neighbour;
   std::vector<double> flip_energy, half_flip;
   std::vector<float> gradient;
-  std::vector<uint32_t> undecided;
-  SitePatterns patterns;
+  std::vector<uint32_t> threshold_word;
+  NeighbourhoodTable neighbourhoods;
 
   explicit Found(const Graph& graph)
       : neighbour(graph.sites * 4),
         flip_energy(graph.sites * 16),
         half_flip(graph.sites * 16),
         gradient(graph.sites * 16),
-        undecided(graph.sites * 16) {
-    const double constant =
-        cpu::find_patterns(graph.lattice(), {neighbour.data(), flip_energy.data(), half_flip.data(),
-                                             gradient.data(), undecided.data()});
-    patterns = {graph.sites,      constant,        neighbour.data(), flip_energy.data(),
-                half_flip.data(), gradient.data(), undecided.data()};
+        threshold_word(graph.sites * 16) {
+    const double constant = cpu::tabulate_neighbourhoods(
+        graph.lattice(), {neighbour.data(), flip_energy.data(), half_flip.data(), gradient.data(),
+                          threshold_word.data()});
+    neighbourhoods = {graph.sites,      constant,        neighbour.data(),     flip_energy.data(),
+                      half_flip.data(), gradient.data(), threshold_word.data()};
   }
 
   int64_t at(const uint8_t* x, int64_t site) const {
-    int64_t pattern = 0;
+    int64_t neighbourhood = 0;
     for (int n = 0; n < 4; ++n) {
       const int32_t other = neighbour[site * 4 + n];
-      if (other < patterns.sites) pattern += x[other] << n;
+      if (other < neighbourhoods.sites) neighbourhood += x[other] << n;
     }
-    return site * 16 + pattern;
+    return site * 16 + neighbourhood;
   }
 };
 
 // The machine has the instructions.
-class SitePatternsTest : public testing::Test {
+class NeighbourhoodTableTest : public testing::Test {
  protected:
   void SetUp() override {
     if (!cpu::has_avx512()) GTEST_SKIP() << "this machine has no AVX-512";
   }
 };
 
-TEST_F(SitePatternsTest, AnswersAreThoseOfTheLattice) {
+TEST_F(NeighbourhoodTableTest, AnswersAreThoseOfTheLattice) {
   for (const double field : {0.0, 1.0, 300.0}) {
     const Graph graph(60, field, 1);
     const Found found(graph);
     const Lattice lattice = graph.lattice();
     for (unsigned seed = 0; seed < 20; ++seed) {
       const std::vector<uint8_t> x = graph.states(1, seed);
-      double energy = lattice.constant, by_patterns = found.patterns.constant;
+      double energy = lattice.constant, by_table = found.neighbourhoods.constant;
       std::vector<float> gradient(graph.sites);
       for (int64_t i = 0; i < graph.sites; ++i) {
         const int64_t at = found.at(x.data(), i);
@@ -126,42 +127,43 @@ TEST_F(SitePatternsTest, AnswersAreThoseOfTheLattice) {
         site_gradient(lattice, x.data(), i, false, gradient.data());
         EXPECT_EQ(found.gradient[at], gradient[i]);
         energy += site_energy(lattice, x.data(), i);
-        by_patterns += x[i] ? found.half_flip[at] : -found.half_flip[at];
+        by_table += x[i] ? found.half_flip[at] : -found.half_flip[at];
       }
-      EXPECT_NEAR(energy, by_patterns, 1e-12 * (1 + field * static_cast<double>(graph.sites)));
+      EXPECT_NEAR(energy, by_table, 1e-12 * (1 + field * static_cast<double>(graph.sites)));
     }
   }
 }
 
-// Below the undecided word the least certain number stays, above it the least certain one is up.
-TEST_F(SitePatternsTest, OneWordIsUndecided) {
+// Below the threshold word the least certain number gives 0, above it the least certain one gives
+// 1.
+TEST_F(NeighbourhoodTableTest, OneWordIsUndecided) {
   constexpr uint32_t kMost = 0xffffffff;
   for (const double field : {0.1, 1.0, 5.0, 40.0, 1000.0}) {
     const Found found(Graph(60, field, 2));
-    for (std::size_t i = 0; i < found.undecided.size(); ++i) {
-      const FlipWeights weights(found.flip_energy[i]);
-      const uint32_t word = found.undecided[i];
+    for (std::size_t i = 0; i < found.threshold_word.size(); ++i) {
+      const BernoulliConditional weights(found.flip_energy[i]);
+      const uint32_t word = found.threshold_word[i];
       if (word > 0) {
-        EXPECT_FALSE(weights.up(uniform_from_words(word - 1, kMost)));
+        EXPECT_FALSE(weights.one(uniform_from_words(word - 1, kMost)));
       }
-      EXPECT_FALSE(weights.up(uniform_from_words(word, 0)));
+      EXPECT_FALSE(weights.one(uniform_from_words(word, 0)));
       if (word < kMost) {
-        EXPECT_TRUE(weights.up(uniform_from_words(word + 1, 0)));
+        EXPECT_TRUE(weights.one(uniform_from_words(word + 1, 0)));
       }
     }
   }
 }
 
-TEST_F(SitePatternsTest, OtherLatticesHaveNone) {
+TEST_F(NeighbourhoodTableTest, OtherLatticesHaveNone) {
   Graph graph(10, 1, 3);
-  EXPECT_TRUE(cpu::has_patterns(graph.lattice()));
+  EXPECT_TRUE(cpu::has_neighbourhood_table(graph.lattice()));
   graph.unary[4] = INFINITY;
-  EXPECT_FALSE(cpu::has_patterns(graph.lattice()));
+  EXPECT_FALSE(cpu::has_neighbourhood_table(graph.lattice()));
   Graph star(2, 1, 3);  // five neighbours of one site
   star.offset = {0, 5, 5};
   star.neighbour = {1, 1, 1, 1, 1};
   star.coupling = {1, 1, 1, 1, 1};
-  EXPECT_FALSE(cpu::has_patterns(star.lattice()));
+  EXPECT_FALSE(cpu::has_neighbourhood_table(star.lattice()));
 }
 
 struct Swept {
@@ -170,8 +172,9 @@ struct Swept {
   std::vector<int64_t> hops, hops_sum, non_finite;
 };
 
-// patterns null: without
-Swept sweep(const Graph& graph, const SitePatterns* patterns, int64_t chains, int64_t steps) {
+// neighbourhoods null: without
+Swept sweep(const Graph& graph, const NeighbourhoodTable* neighbourhoods, int64_t chains,
+            int64_t steps) {
   const auto count = static_cast<std::size_t>(chains);
   Swept out{graph.states(chains, 5),    std::vector<double>(count),  std::vector<double>(count),
             std::vector<double>(count), std::vector<int64_t>(count), std::vector<int64_t>(count),
@@ -181,9 +184,9 @@ Swept sweep(const Graph& graph, const SitePatterns* patterns, int64_t chains, in
   const int64_t rng[2] = {77, 4};
   const StepCounts counts{out.acceptance.data(), out.hops.data(), out.acceptance_sum.data(),
                           out.hops_sum.data(), out.non_finite.data()};
-  if (patterns) {
-    cpu::pattern_sweep(*patterns, graph.colouring(), chains, steps, rng, ids.data(), out.x.data(),
-                       out.energy.data(), counts);
+  if (neighbourhoods) {
+    cpu::table_sweep(*neighbourhoods, graph.colouring(), chains, steps, rng, ids.data(),
+                     out.x.data(), out.energy.data(), counts);
   } else {
     cpu::chromatic_sweep(graph.lattice(), graph.colouring(), chains, steps, rng, ids.data(),
                          out.x.data(), out.energy.data(), counts, nullptr);
@@ -198,31 +201,32 @@ void expect_same(const Swept& a, const Swept& b) {
   for (std::size_t c = 0; c < a.energy.size(); ++c) EXPECT_NEAR(a.energy[c], b.energy[c], 1e-9);
 }
 
-TEST_F(SitePatternsTest, SweepsAreThoseWithoutPatterns) {
+TEST_F(NeighbourhoodTableTest, SweepsAreThoseWithoutATable) {
   for (const int64_t sites : {1, 7, 16, 33, 150}) {
     for (const double field : {0.5, 30.0}) {
       const Graph graph(sites, field, 6);
       const Found found(graph);
       for (const int64_t chains : {1, 5, 16, 17, 40}) {
         SCOPED_TRACE(testing::Message() << sites << " sites, " << chains << " chains");
-        expect_same(sweep(graph, &found.patterns, chains, 9), sweep(graph, nullptr, chains, 9));
+        expect_same(sweep(graph, &found.neighbourhoods, chains, 9),
+                    sweep(graph, nullptr, chains, 9));
       }
     }
   }
 }
 
-// Tables in which every word that is drawn is undecided.
-TEST_F(SitePatternsTest, OtherWordsDecideWhereTheFirstDoesNot) {
+// Tables in which every word that is drawn is threshold_word.
+TEST_F(NeighbourhoodTableTest, OtherWordsDecideWhereTheFirstDoesNot) {
   const Graph graph(150, 0.5, 7);
   Found found(graph);
   const Draws draws{77, 3, 4};  // of sweep()
   for (int64_t rank = 0; rank < graph.sites; ++rank) {
-    for (int pattern = 0; pattern < 16; ++pattern) {
-      found.undecided[graph.coloured[rank] * 16 + pattern] =
+    for (int neighbourhood = 0; neighbourhood < 16; ++neighbourhood) {
+      found.threshold_word[graph.coloured[rank] * 16 + neighbourhood] =
           draws.site_word(Purpose::kSiteValue, static_cast<uint32_t>(rank));
     }
   }
-  expect_same(sweep(graph, &found.patterns, 1, 1), sweep(graph, nullptr, 1, 1));
+  expect_same(sweep(graph, &found.neighbourhoods, 1, 1), sweep(graph, nullptr, 1, 1));
 }
 
 }  // namespace

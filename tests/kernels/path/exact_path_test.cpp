@@ -78,7 +78,7 @@ double log_probability(const Case& c, const torch::Tensor& x, const torch::Tenso
   return chosen - max - std::log(sum);
 }
 
-class DifferencePathKernel : public testing::TestWithParam<Case> {
+class ExactPathKernel : public testing::TestWithParam<Case> {
  protected:
   static constexpr int64_t kChains = 5;
 
@@ -100,7 +100,7 @@ class DifferencePathKernel : public testing::TestWithParam<Case> {
 };
 
 // Tables of any numbers do: each position's moves are scored with its own table.
-TEST_P(DifferencePathKernel, ScoresEqualTheReference) {
+TEST_P(ExactPathKernel, ScoresEqualTheReference) {
   const Case& c = GetParam();
   const int64_t most = 4;
   const torch::Tensor rng = torch::tensor({int64_t{5}, int64_t{0}}), ids = torch::arange(kChains);
@@ -108,13 +108,13 @@ TEST_P(DifferencePathKernel, ScoresEqualTheReference) {
   torch::Tensor y = states();
   torch::Tensor forward = torch::empty({kChains}, torch::kFloat64);
   torch::Tensor backward = torch::empty({kChains}, torch::kFloat64);
-  auto paths = ops::DifferencePathBuffers::create(table(0));
+  auto paths = ops::ExactPathBuffers::create(table(0));
   std::vector<double> log_forward(kChains), log_backward(kChains);
   torch::Tensor last;
   for (int64_t l = 0; l <= most; ++l) {
     const torch::Tensor differences = table(l), before = y.clone();
-    ops::follow_path(differences, rng, ids, radius, l, most, c.balancing, y, paths, forward,
-                     backward);
+    ops::advance_exact_path(differences, rng, ids, radius, l, most, c.balancing, y, paths, forward,
+                            backward);
     for (int64_t b = 0; b < kChains; ++b) {
       const int64_t length = paths.length[b].item<int64_t>();
       EXPECT_TRUE(length >= 1 && length <= most);
@@ -154,21 +154,21 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, DifferencePathKernel, testing::ValuesIn(cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Shapes, ExactPathKernel, testing::ValuesIn(cases()), name_of);
 
 // Of one neighbour e^40 times as likely as all others, chains take it; neighbours whose difference
 // is not finite are never taken, and the others keep their probabilities.
-TEST(DifferencePathTables, DominantAndNonFiniteNeighbours) {
+TEST(ExactPathTables, DominantAndNonFiniteNeighbours) {
   const int64_t chains = 20000, sites = 70;
   const auto draw = [&](const torch::Tensor& row) {
     torch::Tensor y = torch::zeros({chains, sites}, torch::kUInt8);
     torch::Tensor forward = torch::empty({chains}, torch::kFloat64);
     torch::Tensor backward = torch::empty({chains}, torch::kFloat64);
     const torch::Tensor table = row.expand({chains, sites}).contiguous();
-    auto paths = ops::DifferencePathBuffers::create(table);
-    ops::follow_path(table, torch::tensor({int64_t{8}, int64_t{0}}), torch::arange(chains),
-                     torch::ones({}, torch::kFloat64), 0, 1, Balancing::kSqrt, y, paths, forward,
-                     backward);
+    auto paths = ops::ExactPathBuffers::create(table);
+    ops::advance_exact_path(table, torch::tensor({int64_t{8}, int64_t{0}}), torch::arange(chains),
+                            torch::ones({}, torch::kFloat64), 0, 1, Balancing::kSqrt, y, paths,
+                            forward, backward);
     EXPECT_TRUE(forward.isfinite().all().item<bool>());
     EXPECT_TRUE((y.sum(1) == 1).all().item<bool>());
     return torch::bincount(paths.entry, {}, sites).to(torch::kFloat64) / chains;

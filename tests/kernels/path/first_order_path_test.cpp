@@ -33,16 +33,15 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
                      static_cast<int>(c.gradient_scale));
 }
 
-Matrix gradient_rows(const torch::Tensor& gradient, bool one_hot) {
+// The gradient of a one-hot state, or k times that of a binary or ordered one.
+Matrix gradient_rows(const torch::Tensor& gradient, const Case& c) {
   Matrix rows;
   for (int64_t i = 0; i < gradient.size(0); ++i) {
-    if (!one_hot) {
-      rows.push_back({0.0, gradient[i].item<double>()});
-      continue;
-    }
     rows.emplace_back();
-    for (int64_t k = 0; k < gradient.size(1); ++k)
-      rows.back().push_back(gradient[i][k].item<double>());
+    for (int k = 0; k < c.categories; ++k) {
+      rows.back().push_back(c.one_hot ? gradient[i][k].item<double>()
+                                      : k * gradient[i].item<double>());
+    }
   }
   return rows;
 }
@@ -76,9 +75,9 @@ class PathKernel : public testing::TestWithParam<Case> {
   void draw(int64_t step) {
     const Case& c = GetParam();
     ops::draw_path(x, at_x, torch::tensor({int64_t{5}, step}), torch::arange(kChains), radius,
-                   c.rule, c.balancing, y, paths, forward);
+                   c.categories, c.rule, c.balancing, y, paths, forward);
     const torch::Tensor drawn = y.clone();
-    ops::score_path(y, at_y, c.rule, c.balancing, paths, backward);
+    ops::score_path(y, at_y, c.categories, c.rule, c.balancing, paths, backward);
     ASSERT_TRUE(torch::equal(drawn, y)) << "scoring must leave y as it was";
   }
 
@@ -114,9 +113,9 @@ TEST_P(PathKernel, ScoresEqualTheReference) {
         if (move.from != move.to) walked[move.site] = move.to;
       }
       EXPECT_EQ(walked, state_of(y[chain]));
-      const double q = reference::path_probability(gradient_rows(at_x[chain], c.one_hot), rule,
+      const double q = reference::path_probability(gradient_rows(at_x[chain], c), rule,
                                                    state_of(x[chain]), path);
-      const double r = reference::reverse_probability(gradient_rows(at_y[chain], c.one_hot), rule,
+      const double r = reference::reverse_probability(gradient_rows(at_y[chain], c), rule,
                                                       state_of(y[chain]), path);
       EXPECT_NEAR(forward[chain].item<double>(), std::log(q), 1e-9 * std::max(1.0, -std::log(q)));
       EXPECT_TRUE(std::isfinite(backward[chain].item<double>()));
@@ -138,8 +137,10 @@ std::vector<Case> cases() {
       all.push_back({784, 2, false, rule, balancing, 5, 20});
       all.push_back({31, 2, true, rule, balancing, 3, 1});
       all.push_back({45, 5, true, rule, balancing, 5, 20});
+      all.push_back({45, 5, false, rule, balancing, 5, 6});
     }
     all.push_back({100, 256, true, rule, Balancing::kSqrt, 4, 1});
+    all.push_back({100, 256, false, rule, Balancing::kSqrt, 4, 0.1});
     all.push_back({1000, 2, false, rule, Balancing::kSqrt, 20, 1});
   }
   return all;
@@ -158,8 +159,8 @@ TEST(PathDominantSite, TheRestKeepsItsProbabilities) {
   auto paths = ops::PathBuffers::create(chains, sites, 2, torch::kCPU);
   torch::Tensor y = torch::empty_like(x), log_q = torch::empty({chains}, torch::kFloat64);
   ops::draw_path(x, gradient, torch::tensor({int64_t{8}, int64_t{0}}), torch::arange(chains),
-                 torch::full({}, 1.5, torch::kFloat64), PathRule::kLinearised, Balancing::kSqrt, y,
-                 paths, log_q);
+                 torch::full({}, 1.5, torch::kFloat64), 2, PathRule::kLinearised, Balancing::kSqrt,
+                 y, paths, log_q);
   const torch::Tensor two = paths.length == 2;
   EXPECT_TRUE((paths.site.select(1, 0) == 33).all().item<bool>());
   const torch::Tensor second = paths.site.select(1, 1).masked_select(two);
@@ -178,7 +179,7 @@ TEST(PathLength, MeanIsR) {
     torch::Tensor x = torch::zeros({chains, 1}, torch::kUInt8), y = torch::empty_like(x);
     torch::Tensor log_q = torch::empty({chains}, torch::kFloat64);
     ops::draw_path(x, torch::zeros({chains, 1}), torch::tensor({int64_t{8}, int64_t{0}}),
-                   torch::arange(chains), torch::full({}, r, torch::kFloat64),
+                   torch::arange(chains), torch::full({}, r, torch::kFloat64), 2,
                    PathRule::kLinearised, Balancing::kSqrt, y, paths, log_q);
     const torch::Tensor length = paths.length.to(torch::kFloat64);
     const double se = length.std().item<double>() / std::sqrt(static_cast<double>(chains));

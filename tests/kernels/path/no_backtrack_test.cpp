@@ -80,10 +80,10 @@ TEST_P(NoBacktrackKernel, ScoresEqualTheReference) {
   const double radius = (static_cast<double>(c.length) + 1) / 2;
   for (int64_t step = 0; step < 3; ++step) {
     ops::draw_path(x, at_x, torch::tensor({int64_t{5}, step}), torch::arange(kChains),
-                   torch::full({}, radius, torch::kFloat64), PathRule::kNoBacktrack, c.balancing, y,
-                   paths, forward);
+                   torch::full({}, radius, torch::kFloat64), c.categories, PathRule::kNoBacktrack,
+                   c.balancing, y, paths, forward);
     const torch::Tensor drawn = y.clone(), at_y = make_gradient(y, generator);
-    ops::score_path(y, at_y, PathRule::kNoBacktrack, c.balancing, paths, backward);
+    ops::score_path(y, at_y, c.categories, PathRule::kNoBacktrack, c.balancing, paths, backward);
     ASSERT_TRUE(torch::equal(drawn, y)) << "scoring must leave y as it was";
     for (int64_t chain = 0; chain < kChains; ++chain) {
       std::vector<SiteValue> pairs;
@@ -136,8 +136,8 @@ TEST(NoBacktrackDominantSite, TheRestKeepsItsProbabilities) {
   auto paths = ops::PathBuffers::create(chains, sites, 2, torch::kCPU);
   torch::Tensor y = torch::empty_like(x), log_q = torch::empty({chains}, torch::kFloat64);
   ops::draw_path(x, gradient, torch::tensor({int64_t{8}, int64_t{0}}), torch::arange(chains),
-                 torch::full({}, 1.5, torch::kFloat64), PathRule::kNoBacktrack, Balancing::kSqrt, y,
-                 paths, log_q);
+                 torch::full({}, 1.5, torch::kFloat64), 2, PathRule::kNoBacktrack, Balancing::kSqrt,
+                 y, paths, log_q);
   EXPECT_TRUE((paths.site.select(1, 0) == 33).all().item<bool>());
   const torch::Tensor second = paths.site.select(1, 1).masked_select(paths.length == 2);
   const double n = second.size(0), p = 10.0 / 78.0;  // 68 others of weight 1

@@ -8,7 +8,7 @@
 #include "tests/simt/devices.h"
 #include "tests/simt/interpreter.h"
 
-#include "kernels/base/reduce_cuda.h"  // after the shuffles
+#include "kernels/base/reduce_cuda.h"  // after the shuffles and barriers
 
 namespace isinglass {
 

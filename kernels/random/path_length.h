@@ -1,4 +1,4 @@
-// The random length of a path or number of flips, with real-valued mean R ≥ 1 (samplers.md §2.7):
+// The random length of a path or number of flips, with real-valued mean R ≥ 1, so that R can adapt:
 // n = ⌊2R − 1⌋ + Bernoulli(frac(2R − 1)), L ~ Uniform{1 … n}. Independent of the state.
 #pragma once
 

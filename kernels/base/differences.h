@@ -1,0 +1,29 @@
+// First-order differences of a one-site move, d = s_{i,to} − s_{i,from} ≈ U(x) − U(y), with the
+// score s = −∇U at x: what locally balanced weights g(e^d) and transition rows are made of.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/base/host_device.h"
+
+namespace isinglass {
+
+// Of binary and ordered values: gradient [D], s_{i,k} = k·s_i.
+ISINGLASS_HD inline double ordered_difference(const float* gradient, int64_t site, int from,
+                                              int to) {
+  return static_cast<double>(from - to) * gradient[site];
+}
+
+// Of one-hot values: gradient [D, K].
+ISINGLASS_HD inline double one_hot_difference(const float* gradient, int categories, int64_t site,
+                                              int from, int to) {
+  const float* row = gradient + site * categories;
+  return static_cast<double>(row[from]) - row[to];
+}
+
+// Of the flip of a binary site, in float32, from the site's gradient.
+ISINGLASS_HD inline float flip_difference(float gradient, int from) {
+  return static_cast<float>(2 * from - 1) * gradient;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,71 @@
+// See lattice_path.h.
+#include "kernels/ops/lattice_path.h"
+
+#include "kernels/ops/pointers.h"
+#include "kernels/path/fast/lattice_path.h"
+
+namespace isinglass::ops {
+namespace {
+
+int64_t kept_numbers(const Tensor& x) {
+  return x.is_cpu() ? cpu::cached_weights(x.size(1)) : 0;
+}
+
+// Of binary or one-hot sites.
+PathShape local_shape(const Tensor& x, const Tensor& table, const LatticePaths& paths) {
+  return path_shape(x, table, table.dim() == 3 ? table.size(2) : 2, paths.rule, paths.balancing,
+                    paths.buffers, kept_numbers(x), paths.buffers.length.size(0));
+}
+
+}  // namespace
+
+bool LatticePaths::fit(const Tensor& x, const Tensor& table) {
+  return x.is_cpu() || cuda::lattice_path_fits(x.size(1), table.stride(0), x.get_device());
+}
+
+LatticePaths LatticePaths::create(LocalTable what, PathRule rule, Balancing balancing,
+                                  const Tensor& x, const Tensor& table, int64_t max_length,
+                                  int64_t most_steps) {
+  LatticePaths paths{what, rule, balancing,
+                     PathBuffers::create(x.size(0), x.size(1), max_length, x.device())};
+  Tensor& kept = paths.buffers.scratch;
+  kept = torch::zeros({x.size(0), kept_numbers(x)}, kept.options());
+  Tensor& length = paths.buffers.length;
+  length = torch::zeros({most_steps, x.size(0)}, length.options());
+  const PathShape shape = local_shape(x, table, paths);
+  if (x.is_cpu()) {
+    cpu::cache_weights(shape, what, data<uint8_t>(x), data<float>(table), data<double>(kept),
+                       nullptr);
+  }
+  return paths;
+}
+
+void lattice_path_step(const LatticeTensors& lattice, int64_t steps, const Tensor& rng,
+                       const Tensor& chain_ids, const Tensor& radius, Tensor& x, Tensor& y,
+                       Tensor& table, Tensor& energy, LatticePaths& paths, StepBuffers& counts) {
+  const int64_t most_steps = paths.buffers.length.size(0);
+  TORCH_CHECK(steps <= most_steps, "isinglass operator: local paths for ", most_steps, " steps");
+  const PathShape shape = local_shape(x, table, paths);
+  check(rng, x, torch::kInt64, 2, "rng");
+  check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
+  check(radius, x, torch::kFloat64, 1, "radius");
+  check(y, x, torch::kUInt8, x.numel(), "y");
+  check(energy, x, torch::kFloat64, shape.chains, "energy");
+  const LatticePathStep step{steps,
+                             shape,
+                             paths.what,
+                             lattice_pointers(lattice, x),
+                             data<int64_t>(rng),
+                             data<int64_t>(chain_ids),
+                             data<double>(radius),
+                             data<uint8_t>(x),
+                             data<uint8_t>(y),
+                             data<float>(table),
+                             data<double>(energy),
+                             data<double>(paths.buffers.scratch),
+                             path_pointers(paths.buffers),
+                             count_pointers(counts, x, shape.chains)};
+  run_twin(x, cpu::lattice_path_step, cuda::lattice_path_step, step);
+}
+
+}  // namespace isinglass::ops

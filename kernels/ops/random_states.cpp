@@ -1,0 +1,103 @@
+// See random_states.h.
+#include "kernels/ops/random_states.h"
+
+#include "kernels/ops/check.h"
+#include "kernels/random/normal.h"
+#include "kernels/random/random_states.h"
+
+namespace isinglass::ops {
+namespace {
+
+RowDraws row_draws(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose,
+                   const Tensor& out, torch::ScalarType dtype = torch::kUInt8) {
+  TORCH_CHECK(out.dim() == 2, "isinglass operator: out must be [N, D]");
+  check(out, ids, dtype, out.numel(), "out");
+  check(ids, ids, torch::kInt64, out.size(0), "ids");
+  return {out.size(0),
+          out.size(1),
+          data<int64_t>(ids),
+          static_cast<uint64_t>(seed),
+          static_cast<uint32_t>(step),
+          purpose};
+}
+
+}  // namespace
+
+void bernoulli_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step, Purpose purpose,
+                    Tensor& out) {
+  const RowDraws draws = row_draws(ids, seed, step, purpose, out);
+  const bool shared = p.dim() == 1;
+  check(p, out, torch::kFloat32, shared ? draws.sites : out.numel(), "p");
+  run_twin(out, cpu::bernoulli_rows, cuda::bernoulli_rows, draws, data<float>(p),
+           shared ? 0 : draws.sites, data<uint8_t>(out));
+}
+
+void uniform_rows(int64_t categories, const Tensor& ids, int64_t seed, int64_t step,
+                  Purpose purpose, Tensor& out) {
+  const RowDraws draws = row_draws(ids, seed, step, purpose, out);
+  run_twin(out, cpu::uniform_rows, cuda::uniform_rows, draws, static_cast<int>(categories),
+           data<uint8_t>(out));
+}
+
+void normal_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose, Tensor& out) {
+  const RowDraws draws = row_draws(ids, seed, step, purpose, out, torch::kFloat32);
+  run_twin(out, cpu::normal_rows, cuda::normal_rows, draws, data<float>(out));
+}
+
+void permutation_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose, Tensor& out) {
+  const RowDraws draws = row_draws(ids, seed, step, purpose, out, torch::kInt64);
+  run_twin(out, cpu::permutation_rows, cuda::permutation_rows, draws, data<int64_t>(out));
+}
+
+void step_normals(const Tensor& rng, const Tensor& chain_ids, Tensor& out) {
+  TORCH_CHECK(out.dim() == 2, "isinglass operator: out must be [B, D]");
+  check(out, out, torch::kFloat64, out.numel(), "out");
+  check(rng, out, torch::kInt64, 2, "rng");
+  check(chain_ids, out, torch::kInt64, out.size(0), "chain_ids");
+  run_twin(out, cpu::step_normals, cuda::step_normals, out.size(0), out.size(1), data<int64_t>(rng),
+           data<int64_t>(chain_ids), data<double>(out));
+}
+
+namespace {
+
+// The operators' schemas hold plain tensors and numbers; these adapters group them.
+
+void bernoulli_rows_op(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step,
+                       int64_t purpose, Tensor out) {
+  bernoulli_rows(p, ids, seed, step, static_cast<Purpose>(purpose), out);
+}
+
+void uniform_rows_op(int64_t categories, const Tensor& ids, int64_t seed, int64_t step,
+                     int64_t purpose, Tensor out) {
+  uniform_rows(categories, ids, seed, step, static_cast<Purpose>(purpose), out);
+}
+
+void normal_rows_op(const Tensor& ids, int64_t seed, int64_t step, int64_t purpose, Tensor out) {
+  normal_rows(ids, seed, step, static_cast<Purpose>(purpose), out);
+}
+
+void permutation_rows_op(const Tensor& ids, int64_t seed, int64_t step, int64_t purpose,
+                         Tensor out) {
+  permutation_rows(ids, seed, step, static_cast<Purpose>(purpose), out);
+}
+
+}  // namespace
+
+TORCH_LIBRARY_FRAGMENT(isinglass, m) {
+  m.def(
+      "bernoulli_rows(Tensor p, Tensor ids, int seed, int step, int purpose, Tensor(a!) out) -> "
+      "()",
+      on_all_devices(bernoulli_rows_op));
+  m.def(
+      "uniform_rows(int categories, Tensor ids, int seed, int step, int purpose, Tensor(a!) out) "
+      "-> ()",
+      on_all_devices(uniform_rows_op));
+  m.def("normal_rows(Tensor ids, int seed, int step, int purpose, Tensor(a!) out) -> ()",
+        on_all_devices(normal_rows_op));
+  m.def("permutation_rows(Tensor ids, int seed, int step, int purpose, Tensor(a!) out) -> ()",
+        on_all_devices(permutation_rows_op));
+  m.def("step_normals(Tensor rng, Tensor chain_ids, Tensor(a!) out) -> ()",
+        on_all_devices(step_normals));
+}
+
+}  // namespace isinglass::ops
