@@ -8,7 +8,7 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kFormatVersion = 2;
+constexpr int64_t kFormatVersion = 3;
 
 PtDict to_dict(const NamedTensors& tensors) {
   PtDict dict;
@@ -29,6 +29,14 @@ class Entries {
     require(value, "{} is not a checkpoint of a training run: it has no usable entry '{}'", file_,
             key);
     return *value;
+  }
+
+  torch::Tensor list(const std::string& key, torch::ScalarType type) const {
+    const torch::Tensor& values = get<torch::Tensor>(key);
+    require(values.dim() == 1 && values.scalar_type() == type,
+            "{} is not a checkpoint of a training run: '{}' is no list of {}", file_, key,
+            torch::toString(type));
+    return values;
   }
 
   NamedTensors tensors(const std::string& key) const {
@@ -54,7 +62,11 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& c) {
                                 {"program", {c.program}},
                                 {"iteration", {c.iteration}},
                                 {"total_steps", {c.total_steps}},
-                                {"suspect_iterations", {c.suspect_iterations}},
+                                {"plan", {c.plan}},
+                                {"planned_from", {c.planned_from}},
+                                {"recoveries", {c.recoveries}},
+                                {"iterations_apart", {c.iterations_apart}},
+                                {"differences", {c.differences}},
                                 {"best_score", {c.best_score}},
                                 {"parameters", {to_dict(c.parameters)}},
                                 {"averages", {to_dict(c.averages)}},
@@ -81,7 +93,11 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
   c.program = entries.get<std::string>("program");
   c.iteration = entries.get<int64_t>("iteration");
   c.total_steps = entries.get<int64_t>("total_steps");
-  c.suspect_iterations = entries.get<int64_t>("suspect_iterations");
+  c.plan = entries.get<PtDict>("plan");
+  c.planned_from = entries.get<int64_t>("planned_from");
+  c.recoveries = entries.list("recoveries", torch::kInt64);
+  c.iterations_apart = entries.get<int64_t>("iterations_apart");
+  c.differences = entries.list("differences", torch::kFloat64);
   c.best_score = entries.get<double>("best_score");
   c.parameters = entries.tensors("parameters");
   c.averages = entries.tensors("averages");

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "models/energies.h"
 #include "io/error.h"
+#include "models/energies.h"
 
 namespace isinglass {
 namespace {

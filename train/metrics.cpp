@@ -35,6 +35,7 @@ std::string json_line(const TrainMetrics& m) {
                {"learning_rate", m.learning_rate},
                {"iterations_per_second", m.iterations_per_second},
                {"seconds", m.seconds}});
+  if (m.recoveries > 0) line["recoveries"] = m.recoveries;
   if (m.validation) add(line, *m.validation);
   return line.dump();
 }

@@ -25,6 +25,7 @@ struct TrainMetrics {
   std::optional<double> loss = {};           // without chains: in place of the five before
   double gradient_norm = 0;
   double learning_rate = 0;
+  int64_t recoveries = 0;            // so far; not named before the first
   double iterations_per_second = 0;  // of this iteration
   // Of the whole run until this line: evaluations, checkpoints and pictures count, and earlier
   // sittings until their last line.

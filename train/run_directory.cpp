@@ -79,9 +79,33 @@ std::vector<fs::path> RunDirectory::checkpoints() const {
   return files;
 }
 
-void RunDirectory::remove_old_checkpoints() const {
-  std::vector<fs::path> files = checkpoints();
-  for (size_t i = 0; i + kKeptCheckpoints < files.size(); ++i) fs::remove(files[i]);
+void RunDirectory::remove_old_checkpoints(int64_t spacing) const {
+  const std::vector<fs::path> files = checkpoints();
+  size_t latest = 0, multiples = 0;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    const bool multiple = spacing > 0 && iteration_of(*file) % spacing == 0;
+    const bool kept = latest++ < kKeptCheckpoints || (multiple && multiples < kKeptCheckpoints);
+    if (multiple) ++multiples;
+    if (!kept) fs::remove(*file);
+  }
+}
+
+void RunDirectory::remove_checkpoints_after(int64_t iteration) const {
+  const std::vector<fs::path> files = checkpoints();
+  for (auto file = files.rbegin(); file != files.rend() && iteration_of(*file) > iteration; ++file)
+    fs::remove(*file);
+}
+
+fs::path RunDirectory::recovery_point(int64_t iteration, int64_t spacing) const {
+  const std::vector<fs::path> files = checkpoints();
+  TORCH_INTERNAL_ASSERT(!files.empty());
+  fs::path earlier = files.front();
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    if (iteration_of(*file) > iteration) continue;
+    if (iteration_of(*file) % spacing == 0) return *file;
+    if (earlier == files.front()) earlier = *file;
+  }
+  return earlier;
 }
 
 void RunDirectory::set_aside(const fs::path& checkpoint) const {

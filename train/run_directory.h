@@ -3,7 +3,8 @@
 //   log.txt                  what happened when
 //   data.png                 training images
 //   samples/NNNNNNNN.png     chains of the buffer at an iteration
-//   checkpoints/NNNNNNNN.pt  the whole state (checkpoint.h); the two latest
+//   checkpoints/NNNNNNNN.pt  the whole state (checkpoint.h); the two latest, and those that a run
+//                            which diverges may go back to
 //   weights.pt, ema.pt       raw and averaged parameters of the latest checkpoint
 //   best.pt                  averaged parameters of the best validation score
 // (config.toml, the resolved configuration, is the program's.)
@@ -32,7 +33,13 @@ class RunDirectory {
 
   // Oldest first.
   std::vector<std::filesystem::path> checkpoints() const;
-  void remove_old_checkpoints() const;  // all but the two latest
+  // All but the two latest, and the two latest of those whose iteration is a multiple of `spacing`
+  // (0: these are none).
+  void remove_old_checkpoints(int64_t spacing) const;
+  void remove_checkpoints_after(int64_t iteration) const;  // the latest first
+  // The latest multiple of `spacing` that is at most `iteration`; without one the latest checkpoint
+  // that is, without that the oldest. There is a checkpoint.
+  std::filesystem::path recovery_point(int64_t iteration, int64_t spacing) const;
 
   // Renames a checkpoint that cannot be read to NAME.unreadable, so that it is not counted as one.
   void set_aside(const std::filesystem::path& checkpoint) const;

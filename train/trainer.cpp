@@ -12,7 +12,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kSuspectIterations = 100;
 constexpr double kLargestRate = 1e6;  // far from float32's overflow inside Adam
 
 double seconds_since(Clock::time_point start) {
@@ -31,6 +30,11 @@ TrainOptions checked(const TrainOptions& o) {
           "the learning rate is {}; it must be above 0 and at most {}", o.learning_rate,
           kLargestRate);
   require(o.warmup >= 0, "warmup is {}; it must be 0 or more", o.warmup);
+  require(o.end_rate >= 0 && o.end_rate <= o.learning_rate,
+          "the last learning rate is {}; it must be in [0, {}], the first one", o.end_rate,
+          o.learning_rate);
+  require(std::isfinite(o.clip) && o.clip >= 0, "clip is {}; it must be 0 or more", o.clip);
+  require(o.recover >= 0, "recover is {}; it must be 0 or more", o.recover);
   require(o.ema >= 0 && o.ema < 1, "the decay of the average is {}; it must be in [0, 1)", o.ema);
   require(o.checkpoint_every >= 1, "checkpoint-every is {}; it must be at least 1",
           o.checkpoint_every);
@@ -48,7 +52,8 @@ Trainer::Trainer(std::shared_ptr<EnergyModel> model, std::unique_ptr<Objective> 
       hooks_(std::move(hooks)),
       parameters_(trainable_parameters(*model_)),
       adam_(parameters_),
-      ema_(parameters_, options.ema) {}
+      ema_(parameters_, options.ema),
+      divergence_(model_->space().sites) {}
 
 Trainer::Trainer(std::shared_ptr<EnergyModel> model, const Sampler& sampler, const Dataset& data,
                  const TrainOptions& options, torch::Device device, TrainHooks hooks)
@@ -62,14 +67,20 @@ TrainResult Trainer::run() {
   sitting_ = Clock::now();
   if (unscored_) {
     const auto score = evaluate();
-    if (!score) return {iteration_, true};
+    if (!score) return {iteration_, true, std::ssize(recoveries_)};
     unscored_ = false;
     save();  // the best score is part of the state
     add_score(directory_->file("metrics.jsonl"), *score);
   }
   bool stopped = false;
   while (iteration_ < options_.iterations && !stopped) {
-    TrainMetrics metrics = iterate();
+    TrainMetrics metrics;
+    try {
+      metrics = iterate();
+    } catch (const NumericalError& reason) {
+      recover(reason.what());
+      continue;
+    }
     if (evaluation_due()) {
       metrics.validation = evaluate();
       unscored_ = !metrics.validation;
@@ -79,15 +90,15 @@ TrainResult Trainer::run() {
     stopped = unscored_ || (hooks_.stop && hooks_.stop());
   }
   if (saved_ != iteration_) save();
-  return {iteration_, unscored_ || iteration_ < options_.iterations};
+  return {iteration_, unscored_ || iteration_ < options_.iterations, std::ssize(recoveries_)};
 }
 
-TrainMetrics Trainer::iterate() try {
+TrainMetrics Trainer::iterate() {
   const Clock::time_point start = Clock::now();
   TrainMetrics metrics;
   metrics.iteration = ++iteration_;
-  const double warm = options_.warmup > 0 ? double(iteration_) / options_.warmup : 1;
-  metrics.learning_rate = options_.learning_rate * std::min(1.0, warm);
+  metrics.learning_rate = learning_rate();
+  metrics.recoveries = std::ssize(recoveries_);
 
   const torch::Tensor loss = objective_->loss(*model_, iteration_, metrics);
   metrics.gradient_norm = descend(loss, metrics.learning_rate);
@@ -95,13 +106,16 @@ TrainMetrics Trainer::iterate() try {
   check_divergence(metrics, loss.item<double>());
   metrics.iterations_per_second = 1 / seconds_since(start);
   return metrics;
-} catch (const NumericalError& reason) {
-  if (!directory_) throw;
-  const std::string message =
-      fmt::format("training diverged at iteration {}: {}; the last good checkpoint is {}",
-                  iteration_, reason.what(), directory_->checkpoint_file(saved_).string());
-  log(message);
-  throw NumericalError(message);
+}
+
+double Trainer::learning_rate() const {
+  const LearningRate rate{.peak = options_.learning_rate,
+                          .end = options_.end_rate,
+                          .warmup = options_.warmup,
+                          .schedule = options_.schedule,
+                          .from = planned_from_,
+                          .to = options_.iterations};
+  return std::ldexp(rate.at(iteration_), -static_cast<int>(recoveries_.size()));
 }
 
 double Trainer::descend(const torch::Tensor& loss, double learning_rate) {
@@ -113,8 +127,13 @@ double Trainer::descend(const torch::Tensor& loss, double learning_rate) {
     gradients.push_back(p.grad());
   }
   const torch::Tensor norms = torch::stack(at::_foreach_norm(gradients)).to(torch::kFloat64);
+  const torch::Tensor norm = norms.norm();
+  if (options_.clip > 0) {
+    torch::NoGradGuard no_grad;
+    at::_foreach_mul_(gradients, (options_.clip / norm).clamp_max(1).to(torch::kFloat32));
+  }
   adam_.step(learning_rate);
-  return norms.norm().item<double>();
+  return norm.item<double>();
 }
 
 void Trainer::check_divergence(const TrainMetrics& metrics, double loss) {
@@ -124,14 +143,7 @@ void Trainer::check_divergence(const TrainMetrics& metrics, double loss) {
   if (!torch::stack(finite).all().item<bool>()) {
     throw NumericalError("a parameter is not finite");
   }
-  const double bound = static_cast<double>(model_->space().sites);
-  suspect_iterations_ = std::abs(metrics.difference) > bound ? suspect_iterations_ + 1 : 0;
-  if (suspect_iterations_ >= kSuspectIterations) {
-    throw NumericalError(
-        fmt::format("the mean energies of data and chains differ by {:.4g}, and by more than {} "
-                    "for {} iterations in a row",
-                    metrics.difference, bound, suspect_iterations_));
-  }
+  if (!metrics.loss) divergence_.check(metrics.difference);
 }
 
 bool Trainer::evaluation_due() const {

@@ -17,26 +17,32 @@
 
 #include "engine/sampler.h"
 #include "io/torch.h"
-#include "train/adam.h"
 #include "train/checkpoint.h"
 #include "train/data/dataset.h"
-#include "train/ema.h"
+#include "train/divergence.h"
 #include "train/metrics.h"
 #include "train/objectives/objective.h"
 #include "train/objectives/pcd.h"
+#include "train/optimiser/adam.h"
+#include "train/optimiser/ema.h"
+#include "train/optimiser/learning_rate.h"
 #include "train/run_directory.h"
 
 namespace isinglass {
 
 struct TrainOptions {
-  PcdOptions pcd;               // batch, steps, regularisers, seed
-  int64_t buffer = 10000;       // chains of it
-  int64_t iterations = 50000;   // in all; a resumed run may ask for more
-  double learning_rate = 1e-4;  // at iteration t: learning_rate·min(1, t / warmup)
-  int64_t warmup = 10000;       // iterations; 0: none
-  double ema = 0.999;           // decay of the averaged parameters
+  PcdOptions pcd;                                   // batch, steps, regularisers, seed
+  int64_t buffer = 10000;                           // chains of it
+  int64_t iterations = 50000;                       // in all; a resumed run may ask for more
+  double learning_rate = 1e-4;                      // after the warm-up (optimiser/learning_rate.h)
+  int64_t warmup = 10000;                           // iterations; 0: none
+  RateSchedule schedule = RateSchedule::kConstant;  // down to end_rate at `iterations`
+  double end_rate = 0;
+  double clip = 0;     // of the gradient's norm; 0: none
+  double ema = 0.999;  // decay of the averaged parameters
   int64_t checkpoint_every = 1000;
   int64_t evaluate_every = 0;       // iterations; 0: never
+  int64_t recover = 3;              // recoveries allowed within ten checkpoints' iterations
   std::string program = "unknown";  // source revision, which checkpoints record
 };
 
@@ -61,6 +67,7 @@ struct TrainHooks {
 struct TrainResult {
   int64_t iteration = 0;  // the last one made
   bool interrupted = false;
+  int64_t recoveries = 0;
 };
 
 class Trainer {
@@ -82,12 +89,16 @@ class Trainer {
   // if it belongs to other settings, another model or another data set.
   void resume(const std::filesystem::path& directory);
 
-  // Trains up to options.iterations, then saves. Throws NumericalError on divergence (non-finite
-  // loss or parameters; or |energy_data − energy_model| above one nat a site for 100 iterations in
-  // a row), naming the iteration and the last good checkpoint.
+  // Trains up to options.iterations, then saves. A run that diverges (non-finite energies, loss or
+  // parameters, or what divergence.h sees) recovers: it goes back to a checkpoint from before the
+  // last kSuspectStretch iterations, halves the learning rate for good, clears Adam's moments, lets
+  // the objective repair its chains, and goes on. Throws NumericalError, naming the iteration and
+  // the last good checkpoint, if options.recover recoveries came before it within the iterations of
+  // ten checkpoints.
   TrainResult run();
 
   int64_t iteration() const { return iteration_; }
+  double learning_rate() const;  // of that iteration
 
   // One iteration alone, which records and saves nothing: run() is these, with that.
   TrainMetrics iterate();
@@ -103,11 +114,14 @@ class Trainer {
 
   // Saving and restoring (trainer_state.cpp).
   void save();
+  void recover(const std::string& reason);
+  int64_t recovery_spacing() const;
   void export_weights() const;
   std::pair<std::filesystem::path, Checkpoint> newest_readable();
   void restore(const Checkpoint& saved, const std::string& file);
   Checkpoint checkpoint() const;
   PtDict settings() const;
+  PtDict plan() const;  // of the learning rate
   NamedTensors named(const std::vector<torch::Tensor>& of_parameters) const;
   NamedTensors state_dict(const std::vector<torch::Tensor>& parameters) const;  // with buffers
 
@@ -120,9 +134,11 @@ class Trainer {
   Ema ema_;
   std::optional<RunDirectory> directory_;
 
-  int64_t iteration_ = 0;           // the last one made
-  int64_t saved_ = 0;               // the one of the latest checkpoint
-  int64_t suspect_iterations_ = 0;  // in a row, with the energies too far apart
+  int64_t iteration_ = 0;            // the last one made
+  int64_t saved_ = 0;                // the one of the latest checkpoint
+  int64_t planned_from_ = 0;         // where the schedule of the learning rate begins
+  std::vector<int64_t> recoveries_;  // the iterations that diverged
+  Divergence divergence_;
   double best_score_ = -std::numeric_limits<double>::infinity();
   bool unscored_ = false;       // the evaluation after the last iteration was stopped
   double earlier_seconds_ = 0;  // of earlier sittings

@@ -1,9 +1,16 @@
 // How a training run begins, is saved and goes on; see trainer.h.
+#include <algorithm>
+
 #include "io/error.h"
 #include "io/settings.h"
 #include "train/trainer.h"
 
 namespace isinglass {
+namespace {
+
+constexpr int64_t kRecoveryWindow = 10;  // checkpoints
+
+}  // namespace
 
 void Trainer::start(const std::filesystem::path& directory) {
   directory_ = RunDirectory::create(directory);
@@ -45,11 +52,51 @@ void Trainer::save() {
   const std::filesystem::path file = directory_->checkpoint_file(iteration_);
   write_checkpoint(file, checkpoint());
   saved_ = iteration_;
-  directory_->remove_old_checkpoints();
+  directory_->remove_old_checkpoints(options_.recover > 0 ? recovery_spacing() : 0);
   export_weights();
   objective_->draw_samples(*model_, directory_->samples_file(iteration_));
   log(fmt::format("iteration {}: saved {}", iteration_, file.string()));
   if (hooks_.observer) hooks_.observer->on_checkpoint(file);
+}
+
+// The checkpoints that recovery goes back to are those of the multiples of this many iterations:
+// the last but one of them is from before the suspect stretch. Where a run was interrupted does not
+// decide.
+int64_t Trainer::recovery_spacing() const {
+  const int64_t every = options_.checkpoint_every;
+  return (kSuspectStretch + every - 1) / every * every;
+}
+
+// A process killed at any line of this resumes before the recovery, and makes the same one, or
+// after it: later checkpoints go first, and the one gone back to is replaced at once by its new
+// state.
+void Trainer::recover(const std::string& reason) {
+  const int64_t diverged = iteration_;
+  const std::string what = fmt::format("training diverged at iteration {}: {}", diverged, reason);
+  const auto recent = std::count_if(recoveries_.begin(), recoveries_.end(), [&](int64_t earlier) {
+    return earlier > diverged - kRecoveryWindow * options_.checkpoint_every;
+  });
+  if (recent >= options_.recover) {
+    const std::string message = fmt::format("{}; the last good checkpoint is {}", what,
+                                            directory_->checkpoint_file(saved_).string());
+    log(message);
+    throw NumericalError(message);
+  }
+  const std::filesystem::path file =
+      directory_->recovery_point(diverged - kSuspectStretch, recovery_spacing());
+  std::vector<int64_t> recoveries = recoveries_;
+  const double best_score = best_score_;  // best.pt stays
+  restore(read_checkpoint(file), file.string());
+  recoveries.push_back(diverged);
+  recoveries_ = std::move(recoveries);
+  best_score_ = best_score;
+  adam_.forget();
+  objective_->repair(*model_, std::ssize(recoveries_));
+  log(fmt::format("{}; back to iteration {} with the learning rate halved (recovery {})", what,
+                  iteration_, recoveries_.size()));
+  directory_->remove_checkpoints_after(iteration_);
+  directory_->cut_metrics(iteration_);
+  save();
 }
 
 void Trainer::export_weights() const {
@@ -75,9 +122,17 @@ PtDict Trainer::settings() const {
   PtDict settings = {{"model", {model_->kind_name()}},
                      {"learning_rate", {options_.learning_rate}},
                      {"warmup", {options_.warmup}},
+                     {"clip", {options_.clip}},
                      {"ema", {options_.ema}}};
   for (auto& setting : objective_->settings()) settings.push_back(std::move(setting));
   return settings;
+}
+
+PtDict Trainer::plan() const {
+  if (options_.schedule == RateSchedule::kConstant) return {};
+  return {{"schedule", {name_of(options_.schedule)}},
+          {"end_rate", {options_.end_rate}},
+          {"iterations", {options_.iterations}}};
 }
 
 Checkpoint Trainer::checkpoint() const {
@@ -85,7 +140,11 @@ Checkpoint Trainer::checkpoint() const {
           .program = options_.program,
           .iteration = iteration_,
           .total_steps = iteration_ * objective_->steps(),
-          .suspect_iterations = suspect_iterations_,
+          .plan = plan(),
+          .planned_from = planned_from_,
+          .recoveries = torch::tensor(recoveries_, torch::kInt64),
+          .iterations_apart = divergence_.iterations_apart(),
+          .differences = divergence_.differences(),
           .best_score = best_score_,
           .parameters = state_dict(parameters_),
           .averages = named(ema_.averages()),
@@ -105,7 +164,12 @@ void Trainer::restore(const Checkpoint& saved, const std::string& file) {
   copy_tensors({{"adam_step", saved.adam_step}, {"buffer", saved.buffer}},
                {{"adam_step", own.adam_step}, {"buffer", own.buffer}}, file);
   iteration_ = saved_ = saved.iteration;
-  suspect_iterations_ = saved.suspect_iterations;
+  planned_from_ =
+      settings_text(saved.plan) == settings_text(plan()) ? saved.planned_from : saved.iteration;
+  const torch::Tensor recoveries = saved.recoveries.contiguous();
+  recoveries_.assign(recoveries.data_ptr<int64_t>(),
+                     recoveries.data_ptr<int64_t>() + recoveries.numel());
+  divergence_.restore(saved.iterations_apart, saved.differences);
   best_score_ = saved.best_score;
 }
 

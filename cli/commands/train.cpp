@@ -8,15 +8,16 @@
 
 #include "cli/commands/commands.h"
 #include "cli/identity.h"
-#include "cli/terminal/interrupt.h"
-#include "lab/run/memory.h"
-#include "cli/output_directory.h"
-#include "cli/terminal/progress.h"
 #include "cli/options/shared_options.h"
+#include "cli/output_directory.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/progress.h"
 #include "io/error.h"
+#include "lab/run/memory.h"
+#include "models/parameter_file.h"
+#include "train/likelihood.h"
 #include "train/objectives/classify.h"
 #include "train/objectives/dsm.h"
-#include "train/likelihood.h"
 #include "train/trainer.h"
 
 namespace isinglass {
@@ -97,6 +98,12 @@ TrainOptions common_options(const Options& options) {
   train.iterations = options.integer("iters");
   train.learning_rate = options.real("lr");
   train.warmup = options.integer("warmup");
+  train.schedule = rate_schedule(options.text("lr-schedule"));
+  require(train.schedule != RateSchedule::kConstant || !options.has("lr-end"),
+          "--lr-end does not go with --lr-schedule constant");
+  if (options.has("lr-end")) train.end_rate = options.real("lr-end");
+  if (options.has("clip")) train.clip = options.real("clip");
+  train.recover = options.integer("recover");
   train.ema = options.real("ema");
   train.checkpoint_every = options.integer("checkpoint-every");
   train.program = program_revision();
@@ -131,8 +138,10 @@ void resolve_image(Options& options, const Dataset& data) {
   options.set("image", fmt::format("{}x{}", data.height, data.width));
 }
 
-std::shared_ptr<EnergyModel> untrained_model(const Options& options, const Dataset& data,
-                                             torch::Device device, int64_t classes = 1) {
+// A model with fresh parameters, or with those of --weights. A resumed run has its own.
+std::shared_ptr<EnergyModel> model_to_train(const Options& options, const Dataset& data,
+                                            bool resumed, torch::Device device,
+                                            int64_t classes = 1) {
   const std::string& name = options.text("model");
   require(find_model(name).trainable(),
           "--model {} cannot be trained; a deep model or rbm is needed", name);
@@ -150,6 +159,10 @@ std::shared_ptr<EnergyModel> untrained_model(const Options& options, const Datas
                              model.hidden, options.integer("batch"), chains));
   std::shared_ptr<EnergyModel> made =
       new_model(name, model, static_cast<uint64_t>(options.integer("seed")));
+  if (options.has("weights") && !resumed) {
+    ParameterReader reader(options.path("weights"));
+    load_state(*made, reader);
+  }
   made->to(device);
   set_gradient_precision(options, *made);
   return made;
@@ -179,12 +192,17 @@ std::string result_text(const Options& options, const TrainResult& result,
     nlohmann::ordered_json json = {{"model", options.text("model")},
                                    {"dataset", options.text("dataset")},
                                    {"iteration", result.iteration},
+                                   {"recoveries", result.recoveries},
                                    {"out", out.path().string()}};
     if (last) json["metrics"] = nlohmann::ordered_json::parse(json_line(*last));
     return json.dump(2) + "\n";
   }
-  return fmt::format("{} trained on {} for {} iterations; averaged parameters in {}\n",
-                     options.text("model"), options.text("dataset"), result.iteration,
+  const std::string recovered = result.recoveries == 0
+                                    ? ""
+                                    : fmt::format(" (it diverged {} times; {} says when)",
+                                                  result.recoveries, out.file("log.txt").string());
+  return fmt::format("{} trained on {} for {} iterations{}; averaged parameters in {}\n",
+                     options.text("model"), options.text("dataset"), result.iteration, recovered,
                      out.file("ema.pt").string());
 }
 
@@ -212,7 +230,7 @@ std::string train_by_chains(Options& options, OutputDirectory& out, bool resumed
   find_model(options.text("model"));
   const Dataset data = dataset_of(options);
   resolve_image(options, data);
-  const std::shared_ptr<EnergyModel> model = untrained_model(options, data, device);
+  const std::shared_ptr<EnergyModel> model = model_to_train(options, data, resumed, device);
   const std::unique_ptr<Sampler> sampler = fixed_sampler_of(
       options, *model, "training has none: its model changes with every iteration");
   train.pcd.cuda_graph = cuda_graph_of(options, *model, *sampler, device);
@@ -238,8 +256,9 @@ struct Task {
   std::unique_ptr<Objective> objective;
 };
 
-Task score_matching(const Options& options, const Dataset& data, torch::Device device) {
-  Task task{untrained_model(options, data, device), nullptr};
+Task score_matching(const Options& options, const Dataset& data, bool resumed,
+                    torch::Device device) {
+  Task task{model_to_train(options, data, resumed, device), nullptr};
   const DsmOptions dsm{.batch = options.integer("batch"),
                        .noise = options.real("noise"),
                        .seed = static_cast<uint64_t>(options.integer("seed"))};
@@ -247,9 +266,10 @@ Task score_matching(const Options& options, const Dataset& data, torch::Device d
   return task;
 }
 
-Task classification(Options& options, const Dataset& data, torch::Device device) {
+Task classification(Options& options, const Dataset& data, bool resumed, torch::Device device) {
   const torch::Tensor labels = labels_of(options);
-  Task task{untrained_model(options, data, device, labels.max().item<int64_t>() + 1), nullptr};
+  const int64_t classes = labels.max().item<int64_t>() + 1;
+  Task task{model_to_train(options, data, resumed, device, classes), nullptr};
   const ClassifyOptions classify{.batch = options.integer("batch"),
                                  .seed = static_cast<uint64_t>(options.integer("seed"))};
   task.objective = std::make_unique<ClassifyObjective>(*task.model, data, labels, classify, device);
@@ -261,8 +281,8 @@ std::string train_without_chains(Options& options, OutputDirectory& out, bool re
   find_model(options.text("model"));
   const Dataset data = points_of(options);
   resolve_image(options, data);
-  Task task = options.text("objective") == "dsm" ? score_matching(options, data, device)
-                                                 : classification(options, data, device);
+  Task task = options.text("objective") == "dsm" ? score_matching(options, data, resumed, device)
+                                                 : classification(options, data, resumed, device);
   TrainProgress progress(out);
   Trainer trainer(task.model, std::move(task.objective), common_options(options),
                   {.observer = &progress, .stop = interrupted});
@@ -289,6 +309,11 @@ Command train_command() {
                       .unit = "NAME",
                       .help = "resnet, mlp or rbm; rbm by cd, mlp by dsm and classify",
                       .initial = "resnet"},
+                     {.name = "weights",
+                      .type = ValueType::kPath,
+                      .unit = "FILE",
+                      .help = "parameters to start from (.pt), of the same model and size; chains, "
+                              "averages and the optimiser begin anew"},
                      {.name = "image",
                       .unit = "HxW",
                       .help = "height and width of the images",

@@ -1,7 +1,7 @@
 // The options of training: objectives, chains, optimiser and checkpoints; see shared_options.h.
 #include "cli/options/shared_options.h"
-#include "train/objectives/dsm.h"
 #include "train/likelihood.h"
+#include "train/objectives/dsm.h"
 #include "train/trainer.h"
 
 namespace isinglass {
@@ -63,6 +63,25 @@ std::vector<Option> objective_options() {
        .above_minimum = true},
       number("warmup", kInteger, "N", "iterations in which the learning rate rises", train.warmup,
              0),
+      {.name = "lr-schedule",
+       .unit = "NAME",
+       .help = "how the learning rate falls from the warm-up, or from where a run is resumed with "
+               "another length, to --iters",
+       .initial = name_of(train.schedule),
+       .choices = rate_schedules(),
+       .adjustable = true},
+      {.name = "lr-end",
+       .type = kReal,
+       .unit = "RATE",
+       .help = "learning rate at --iters (default: 0, or --lr if it is constant)",
+       .minimum = 0,
+       .adjustable = true},
+      {.name = "clip",
+       .type = kReal,
+       .unit = "X",
+       .help = "largest norm of the gradient; a larger one is scaled to it (default: none)",
+       .minimum = 0,
+       .above_minimum = true},
       {.name = "ema",
        .type = kReal,
        .unit = "DECAY",
@@ -86,6 +105,14 @@ std::vector<Option> objective_options() {
        .help = "iterations between checkpoints",
        .initial = train.checkpoint_every,
        .minimum = 1,
+       .adjustable = true},
+      {.name = "recover",
+       .type = kInteger,
+       .unit = "N",
+       .help = "how often, within ten checkpoints, a run that diverges goes back and halves its "
+               "learning rate; 0: it ends at once",
+       .initial = train.recover,
+       .minimum = 0,
        .adjustable = true},
       {.name = "evaluate-every",
        .type = kInteger,

@@ -33,6 +33,13 @@ std::string resume_command(const fs::path& out) {
   return "train --quiet --resume " + out.string();
 }
 
+std::vector<Json> lines_of(const fs::path& file) {
+  std::istringstream in(file_bytes(file));
+  std::vector<Json> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
+  return lines;
+}
+
 std::vector<int64_t> recorded_iterations(const fs::path& out) {
   std::istringstream in(file_bytes(out / "metrics.jsonl"));
   std::vector<int64_t> iterations;
@@ -167,7 +174,8 @@ TEST_F(Training, ConfigurationRepeatsTheRun) {
 }
 
 TEST_F(Training, DivergenceIsExitCodeThree) {
-  const Outcome outcome = run_program(train_command(dir_.path(), "diverged") + " --l2 1e300");
+  const Outcome outcome =
+      run_program(train_command(dir_.path(), "diverged") + " --recover 0 --l2 1e300");
   EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
   EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
   EXPECT_NE(outcome.err.find("iteration"), std::string::npos) << outcome.err;
@@ -191,11 +199,57 @@ TEST_F(TrainingLong, KilledAtTwentyRandomMoments) {
   kill_and_resume(20, 20261122);
 }
 
-std::vector<Json> lines_of(const fs::path& file) {
-  std::istringstream in(file_bytes(file));
-  std::vector<Json> lines;
-  for (std::string line; std::getline(in, line);) lines.push_back(Json::parse(line));
-  return lines;
+TEST_F(Training, StartsFromGivenParameters) {
+  const std::string weights = (dir_ / "unbroken" / "weights.pt").string();
+  const Outcome tuned = run_program(train_command(dir_.path(), "tuned") + " --weights " + weights);
+  ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
+  const PtValue first = read_pt(dir_ / "tuned" / "checkpoints" / "00000000.pt");
+  const PtDict& start = std::get<PtDict>(first.value);
+  const auto entry = [&](const std::string& name) -> const PtValue& {
+    return std::find_if(start.begin(), start.end(), [&](auto& e) { return e.first == name; })
+        ->second;
+  };
+  const NamedTensors given = read_named_tensors(weights);
+  for (const char* name : {"parameters", "averages"}) {
+    for (const auto& [key, value] : std::get<PtDict>(entry(name).value)) {
+      const auto same =
+          std::find_if(given.begin(), given.end(), [&](auto& e) { return e.first == key; });
+      EXPECT_TRUE(torch::equal(std::get<torch::Tensor>(value.value), same->second)) << key;
+    }
+  }
+  EXPECT_EQ(std::get<torch::Tensor>(entry("adam_step").value).item<float>(), 0);
+  // A resumed run needs the file no more.
+  fs::remove(weights);
+  const Outcome resumed = run_program(resume_command(dir_ / "tuned") + " --iters 305");
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+
+  const std::string ema = (dir_ / "unbroken" / "ema.pt").string();
+  std::string larger = train_command(dir_.path(), "other") + " --weights " + ema;
+  larger.replace(larger.find("--hidden 4"), 10, "--hidden 5");
+  const Outcome other = run_program(larger);
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find("ema.pt: tensor '"), std::string::npos) << other.err;
+}
+
+TEST_F(Training, RatesFallAsAsked) {
+  const auto rates = [&](const std::string& flags) {
+    const fs::path out = dir_ / "rates";
+    const Outcome outcome =
+        run_program(train_command(dir_.path(), "rates") + " --overwrite " + flags);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::vector<double> rates;
+    for (const Json& line : lines_of(out / "metrics.jsonl")) rates.push_back(line["learning_rate"]);
+    return rates;
+  };
+  const std::vector<double> linear = rates("--lr-schedule linear --lr-end 0.002");
+  EXPECT_EQ(linear[19], 0.01);
+  EXPECT_NEAR(linear[159], 0.006, 1e-15);
+  EXPECT_NEAR(linear.back(), 0.002, 1e-15);
+  EXPECT_EQ(rates("--lr-schedule cosine --clip 0.5").back(), 0);
+  const Outcome refused = run_program(train_command(dir_.path(), "refused") + " --lr-end 0.002");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("--lr-end does not go with --lr-schedule constant"), std::string::npos)
+      << refused.err;
 }
 
 TEST(Validation, BestParametersAreThoseOfTheBestScore) {

@@ -96,12 +96,42 @@ TEST(RunDirectoryTest, KeepsTheTwoLatestCheckpoints) {
   EXPECT_EQ(directory.checkpoint_file(5).filename(), "00000005.pt");
   ASSERT_EQ(directory.checkpoints().size(), 3u);
   EXPECT_EQ(directory.checkpoints().back().filename(), "100000000.pt");  // by number
-  directory.remove_old_checkpoints();
+  directory.remove_old_checkpoints(0);
   ASSERT_EQ(directory.checkpoints().size(), 2u);
   EXPECT_EQ(directory.checkpoints().front().filename(), "00000030.pt");
   directory.set_aside(directory.checkpoint_file(30));
   EXPECT_EQ(directory.checkpoints().size(), 1u);
   EXPECT_TRUE(fs::exists(scratch / "run/checkpoints/00000030.pt.unreadable"));
+}
+
+// What a run that diverges may need is kept, wherever it was interrupted.
+TEST(RunDirectoryTest, KeepsTwoCheckpointsToRecoverFrom) {
+  const Scratch scratch;
+  const RunDirectory directory = RunDirectory::create(scratch / "run");
+  const auto iterations = [&] {
+    std::vector<std::string> stems;
+    for (const fs::path& file : directory.checkpoints()) stems.push_back(file.stem().string());
+    return stems;
+  };
+  for (int64_t t = 0; t <= 720; t += 60) {
+    write_file(directory.checkpoint_file(t), "x");
+    directory.remove_old_checkpoints(240);
+    if (t < 480) {
+      EXPECT_EQ(iterations().front(), "00000000");
+    }
+  }
+  write_file(directory.checkpoint_file(733), "x");
+  directory.remove_old_checkpoints(240);
+  EXPECT_EQ(iterations(), (std::vector<std::string>{"00000480", "00000720", "00000733"}));
+  const auto point = [&](int64_t iteration, int64_t spacing) {
+    return directory.recovery_point(iteration, spacing).stem().string();
+  };
+  EXPECT_EQ(point(740, 240), "00000720");
+  EXPECT_EQ(point(719, 240), "00000480");
+  EXPECT_EQ(point(740, 500), "00000733");  // no multiple: the latest
+  EXPECT_EQ(point(100, 240), "00000480");  // none so early: the oldest
+  directory.remove_checkpoints_after(720);
+  EXPECT_EQ(iterations(), (std::vector<std::string>{"00000480", "00000720"}));
 }
 
 TEST(RunDirectoryTest, RefusesTheWrongDirectory) {
@@ -122,7 +152,11 @@ Checkpoint small_checkpoint() {
   c.program = "1f2e3d";
   c.iteration = 12;
   c.total_steps = 480;
-  c.suspect_iterations = 2;
+  c.plan = {{"schedule", {std::string("linear")}}, {"iterations", {int64_t{40}}}};
+  c.planned_from = 3;
+  c.recoveries = torch::tensor({7, 9}, torch::kInt64);
+  c.iterations_apart = 2;
+  c.differences = torch::randn({5}, torch::kFloat64);
   c.best_score = -std::numeric_limits<double>::infinity();
   const torch::Tensor weight =
       torch::randn({2, 3, 3, 3}).contiguous(torch::MemoryFormat::ChannelsLast);
@@ -140,7 +174,11 @@ TEST(CheckpointTest, SurvivesTheDisk) {
   const Checkpoint read = read_checkpoint(scratch / "00000012.pt");
   EXPECT_EQ(read.iteration, 12);
   EXPECT_EQ(read.total_steps, 480);
-  EXPECT_EQ(read.suspect_iterations, 2);
+  EXPECT_EQ(settings_text(read.plan), settings_text(c.plan));
+  EXPECT_EQ(read.planned_from, 3);
+  EXPECT_TRUE(torch::equal(read.recoveries, c.recoveries));
+  EXPECT_EQ(read.iterations_apart, 2);
+  EXPECT_TRUE(torch::equal(read.differences, c.differences));
   EXPECT_EQ(read.best_score, c.best_score);
   EXPECT_NO_THROW(require_same_settings(read.settings, c.settings, "it"));
   EXPECT_EQ(read.program, "1f2e3d");

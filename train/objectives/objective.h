@@ -23,6 +23,8 @@ class Objective {
 
   // What it carries from iteration to iteration, for checkpoints: uint8 [slots, D], maybe no slots.
   virtual torch::Tensor chains() const = 0;
+  // Draws the chains anew whose energy is not finite; `recovery` counts from 1.
+  virtual void repair(EnergyModel& model, int64_t recovery) {}
   virtual int64_t steps() const { return 0; }  // Metropolis–Hastings steps an iteration
 
   // Pictures of the training data and of what the model has learned; none where states are no

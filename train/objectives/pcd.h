@@ -8,8 +8,8 @@
 //   L = E_data U − E_chains U + l2·(E_data U² + E_chains U²) + p_control·½·E_data ‖∇_x U‖²
 #pragma once
 
-#include "engine/sampler.h"
 #include "engine/run/step_graph.h"
+#include "engine/sampler.h"
 #include "io/torch.h"
 #include "train/objectives/replay_buffer.h"
 

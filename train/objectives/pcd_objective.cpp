@@ -6,6 +6,7 @@
 #include "io/error.h"
 #include "io/picture.h"
 #include "io/settings.h"
+#include "models/energies.h"
 
 namespace isinglass {
 namespace {
@@ -63,6 +64,11 @@ torch::Tensor PcdObjective::loss(EnergyModel& model, int64_t iteration, TrainMet
   metrics.acceptance = chains.acceptance;
   metrics.hops = chains.hops;
   return loss.loss;
+}
+
+void PcdObjective::repair(EnergyModel& model, int64_t recovery) {
+  const torch::Tensor energy = energies(model, buffer_.states(), buffer_.states().device());
+  buffer_.draw_anew(torch::isfinite(energy).logical_not().nonzero().flatten(), recovery);
 }
 
 PtDict PcdObjective::settings() const {

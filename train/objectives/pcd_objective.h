@@ -21,6 +21,7 @@ class PcdObjective : public Objective {
   torch::Tensor loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) override;
   PtDict settings() const override;
   torch::Tensor chains() const override { return buffer_.states(); }
+  void repair(EnergyModel& model, int64_t recovery) override;
   int64_t steps() const override { return options_.steps; }
   void draw_data(const std::filesystem::path& file) override;
   void draw_samples(EnergyModel& model, const std::filesystem::path& file) override;

@@ -24,6 +24,9 @@ class ReplayBuffer {
   // probability `reinit`.
   torch::Tensor chains(const torch::Tensor& slots, double reinit, int64_t iteration) const;
 
+  // The slots' chains are drawn from Bernoulli(mean) again, for the `time`-th time (from 1).
+  void draw_anew(const torch::Tensor& slots, int64_t time);
+
   void write_back(const torch::Tensor& slots, const torch::Tensor& chains);
 
  private:

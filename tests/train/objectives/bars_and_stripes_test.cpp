@@ -6,8 +6,8 @@
 
 #include "models/registry.h"
 #include "tests/support/training_fixture.h"
-#include "train/adam.h"
-#include "train/ema.h"
+#include "train/optimiser/adam.h"
+#include "train/optimiser/ema.h"
 #include "train/objectives/pcd.h"
 
 namespace isinglass {

@@ -17,6 +17,8 @@ class Adam {
   // One step on the parameters' gradients (each must have one).
   void step(double learning_rate);
 
+  void forget();  // moments and t, as at the start
+
   // The state, for checkpoints: moments in the order of the parameters, and t, float32 [].
   const std::vector<torch::Tensor>& first_moments() const { return first_; }
   const std::vector<torch::Tensor>& second_moments() const { return second_; }

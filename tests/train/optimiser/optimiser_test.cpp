@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "train/adam.h"
-#include "train/ema.h"
+#include "train/optimiser/adam.h"
+#include "train/optimiser/ema.h"
 
 namespace isinglass {
 namespace {

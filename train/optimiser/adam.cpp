@@ -1,5 +1,5 @@
 // See adam.h.
-#include "train/adam.h"
+#include "train/optimiser/adam.h"
 
 namespace isinglass {
 
@@ -32,6 +32,13 @@ void Adam::step(double learning_rate) {
   // The fused kernel does not count its writes, and models ask for the version of a parameter from
   // which they keep something.
   for (const torch::Tensor& p : parameters_) p.unsafeGetTensorImpl()->bump_version();
+}
+
+void Adam::forget() {
+  for (const auto* moments : {&first_, &second_}) {
+    for (const torch::Tensor& moment : *moments) moment.zero_();
+  }
+  step_.zero_();
 }
 
 }  // namespace isinglass

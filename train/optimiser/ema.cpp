@@ -1,5 +1,5 @@
 // See ema.h.
-#include "train/ema.h"
+#include "train/optimiser/ema.h"
 
 namespace isinglass {
 

@@ -1,0 +1,376 @@
+// Divergence of whole training runs: it is seen, and a run recovers from it; killed at any moment
+// of that, it ends in the same bits. Plans of the learning rate, clipped gradients.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tests/support/scratch.h"
+#include "tests/support/trainer_fixture.h"
+#include "train/objectives/pcd_objective.h"
+
+namespace isinglass {
+namespace {
+
+TrainOptions without_recovery() {
+  TrainOptions options = small_options();
+  options.recover = 0;
+  return options;
+}
+
+std::string what_stops(Setting& setting, const fs::path& directory) {
+  setting.trainer.start(directory);
+  try {
+    setting.trainer.run();
+  } catch (const NumericalError& error) {
+    return error.what();
+  }
+  return "no divergence";
+}
+
+void expect_finite_checkpoints(const fs::path& directory) {
+  const RunDirectory run = RunDirectory::open(directory);
+  for (const fs::path& file : run.checkpoints()) {
+    for (const auto& [name, tensor] : read_checkpoint(file).parameters) {
+      EXPECT_TRUE(torch::isfinite(tensor).all().item<bool>()) << file << " " << name;
+    }
+  }
+}
+
+// Sets a weight of the model to infinity after iteration 3.
+struct Saboteur : TrainObserver {
+  EnergyModel* model = nullptr;
+  void on_iteration(const TrainMetrics& metrics) override {
+    torch::NoGradGuard no_grad;
+    if (metrics.iteration == 3) model->parameters()[0].flatten()[0].fill_(INFINITY);
+  }
+};
+
+TEST(DivergingRun, StopsWhenAnEnergyIsNotFinite) {
+  const Scratch scratch;
+  Saboteur saboteur;
+  Setting setting("rbm", without_recovery(), {.observer = &saboteur});
+  saboteur.model = setting.model.get();
+  const std::string message = what_stops(setting, scratch / "run");
+  EXPECT_NE(message.find("diverged at iteration 4: "), std::string::npos) << message;
+  EXPECT_NE(message.find("checkpoints/00000000.pt"), std::string::npos) << message;
+  expect_finite_checkpoints(scratch / "run");
+}
+
+TEST(DivergingRun, StopsWhenAParameterIsNotFinite) {
+  const Scratch scratch;
+  Setting setting("rbm", without_recovery());
+  setting.model->parameters()[0].register_hook(
+      [](const torch::Tensor& gradient) { return torch::full_like(gradient, NAN); });
+  const std::string message = what_stops(setting, scratch / "run");
+  EXPECT_NE(message.find("diverged at iteration 1: a parameter is not finite"), std::string::npos)
+      << message;
+  EXPECT_NE(message.find("checkpoints/00000000.pt"), std::string::npos) << message;
+  expect_finite_checkpoints(scratch / "run");
+}
+
+TEST(DivergingRun, StopsWhenTheEnergiesStayApart) {
+  const Scratch scratch;
+  TrainOptions options = without_recovery();
+  options.learning_rate = 10;
+  options.warmup = 0;
+  options.iterations = 400;
+  Setting setting("rbm", options);
+  const std::string message = what_stops(setting, scratch / "run");
+  EXPECT_NE(message.find("100 iterations in a row"), std::string::npos) << message;
+  expect_finite_checkpoints(scratch / "run");
+  // It takes 100 iterations to see; the log has the same sentence.
+  EXPECT_GE(metrics_of(scratch / "run").size(), 99u);
+  EXPECT_NE(read_file(scratch / "run/log.txt").find(message), std::string::npos);
+}
+
+// Contrastive divergence whose loss is no number at given iterations if the learning rate is above
+// a bound: a function of iteration and state, as everything else is.
+class Planted : public Objective {
+ public:
+  using Bounds = std::map<int64_t, double>;
+
+  Planted(std::unique_ptr<Objective> objective, Bounds bounds)
+      : objective_(std::move(objective)), bounds_(std::move(bounds)) {}
+
+  torch::Tensor loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) override {
+    const torch::Tensor loss = objective_->loss(model, iteration, metrics);
+    const auto bound = bounds_.find(iteration);
+    return bound != bounds_.end() && trainer->learning_rate() > bound->second ? loss * NAN : loss;
+  }
+  PtDict settings() const override { return objective_->settings(); }
+  torch::Tensor chains() const override { return objective_->chains(); }
+  void repair(EnergyModel& model, int64_t recovery) override {
+    objective_->repair(model, recovery);
+  }
+  int64_t steps() const override { return objective_->steps(); }
+  void draw_data(const fs::path& file) override { objective_->draw_data(file); }
+  void draw_samples(EnergyModel& model, const fs::path& file) override {
+    objective_->draw_samples(model, file);
+  }
+
+  const Trainer* trainer = nullptr;
+
+ private:
+  std::unique_ptr<Objective> objective_;
+  Bounds bounds_;
+};
+
+TrainOptions long_options() {
+  TrainOptions options = small_options();
+  options.iterations = 460;
+  options.checkpoint_every = 50;
+  options.schedule = RateSchedule::kLinear;
+  return options;
+}
+
+// A run that loses its way at iterations 30 (and goes back to the start) and 440 (to 200) unless it
+// has recovered once, or twice.
+struct PlantedRun {
+  explicit PlantedRun(const TrainOptions& options, TrainHooks hooks = {},
+                      Planted::Bounds bounds = kBounds)
+      : setting("rbm", options) {
+    auto pcd =
+        std::make_unique<PcdObjective>(*setting.model, *setting.sampler, setting.data, options.pcd,
+                                       options.buffer, options.iterations, torch::kCPU);
+    auto planted = std::make_unique<Planted>(std::move(pcd), bounds);
+    Planted& objective = *planted;
+    trainer.emplace(setting.model, std::move(planted), options, std::move(hooks));
+    objective.trainer = &*trainer;
+  }
+
+  static const Planted::Bounds kBounds;
+
+  Setting setting;
+  std::optional<Trainer> trainer;
+};
+// The rate there is 1e-2·(430 / 450) and 1e-2·(20 / 450), before it is halved.
+const Planted::Bounds PlantedRun::kBounds = {{30, 6e-3}, {440, 1.5e-4}};
+
+// The process ends here, with nothing saved that is not on disk.
+struct Killed {};
+
+struct Killer : TrainObserver {
+  std::function<bool(const TrainMetrics&)> at_iteration = [](const auto&) { return false; };
+  std::function<bool(const std::string&)> at_message = [](const auto&) { return false; };
+  void on_iteration(const TrainMetrics& metrics) override {
+    if (at_iteration(metrics)) throw Killed();
+  }
+  void on_message(const std::string& message) override {
+    if (at_message(message)) throw Killed();
+  }
+};
+
+void expect_same_end(const fs::path& whole, const fs::path& run) {
+  expect_same_state(whole / "checkpoints/00000460.pt", run / "checkpoints/00000460.pt");
+  for (const char* name : {"weights.pt", "ema.pt"})
+    EXPECT_EQ(read_file(whole / name), read_file(run / name)) << name;
+  EXPECT_EQ(metrics_of(whole), metrics_of(run));
+}
+
+class Recovery : public testing::Test {
+ protected:
+  void SetUp() override {
+    PlantedRun run(long_options());
+    run.trainer->start(whole_);
+    const TrainResult result = run.trainer->run();
+    ASSERT_EQ(result.recoveries, 2) << read_file(whole_ / "log.txt");
+    ASSERT_EQ(result.iteration, 460);
+  }
+
+  void finish(const fs::path& directory) {
+    PlantedRun rest(long_options());
+    rest.trainer->resume(directory);
+    EXPECT_EQ(rest.trainer->run().recoveries, 2);
+    expect_same_end(whole_, directory);
+  }
+
+  Scratch scratch_;
+  const fs::path whole_ = scratch_ / "whole";
+};
+
+TEST_F(Recovery, HalvesTheRateForGood) {
+  const auto metrics = metrics_of(whole_);
+  ASSERT_EQ(metrics.size(), 460u);
+  const LearningRate rate{.peak = 1e-2, .warmup = 10, .schedule = RateSchedule::kLinear, .to = 460};
+  // Of the first sitting's iterations none are left.
+  for (int64_t t = 1; t <= 460; ++t) {
+    EXPECT_EQ(metrics[t - 1]["iteration"], t);
+    EXPECT_EQ(metrics[t - 1]["learning_rate"], rate.at(t) / (t <= 200 ? 2 : 4)) << t;
+    EXPECT_EQ(metrics[t - 1]["recoveries"], t <= 200 ? 1 : 2) << t;
+  }
+  const Checkpoint last = read_checkpoint(whole_ / "checkpoints/00000460.pt");
+  EXPECT_TRUE(torch::equal(last.recoveries, torch::tensor({30, 440}, torch::kInt64)));
+  EXPECT_EQ(last.adam_step.item<float>(), 460 - 200);  // Adam began anew
+  const std::string log = read_file(whole_ / "log.txt");
+  EXPECT_NE(log.find("diverged at iteration 440: the loss is nan; back to iteration 200"),
+            std::string::npos)
+      << log;
+}
+
+TEST_F(Recovery, KilledAtAnyMomentItEndsInTheSameBits) {
+  const auto diverged = [](const std::string& message) {
+    return message.find("diverged at iteration 440") != std::string::npos;
+  };
+  int64_t runs = 0;
+  const auto kill = [&](auto change) {
+    const fs::path directory = scratch_ / fmt::format("run{}", runs++);
+    Killer killer;
+    change(killer);
+    PlantedRun run(long_options(), {.observer = &killer});
+    run.trainer->start(directory);
+    EXPECT_THROW(run.trainer->run(), Killed);
+    return directory;
+  };
+  for (const int64_t moment : {29, 199, 251, 439}) {
+    finish(kill([&](Killer& killer) {
+      killer.at_iteration = [moment](const auto& m) { return m.iteration == moment; };
+    }));
+  }
+  for (const int64_t moment : {201, 300, 441}) {  // after the second recovery
+    finish(kill([&](Killer& killer) {
+      killer.at_iteration = [moment](const auto& m) {
+        return m.iteration == moment && m.recoveries == 2;
+      };
+    }));
+  }
+  const auto in_recovery = [&](Killer& killer) { killer.at_message = diverged; };
+  finish(kill(in_recovery));  // before anything is changed
+  // In the midst of it, the later checkpoints are gone.
+  for (const bool cut : {false, true}) {
+    const fs::path directory = kill(in_recovery);
+    RunDirectory::open(directory).remove_checkpoints_after(200);
+    if (cut) RunDirectory::open(directory).cut_metrics(200);
+    finish(directory);
+  }
+}
+
+// Interrupted, a run saves where it stands: it goes back to where it would have gone without.
+TEST_F(Recovery, AnInterruptionDoesNotChangeWhereItGoes) {
+  const fs::path directory = scratch_ / "stopped";
+  for (const int64_t moment : {20, 29, 210, 233, 400, 439}) {
+    std::optional<PlantedRun> run;
+    run.emplace(long_options(),
+                TrainHooks{.stop = [&] { return run->trainer->iteration() == moment; }});
+    moment == 20 ? run->trainer->start(directory) : run->trainer->resume(directory);
+    EXPECT_TRUE(run->trainer->run().interrupted);
+  }
+  finish(directory);
+}
+
+TEST_F(Recovery, EndsTheRunWhenThereWereTooMany) {
+  for (const int64_t allowed : {0, 1, 2}) {
+    TrainOptions options = long_options();
+    options.recover = allowed;
+    // At every rate.
+    PlantedRun run(options, {}, {{30, 0}});
+    run.trainer->start(scratch_ / fmt::format("run{}", allowed));
+    try {
+      run.trainer->run();
+      ADD_FAILURE() << "no divergence";
+    } catch (const NumericalError& error) {
+      const std::string message = error.what();
+      EXPECT_NE(message.find("training diverged at iteration 30: the loss is nan; the last good "
+                             "checkpoint is "),
+                std::string::npos)
+          << message;
+    }
+    const auto metrics = metrics_of(scratch_ / fmt::format("run{}", allowed));
+    EXPECT_EQ(metrics.size(), 29u);
+    EXPECT_EQ(metrics.back().value("recoveries", 0), allowed);
+  }
+}
+
+// Recoveries long ago do not count: iteration 440 is more than ten checkpoints after 30.
+TEST_F(Recovery, CountsThoseWithinTenCheckpoints) {
+  TrainOptions options = long_options();
+  options.recover = 1;
+  PlantedRun few(options);
+  few.trainer->start(scratch_ / "within");
+  EXPECT_THROW(few.trainer->run(), NumericalError);
+  options.checkpoint_every = 40;
+  PlantedRun enough(options);
+  enough.trainer->start(scratch_ / "beyond");
+  EXPECT_EQ(enough.trainer->run().recoveries, 2);
+}
+
+// U is infinite where the first site is set, at first: those chains are drawn anew, and no others.
+TEST(RecoveryTest, ChainsWithoutAFiniteEnergyAreDrawnAnew) {
+  struct Holed : SineModel {
+    using SineModel::SineModel;
+    torch::Tensor energy(const torch::Tensor& x) override {
+      return SineModel::energy(x).masked_fill(x.select(1, 0) > 0, INFINITY);
+    }
+  };
+  Dataset data = bars_and_stripes(3);
+  Holed model(9);
+  const auto sampler = make_sampler("rwm", {}, model);
+  PcdObjective objective(model, *sampler, data, {.batch = 4, .steps = 1}, 40, 10, torch::kCPU);
+  const torch::Tensor before = objective.chains().clone();
+  const torch::Tensor bad = before.select(1, 0) > 0;
+  ASSERT_GT(bad.sum().item<int64_t>(), 5);
+  objective.repair(model, 1);
+  const torch::Tensor once = objective.chains().clone();
+  EXPECT_TRUE(torch::equal(before.index({~bad}), once.index({~bad})));
+  EXPECT_TRUE((before.index({bad}) != once.index({bad})).any(1).any().item<bool>());
+  EXPECT_LT((once.select(1, 0) > 0).sum().item<int64_t>(), bad.sum().item<int64_t>());
+  for (int64_t recovery = 2; (objective.chains().select(1, 0) > 0).any().item<bool>(); ++recovery) {
+    ASSERT_LT(recovery, 50);  // every time has numbers of its own
+    objective.repair(model, recovery);
+  }
+}
+
+// With another length, the schedule begins again where the run stands.
+TEST(PlanTest, AnotherLengthPlansFromTheIterationReached) {
+  const Scratch scratch;
+  TrainOptions options = small_options();
+  options.schedule = RateSchedule::kCosine;
+  options.end_rate = 1e-3;
+  std::optional<Setting> setting;
+  setting.emplace("rbm", options,
+                  TrainHooks{.stop = [&] { return setting->trainer.iteration() == 14; }});
+  setting->trainer.start(scratch / "run");
+  EXPECT_TRUE(setting->trainer.run().interrupted);
+  options.iterations = 34;
+  {
+    Setting part("rbm", options, {.stop = [count = 0]() mutable { return ++count == 3; }});
+    part.trainer.resume(scratch / "run");
+    EXPECT_TRUE(part.trainer.run().interrupted);
+  }
+  resume("rbm", scratch / "run", options);  // the plan stays
+  const auto metrics = metrics_of(scratch / "run");
+  ASSERT_EQ(metrics.size(), 34u);
+  LearningRate rate{
+      .peak = 1e-2, .end = 1e-3, .warmup = 10, .schedule = RateSchedule::kCosine, .to = 20};
+  for (int64_t t = 1; t <= 34; ++t) {
+    if (t == 15) rate.from = 14, rate.to = 34;
+    EXPECT_EQ(metrics[t - 1]["learning_rate"], rate.at(t)) << t;
+  }
+}
+
+// Adam sees the gradient's direction alone where every gradient is scaled to one norm, as here.
+TEST(ClipTest, ScalesGradientsToTheNorm) {
+  const Scratch scratch;
+  TrainOptions options = small_options();
+  options.iterations = 1;
+  const auto moments = [&](double clip) {
+    const fs::path directory = scratch / fmt::format("clip{}", clip);
+    options.clip = clip;
+    train("rbm", directory, options);
+    std::vector<torch::Tensor> all;
+    for (const auto& [name, m] :
+         read_checkpoint(directory / "checkpoints/00000001.pt").first_moments)
+      all.push_back(m.flatten());
+    return torch::cat(all).to(torch::kFloat64);
+  };
+  const torch::Tensor whole = moments(0);  // (1 − β₁)·gradient
+  const double norm = metrics_of(scratch / "clip0")[0]["gradient_norm"];
+  EXPECT_NEAR(whole.norm().item<double>(), 0.1 * norm, 1e-6 * norm);
+  EXPECT_TRUE(torch::equal(moments(1.01 * norm), whole));
+  const torch::Tensor clipped = moments(0.3 * norm);
+  EXPECT_NEAR(clipped.norm().item<double>(), 0.03 * norm, 1e-6 * norm);
+  EXPECT_TRUE(torch::allclose(clipped, 0.3 * whole, 1e-5, 0));
+  EXPECT_EQ(metrics_of(scratch / fmt::format("clip{}", 0.3 * norm))[0]["gradient_norm"], norm);
+}
+
+}  // namespace
+}  // namespace isinglass
