@@ -5,7 +5,7 @@
 #   scripts/bundle.sh --build BUILD [OUT]    packs what the build folder BUILD holds
 # In it: bin/ (start these), libexec/ (the programs), lib/ (the libraries that come along), tests/
 # (files that tests read), scripts/gpu-check.sh. Left out: LibTorch, CUDA, the C and C++ runtimes
-# (PyTorch itself needs them) and what reads .mat files and writes samples.nc through HDF5.
+# (PyTorch itself needs them) and what writes samples.nc through HDF5.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -15,7 +15,7 @@ tools=(g++:g++ cmake:cmake ninja-build:ninja)
 libraries=(
   zlib1g-dev:zlib.h nettle-dev:nettle/sha2.h libpng-dev:png.h libfmt-dev:fmt/core.h libgtest-dev:gtest/gtest.h
   libcxxopts-dev:cxxopts.hpp libtomlplusplus-dev:toml++/toml.h
-  nlohmann-json3-dev:nlohmann/json.hpp libmatio-dev:matio.h libhdf5-dev:hdf5/serial/hdf5_hl.h
+  nlohmann-json3-dev:nlohmann/json.hpp libhdf5-dev:hdf5/serial/hdf5_hl.h
 )
 chart_js=/usr/share/javascript/chart.js/chart.min.js  # becomes part of the program's pages
 

@@ -10,15 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "train/data/formats/mat_module.h"
-
 namespace isinglass {
-
-// False in a bundle, which leaves out the library that reads .mat files.
-inline bool has_mat_library() {
-  const auto program = std::filesystem::read_symlink("/proc/self/exe");
-  return std::filesystem::exists(program.parent_path() / kMatLibrary);
-}
 
 inline void put_file(const std::filesystem::path& file, const std::string& bytes) {
   std::filesystem::create_directories(file.parent_path());

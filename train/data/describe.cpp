@@ -70,7 +70,7 @@ DataFileDescription describe_amat(const fs::path& file) {
 }
 
 DataFileDescription describe_mat(const fs::path& file) {
-  const std::vector<MatArray> arrays = check_mat_file(file);
+  const std::vector<MatArray> arrays = mat_arrays(file);
   const auto size = [](const MatArray& array) { return c10::multiply_integers(array.shape); };
   const auto largest =
       std::max_element(arrays.begin(), arrays.end(),

@@ -151,9 +151,7 @@ std::string character_array(const std::string& name, uint32_t count) {
       mat_array(name, kDouble, {784, count}, mat_element(kStoredAsBytes, values)));
 }
 
-// By the library of .mat files, which the archive for other machines lacks.
-TEST(NamedMatSets, OmniglotIsTransposedAndSplit) {
-  if (!has_mat_library()) GTEST_SKIP() << "no " << kMatLibrary << " beside this program";
+TEST(NamedSets, OmniglotIsTransposedAndSplit) {
   const Scratch scratch;
   put_file(scratch / "omniglot/chardata.mat",
            mat_header() + character_array("data", 24345) + character_array("testdata", 8070));

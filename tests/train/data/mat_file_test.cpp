@@ -1,12 +1,14 @@
-// MATLAB 5 files made here byte by byte: values, layouts and, since matio trusts its input, files
-// that are cut at every length or damaged at random.
+// MATLAB 5 files made here byte by byte: values, layouts, and files that are cut at every length or
+// damaged at random.
 #include "train/data/formats/mat_file.h"
 
 #include <gtest/gtest.h>
 
-#include "tests/support/scratch.h"
-#include "tests/support/fuzzing.h"
+#include <limits>
+
 #include "tests/support/data_files.h"
+#include "tests/support/fuzzing.h"
+#include "tests/support/scratch.h"
 #include "train/data/describe.h"
 
 namespace isinglass {
@@ -41,19 +43,11 @@ std::string small_file(bool compressed) {
   return bytes;
 }
 
-// Files that the library reads; what is refused before it (MatFiles) needs none.
-class MatLibrary : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_mat_library()) GTEST_SKIP() << "no " << kMatLibrary << " beside this program";
-  }
-};
-
-TEST_F(MatLibrary, ReadsArraysColumnMajor) {
+TEST(MatFiles, ReadsArraysColumnMajor) {
   const Scratch scratch;
   for (const bool compressed : {false, true}) {
     put_file(scratch / "x.mat", small_file(compressed));
-    const std::vector<MatArray> arrays = check_mat_file(scratch / "x.mat");
+    const std::vector<MatArray> arrays = mat_arrays(scratch / "x.mat");
     ASSERT_EQ(arrays.size(), 3u);
     EXPECT_EQ(arrays[1].name, "X");
     EXPECT_EQ(arrays[1].type, "logical");
@@ -67,6 +61,39 @@ TEST_F(MatLibrary, ReadsArraysColumnMajor) {
     EXPECT_TRUE(read("last").equal(matrix({0.25, 3, -1e300, 4}, 2)));
     EXPECT_ERROR(read("absent"), "has no numeric array 'absent'; it has: stored_small, X, last");
   }
+}
+
+template <class T>
+std::string stored_as(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), sizeof(T) * values.size()};
+}
+
+// Every type of number that values are stored as, at its ends.
+TEST(MatFiles, ReadsEveryTypeOfNumber) {
+  const Scratch scratch;
+  const auto expect = [&]<class T>(uint32_t stored, T) {
+    using Limits = std::numeric_limits<T>;
+    const std::vector<T> values = {Limits::lowest(), Limits::max(), T(3)};
+    put_file(scratch / "x.mat", mat_header() + mat_array("A", kDouble, {3, 1},
+                                                         mat_element(stored, stored_as(values))));
+    const std::vector<double> expected(values.begin(), values.end());
+    EXPECT_TRUE(read_mat_array(scratch / "x.mat", "A")
+                    .equal(torch::tensor(expected, torch::kFloat64).view({3, 1})))
+        << stored;
+  };
+  expect(1, int8_t());
+  expect(2, uint8_t());
+  expect(3, int16_t());
+  expect(4, uint16_t());
+  expect(5, int32_t());
+  expect(6, uint32_t());
+  expect(7, float());
+  expect(9, double());
+  expect(12, int64_t());
+  expect(13, uint64_t());
+  put_file(scratch / "x.mat",
+           mat_header() + mat_array("A", kDouble, {2, 1}, mat_element(16, "ab")));
+  EXPECT_ERROR(read_mat_array(scratch / "x.mat", "A"), "holds 2 bytes of type 16");
 }
 
 TEST(MatFiles, ImagesAreTransposedFromEitherLayout) {
@@ -90,7 +117,7 @@ TEST(MatFiles, CutAtEveryLengthIsAnError) {
 
 // Damage behind the header: zlib's checksum finds it in compressed arrays; in others the values may
 // change, but nothing crashes, prints or reads beside them.
-TEST_F(MatLibrary, RandomDamageNeverCrashes) {
+TEST(MatFiles, RandomDamageNeverCrashes) {
   const Scratch scratch;
   const torch::Tensor expected = torch::tensor({{0.25, 3.0}, {-1e300, 4.0}}, torch::kFloat64);
   Fuzzing fuzzing(4000);
@@ -149,16 +176,16 @@ TEST(MatFiles, OtherHeadersAreErrors) {
   const fs::path file = scratch / "x.mat";
   const auto expect = [&](const std::string& bytes, const std::string& words) {
     put_file(file, bytes);
-    EXPECT_ERROR(check_mat_file(file), words);
+    EXPECT_ERROR(mat_arrays(file), words);
   };
   expect("", "not a MATLAB 5 file");
   expect("\x89HDF\r\n", "not a MATLAB 5 file");
   expect(mat_header().substr(0, 127), "truncated inside its header");
   expect(mat_header().substr(0, 124) + std::string("\x01\0MI", 4), "not a little-endian");
-  EXPECT_ERROR(check_mat_file(scratch.folder()), scratch.folder().string());
+  EXPECT_ERROR(mat_arrays(scratch.folder()), scratch.folder().string());
 }
 
-TEST_F(MatLibrary, DescribesTheLargestArray) {
+TEST(MatFiles, DescribesTheLargestArray) {
   const Scratch scratch;
   std::string pixels(3 * 784, '\0');
   pixels[2] = 1;  // image 2, row 0, column 0

@@ -1,6 +1,4 @@
-// MATLAB 5 files (.mat). Numbers are decoded by matio, which brings HDF5 along and so lives in a
-// library of its own (mat_module.cpp) that is loaded when the first .mat file is read. matio trusts
-// its input: a file reaches it only after check_mat_file has walked the whole of it.
+// Numeric arrays of MATLAB 5 files ("MAT-File Format", The MathWorks, chapter 1).
 #pragma once
 
 #include <cstdint>
@@ -21,10 +19,10 @@ struct MatArray {
 // The numeric arrays, in file order. Throws Error naming the file: unreadable, not MATLAB 5 or not
 // little-endian, truncated, a corrupt zlib stream, sizes that contradict each other, or a variable
 // that is not an array of real numbers or text, or a cell array of those.
-std::vector<MatArray> check_mat_file(const std::filesystem::path& file);
+std::vector<MatArray> mat_arrays(const std::filesystem::path& file);
 
 // float64, in the shape that MATLAB shows (columns of a matrix are contiguous). Throws Error as
-// check_mat_file, if the file has no numeric array of that name, or if matio is not installed.
+// mat_arrays, and if the file has no numeric array of that name.
 torch::Tensor read_mat_array(const std::filesystem::path& file, const std::string& name);
 
 // Images as rows [N, side²], row-major, of a matrix [N, side²] or [side², N] whose images are
