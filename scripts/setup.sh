@@ -2,9 +2,17 @@
 # Brings what a bare Debian or Ubuntu machine lacks to build Isinglass: distribution packages (as
 # root, or through sudo), LibTorch in .venv/, and, where no CUDA compiler is installed, the one
 # from wheels with links to it in .cuda/. No GPU is needed. Does nothing where nothing is missing.
+#   scripts/setup.sh           what the build and the program need
+#   scripts/setup.sh --tests   and the Python packages that only tests use
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+case "$*" in
+  "") tests=no ;;
+  --tests) tests=yes ;;
+  *) die "unknown option '$*': scripts/setup.sh takes none, or --tests" ;;
+esac
 
 torch_version=2.11.0
 arviz_version=0.23.4
@@ -99,5 +107,5 @@ packages=$(missing_packages)
 # shellcheck disable=SC2086
 [[ -z $packages ]] || install_packages $packages
 if ! has_wheel "torch-$torch_version" || ! has_wheel "numpy-*"; then install_torch; fi
-if ! has_wheel "arviz-$arviz_version" || ! has_wheel "h5netcdf-*"; then install_arviz; fi
 find_cuda || install_cuda
+[[ $tests == no ]] || { has_wheel "arviz-$arviz_version" && has_wheel "h5netcdf-*"; } || install_arviz

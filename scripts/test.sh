@@ -15,6 +15,7 @@ case "$*" in
   *) die "unknown option '$*': scripts/test.sh takes none, --long or --only-long" ;;
 esac
 
+"$root/scripts/setup.sh" --tests
 "$root/scripts/build.sh" all
 # A test on each core: tests that are about threads set their number themselves. nproc heeds the
 # variable, so that cores are counted first.
