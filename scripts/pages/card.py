@@ -73,7 +73,7 @@ U(data) − U(chains) = {last["difference"]:.1f}.
 
 ## What it is of
 
-| | SHA-256 (`docs/files.md`) |
+| | SHA-256 (`docs/reference/files.md`) |
 | --- | --- |
 | parameters | `{ais["parameters_sha256"]}` |
 | data `{config["dataset"]}` | `{ais["data_sha256"]}` |

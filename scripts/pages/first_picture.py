@@ -22,7 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WEIGHTS = ROOT / "weights" / "static-mnist-resnet16.pt"
 CHAINS, STEPS, SHOWN = 24, 3000, 7
 AT = (0, 30, 100, 300, 1000, 3000)  # steps shown, 0 being the start
-SAMPLERS = {"pafs": ["--radius", "8"], "lbj": ["--tau", "0.03"], "dlp": ["--step-size", "0.15"],
+SAMPLERS = {"pafs": ["--radius", "8"], "dlp": ["--step-size", "0.15"],
             "gwg": [], "rwm": []}
 
 
@@ -75,8 +75,8 @@ def main():
     right.legend(frameon=False, fontsize=9)
     figure.tight_layout()
     figure.savefig(arguments.picture, dpi=110)
-    with Image.open(arguments.picture) as image:  # noise does not compress; 48 colours do for it
-        image.convert("RGB").quantize(48).save(arguments.picture, optimize=True)
+    with Image.open(arguments.picture) as image:  # noise does not compress; 128 colours do for it
+        image.convert("RGB").quantize(128).save(arguments.picture, optimize=True)
 
 
 if __name__ == "__main__":

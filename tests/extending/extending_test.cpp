@@ -1,4 +1,4 @@
-// The target and the sampler of docs/extending.md, found by name, against enumeration.
+// The target and the sampler of docs/howto/extending.md, found by name, against enumeration.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-"""docs/extending.md shows the files of examples/extending/ and its test, and its commands work.
+"""docs/howto/extending.md shows the files of examples/extending/ and its test, and its commands work.
 
 Usage: page_test.py BINARY SOURCE BUILD; BINARY is the program with what the page adds.
 """
@@ -13,8 +13,8 @@ SHOWN = re.compile(r"^`([^`\n]+)`:\n\n```cpp\n(.*?)^```", re.MULTILINE | re.DOTA
 def main():
     binary, source, build = sys.argv[1:]
     sys.path.insert(0, str(Path(source, "tests/structure")))
-    from readme_test import Sandbox, blocks
-    page = Path(source, "docs/extending.md").read_text(encoding="utf-8")
+    from docs_test import Sandbox, blocks
+    page = Path(source, "docs/howto/extending.md").read_text(encoding="utf-8")
     shown = dict(SHOWN.findall(page))
     example = Path(source, "examples/extending")
     files = {str(file.relative_to(example)): file for file in example.rglob("*") if file.is_file()}
@@ -23,7 +23,7 @@ def main():
         sys.exit(f"the page shows {sorted(shown)}, and the files are {sorted(files)}")
     for name, file in files.items():
         if shown[name] != file.read_text(encoding="utf-8"):
-            sys.exit(f"docs/extending.md shows another text than {file}")
+            sys.exit(f"docs/howto/extending.md shows another text than {file}")
     with tempfile.TemporaryDirectory() as folder:
         sandbox = Sandbox(folder, binary, source, build)
         for block in blocks(page):

@@ -52,7 +52,7 @@ std::vector<SamplerEntry> flat_langevin_samplers() {
   for (SamplerOptionUse& use : adaptation_options(0.574)) options.push_back(std::move(use));
   return {{.name = "flat-dlp",
            .summary = "discrete Langevin proposal along a part alpha of the gradient",
-           .paper = "docs/extending.md",
+           .paper = "docs/howto/extending.md",
            .needs = "gradient",
            .kinds = {StateKind::kBinary, StateKind::kCategorical, StateKind::kOrdered},
            .options = options,

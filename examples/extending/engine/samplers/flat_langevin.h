@@ -3,8 +3,8 @@
 //   P_{i,k} ∝ exp(α d_{i,k}/2 − [k ≠ x_i]/(2a)),   d_{i,k} = s_{i,k} − s_{i,x_i},  s = −∇U(x),
 //   ratio = U(x) − U(y) + log q(x | y) − log q(y | x),
 //
-// which is dlp (samplers.md §2.4) for α = 1 and ignores the target for α → 0. One model call a
-// step: energy and gradient at y; those at x are in the state.
+// which is dlp (docs/concepts/samplers.md) for α = 1 and ignores the target for α → 0. One model call
+// per step: energy and gradient at y; those at x are in the state.
 #pragma once
 
 #include "engine/sampler.h"

@@ -1,7 +1,7 @@
-"""Stands in for a program that the README's commands call, and runs it at a reduced size.
+"""Stands in for a program that the documents' commands call, and runs it at a reduced size.
 
-Usage: readme_shim.py NAME ARGUMENT…; README_BINARY, README_SOURCE and README_BUILD name the real program,
-the repository and the build folder.
+Usage: docs_shim.py NAME ARGUMENT…; DOCS_BINARY, DOCS_SOURCE and DOCS_BUILD name the real program, the
+repository and the build folder.
 """
 import os
 import subprocess
@@ -9,9 +9,14 @@ import sys
 from pathlib import Path
 
 # Values of size flags are cut down to these; everything else is passed on as it is.
-REDUCED = {"--channels": 4, "--steps-per-iter": 2, "--buffer": 20, "--batch": 10, "--iters": 4,
-           "--warmup": 2, "--checkpoint-every": 2, "--chains": 4, "--burn-in": 5, "--steps": 20,
-           "--thin": 5, "--repeats": 2, "--scale": 1e-4}
+REDUCED = {"--channels": 4, "--hidden": 10, "--steps-per-iter": 2, "--buffer": 20, "--batch": 10,
+           "--iters": 4, "--warmup": 2, "--checkpoint-every": 2, "--chains": 4, "--burn-in": 5,
+           "--steps": 20, "--thin": 5, "--repeats": 2, "--scale": 1e-4, "--until-converged": 0.1}
+# Options of `train` that other objectives than pcd refuse.
+REFUSED = {"dsm": ("--steps-per-iter", "--buffer"), "classify": ("--steps-per-iter", "--buffer"),
+           "cd": ("--buffer",)}
+IMAGES = """import torch
+torch.save((torch.rand(40, 28, 28) < 0.3).to(torch.uint8), "few.pt")"""
 
 
 def reduced(arguments):
@@ -22,13 +27,22 @@ def reduced(arguments):
             kind = type(REDUCED[flag])
             result[i + 1] = str(min(kind(result[i + 1]), longer * REDUCED[flag]))
     if "train" in result and "--resume" not in result:
-        others = {"dsm": ("--steps-per-iter", "--buffer"), "cd": ("--buffer",)}
-        refused = [flag for objective, flags in others.items() if objective in result
-                   for flag in flags]
+        refused = [flag for objective, flags in REFUSED.items() if objective in result for flag in flags]
         for flag in ("--channels", "--steps-per-iter", "--buffer", "--batch"):
             if flag not in result and flag not in refused:
                 result += [flag, str(REDUCED[flag])]
+    if "bench" in result and "--stages" not in result:  # the bounds take long
+        result += ["--stages", "energy-gradient,step"]
     return result
+
+
+def with_few_images(arguments):
+    """The likelihood of 70 000 strokes takes a minute: `evaluate` gets forty images in their place."""
+    if arguments[:1] == ["evaluate"] and "strokes" in arguments:
+        if not Path("few.pt").exists():
+            subprocess.run([".venv/bin/python", "-c", IMAGES], check=True)
+        return ["few.pt" if word == "strokes" else word for word in arguments]
+    return arguments
 
 
 def cache_entry(build, name):
@@ -41,7 +55,7 @@ def cache_entry(build, name):
 def command(name, arguments, binary, source, build):
     """The real command line, or None when being there is all that can be asked for."""
     if name == "isinglass":
-        return [binary, *reduced(arguments)]
+        return [binary, *with_few_images(reduced(arguments))]
     if name == "ctest":
         arguments[arguments.index("--test-dir") + 1] = str(build)
         return ["ctest", *arguments, "--show-only"]
@@ -64,10 +78,10 @@ def command(name, arguments, binary, source, build):
 
 def main():
     name, *arguments = sys.argv[1:]
-    real = command(name, arguments, os.environ["README_BINARY"],
-                   Path(os.environ["README_SOURCE"]), Path(os.environ["README_BUILD"]))
+    real = command(name, arguments, os.environ["DOCS_BINARY"],
+                   Path(os.environ["DOCS_SOURCE"]), Path(os.environ["DOCS_BUILD"]))
     if real:
-        environment = dict(os.environ, PATH=os.environ["README_PATH"])
+        environment = dict(os.environ, PATH=os.environ["DOCS_PATH"])
         sys.exit(subprocess.run(real, env=environment, check=False).returncode)
 
 
