@@ -44,3 +44,5 @@ for entry in "${scales[@]}"; do
       > "$root/docs/results/$preset/$file"
   done
 done
+python3 "$root/scripts/pages/share_chart.py"  # the pages share one copy of the chart library
+python3 "$root/scripts/pages/results_index.py"

@@ -22,8 +22,6 @@ COLUMNS = ("sampler | settings | burn-in | steps | acceptance | hops | ESS / ste
 BURN_IN = 0.3  # share of a sampler's time
 DRAWS = 20000  # kept at most, of a chain
 
-DISCUSSION = "\n## What the tables show\n"
-
 
 def ising(file, side=50, coupling=0.4406868):
     """Periodic lattice near its critical point."""
@@ -122,24 +120,23 @@ def main():
                       if line.startswith("model name")), platform.processor())
     head = f"""# Discrete samplers compared
 
+[What the tables show](samplers-discussion.md) is written by hand: read it again when they change.
+
 Written by `scripts/pages/compare_samplers.py docs/results/samplers.md --seconds {arguments.seconds} --most {arguments.most}
 --chains {arguments.chains} --threads {arguments.threads}` on a {processor}, without a GPU. Every sampler has {arguments.seconds} s by its pilot run,
 three tenths of them for burn-in, in which step sizes adapt; {arguments.most} steps at most; {arguments.chains} chains, one
 seed: differences below some ten per cent mean nothing. ESS is the legacy ESS of the energy, mean over
 chains. Where R-hat is far above 1.01 the chains are too short for the target, and the ESS, which is that
-of each chain by itself, is too large. An evaluation is a model call a chain.
+of each chain by itself, is too large. An evaluation is one model call per chain.
 
 """
-    # What somebody wrote about the tables stays: it is to be read again, not to be lost.
-    old = arguments.page.read_text(encoding="utf-8") if arguments.page.exists() else ""
-    discussion = old[old.index(DISCUSSION):] if DISCUSSION in old else ""
     sweeps = [{"name": "gibbs", "options": {}, "flags": ["--scan", "chromatic"]}]
     tables = [table("Ising lattice, 50x50, periodic, J = 0.4407 (critical)", "ising", lattice,
                     sweeps + samplers, arguments),
               table("RBM, 784 visible and 500 hidden units, trained on strokes", "rbm", weights,
                     sweeps + samplers, arguments)]
     arguments.page.write_text(head + tables[0] + "\n" + tables[1] +
-                              f"\nThe RBM: `{training}`.\n" + discussion, encoding="utf-8")
+                              f"\nThe RBM: `{training}`.\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

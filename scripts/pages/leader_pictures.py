@@ -223,6 +223,8 @@ def draw(target, results, file):
 
 def write_page(results, out):
     lines = ["# Follow Hamiltonian Leader and HMC under gradients of too many modes\n\n",
+             "[What the tables show](leader-discussion.md) is written by hand: read it again when they "
+             "change.\n\n",
              f"Written by `scripts/pages/leader_pictures.py {out.relative_to(ROOT)}`, which says what is "
              f"measured and how. {PARTICLES} particles, groups of 4 for `fhl`, "
              f"{len(results[0]['runs'])} seeds; a run ends after {MODEL_CALLS} model calls a "
@@ -238,9 +240,7 @@ def write_page(results, out):
         draw(target, results, picture)
         lines.append(f"\n## {target}\n\nParticles of seed 0 over the energy's contours; in the titles "
                      f"model calls a particle and the share at right modes.\n\n![particles]({picture.name})\n")
-    marker = "\n## What they show\n"
-    comments = out.read_text(encoding="utf-8").split(marker)[1:] if out.exists() else []
-    out.write_text("".join(lines) + marker + (comments[0] if comments else "\n"), encoding="utf-8")
+    out.write_text("".join(lines), encoding="utf-8")
 
 
 def main():

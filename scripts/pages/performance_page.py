@@ -29,7 +29,6 @@ WEIGHTS = ROOT / "weights" / "static-mnist-resnet16.pt"
 NETWORK = ["--model", "resnet", "--channels", "64"]
 LATTICE = ["--model", "ising", "--weights", "ising.pt"]
 MACHINE = ["--model", "rbm", "--image", "28x28", "--hidden", "500"]
-DISCUSSION = "## What the tables show\n"
 STEP = ["--stages", "energy-gradient,step"]
 CASES = {
     "ResNet-64 on 28x28, new weights": [
@@ -156,10 +155,9 @@ def main():
     if arguments.peers:
         parts.append("## Beside published programs\n\nIn the same hour on the same machine.\n")
         parts.append(peer_rows(arguments.peers, ours))
-    # What somebody wrote about the tables stays: it is to be read again, not to be lost.
-    old = arguments.page.read_text(encoding="utf-8") if arguments.page.exists() else ""
-    parts.append(old[old.index(DISCUSSION):] if DISCUSSION in old else "")
     head = f"""# Performance
+
+[What the tables show](performance-discussion.md) is written by hand: read it again when they change.
 
 Written by `scripts/pages/performance_page.py docs/results/performance.md --chains {arguments.chains} --repeats
 {arguments.repeats} --threads {arguments.threads}` on {machine['cores']} cores of a {machine['cpu']}, without a GPU. Times of
