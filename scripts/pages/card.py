@@ -52,7 +52,12 @@ grid = arguments.run / "samples" / f"{iterations:08d}.png"
 shutil.copyfile(grid, arguments.weights.with_suffix(".png"))
 
 splits = ("train", "validation", "test")
-row = lambda title, values: f"| {title} | " + " | ".join(f"{values[s]:.2f}" for s in splits) + " |"
+
+
+def row(title, values):
+    return f"| {title} | " + " | ".join(f"{values[s]:.2f}" for s in splits) + " |"
+
+
 error = "undefined" if ais["log_z_se"] is None else f"{ais['log_z_se']:.2f}"
 warning = f"\n\n**Warning:** {ais['warning']}." if ais["warning"] else ""
 curve = "\n".join(f"| {t} | {z:.2f} |" for t, z in ais["curve"])

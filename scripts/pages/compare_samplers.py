@@ -53,11 +53,15 @@ def sample(model, weights, sampler, arguments, burn_in, steps):
     if "adapt" in sampler["options"]:
         command.append("--adapt")
     try:
-        done = subprocess.run([PROGRAM, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, check=False, timeout=4 * arguments.seconds)
+        done = subprocess.run([PROGRAM, *command], capture_output=True, text=True, check=False,
+                              timeout=4 * arguments.seconds)
     except subprocess.TimeoutExpired:
         return None
     return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip()
+
+
+def show(value):
+    return "undefined" if value is None else f"{value:.3g}"
 
 
 def measure(model, weights, sampler, arguments):
@@ -82,7 +86,6 @@ def measure(model, weights, sampler, arguments):
         return f"| `{name}` | not done in {4 * arguments.seconds} s |" + empty
     if isinstance(s, str):
         return f"| `{name}` | {s} |" + empty
-    show = lambda value, digits=3: "undefined" if value is None else f"{value:.{digits}g}"
     settings = ", ".join(f"{name} {value:.3g}" for name, value in s["adapted"].items()) or "none"
     return (f"| `{name}` | {settings} | {burn_in} | {steps} | "
             f"{show(s['acceptance'])} | {show(s['hops'])} | {show(s['ess']['per_step'])} | "
@@ -116,8 +119,9 @@ def main():
     lattice = arguments.work / "ising.pt"
     ising(lattice)
     weights, training = rbm(arguments.work / "rbm")
-    processor = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
-                      if line.startswith("model name")), platform.processor())
+    cpu_lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    processor = next((line.split(":")[1].strip() for line in cpu_lines if line.startswith("model name")),
+                     platform.processor())
     head = f"""# Discrete samplers compared
 
 [What the tables show](samplers-discussion.md) is written by hand: read it again when they change.

@@ -16,7 +16,7 @@ import torch
 from PIL import Image
 
 matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402
+from matplotlib import pyplot
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WEIGHTS = ROOT / "weights" / "static-mnist-resnet16.pt"

@@ -130,11 +130,15 @@ def best_settings(target, variant):
     return min(tried)[2]
 
 
-def kept(name, make):
+def measure_seeds(target, variant, settings, seeds):
+    return [measure(target, variant, settings, seed) for seed in range(seeds)]
+
+
+def kept(name, make, *arguments):
     """The content of NAME.json of the work folder; made and kept there if it is missing."""
     file = WORK / f"{name.replace(' ', '')}.json"
     if not file.exists():
-        file.write_text(json.dumps(make()), encoding="utf-8")
+        file.write_text(json.dumps(make(*arguments)), encoding="utf-8")
     return json.loads(file.read_text(encoding="utf-8"))
 
 
@@ -142,9 +146,8 @@ def measure_all(seeds):
     results = []
     for target, variant in itertools.product(MEANS, VARIANTS):
         name = f"{target}-{variant}"
-        settings = kept(f"settings-{name}", lambda: best_settings(target, variant))
-        runs = kept(f"runs-{seeds}-{name}",
-                    lambda: [measure(target, variant, settings, seed) for seed in range(seeds)])
+        settings = kept(f"settings-{name}", best_settings, target, variant)
+        runs = kept(f"runs-{seeds}-{name}", measure_seeds, target, variant, settings, seeds)
         results.append({"target": target, "variant": variant, "settings": settings, "runs": runs})
         print(target, variant, settings, median([r["calls"] for r in runs]), flush=True)
     return results

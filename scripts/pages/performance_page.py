@@ -122,9 +122,10 @@ def rows(case, arguments, folder):
              "| --- | --- | --- | --- | --- |"]
     for stage in result["stages"] + result["bounds"]:
         t = stage["milliseconds"]
-        rate = lambda name: f"{stage[name]:.3g}" if name in stage else ""
+        flops, bytes_moved = (f"{stage[name]:.3g}" if name in stage else ""
+                              for name in ("gflop_per_second", "gigabytes_per_second"))
         lines.append(f"| {stage['name']} | {t['median']:.4g} | {t['least']:.4g} to {t['most']:.4g} "
-                     f"| {rate('gflop_per_second')} | {rate('gigabytes_per_second')} |")
+                     f"| {flops} | {bytes_moved} |")
     medians = {stage["name"]: stage["milliseconds"]["median"] for stage in result["stages"]}
     return result["machine"], medians, "\n".join(lines) + "\n"
 

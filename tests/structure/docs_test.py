@@ -1,10 +1,10 @@
 """The documents are true: every command in them works, every link leads somewhere.
 
-Usage: docs_test.py BINARY SOURCE BUILD [--data]. Pages are README.md and docs/**/*.md. The ```sh blocks of
+Usage: docs_test.py BINARY SOURCE BUILD [--data | PAGE]. Pages are README.md and docs/**/*.md. The ```sh blocks of
 a page are run by bash one after another, at a reduced size (docs_shim.py), in a folder of the page's own
 that looks like the repository. Of blocks marked ```sh parse, which take too long, only subcommands and
 flags are checked. Without --data: the blocks that need no image files; with it, those that do, from
-SOURCE/../shared/data, or exit code 77 (skipped) where that folder is missing.
+SOURCE/../shared/data, or exit code 77 (skipped) where that folder is missing. PAGE: that page alone.
 docs/howto/extending.md needs a program of its own: tests/extending runs it.
 """
 import json
@@ -132,7 +132,10 @@ def main():
         print("skipped: there is no ../shared/data beside the repository")
         sys.exit(SKIPPED)
     ran = parsed = 0
-    for file in [source / "README.md", *sorted(source.glob("docs/**/*.md"))]:
+    pages = [source / "README.md", *sorted(source.glob("docs/**/*.md"))]
+    if mode and not wants_data:
+        pages = [source / mode[0]]
+    for file in pages:
         name, text = str(file.relative_to(source)), file.read_text(encoding="utf-8")
         check_links(file, text)
         for block in PARSED.findall(text):
@@ -143,7 +146,7 @@ def main():
             continue
         with tempfile.TemporaryDirectory() as folder:
             sandbox = Sandbox(folder, binary, source, build)
-            if not ran:
+            if ran == 0:
                 check_that_failures_show(sandbox)
             for block in chosen:
                 print(f"--- {name}\n{block}", flush=True)
@@ -151,7 +154,7 @@ def main():
                     sys.exit(f"exit code {code} from the block above")
                 ran += 1
             check_keys(sandbox.folder, source)
-    if not ran or not parsed:
+    if len(pages) > 1 and (not ran or not parsed):
         sys.exit("there is nothing to test: are the blocks still marked ```sh and ```sh parse?")
     print(f"{ran} blocks ran, {parsed} were parsed")
 

@@ -73,12 +73,11 @@ def header_violation(file, header, quoted):
         return f"{folder}/ may not include tests ({header})"
     if target and LAYERS.index(target) > LAYERS.index(layer):
         return f"{layer}/ may not include {target}/ ({header})"
-    if folder == "kernels" and layer_of(header) == "kernels":
-        if reason := kernel_violation(file, header):
-            return reason
-    if folder == "kernels" and not file.startswith(SEES_TORCH):
-        if TORCH_HEADER.match(header) or header.startswith(SEES_TORCH):
-            return f"a kernel may not see LibTorch ({header})"
+    if folder == "kernels" and target == "kernels" and (reason := kernel_violation(file, header)):
+        return reason
+    blind = folder == "kernels" and not file.startswith(SEES_TORCH)
+    if blind and (TORCH_HEADER.match(header) or header.startswith(SEES_TORCH)):
+        return f"a kernel may not see LibTorch ({header})"
     if file.endswith(".cu") and header.startswith("cub/"):
         return f"block scans and reductions are our own ({header})"
     if "engine/samplers/" in file and header in {"iostream", "fstream", "chrono"}:

@@ -27,7 +27,7 @@ def main():
     assert numpy.array_equal(stats["energy"].values.astype("float32"), draws["energy"].t().numpy())
     for name in ("energy", "acceptance", "hops"):
         assert stats[name].dims == ("chain", "draw"), stats[name].dims
-    assert 0 <= stats["acceptance"].min() and stats["acceptance"].max() <= 1
+    assert stats["acceptance"].min() >= 0 and stats["acceptance"].max() <= 1
     for group in ("posterior", "sample_stats"):
         attributes = data[group].attrs
         assert attributes["model"] == "ising" and attributes["sampler"] == "pafs", attributes
