@@ -6,7 +6,7 @@
 #   --no-tidy     no clang-tidy
 #   --fix         formats the C++ files and lets ruff mend what it can, then checks
 # The tools come from wheels into .lint/, in the versions named here; clang-tidy reads the compile
-# commands of build/, and is left out where there is none.
+# commands of build/, for which set-up and CMake run where there are none.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -53,6 +53,10 @@ sources_to_tidy() {
 # GCC's precompiled header and its omp.h lie where clang does not look.
 run_tidy() {
   local chosen
+  if [[ ! -f build/compile_commands.json ]]; then
+    "$root/scripts/setup.sh"
+    configure "$root/build"
+  fi
   mapfile -t chosen < <(sources_to_tidy)
   say "clang-tidy on ${#chosen[@]} sources"
   [[ ${#chosen[@]} -gt 0 ]] || return 0
@@ -75,7 +79,7 @@ fi
 "$tools/clang-format" --dry-run -Werror "${cpp[@]}" || failed+=(clang-format)
 PATH=$tools:$PATH "$tools/shellcheck" -x "${shell[@]}" || failed+=(shellcheck)
 "$tools/ruff" check --quiet . || failed+=(ruff)
-if [[ $tidy != none && -f build/compile_commands.json ]]; then run_tidy || failed+=(clang-tidy); fi
+if [[ $tidy != none ]]; then run_tidy || failed+=(clang-tidy); fi
 
 [[ ${#failed[@]} == 0 ]] || die "${failed[*]} found what is shown above (scripts/lint.sh --fix formats)"
 say "lint: nothing to complain of"
