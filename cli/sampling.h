@@ -11,6 +11,7 @@
 #include "engine/observers/best_solution.h"
 #include "engine/annealing/cooling.h"
 #include "engine/run/run.h"
+#include "io/error.h"
 #include "io/torch.h"
 
 namespace isinglass {
@@ -45,7 +46,7 @@ class Sampling {
   const Statistics& statistics() const { return state_.statistics; }
   // What is amiss with what the run adapted; empty: nothing.
   std::string complaint() const {
-    return result_.adaptation ? result_.adaptation->complaint : std::string();
+    return result_.adaptation ? spell_options(result_.adaptation->complaint, "--") : std::string();
   }
   NamedTensors learned() const { return sampler_->learned(state_); }
   // uint8 [1, D]: the best solution that a run of a graph problem found; undefined: none.

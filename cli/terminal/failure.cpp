@@ -14,6 +14,8 @@ Failure failure_of(std::exception_ptr exception) {
     std::rethrow_exception(exception);
   } catch (const Failed& failed) {
     return {failed.code, "error: ", failed.what()};
+  } catch (const OptionError& error) {
+    return {2, "error: ", error.sentence("--")};
   } catch (const Error& error) {
     return {2, "error: ", error.what()};
   } catch (const NumericalError& error) {
