@@ -13,10 +13,10 @@
 #include <cstdio>
 
 #include "cli/commands/commands.h"
-#include "cli/identity.h"
 #include "cli/terminal/interrupt.h"
-#include "lab/bench/profile.h"
 #include "io/error.h"
+#include "lab/bench/profile.h"
+#include "lab/identity.h"
 
 namespace isinglass {
 namespace {
@@ -83,13 +83,13 @@ void run_program(const std::vector<std::string>& arguments, const HeldWarnings& 
   };
   require(!arguments.empty(), "a subcommand is needed: {}", names());
   if (arguments[0] == "--version") {
-    return print_result(fmt::format("isinglass {} ({})\n", ISINGLASS_VERSION, program_revision()));
+    return print_result(fmt::format("isinglass {} ({})\n", kProgramVersion, program_revision()));
   }
   if (arguments[0] == "--help" || arguments[0] == "-h") return print_result(general_help());
   const Command& command = find_command(arguments[0]);
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  if (asks_for_help(rest)) return print_result(help_text(command));
-  Options options = parse_options(command, rest);
+  if (asks_for_help(rest)) return print_result(help_text(command, rest));
+  const Options options = parse_options(command, rest);
   use_threads(options.integer("threads"));
   print_result(command.run(options));
   if (!options.flag("quiet")) warnings.show();

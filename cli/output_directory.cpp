@@ -11,6 +11,8 @@
 #include "cli/commands/commands.h"
 #include "io/error.h"
 #include "io/files.h"
+#include "lab/run/assemble.h"
+#include "lab/spec/configuration.h"
 
 namespace isinglass {
 namespace {
@@ -130,7 +132,7 @@ void require_no_others(const fs::path& directory, const std::string& command,
 }  // namespace
 
 OutputDirectory::OutputDirectory(const Options& options)
-    : command_(options.command().name), resumed_(options.has("resume")), keep_(resumed_) {
+    : command_(options.command()), resumed_(options.has("resume")), keep_(resumed_) {
   directory_ = fs::absolute(options.path(resumed_ ? "resume" : "out")).lexically_normal();
   if (!directory_.has_filename()) directory_ = directory_.parent_path();
   if (resumed_) return;
@@ -142,7 +144,7 @@ OutputDirectory::OutputDirectory(const Options& options)
   require(options.flag("overwrite") || !held,
           "--out {} already holds a run; give another directory, or --overwrite",
           directory_.string());
-  require_no_others(directory_, command_, held);
+  require_no_others(directory_, command_.name, held);
 }
 
 void OutputDirectory::create() {
@@ -163,7 +165,7 @@ void OutputDirectory::create() {
 
 // Directories go only when they are empty: somebody else may have put a run beside this one.
 void OutputDirectory::discard() const {
-  remove_run(directory_, command_);
+  remove_run(directory_, command_.name);
   std::error_code ignored;
   fs::path directory = directory_;
   for (int level = 0; level < made_; ++level, directory = directory.parent_path()) {
@@ -176,10 +178,10 @@ void OutputDirectory::keep(const std::string& how) {
   kept_ = how;
 }
 
-void OutputDirectory::fill(const Options& options, const std::function<void()>& work) {
+void OutputDirectory::fill(const OptionValues& run, const std::function<void()>& work) {
   try {
     if (!resumed_) create();
-    write_file(file(kConfiguration), options.to_toml());
+    write_file(file(kConfiguration), configuration_text(command_.options, command_.name, run));
     work();
   } catch (const NumericalError&) {
     throw;
@@ -191,17 +193,6 @@ void OutputDirectory::fill(const Options& options, const std::function<void()>& 
     const Failure failure = failure_of(std::current_exception());
     throw Failed(failure.code, fmt::format("{}; {}", failure.message, kept_));
   }
-}
-
-fs::path newest_checkpoint(const fs::path& directory) {
-  fs::path newest;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(directory / "checkpoints", missing)) {
-    if (entry.path().extension() == ".pt" && entry.path().filename() > newest.filename()) {
-      newest = entry.path();
-    }
-  }
-  return newest;
 }
 
 }  // namespace isinglass

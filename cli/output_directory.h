@@ -21,10 +21,10 @@ class OutputDirectory {
   // that this run writes.
   explicit OutputDirectory(const Options& options);
 
-  // Makes the directory (--overwrite: without the run that it held), writes config.toml and does
-  // the work. If that ends in anything but a numerical failure or an interruption, the run's files
+  // Makes the directory (--overwrite: without the run that it held), writes config.toml with what
+  // the run is (Options::of_run) and does the work. If that ends in anything but a numerical failure or an interruption, the run's files
   // and the directories made are removed, unless keep() was called or the run was resumed.
-  void fill(const Options& options, const std::function<void()>& work);
+  void fill(const OptionValues& run, const std::function<void()>& work);
 
   // From here on there is something worth keeping, whatever happens; a failure's line ends in
   // `how`: what is kept, and how to go on.
@@ -37,14 +37,11 @@ class OutputDirectory {
   void create();
   void discard() const;
 
+  const Command& command_;
   std::filesystem::path directory_;
-  std::string command_;
   int made_ = 0;  // levels of directories that create() makes
   bool resumed_ = false, keep_ = false;
   std::string kept_;
 };
-
-// The newest of a training run's checkpoints/NNNNNNNN.pt; empty if there is none.
-std::filesystem::path newest_checkpoint(const std::filesystem::path& directory);
 
 }  // namespace isinglass

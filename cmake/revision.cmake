@@ -1,4 +1,4 @@
-# cmake -DSOURCE=DIR -DOUT=FILE -P revision.cmake: writes the source that holds the program's
+# cmake -DSOURCE=DIR -DVERSION=N -DOUT=FILE -P revision.cmake: writes the source that holds the program's
 # revision, if it has changed: the last commit that changed what the program is made of, with -dirty
 # if that was changed since; "unknown" outside a repository of its own (an unpacked archive).
 set(parts CMakeLists.txt cmake io kernels models engine train lab cli)
@@ -27,8 +27,9 @@ if(NOT revision)
   set(revision "unknown")
 endif()
 
-string(CONCAT text "// Written by cmake/revision.cmake.\n#include \"cli/identity.h\"\n\n"
-       "namespace isinglass {\n\nconst char* const kSourceRevision = \"${revision}\";\n\n"
+string(CONCAT text "// Written by cmake/revision.cmake.\n#include \"lab/identity.h\"\n\n"
+       "namespace isinglass {\n\nconst char* const kProgramVersion = \"${VERSION}\";\n"
+       "const char* const kSourceRevision = \"${revision}\";\n\n"
        "}  // namespace isinglass\n")
 set(written "")
 if(EXISTS ${OUT})

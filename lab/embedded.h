@@ -11,7 +11,7 @@ struct EmbeddedFile {
   std::string text;
 };
 
-const std::vector<EmbeddedFile>& grid_presets();  // cli/presets/*.toml, without extension
-const std::vector<EmbeddedFile>& report_files();  // cli/report/*, and the charting library
+const std::vector<EmbeddedFile>& grid_presets();  // lab/presets/grids/*.toml, without extension
+const std::vector<EmbeddedFile>& report_files();  // of lab/report/, and the charting library
 
 }  // namespace isinglass

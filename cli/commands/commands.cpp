@@ -3,7 +3,6 @@
 
 #include <fmt/ranges.h>
 
-#include "cli/options/shared_options.h"
 #include "io/error.h"
 #include "models/registry.h"
 
@@ -14,7 +13,11 @@ const std::vector<Command>& commands() {
     std::vector<Command> list = {train_command(),   sample_command(), evaluate_command(),
                                  energy_command(),  ablate_command(), bench_command(),
                                  inspect_command(), report_command()};
-    for (Command& command : list) append(command.options, program_options());
+    for (Command& command : list) {
+      for (Option& option : program_options()) {
+        if (!find_option(command.options, option.name)) command.options.push_back(option);
+      }
+    }
     return list;
   }();
   return all;

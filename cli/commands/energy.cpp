@@ -7,11 +7,12 @@
 
 #include "cli/commands/commands.h"
 #include "cli/terminal/interrupt.h"
-#include "lab/run/memory.h"
-#include "cli/options/shared_options.h"
-#include "models/energies.h"
 #include "io/error.h"
 #include "io/pt/pt_file.h"
+#include "lab/run/assemble.h"
+#include "lab/run/memory.h"
+#include "lab/spec/field.h"
+#include "models/energies.h"
 
 namespace isinglass {
 namespace {
@@ -35,16 +36,17 @@ void check_memory(const StateSpace& space, int64_t states) {
   const double moves = static_cast<double>(space.sites) *
                        static_cast<double>(space.one_hot() ? space.categories : 1);
   require_memory(static_cast<double>(states) * moves * 12, torch::kCPU,
-                 fmt::format("--states with {} states", states));
+                 fmt::format("`states` with {} states", states));
 }
 
-std::string run_energy(Options& options) {
-  const torch::Device device = device_of(options);
+std::string run_energy(const Options& options) {
+  const EnergySpec spec = spec_of<EnergySpec>(options.said());
+  const torch::Device device = device_of(options.text("device"));
   const fs::path out = output_file(options);
   const std::string states = options.text("states");
   const torch::Tensor x = read_tensor(states);
   const std::shared_ptr<EnergyModel> model =
-      model_of(options, device, /*continuous=*/x.is_floating_point());
+      model_of(spec.model, device, /*continuous=*/x.is_floating_point());
   check_states(model->space(), x, states);
   require(x.size(0) > 0, "{} holds no states", states);
   check_memory(model->space(), x.size(0));
@@ -68,31 +70,26 @@ std::string run_energy(Options& options) {
   const double most = result.energy.max().item<double>();
   if (options.flag("json")) {
     const nlohmann::ordered_json energy = {{"mean", mean}, {"min", least}, {"max", most}};
-    const nlohmann::ordered_json summary = {{"model", options.text("model")},
+    const nlohmann::ordered_json summary = {{"model", spec.model.name},
                                             {"states", x.size(0)},
                                             {"energy", energy},
                                             {"out", out.string()}};
     return summary.dump(2) + "\n";
   }
   return fmt::format("{} states of {}: energy {:.6g} to {:.6g}, mean {:.6g}; written to {}\n",
-                     x.size(0), options.text("model"), least, most, mean, out.string());
+                     x.size(0), spec.model.name, least, most, mean, out.string());
 }
 
 }  // namespace
 
 Command energy_command() {
-  Command command{
-      .name = "energy", .summary = "energies and gradients of given states", .run = run_energy};
-  append(command.options, model_options());
-  append(command.options, {{.name = "states",
-                            .type = ValueType::kPath,
-                            .unit = "FILE",
-                            .help = "states [N, D] (.pt); required"},
-                           {.name = "out",
-                            .type = ValueType::kPath,
-                            .unit = "FILE",
-                            .help = "the .pt file to write; required",
-                            .stored = false}});
+  Command command{.name = "energy",
+                  .summary = "energies and gradients of given states",
+                  .options = options_of<EnergySpec>(),
+                  .run = run_energy};
+  Option out = out_option("the .pt file to write; required");
+  out.unit = "FILE";
+  append(command.options, {out});
   return command;
 }
 

@@ -11,12 +11,13 @@
 
 #include "cli/commands/commands.h"
 #include "cli/output_directory.h"
-#include "cli/options/shared_options.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "io/picture.h"
 #include "io/pt/pt_file.h"
 #include "io/sha256.h"
+#include "lab/run/training.h"
+#include "lab/spec/field.h"
 #include "train/data/describe.h"
 
 namespace isinglass {
@@ -74,19 +75,20 @@ Json describe_value(const PtValue& value) {
 }
 
 // Rows of states that a picture can show: the last dimension is H·W.
-void add_images(Finding& finding, torch::Tensor states, std::pair<int64_t, int64_t> image) {
+void add_images(Finding& finding, torch::Tensor states, ImageSize image) {
   const bool flat =
       states.dim() >= 2 && states.scalar_type() == torch::kUInt8 && states.numel() > 0;
   if (!flat) return;
-  if (states.dim() == 3 && states.size(2) != image.first * image.second) {
+  if (states.dim() == 3 && states.size(2) != image.height * image.width) {
     image = {states.size(1), states.size(2)};  // images [N, H, W]
     states = states.flatten(1);
   }
-  if (states.size(-1) != image.first * image.second) return;
+  if (states.size(-1) != image.height * image.width) return;
   while (states.dim() > 2) states = states[states.size(0) - 1];  // the last draw
   finding.images = states.narrow(0, 0, std::min(kPictured, states.size(0))).contiguous();
   finding.levels = finding.images.max().item<int>() > 1 ? 256 : 2;
-  std::tie(finding.height, finding.width) = image;
+  finding.height = image.height;
+  finding.width = image.width;
 }
 
 const PtValue* find(const PtDict& dict, const std::string& key) {
@@ -106,7 +108,7 @@ std::string kind_of(const PtDict& dict) {
   return tensors ? "parameters" : "dictionary";
 }
 
-Finding inspect_pt(const fs::path& file, std::pair<int64_t, int64_t> image) {
+Finding inspect_pt(const fs::path& file, ImageSize image) {
   const PtValue value = read_pt(file);
   Finding finding;
   const auto* dict = std::get_if<PtDict>(&value.value);
@@ -159,7 +161,7 @@ Json read_config(const fs::path& file) {
   }
 }
 
-Finding inspect_run(const fs::path& directory, std::pair<int64_t, int64_t> image) {
+Finding inspect_run(const fs::path& directory, ImageSize image) {
   require(fs::exists(directory / "config.toml"), "{} is not a run directory: it has no config.toml",
           directory.string());
   Finding finding;
@@ -187,7 +189,7 @@ Finding inspect_run(const fs::path& directory, std::pair<int64_t, int64_t> image
   return finding;
 }
 
-Finding inspect_file(const fs::path& file, std::pair<int64_t, int64_t> image) {
+Finding inspect_file(const fs::path& file, ImageSize image) {
   require(fs::exists(file), "{} does not exist", file.string());
   if (fs::is_directory(file)) return inspect_run(file, image);
   if (const auto data = describe_data_file(file)) return inspect_data(*data, file);
@@ -225,9 +227,9 @@ void print_json(const Json& json, int indent, std::string& text) {
   }
 }
 
-std::string run_inspect(Options& options) {
+std::string run_inspect(const Options& options) {
   const fs::path file = options.path("file");
-  Finding finding = inspect_file(file, image_of(options));
+  Finding finding = inspect_file(file, image_size(options.text("image"), "--image"));
   if (options.has("out")) {
     require(finding.images.defined(),
             "{} holds no images of {} pixels; --image HxW says their size", file.string(),
@@ -251,16 +253,19 @@ Command inspect_command() {
                        .type = ValueType::kPath,
                        .unit = "FILE",
                        .help = "the file or directory; --file may be left out",
-                       .stored = false},
+                       .stored = false,
+                       .topic = Topic::kData},
                       {.name = "image",
                        .unit = "HxW",
                        .help = "height and width of the images in pixels",
-                       .initial = "28x28"},
+                       .initial = "28x28",
+                       .topic = Topic::kData},
                       {.name = "out",
                        .type = ValueType::kPath,
                        .unit = "FILE.png",
                        .help = "draw the first 64 images",
-                       .stored = false}},
+                       .stored = false,
+                       .topic = Topic::kOutput}},
           .run = run_inspect,
           .positional = "file"};
 }

@@ -7,23 +7,19 @@
 #include <optional>
 
 #include "cli/commands/commands.h"
-#include "lab/run/inference_data.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/commands/listing.h"
-#include "lab/run/memory.h"
 #include "cli/output_directory.h"
+#include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
-#include "engine/observers/recorder.h"
-#include "cli/sample_summary.h"
-#include "cli/sampling.h"
-#include "cli/options/shared_options.h"
-#include "engine/observers/statistic.h"
-#include "engine/run/run.h"
+#include "cli/terminal/summaries.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "io/netcdf/netcdf_file.h"
 #include "io/pt/pt_file.h"
-#include "models/instances/instances.h"
+#include "lab/run/inference_data.h"
+#include "lab/run/memory.h"
+#include "lab/run/sampling.h"
+#include "lab/spec/field.h"
 
 namespace isinglass {
 namespace {
@@ -59,30 +55,31 @@ std::filesystem::path draws_file(const Recorder::Shape& shape, const OutputDirec
   return out.file("draws.tmp");
 }
 
-std::string run_sample(Options& options) {
+std::string run_sample(const Options& options) {
   if (options.flag("list")) {
     return options.flag("json") ? registry_json().dump(2) + "\n" : registry_text();
   }
-  const torch::Device device = device_of(options);
+  const SampleSpec spec = spec_of<SampleSpec>(options.said());
+  const torch::Device device = device_of(options.text("device"));
   find_sampler(options.text("sampler"));
-  const RunPlan plan = plan_of(options);
-  const bool keep = !options.flag("no-samples"), netcdf = options.flag("netcdf");
-  if (netcdf) {
+  const RunPlan plan = plan_of(spec);
+  const bool keep = !spec.no_samples;
+  if (spec.netcdf) {
     require(keep, "--netcdf and --no-samples exclude each other");
     require(plan.steps > 0, "--netcdf needs draws; --steps is 0");
     require_netcdf();
   }
   OutputDirectory out(options);
-  Sampling sampling(options, device);
+  Sampling sampling(spec, device, interrupted);
   Json summary;
   std::string complaint;
-  out.fill(options, [&] {
+  out.fill(options.of_run(values_of(sampling.spec())), [&] {
     Recorder recorder =
-        sampling.recorder(keep, keep ? draws_file(sampling.draws(), out, netcdf) : "");
+        sampling.recorder(keep, keep ? draws_file(sampling.draws(), out, spec.netcdf) : "");
     ProgressObserver progress(plan, options.flag("quiet"));
     std::vector<Observer*> observers = {&progress};
     std::optional<StepRecorder> moves;
-    if (netcdf) observers.push_back(&moves.emplace(plan));
+    if (spec.netcdf) observers.push_back(&moves.emplace(plan));
     const RunResult& result = sampling.run(recorder, observers);
     if (keep) {
       const std::filesystem::path file = out.file("samples.pt");
@@ -92,7 +89,7 @@ std::string run_sample(Options& options) {
     }
     summary = sampling.summary(recorder);
     complaint = sampling.complaint();
-    if (netcdf && recorder.made() > 0) {
+    if (spec.netcdf && recorder.made() > 0) {
       write_inference_data(out.file("samples.nc"), recorder, *moves, summary);
     }
     const NamedTensors learned = sampling.learned();
@@ -106,7 +103,8 @@ std::string run_sample(Options& options) {
     }
   });
   if (!complaint.empty() && !options.flag("quiet")) {
-    fmt::print(stderr, "isinglass: warning: {}: {}\n", options.text("sampler"), complaint);
+    fmt::print(stderr, "isinglass: warning: {}: {}\n", spec.sampler.name,
+               spell_options(complaint, "--"));
   }
   return options.flag("json") ? summary.dump(2) + "\n" : summary_text(summary, out.path().string());
 }
@@ -116,86 +114,14 @@ std::string run_sample(Options& options) {
 Command sample_command() {
   Command command{.name = "sample",
                   .summary = "draw samples from any model with any sampler",
+                  .options = options_of<SampleSpec>(),
                   .run = run_sample};
-  append(command.options, model_options());
-  append(command.options,
-         {gradient_model_option(), gradient_precision_option(), cuda_graph_option()});
-  append(command.options,
-         {{.name = "instance",
-           .unit = "NAME:KEY=X,…",
-           .help = "a standard target by name in place of --model and --weights: " +
-                   instance_names()}});
-  append(command.options, sampler_options());
-  append(command.options,
-         {{.name = "warm-start",
-           .type = ValueType::kPath,
-           .unit = "SUMMARY",
-           .help = "summary.json of an earlier run: start with what it adapted and learned"},
-          {.name = "chains",
-           .type = ValueType::kInteger,
-           .unit = "B",
-           .help = "parallel chains",
-           .initial = int64_t{100},
-           .minimum = 1,
-           .maximum = kLargestStep},
-          {.name = "burn-in",
-           .type = ValueType::kInteger,
-           .unit = "N",
-           .help = "steps before those that count",
-           .initial = int64_t{0},
-           .minimum = 0},
-          {.name = "steps",
-           .type = ValueType::kInteger,
-           .unit = "N",
-           .help = "steps; required",
-           .minimum = 0},
-          {.name = "thin",
-           .type = ValueType::kInteger,
-           .unit = "N",
-           .help = "steps a draw",
-           .initial = int64_t{1},
-           .minimum = 1},
-          {.name = "init",
-           .unit = "STATES",
-           .help = "random, data (training images of --dataset), instance (where the target's "
-                   "paper starts) or "
-                   "a .pt file of states [B, D]",
-           .initial = "random",
-           .names = {"random", "data", "instance"}},
-          {.name = "anneal",
-           .unit = "T0,T1",
-           .help = "cool in burn-in: its steps have the target exp(-U/T), T falling from T0 to T1 "
-                   "by a constant factor; the steps after it have T1"},
-          {.name = "optimum",
-           .type = ValueType::kReal,
-           .unit = "V",
-           .help = "known optimum of maxcut, maxclique or mis, for the ratio in the summary "
-                   "(default: what a comment in the graph's file names)"},
-          {.name = "statistic",
-           .unit = "NAME",
-           .help = "what ESS and R-hat are of; hamming: the distance to a fixed random state",
-           .initial = "energy",
-           .choices = statistic_names()},
-          {.name = "no-samples",
-           .type = ValueType::kSwitch,
-           .help = "write the summary only",
-           .initial = false},
-          {.name = "netcdf",
-           .type = ValueType::kSwitch,
-           .help = "write the draws to DIR/samples.nc, too: NetCDF in the layout of ArviZ",
-           .initial = false},
-          {.name = "list",
-           .type = ValueType::kSwitch,
-           .help = "print the samplers and models, and stop",
-           .initial = false,
-           .stored = false}});
-  append(command.options, data_options());
-  append(command.options, {{.name = "out",
-                            .type = ValueType::kPath,
-                            .unit = "DIR",
-                            .help = "directory of the run; required",
+  append(command.options, {{.name = "list",
+                            .type = ValueType::kSwitch,
+                            .help = "print the samplers and models, and stop",
+                            .initial = false,
                             .stored = false},
-                           overwrite_option()});
+                           out_option("directory of the run; required"), overwrite_option()});
   return command;
 }
 

@@ -1,75 +1,51 @@
-// Options are data: one table per subcommand, from which come the parser (cxxopts), the checks, the
-// configuration files (TOML), --help and the error messages.
+// The options of a command line. Each subcommand has one table (lab/spec/option.h): the fields of
+// its spec, its own, and those of the program; from it come the parser (cxxopts), the checks,
+// configuration files, --help and the error messages.
 //
 // A value is, in falling order of precedence: the command line's, the one of --config FILE (or of
 // the run directory that --resume names), the table's default; without any of these it is absent.
+// Once parsed, options do not change: what a run made of them is its resolved spec.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <limits>
-#include <map>
-#include <optional>
-#include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "lab/spec/option.h"
+
 namespace isinglass {
-
-enum class ValueType { kSwitch, kInteger, kReal, kText, kPath };
-using OptionValue = std::variant<bool, int64_t, double, std::string>;
-
-struct Option {
-  std::string name;  // without the dashes
-  ValueType type = ValueType::kText;
-  std::string unit = "";  // what the help calls the value: N, FILE, steps, …
-  std::string help = "";
-  std::optional<OptionValue> initial = std::nullopt;
-  double minimum = -std::numeric_limits<double>::infinity();
-  double maximum = std::numeric_limits<double>::infinity();
-  bool above_minimum = false;             // the minimum itself is refused
-  std::vector<std::string> choices = {};  // of a text
-  std::vector<std::string> names = {};    // of a text that otherwise is a file
-  bool stored = true;                     // written to config.toml
-  bool adjustable = false;                // may differ from the run's own value on --resume
-};
 
 class Options;
 
 struct Command {
   std::string name;
   std::string summary;
-  std::vector<Option> options = {};
-  std::string (*run)(Options&) = nullptr;  // returns what goes to stdout
-  std::string positional = "";             // the option that a bare argument sets
+  OptionTable options = {};
+  std::string (*run)(const Options&) = nullptr;  // returns what goes to stdout
+  std::string positional = "";                   // the option that a bare argument sets
 };
 
 // The values of one command line.
 class Options {
  public:
-  explicit Options(const Command& command) : command_(&command) {}
+  Options(const Command& command, OptionValues values, OptionValues said)
+      : command_(&command), values_(std::move(values)), said_(std::move(said)) {}
 
   const Command& command() const { return *command_; }
-  const OptionValue* find(const std::string& name) const;  // null: absent
-  bool has(const std::string& name) const { return find(name) != nullptr; }
-  // On the command line or in the configuration: not merely the default.
-  bool given(const std::string& name) const { return given_.contains(name); }
+  bool has(const std::string& name) const { return values_.contains(name); }
 
   // The value; Error ("--model is required by sample") if it is absent.
   bool flag(const std::string& name) const { return get<bool>(name); }
   int64_t integer(const std::string& name) const { return get<int64_t>(name); }
-  double real(const std::string& name) const { return get<double>(name); }
   const std::string& text(const std::string& name) const { return get<std::string>(name); }
   std::filesystem::path path(const std::string& name) const { return get<std::string>(name); }
 
-  // What the program resolved: a default that depends on other values.
-  void set(const std::string& name, OptionValue value) { values_[name] = std::move(value); }
-  void unset(const std::string& name) { values_.erase(name); }
-  void set_given(const std::string& name, OptionValue value);
+  // What the command line and the configuration say, without defaults: what specs are filled with.
+  const OptionValues& said() const { return said_; }
 
-  // The stored values as TOML: config.toml of a run directory.
-  std::string to_toml() const;
+  // Of a run: what its resolved spec says, with the options that are the program's.
+  OptionValues of_run(OptionValues resolved) const;
 
  private:
   template <class T>
@@ -79,22 +55,23 @@ class Options {
   const OptionValue& at(const std::string& name) const;
 
   const Command* command_;
-  std::map<std::string, OptionValue> values_;
-  std::set<std::string> given_;
+  OptionValues values_, said_;
 };
 
 // Reads the arguments that follow the subcommand. Throws Error on an unknown, repeated, misspelt,
 // missing or out-of-range option, and on a resumed run whose settings the command line changes.
 Options parse_options(const Command& command, const std::vector<std::string>& arguments);
 
-// The value with the files that it names, if any, starting at the folder where they are relative.
-std::string starting_at(const std::filesystem::path& folder, const Option& option,
-                        const std::string& value);
+// Every option with unit, range and default, by topics. Options of other samplers are left out
+// where the arguments name one.
+std::string help_text(const Command& command, const std::vector<std::string>& arguments);
 
-// The files that the value names, if any.
-std::vector<std::filesystem::path> files_named_by(const Option& option, const std::string& value);
+// Options of every subcommand: config, device, threads, seed, quiet, json; those of directories.
+OptionTable program_options();
+Option out_option(const std::string& help);
+Option resume_option(const std::string& help);
+Option overwrite_option();
 
-// Every option with unit, range and default.
-std::string help_text(const Command& command);
+void append(OptionTable& options, OptionTable more);
 
 }  // namespace isinglass

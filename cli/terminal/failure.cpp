@@ -6,6 +6,7 @@
 #include <new>
 
 #include "io/error.h"
+#include "lab/run/assemble.h"
 
 namespace isinglass {
 

@@ -7,13 +7,6 @@
 
 namespace isinglass {
 
-// The command was stopped from outside (SIGINT, SIGTERM); what it did so far is saved. Exit code
-// 130.
-class Interrupted : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 // A failure whose exit code is known: what an earlier exception came to, and what is kept of the
 // work.
 class Failed : public std::runtime_error {

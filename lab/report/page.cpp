@@ -91,6 +91,14 @@ Json facts(Json named) {
   return {{"kind", "facts"}, {"facts", std::move(named)}};
 }
 
+Json facts_of(const Json& object, const std::vector<std::string>& keys) {
+  Json list = Json::object();
+  for (const std::string& key : keys) {
+    if (object.contains(key)) list[key] = object[key];
+  }
+  return facts(list);
+}
+
 Json table(const std::string& heading, const std::vector<Column>& columns, Json rows) {
   Json heads = Json::array();
   for (const Column& column : columns) {

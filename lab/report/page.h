@@ -26,6 +26,8 @@ struct Page {
 std::string html(const Page& page);
 
 Json facts(Json named);  // {name: value, …}
+// Those of the object's values that it has.
+Json facts_of(const Json& object, const std::vector<std::string>& keys);
 
 struct Column {
   std::string title;

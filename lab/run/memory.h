@@ -24,7 +24,7 @@ double sampling_bytes(const EnergyModel& model, int64_t chains);
 double training_bytes(const std::string& model, const NewModelOptions& options, int64_t batch,
                       int64_t buffer);
 
-// Throws Error naming `what` ("--chains 100000") if the estimate exceeds what the device has left.
+// Throws Error naming `what` ("`chains` 100000") if the estimate exceeds what the device has left.
 void require_memory(double bytes, torch::Device device, const std::string& what);
 
 }  // namespace isinglass

@@ -1,7 +1,6 @@
 // See product.h.
 #include "models/combined/product.h"
 
-#include <sstream>
 
 #include "io/error.h"
 #include "models/registry.h"
@@ -68,19 +67,6 @@ std::shared_ptr<EnergyModel> load_product(const ModelOptions& options) {
 }
 
 }  // namespace
-
-std::vector<NamedFile> named_files(const std::string& text, const std::string& flag) {
-  std::vector<NamedFile> files;
-  std::istringstream in(text);
-  for (std::string item; std::getline(in, item, ',');) {
-    const size_t equals = item.find('=');
-    require(equals != std::string::npos && equals > 0 && equals + 1 < item.size(),
-            "--{} has '{}'; NAME=FILE.pt is needed, a model and its parameter file", flag, item);
-    files.push_back({item.substr(0, equals), item.substr(equals + 1)});
-  }
-  require(!files.empty() && text.back() != ',', "--{} is '{}'; NAME=FILE.pt is needed", flag, text);
-  return files;
-}
 
 std::vector<ModelEntry> product_models() {
   return {{"product", "sum of the factors' energies", "none; --factors NAME=FILE.pt,NAME=FILE.pt",

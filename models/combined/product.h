@@ -26,7 +26,4 @@ class ProductModel : public EnergyModel {
   std::vector<std::shared_ptr<EnergyModel>> factors_;
 };
 
-// "NAME=FILE.pt,NAME=FILE.pt" of the flag. Throws Error for anything else.
-std::vector<NamedFile> named_files(const std::string& text, const std::string& flag);
-
 }  // namespace isinglass

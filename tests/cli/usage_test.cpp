@@ -44,6 +44,35 @@ TEST(Usage, HelpShowsDefaultsAndRanges) {
   EXPECT_NE(help.find("sqrt, barker, min, max"), std::string::npos);
 }
 
+TEST(Usage, HelpIsGroupedByTopic) {
+  const std::string help = run_program("sample --help").out;
+  size_t from = 0;
+  for (const std::string topic :
+       {"model", "sampler", "chains and steps", "data", "output", "program"}) {
+    const size_t at = help.find("\n\n" + topic + "\n  --", from);
+    ASSERT_NE(at, std::string::npos) << topic << " after " << from << "\n" << help;
+    from = at;
+  }
+  EXPECT_NE(help.find("--leapfrog"), std::string::npos);
+}
+
+TEST(Usage, HelpOfASamplerLeavesOutTheOptionsOfOthers) {
+  for (const std::string line : {"--help --sampler pafs", "--sampler=pafs --help"}) {
+    const std::string help = run_program("sample " + line).out;
+    for (const std::string option : {"radius", "balancing", "adapt", "target-acceptance"}) {
+      EXPECT_NE(help.find("\n  --" + option + " "), std::string::npos) << option;
+    }
+    for (const std::string option : {"leapfrog", "group", "scan", "monotonic", "sigma"}) {
+      EXPECT_EQ(help.find("\n  --" + option), std::string::npos) << option;
+    }
+    EXPECT_NE(help.find("default 5"), std::string::npos) << "pafs's own default";
+    EXPECT_NE(help.find("\n  --chains"), std::string::npos);
+  }
+  const Outcome unknown = run_program("sample --help --sampler pfas");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("known: pafs"), std::string::npos) << unknown.err;
+}
+
 struct Mistake {
   std::string arguments;
   std::vector<std::string> said;

@@ -1,0 +1,116 @@
+// --help of a subcommand; see options.h.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <sstream>
+
+#include "cli/options/options.h"
+#include "engine/sampler.h"
+#include "engine/sampler_options.h"
+#include "io/error.h"
+
+namespace isinglass {
+namespace {
+
+// In the order in which they are shown.
+const std::vector<std::pair<Topic, const char*>> kTopics = {
+    {Topic::kModel, "model"},           {Topic::kSampler, "sampler"},
+    {Topic::kRun, "chains and steps"},  {Topic::kTraining, "training"},
+    {Topic::kData, "data"},             {Topic::kOutput, "output"},
+    {Topic::kProgram, "program"}};
+
+std::string note(const Option& option) {
+  std::vector<std::string> parts;
+  if (!option.choices.empty()) parts.push_back(fmt::format("{}", fmt::join(option.choices, ", ")));
+  if (option.type == ValueType::kInteger || option.type == ValueType::kReal) {
+    parts.push_back(range_text(option));
+  }
+  if (option.initial && option.type != ValueType::kSwitch) {
+    parts.push_back("default " + value_text(*option.initial));
+  }
+  if (option.initial && option.type == ValueType::kSwitch && std::get<bool>(*option.initial)) {
+    parts.push_back("default on; --" + option.name + "=false turns it off");
+  }
+  return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, "; "));
+}
+
+// Words of `text` in lines of `width` characters, the later ones indented.
+std::string wrap(const std::string& text, size_t width, size_t indent) {
+  std::istringstream words(text);
+  std::string word, result;
+  size_t column = 0;
+  while (words >> word) {
+    if (column > 0 && column + 1 + word.size() > width) {
+      result.append("\n").append(indent, ' ');
+      column = 0;
+    }
+    if (column > 0) result += " ";
+    result += word;
+    column += word.size() + (column > 0 ? 1 : 0);
+  }
+  return result;
+}
+
+std::string option_text(const Option& option) {
+  constexpr size_t kIndent = 28, kWidth = 100;
+  std::string head = "  --" + option.name;
+  if (option.type != ValueType::kSwitch) head += " " + option.unit;
+  if (head.size() + 2 > kIndent) head.append("\n").append(kIndent, ' ');
+  const std::string help = spell_options(option.help, "--") + note(option);
+  return fmt::format("{:<{}}{}\n", head, kIndent, wrap(help, kWidth - kIndent, kIndent));
+}
+
+// The sampler that the arguments name; null: none.
+const SamplerEntry* named_sampler(const std::vector<std::string>& arguments) {
+  const std::string flag = "--sampler";
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].starts_with(flag + "=")) {
+      return &find_sampler(arguments[i].substr(flag.size() + 1));
+    }
+    if (arguments[i] == flag && i + 1 < arguments.size()) return &find_sampler(arguments[i + 1]);
+  }
+  return nullptr;
+}
+
+bool of_other_samplers(const Option& option, const SamplerEntry* sampler) {
+  if (!sampler || option.topic != Topic::kSampler) return false;
+  for (const SamplerOptionText& text : sampler_option_texts()) {
+    if (text.name == option.name) return !sampler->option(option.name);
+  }
+  return false;
+}
+
+// With the range and the default of this sampler.
+Option as_read_by(Option option, const SamplerEntry* sampler) {
+  const SamplerOptionUse* use =
+      sampler && option.topic == Topic::kSampler ? sampler->option(option.name) : nullptr;
+  if (!use || option.type != ValueType::kReal) return option;
+  option.minimum = use->least;
+  option.maximum = use->most;
+  option.above_minimum = use->above_least;
+  if (use->initial) option.initial = *use->initial;
+  return option;
+}
+
+}  // namespace
+
+std::string help_text(const Command& command, const std::vector<std::string>& arguments) {
+  const SamplerEntry* sampler = named_sampler(arguments);
+  std::string text =
+      fmt::format("usage: isinglass {} {}[--flag value]...\n{}\n", command.name,
+                  command.positional.empty() ? "" : "FILE ", wrap(command.summary, 100, 0));
+  for (const auto& [topic, title] : kTopics) {
+    std::string lines;
+    for (const Option& option : command.options) {
+      if (option.topic != topic || of_other_samplers(option, sampler)) continue;
+      lines += option_text(as_read_by(option, sampler));
+    }
+    const std::string of = topic == Topic::kSampler && sampler ? " " + sampler->name : "";
+    if (!lines.empty()) text += fmt::format("\n{}{}\n{}", title, of, lines);
+  }
+  const bool samplers = find_option(command.options, "sampler") && !sampler;
+  return samplers ? text + "\nWith --sampler NAME, --help leaves out the options of other samplers.\n"
+                  : text;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,168 @@
+// Parsing of command lines and configuration files; see options.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cxxopts.hpp>
+#include <optional>
+
+#include "cli/options/options.h"
+#include "io/error.h"
+#include "lab/spec/configuration.h"
+
+namespace isinglass {
+namespace {
+
+template <class T>
+std::optional<T> parse_number(const std::string& text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  return value;
+}
+
+OptionValue parse_value(const Option& option, const std::string& text) {
+  const auto refuse = [&](const std::string& needed) {
+    fail("--{} is '{}'; {} is needed", option.name, text, needed);
+  };
+  if (option.type == ValueType::kSwitch) {
+    if (text != "true" && text != "false") refuse("true or false");
+    return text == "true";
+  }
+  if (option.type == ValueType::kInteger) {
+    const auto value = parse_number<int64_t>(text);
+    if (!value) refuse(range_text(option));
+    return *value;
+  }
+  if (option.type == ValueType::kReal) {
+    const auto value = parse_number<double>(text);
+    if (!value) refuse(range_text(option));
+    return *value;
+  }
+  require(!text.empty() && !text.starts_with("--"), "--{} needs a value: {}", option.name,
+          option.unit);
+  return text;
+}
+
+const Option& known_option(const Command& command, const std::string& name,
+                           const std::string& what) {
+  const Option* option = find_option(command.options, name);
+  require(option, "{}{}", what, known_options(command.options, name, command.name));
+  return *option;
+}
+
+std::string without_dashes(const std::string& flag) {
+  return flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
+}
+
+// A flag that is not in the table, or one that is but lacks a dash.
+[[noreturn]] void refuse_flag(const Command& command, const std::string& flag) {
+  const std::string name = without_dashes(flag);
+  known_option(command, name.substr(0, name.find('=')), "unknown flag " + flag);
+  fail("unknown flag {}; write --{}", flag, name);
+}
+
+OptionValues read_command_line(const Command& command, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {  // cxxopts would take -steps for -s -t -e -p -s
+    const bool single = argument.size() > 1 && argument[0] == '-' && std::isalpha(argument[1]);
+    if (single) refuse_flag(command, argument);
+  }
+  cxxopts::Options parser("isinglass " + command.name);
+  parser.allow_unrecognised_options();
+  for (const Option& option : command.options) {
+    auto value = cxxopts::value<std::string>();
+    if (option.type == ValueType::kSwitch) value->implicit_value("true");
+    parser.add_options()(option.name, option.help, value);
+  }
+  if (!command.positional.empty()) parser.parse_positional(command.positional);
+  std::vector<const char*> argv = {"isinglass"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  cxxopts::ParseResult result;
+  try {
+    result = parser.parse(static_cast<int>(argv.size()), argv.data());
+  } catch (const cxxopts::exceptions::exception&) {  // only the last argument can lack its value
+    const std::string name = without_dashes(arguments.back());
+    fail("--{} needs a value: {}", name, known_option(command, name, "--" + name).unit);
+  }
+  for (const std::string& unmatched : result.unmatched()) {
+    if (!unmatched.starts_with("-") || unmatched.size() < 2) continue;
+    refuse_flag(command, unmatched);
+  }
+  require(result.unmatched().empty(), "unexpected argument '{}'; {} takes {}",
+          result.unmatched().empty() ? "" : result.unmatched().front(), command.name,
+          command.positional.empty() ? "flags only" : "one file");
+  OptionValues values;
+  for (const auto& argument : result.arguments()) {
+    const Option& option = known_option(command, argument.key(), "unknown flag " + argument.key());
+    const bool fresh = values.emplace(option.name, parse_value(option, argument.value())).second;
+    require(fresh, "--{} is given twice", option.name);
+  }
+  return values;
+}
+
+std::filesystem::path configuration_file(const OptionValues& flags) {
+  const auto config = flags.find("config"), resume = flags.find("resume");
+  if (resume == flags.end()) {
+    return config == flags.end() ? std::string() : std::get<std::string>(config->second);
+  }
+  require(config == flags.end(),
+          "--config and --resume exclude each other: a resumed run has its "
+          "own config.toml");
+  const std::filesystem::path directory = std::get<std::string>(resume->second);
+  require(std::filesystem::exists(directory / "config.toml"),
+          "--resume {}: no run directory (it has no config.toml)", directory.string());
+  return directory / "config.toml";
+}
+
+// A resumed run keeps its settings, but for those that may be adjusted.
+void check_resumed(const Option& option, const OptionValue& flag, const OptionValue* setting) {
+  if (!option.stored || option.adjustable) return;
+  require(setting && *setting == flag,
+          "--{} is {} but the run has {}; a resumed run keeps its settings", option.name,
+          value_text(flag), setting ? value_text(*setting) : "none");
+}
+
+const OptionValue* value_in(const OptionValues& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+const OptionValue& Options::at(const std::string& name) const {
+  const OptionValue* value = value_in(values_, name);
+  require(value, "--{} is required by {}", name, command_->name);
+  return *value;
+}
+
+OptionValues Options::of_run(OptionValues resolved) const {
+  for (const char* name : {"device", "threads"}) {
+    if (const OptionValue* value = value_in(values_, name)) resolved.emplace(name, *value);
+  }
+  return resolved;
+}
+
+Options parse_options(const Command& command, const std::vector<std::string>& arguments) {
+  const OptionValues flags = read_command_line(command, arguments);
+  const std::filesystem::path file = configuration_file(flags);
+  const OptionValues configured =
+      file.empty() ? OptionValues{} : read_configuration(command.options, command.name, file);
+  OptionValues values, said;
+  for (const Option& option : command.options) {
+    const OptionValue* flag = value_in(flags, option.name);
+    const OptionValue* setting = value_in(configured, option.name);
+    if (flag && flags.contains("resume")) check_resumed(option, *flag, setting);
+    if (const OptionValue* value = flag ? flag : setting) {
+      check_value(option, *value);
+      said.emplace(option.name, *value);
+      values.emplace(option.name, *value);
+    } else if (option.initial) {
+      values.emplace(option.name, *option.initial);
+    }
+  }
+  return Options(command, std::move(values), std::move(said));
+}
+
+}  // namespace isinglass

@@ -1,0 +1,240 @@
+// See cell.h.
+#include "lab/grid/cell.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/diagnostics/autocorrelation.h"
+#include "engine/diagnostics/burn_in.h"
+#include "engine/diagnostics/mmd.h"
+#include "io/error.h"
+#include "io/picture.h"
+#include "lab/grid/observers.h"
+#include "lab/grid/rows.h"
+#include "lab/grid/settings.h"
+#include "lab/report/page.h"
+#include "lab/run/sampling.h"
+
+namespace isinglass {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kTracePoints = 300, kLags = 200;
+constexpr int64_t kPictures = 9, kPictureColumns = 3;  // states of a cell that are shown
+constexpr double kLongEnoughRhat = 1.05;  // below the bound of claims, which it should not just pass
+constexpr double kMostRight = 0.8;  // a share of chains that counts as there
+
+void put(Json& metrics, const std::string& key, double value, double error = NAN) {
+  metrics[key] = value;
+  if (find_metric(key, "metrics").has_error) metrics[key + "_se"] = error;
+}
+
+// Mean over chains with its standard error; groups of chains move together.
+void put_mean(Json& metrics, const std::string& key, const torch::Tensor& per_chain,
+              int64_t group = 1) {
+  const torch::Tensor independent = per_chain.view({-1, group}).mean(1);
+  const double count = static_cast<double>(independent.numel());
+  put(metrics, key, independent.mean().item<double>(),
+      count > 1 ? independent.std().item<double>() / std::sqrt(count) : NAN);
+}
+
+double number(const Json& value) {
+  return value.is_number() ? value.get<double>() : NAN;
+}
+
+// What the summary says already.
+Json summary_metrics(const Json& summary) {
+  Json metrics = Json::object();
+  const Json& ess = summary["ess"];
+  const double defined = number(summary["chains"]) - number(ess["undefined"]);
+  const double relative = number(ess["std"]) / number(ess["mean"]) / std::sqrt(defined);
+  for (const char* per : {"per_step", "per_evaluation", "per_second"}) {
+    const double value = number(ess[per]);
+    put(metrics, fmt::format("ess_{}", per), value, value * relative);
+  }
+  put(metrics, "bulk_ess", number(ess["bulk"]));
+  put(metrics, "tail_ess", number(ess["tail"]));
+  for (const char* key : {"rhat", "energy_evaluations", "seconds"}) {
+    put(metrics, key, number(summary[key]));
+  }
+  return metrics;
+}
+
+std::vector<double> numbers(const torch::Tensor& values) {
+  const torch::Tensor x = values.to(torch::kCPU, torch::kFloat64).contiguous();
+  return {x.data_ptr<double>(), x.data_ptr<double>() + x.numel()};
+}
+
+std::vector<double> thinned_numbers(const torch::Tensor& values) {
+  const int64_t stride = std::max<int64_t>(1, values.numel() / kTracePoints);
+  return numbers(values.slice(0, 0, c10::nullopt, stride));
+}
+
+// Mean energies with the steps after which they were.
+struct Trace {
+  torch::Tensor step, energy;
+  Json json() const {
+    return {{"step", thinned_numbers(step)}, {"energy", thinned_numbers(energy)}};
+  }
+};
+
+Trace trace_of(const BurnInTrace& burn_in, const Recorder& recorder, const RunPlan& plan) {
+  const torch::Tensor kept = recorder.energy().mean(1);
+  const torch::Tensor early = torch::arange(1, plan.burn_in + 1, torch::kFloat64);
+  const torch::Tensor late = plan.burn_in + static_cast<double>(plan.thin) *
+                                                torch::arange(1, kept.numel() + 1, torch::kFloat64);
+  return {torch::cat({early, late}), torch::cat({burn_in.mean(), kept})};
+}
+
+// ρ_k of the statistic, mean over chains, with the lag in steps.
+Json autocorrelation_json(const Recorder& recorder, int64_t thin) {
+  const torch::Tensor rho = autocorrelation(recorder.statistic()).nanmean(1);
+  const int64_t lags = std::min(kLags, rho.numel());
+  return {{"lag", numbers(thin * torch::arange(lags, torch::kFloat64))},
+          {"rho", numbers(rho.slice(0, 0, lags))}};
+}
+
+// MMD² of the chains to the ground truth against the time.
+Json mmd_json(const StatesInTime& early, const torch::Tensor& reference) {
+  Json mmd = Json::array();
+  for (const torch::Tensor& x : early.states())
+    mmd.push_back(hamming_mmd(x, reference).u_statistic);
+  return {{"seconds", early.seconds()}, {"mmd", mmd}};
+}
+
+// The distance to the ground truth, beside what a perfect sampler would have; undefined where the
+// ground truth has not converged.
+void add_mmd(Json& done, const LateStates& late, const StatesInTime& early,
+             const GroundTruth& truth) {
+  Json& metrics = done["metrics"];
+  put(metrics, "reference_rhat", truth.rhat);
+  put(metrics, "mmd_floor", truth.floor.u_statistic, truth.floor.standard_error);
+  put(metrics, "mmd_v_floor", truth.floor.v_statistic);
+  done["reference"] = {{"sweeps", truth.sweeps}, {"converged", truth.converged()}};
+  if (!truth.converged()) return;
+  const Mmd mmd = hamming_mmd(late.states(), truth.draws);
+  put(metrics, "mmd", mmd.u_statistic, mmd.standard_error);
+  put(metrics, "mmd_v", mmd.v_statistic);
+  done["mmd_trace"] = mmd_json(early, truth.draws);
+}
+
+// What is known of modes; every step takes `calls` model calls. Where the chains never come there,
+// the calls until then count as all that the grid allows, the same for every sampler.
+void add_modes(Json& done, const Cell& cell, const ModeShare& modes, double calls, int64_t group) {
+  put_mean(done["metrics"], "right_share", modes.late(), group);
+  const double all = calls * static_cast<double>(modes.share().numel());
+  const std::optional<int64_t> steps = modes.steps_until(kMostRight);
+  put(done["metrics"], "calls_to_right",
+      steps ? calls * static_cast<double>(*steps) : std::max(all, static_cast<double>(cell.calls)));
+  const torch::Tensor& share = modes.share();
+  done["mode_trace"] = {
+      {"calls", thinned_numbers(calls * torch::arange(1, share.numel() + 1, torch::kFloat64))},
+      {"share", thinned_numbers(share)}};
+}
+
+void add_picture(Json& cell, const LastStates& last, ImageSize size) {
+  const torch::Tensor images = last.best(kPictures).to(torch::kFloat32).clamp(0, 1);
+  require(images.size(1) == size.height * size.width,
+          "pictures: states have {} sites, and images {}x{}", images.size(1), size.height,
+          size.width);
+  cell["picture"] =
+      report::picture("", picture_grid(images, size.height, size.width, kPictureColumns));
+}
+
+Json metrics_of(const Trace& trace, const Recorder& recorder, const Json& summary, int64_t group) {
+  Json metrics = summary_metrics(summary);
+  const double entered = burn_in_time(trace.energy.unsqueeze(1));
+  put(metrics, "burn_in_time",
+      std::isfinite(entered) ? trace.step[static_cast<int64_t>(entered)].item<double>() : NAN);
+  const torch::Tensor energy = recorder.energy();
+  put_mean(metrics, "final_energy", energy.slice(0, energy.size(0) * 3 / 4).mean(0), group);
+  return metrics;
+}
+
+Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch::Device device,
+                   const Stop& stop) {
+  const GridModels::Target& target = models.target(cell, grid.reference);
+  SampleSpec spec = cell.sampling;
+  spec.model.name = target.model->kind_name();
+  Sampling sampling(std::move(spec), device, stop, target.model);
+  const RunPlan plan = plan_of(sampling.spec());
+  Recorder recorder = sampling.recorder(false);
+  BurnInTrace burn_in(plan);
+  StateMean mean;
+  LateStates late(plan.steps / plan.thin);
+  StatesInTime early(device);
+  LastStates last(plan.steps / plan.thin);
+  ModeShare modes(target.modes, plan);
+  const bool has_modes = target.modes.centers.defined();
+  std::vector<Observer*> observers = {&burn_in};
+  if (grid.true_mean) observers.push_back(&mean);
+  if (grid.reference) observers.insert(observers.end(), {&late, &early});
+  if (grid.picture) observers.push_back(&last);
+  if (has_modes) observers.push_back(&modes);
+  sampling.run(recorder, observers);
+  if (stop && stop()) throw Interrupted("");
+  require_options(recorder.made() > 0, "the cell has no draws: `steps` is below `thin`");
+
+  const Json summary = sampling.summary(recorder);
+  const Trace trace = trace_of(burn_in, recorder, plan);
+  const auto group =
+      static_cast<int64_t>(sampler_number(sampling.spec().sampler, "group").value_or(1));
+  const double calls = number(summary["energy_evaluations"]) / static_cast<double>(plan.steps);
+  Json done = {{"status", "done"},
+               {"chains", summary["chains"].get<int64_t>() / group},
+               {"metrics", metrics_of(trace, recorder, summary, group)},
+               {"summary", summary},
+               {"trace", trace.json()},
+               {"autocorrelation", autocorrelation_json(recorder, plan.thin)}};
+  Json& metrics = done["metrics"];
+  const Statistics& sums = sampling.statistics();
+  put_mean(metrics, "acceptance", sums.acceptance_sum / plan.steps, group);
+  put_mean(metrics, "hops", sums.hops_sum.to(torch::kFloat64) / plan.steps, group);
+  if (cell.calls > 0) done["trace"]["calls"] = thinned_numbers(calls * trace.step);
+  if (grid.true_mean) put_mean(metrics, "mean_error", mean.error(*grid.true_mean));
+  if (grid.reference) add_mmd(done, late, early, target.reference);
+  if (has_modes) add_modes(done, cell, modes, calls, group);
+  if (grid.picture) {
+    put(metrics, "least_energy", last.energy().min().item<double>());
+    add_picture(done, last, *grid.picture);
+  }
+  return done;
+}
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+Json run_cell(const Grid& grid, const Cell& cell, GridModels& models, torch::Device device,
+              const Stop& stop, double until_converged) {
+  const auto failed = [](const std::string& error) {
+    return Json{{"status", "failed"}, {"error", one_line(error)}, {"metrics", Json::object()}};
+  };
+  try {
+    Cell own = cell;
+    while (true) {
+      const double start = synchronised_seconds(device);
+      Json done = measured_cell(grid, own, models, device, stop);
+      const double seconds = synchronised_seconds(device) - start;
+      const double rhat = number(done["metrics"]["rhat"]);
+      if (rhat <= kLongEnoughRhat || 2 * seconds > until_converged) return done;
+      lengthen(own.sampling);
+    }
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const c10::Error& error) {
+    return failed(error.what_without_backtrace());
+  } catch (const std::bad_alloc&) {
+    return failed("out of memory");
+  } catch (const std::exception& error) {
+    return failed(error.what());
+  }
+}
+
+}  // namespace isinglass

@@ -1,0 +1,23 @@
+// A cell of a grid: one run of a sampler on a model (lab/run/sampling.h), and what is measured of
+// it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "io/torch.h"
+#include "lab/grid/grid.h"
+#include "lab/grid/trained_models.h"
+#include "lab/run/assemble.h"
+
+namespace isinglass {
+
+// Runs the cell; while its chains have not converged (R̂ above 1.05 or undefined) and the next run,
+// of twice the length, fits into `until_converged` seconds, runs it longer; the last run is the one
+// that counts, so that nothing is chosen by its outcome but its length. Returns {status, metrics,
+// summary, trace, autocorrelation[, mmd_trace, mode_trace, picture]}, or, where it fails,
+// {status: "failed", error}. Throws Interrupted only.
+nlohmann::ordered_json run_cell(const Grid& grid, const Cell& cell, GridModels& models,
+                                torch::Device device, const Stop& stop = {},
+                                double until_converged = 0);
+
+}  // namespace isinglass

@@ -1,0 +1,123 @@
+// See entries.h.
+#include "lab/grid/entries.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "lab/spec/configuration.h"
+#include "lab/spec/field.h"
+#include "models/registry.h"
+
+namespace isinglass {
+
+namespace fs = std::filesystem;
+
+void check_keys(const toml::table& table, const std::string& where,
+                const std::vector<std::string>& known) {
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    require(std::find(known.begin(), known.end(), name) != known.end(),
+            "{}: unknown key '{}'; known: {}", where, name,
+            fmt::join(nearest_first(name, known), ", "));
+  }
+}
+
+std::optional<std::string> text_of(const toml::table& table, const std::string& key,
+                                   const std::string& where) {
+  return value_of<std::string>(table, key, where, "a text");
+}
+
+const toml::table* table_of(const toml::table& table, const std::string& key,
+                            const std::string& where) {
+  const toml::node* node = table.get(key);
+  require(!node || node->is_table(), "{}: {} is no table", where, key);
+  return node ? node->as_table() : nullptr;
+}
+
+namespace {
+
+// The nodes of a key: one, or those of its list.
+std::vector<const toml::node*> nodes_of(const toml::node& node, const std::string& where,
+                                        const std::string& key) {
+  std::vector<const toml::node*> nodes;
+  if (const toml::array* list = node.as_array()) {
+    for (const toml::node& element : *list) nodes.push_back(&element);
+    require(!nodes.empty(), "{}: {} is an empty list", where, key);
+  } else {
+    nodes.push_back(&node);
+  }
+  for (const toml::node* one : nodes) {
+    require(one->is_string() || one->is_number() || one->is_boolean(),
+            "{}: {} is neither a text, a number nor true or false", where, key);
+  }
+  return nodes;
+}
+
+}  // namespace
+
+std::vector<std::string> text_list(const toml::table& table, const std::string& key,
+                                   const std::string& where) {
+  std::vector<std::string> texts;
+  const toml::node* list = table.get(key);
+  if (!list) return texts;
+  for (const toml::node* node : nodes_of(*list, where, key)) {
+    const auto text = node->value<std::string>();
+    require(text.has_value(), "{}: {} must be texts", where, key);
+    texts.push_back(*text);
+  }
+  return texts;
+}
+
+const toml::array& entries(const toml::table& grid, const std::string& key,
+                           const std::string& name) {
+  const toml::array* list = grid[key].as_array();
+  require(list && !list->empty() && list->is_homogeneous(toml::node_type::table),
+          "{}: it needs entries [[{}]]", name, key);
+  return *list;
+}
+
+const EntryOptions& sample_options() {
+  static const EntryOptions options = [] {
+    EntryOptions all{options_of<SampleSpec>(), "sample"};
+    all.table.push_back(
+        {.name = "calls", .type = ValueType::kInteger, .unit = "N", .minimum = 1});
+    return all;
+  }();
+  return options;
+}
+
+const EntryOptions& train_options() {
+  static const EntryOptions options{options_of<TrainSpec>(), "train"};
+  return options;
+}
+
+std::vector<OptionValues> combinations(const toml::table& table, const EntryOptions& options,
+                                       const std::string& where, const fs::path& folder,
+                                       const std::vector<std::string>& others) {
+  std::vector<OptionValues> all = {{}};
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    if (std::find(others.begin(), others.end(), name) != others.end()) continue;
+    const std::vector<const toml::node*> nodes = nodes_of(node, where, name);
+    const Option* option = find_option(options.table, name);
+    require(option, "{}: unknown key '{}'{}", where, name,
+            known_options(options.table, name, options.who));
+    std::vector<OptionValues> longer;
+    for (const OptionValues& values : all) {
+      for (const toml::node* one : nodes) {
+        OptionValue value = toml_value(*option, *one, where);
+        told_where(where, [&] { check_value(*option, value); });
+        longer.push_back(values);
+        longer.back().emplace(name, std::move(value));
+      }
+    }
+    require(static_cast<int64_t>(longer.size()) <= kMostCells, "{}: more than {} combinations",
+            where, kMostCells);
+    all = std::move(longer);
+  }
+  for (OptionValues& values : all) values = starting_at(folder, options.table, std::move(values));
+  return all;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,323 @@
+// See grid.h.
+#include "lab/grid/grid.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/sampler.h"
+#include "io/files.h"
+#include "lab/grid/entries.h"
+#include "lab/grid/metrics.h"
+#include "lab/grid/presets.h"
+#include "lab/grid/settings.h"
+#include "lab/run/training.h"
+#include "lab/spec/field.h"
+#include "lab/toml.h"
+#include "models/instances/instances.h"
+#include "models/registry.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> kModelKeys = {"label", "published", "train", "otherwise", "modes"};
+
+// What may be known to be wrong before anything runs.
+void check_cell(const Cell& cell) {
+  const SampleSpec& sample = cell.sampling;
+  require_said(!sample.sampler.name.empty(), "sampler");
+  find_sampler(sample.sampler.name);
+  require_said(sample.steps.has_value(), "steps");
+  if (!sample.model.instance.empty()) check_instance(sample.model.instance);
+  if (!sample.model.name.empty()) find_model(sample.model.name);
+  if (!sample.model.weights.empty()) {
+    require_options(fs::is_regular_file(sample.model.weights), "`weights` {} is no file",
+                    sample.model.weights.string());
+  } else if (cell.training.empty()) {
+    require(!sample.model.instance.empty() || !sample.model.factors.empty(),
+            "the model needs an instance, weights, factors or training");
+  }
+}
+
+struct ModelEntryValues {
+  std::string label;
+  OptionValues values;
+  std::vector<TrainSpec> training;
+  Modes modes;
+};
+
+// A model whose parameters are published as a file: that file where the data directory has it, else
+// the instance that stands for it. The label tells which.
+void take_published(ModelEntryValues& model, const std::string& published, const fs::path& data) {
+  const fs::path file = fs::absolute(data / published);
+  if (!fs::is_regular_file(file)) {
+    model.label += ", generated";
+    return;
+  }
+  const std::string instance = text_or(model.values, "instance", "");
+  model.label += ", " + published;
+  model.values.erase("instance");
+  override_values(model.values,
+                  {{"model", make_instance(instance)->kind_name()}, {"weights", file.string()}});
+}
+
+// What the command line says of the data, as options.
+OptionValues data_values(const DataSpec& data) {
+  SampleSpec spec;
+  spec.data = data;
+  OptionValues values;
+  for (const char* name : {"dataset", "data-dir"}) {
+    const OptionValues all = values_of(spec);
+    if (const auto found = all.find(name); found != all.end()) values.insert(*found);
+  }
+  return values;
+}
+
+// [models.train], or every [[models.train]].
+std::vector<TrainSpec> read_training(const toml::table& table, const std::string& where,
+                                     const fs::path& folder, const GridSpec& spec) {
+  std::vector<TrainSpec> all;
+  const auto add = [&](const toml::table& train) {
+    const std::string entry = where + " train";
+    std::vector<OptionValues> values = combinations(train, train_options(), entry, folder);
+    require(values.size() == 1, "{} holds a list", entry);
+    override_values(values.front(), data_values(spec.data));
+    scale_down(values.front(), spec.scale);
+    all.push_back(told_where(
+        entry, [&] { return resolved_objective(spec_of<TrainSpec>(values.front())); }));
+  };
+  if (const toml::array* several = table["train"].as_array()) {
+    for (const toml::node& node : *several) {
+      require(node.is_table(), "{}: train is no table", where);
+      add(*node.as_table());
+    }
+  } else if (const toml::table* one = table_of(table, "train", where)) {
+    add(*one);
+  }
+  return all;
+}
+
+// Rows of numbers, appended.
+void read_points(const toml::node* node, const std::string& where,
+                 std::vector<torch::Tensor>& rows) {
+  if (!node) return;
+  require(node->is_array(), "{}: it is no list of points [x, y, …]", where);
+  for (const toml::node& point : *node->as_array()) {
+    std::vector<double> numbers;
+    require(point.is_array(), "{}: a point is a list of numbers", where);
+    for (const toml::node& number : *point.as_array()) {
+      const auto value = number.value<double>();
+      require(value.has_value(), "{}: a point is a list of numbers", where);
+      numbers.push_back(*value);
+    }
+    rows.push_back(torch::tensor(numbers, torch::kFloat64));
+    require(rows.back().sizes() == rows.front().sizes(), "{}: points differ in length", where);
+  }
+}
+
+Modes read_modes(const toml::table& table, const std::string& where) {
+  const toml::table* modes = table_of(table, "modes", where);
+  if (!modes) return {};
+  check_keys(*modes, where + " modes", {"right", "wrong", "radius"});
+  std::vector<torch::Tensor> points;
+  read_points(modes->get("right"), where + " modes: right", points);
+  const auto right = static_cast<int64_t>(points.size());
+  require(right > 0, "{} modes: right is missing", where);
+  read_points(modes->get("wrong"), where + " modes: wrong", points);
+  Modes read{torch::stack(points), torch::arange(static_cast<int64_t>(points.size())) < right};
+  read.radius =
+      value_of<double>(*modes, "radius", where + " modes", "a number").value_or(read.radius);
+  return read;
+}
+
+// An entry without label, weights and instance is named by what it trains.
+std::string model_label(const toml::table& table, const std::string& where,
+                        const OptionValues& values, const std::vector<TrainSpec>& training) {
+  if (const auto label = text_of(table, "label", where)) return *label;
+  const std::string trained = training.empty() ? "" : training.front().model.name;
+  const std::string file = fs::path(text_or(values, "weights", trained)).filename().string();
+  return text_or(values, "instance", file);
+}
+
+std::vector<ModelEntryValues> read_models(const toml::table& grid, const std::string& name,
+                                          const fs::path& folder, const GridSpec& spec) {
+  const fs::path data = data_directory(spec.data);
+  const bool fashion = has_fashion_mnist(data);
+  std::vector<ModelEntryValues> models;
+  for (const toml::node& node : entries(grid, "models", name)) {
+    const toml::table* table = node.as_table();
+    const std::string where = fmt::format("{}: [[models]]", name);
+    const toml::table* otherwise = table_of(*table, "otherwise", where);
+    if (otherwise && !fashion) table = otherwise;
+    const std::vector<TrainSpec> training = read_training(*table, where, folder, spec);
+    const Modes modes = read_modes(*table, where);
+    for (OptionValues values :
+         combinations(*table, sample_options(), where, folder, kModelKeys)) {
+      if (values.contains("dataset")) override_values(values, data_values(spec.data));
+      const bool given = training.size() == 1 && !spec.weights.empty();
+      if (given) {
+        override_values(values, {{"model", training.front().model.name},
+                                 {"weights", spec.weights.string()}});
+      }
+      models.push_back({model_label(*table, where, values, training), values,
+                        given ? std::vector<TrainSpec>{} : training, modes});
+      if (const auto published = text_of(*table, "published", where)) {
+        take_published(models.back(), *published, data);
+      }
+    }
+  }
+  return models;
+}
+
+struct SamplerEntryValues {
+  std::string label;
+  OptionValues values;
+};
+
+// Chains of the largest group that a sampler moves together.
+int64_t largest_group(const std::vector<SamplerEntryValues>& samplers) {
+  double largest = 1;
+  for (const SamplerEntryValues& sampler : samplers) {
+    const auto group = sampler.values.find("group");
+    if (group != sampler.values.end()) largest = std::max(largest, std::get<double>(group->second));
+  }
+  return static_cast<int64_t>(largest);
+}
+
+std::vector<SamplerEntryValues> read_samplers(const toml::table& grid, const std::string& name,
+                                              const fs::path& folder) {
+  std::vector<SamplerEntryValues> samplers;
+  for (const toml::node& node : entries(grid, "samplers", name)) {
+    const std::string where = name + ": [[samplers]]";
+    const auto label = text_of(*node.as_table(), "label", where);
+    for (OptionValues& values :
+         combinations(*node.as_table(), sample_options(), where, folder, {"label"})) {
+      const std::string sampler = text_or(values, "sampler", "");
+      samplers.push_back({label.value_or(sampler), std::move(values)});
+    }
+  }
+  return samplers;
+}
+
+// All but the repeats.
+Cell make_cell(OptionValues values, const ModelEntryValues& model,
+               const SamplerEntryValues& sampler, double scale,
+               const std::vector<std::string>& fixed, int64_t group) {
+  Cell cell{.model = model.label,
+            .sampler = sampler.label,
+            .training = model.training,
+            .modes = model.modes};
+  for (const auto& [name, value] : sampler.values) {
+    if (name != "sampler") cell.settings.emplace_back(name, value_text(value));
+  }
+  for (const OptionValues& more : {model.values, sampler.values}) override_values(values, more);
+  require_options(!values.contains("seed"),
+                  "seed = {}: seeds come from `seed` and the number of the repeat",
+                  text_or(values, "seed", ""));
+  scale_down(values, scale, fixed, group);
+  cell.calls = divide_calls(values);
+  cell.sampling = spec_of<SampleSpec>(values);
+  check_cell(cell);
+  return cell;
+}
+
+std::vector<Claim> read_claims(const toml::table& grid, const std::string& name) {
+  std::vector<Claim> claims;
+  if (!grid.contains("claims")) return claims;
+  for (const toml::node& node : entries(grid, "claims", name)) {
+    const toml::table& table = *node.as_table();
+    const std::string where = fmt::format("{}: [[claims]]", name);
+    check_keys(table, where, {"text", "rule", "metric", "axis", "who", "than", "models", "margin"});
+    const auto text = [&](const char* key) { return text_of(table, key, where).value_or(""); };
+    Claim claim{.text = text("text"),
+                .rule = text("rule"),
+                .metric = text("metric"),
+                .axis = text("axis"),
+                .who = text_list(table, "who", where),
+                .than = text_list(table, "than", where),
+                .models = text_list(table, "models", where)};
+    claim.margin = value_of<double>(table, "margin", where, "a number").value_or(claim.margin);
+    require(claim.margin >= 0 && claim.margin < 1, "{}: margin is {}; a share from 0 to 1", where,
+            claim.margin);
+    const auto& rules = claim_rules();
+    require(std::find(rules.begin(), rules.end(), claim.rule) != rules.end(),
+            "{}: unknown rule '{}'; known: {}", where, claim.rule,
+            fmt::join(nearest_first(claim.rule, rules), ", "));
+    find_metric(claim.metric, where);
+    require(!claim.text.empty() && !claim.who.empty() && !claim.than.empty(),
+            "{}: text, who and than are needed", where);
+    require((claim.rule == "degrades-less") == !claim.axis.empty(),
+            "{}: axis goes with the rule degrades-less", where);
+    claims.push_back(std::move(claim));
+  }
+  return claims;
+}
+
+// `name` is the preset or the file.
+Grid grid_of(const std::string& text, const std::string& name, const fs::path& folder,
+             const GridSpec& spec) {
+  const toml::table table = parse_toml(text, name);
+  check_keys(table, name,
+             {"title", "repeats", "mean", "reference", "fixed", "pictures", "common", "models",
+              "samplers", "claims"});
+  Grid grid{.name = name, .title = text_of(table, "title", name).value_or(name)};
+  grid.true_mean = value_of<double>(table, "mean", name, "a number");
+  const std::string reference = text_of(table, "reference", name).value_or("");
+  require(reference.empty() || reference == "block-gibbs",
+          "{}: reference is '{}'; block-gibbs is known", name, reference);
+  grid.reference = !reference.empty();
+  const int64_t repeats = value_of<int64_t>(table, "repeats", name, "a whole number").value_or(1);
+  require(repeats >= 1 && repeats <= kMostCells, "{}: repeats is {}; 1 to {} are allowed", name,
+          repeats, kMostCells);
+  const toml::table* shared = table_of(table, "common", name);
+  require(shared, "{}: it needs [common] with at least steps", name);
+  const std::vector<OptionValues> common =
+      combinations(*shared, sample_options(), name + ": [common]", folder);
+  require(common.size() == 1, "{}: [common] holds a list", name);
+  if (const auto size = text_of(table, "pictures", name)) {
+    grid.picture = image_size(*size, name + ": pictures");
+  }
+  const std::vector<std::string> fixed = text_list(table, "fixed", name);
+  const std::vector<SamplerEntryValues> samplers = read_samplers(table, name, folder);
+  const int64_t group = largest_group(samplers);
+  for (const ModelEntryValues& model : read_models(table, name, folder, spec)) {
+    for (const SamplerEntryValues& sampler : samplers) {
+      Cell cell = told_where(fmt::format("{}: {} by {}", name, model.label, sampler.label), [&] {
+        return make_cell(common.front(), model, sampler, spec.scale, fixed, group);
+      });
+      for (cell.repeat = 0; cell.repeat < repeats; ++cell.repeat) {
+        cell.sampling.seed = spec.seed + cell.repeat;
+        grid.cells.push_back(cell);
+      }
+      require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells", name,
+              kMostCells);
+    }
+  }
+  grid.claims = read_claims(table, name);
+  return grid;
+}
+
+}  // namespace
+
+Grid read_grid(const GridSpec& given) {
+  GridSpec spec = given;
+  require_options(spec.preset.empty() != spec.file.empty(),
+                  "one of `grid` FILE and `preset` NAME is needed; presets: {}",
+                  fmt::join(preset_names(), ", "));
+  if (!spec.weights.empty()) {
+    spec.weights = fs::absolute(spec.weights);
+    require_options(fs::is_regular_file(spec.weights), "`weights` {} is no file",
+                    spec.weights.string());
+  }
+  spec.data = absolute(spec.data);
+  if (!spec.preset.empty()) return grid_of(preset_text(spec.preset), spec.preset, "", spec);
+  const fs::path file = fs::absolute(spec.file);
+  return grid_of(read_file(file), spec.file.string(), fs::weakly_canonical(file.parent_path()),
+                 spec);
+}
+
+}  // namespace isinglass

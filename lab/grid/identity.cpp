@@ -1,0 +1,125 @@
+// See identity.h.
+#include "lab/grid/identity.h"
+
+#include <fmt/format.h>
+
+#include "io/error.h"
+#include "io/sha256.h"
+#include "lab/identity.h"
+#include "lab/run/assemble.h"
+#include "lab/spec/configuration.h"
+#include "lab/spec/field.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+template <class Spec>
+Json settings_json(const Spec& spec) {
+  OptionValues values = values_of(spec);
+  values.erase("data-dir");
+  return json_of(values);
+}
+
+// Points and grey levels for continuous states, with their classes where they are learned.
+std::string hash_of_points(const DataSpec& data, bool classes) {
+  const std::string points = data_sha256(points_of(data));
+  return classes ? sha256(points + sha256({{"labels", labels_of(data)}})) : points;
+}
+
+}  // namespace
+
+Json cell_settings(const Cell& cell) {
+  Json settings = Json::object();
+  for (const auto& [name, value] : cell.settings) settings[name] = value;
+  Json training = Json::array();
+  for (const TrainSpec& network : cell.training) training.push_back(settings_json(network));
+  return {{"model", cell.model},
+          {"sampler", cell.sampler},
+          {"settings", settings},
+          {"repeat", cell.repeat},
+          {"sampling", settings_json(cell.sampling)},
+          {"training", training}};
+}
+
+const std::string& GridIdentity::known(const std::string& what,
+                                       const std::function<std::string()>& hash) {
+  const auto found = known_.find(what);
+  if (found != known_.end()) return found->second;
+  std::string value = "missing";
+  try {
+    value = hash();
+  } catch (const Error&) {  // whoever reads it says why
+  }
+  return known_[what] = value;
+}
+
+void GridIdentity::add_files(const OptionTable& table, const OptionValues& values, Json& sources) {
+  for (const auto& [name, value] : values) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (!text || name == "dataset") continue;
+    for (const fs::path& file : files_named_by(*find_option(table, name), *text)) {
+      if (!fs::is_regular_file(file)) continue;
+      sources[file.string()] = known(file.string(), [&] { return file_sha256(file); });
+    }
+  }
+}
+
+void GridIdentity::add_sources(const SampleSpec& sampling, Json& sources) {
+  add_files(options_of<SampleSpec>(), values_of(sampling), sources);
+  const DataSpec& data = sampling.data;
+  if (data.name.empty()) return;
+  const bool points = !sampling.model.instance.empty();
+  const std::string what =
+      fmt::format("{} of {}: {}", data.name, data_directory(data).string(),
+                  points ? "points" : "images");
+  sources[data.name] = known(what, [&] {
+    return points ? hash_of_points(data, false) : data_sha256(images_of(data));
+  });
+}
+
+void GridIdentity::add_sources(const TrainSpec& training, Json& sources) {
+  add_files(options_of<TrainSpec>(), values_of(training), sources);
+  const DataSpec& data = training.data;
+  const bool images = training.objective == "pcd" || training.objective == "cd";
+  const bool classes = training.objective == "classify";
+  const std::string what = fmt::format("{} of {}: {}", data.name, data_directory(data).string(),
+                                       images    ? "images"
+                                       : classes ? "classes"
+                                                 : "points");
+  sources[data.name] = known(what, [&] {
+    return images ? data_sha256(images_of(data)) : hash_of_points(data, classes);
+  });
+}
+
+Json GridIdentity::of(const Cell& cell) {
+  Json sources = Json::object();
+  add_sources(cell.sampling, sources);
+  for (const TrainSpec& training : cell.training) add_sources(training, sources);
+  return {{"program", program_revision()}, {"sources", sources}};
+}
+
+std::string GridIdentity::of_training(const TrainSpec& training) {
+  Json sources = Json::object();
+  add_sources(training, sources);
+  return sha256(fmt::format("{} {} {} {}", program_revision(), device_.str(), sources.dump(),
+                            settings_json(training).dump()))
+      .substr(0, 16);
+}
+
+std::string identity_change(const Json& was, const Json& is) {
+  if (!was.is_object()) return "they do not say of which program and data they are";
+  if (was.value("program", "") != is["program"]) {
+    return fmt::format("the program was {} and is {}", was.value("program", "unknown"),
+                       is["program"].get<std::string>());
+  }
+  const Json before = was.value("sources", Json::object());
+  for (const auto& [name, hash] : is["sources"].items()) {
+    if (before.value(name, "") != hash) return fmt::format("{} holds something else", name);
+  }
+  return "they are of other files";
+}
+
+}  // namespace isinglass

@@ -1,0 +1,141 @@
+// See run.h.
+#include "lab/grid/run.h"
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "io/error.h"
+#include "io/files.h"
+#include "lab/grid/cell.h"
+#include "lab/grid/rows.h"
+#include "lab/grid/settings.h"
+#include "lab/identity.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+fs::path cell_file(const fs::path& directory, size_t index) {
+  return directory / "cells" / fmt::format("{:05}.json", index + 1);
+}
+
+// The file of a cell that an earlier sitting finished; null if there is none.
+Json finished_cell(const fs::path& file, const Cell& cell) {
+  if (!fs::exists(file)) return nullptr;
+  const Json json = Json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+  require(json.is_object() && json.contains("status"), "{} is not a cell of a grid",
+          file.string());
+  if (!json.contains("sampling")) return json;  // it is stale, whatever its settings
+  const Json expected = cell_settings(cell);
+  require(json["sampling"] == expected["sampling"] && json["training"] == expected["training"],
+          "{} was made with other settings: the grid has changed since", file.string());
+  return json;
+}
+
+// Why a finished cell does not count any more; none if it does.
+std::optional<std::string> staleness(const Json& finished, const Json& identity) {
+  if (!finished.contains("sampling")) return "an earlier version of the program made them";
+  const Json was = finished.value("identity", Json());
+  return was == identity ? std::nullopt : std::optional(identity_change(was, identity));
+}
+
+// Removes finished cells of another program, of other data or files: they are measured again.
+void remove_stale_cells(const Grid& grid, GridIdentity& identity, const fs::path& directory,
+                        const GridHooks& hooks) {
+  std::map<std::string, int64_t> reasons;
+  for (size_t i = 0; i < grid.cells.size(); ++i) {
+    const fs::path file = cell_file(directory, i);
+    const Json cell = finished_cell(file, grid.cells[i]);
+    if (cell.is_null()) continue;
+    const auto reason = staleness(cell, identity.of(grid.cells[i]));
+    if (!reason) continue;
+    ++reasons[*reason];
+    fs::remove(file);
+  }
+  for (const auto& [reason, count] : reasons) {
+    if (hooks.on_stale) hooks.on_stale(count, reason);
+  }
+}
+
+// What results.json keeps of a cell.
+Json row_of(const Json& cell) {
+  Json row;
+  for (const char* key : {"model", "sampler", "settings", "repeat", "status", "error", "chains",
+                          "metrics"}) {
+    if (cell.contains(key)) row[key] = cell[key];
+  }
+  return row;
+}
+
+Json results_json(const GridSpec& spec, const Grid& grid, const Json& rows, torch::Device device) {
+  Json claims = Json::array();
+  for (const Claim& claim : grid.claims) claims.push_back(judge(claim, rows));
+  const auto failed = std::count_if(rows.begin(), rows.end(),
+                                    [](const Json& row) { return row["status"] != "done"; });
+  return {{"grid", grid.name},
+          {"title", grid.title},
+          {"scale", spec.scale},
+          {"until_converged", spec.until_converged},
+          {"seed", spec.seed},
+          {"device", device.str()},
+          {"threads", at::get_num_threads()},
+          {"version", kProgramVersion},
+          {"revision", program_revision()},
+          {"cells", rows.size()},
+          {"failed", failed},
+          {"claims", claims},
+          {"rows", rows}};
+}
+
+// Every cell, from its file or by running it; the rows of all.
+Json run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory,
+               torch::Device device, const GridHooks& hooks) {
+  GridIdentity identity(device);
+  GridModels models(spec.cache.empty() ? default_cache() : spec.cache, identity, device,
+                    hooks.stop);
+  fs::create_directories(directory / "cells");
+  remove_stale_cells(grid, identity, directory, hooks);
+  Json rows = Json::array();
+  for (size_t i = 0; i < grid.cells.size(); ++i) {
+    const Cell& cell = grid.cells[i];
+    const fs::path file = cell_file(directory, i);
+    Json json = finished_cell(file, cell);
+    if (json.is_null()) {
+      try {
+        json = cell_settings(cell);
+        json["identity"] = identity.of(cell);
+        json.update(run_cell(grid, cell, models, device, hooks.stop, spec.until_converged));
+      } catch (const Interrupted&) {
+        throw Interrupted(fmt::format("{} of {} cells are finished", i, grid.cells.size()));
+      }
+      write_file(file, json.dump() + "\n");
+      if (hooks.on_kept) hooks.on_kept();
+    }
+    rows.push_back(row_of(json));
+    if (hooks.on_cell) {
+      hooks.on_cell(
+          static_cast<int64_t>(i + 1),
+          fmt::format("{} by {} {}", cell.model, cell.sampler, settings_text(cell.settings)));
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+Json run_grid(const GridSpec& spec, const Grid& grid, const fs::path& directory,
+              torch::Device device, const GridHooks& hooks) {
+  const Json results =
+      results_json(spec, grid, run_cells(spec, grid, directory, device, hooks), device);
+  write_file(directory / "results.json", results.dump(1) + "\n");
+  write_file(directory / "results.csv", rows_csv(results["rows"]));
+  return results;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,33 @@
+// A grid's run: every cell in its turn, each kept in a file of the directory as soon as it is
+// finished, so that a grid that is killed goes on at the next cell; in the end results.json and
+// results.csv, with a verdict on every claim.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "io/torch.h"
+#include "lab/grid/grid.h"
+#include "lab/run/assemble.h"
+
+namespace isinglass {
+
+struct GridHooks {
+  Stop stop = {};
+  // A cell is finished, now or earlier: so many of them, and which.
+  std::function<void(int64_t done, const std::string& cell)> on_cell = {};
+  std::function<void()> on_kept = {};  // the file of a cell has been written
+  // So many finished cells are measured again, and why.
+  std::function<void(int64_t cells, const std::string& why)> on_stale = {};
+};
+
+// Returns what results.json holds. Throws Error if the directory has cells of another grid,
+// Interrupted ("3 of 10 cells are finished") if it was stopped.
+nlohmann::ordered_json run_grid(const GridSpec& spec, const Grid& grid,
+                                const std::filesystem::path& directory, torch::Device device,
+                                const GridHooks& hooks = {});
+
+}  // namespace isinglass

@@ -1,0 +1,90 @@
+// See trained_models.h.
+#include "lab/grid/trained_models.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "io/error.h"
+#include "io/files.h"
+#include "lab/run/training.h"
+#include "lab/spec/configuration.h"
+#include "lab/spec/field.h"
+
+namespace isinglass {
+
+namespace fs = std::filesystem;
+
+fs::path default_cache() {
+  const auto variable = [](const char* name) -> fs::path {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+  };
+  if (!variable("XDG_CACHE_HOME").empty()) return variable("XDG_CACHE_HOME") / "isinglass";
+  require_options(!variable("HOME").empty(),
+                  "`cache` DIR is needed: neither HOME nor XDG_CACHE_HOME is set");
+  return variable("HOME") / ".cache" / "isinglass";
+}
+
+GridModels::GridModels(fs::path cache, GridIdentity& identity, torch::Device device, Stop stop)
+    : cache_(std::move(cache)), identity_(identity), device_(device), stop_(std::move(stop)) {}
+
+fs::path GridModels::trained(const TrainSpec& spec) {
+  const fs::path kept = cache_ / ("model-" + identity_.of_training(spec));
+  if (fs::exists(kept / "ema.pt")) return kept / "ema.pt";
+  const fs::path partial = kept.string() + fmt::format(".{}", getpid());
+  std::error_code taken;  // another process may have been first
+  fs::remove_all(partial, taken);
+  try {
+    Training training(spec, device_, nullptr, stop_);
+    training.trainer().start(partial);
+    write_file(partial / "config.toml",
+               configuration_text(options_of<TrainSpec>(), "train", values_of(training.spec())));
+    if (training.trainer().run().interrupted) throw Interrupted("");
+  } catch (...) {
+    fs::remove_all(partial, taken);
+    throw;
+  }
+  fs::rename(partial, kept, taken);
+  if (taken) fs::remove_all(partial);
+  return kept / "ema.pt";
+}
+
+ModelSpec GridModels::with_trained(const Cell& cell) {
+  ModelSpec model = cell.sampling.model;
+  std::vector<NamedFile> networks;
+  for (const TrainSpec& training : cell.training) {
+    networks.push_back({training.model.name, trained(training)});
+  }
+  if (networks.size() == 1) {
+    model.name = networks.front().name;
+    model.weights = networks.front().file;
+  } else if (networks.size() > 1) {
+    model.name = "product";
+    model.factors = networks;
+  }
+  return model;
+}
+
+const GridModels::Target& GridModels::target(const Cell& cell, bool with_reference) {
+  const SampleSpec& spec = cell.sampling;
+  const nlohmann::ordered_json of = {
+      moves_continuous(spec.sampler),
+      json_of(values_of(SampleSpec{.model = spec.model, .data = spec.data})),
+      cell_settings(cell)["training"]};
+  const std::string key = of.dump();
+  if (key != latest_) {
+    latest_.clear();
+    target_.model = sampled_model(with_trained(cell), spec.sampler, spec.data, device_);
+    target_.reference = with_reference ? block_gibbs_truth(*target_.model, device_, stop_)
+                                       : GroundTruth();
+    if (stop_ && stop_()) throw Interrupted("");
+    latest_ = key;
+  }
+  const auto* misled = dynamic_cast<const MisledModel*>(target_.model.get());
+  target_.modes = cell.modes.centers.defined() || !misled ? cell.modes : misled->modes();
+  return target_;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,31 @@
+// The page of a bench: bench.json.
+#include <fmt/format.h>
+
+#include "lab/report/page.h"
+
+namespace isinglass::report {
+
+namespace fs = std::filesystem;
+
+void add_bench(Page& page, const fs::path& directory) {
+  const Json bench = read_json(directory / "bench.json");
+  page.title =
+      fmt::format("Times of {} by {}", bench.value("model", "?"), bench.value("sampler", "?"));
+  page.add("", "",
+           {facts_of(bench, {"command", "chains", "device", "threads", "repeats", "seed",
+                                 "version", "torch"})});
+  Json rows = Json::array(), bars = Json::array();
+  for (const char* group : {"stages", "bounds"}) {
+    for (const Json& stage : bench.value(group, Json::array())) {
+      const Json& ms = stage["milliseconds"];
+      rows.push_back({stage["name"], ms["median"], ms["least"], ms["most"]});
+      if (group == std::string("stages"))
+        bars.push_back({{"label", stage["name"]}, {"value", ms["median"]}});
+    }
+  }
+  page.add("Stages", "Milliseconds a call: the median, and the range over rounds.",
+           {charts("", {bar_chart("Milliseconds a call", false, bars)}),
+            table("", {{"stage", true}, {"median"}, {"least"}, {"most"}}, rows)});
+}
+
+}  // namespace isinglass::report

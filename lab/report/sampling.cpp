@@ -1,0 +1,88 @@
+// The page of a run of sampling: summary.json and samples.pt.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/diagnostics/autocorrelation.h"
+#include "io/error.h"
+#include "io/picture.h"
+#include "io/pt/pt_file.h"
+#include "lab/report/page.h"
+
+namespace isinglass::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<double> numbers(const torch::Tensor& values) {
+  const torch::Tensor x = values.to(torch::kFloat64).contiguous();
+  return {x.data_ptr<double>(), x.data_ptr<double>() + x.numel()};
+}
+
+// Energies of a few chains, and the autocorrelation over all.
+Json sampling_charts(const torch::Tensor& energy, int64_t thin) {
+  constexpr int64_t kChains = 5, kLags = 200;
+  const std::vector<double> step = numbers(thin * torch::arange(1, energy.size(0) + 1));
+  Json traces = Json::array(
+      {thinned("mean of all chains", step, numbers(energy.to(torch::kFloat64).mean(1)))});
+  for (int64_t chain = 0; chain < std::min(kChains, energy.size(1)); ++chain) {
+    traces.push_back(
+        thinned(fmt::format("chain {}", chain), step, numbers(energy.select(1, chain))));
+  }
+  Json list = Json::array({line_chart("Energy", {"step"}, {"energy"}, traces)});
+  if (energy.size(0) > 3) {
+    const torch::Tensor rho = autocorrelation(energy).nanmean(1).slice(0, 0, kLags);
+    const std::vector<double> lag = numbers(thin * torch::arange(rho.numel()));
+    list.push_back(line_chart(
+        "Autocorrelation of the energy, mean over chains", {"lag, steps"}, {"autocorrelation"},
+        Json::array({{{"label", "energy"}, {"x", lag}, {"y", numbers(rho)}}})));
+  }
+  return list;
+}
+
+// The last states of up to 36 chains as images, where discrete sites fill a square.
+Json state_pictures(const torch::Tensor& samples) {
+  const torch::Tensor last = samples[samples.size(0) - 1].slice(0, 0, 36);
+  const int64_t sites = last.size(1), side = std::llround(std::sqrt(static_cast<double>(sites)));
+  const bool drawable = side * side == sites && sites > 16 && last.scalar_type() == torch::kUInt8;
+  if (!drawable) return Json::array();
+  const int64_t most = std::max<int64_t>(1, last.max().item<int64_t>());
+  const int scale = static_cast<int>(255 / most);
+  return Json::array(
+      {picture("last states of the chains", picture_grid(last, side, side, 6, scale))});
+}
+
+}  // namespace
+
+void add_sampling(Page& page, const fs::path& directory) {
+  const Json summary = read_json(directory / "summary.json");
+  page.title = fmt::format("{} by {}", summary.value("model", "?"), summary.value("sampler", "?"));
+  Json list = Json::object();
+  for (const auto& [key, value] : summary.items()) {
+    if (!value.is_structured()) list[key] = value.is_boolean() ? Json(value.dump()) : value;
+  }
+  page.add("", "", {facts(list)});
+  const Json effective = summary.value("ess", Json::object());
+  Json ess = Json::array();
+  for (const auto& [key, value] : effective.items()) ess.push_back({key, value});
+  page.add(
+      "Effective sample size",
+      fmt::format("Of the {}. mean to per_second_all: the papers' estimator, a chain; bulk and "
+                  "tail: all chains together.",
+                  summary.value("statistic", "energy")),
+      {table("", {{"", true}, {"value"}}, ess)});
+  if (!fs::exists(directory / "samples.pt")) return;
+  torch::Tensor samples, energy;
+  for (const auto& [name, tensor] : read_named_tensors(directory / "samples.pt")) {
+    (name == "samples" ? samples : energy) = tensor;
+  }
+  require(samples.defined() && energy.defined() && samples.dim() == 3 && energy.dim() == 2,
+          "{} holds no samples and energy", (directory / "samples.pt").string());
+  if (energy.size(0) == 0) return;
+  page.add("Chains", "", {charts("", sampling_charts(energy, summary.value("thin", int64_t{1})))});
+  const Json images = state_pictures(samples);
+  if (!images.empty()) page.add("States", "", {pictures("", images)});
+}
+
+}  // namespace isinglass::report

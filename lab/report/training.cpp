@@ -1,0 +1,123 @@
+// The page of a training run: metrics.jsonl and its pictures.
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "engine/annealing/ais.h"
+#include "io/error.h"
+#include "io/files.h"
+#include "lab/report/page.h"
+#include "lab/toml.h"
+
+namespace isinglass::report {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The loss of training without chains is the objective's.
+std::string loss_title(const fs::path& directory) {
+  const std::string objective =
+      configured_text(directory / "config.toml", "objective").value_or("");
+  if (objective == "dsm") return "Loss: denoising score matching";
+  return objective == "classify" ? "Loss: cross-entropy, nats per image" : "Loss";
+}
+
+// Columns of metrics.jsonl by name; a line that lacks one has NaN there.
+class Curves {
+ public:
+  explicit Curves(const fs::path& file) {
+    std::istringstream in(read_file(file));
+    for (std::string line; std::getline(in, line);) {
+      Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+      if (json.is_object()) lines_.push_back(std::move(json));  // the last one may be cut off
+    }
+    require(!lines_.empty(), "{} holds no iteration", file.string());
+  }
+  std::vector<double> column(const char* key) const {
+    std::vector<double> values;
+    for (const Json& line : lines_) {
+      const auto found = line.find(key);
+      values.push_back(found != line.end() && found->is_number() ? found->get<double>() : NAN);
+    }
+    return values;
+  }
+  bool has(const char* key) const {
+    const std::vector<double> values = column(key);
+    return std::any_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+  }
+  const Json& last() const { return lines_.back(); }
+
+ private:
+  std::vector<Json> lines_;
+};
+
+Json curve(const Curves& curves, const std::string& title,
+           const std::vector<std::pair<const char*, const char*>>& columns) {
+  Json series = Json::array();
+  const std::vector<double> iteration = curves.column("iteration");
+  bool wide = true;
+  for (const auto& [key, label] : columns) {
+    Json line = thinned(label, iteration, curves.column(key));
+    wide = wide && spans(line["y"].get<std::vector<double>>(), 100);
+    series.push_back(std::move(line));
+  }
+  return line_chart(title, {"iteration"}, {title, wide}, series);
+}
+
+// data.png, and up to 6 of the pictures of chains, evenly spaced, the last one among them.
+Json training_pictures(const fs::path& directory) {
+  std::vector<fs::path> files;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(directory / "samples", missing)) {
+    if (entry.path().extension() == ".png") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  Json list = Json::array();
+  if (fs::exists(directory / "data.png")) {
+    list.push_back(picture("data", read_file(directory / "data.png")));
+  }
+  constexpr size_t kMost = 6;
+  const size_t count = std::min(kMost, files.size());
+  for (size_t i = 1; i <= count; ++i) {
+    const fs::path& file = files[i * files.size() / count - 1];
+    list.push_back(picture("chains at iteration " + std::to_string(std::atoll(file.stem().c_str())),
+                           read_file(file)));
+  }
+  return list;
+}
+
+}  // namespace
+
+void add_training(Page& page, const fs::path& directory) {
+  const Curves curves(directory / "metrics.jsonl");
+  page.title = "Training";
+  const Json& last = curves.last();
+  page.add("", "",
+           {facts_of(last, {"iteration", "loss", "energy_data", "energy_model", "difference",
+                                "acceptance", "hops", "validation_score", "validation_weight_ess",
+                                "seconds"})});
+  Json list = Json::array();
+  const auto add = [&](const std::string& title,
+                       const std::vector<std::pair<const char*, const char*>>& columns) {
+    const bool recorded = std::any_of(columns.begin(), columns.end(),
+                                      [&](const auto& column) { return curves.has(column.first); });
+    if (recorded) list.push_back(curve(curves, title, columns));
+  };
+  add(loss_title(directory), {{"loss", "loss"}});
+  add("Mean energy", {{"energy_data", "data"}, {"energy_model", "chains"}});
+  add("Energy of data − chains", {{"difference", "difference"}});
+  add("Acceptance", {{"acceptance", "acceptance"}});
+  add("Sites changed per step", {{"hops", "hops"}});
+  add("Norm of the gradient", {{"gradient_norm", "gradient"}});
+  add("Iterations per second", {{"iterations_per_second", "rate"}});
+  add("Validation score, nats per image", {{"validation_score", "score"}});
+  add("Validation score: ESS of the weights", {{"validation_weight_ess", "ESS"}});
+  const std::string scores =
+      curves.has("validation_score") ? std::string(" Validation scores: ") + kForwardBias : "";
+  page.add("Curves", "Long runs are drawn as means over stretches of iterations." + scores,
+           {charts("", list)});
+  const Json images = training_pictures(directory);
+  if (!images.empty()) page.add("Images", "", {pictures("", images)});
+}
+
+}  // namespace isinglass::report

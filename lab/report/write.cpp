@@ -1,0 +1,63 @@
+// See write.h.
+#include "lab/report/write.h"
+
+#include "io/error.h"
+#include "io/files.h"
+#include "lab/grid/claims.h"
+#include "lab/report/page.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Kind {
+  const char* file;
+  void (*add)(report::Page&, const fs::path&);
+};
+
+constexpr Kind kKinds[] = {{"results.json", report::add_grid},
+                           {"metrics.jsonl", report::add_training},
+                           {"ais.json", report::add_evaluation},
+                           {"summary.json", report::add_sampling},
+                           {"bench.json", report::add_bench}};
+
+report::Page page_of(const fs::path& directory) {
+  require(fs::is_directory(directory), "{} is no directory of a run", directory.string());
+  report::Page page;
+  try {
+    for (const Kind& kind : kKinds) {
+      if (fs::exists(directory / kind.file)) kind.add(page, directory);
+    }
+  } catch (const nlohmann::json::exception& error) {
+    fail("{}: its files are damaged: {}", directory.string(), error.what());
+  }
+  require(!page.title.empty(),
+          "{} holds no finished run of ablate, train, evaluate, sample or bench",
+          directory.string());
+  if (page.subtitle.empty()) page.subtitle = fs::weakly_canonical(directory).filename().string();
+  report::add_configuration(page, directory);
+  return page;
+}
+
+}  // namespace
+
+void judge_grid(const fs::path& directory) {
+  const fs::path file = directory / "results.json";
+  if (!fs::exists(file)) return;
+  try {
+    report::Json results = report::read_json(file);
+    const report::Json judged = judge_again(results["claims"], results["rows"]);
+    if (judged.dump() == results["claims"].dump()) return;
+    results["claims"] = judged;
+    write_file(file, results.dump(1) + "\n");
+  } catch (const nlohmann::json::exception& error) {
+    fail("{}: it is damaged: {}", file.string(), error.what());
+  }
+}
+
+void write_report(const fs::path& directory, const fs::path& file) {
+  write_file(file, report::html(page_of(directory)));
+}
+
+}  // namespace isinglass

@@ -1,0 +1,261 @@
+// See assemble.h.
+#include "lab/run/assemble.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "io/error.h"
+#include "models/combined/other_gradient.h"
+#include "models/instances/instances.h"
+
+namespace isinglass {
+
+namespace fs = std::filesystem;
+
+torch::Device device_of(const std::string& name) {
+  const int64_t gpus = static_cast<int64_t>(torch::cuda::device_count());
+  if (name == "cpu" || (name == "auto" && gpus == 0)) return torch::kCPU;
+  if (name == "auto") return torch::Device(torch::kCUDA, 0);
+  int64_t index = 0;
+  const bool indexed = name.starts_with("cuda:");
+  const auto [rest, error] =
+      indexed ? std::from_chars(name.data() + 5, name.data() + name.size(), index)
+              : std::from_chars_result{name.data() + name.size(), std::errc()};
+  require_options((indexed || name == "cuda") && error == std::errc() &&
+                      rest == name.data() + name.size() && index >= 0,
+                  "`device` is '{}'; auto, cpu, cuda or cuda:N is needed", name);
+  require_options(index < gpus, "`device` is {}; this machine has {} usable GPU{}", name,
+                  gpus == 0 ? "no" : std::to_string(gpus), gpus == 1 ? "" : "s");
+  return torch::Device(torch::kCUDA, static_cast<torch::DeviceIndex>(index));
+}
+
+void require_said(bool said, const char* option) {
+  require_options(said, "`{}` is required", option);
+}
+
+fs::path data_directory(const DataSpec& data) {
+  if (!data.directory.empty()) return data.directory;
+  const char* variable = std::getenv("ISINGLASS_DATA");
+  return variable && *variable ? variable : "data";
+}
+
+DataSpec absolute(DataSpec data) {
+  const auto& names = dataset_names();
+  const bool file = std::find(names.begin(), names.end(), data.name) == names.end();
+  if (file && !data.name.empty()) data.name = fs::absolute(data.name).string();
+  if (!data.directory.empty()) data.directory = fs::absolute(data.directory);
+  return data;
+}
+
+DataSpec resolved(DataSpec data) {
+  if (!data.name.empty()) data.directory = data_directory(data);
+  return absolute(std::move(data));
+}
+
+ModelSpec resolved(ModelSpec model) {
+  if (!model.image) model.image = ImageSize();
+  for (NamedFile& factor : model.factors) factor.file = fs::absolute(factor.file);
+  if (model.gradient_model) {
+    model.gradient_model->file = fs::absolute(model.gradient_model->file);
+  }
+  return model;
+}
+
+namespace {
+
+template <class Enum>
+void take_choice(const SamplerSpec& sampler, const char* name,
+                 const std::vector<std::string>& names, Enum& choice) {
+  const auto said = sampler.options.find(name);
+  if (said == sampler.options.end()) return;
+  const auto found = std::find(names.begin(), names.end(), std::get<std::string>(said->second));
+  choice = static_cast<Enum>(found - names.begin());
+}
+
+// What is said, as the library takes it. Throws Error for a switch or a choice that the sampler
+// does not read; of numbers the registry says so.
+SamplerOptions said_options(const SamplerSpec& sampler, const SamplerEntry& entry, bool warm) {
+  SamplerOptions options;
+  options.warm = warm;
+  for (const auto& [name, value] : sampler.options) {
+    require_options(std::holds_alternative<double>(value) || entry.option(name),
+                    "`{}` is not an option of {}; it reads {}", name, entry.name,
+                    option_names(entry));
+  }
+  for (const auto& [name, member] : sampler_numbers()) {
+    const auto said = sampler.options.find(name);
+    if (said != sampler.options.end()) options.*member = std::get<double>(said->second);
+  }
+  for (const auto& [name, member] : sampler_switches()) {
+    const auto said = sampler.options.find(name);
+    if (said != sampler.options.end()) options.*member = std::get<bool>(said->second);
+  }
+  take_choice(sampler, "balancing", balancing_names(), options.balancing);
+  take_choice(sampler, "scan", scan_names(), options.scan);
+  return options;
+}
+
+}  // namespace
+
+SamplerSpec resolved(const SamplerSpec& sampler, const EnergyModel& model, bool warm) {
+  const SamplerEntry& entry = find_sampler(sampler.name);
+  const SamplerOptions used = with_defaults(entry, said_options(sampler, entry, warm), model);
+  SamplerSpec all{.name = sampler.name};
+  for (const auto& [name, member] : sampler_numbers()) {
+    if (used.*member) all.options[name] = *(used.*member);
+  }
+  for (const auto& [name, member] : sampler_switches()) {
+    if (entry.option(name)) all.options[name] = used.*member;
+  }
+  if (entry.option("balancing")) {
+    all.options["balancing"] = balancing_names()[static_cast<size_t>(used.balancing)];
+  }
+  if (entry.option("scan")) all.options["scan"] = scan_names()[static_cast<size_t>(used.scan)];
+  return all;
+}
+
+std::optional<double> sampler_number(const SamplerSpec& sampler, const std::string& name) {
+  const auto found = sampler.options.find(name);
+  if (found == sampler.options.end()) return std::nullopt;
+  return std::get<double>(found->second);
+}
+
+bool moves_continuous(const SamplerSpec& sampler) {
+  require_said(!sampler.name.empty(), "sampler");
+  return find_sampler(sampler.name).kinds == std::vector{StateKind::kContinuous};
+}
+
+namespace {
+
+template <class Data>
+Data loaded(const DataSpec& data, Data (*load)(const std::string&, const fs::path&)) {
+  require_said(!data.name.empty(), "dataset");
+  const DataSpec all = resolved(data);
+  return load(all.name, all.directory);
+}
+
+}  // namespace
+
+Dataset images_of(const DataSpec& data) {
+  return loaded(data, load_dataset);
+}
+
+Dataset points_of(const DataSpec& data) {
+  return loaded(data, load_points);
+}
+
+torch::Tensor labels_of(const DataSpec& data) {
+  return loaded(data, load_labels);
+}
+
+namespace {
+
+ModelOptions model_options(const ModelSpec& spec, bool continuous) {
+  const ModelSpec all = resolved(spec);
+  return {.weights = all.weights,
+          .sites = all.sites,
+          .categories = all.categories,
+          .label = all.label,
+          .image_height = all.image->height,
+          .image_width = all.image->width,
+          .factors = all.factors,
+          .penalty = all.penalty,
+          .continuous = continuous};
+}
+
+ImageSource images_for(const DataSpec& data, const std::function<void(const Dataset&)>& on_data) {
+  if (data.name.empty()) return {};
+  return {[&data, &on_data] {
+            const Dataset points = points_of(data);
+            if (on_data) on_data(points);
+            return points.train;
+          },
+          [&data] { return labels_of(data); }};
+}
+
+std::shared_ptr<EnergyModel> instance_of(const ModelSpec& spec, const ImageSource& images) {
+  require_options(spec.weights.empty(), "`weights` and `instance` exclude each other");
+  require_options(!spec.gradient_model, "`gradient-model` and `instance` exclude each other");
+  const std::shared_ptr<EnergyModel> model = make_instance(spec.instance, images);
+  require_options(spec.name.empty() || spec.name == model->kind_name(),
+                  "`model` is {}, but `instance` {} is of {}", spec.name, spec.instance,
+                  model->kind_name());
+  return model;
+}
+
+}  // namespace
+
+std::shared_ptr<EnergyModel> model_of(const ModelSpec& spec, torch::Device device,
+                                      bool continuous) {
+  require_said(!spec.name.empty(), "model");
+  require_options(spec.factors.empty() || spec.name == "product",
+                  "`factors` is given, but `model` is {}; it goes with product", spec.name);
+  require_options(
+      spec.weights.empty() || spec.name != "product",
+      "`weights` is given, but product has no parameters but those of its `factors`");
+  std::shared_ptr<EnergyModel> model = load_model(spec.name, model_options(spec, continuous));
+  model->to(device);
+  return model;
+}
+
+std::shared_ptr<EnergyModel> sampled_model(const ModelSpec& spec, const SamplerSpec& sampler,
+                                           const DataSpec& data, torch::Device device,
+                                           const std::function<void(const Dataset&)>& on_data) {
+  std::shared_ptr<EnergyModel> model;
+  if (!spec.instance.empty()) {
+    model = instance_of(spec, images_for(data, on_data));
+  } else {
+    const bool continuous = moves_continuous(sampler);
+    model = model_of(spec, device, continuous);
+    if (spec.gradient_model) {
+      const SamplerEntry& entry = find_sampler(sampler.name);
+      require_options(entry.needs == "gradient",
+                      "`gradient-model` is given, but {} uses no gradient", entry.name);
+      ModelOptions other = model_options(spec, continuous);
+      other.weights = spec.gradient_model->file;
+      model = std::make_shared<OtherGradientModel>(std::move(model),
+                                                   load_model(spec.gradient_model->name, other));
+    }
+  }
+  model->to(device);
+  return model;
+}
+
+void set_gradient_precision(const ModelSpec& spec, EnergyModel& model) {
+  model.set_gradient_precision(spec.gradient_precision == "bf16" ? GradientPrecision::kBfloat16
+                                                                 : GradientPrecision::kFloat32);
+}
+
+std::unique_ptr<Sampler> sampler_of(const SamplerSpec& sampler, const EnergyModel& model,
+                                    bool warm) {
+  require_said(!sampler.name.empty(), "sampler");
+  const SamplerEntry& entry = find_sampler(sampler.name);
+  return make_sampler(sampler.name, said_options(sampler, entry, warm), model);
+}
+
+std::unique_ptr<Sampler> fixed_sampler_of(const SamplerSpec& spec, const EnergyModel& model,
+                                          const std::string& reason) {
+  std::unique_ptr<Sampler> sampler = sampler_of(spec, model);
+  const SamplerEntry& entry = find_sampler(spec.name);
+  require_options(!sampler->adapts(), "`adapt` acts in burn-in, and {}", reason);
+  const bool scales = entry.option("sigma") && entry.site_matrices == 0;
+  require_options(!sampler->learns(), "{} learns in burn-in, and {}{}", entry.name, reason,
+                  scales ? "; with `sigma` and `alpha` it has nothing to learn" : "");
+  return sampler;
+}
+
+void require_capturable(const EnergyModel& model, const Sampler& sampler, torch::Device device) {
+  require_options(
+      !sampler.asks_device(),
+      "`cuda-graph`: a step of {} waits for a number that the GPU finds, and cannot be captured",
+      sampler.name());
+  require_options(model.capturable(), "`cuda-graph`: calls of model {} cannot be captured",
+                  model.kind_name());
+  require_options(device.is_cuda(), "`cuda-graph` captures steps on a GPU, and the device is {}",
+                  device.str());
+}
+
+}  // namespace isinglass

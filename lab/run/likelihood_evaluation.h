@@ -1,0 +1,77 @@
+// The evaluation of a model by annealed importance sampling: log Z, and the log-likelihoods of a
+// data set's splits. It saves itself to a file, from which a later one goes on.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/annealing/ais.h"
+#include "io/torch.h"
+#include "lab/run/assemble.h"
+#include "lab/spec/spec.h"
+#include "train/likelihood.h"
+
+namespace isinglass {
+
+struct EvaluationHooks {
+  Stop stop = {};
+  std::function<void()> on_step = {};   // after every step
+  std::function<void()> on_saved = {};  // the checkpoint has been written
+};
+
+class LikelihoodEvaluation {
+ public:
+  // Makes model, sampler, data and the annealing. Throws Error for what does not fit together or
+  // into memory.
+  LikelihoodEvaluation(EvaluateSpec spec, torch::Device device);
+
+  // What the run is, with all defaults and files in full.
+  const EvaluateSpec& spec() const { return spec_; }
+
+  // Goes on from the file. Throws Error if it is of another annealing or other data.
+  void restore(const std::filesystem::path& checkpoint);
+
+  // To the end, or until stop() is true; writes the checkpoint every minute, at the end and when it
+  // is stopped. The energies of the data come first: an image that has none (NumericalError) ends
+  // the run before it begins. Returns whether it is finished.
+  bool run(const std::filesystem::path& checkpoint, const EvaluationHooks& hooks = {});
+
+  int64_t steps_done() const { return annealing_->steps_done(); }
+  int64_t steps_total() const { return annealing_->steps_total(); }
+
+  // After run() has finished.
+  const AisResult& result() const { return result_; }
+  const std::vector<SplitLikelihood>& splits() const { return splits_; }
+  nlohmann::ordered_json json() const;  // ais.json
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void load_data();
+  double seconds() const;  // earlier sittings included
+  void save(const std::filesystem::path& checkpoint);
+  PtDict data_settings() const;
+  nlohmann::ordered_json identity() const;
+
+  EvaluateSpec spec_;
+  torch::Device device_;
+  std::shared_ptr<EnergyModel> model_;
+  std::unique_ptr<Sampler> sampler_;
+  std::optional<Dataset> data_;
+  std::string data_hash_;  // SHA-256, "none" without data
+  std::optional<Factorised> start_;
+  std::unique_ptr<AnnealedImportanceSampling> annealing_;
+  AisResult result_;
+  std::vector<SplitLikelihood> splits_;
+  Clock::time_point started_ = Clock::now(), saved_ = started_;
+  double earlier_ = 0;
+  std::vector<std::string> revisions_;  // of the program that made it, the present one last
+};
+
+}  // namespace isinglass

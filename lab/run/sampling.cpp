@@ -1,0 +1,233 @@
+// See sampling.h.
+#include "lab/run/sampling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/error.h"
+#include "io/files.h"
+#include "io/pt/pt_file.h"
+#include "kernels/random/philox.h"
+#include "lab/run/memory.h"
+#include "lab/run/summary.h"
+#include "lab/spec/field.h"
+#include "models/combined/misled.h"
+
+namespace isinglass {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr double kBytesADraw = 128;  // of one chain's statistic, with its diagnostics
+
+// Where the target's paper starts the chains.
+torch::Tensor instance_states(const EnergyModel& model, torch::Tensor noise) {
+  const auto* misled = dynamic_cast<const MisledModel*>(&model);
+  require_options(
+      misled, "`init` instance needs an `instance` that says where chains start; {} does not",
+      model.kind_name());
+  const Start& start = misled->start();
+  return noise.mul_(start.deviation).add_(start.mean.to(noise.options()));
+}
+
+// Of an init that is no file.
+bool fresh(const std::string& init) {
+  return init == "random" || init == "data" || init == "instance";
+}
+
+void check_memory(const SampleSpec& spec, const EnergyModel& model, const RunPlan& plan,
+                  torch::Device device) {
+  const int64_t chains = *spec.chains;
+  require_memory(sampling_bytes(model, chains), device, fmt::format("`chains` {}", chains));
+  const SamplerEntry& sampler = find_sampler(spec.sampler.name);
+  const double sites = static_cast<double>(model.space().sites);
+  require_memory(8 * sites * sites * static_cast<double>(sampler.site_matrices), device,
+                 fmt::format("{} on {} sites", sampler.name, model.space().sites));
+  const double draws = static_cast<double>(plan.steps / plan.thin);
+  require_memory(draws * static_cast<double>(chains) * kBytesADraw, torch::kCPU,
+                 fmt::format("`chains` {} for {} draws", chains, draws));
+}
+
+void restore_learned(const SampleSpec& spec, const Sampler& sampler, ChainState& state) {
+  const auto file = spec.warm_start.parent_path() / "learned.pt";
+  if (std::filesystem::exists(file)) sampler.restore(state, read_named_tensors(file));
+}
+
+std::unique_ptr<Cooling> cooling_of(const SampleSpec& spec, EnergyModel& model,
+                                    const RunPlan& plan, torch::Device device) {
+  if (!spec.anneal) return nullptr;
+  const StateKind kind = model.space().kind;
+  require_options(kind == StateKind::kBinary || kind == StateKind::kCategorical,
+                  "`anneal` cools binary and categorical sites; the states of model {} are {}",
+                  model.kind_name(), kinds_text({kind}));
+  require_options(plan.burn_in >= 2,
+                  "`anneal` cools in burn-in: `burn-in` is {}; at least 2 is needed",
+                  plan.burn_in);
+  return std::make_unique<Cooling>(model, *spec.anneal, device);
+}
+
+}  // namespace
+
+RunPlan plan_of(const SampleSpec& spec) {
+  require_said(spec.steps.has_value(), "steps");
+  const RunPlan plan{spec.burn_in, *spec.steps, spec.thin};
+  require_options(plan.steps == 0 || plan.thin <= plan.steps,
+                  "`thin` is {}; at most `steps` = {} is needed", plan.thin, plan.steps);
+  require_options(
+      static_cast<double>(plan.burn_in) + static_cast<double>(plan.steps) <= kLargestStep,
+      "`burn-in` and `steps` add up to {}; at most {} is needed", plan.burn_in + plan.steps,
+      kLargestStep);
+  return plan;
+}
+
+Sampling::Sampling(SampleSpec spec, torch::Device device, Stop stop,
+                   std::shared_ptr<EnergyModel> model)
+    : spec_(std::move(spec)), plan_(plan_of(spec_)), stop_(std::move(stop)) {
+  spec_.data = resolved(spec_.data);
+  spec_.model = resolved(spec_.model);
+  model_ = model ? std::move(model) : make_model(device);
+  cooling_ = cooling_of(spec_, *model_, plan_, device);
+  set_gradient_precision(spec_.model, *model_);
+  plan_.cooling = cooling_.get();
+  seek_solutions();
+  const bool warm = !spec_.warm_start.empty();
+  if (warm) read_warm_start();
+  sampler_ = sampler_of(spec_.sampler, target(), warm);
+  spec_.sampler = resolved(spec_.sampler, target(), warm);
+  plan_.cuda_graph = spec_.cuda_graph;
+  if (spec_.cuda_graph) require_capturable(target(), *sampler_, device);
+  torch::Tensor x;
+  if (!fresh(spec_.init)) x = saved_states();
+  if (!spec_.chains) spec_.chains = kDefaultChains;
+  check_memory(spec_, *model_, plan_, device);
+  if (!x.defined()) x = fresh_states(device);
+  const torch::Tensor ids =
+      torch::arange(x.size(0), torch::TensorOptions(torch::kInt64).device(device));
+  state_ = sampler_->init(target(), x.to(device), ids);
+  params_ = sampler_->params(static_cast<uint64_t>(spec_.seed), device);
+  if (warm) restore_learned(spec_, *sampler_, state_);
+  statistic_ = make_statistic(spec_.statistic, model_->space(), device);
+}
+
+std::shared_ptr<EnergyModel> Sampling::make_model(torch::Device device) {
+  std::shared_ptr<EnergyModel> model =
+      sampled_model(spec_.model, spec_.sampler, spec_.data, device,
+                    [&](const Dataset& data) { note_data(data); });
+  if (!spec_.model.instance.empty()) spec_.model.name = model->kind_name();
+  return model;
+}
+
+void Sampling::note_data(const Dataset& data) {
+  data_ = DataIdentity{spec_.data.name, data_sha256(data)};
+}
+
+void Sampling::seek_solutions() {
+  auto* problem = dynamic_cast<GraphProblem*>(model_.get());
+  require_options(!spec_.optimum || problem,
+                  "`optimum` is given, but model {} is no problem with solutions",
+                  model_->kind_name());
+  if (problem) best_ = std::make_unique<BestSolution>(*problem);
+}
+
+// The numbers that an earlier run adapted stand for options that are not given; what it learned
+// goes to the chains.
+void Sampling::read_warm_start() {
+  spec_.warm_start = std::filesystem::absolute(spec_.warm_start);
+  const std::string file = spec_.warm_start.string();
+  const auto summary = nlohmann::json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+  require_options(
+      summary.is_object() && summary.contains("adapted") && summary["adapted"].is_object(),
+      "`warm-start` {}: not the summary.json of a run of isinglass sample", file);
+  require_options(summary.value("sampler", "") == spec_.sampler.name,
+                  "`warm-start` {}: that run used the sampler {}, this one {}", file,
+                  summary.value("sampler", "?"), spec_.sampler.name);
+  for (const auto& [name, value] : summary["adapted"].items()) {
+    require_options(
+        value.is_number() && std::any_of(sampler_numbers().begin(), sampler_numbers().end(),
+                                         [&](const auto& n) { return n.first == name; }),
+        "`warm-start` {}: '{}' is not a number of a sampler", file, name);
+    spec_.sampler.options.try_emplace(name, value.get<double>());
+  }
+}
+
+// A file of states: its rows are the chains.
+torch::Tensor Sampling::saved_states() {
+  const std::string file = spec_.init;
+  const torch::Tensor x = read_tensor(file);
+  check_states(model_->space(), x, file);
+  require_options(!spec_.chains || *spec_.chains == x.size(0),
+                  "`chains` is {}, but {} holds {} states", spec_.chains.value_or(0), file,
+                  x.size(0));
+  spec_.chains = x.size(0);
+  spec_.init = std::filesystem::absolute(file).string();
+  return x;
+}
+
+// Random, of the data, or where the instance says.
+torch::Tensor Sampling::fresh_states(torch::Device device) {
+  const StateSpace space = model_->space();
+  if (spec_.init == "data") {
+    const torch::Tensor x = data_states(space);
+    check_states(space, x, "the data set " + spec_.data.name);
+    return x;
+  }
+  const torch::Tensor ids =
+      torch::arange(*spec_.chains, torch::TensorOptions(torch::kInt64).device(device));
+  const torch::Tensor x =
+      random_states(space, ids, static_cast<uint64_t>(spec_.seed), device);
+  return spec_.init == "instance" ? instance_states(*model_, x) : x;
+}
+
+// Training images drawn with the seed, one a chain; binary, or of grey levels from 0 to 1.
+torch::Tensor Sampling::data_states(const StateSpace& space) {
+  require_options(!spec_.data.name.empty(), "`init` data needs `dataset`");
+  const Dataset data = images_of(spec_.data);
+  note_data(data);
+  const torch::Tensor images = space.discrete()
+                                   ? binarise_once(data.train, data.levels, 0)
+                                   : data.train.to(torch::kFloat32).div_(data.levels - 1);
+  torch::Tensor rows = torch::empty({*spec_.chains}, torch::kInt64);
+  for (int64_t chain = 0; chain < *spec_.chains; ++chain) {
+    const Draws draws{static_cast<uint64_t>(spec_.seed), static_cast<uint32_t>(chain), 0};
+    rows[chain] = draws.below(static_cast<uint32_t>(images.size(0)), Purpose::kDataInit);
+  }
+  return images.index_select(0, rows);
+}
+
+Recorder::Shape Sampling::draws() const {
+  return {plan_.steps / plan_.thin, state_.chains(), state_.sites(), state_.x.scalar_type()};
+}
+
+Recorder Sampling::recorder(bool keep_samples, std::filesystem::path file) const {
+  return Recorder(draws(), statistic_, keep_samples, std::move(file));
+}
+
+const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observers) {
+  observers.insert(observers.begin(), &recorder);
+  if (best_) observers.push_back(best_.get());
+  std::optional<Uncooled> uncooled;
+  if (cooling_) observers = {&uncooled.emplace(*cooling_, observers)};
+  result_ = isinglass::run(target(), *sampler_, state_, params_, plan_, observers, stop_);
+  return result_;
+}
+
+Json Sampling::summary(const Recorder& recorder) const {
+  Json summary = summary_json(spec_, *model_, *sampler_, params_, plan_, result_, recorder);
+  if (data_) {
+    summary["dataset"] = data_->name;
+    summary["data_sha256"] = data_->sha256;
+  }
+  if (sampler_number(spec_.sampler, "group")) {
+    summary["acceptance_worst_group"] =
+        result_.steps > 0 ? result_.least_acceptance : std::nan("");
+  }
+  if (spec_.model.gradient_model) summary["gradient_model"] = text_of(*spec_.model.gradient_model);
+  if (spec_.anneal) summary["anneal"] = text_of(*spec_.anneal);
+  if (best_) summary["best"] = solution_json(spec_.optimum, *best_);
+  return summary;
+}
+
+}  // namespace isinglass

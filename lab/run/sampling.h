@@ -1,0 +1,81 @@
+// One measured run of a sampler on a model, as a spec says: a run of `isinglass sample`, or a cell of
+// a grid.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "engine/observers/recorder.h"
+#include "engine/observers/best_solution.h"
+#include "engine/annealing/cooling.h"
+#include "engine/run/run.h"
+#include "io/torch.h"
+#include "lab/run/assemble.h"
+#include "lab/spec/spec.h"
+
+namespace isinglass {
+
+// The burn-in, steps and thinning of a run. Throws Error if they do not go together.
+RunPlan plan_of(const SampleSpec& spec);
+
+// A data set that a run read.
+struct DataIdentity {
+  std::string name, sha256;
+};
+
+class Sampling {
+ public:
+  // Makes model, sampler and chains. A given model (on the device) stands for the spec's. Throws
+  // Error for what does not fit together or into memory.
+  Sampling(SampleSpec spec, torch::Device device, Stop stop = {},
+           std::shared_ptr<EnergyModel> model = nullptr);
+
+  // What the run is, with all defaults and files in full.
+  const SampleSpec& spec() const { return spec_; }
+  EnergyModel& model() const { return *model_; }
+  Recorder::Shape draws() const;
+  // Of the run's draws and its --statistic; of whole states too, in `file` if one is named.
+  Recorder recorder(bool keep_samples, std::filesystem::path file = {}) const;
+
+  // Burn-in, in which alone anything adapts, then the steps that count. Ends early, with fewer
+  // steps, when it is stopped.
+  const RunResult& run(Recorder& recorder, std::vector<Observer*> observers);
+
+  // Of the run: acceptance, speed, ESS, … of what the recorder kept (summary.h).
+  nlohmann::ordered_json summary(const Recorder& recorder) const;
+  // Of the kept steps.
+  const Statistics& statistics() const { return state_.statistics; }
+  // What is amiss with what the run adapted, a text that names options (io/error.h); empty: nothing.
+  std::string complaint() const {
+    return result_.adaptation ? result_.adaptation->complaint : std::string();
+  }
+  NamedTensors learned() const { return sampler_->learned(state_); }
+  // uint8 [1, D]: the best solution that a run of a graph problem found; undefined: none.
+  torch::Tensor solution() const { return best_ ? best_->state() : torch::Tensor(); }
+
+ private:
+  EnergyModel& target() const { return cooling_ ? cooling_->model() : *model_; }
+  std::shared_ptr<EnergyModel> make_model(torch::Device device);
+  void seek_solutions();
+  void read_warm_start();
+  torch::Tensor saved_states();
+  torch::Tensor fresh_states(torch::Device device);
+  torch::Tensor data_states(const StateSpace& space);
+  void note_data(const Dataset& data);
+
+  SampleSpec spec_;
+  RunPlan plan_;
+  Stop stop_;
+  std::optional<DataIdentity> data_;
+  std::shared_ptr<EnergyModel> model_;
+  std::unique_ptr<Cooling> cooling_;
+  std::unique_ptr<BestSolution> best_;
+  std::unique_ptr<Sampler> sampler_;
+  Statistic statistic_;
+  ChainState state_;
+  StepParams params_;
+  RunResult result_;
+};
+
+}  // namespace isinglass

@@ -1,0 +1,26 @@
+// The summary of a run of sampling: summary.json.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "engine/observers/best_solution.h"
+#include "engine/observers/recorder.h"
+#include "engine/sampler.h"
+#include "io/torch.h"
+#include "lab/spec/spec.h"
+
+namespace isinglass {
+
+// Of a resolved spec. Undefined values are NaN, which becomes null. `params` after the run: the
+// adapted values.
+nlohmann::ordered_json summary_json(const SampleSpec& spec, const EnergyModel& model,
+                                    const Sampler& sampler, const StepParams& params,
+                                    const RunPlan& plan, const RunResult& result,
+                                    const Recorder& recorder);
+
+// {value, optimum, ratio, step, chain}: what is not known is NaN, which becomes null. The optimum
+// is the known one, or what the graph's file names.
+nlohmann::ordered_json solution_json(std::optional<double> known, const BestSolution& best);
+
+}  // namespace isinglass

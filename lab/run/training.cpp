@@ -1,0 +1,233 @@
+// See training.h.
+#include "lab/run/training.h"
+
+#include <fmt/format.h>
+
+#include "io/error.h"
+#include "lab/identity.h"
+#include "lab/run/memory.h"
+#include "lab/spec/field.h"
+#include "models/parameter_file.h"
+#include "train/likelihood.h"
+#include "train/objectives/classify.h"
+#include "train/objectives/dsm.h"
+
+namespace isinglass {
+namespace {
+
+bool contrastive(const TrainSpec& spec) {
+  return spec.objective == "cd";
+}
+
+bool has_chains(const TrainSpec& spec) {
+  return spec.objective == "pcd" || contrastive(spec);
+}
+
+template <class T>
+void refuse(const std::optional<T>& said, const char* name, const TrainSpec& spec) {
+  require_options(!said, "`{}` does not go with `objective` {}", name, spec.objective);
+}
+
+void refuse_chains(const TrainSpec& spec) {
+  const auto refuse_if = [&](bool said, const std::string& name) {
+    require_options(!said, "`{}` does not go with `objective` {}", name, spec.objective);
+  };
+  refuse_if(!spec.sampler.name.empty(), "sampler");
+  for (const auto& [name, value] : spec.sampler.options) refuse_if(true, name);
+  refuse(spec.base, "base", spec);
+  refuse(spec.steps, "steps-per-iter", spec);
+  refuse(spec.buffer, "buffer", spec);
+  refuse(spec.l2, "l2", spec);
+  refuse(spec.p_control, "p-control", spec);
+  refuse(spec.reinit, "reinit", spec);
+  refuse(spec.evaluate_every, "evaluate-every", spec);
+  refuse(spec.evaluate_steps, "evaluate-steps", spec);
+  refuse(spec.cuda_graph, "cuda-graph", spec);
+}
+
+template <class T>
+void set_default(std::optional<T>& said, const T& otherwise) {
+  if (!said) said = otherwise;
+}
+
+void set_name(std::string& said, const char* otherwise) {
+  if (said.empty()) said = otherwise;
+}
+
+}  // namespace
+
+TrainSpec resolved_objective(TrainSpec spec) {
+  if (!has_chains(spec)) {
+    refuse_chains(spec);
+    set_name(spec.model.name, "mlp");
+  } else {
+    const PcdOptions pcd;
+    const TrainOptions train;
+    if (contrastive(spec)) {
+      refuse(spec.buffer, "buffer", spec);
+      refuse(spec.reinit, "reinit", spec);
+      set_name(spec.model.name, "rbm");
+      if (spec.sampler.name.empty()) {
+        spec.sampler.name = "gibbs";
+        spec.sampler.options.try_emplace("scan", "chromatic");
+      }
+    } else {
+      set_name(spec.model.name, "resnet");
+      set_name(spec.sampler.name, kDefaultSampler);
+      set_default(spec.buffer, train.buffer);
+      set_default(spec.reinit, pcd.reinit);
+    }
+    set_default(spec.base, true);
+    set_default(spec.steps, pcd.steps);
+    set_default(spec.l2, pcd.l2);
+    set_default(spec.p_control, pcd.p_control);
+    set_default(spec.evaluate_every, train.evaluate_every);
+    set_default(spec.evaluate_steps, ValidationOptions().temperatures);
+    set_default(spec.cuda_graph, false);
+  }
+  if (spec.objective == "dsm") {
+    set_default(spec.noise, DsmOptions().noise);
+  } else {
+    refuse(spec.noise, "noise", spec);
+  }
+  const NewModelOptions shape;
+  set_default(spec.shape.channels, shape.channels);
+  set_default(spec.shape.hidden, shape.hidden);
+  spec.data = resolved(spec.data);
+  return spec;
+}
+
+Training::Training(TrainSpec spec, torch::Device device, TrainObserver* observer, Stop stop,
+                   bool resumed)
+    : spec_(resolved_objective(std::move(spec))),
+      device_(device),
+      stop_(std::move(stop)),
+      resumed_(resumed) {
+  find_model(spec_.model.name);
+  has_chains(spec_) ? by_chains(observer) : without_chains(observer);
+}
+
+// The image size is the data's; a given one must agree.
+void Training::resolve_image() {
+  const ImageSize own{data_.height, data_.width};
+  require_options(!spec_.model.image || *spec_.model.image == own,
+                  "`image` is {}, but the images of {} are {}", text_of(*spec_.model.image),
+                  data_.name, text_of(own));
+  spec_.model.image = own;
+}
+
+int64_t Training::chains() const {
+  return contrastive(spec_) ? spec_.batch : spec_.buffer.value_or(0);
+}
+
+std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
+  const std::string& name = spec_.model.name;
+  require_options(find_model(name).trainable(),
+                  "`model` {} cannot be trained; a deep model or rbm is needed", name);
+  NewModelOptions model{.image_height = data_.height,
+                        .image_width = data_.width,
+                        .channels = *spec_.shape.channels,
+                        .hidden = *spec_.shape.hidden,
+                        .continuous = !has_chains(spec_),
+                        .classes = classes};
+  if (spec_.base.value_or(false)) model.base_mean = clamped_mean(data_);
+  require_memory(training_bytes(name, model, spec_.batch, chains()), device_,
+                 fmt::format("`channels` {} `hidden` {} `batch` {} with {} chains", model.channels,
+                             model.hidden, spec_.batch, chains()));
+  std::shared_ptr<EnergyModel> made = new_model(name, model, static_cast<uint64_t>(spec_.seed));
+  if (!spec_.model.weights.empty() && !resumed_) {
+    ParameterReader reader(spec_.model.weights);
+    load_state(*made, reader);
+  }
+  made->to(device_);
+  set_gradient_precision(spec_.model, *made);
+  return made;
+}
+
+TrainOptions Training::train_options() const {
+  TrainOptions train;
+  train.iterations = spec_.iterations;
+  train.learning_rate = spec_.learning_rate;
+  train.warmup = spec_.warmup;
+  train.schedule = rate_schedule(spec_.rate_schedule);
+  require_options(train.schedule != RateSchedule::kConstant || !spec_.end_rate,
+                  "`lr-end` does not go with `lr-schedule` constant");
+  train.end_rate = spec_.end_rate.value_or(train.end_rate);
+  train.clip = spec_.clip.value_or(train.clip);
+  train.recover = spec_.recover;
+  train.ema = spec_.ema;
+  train.checkpoint_every = spec_.checkpoint_every;
+  train.program = program_revision();
+  if (!has_chains(spec_)) return train;
+  train.pcd = {.batch = spec_.batch,
+               .steps = *spec_.steps,
+               .from_data = contrastive(spec_),
+               .reinit = spec_.reinit.value_or(0),
+               .l2 = *spec_.l2,
+               .p_control = *spec_.p_control,
+               .seed = static_cast<uint64_t>(spec_.seed),
+               .cuda_graph = *spec_.cuda_graph};
+  train.buffer = chains();
+  train.evaluate_every = *spec_.evaluate_every;
+  return train;
+}
+
+void Training::by_chains(TrainObserver* observer) {
+  find_sampler(spec_.sampler.name);
+  data_ = images_of(spec_.data);
+  resolve_image();
+  model_ = model_to_train();
+  sampler_ = fixed_sampler_of(spec_.sampler, *model_,
+                              "training has none: its model changes with every iteration");
+  spec_.sampler = resolved(spec_.sampler, *model_);
+  if (*spec_.cuda_graph) require_capturable(*model_, *sampler_, device_);
+  const bool evaluated = *spec_.evaluate_every > 0;
+  require_options(!evaluated || data_.validation.size(0) > 0,
+                  "`evaluate-every` needs validation images; {} has none", data_.name);
+  const auto scan = spec_.sampler.options.find("scan");
+  require_options(
+      !evaluated || scan == spec_.sampler.options.end() ||
+          std::get<std::string>(scan->second) != "chromatic",
+      "`evaluate-every` anneals the model, and `scan` chromatic has no sweeps of annealed ones");
+  const ValidationOptions validation{.temperatures = *spec_.evaluate_steps,
+                                     .seed = static_cast<uint64_t>(spec_.seed)};
+  trainer_ = std::make_unique<Trainer>(
+      model_, *sampler_, data_, train_options(), device_,
+      TrainHooks{.observer = observer,
+                 .stop = stop_,
+                 .validation_score = [this, validation](EnergyModel& averaged) {
+                   return quick_validation_likelihood(averaged, *sampler_, data_, validation,
+                                                      device_, stop_);
+                 }});
+}
+
+void Training::without_chains(TrainObserver* observer) {
+  data_ = points_of(spec_.data);
+  resolve_image();
+  std::unique_ptr<Objective> objective;
+  const auto seed = static_cast<uint64_t>(spec_.seed);
+  if (spec_.objective == "dsm") {
+    model_ = model_to_train();
+    objective = std::make_unique<DsmObjective>(
+        *model_, data_, DsmOptions{.batch = spec_.batch, .noise = *spec_.noise, .seed = seed},
+        device_);
+  } else {
+    const torch::Tensor labels = labels_of(spec_.data);
+    model_ = model_to_train(labels.max().item<int64_t>() + 1);
+    objective = std::make_unique<ClassifyObjective>(
+        *model_, data_, labels, ClassifyOptions{.batch = spec_.batch, .seed = seed}, device_);
+  }
+  trainer_ = std::make_unique<Trainer>(model_, std::move(objective), train_options(),
+                                       TrainHooks{.observer = observer, .stop = stop_});
+}
+
+std::filesystem::path newest_checkpoint(const std::filesystem::path& directory) {
+  if (!std::filesystem::is_directory(directory / "checkpoints")) return {};
+  try {
+    return RunDirectory::open(directory).checkpoints().back();
+  } catch (const Error&) {  // it has none yet
+    return {};
+  }
+}
+
+}  // namespace isinglass

@@ -1,0 +1,89 @@
+// See configuration.h.
+#include "lab/spec/configuration.h"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "io/error.h"
+#include "lab/toml.h"
+
+namespace isinglass {
+
+OptionValue toml_value(const Option& option, const toml::node& node, const std::string& where) {
+  switch (option.type) {
+    case ValueType::kSwitch:
+      if (node.is_boolean()) return node.value<bool>().value();
+      fail("{}: {} needs true or false", where, option.name);
+    case ValueType::kInteger:
+      if (node.is_integer()) return node.value<int64_t>().value();
+      fail("{}: {} needs {}", where, option.name, range_text(option));
+    case ValueType::kReal:
+      if (node.is_number()) return node.value<double>().value();
+      fail("{}: {} needs {}", where, option.name, range_text(option));
+    default:
+      if (node.is_string() && !node.value<std::string>()->empty()) {
+        return node.value<std::string>().value();
+      }
+      fail("{}: {} needs a text: {}", where, option.name, option.unit);
+  }
+}
+
+OptionValues read_configuration(const OptionTable& table, const std::string& who,
+                                const std::filesystem::path& file) {
+  OptionValues values;
+  const toml::table keys = parse_toml(read_file(file), file.string());
+  for (const auto& [key, node] : keys) {
+    const std::string name(key.str());
+    const Option* option = find_option(table, name);
+    require(option, "{}: unknown key '{}'{}", file.string(), name,
+            known_options(table, name, who));
+    require(name != "config" && name != "resume", "{}: {} belongs on the command line",
+            file.string(), name);
+    values.emplace(name, toml_value(*option, node, file.string()));
+  }
+  return values;
+}
+
+namespace {
+
+// As few digits as read back to the same number; toml++ writes all 17.
+void print_toml(std::ostream& out, double value) {
+  const std::string text = fmt::format("{}", value);
+  out << text << (text.find_first_of(".e") == std::string::npos ? ".0" : "");
+}
+
+template <class T>
+void print_toml(std::ostream& out, const T& value) {
+  out << toml::value<T>(value);
+}
+
+}  // namespace
+
+std::string configuration_text(const OptionTable& table, const std::string& who,
+                               const OptionValues& values) {
+  std::ostringstream out;
+  out << "# isinglass " << who << "\n";
+  for (const Option& option : table) {
+    const auto value = values.find(option.name);
+    if (!option.stored || value == values.end()) continue;
+    out << option.name << " = ";
+    if (option.type == ValueType::kPath) {
+      print_toml(out, std::filesystem::absolute(std::get<std::string>(value->second)).string());
+    } else {
+      std::visit([&](const auto& v) { print_toml(out, v); }, value->second);
+    }
+    out << "\n";
+  }
+  return out.str();
+}
+
+nlohmann::ordered_json json_of(const OptionValues& values) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : values) {
+    std::visit([&, &key = name](const auto& v) { json[key] = v; }, value);
+  }
+  return json;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,173 @@
+// The options of models, samplers and data; see tables.h.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "engine/sampler.h"
+#include "engine/sampler_options.h"
+#include "io/error.h"
+#include "lab/spec/tables.h"
+#include "models/instances/instances.h"
+#include "train/data/dataset.h"
+
+namespace isinglass {
+
+Fields<ModelSpec> model_fields() {
+  return {
+      field(&ModelSpec::name, {.name = "model", .unit = "NAME", .help = "energy; see sample --list"}),
+      field(&ModelSpec::weights,
+            {.name = "weights",
+             .unit = "FILE",
+             .help = "its parameters (.pt); those of script are a program, which runs: load only "
+                     "what you trust"}),
+      field(&ModelSpec::factors,
+            {.name = "factors",
+             .unit = "NAME=FILE,...",
+             .help = "models and parameters whose energies product adds up"}),
+      field(&ModelSpec::sites, {.name = "sites",
+                                .unit = "D",
+                                .help = "sites of a model whose file does not say",
+                                .minimum = 1}),
+      field(&ModelSpec::categories, {.name = "categories",
+                                     .unit = "K",
+                                     .help = "values of a site of a model whose file does not say",
+                                     .minimum = 2,
+                                     .maximum = 256}),
+      field(&ModelSpec::penalty,
+            {.name = "penalty",
+             .unit = "P",
+             .help = "energy of a violated constraint of mis and maxclique; above 1, local minima "
+                     "have none (default: 1.5)",
+             .minimum = 0,
+             .above_minimum = true}),
+      field(&ModelSpec::label,
+            {.name = "class",
+             .unit = "Y",
+             .help = "mlp or script is a classifier f: its energy is -f(x)[Y]",
+             .minimum = 0}),
+      field(&ModelSpec::image, {.name = "image",
+                                .unit = "HxW",
+                                .help = "height and width in pixels",
+                                .initial = text_of(ImageSize())}),
+  };
+}
+
+Field<ModelSpec> instance_field() {
+  return field(&ModelSpec::instance,
+               {.name = "instance",
+                .unit = "NAME:KEY=X,…",
+                .help = "a standard target by name in place of `model` and `weights`: " +
+                        instance_names()});
+}
+
+Field<ModelSpec> gradient_model_field() {
+  return field(&ModelSpec::gradient_model,
+               {.name = "gradient-model",
+                .unit = "NAME=FILE",
+                .help = "another model, whose gradient the sampler uses; acceptance is by `model`"});
+}
+
+Field<ModelSpec> gradient_precision_field() {
+  return field(&ModelSpec::gradient_precision,
+               {.name = "gradient-precision",
+                .unit = "TYPE",
+                .help = "of the gradients that proposals use, and never of energies; bf16: resnet",
+                .choices = {"float32", "bf16"}});
+}
+
+Fields<NewModelSpec> new_model_fields() {
+  const NewModelOptions model;
+  return {field(&NewModelSpec::channels, {.name = "channels",
+                                          .unit = "C",
+                                          .help = "channels of a new resnet",
+                                          .initial = model.channels,
+                                          .minimum = 1}),
+          field(&NewModelSpec::hidden, {.name = "hidden",
+                                        .unit = "H",
+                                        .help = "hidden units of a new rbm",
+                                        .initial = model.hidden,
+                                        .minimum = 1})};
+}
+
+namespace {
+
+// The range of a number over all samplers that read it, so that what is refused here no sampler
+// takes.
+void set_range(Option& option) {
+  bool found = false;
+  for (const SamplerEntry& entry : sampler_registry()) {
+    const SamplerOptionUse* use = entry.option(option.name);
+    if (!use) continue;
+    const bool lower = !found || use->least < option.minimum;
+    if (lower || use->least == option.minimum) {
+      option.above_minimum = use->above_least && (lower || option.above_minimum);
+    }
+    option.minimum = found ? std::min(option.minimum, use->least) : use->least;
+    option.maximum = found ? std::max(option.maximum, use->most) : use->most;
+    found = true;
+  }
+}
+
+Option sampler_option(const SamplerOptionText& text) {
+  Option option{.name = text.name, .unit = text.unit, .help = text.help, .choices = text.choices};
+  switch (text.kind) {
+    case SamplerOptionText::Kind::kNumber:
+      option.type = ValueType::kReal;
+      set_range(option);
+      break;
+    case SamplerOptionText::Kind::kSwitch:
+      option.type = ValueType::kSwitch;
+      option.initial = false;
+      break;
+    case SamplerOptionText::Kind::kChoice:
+      option.initial = text.choices.front();
+  }
+  return option;
+}
+
+// An option of the registry, kept by its name.
+Field<SamplerSpec> registered(const SamplerOptionText& text) {
+  const std::string name = text.name;
+  return {sampler_option(text),
+          [name](SamplerSpec& spec, const OptionValue& value) { spec.options[name] = value; },
+          [name](const SamplerSpec& spec) {
+            const auto found = spec.options.find(name);
+            return found == spec.options.end() ? std::nullopt : std::optional(found->second);
+          }};
+}
+
+}  // namespace
+
+Fields<SamplerSpec> sampler_fields(const std::string& initial) {
+  Option name{.name = "sampler", .unit = "NAME", .help = "see sample --list"};
+  if (!initial.empty()) name.initial = initial;
+  Fields<SamplerSpec> all = {field(&SamplerSpec::name, name)};
+  for (const SamplerOptionText& text : sampler_option_texts()) all.push_back(registered(text));
+  return all;
+}
+
+Fields<DataSpec> data_fields() {
+  return {field(&DataSpec::name, {.name = "dataset",
+                                  .unit = "NAME",
+                                  .help = "data set by name, or a .pt or IDX file",
+                                  .names = dataset_names()}),
+          field(&DataSpec::directory,
+                {.name = "data-dir",
+                 .unit = "DIR",
+                 .help = "folder of the data sets (default: $ISINGLASS_DATA, else ./data)"})};
+}
+
+Option cuda_graph_option() {
+  return {.name = "cuda-graph",
+          .help = "on a GPU, capture a sampler's step in a CUDA graph once and replay it; new, and "
+                  "not measured yet",
+          .initial = false,
+          .adjustable = true};
+}
+
+Option seed_option() {
+  return {.name = "seed", .unit = "S", .help = "of all random numbers", .minimum = 0};
+}
+
+}  // namespace isinglass

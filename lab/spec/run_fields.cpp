@@ -1,0 +1,220 @@
+// The options of sampling, evaluation, bench, energies and grids.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "engine/observers/statistic.h"
+#include "lab/bench/stages.h"
+#include "lab/grid/presets.h"
+#include "lab/spec/tables.h"
+
+namespace isinglass {
+namespace {
+
+// model, weights, … of a spec that loads a model.
+template <class Spec>
+void append_model(Fields<Spec>& all, Fields<ModelSpec> more = {}) {
+  Fields<ModelSpec> fields = model_fields();
+  for (Field<ModelSpec>& one : more) fields.push_back(std::move(one));
+  append(all, Topic::kModel, fields_in(&Spec::model, fields));
+}
+
+template <class Spec>
+void append_sampler(Fields<Spec>& all, const std::string& initial = "") {
+  append(all, Topic::kSampler, fields_in(&Spec::sampler, sampler_fields(initial)));
+}
+
+template <class Spec>
+void append_data(Fields<Spec>& all) {
+  append(all, Topic::kData, fields_in(&Spec::data, data_fields()));
+}
+
+Fields<SampleSpec> sample_table() {
+  Fields<SampleSpec> all;
+  append_model(all, {instance_field(), gradient_model_field(), gradient_precision_field()});
+  append_sampler(all);
+  append(all, Topic::kSampler,
+         {field(&SampleSpec::warm_start,
+                {.name = "warm-start",
+                 .unit = "SUMMARY",
+                 .help = "summary.json of an earlier run: start with what it adapted and learned"})});
+  append(
+      all, Topic::kRun,
+      {field(&SampleSpec::chains, {.name = "chains",
+                                   .unit = "B",
+                                   .help = "parallel chains",
+                                   .initial = kDefaultChains,
+                                   .minimum = 1,
+                                   .maximum = kLargestStep}),
+       field(&SampleSpec::burn_in, {.name = "burn-in",
+                                    .unit = "N",
+                                    .help = "steps before those that count",
+                                    .minimum = 0}),
+       field(&SampleSpec::steps,
+             {.name = "steps", .unit = "N", .help = "steps; required", .minimum = 0}),
+       field(&SampleSpec::thin,
+             {.name = "thin", .unit = "N", .help = "steps per draw", .minimum = 1}),
+       field(&SampleSpec::init,
+             {.name = "init",
+              .unit = "STATES",
+              .help = "random, data (training images of `dataset`), instance (where the target's "
+                      "paper starts) or a .pt file of states [B, D]",
+              .names = {"random", "data", "instance"}}),
+       field(&SampleSpec::anneal,
+             {.name = "anneal",
+              .unit = "T0,T1",
+              .help = "cool in burn-in: its steps have the target exp(-U/T), T falling from T0 to "
+                      "T1 by a constant factor; the steps after it have T1"}),
+       field(&SampleSpec::cuda_graph, cuda_graph_option()),
+       field(&SampleSpec::seed, seed_option())});
+  append_data(all);
+  append(all, Topic::kOutput,
+         {field(&SampleSpec::statistic,
+                {.name = "statistic",
+                 .unit = "NAME",
+                 .help = "what ESS and R-hat are of; hamming: the distance to a fixed random state",
+                 .choices = statistic_names()}),
+          field(&SampleSpec::optimum,
+                {.name = "optimum",
+                 .unit = "V",
+                 .help = "known optimum of maxcut, maxclique or mis, for the ratio in the summary "
+                         "(default: what a comment in the graph's file names)"}),
+          field(&SampleSpec::no_samples,
+                {.name = "no-samples", .help = "write the summary only"}),
+          field(&SampleSpec::netcdf,
+                {.name = "netcdf",
+                 .help = "write the draws to DIR/samples.nc, too: NetCDF in the layout of ArviZ"})});
+  return all;
+}
+
+Fields<EvaluateSpec> evaluate_table() {
+  Fields<EvaluateSpec> all;
+  append_model(all, {gradient_precision_field()});
+  append_sampler(all, kDefaultSampler);
+  append(all, Topic::kRun,
+         {field(&EvaluateSpec::chains, {.name = "chains",
+                                        .unit = "B",
+                                        .help = "annealed chains",
+                                        .minimum = 1,
+                                        .maximum = 1e8}),
+          field(&EvaluateSpec::temperatures, {.name = "steps",
+                                              .unit = "N",
+                                              .help = "temperatures",
+                                              .minimum = 1,
+                                              .maximum = 4e9}),
+          field(&EvaluateSpec::schedule, {.name = "schedule",
+                                          .unit = "NAME",
+                                          .help = "spacing of the temperatures",
+                                          .choices = schedule_names()}),
+          field(&EvaluateSpec::cuda_graph, cuda_graph_option()),
+          field(&EvaluateSpec::seed, seed_option())});
+  append_data(all);
+  return all;
+}
+
+Fields<BenchSpec> bench_table() {
+  const auto count = [](const char* name, const char* help, double minimum, double maximum) {
+    return Option{
+        .name = name, .unit = "N", .help = help, .minimum = minimum, .maximum = maximum};
+  };
+  Fields<BenchSpec> all;
+  append_model(all, {gradient_precision_field()});
+  append(all, Topic::kModel, fields_in(&BenchSpec::shape, new_model_fields()));
+  append_sampler(all, kDefaultSampler);
+  append(
+      all, Topic::kRun,
+      {field(&BenchSpec::chains, count("chains", "parallel chains", 1, 1e8)),
+       field(&BenchSpec::burn_in, count("burn-in", "steps before anything is timed", 0, 1e9)),
+       field(&BenchSpec::steps_per_iteration,
+             count("steps-per-iter", "sampler steps of a training iteration", 1, 1e6)),
+       field(&BenchSpec::warm_up, count("warm-up", "rounds that do not count", 1, 100)),
+       field(&BenchSpec::repeats,
+             count("repeats", "rounds: one measurement of every stage each", 1, 500)),
+       field(&BenchSpec::stages,
+             {.name = "stages",
+              .unit = "LIST",
+              .help = fmt::format("what to time, with commas (default: all that there are of {})",
+                                  fmt::join(stage_names(), ", "))}),
+       field(&BenchSpec::cuda_graph, cuda_graph_option()),
+       field(&BenchSpec::seed, seed_option())});
+  return all;
+}
+
+Fields<EnergySpec> energy_table() {
+  Fields<EnergySpec> all;
+  append_model(all);
+  append(all, Topic::kData,
+         {field(&EnergySpec::states,
+                {.name = "states", .unit = "FILE", .help = "states [N, D] (.pt); required"})});
+  return all;
+}
+
+Fields<GridSpec> grid_table() {
+  Fields<GridSpec> all;
+  append(all, Topic::kRun,
+         {field(&GridSpec::file, {.name = "grid", .unit = "FILE", .help = "the grid (TOML)"}),
+          field(&GridSpec::preset, {.name = "preset",
+                                    .unit = "NAME",
+                                    .help = fmt::format("a grid of the papers: {}",
+                                                        fmt::join(preset_names(), ", "))}),
+          field(&GridSpec::scale,
+                {.name = "scale",
+                 .unit = "S",
+                 .help = "share of the work: chains, steps and training iterations times its "
+                         "square root",
+                 .minimum = 0,
+                 .maximum = 1,
+                 .above_minimum = true}),
+          field(&GridSpec::until_converged,
+                {.name = "until-converged",
+                 .unit = "SECONDS",
+                 .help = "run a cell again with twice the burn-in and steps until R-hat is at most "
+                         "1.05, as long as a run takes no more than this; 0: as long as the grid "
+                         "says",
+                 .minimum = 0}),
+          field(&GridSpec::weights,
+                {.name = "weights",
+                 .unit = "FILE",
+                 .help = "parameters of the grid's trained models, in place of training"}),
+          field(&GridSpec::cache,
+                {.name = "cache",
+                 .unit = "DIR",
+                 .help = "where trained models are kept by their settings (default: "
+                         "~/.cache/isinglass)"}),
+          field(&GridSpec::seed, seed_option())});
+  append_data(all);
+  return all;
+}
+
+}  // namespace
+
+template <>
+const Fields<SampleSpec>& fields_of() {
+  static const Fields<SampleSpec> table = sample_table();
+  return table;
+}
+
+template <>
+const Fields<EvaluateSpec>& fields_of() {
+  static const Fields<EvaluateSpec> table = evaluate_table();
+  return table;
+}
+
+template <>
+const Fields<BenchSpec>& fields_of() {
+  static const Fields<BenchSpec> table = bench_table();
+  return table;
+}
+
+template <>
+const Fields<EnergySpec>& fields_of() {
+  static const Fields<EnergySpec> table = energy_table();
+  return table;
+}
+
+template <>
+const Fields<GridSpec>& fields_of() {
+  static const Fields<GridSpec> table = grid_table();
+  return table;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,147 @@
+// What a run is to be, as plain values: the command line, the cells of a grid, configuration files
+// and other programs fill the same structures. An optional that is empty, an empty name and an
+// empty path say nothing: the default is then the sampler's, the model's or the objective's own,
+// and is found when the run is made (lab/run/). What a run used in the end is a spec again, its
+// `resolved` one.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/annealing/cooling.h"
+#include "lab/spec/option.h"
+#include "models/registry.h"
+#include "train/likelihood.h"
+#include "train/trainer.h"
+
+namespace isinglass {
+
+inline constexpr int64_t kDefaultChains = 100;         // of sampling
+inline constexpr double kLargestStep = 4294967295.0;  // steps are numbered by 32 bits
+
+struct ImageSize {
+  int64_t height = 28, width = 28;
+  bool operator==(const ImageSize&) const = default;
+};
+
+struct ModelSpec {
+  std::string name = {};      // of models/registry.h
+  std::string instance = {};  // a standard target in place of name and weights
+  std::filesystem::path weights = {};
+  std::vector<NamedFile> factors = {};  // of a product
+  std::optional<int64_t> sites = {}, categories = {};
+  std::optional<double> penalty = {};
+  std::optional<int64_t> label = {};  // the class of a classifier
+  std::optional<ImageSize> image = {};
+  std::optional<NamedFile> gradient_model = {};  // whose gradient the sampler uses in its place
+  std::string gradient_precision = "float32";    // or bf16
+};
+
+// A model without weights yet.
+struct NewModelSpec {
+  std::optional<int64_t> channels = {}, hidden = {};
+};
+
+// A sampler by name, with the options that are said, by their names in the registry
+// (engine/sampler.h): {"radius", 5.0}, {"balancing", "sqrt"}, {"adapt", true}.
+struct SamplerSpec {
+  std::string name = {};
+  OptionValues options = {};
+};
+
+struct DataSpec {
+  std::string name = {};                // of a data set, or a file
+  std::filesystem::path directory = {};  // of the data sets; empty: $ISINGLASS_DATA, else ./data
+};
+
+inline constexpr const char* kDefaultSampler = "pafs";  // of training, evaluation and bench
+
+struct SampleSpec {
+  ModelSpec model = {};
+  SamplerSpec sampler = {};
+  DataSpec data = {};
+  std::filesystem::path warm_start = {};  // summary.json of an earlier run
+  std::optional<int64_t> chains = {};     // 100, or as many as `init` holds
+  int64_t burn_in = 0;
+  std::optional<int64_t> steps = {};  // required
+  int64_t thin = 1;
+  std::string init = "random";                // or data, instance, a file of states
+  std::optional<Temperatures> anneal = {};    // cooling in burn-in
+  std::optional<double> optimum = {};         // of a graph problem
+  std::string statistic = "energy";           // of ESS and R̂
+  bool no_samples = false, netcdf = false;    // what is written beside the summary
+  bool cuda_graph = false;
+  int64_t seed = 0;
+};
+
+struct TrainSpec {
+  ModelSpec model = {};  // name, image, gradient_precision and weights to start from
+  NewModelSpec shape = {};
+  DataSpec data = {};
+  SamplerSpec sampler = {};
+  std::string objective = "pcd";  // or cd, dsm, classify
+  // Of training by chains.
+  std::optional<bool> base = {}, cuda_graph = {};
+  std::optional<int64_t> steps = {}, buffer = {};
+  std::optional<double> l2 = {}, p_control = {}, reinit = {};
+  std::optional<int64_t> evaluate_every = {}, evaluate_steps = {};
+  std::optional<double> noise = {};  // of score matching
+  int64_t batch = PcdOptions().batch;
+  int64_t iterations = TrainOptions().iterations;
+  double learning_rate = TrainOptions().learning_rate;
+  int64_t warmup = TrainOptions().warmup;
+  std::string rate_schedule = name_of(TrainOptions().schedule);  // train/optimiser/learning_rate.h
+  std::optional<double> end_rate = {}, clip = {};
+  int64_t recover = TrainOptions().recover;
+  double ema = TrainOptions().ema;
+  int64_t checkpoint_every = TrainOptions().checkpoint_every;
+  int64_t seed = 0;
+};
+
+// linear, sigmoid, adaptive: in the order of Schedule (engine/annealing/ais.h).
+const std::vector<std::string>& schedule_names();
+
+struct EvaluateSpec {
+  ModelSpec model = {};
+  DataSpec data = {};  // none: log Z alone
+  SamplerSpec sampler = {};
+  int64_t chains = AisOptions().chains;
+  int64_t temperatures = AisOptions().temperatures;
+  std::string schedule = "linear";
+  bool cuda_graph = false;
+  int64_t seed = 0;
+};
+
+struct BenchSpec {
+  ModelSpec model = {};
+  NewModelSpec shape = {};
+  SamplerSpec sampler = {};
+  int64_t chains = 100;
+  int64_t burn_in = 0;
+  int64_t steps_per_iteration = 10;
+  int64_t warm_up = 2, repeats = 7;  // rounds
+  std::string stages = {};           // with commas; empty: all that there are
+  bool cuda_graph = false;
+  int64_t seed = 0;
+};
+
+struct EnergySpec {
+  ModelSpec model = {};
+  std::filesystem::path states = {};
+};
+
+struct GridSpec {
+  std::filesystem::path file = {};  // this or a preset
+  std::string preset = {};
+  double scale = 1;             // chains, steps, burn-in and training iterations times √scale
+  double until_converged = 0;   // seconds of a cell at most that is run again until R̂ suffices
+  std::filesystem::path weights = {};  // in place of training
+  std::filesystem::path cache = {};    // where trained models are kept
+  DataSpec data = {};                  // in place of the grid's own
+  int64_t seed = 0;                    // of the first repeat
+};
+
+}  // namespace isinglass

@@ -1,0 +1,135 @@
+// The options of training: model, objective, chains, optimiser and checkpoints.
+#include "lab/spec/tables.h"
+#include "train/likelihood.h"
+#include "train/objectives/dsm.h"
+#include "train/trainer.h"
+
+namespace isinglass {
+namespace {
+
+Option number(const char* name, const char* unit, const char* help, double minimum) {
+  return {.name = name, .unit = unit, .help = help, .minimum = minimum};
+}
+
+// … of what only some objectives read: the default is shown, and set when the objective is known.
+Option number(const char* name, const char* unit, const char* help, double minimum,
+              OptionValue initial) {
+  Option option = number(name, unit, help, minimum);
+  option.initial = initial;
+  return option;
+}
+
+Fields<TrainSpec> objective_fields() {
+  const PcdOptions pcd;
+  const TrainOptions train;
+  Option noise = number("noise", "SIGMA", "standard deviation of the noise of score matching", 0,
+                        DsmOptions().noise);
+  noise.above_minimum = true;
+  Option rate = number("lr", "RATE", "learning rate of Adam after the warm-up", 0);
+  rate.above_minimum = true;
+  const Option schedule = {
+      .name = "lr-schedule",
+      .unit = "NAME",
+      .help = "how the learning rate falls from the warm-up, or from where a run is resumed with "
+              "another length, to `iters`",
+      .choices = rate_schedules(),
+      .adjustable = true};
+  Option end_rate = number("lr-end", "RATE",
+                           "learning rate at `iters` (default: 0, or `lr` if it is constant)", 0);
+  end_rate.adjustable = true;
+  Option clip = number("clip", "X",
+                       "largest norm of the gradient; a larger one is scaled to it (default: none)", 0);
+  clip.above_minimum = true;
+  Option recover = number("recover", "N",
+                          "how often, within ten checkpoints, a run that diverges goes back and "
+                          "halves its learning rate; 0: it ends at once",
+                          0);
+  recover.adjustable = true;
+  Option decay = number("ema", "DECAY", "decay of the averaged parameters", 0);
+  decay.maximum = 1;
+  Option reinit = number("reinit", "P", "probability that a drawn chain restarts", 0, pcd.reinit);
+  reinit.maximum = 1;
+  Option iterations = number("iters", "N", "iterations", 1);
+  Option checkpoints = number("checkpoint-every", "N", "iterations between checkpoints", 1);
+  Option evaluations =
+      number("evaluate-every", "N",
+             "iterations between quick validation likelihoods, 0 for never; the best of those "
+             "whose annealing weights suffice is best.pt",
+             0, train.evaluate_every);
+  for (Option* option : {&iterations, &checkpoints, &evaluations}) option->adjustable = true;
+  return {
+      field(&TrainSpec::base, {.name = "base",
+                               .help = "build on independent Bernoulli sites with the data's mean",
+                               .initial = true}),
+      field(&TrainSpec::objective,
+            {.name = "objective",
+             .unit = "NAME",
+             .help = "pcd: persistent contrastive divergence on binary images; cd: its chains "
+                     "start at the batch, and are Gibbs sweeps of an rbm unless others are given; "
+                     "dsm: denoising score matching of continuous states on points [N, D] or grey "
+                     "levels from 0 to 1; classify: the data set's classes, by cross-entropy on "
+                     "grey levels",
+             .choices = {"pcd", "cd", "dsm", "classify"}}),
+      field(&TrainSpec::noise, noise),
+      field(&TrainSpec::steps,
+            number("steps-per-iter", "N", "sampler steps per iteration", 1, pcd.steps)),
+      field(&TrainSpec::buffer, number("buffer", "N", "persistent chains", 1, train.buffer)),
+      field(&TrainSpec::batch, number("batch", "N", "images, and chains, per iteration", 1)),
+      field(&TrainSpec::iterations, iterations),
+      field(&TrainSpec::learning_rate, rate),
+      field(&TrainSpec::warmup,
+            number("warmup", "N", "iterations in which the learning rate rises", 0)),
+      field(&TrainSpec::rate_schedule, schedule),
+      field(&TrainSpec::end_rate, end_rate),
+      field(&TrainSpec::clip, clip),
+      field(&TrainSpec::ema, decay),
+      field(&TrainSpec::l2, number("l2", "X", "weight of the squared energies", 0, pcd.l2)),
+      field(&TrainSpec::p_control,
+            number("p-control", "X", "weight of the squared gradient at the data", 0,
+                   pcd.p_control)),
+      field(&TrainSpec::reinit, reinit),
+      field(&TrainSpec::checkpoint_every, checkpoints),
+      field(&TrainSpec::recover, recover),
+      field(&TrainSpec::evaluate_every, evaluations),
+      field(&TrainSpec::evaluate_steps,
+            number("evaluate-steps", "N", "temperatures of a quick validation likelihood", 1,
+                   ValidationOptions().temperatures)),
+      field(&TrainSpec::cuda_graph, cuda_graph_option()),
+      field(&TrainSpec::seed, seed_option()),
+  };
+}
+
+Fields<TrainSpec> train_table() {
+  const Fields<ModelSpec> model = {
+      field(&ModelSpec::name, {.name = "model",
+                               .unit = "NAME",
+                               .help = "resnet, mlp or rbm; rbm by cd, mlp by dsm and classify",
+                               .initial = "resnet"}),
+      field(&ModelSpec::weights,
+            {.name = "weights",
+             .unit = "FILE",
+             .help = "parameters to start from (.pt), of the same model and size; chains, averages "
+                     "and the optimiser begin anew"}),
+      field(&ModelSpec::image, {.name = "image",
+                                .unit = "HxW",
+                                .help = "height and width of the images",
+                                .initial = text_of(ImageSize())}),
+      gradient_precision_field()};
+  Fields<TrainSpec> all;
+  append(all, Topic::kModel, fields_in(&TrainSpec::model, model));
+  append(all, Topic::kModel, fields_in(&TrainSpec::shape, new_model_fields()));
+  append(all, Topic::kSampler, fields_in(&TrainSpec::sampler, sampler_fields(kDefaultSampler)));
+  append(all, Topic::kTraining, objective_fields());
+  append(all, Topic::kData, fields_in(&TrainSpec::data, data_fields()));
+  return all;
+}
+
+}  // namespace
+
+template <>
+const Fields<TrainSpec>& fields_of() {
+  static const Fields<TrainSpec> table = train_table();
+  return table;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,201 @@
+// Specs as options: what is written is read back, options come from the registry, and the files of
+// earlier versions are still understood.
+#include "lab/spec/spec.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+
+#include "engine/sampler.h"
+#include "engine/sampler_options.h"
+#include "lab/run/training.h"
+#include "lab/spec/configuration.h"
+#include "lab/spec/field.h"
+#include "tests/support/scratch.h"
+
+namespace isinglass {
+namespace {
+
+// A value that is in the range of the option and not its default.
+OptionValue other_value(const Option& option) {
+  if (!option.choices.empty()) return option.choices.back();
+  switch (option.type) {
+    case ValueType::kSwitch:
+      return !(option.initial && std::get<bool>(*option.initial));
+    case ValueType::kInteger:
+      return static_cast<int64_t>(std::max(option.minimum, 0.0)) + 3;
+    case ValueType::kReal:
+      return std::isfinite(option.maximum) ? (std::max(option.minimum, 0.0) + option.maximum) / 2
+                                           : 3.5;
+    case ValueType::kPath:
+      return "/files/" + option.name;
+    default:
+      break;
+  }
+  if (option.unit == "HxW") return "3x5";
+  if (option.unit == "T0,T1") return "2,0.25";
+  if (option.unit.starts_with("NAME=FILE")) return "ising=/files/ising.pt";
+  return option.name + "-name";
+}
+
+template <class Spec>
+void expect_every_field_kept(const std::string& who) {
+  const Scratch scratch;
+  const OptionTable table = options_of<Spec>();
+  OptionValues said;
+  for (const Option& option : table) {
+    const OptionValue value = other_value(option);
+    EXPECT_NO_THROW(check_value(option, value)) << who << " " << option.name;
+    said.emplace(option.name, value);
+  }
+  EXPECT_EQ(said.size(), table.size()) << who << ": a name stands twice";
+  const OptionValues kept = values_of(spec_of<Spec>(said));
+  EXPECT_EQ(kept, said) << who;
+  std::ofstream(scratch / "config.toml") << configuration_text(table, who, kept);
+  EXPECT_EQ(read_configuration(table, who, scratch / "config.toml"), said) << who;
+}
+
+TEST(Specs, KeepWhatIsSaidOfEveryField) {
+  expect_every_field_kept<SampleSpec>("sample");
+  expect_every_field_kept<TrainSpec>("train");
+  expect_every_field_kept<EvaluateSpec>("evaluate");
+  expect_every_field_kept<BenchSpec>("bench");
+  expect_every_field_kept<EnergySpec>("energy");
+  expect_every_field_kept<GridSpec>("ablate");
+}
+
+TEST(Specs, HaveTheOptionsOfTheRegistrysSamplers) {
+  std::set<std::string> texts;
+  for (const SamplerOptionText& text : sampler_option_texts()) texts.insert(text.name);
+  const OptionTable table = options_of<SampleSpec>();
+  for (const SamplerEntry& entry : sampler_registry()) {
+    for (const SamplerOptionUse& use : entry.options) {
+      EXPECT_TRUE(texts.contains(use.name)) << entry.name << " reads " << use.name;
+      const Option* option = find_option(table, use.name);
+      ASSERT_NE(option, nullptr) << use.name;
+      if (option->type != ValueType::kReal) continue;
+      EXPECT_LE(option->minimum, use.least) << entry.name << " " << use.name;
+      EXPECT_GE(option->maximum, use.most) << entry.name << " " << use.name;
+      if (use.above_least) continue;
+      EXPECT_NO_THROW(check_value(*option, use.least)) << use.name;
+    }
+  }
+  for (const std::string& name : texts) {
+    EXPECT_TRUE(std::any_of(sampler_registry().begin(), sampler_registry().end(),
+                            [&](const SamplerEntry& entry) { return entry.option(name); }))
+        << "no sampler reads " << name;
+  }
+}
+
+// What earlier versions wrote into run directories; such runs are gone on with.
+TEST(Specs, ReadTheFilesOfEarlierVersions) {
+  const Scratch scratch;
+  const auto read = [&](const std::string& text) {
+    std::ofstream(scratch / "config.toml") << text;
+    OptionTable table = options_of<TrainSpec>();
+    table.push_back({.name = "device"});
+    table.push_back({.name = "threads", .type = ValueType::kInteger});
+    return spec_of<TrainSpec>(read_configuration(table, "train", scratch / "config.toml"));
+  };
+  const TrainSpec chains = read(R"(# isinglass train
+model = 'resnet'
+image = '28x28'
+dataset = 'strokes'
+data-dir = '/files/data'
+sampler = 'pafs'
+radius = 3.0
+adapt = false
+target-acceptance = 0.574
+balancing = 'sqrt'
+gradient-precision = 'float32'
+cuda-graph = false
+channels = 4
+hidden = 500
+base = true
+objective = 'pcd'
+steps-per-iter = 2
+buffer = 40
+batch = 10
+iters = 4
+lr = 0.0001
+warmup = 10000
+ema = 0.999
+l2 = 0.0
+p-control = 0.0
+reinit = 0.0
+checkpoint-every = 2
+evaluate-every = 0
+evaluate-steps = 10000
+device = 'auto'
+threads = 1
+seed = 0
+)");
+  EXPECT_EQ(chains.sampler.name, "pafs");
+  EXPECT_EQ(chains.sampler.options.at("radius"), OptionValue(3.0));
+  EXPECT_EQ(chains.buffer, 40);
+  EXPECT_EQ(chains.shape.channels, 4);
+  const OptionValues said = values_of(chains);
+  EXPECT_EQ(values_of(resolved_objective(chains)), said);  // it is resolved already
+
+  const TrainSpec scores = read(R"(# isinglass train
+model = 'mlp'
+image = '28x28'
+dataset = 'strokes'
+data-dir = '/files/data'
+gradient-precision = 'float32'
+channels = 64
+hidden = 500
+objective = 'dsm'
+noise = 0.1
+batch = 10
+iters = 4
+lr = 0.0001
+warmup = 10000
+ema = 0.999
+checkpoint-every = 2
+device = 'auto'
+threads = 1
+seed = 0
+)");
+  EXPECT_EQ(scores.noise, 0.1);
+  EXPECT_EQ(values_of(resolved_objective(scores)), values_of(scores));
+}
+
+TEST(Specs, OfTrainingRefuseWhatGoesWithOtherObjectives) {
+  TrainSpec spec{.data = {.name = "strokes"}, .objective = "dsm"};
+  EXPECT_EQ(resolved_objective(spec).model.name, "mlp");
+  spec.buffer = 10;
+  try {
+    resolved_objective(spec);
+    FAIL();
+  } catch (const OptionError& error) {
+    EXPECT_EQ(error.option, "buffer");
+    EXPECT_STREQ(error.what(), "buffer does not go with objective dsm");
+  }
+  spec = {.data = {.name = "strokes"}, .objective = "cd"};
+  const TrainSpec contrastive = resolved_objective(spec);
+  EXPECT_EQ(contrastive.model.name, "rbm");
+  EXPECT_EQ(contrastive.sampler.name, "gibbs");
+  EXPECT_EQ(contrastive.sampler.options.at("scan"), OptionValue("chromatic"));
+  EXPECT_FALSE(contrastive.buffer.has_value());
+}
+
+TEST(Specs, UnknownKeysAndWrongTypesAreNamed) {
+  const Scratch scratch;
+  const auto message = [&](const std::string& text) {
+    std::ofstream(scratch / "config.toml") << text;
+    try {
+      read_configuration(options_of<SampleSpec>(), "sample", scratch / "config.toml");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(message("stepz = 3\n").find("unknown key 'stepz'; sample knows: steps"),
+            std::string::npos);
+  EXPECT_NE(message("steps = \"many\"\n").find("steps needs a whole number"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace isinglass
