@@ -45,6 +45,8 @@ function compare(a, b) {
   return numeric(x) && numeric(y) ? x - y : String(x).localeCompare(String(y));
 }
 
+const tables = [];
+
 function table(section) {
   const body = element("tbody");
   const fill = (rows) => body.replaceChildren(...rows.map((row) =>
@@ -66,8 +68,18 @@ function table(section) {
     head.addEventListener("keydown", (event) => { if (event.key === "Enter") sort(); });
     return head;
   });
-  return element("div", { class: "table" },
+  const box = element("div", { class: "table" },
     element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body));
+  tables.push(box);
+  return box;
+}
+
+// A table that its page has no room for shows errors below their values.
+function fitTables() {
+  for (const box of tables) {
+    box.classList.remove("wide");
+    box.classList.toggle("wide", box.scrollWidth > box.clientWidth + 1);
+  }
 }
 
 // Told apart also without colour vision (Okabe & Ito), with different points.
@@ -76,10 +88,20 @@ const points = ["circle", "rect", "triangle", "rectRot", "cross", "star", "cross
 const style = getComputedStyle(document.documentElement);
 const variable = (name) => style.getPropertyValue(name).trim();
 
+// Words in lines of at most so many characters: charts cut off longer labels.
+function wrapped(label, width = 32) {
+  const rows = [];
+  for (const word of label.split(" ")) {
+    const longer = rows.length ? rows[rows.length - 1] + " " + word : word;
+    if (rows.length && longer.length <= width) rows[rows.length - 1] = longer; else rows.push(word);
+  }
+  return rows;
+}
+
 function axis(options) {
   return {
     type: options.log ? "logarithmic" : "linear",
-    title: { display: true, text: options.title, color: variable("--faint") },
+    title: { display: true, text: wrapped(options.title, 40), color: variable("--faint") },
     grid: { color: variable("--line") },
     ticks: { color: variable("--faint"), maxTicksLimit: 8, maxRotation: 0,
              callback: (value) => (options.log && !/^[125]/.test(value.toExponential()) ? "" : show(value)) },
@@ -133,7 +155,7 @@ function barChart(section) {
   const bars = section.bars;
   return {
     type: "bar",
-    data: { labels: bars.map((bar) => bar.label),
+    data: { labels: bars.map((bar) => wrapped(bar.label)),
             datasets: [{ data: bars.map((bar) => bar.value), backgroundColor: colours[0] + "b0", maxBarThickness: 22 }] },
     options: {
       indexAxis: "y", animation: false, responsive: true, maintainAspectRatio: false,
@@ -171,7 +193,13 @@ const charts = [];
 function figure(section) {
   const canvas = element("canvas", { role: "img", "aria-label": section.title });
   const box = element("div", { class: "canvas" }, canvas);
-  if (section.bars) box.style.height = Math.max(8, 4 + 1.9 * section.bars.length) + "rem";
+  if (section.bars) {
+    const rows = Math.max(1, ...section.bars.map((bar) => wrapped(bar.label).length));
+    box.style.height = Math.max(8, 5 + Math.max(1.9, 1.1 * rows) * section.bars.length) + "rem";
+  } else {  // with room for the legend
+    const letters = section.series.reduce((sum, one) => sum + one.label.length + 6, 0);
+    box.style.height = 18 + 1.3 * Math.ceil(letters / 50) + "rem";
+  }
   const chart = section.bars ? barChart(section) : lineChart(section);
   charts.push(() => new Chart(canvas, chart));
   return element("figure", {}, element("figcaption", {}, section.title), box);
@@ -213,6 +241,8 @@ function build() {
   });
   document.body.replaceChildren(main);
   charts.forEach((draw) => draw());
+  fitTables();
+  window.addEventListener("resize", fitTables);
 }
 
 Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
