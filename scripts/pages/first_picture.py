@@ -4,7 +4,8 @@
     .venv/bin/python scripts/pages/first_picture.py docs/images/first.png [--program FILE]
 
 Left: chains of pafs on the committed MNIST network, from random pixels to digits. Right: the mean
-energy of the chains of several samplers over their model calls. Takes two minutes on one core.
+energy of the chains of several samplers over their model calls. Takes two minutes on one
+core, and matplotlib, which comes with the tests' packages.
 """
 import argparse
 import pathlib

@@ -96,13 +96,13 @@ def main():
         "are chosen on one half of the repeats and compared on the other, and \"matches\" needs an "
         "interval inside a stated margin.", "",
         f"Now: {count(now_counts)}. At {args.before}, before these rules: {count(before_counts)}. "
-        "The column \"its rows, judged again\" has the runs of then under the rules of now: most had "
-        "a single repeat, which cannot both choose the best of several settings and judge it. The "
-        "last columns are of runs made since.", "",
+        "The column \"its rows, judged again\" judges the earlier runs by the present rules: most had a "
+        "single repeat, which cannot both choose the best of several settings and judge it. The last "
+        "columns judge the present runs.", "",
         "The margins (10 % of the compared value, 25 % for burn-in in `fhmm`) and the lengths of the "
-        "new runs were chosen when the results of then were known. An advantage below the margin "
-        "makes \"beats\" not supported, where it was undecided. Seconds on the new pages are of a "
-        "busy machine; no claim judged on them is of time.", "",
+        "present runs were chosen when the earlier results were known. An advantage below the margin "
+        "makes \"beats\" not supported, where it was undecided before. Seconds on the present pages were "
+        "measured on a busy machine; no claim about time is judged on them.", "",
         f"| preset | claim | at {args.before} | its rows, judged again | now | left undecided by |",
         "| --- | --- | --- | --- | --- | --- |"]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
