@@ -158,7 +158,7 @@ TEST(LocalStep, JumpsAreThoseOfTheDenseKernels) {
           options.balancing = g;
           (langevin ? options.step_size : options.tau) = scale;
           expect_alike(*target.model, name, options, 1, 100);
-          local += target.model->patterns() != nullptr;
+          local += target.model->neighbourhoods() != nullptr;
         }
       }
     }

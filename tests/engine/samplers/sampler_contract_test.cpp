@@ -89,7 +89,7 @@ void expect_cache(const Evaluation& kept, const Evaluation& again) {
 // Steps by patterns keep no gradient.
 bool looks_up(const EnergyModel& model, const ChainState& state) {
   const auto* lattice = dynamic_cast<const LatticeModel*>(&model);
-  return lattice && lattice->patterns() && !state.current.gradient.defined();
+  return lattice && lattice->neighbourhoods() && !state.current.gradient.defined();
 }
 
 TEST_P(SamplerContract, StatesStayValidAndCachesTrue) {

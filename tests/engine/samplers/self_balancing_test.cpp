@@ -8,6 +8,7 @@
 #include "engine/run/run.h"
 #include "io/error.h"
 #include "kernels/base/balancing.h"
+#include "kernels/random/philox.h"
 #include "models/lattice/ising.h"
 #include "tests/engine/transitions.h"
 #include "tests/reference/self_balancing.h"
