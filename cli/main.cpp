@@ -2,7 +2,6 @@
 // exit code and one line.
 //
 //   0 success · 1 internal error · 2 bad usage or bad input · 3 numerical failure · 130 interrupted
-#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/util/Logging.h>
 #include <fmt/ranges.h>
@@ -17,6 +16,7 @@
 #include "io/error.h"
 #include "lab/bench/profile.h"
 #include "lab/identity.h"
+#include "models/full_precision.h"
 
 namespace isinglass {
 namespace {
@@ -49,12 +49,6 @@ void use_threads(int64_t threads) {
   const int count = threads > 0 ? static_cast<int>(threads) : omp_get_num_procs();
   at::set_num_threads(count);
   omp_set_num_threads(count);
-}
-
-// Energies enter acceptances and weights: no reduced precision anywhere.
-void use_full_precision() {
-  at::globalContext().setAllowTF32CuDNN(false);
-  at::globalContext().setAllowTF32CuBLAS(false);
 }
 
 std::string general_help() {
@@ -116,7 +110,7 @@ int main(int argc, char** argv) {
   FLAGS_caffe2_log_level = 3;  // LibTorch's own log lines: fatal ones only
   static isinglass::HeldWarnings warnings;
   c10::WarningUtils::set_warning_handler(&warnings);
-  isinglass::use_full_precision();
+  const isinglass::FullPrecision full;
   const int code = isinglass::run_and_report({argv + 1, argv + argc}, warnings);
   isinglass::exit_after_profile(code);
   return code;

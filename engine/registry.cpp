@@ -1,19 +1,17 @@
 // The samplers by name, from which --list, the checks and the documentation are made: the families
 // of list.inc, whose sources hold the entries.
-#include "models/registry.h"
+#include "engine/registry.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "engine/sampler.h"
 #include "io/error.h"
+#include "models/registry.h"
 
 namespace isinglass {
 namespace {
-
-constexpr double kLargestRadius = 65536;  // paths are buffered: 2R − 1 moves a chain
 
 std::string names_that_work(const EnergyModel& model) {
   std::string names;
@@ -25,10 +23,11 @@ std::string names_that_work(const EnergyModel& model) {
 
 void check_number(const SamplerEntry& entry, const SamplerOptionUse& use, double value) {
   const bool low = use.above_least ? value <= use.least : value < use.least;
-  require(std::isfinite(value) && !low && value <= use.most, "--{} is {}; {} takes {} {} to {}",
-          use.name, value, entry.name, use.above_least ? "above" : "from", use.least, use.most);
-  require(!use.whole || value == std::floor(value), "--{} is {}; {} takes a whole number", use.name,
-          value, entry.name);
+  require_option(std::isfinite(value) && !low && value <= use.most, use.name.c_str(), value,
+                 "{} takes {} {} to {}", entry.name, use.above_least ? "above" : "from", use.least,
+                 use.most);
+  require_option(!use.whole || value == std::floor(value), use.name.c_str(), value,
+                 "{} takes a whole number", entry.name);
 }
 
 // The default is the model's largest where that is less.
@@ -45,15 +44,15 @@ SamplerOptions with_defaults(const SamplerEntry& entry, SamplerOptions options,
   for (const auto& [name, member] : sampler_numbers()) {
     std::optional<double>& value = options.*member;
     const SamplerOptionUse* use = entry.option(name);
-    require(use || !value, "{} does not read --{}; it reads {}", entry.name, name,
-            option_names(entry));
+    require_options(use || !value, "{} does not read `{}`; it reads {}", entry.name, name,
+                    option_names(entry));
     if (!use) continue;
     if (!value) value = default_of(*use, options, model);
     if (value) check_number(entry, *use, *value);
   }
   for (const auto& [name, member] : sampler_switches()) {
-    require(!(options.*member) || entry.option(name), "{} does not read --{}; it reads {}",
-            entry.name, name, option_names(entry));
+    require_options(!(options.*member) || entry.option(name), "{} does not read `{}`; it reads {}",
+                    entry.name, name, option_names(entry));
   }
   return options;
 }
@@ -81,16 +80,6 @@ PtDict settings_of(const SamplerEntry& entry, const SamplerOptions& options) {
 
 }  // namespace
 
-const std::vector<std::string>& balancing_names() {
-  static const std::vector<std::string> names = {"sqrt", "barker", "min", "max"};
-  return names;
-}
-
-const std::vector<std::string>& scan_names() {
-  static const std::vector<std::string> names = {"random", "systematic", "chromatic"};
-  return names;
-}
-
 const SamplerOptionUse* SamplerEntry::option(const std::string& option) const {
   for (const SamplerOptionUse& use : options) {
     if (use.name == option) return &use;
@@ -103,69 +92,41 @@ bool SamplerEntry::fits(const EnergyModel& model) const {
          (!gradient || model.differentiable());
 }
 
-std::vector<SamplerOptionUse> radius_option(double initial, bool whole) {
-  return {
-      {.name = "radius", .initial = initial, .least = 1, .most = kLargestRadius, .whole = whole}};
-}
-
-SamplerOptionUse balancing_option() {
-  return {.name = "balancing"};
-}
-
-std::vector<SamplerOptionUse> adaptation_options(double target) {
-  return {
-      {.name = "adapt"},
-      {.name = "target-acceptance", .initial = target, .least = 0, .most = 1, .above_least = true}};
-}
-
-const std::vector<std::pair<std::string, std::optional<double> SamplerOptions::*>>&
-sampler_numbers() {
-  static const std::vector<std::pair<std::string, std::optional<double> SamplerOptions::*>> table =
-      {{"radius", &SamplerOptions::radius},
-       {"tau", &SamplerOptions::tau},
-       {"step-size", &SamplerOptions::step_size},
-       {"block", &SamplerOptions::block},
-       {"sigma", &SamplerOptions::sigma},
-       {"alpha", &SamplerOptions::alpha},
-       {"target-acceptance", &SamplerOptions::target_acceptance},
-       {"leapfrog", &SamplerOptions::leapfrog},
-       {"pull", &SamplerOptions::pull},
-       {"group", &SamplerOptions::group},
-       {"mass", &SamplerOptions::mass},
-       {"damping", &SamplerOptions::damping}};
-  return table;
-}
-
 std::string option_names(const SamplerEntry& entry) {
   std::string names;
   for (const SamplerOptionUse& use : entry.options) names += (names.empty() ? "" : ", ") + use.name;
   return names.empty() ? "no options" : names;
 }
 
-const std::vector<std::pair<std::string, bool SamplerOptions::*>>& sampler_switches() {
-  static const std::vector<std::pair<std::string, bool SamplerOptions::*>> table = {
-      {"adapt", &SamplerOptions::adapt},
-      {"unadjusted", &SamplerOptions::unadjusted},
-      {"monotonic", &SamplerOptions::monotonic},
-      {"always-accept", &SamplerOptions::always_accept},
-      {"elastic-energy", &SamplerOptions::elastic_energy}};
-  return table;
-}
-
 #define ISINGLASS_SAMPLERS(family) std::vector<SamplerEntry> family();
 #include "engine/samplers/list.inc"
 #undef ISINGLASS_SAMPLERS
 
-const std::vector<SamplerEntry>& sampler_registry() {
-  static const std::vector<SamplerEntry> entries = [] {
-    std::vector<SamplerEntry> all;
+namespace {
+
+std::deque<SamplerEntry>& entries() {
+  static std::deque<SamplerEntry> all = [] {
+    std::deque<SamplerEntry> built_in;
 #define ISINGLASS_SAMPLERS(family) \
-  for (SamplerEntry & entry : family()) all.push_back(std::move(entry));
+  for (SamplerEntry & entry : family()) built_in.push_back(std::move(entry));
 #include "engine/samplers/list.inc"
 #undef ISINGLASS_SAMPLERS
-    return all;
+    return built_in;
   }();
-  return entries;
+  return all;
+}
+
+}  // namespace
+
+const std::deque<SamplerEntry>& sampler_registry() {
+  return entries();
+}
+
+void register_sampler(SamplerEntry entry) {
+  for (const SamplerEntry& other : entries()) {
+    require(other.name != entry.name, "there is a sampler '{}' already", entry.name);
+  }
+  entries().push_back(std::move(entry));
 }
 
 const SamplerEntry& find_sampler(const std::string& name) {

@@ -107,11 +107,11 @@ StepInfo Sampler::steps(EnergyModel& model, ChainState& state, StepParams& param
 }
 
 StepInfo Sampler::burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
-                               int64_t total) const {
+                               int64_t total, const Ranks& ranks) const {
   const StepInfo info = step(model, state, params);
   if (adapts()) {
-    adapt_scale(params.scale.select(0, 0), scales().front(), state.statistics, t,
-                target_acceptance_);
+    adapt_scale(params.scale.select(0, 0), scales().front(),
+                ranks.mean(state.statistics.acceptance), t, target_acceptance_);
   }
   return info;
 }
@@ -120,7 +120,7 @@ std::optional<Adaptation> Sampler::adaptation(const ChainState&, const StepParam
                                               const BurnIn& burn_in) const {
   if (!adapts()) return std::nullopt;
   if (burn_in.steps == 0)
-    return Adaptation{.complaint = "--adapt acts in burn-in, and there was none"};
+    return Adaptation{.complaint = "`adapt` acts in burn-in, and there was none"};
   return adapted_scale(params.scale[0].item<double>(), scales().front(), burn_in,
                        target_acceptance_);
 }

@@ -2,7 +2,6 @@
 // object holds options only; everything that changes is in the state and the parameters.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,9 +9,10 @@
 #include <vector>
 
 #include "engine/chain_state.h"
+#include "engine/context.h"
+#include "engine/options.h"
 #include "io/error.h"
 #include "io/pt/pt_file.h"
-#include "kernels/base/balancing.h"
 
 namespace isinglass {
 
@@ -20,24 +20,6 @@ namespace isinglass {
 class NonFinite : public Error {
  public:
   using Error::Error;
-};
-
-enum class Scan { kRandom, kSystematic, kChromatic };
-
-// What may be said about a sampler; the entry in the registry tells which of it the sampler reads,
-// with defaults and ranges.
-struct SamplerOptions {
-  std::optional<double> radius = {}, tau = {}, step_size = {}, block = {}, sigma = {}, alpha = {};
-  std::optional<double> target_acceptance = {};
-  std::optional<double> leapfrog = {}, pull = {}, group = {}, mass = {}, damping = {};
-  Balancing balancing = Balancing::kSqrt;
-  Scan scan = Scan::kRandom;
-  bool adapt = false;           // the step size, in burn-in
-  bool unadjusted = false;      // no Metropolis test: not exact
-  bool monotonic = false;       // lsb-2: a monotonic balancing function
-  bool always_accept = false;   // no Metropolis test: not exact
-  bool elastic_energy = false;  // fhl: the pull in the energy, too: not exact
-  bool warm = false;            // the numbers were adapted by an earlier run
 };
 
 // Of a kernel that takes many steps: some milliseconds of many chains, before anybody can look or
@@ -86,9 +68,11 @@ class Sampler {
   virtual int64_t steps_at_once(const ChainState& state) const { return 1; }
 
   // Step t (from 0) of `total` in burn-in: a step from which the sampler learns what it adapts.
-  // Afterwards nothing changes but the chains. The default adapts scale 0 where adapts().
+  // Afterwards nothing changes but the chains. The default adapts scale 0 where adapts(). What is
+  // learned is the same on all ranks, from the chains of all.
   virtual StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
-                                int64_t t, int64_t total) const;
+                                int64_t t, int64_t total,
+                                const Ranks& ranks = Ranks::alone()) const;
   // Whether a step in burn-in differs from others.
   virtual bool learns() const { return adapts(); }
   // After burn-in; none if the sampler learns nothing.
@@ -99,8 +83,9 @@ class Sampler {
   // (engine/run/step_graph.h).
   virtual bool asks_device() const { return false; }
 
-  // Anew at the chains' states, where the energies themselves have changed (engine/annealing/cooling.h): the
-  // evaluation and what the family keeps of it, in the tensors that are there.
+  // Evaluates the chains' states again where the energies themselves have changed
+  // (engine/annealing/tempered_model.h): the evaluation and what the family keeps of it, in the
+  // tensors that are there.
   void renew(EnergyModel& model, ChainState& state) const;
 
   // As init(), in the state's own tensors. Throws Error for another number of chains, too.
@@ -157,69 +142,5 @@ class Sampler {
   std::string name_;
   PtDict settings_;
 };
-
-// An option of a sampler: its name on the command line, its default (undefined: none) and range.
-struct SamplerOptionUse {
-  std::string name;
-  std::optional<double> initial = {};
-  double least = 0, most = 0;  // of a number; equal for switches and choices
-  bool whole = false;          // whole numbers only
-  bool above_least = false;    // the least itself is refused
-  // What the model allows, given the options before this one in sampler_numbers(): the default is
-  // cut to it. Null: any default will do.
-  double (*largest)(const SamplerOptions&, const EnergyModel&) = nullptr;
-};
-
-struct SamplerEntry {
-  std::string name;
-  std::string summary;  // one line
-  std::string paper;
-  std::string needs;             // "gradient", "nothing", "differences", "conditionals …"
-  std::vector<StateKind> kinds;  // states it works on
-  std::vector<SamplerOptionUse> options;
-  bool gradient;  // works on differentiable models only
-  std::unique_ptr<Sampler> (*make)(const SamplerOptions&, const EnergyModel&);
-  // Throws Error if options and model do not fit each other; null: all do.
-  void (*check)(const SamplerOptions&, const EnergyModel&) = nullptr;
-  int64_t site_matrices = 0;  // float64 [D, D] that it holds at once
-
-  const SamplerOptionUse* option(const std::string& option) const;  // null: not read
-  bool fits(const EnergyModel& model) const;
-};
-
-// Entries made by the families.
-std::vector<SamplerOptionUse> radius_option(double initial, bool whole);
-SamplerOptionUse balancing_option();
-std::vector<SamplerOptionUse> adaptation_options(double target);
-
-const std::vector<SamplerEntry>& sampler_registry();
-
-// The numeric options and the switches by name: --name and the member that holds it.
-const std::vector<std::pair<std::string, std::optional<double> SamplerOptions::*>>&
-sampler_numbers();
-const std::vector<std::pair<std::string, bool SamplerOptions::*>>& sampler_switches();
-
-// The balancing functions and the scans by name, in the order of their enumerations.
-const std::vector<std::string>& balancing_names();
-const std::vector<std::string>& scan_names();
-
-// "radius, balancing": for messages.
-std::string option_names(const SamplerEntry& entry);
-
-// The entry, or an Error that lists the known names, the nearest first.
-const SamplerEntry& find_sampler(const std::string& name);
-
-// The options with the sampler's defaults where nothing is said, cut to what the model allows.
-// Throws Error for options that the sampler does not read, or numbers out of its range.
-SamplerOptions with_defaults(const SamplerEntry& entry, SamplerOptions options,
-                             const EnergyModel& model);
-
-// Checks the options against the sampler and the model (Error: what does not fit, and which
-// samplers would work) and builds it.
-std::unique_ptr<Sampler> make_sampler(const std::string& name, const SamplerOptions& options,
-                                      const EnergyModel& model);
-
-// "binary, categorical": for tables and messages.
-std::string kinds_text(const std::vector<StateKind>& kinds);
 
 }  // namespace isinglass

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "models/full_precision.h"
+
 namespace isinglass {
 namespace {
 
@@ -27,6 +29,7 @@ torch::Tensor concatenated(const std::vector<torch::Tensor>& blocks) {
 
 EnergyGrad energies_and_gradients(EnergyModel& model, const torch::Tensor& x, torch::Device device,
                                   const std::function<bool()>& stop) {
+  const FullPrecision full;
   std::vector<torch::Tensor> energy, gradient;
   for_each_block(x, device, stop, [&](const torch::Tensor& block) {
     const EnergyGrad result = model.energy_and_grad(block);
@@ -37,6 +40,7 @@ EnergyGrad energies_and_gradients(EnergyModel& model, const torch::Tensor& x, to
 }
 
 torch::Tensor energies(EnergyModel& model, const torch::Tensor& x, torch::Device device) {
+  const FullPrecision full;
   std::vector<torch::Tensor> energy = {torch::empty({0}, torch::kFloat64)};
   for_each_block(x, device, {}, [&](const torch::Tensor& block) {
     Evaluation evaluation;

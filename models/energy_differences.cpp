@@ -62,7 +62,7 @@ torch::Tensor table_of(EnergyModel& model, const torch::Tensor& x, const torch::
 }  // namespace
 
 int64_t evaluate_differences(EnergyModel& model, const torch::Tensor& x, Evaluation& out) {
-  if (auto* exact = dynamic_cast<HasEnergyDifferences*>(&model)) {
+  if (auto* exact = model.exact_differences()) {
     exact->evaluate_differences(x, out);
     return exact->difference_calls();
   }

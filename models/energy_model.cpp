@@ -6,6 +6,7 @@
 #include <map>
 
 #include "io/error.h"
+#include "models/lattice/lattice_model.h"
 
 namespace isinglass {
 
@@ -15,9 +16,9 @@ FlopCounts FlopCounts::of_network(double first_layer, double other_layers) {
 }
 
 void EnergyModel::set_gradient_precision(GradientPrecision precision) {
-  require(precision == GradientPrecision::kFloat32,
-          "--gradient-precision bf16: {} has gradients in float32 only; resnet has both",
-          kind_name());
+  require_options(precision == GradientPrecision::kFloat32,
+                  "`gradient-precision` bf16: {} has gradients in float32 only; resnet has both",
+                  kind_name());
 }
 
 void EnergyModel::store(torch::Tensor& out, const torch::Tensor& value) {
@@ -55,6 +56,22 @@ void EnergyModel::evaluate_moved(const torch::Tensor&, const Evaluation&, const 
   } else {
     evaluate_energy(y, out);
   }
+}
+
+HasConditionals* EnergyModel::conditionals() {
+  return dynamic_cast<HasConditionals*>(this);
+}
+
+HasSweeps* EnergyModel::sweeps() {
+  return dynamic_cast<HasSweeps*>(this);
+}
+
+HasEnergyDifferences* EnergyModel::exact_differences() {
+  return dynamic_cast<HasEnergyDifferences*>(this);
+}
+
+LatticeModel* EnergyModel::as_lattice() {
+  return dynamic_cast<LatticeModel*>(this);
 }
 
 EnergyGrad EnergyModel::energy_and_grad(const torch::Tensor& x) {

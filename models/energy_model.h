@@ -42,13 +42,17 @@ enum class GradientPrecision { kFloat32, kBfloat16 };
 // (hidden inputs, the parts of an annealed energy): each tensor has the chain as its first
 // dimension, and the accept step selects energy, gradient and cache together.
 struct Evaluation {
-  torch::Tensor energy;    // float64 [B]
+  torch::Tensor energy;    // float64 [B], by which states are accepted
+  torch::Tensor target;    // float64 [B]: U, where energy is that of another temperature
   torch::Tensor gradient;  // float32, of U in the relaxed state; undefined when not asked for
   // float32 [B, D] (binary) or [B, D, K]: U(x) − U(x with x_i←k), 0 at the current value; of a
   // permutation [B, D(D−1)/2], of its swaps (0, 1), (0, 2), … (1, 2), …. Undefined when not asked
   // for.
   torch::Tensor differences;
   std::vector<torch::Tensor> cache;  // each [B, …]
+
+  // U, at whatever temperature the chains are.
+  const torch::Tensor& untempered() const { return target.defined() ? target : energy; }
 };
 
 struct EnergyGrad {
@@ -68,17 +72,23 @@ struct FlopCounts {
   static FlopCounts of_network(double first_layer, double other_layers);
 };
 
+class HasConditionals;
+class HasEnergyDifferences;
+class HasSweeps;
+class LatticeModel;
+
 class EnergyModel : public torch::nn::Module {
  public:
-  virtual std::string kind_name() const = 0;  // the name in the registry
+  virtual std::string kind_name() const = 0;                            // the name in the registry
+  virtual std::string title() const { return "model " + kind_name(); }  // in messages
   virtual StateSpace space() const = 0;
   virtual bool differentiable() const { return true; }
   // Mean float32 [D] of the base Bernoulli distribution that U contains; undefined: none.
   virtual torch::Tensor base_mean() const { return {}; }
   virtual FlopCounts flops() const { return {}; }
-  // Whether evaluations can be captured in a CUDA graph (engine/run/step_graph.h): once their buffers
-  // exist, the host waits for nothing. And whether a captured one still holds when parameters have
-  // changed in place: nothing derived from them is kept anywhere else.
+  // Whether evaluations can be captured in a CUDA graph (engine/run/step_graph.h): once their
+  // buffers exist, the host waits for nothing. And whether a captured one still holds when
+  // parameters have changed in place: nothing derived from them is kept anywhere else.
   virtual bool capturable() const { return true; }
   virtual bool reads_parameters_in_place() const { return false; }
   // What evaluate() takes gradients in. Throws Error if the model knows no other than float32.
@@ -99,6 +109,20 @@ class EnergyModel : public torch::nn::Module {
   virtual void evaluate_moved(const torch::Tensor& x, const Evaluation& at_x,
                               const torch::Tensor& y, bool gradient, Evaluation& out);
 
+  // U (Evaluation::target) at the states of an evaluation whose energy alone has been kept, by
+  // steps on a lattice. The default has nothing to do: energy is U.
+  virtual void settle(const torch::Tensor& x, Evaluation& current) {}
+
+  // What can be had for less than model calls; null: nothing. The defaults find what the class
+  // itself derives from; a model made of others asks them.
+  virtual HasConditionals* conditionals();
+  virtual HasSweeps* sweeps();
+  virtual HasEnergyDifferences* exact_differences();
+  virtual LatticeModel* as_lattice();
+  const HasConditionals* conditionals() const { return mutable_this()->conditionals(); }
+  const HasSweeps* sweeps() const { return mutable_this()->sweeps(); }
+  const LatticeModel* as_lattice() const { return mutable_this()->as_lattice(); }
+
   // evaluate() into fresh tensors.
   EnergyGrad energy_and_grad(const torch::Tensor& x);
 
@@ -108,6 +132,9 @@ class EnergyModel : public torch::nn::Module {
 
   // Copies into the buffer where it fits, else makes a new one.
   static void store(torch::Tensor& out, const torch::Tensor& value);
+
+ private:
+  EnergyModel* mutable_this() const { return const_cast<EnergyModel*>(this); }
 };
 
 // Models whose one-site conditionals cost less than model calls.
@@ -117,6 +144,9 @@ class HasConditionals {
   // out[b, k] = U(x_b with site[b] ← k) − U(x_b), float64 [B, K]; x uint8 [B, D], site int64 [B].
   virtual void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                        torch::Tensor& out) = 0;
+  // Brings an evaluation without tables along once the chains have moved to x. The default keeps
+  // nothing beside the energy, of which whoever moved them knows the change.
+  virtual void follow(const torch::Tensor& x, Evaluation& current) {}
 };
 
 // Models that draw all their sites from exact conditionals in one step: a Gibbs sweep.

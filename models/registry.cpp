@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "io/error.h"
-#include "models/lattice/graph_problem.h"
 #include "models/parameter_file.h"
+#include "models/seeded.h"
 
 namespace isinglass {
 
@@ -16,16 +16,31 @@ namespace isinglass {
 #include "models/list.inc"
 #undef ISINGLASS_MODELS
 
-const std::vector<ModelEntry>& model_registry() {
-  static const std::vector<ModelEntry> entries = [] {
-    std::vector<ModelEntry> all;
+namespace {
+
+std::deque<ModelEntry>& entries() {
+  static std::deque<ModelEntry> all = [] {
+    std::deque<ModelEntry> built_in;
 #define ISINGLASS_MODELS(models) \
-  for (ModelEntry & entry : models()) all.push_back(std::move(entry));
+  for (ModelEntry & entry : models()) built_in.push_back(std::move(entry));
 #include "models/list.inc"
 #undef ISINGLASS_MODELS
-    return all;
+    return built_in;
   }();
-  return entries;
+  return all;
+}
+
+}  // namespace
+
+const std::deque<ModelEntry>& model_registry() {
+  return entries();
+}
+
+void register_model(ModelEntry entry) {
+  for (const ModelEntry& other : entries()) {
+    require(other.name != entry.name, "there is a model '{}' already", entry.name);
+  }
+  entries().push_back(std::move(entry));
 }
 
 const ModelEntry& find_model(const std::string& name) {
@@ -39,27 +54,28 @@ const ModelEntry& find_model(const std::string& name) {
 
 std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOptions& options) {
   const ModelEntry& entry = find_model(name);
-  require(!entry.weights || !options.weights.empty(), "model {} needs --weights FILE with {}", name,
-          entry.parameters);
-  require(!options.label || name == "mlp" || name == "script",
-          "--class is given, but {} is no classifier", name);
+  require_options(!entry.weights || !options.weights.empty(),
+                  "model {} needs `weights` FILE with {}", name, entry.parameters);
+  require_options(!options.label || entry.classifier, "`class` is given, but {} is no classifier",
+                  name);
   const int64_t categories = options.categories.value_or(2);
-  require(categories >= 2 && categories <= kMostCategories,
-          "--categories is {}; 2 to {} are allowed", categories, kMostCategories);
+  require_option(categories >= 2 && categories <= kMostCategories, "categories", categories,
+                 "2 to {} are allowed", kMostCategories);
   const std::shared_ptr<EnergyModel> model = entry.load(options);
   const StateSpace space = model->space();
   require(space.sites >= 1, "{}: the model has no sites", options.weights.string());
-  require(!options.sites || *options.sites == space.sites, "--sites is {} and {} has {} sites",
-          options.sites.value_or(0), options.weights.string(), space.sites);
-  require(!options.categories || space.discrete(),
-          "--categories is {}, but the states of model {} are continuous",
-          options.categories.value_or(0), name);
-  require(!options.categories || *options.categories == space.categories,
-          "--categories is {} and {} has {}", options.categories.value_or(0),
-          options.weights.string(), space.categories);
-  const auto* problem = dynamic_cast<const GraphProblem*>(model.get());
-  require(!options.penalty || (problem && problem->penalty() > 0),
-          "--penalty is {}, but model {} has no constraints", options.penalty.value_or(0), name);
+  require_options(!options.sites || *options.sites == space.sites,
+                  "`sites` is {} and {} has {} sites", options.sites.value_or(0),
+                  options.weights.string(), space.sites);
+  require_options(!options.categories || space.discrete(),
+                  "`categories` is {}, but the states of model {} are continuous",
+                  options.categories.value_or(0), name);
+  require_options(!options.categories || *options.categories == space.categories,
+                  "`categories` is {} and {} has {}", options.categories.value_or(0),
+                  options.weights.string(), space.categories);
+  require_options(!options.penalty || entry.constraints,
+                  "`penalty` is {}, but model {} has no constraints", options.penalty.value_or(0),
+                  name);
   return model;
 }
 
@@ -67,15 +83,15 @@ std::shared_ptr<EnergyModel> new_model(const std::string& name, const NewModelOp
                                        uint64_t seed) {
   const ModelEntry& entry = find_model(name);
   require(entry.trainable(), "model {} cannot be trained", name);
-  const bool continuous = entry.state_kinds.find("continuous") != std::string::npos;
-  require(continuous || !options.continuous, "model {} has no continuous states; mlp has", name);
-  torch::manual_seed(seed);
+  require(entry.any_continuous || !options.continuous, "model {} has no continuous states; mlp has",
+          name);
+  const Seeded generator(seed);
   return entry.fresh(options);
 }
 
 int64_t needed_categories(const ModelOptions& options, const std::string& model) {
-  require(options.categories.has_value(),
-          "model {} needs --categories K: its parameters do not say", model);
+  require_options(options.categories.has_value(),
+                  "model {} needs `categories` K: its parameters do not say", model);
   return *options.categories;
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,15 +49,21 @@ struct ModelEntry {
   std::string parameters;   // one line: keys and shapes of the parameter file
   std::string state_kinds;  // "binary", "categorical", …
   bool gradient;            // differentiable
-  std::shared_ptr<EnergyModel> (*load)(const ModelOptions&);
+  std::function<std::shared_ptr<EnergyModel>(const ModelOptions&)> load;
   // With fresh parameters from LibTorch's generator; null: cannot be trained.
-  std::shared_ptr<EnergyModel> (*fresh)(const NewModelOptions&) = nullptr;
-  bool weights = true;  // needs --weights
+  std::function<std::shared_ptr<EnergyModel>(const NewModelOptions&)> fresh = nullptr;
+  bool weights = true;          // needs a parameter file
+  bool classifier = false;      // may be one of a class: reads `label`
+  bool constraints = false;     // reads `penalty`
+  bool any_continuous = false;  // reads `continuous`: its states are what that says
 
   bool trainable() const { return fresh != nullptr; }
 };
 
-const std::vector<ModelEntry>& model_registry();
+const std::deque<ModelEntry>& model_registry();
+
+// Adds an entry, whose name may be used from now on. Throws Error for a name that is taken.
+void register_model(ModelEntry entry);
 
 // The entry, or an Error that lists the known names, the nearest first.
 const ModelEntry& find_model(const std::string& name);
@@ -65,7 +73,7 @@ const ModelEntry& find_model(const std::string& name);
 std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOptions& options);
 
 // A trainable model (resnet, mlp, rbm) with fresh parameters from LibTorch's generator seeded by
-// `seed`.
+// `seed`, which is left as it was.
 std::shared_ptr<EnergyModel> new_model(const std::string& name, const NewModelOptions& options,
                                        uint64_t seed);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "io/error.h"
+#include "models/full_precision.h"
 #include "train/objectives/pcd_objective.h"
 
 namespace isinglass {
@@ -94,6 +95,7 @@ TrainResult Trainer::run() {
 }
 
 TrainMetrics Trainer::iterate() {
+  const FullPrecision full;
   const Clock::time_point start = Clock::now();
   TrainMetrics metrics;
   metrics.iteration = ++iteration_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/registry.h"
 #include "cli/commands/commands.h"
 #include "cli/output_directory.h"
 #include "cli/terminal/interrupt.h"

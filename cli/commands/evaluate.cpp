@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/registry.h"
 #include "cli/commands/commands.h"
 #include "cli/output_directory.h"
 #include "cli/terminal/interrupt.h"

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "engine/registry.h"
 #include "engine/sampler.h"
 #include "models/registry.h"
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "engine/registry.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/listing.h"
 #include "cli/output_directory.h"

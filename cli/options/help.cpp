@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "engine/registry.h"
 #include "cli/options/options.h"
 #include "engine/sampler.h"
 #include "engine/sampler_options.h"

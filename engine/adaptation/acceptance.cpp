@@ -14,10 +14,10 @@ constexpr double kNear = 0.1;
 
 }  // namespace
 
-void adapt_scale(torch::Tensor value, const Scale& range, const Statistics& statistics, int64_t t,
-                 double target) {
+void adapt_scale(torch::Tensor value, const Scale& range, const torch::Tensor& acceptance,
+                 int64_t t, double target) {
   const double gain = std::pow(static_cast<double>(t + 1), -0.6);
-  const torch::Tensor excess = statistics.acceptance.mean() - target;
+  const torch::Tensor excess = acceptance - target;
   value.mul_(torch::exp(gain * excess)).clamp_(range.least, range.most);
 }
 
@@ -27,7 +27,7 @@ Adaptation adapted_scale(double value, const Scale& range, const BurnIn& burn_in
   Adaptation result{.rounds = burn_in.steps, .settled = std::abs(excess) <= kNear || at_end};
   if (!result.settled) {
     result.complaint = fmt::format(
-        "--adapt aims at a mean acceptance of {:.3g}, and at the end of burn-in it was "
+        "`adapt` aims at a mean acceptance of {:.3g}, and at the end of burn-in it was "
         "{:.3g}",
         target, burn_in.acceptance);
   }

@@ -12,9 +12,10 @@ struct Adaptation;
 struct BurnIn;
 struct Scale;
 
-// Changes `value` (float64 [], in place, without a synchronisation) after burn-in step t (from 0).
-void adapt_scale(torch::Tensor value, const Scale& range, const Statistics& statistics, int64_t t,
-                 double target);
+// Changes `value` (float64 [], in place, without a synchronisation) after burn-in step t (from 0)
+// with that mean acceptance, float64 [].
+void adapt_scale(torch::Tensor value, const Scale& range, const torch::Tensor& acceptance,
+                 int64_t t, double target);
 
 // How far it has come: settled if the mean acceptance is within 0.1 of the target, or the value at
 // that end of its range which is nearest to it.

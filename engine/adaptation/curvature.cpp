@@ -16,8 +16,8 @@ void CurvatureEstimate::add(const torch::Tensor& x, const torch::Tensor& y,
   xs_.addmm_(move.t(), score);
 }
 
-torch::Tensor CurvatureEstimate::solve() const {
-  const torch::Tensor xx = xx_.to(torch::kCPU), xs = xs_.to(torch::kCPU);
+torch::Tensor CurvatureEstimate::solve(const Ranks& ranks) const {
+  const torch::Tensor xx = ranks.sum(xx_).to(torch::kCPU), xs = ranks.sum(xs_).to(torch::kCPU);
   const double trace = xx.trace().item<double>();
   if (trace == 0) return {};
   const auto [eigenvalues, vectors] = torch::linalg_eigh(xx);

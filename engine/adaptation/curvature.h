@@ -8,6 +8,7 @@
 // and XᵀS are kept, never the pairs.
 #pragma once
 
+#include "engine/context.h"
 #include "io/torch.h"
 
 namespace isinglass {
@@ -21,8 +22,8 @@ class CurvatureEstimate {
   void add(const torch::Tensor& x, const torch::Tensor& y, const torch::Tensor& gradient_x,
            const torch::Tensor& gradient_y);
 
-  // W float64 [D, D], on the CPU; undefined if no chain has moved.
-  torch::Tensor solve() const;
+  // W float64 [D, D], on the CPU, of the moves of all ranks; undefined if no chain has moved.
+  torch::Tensor solve(const Ranks& ranks = Ranks::alone()) const;
 
  private:
   torch::Tensor xx_, xs_;  // float64 [D, D]: XᵀX, XᵀS

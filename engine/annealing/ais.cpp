@@ -8,6 +8,7 @@
 #include "io/error.h"
 #include "io/settings.h"
 #include "kernels/random/philox.h"
+#include "models/full_precision.h"
 #include "models/identity.h"
 
 namespace isinglass {
@@ -124,16 +125,17 @@ std::string weights_warning(double weight_ess, int64_t chains) {
 AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const Sampler& sampler,
                                                        const Factorised& start,
                                                        const AisOptions& options,
-                                                       torch::Device device)
+                                                       torch::Device device, const Ranks& ranks)
     : target_(model),
-      model_(model, start, device),
+      model_(model, &start, device),
       sampler_(sampler),
       start_(start),
       options_(options),
-      device_(device) {
-  require(options.chains >= 1, "--chains is {}; at least 1 is needed", options.chains);
-  require(options.temperatures >= 1, "--steps is {}; at least 1 temperature is needed",
-          options.temperatures);
+      device_(device),
+      ranks_(ranks) {
+  require_option(options.chains >= 1, "chains", options.chains, "at least 1 is needed");
+  require_option(options.temperatures >= 1, "steps", options.temperatures,
+                 "at least 1 temperature is needed");
   // The estimate has chains 0 … chains − 1; the others have chains of their own behind them.
   int64_t first = options.chains;
   const auto add = [&](int64_t temperatures, int64_t chains, bool pilot) {
@@ -176,24 +178,33 @@ void AnnealedImportanceSampling::begin_leg() {
     log_weights_ = torch::zeros_like(state_.current.energy);
     evaluations_ += sampler_.needs() == Needs::kDifferences ? model_.difference_calls() : 1;
   }
-  graph_.emplace(sampler_, options_.cuda_graph);
-  model_.set_beta(betas_[k_], state_.current);
+  stepper_.emplace(model_, sampler_, state_, params_, options_.cuda_graph,
+                   static_cast<Transition*>(this), k_);
+  model_.set_beta(betas_[k_]);
+  model_.recombine(state_.current);
   begun_ = true;
 }
 
+int64_t AnnealedImportanceSampling::before_step(int64_t t, const Sampler&, ChainState& state,
+                                                StepParams&) {
+  const torch::Tensor slope = model_.slope(state.current);
+  if (legs_[leg_].pilot) deviations_.push_back(ranks_.gather(slope).std().item<double>());
+  log_weights_.add_(slope, betas_[t + 1] - betas_[t]);
+  model_.set_beta(betas_[t + 1]);
+  model_.recombine(state.current);
+  return 1;
+}
+
 void AnnealedImportanceSampling::step_leg() {
-  const torch::Tensor slope = AnnealedModel::slope(state_.current);
-  if (legs_[leg_].pilot) deviations_.push_back(slope.std().item<double>());
-  log_weights_.add_(slope, betas_[k_ + 1] - betas_[k_]);
+  stepper_->advance(1);
+  evaluations_ += stepper_->take_evaluations();
   ++k_;
-  model_.set_beta(betas_[k_], state_.current);
-  evaluations_ += graph_->step(model_, state_, params_).evaluations;
   ++steps_done_;
 }
 
 void AnnealedImportanceSampling::finish_leg(AisResult& result) {
   if (!legs_[leg_].pilot) {
-    const WeightSummary summary = summarise_weights(log_weights_, key());
+    const WeightSummary summary = summarise_weights(ranks_.gather(log_weights_), key());
     if (!std::isfinite(summary.log_mean)) {
       throw NumericalError(
           "the annealed weights are not finite: the energy has a value that is not");
@@ -204,7 +215,7 @@ void AnnealedImportanceSampling::finish_leg(AisResult& result) {
     curve_.push_back({legs_[leg_].temperatures, result.log_z});
   }
   const double steps = static_cast<double>(k_);
-  result.acceptance = state_.statistics.acceptance_sum.mean().item<double>() / steps;
+  result.acceptance = ranks_.mean(state_.statistics.acceptance_sum).item<double>() / steps;
   result.x = state_.x;
   result.log_weights = log_weights_;
   ++leg_;
@@ -215,6 +226,7 @@ void AnnealedImportanceSampling::finish_leg(AisResult& result) {
 AisResult AnnealedImportanceSampling::run(const std::function<void()>& on_step,
                                           const std::function<bool()>& stop) {
   torch::NoGradGuard no_grad;
+  const FullPrecision full;
   AisResult result;
   while (leg_ < legs_.size()) {
     if (!begun_) begin_leg();
@@ -233,6 +245,7 @@ AisResult AnnealedImportanceSampling::run(const std::function<void()>& on_step,
 
 void AnnealedImportanceSampling::step() {
   torch::NoGradGuard no_grad;
+  const FullPrecision full;
   if (!begun_) begin_leg();
   TORCH_INTERNAL_ASSERT(k_ < legs_[leg_].temperatures, "the present run is at its end");
   step_leg();

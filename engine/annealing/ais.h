@@ -4,7 +4,7 @@
 //   x ~ p_0;  for k = 1 … K:  log w += U_{β_{k−1}}(x) − U_{β_k}(x), then one MH step at β_k
 //   log Z = log Z_0 + log mean exp(log w)
 //
-// A step costs one model call (annealed_model.h). The estimate is preceded by shorter runs with
+// A step costs one model call (tempered_model.h). The estimate is preceded by shorter runs with
 // chains of their own, the points of the convergence curve. Reverse annealing is not part of this
 // file.
 #pragma once
@@ -15,9 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "engine/annealing/annealed_model.h"
+#include "engine/annealing/tempered_model.h"
+#include "engine/context.h"
+#include "engine/run/stepper.h"
 #include "engine/sampler.h"
-#include "engine/run/step_graph.h"
 #include "io/pt/pt_file.h"
 #include "kernels/random/streams.h"
 
@@ -76,10 +77,11 @@ struct AisResult {
 };
 
 // The whole computation, which can be interrupted between steps and resumed from a checkpoint.
-class AnnealedImportanceSampling {
+class AnnealedImportanceSampling : private Transition {
  public:
   AnnealedImportanceSampling(EnergyModel& model, const Sampler& sampler, const Factorised& start,
-                             const AisOptions& options, torch::Device device);
+                             const AisOptions& options, torch::Device device,
+                             const Ranks& ranks = Ranks::alone());
 
   // Runs to the end, or until stop() is true; on_step after every step.
   AisResult run(const std::function<void()>& on_step = {}, const std::function<bool()>& stop = {});
@@ -107,16 +109,20 @@ class AnnealedImportanceSampling {
   PtDict settings() const;
   void begin_leg();
   void step_leg();
+  // Step t of a leg goes from β_t to β_{t+1}: the weights, then the model.
+  int64_t before_step(int64_t t, const Sampler& sampler, ChainState& state,
+                      StepParams& params) override;
   void finish_leg(AisResult& result);
   torch::Tensor leg_chain_ids() const;
   uint64_t key() const { return stream_key(options_.seed, options_.stream); }
 
   const EnergyModel& target_;
-  AnnealedModel model_;
+  TemperedModel model_;
   const Sampler& sampler_;
   const Factorised& start_;
   AisOptions options_;
   torch::Device device_;
+  const Ranks& ranks_;
   std::vector<Leg> legs_;
 
   size_t leg_ = 0;
@@ -129,7 +135,7 @@ class AnnealedImportanceSampling {
   torch::Tensor resumed_, acceptance_sum_;  // from restore() until the leg begins
   StepParams params_;
   ChainState state_;
-  std::optional<StepGraph> graph_;  // of the present leg
+  std::optional<Stepper> stepper_;  // of the present leg
 };
 
 }  // namespace isinglass

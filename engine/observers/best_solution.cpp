@@ -15,7 +15,7 @@ constexpr double kRounding = 1e-9;  // relative, of energies: no improvement
 // the best need no look. Most steps therefore cost one maximum.
 void BestSolution::on_step(int64_t, bool, const ChainState& state) {
   ++steps_;
-  const torch::Tensor bound = -state.current.energy;
+  const torch::Tensor bound = -state.current.untempered();
   const double needed = found() ? value_ + kRounding * std::max(1.0, std::abs(value_)) : value_;
   if (bound.max().item<double>() <= needed) return;
   const torch::Tensor chains = (bound > needed).nonzero().flatten();

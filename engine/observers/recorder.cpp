@@ -24,7 +24,7 @@ Recorder::~Recorder() {
 }
 
 void Recorder::on_draw(int64_t draw, const ChainState& state) {
-  energy_[draw].copy_(state.current.energy);
+  energy_[draw].copy_(state.current.untempered());
   if (statistic_) values_[draw].copy_(statistic_(state));
   if (samples_.defined()) samples_[draw].copy_(state.x);
   made_ = draw + 1;

@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include "engine/run/initial_states.h"
 #include "engine/run/run.h"
 #include "io/error.h"
 
@@ -15,7 +16,7 @@ torch::Tensor sum_of_values(const ChainState& state) {
 
 // The same state in every run: that of a chain number which no run has.
 Statistic hamming_distance(const StateSpace& space, torch::Device device) {
-  require(space.discrete(), "--statistic hamming needs discrete states");
+  require_options(space.discrete(), "`statistic` hamming needs discrete states");
   constexpr int64_t kNoChain = 4294967295;
   const torch::Tensor fixed = random_states(space, torch::tensor({kNoChain}), 0, device);
   return [fixed](const ChainState& state) { return (state.x != fixed).sum(1).to(torch::kFloat64); };
@@ -31,8 +32,8 @@ const std::vector<std::string>& statistic_names() {
 Statistic make_statistic(const std::string& name, const StateSpace& space, torch::Device device) {
   if (name == "energy") return {};
   if (name == "sum") return sum_of_values;
-  require(name == "hamming", "--statistic is '{}'; one of {} is needed", name,
-          fmt::join(statistic_names(), ", "));
+  require_option(name == "hamming", "statistic", fmt::format("'{}'", name), "one of {} is needed",
+                 fmt::join(statistic_names(), ", "));
   return hamming_distance(space, device);
 }
 

@@ -1,34 +1,22 @@
-// The run loop: burn-in, then steps, with observers. Observers own every side effect (files,
-// progress, clocks); samplers have none.
+// The run loop: burn-in, then steps, with observers and what changes between steps.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
+#include "engine/context.h"
+#include "engine/run/observer.h"
+#include "engine/run/transition.h"
 #include "engine/sampler.h"
 
 namespace isinglass {
-
-class Cooling;
 
 struct RunPlan {
   int64_t burn_in = 0;
   int64_t steps = 0;
   int64_t thin = 1;
-  Cooling* cooling = nullptr;  // of the target, in burn-in (engine/annealing/cooling.h)
-  bool cuda_graph = false;     // engine/run/step_graph.h
-};
-
-class Observer {
- public:
-  virtual ~Observer() = default;
-  // After a step; where nobody wants every one, after the last of some that are taken at once.
-  virtual void on_step(int64_t step, bool burn_in, const ChainState& state) {}
-  // Whether on_step() must see all steps of burn-in, or of the run after it.
-  virtual bool every_step(bool burn_in) const { return true; }
-  virtual void on_sampling_start() {}                             // burn-in is over
-  virtual void on_draw(int64_t draw, const ChainState& state) {}  // after every thin-th kept step
+  Transition* transition = nullptr;  // between steps
+  bool cuda_graph = false;           // engine/run/step_graph.h
 };
 
 struct RunResult {
@@ -42,18 +30,11 @@ struct RunResult {
   std::optional<Adaptation> adaptation = {};  // none: nothing adapts, or burn-in was stopped
 };
 
-// Runs the plan. `stop` is asked between steps; true ends the run early. Steps are taken one by
-// one, or as many at once as the sampler takes, up to the next draw, unless an observer wants every
-// one of that phase.
+// Runs the plan, between whose steps the context's stop() is asked. Steps are taken one by one, or
+// as many at once as the sampler takes, up to the next draw or change, unless an observer wants
+// every one of that phase. The result's means are over the chains of all ranks.
 RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
               const RunPlan& plan, const std::vector<Observer*>& observers,
-              const std::function<bool()>& stop = {});
-
-// A clock's seconds, once the device's work is done.
-double synchronised_seconds(torch::Device device);
-
-// Uniformly random states of the space (standard normal for continuous ones), by the seed.
-torch::Tensor random_states(const StateSpace& space, const torch::Tensor& chain_ids, uint64_t seed,
-                            torch::Device device);
+              const Context& context = {});
 
 }  // namespace isinglass

@@ -7,6 +7,7 @@
 
 #include "engine/adaptation/curvature.h"
 #include "engine/adaptation/jump_search.h"
+#include "engine/registry.h"
 #include "io/error.h"
 #include "kernels/ops/any_scale.h"
 #include "kernels/ops/random_states.h"
@@ -43,9 +44,9 @@ void set_curvature(ChainState& state, const torch::Tensor& w, const torch::Tenso
 }
 
 // The end of the first half: W from its moves, and D; the search starts afresh where it has come.
-void learn_curvature(ChainState& state, DiagonalRule rule) {
+void learn_curvature(ChainState& state, DiagonalRule rule, const Ranks& ranks) {
   Learning& learning = *scratch_of(state).learning;
-  const torch::Tensor w = learning.estimate->solve();
+  const torch::Tensor w = learning.estimate->solve(ranks);
   learning.estimate.reset();
   if (learning.search) learning.search.emplace(learning.search->best());
   if (!w.defined()) return;
@@ -142,17 +143,18 @@ void AnyScaleSampler::begin_burn_in(ChainState& state) const {
 }
 
 StepInfo AnyScaleSampler::burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
-                                       int64_t t, int64_t total) const {
+                                       int64_t t, int64_t total, const Ranks& ranks) const {
   AnyScaleScratch& scratch = scratch_of(state);
   std::optional<Learning>& learning = scratch.learning;
   if (t == 0) begin_burn_in(state);
-  if (learning->estimate && t >= total / 2) learn_curvature(state, *options_.rule);
+  if (learning->estimate && t >= total / 2) learn_curvature(state, *options_.rule, ranks);
   learning->x.copy_(state.x);
   learning->gradient.copy_(state.current.gradient);
   if (learning->search) set_scale(params, learning->search->trial());
   const StepInfo info = step(model, state, params);
   if (learning->search) {
-    learning->search->record(mean_jump(learning->x, state.x), state.statistics.acceptance.mean());
+    learning->search->record(ranks.mean_of(mean_jump(learning->x, state.x), state.chains()),
+                             ranks.mean(state.statistics.acceptance));
   }
   if (learning->estimate) {
     learning->estimate->add(learning->x, state.x, learning->gradient, state.current.gradient);
@@ -243,8 +245,8 @@ std::unique_ptr<Sampler> make_of_variances(const SamplerOptions& options,
 }
 
 void check_both(const SamplerOptions& options, const EnergyModel&) {
-  require(options.sigma.has_value() == options.alpha.has_value(),
-          "--sigma and --alpha go together: given, both stay fixed");
+  require_options(options.sigma.has_value() == options.alpha.has_value(),
+                  "`sigma` and `alpha` go together: given, both stay fixed");
 }
 
 SamplerEntry entry(const char* name, const char* summary,

@@ -7,10 +7,10 @@
 //   ratio = U(x) − U(y) + log N(u; A y, I) − log N(u; A x, I) + log q(x | y, u) − log q(y | x, u)
 //
 // W ≈ ∇² log π is learned in the first half of burn-in, where W = D = 0; then D by the rule
-// (engine/semidefinite/bound.h). ab-1st keeps W = D = 0, as every variant does in a run without burn-in.
-// (σ, α) adapt to the longest jumps in both halves (jump_search.h), the second from where the first
-// ended, unless they are given: not by the paper's algorithm 3. The paper's eq. 14 lacks x_i/σ;
-// kernels/any_scale/any_scale.h rewrites the logits about x. One model call a step.
+// (engine/semidefinite/bound.h). ab-1st keeps W = D = 0, as every variant does in a run without
+// burn-in. (σ, α) adapt to the longest jumps in both halves (jump_search.h), the second from where
+// the first ended, unless they are given: not by the paper's algorithm 3. The paper's eq. 14 lacks
+// x_i/σ; kernels/any_scale/any_scale.h rewrites the logits about x. One model call a step.
 #pragma once
 
 #include <optional>
@@ -38,7 +38,7 @@ class AnyScaleSampler : public Sampler {
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
   StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
-                        int64_t total) const override;
+                        int64_t total, const Ranks& ranks = Ranks::alone()) const override;
   bool learns() const override { return options_.search || options_.rule; }
   std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
                                        const BurnIn& burn_in) const override;

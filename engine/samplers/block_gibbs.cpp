@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "engine/registry.h"
 #include "engine/samplers/gibbs.h"
 #include "io/error.h"
 #include "kernels/ops/block_gibbs.h"
@@ -109,7 +110,7 @@ void BlockSampler::prepare(const EnergyModel& model, ChainState& state) const {
   const auto on = state.current.energy.options();
   scratch->table = torch::zeros({chains, candidates}, on);
   scratch->choice = torch::zeros({chains}, on.dtype(torch::kInt64));
-  if (!dynamic_cast<const LatticeModel*>(&model)) {
+  if (!model.as_lattice()) {
     const int64_t each =
         std::clamp<int64_t>(kBatch / std::max<int64_t>(chains, 1), 1, candidates - 1);
     scratch->states = torch::empty({chains * each, state.sites()}, state.x.options());
@@ -121,7 +122,7 @@ void BlockSampler::prepare(const EnergyModel& model, ChainState& state) const {
 StepInfo BlockSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
   auto& scratch = static_cast<BlockScratch&>(*state.workspace.scratch);
   torch::Tensor& u = state.workspace.y;
-  auto* lattice = dynamic_cast<LatticeModel*>(&model);
+  LatticeModel* lattice = model.as_lattice();
   ops::choose_blocks(scratch.blocks, ball_.uniform_centre, params.rng, state.chain_ids, state.x, u);
   if (lattice) {
     ops::lattice_block_energies(lattice->lattice(state.x.device()), scratch.blocks, u,
@@ -158,20 +159,19 @@ double largest_joint_block(const SamplerOptions&, const EnergyModel& model) {
 }
 
 void check_block(const char* sampler, int64_t block, const EnergyModel& model) {
-  require(block <= model.space().sites,
-          "--block is {}; {} draws that many distinct sites, and the model has {}", block, sampler,
-          model.space().sites);
+  require_option(block <= model.space().sites, "block", block,
+                 "{} draws that many distinct sites, and the model has {}", sampler,
+                 model.space().sites);
 }
 
 void check_joint_values(const SamplerOptions& options, const EnergyModel& model) {
   const auto block = static_cast<int64_t>(*options.block);
   check_block("block-gibbs", block, model);
-  require(
-      block <= most_joint_sites(model),
-      "--block is {}; block-gibbs draws from all K^m joint values, at most {:g}, so that a model "
-      "of {:g} values a site takes --block {} or less",
-      block, kMostJointValues, static_cast<double>(model.space().categories),
-      most_joint_sites(model));
+  require_option(block <= most_joint_sites(model), "block", block,
+                 "block-gibbs draws from all K^m joint values, at most {:g}, so that a model of "
+                 "{:g} values a site takes `block` {} or less",
+                 kMostJointValues, static_cast<double>(model.space().categories),
+                 most_joint_sites(model));
 }
 
 // The largest block whose ball of the radius is within the limit, 0 if none of that radius is.
@@ -194,16 +194,14 @@ void check_ball(const SamplerOptions& options, const EnergyModel& model) {
   const int64_t categories = model.space().categories;
   const auto radius = static_cast<int64_t>(*options.radius);
   check_block("hamming-ball", block, model);
-  require(radius <= block,
-          "--radius is {}; a ball of hamming-ball reaches at most the {} sites of "
-          "its block",
-          radius, block);
+  require_option(radius <= block, "radius", radius,
+                 "a ball of hamming-ball reaches at most the {} sites of its block", block);
   if (ball_states(block, radius, categories) <= kMostBallStates) return;
   int64_t fits = radius;
   while (largest_block(fits, categories) == 0) --fits;
-  fail(
-      "--block {} with --radius {} makes a Hamming ball of {:g} states of {} values a site, and "
-      "hamming-ball takes at most {:g}; --radius {} takes --block {} or less",
+  fail_options(
+      "`block` {} with `radius` {} makes a Hamming ball of {:g} states of {} values a site, and "
+      "hamming-ball takes at most {:g}; `radius` {} takes `block` {} or less",
       block, radius, ball_states(block, radius, categories), categories, kMostBallStates, fits,
       largest_block(fits, categories));
 }

@@ -1,6 +1,7 @@
 // See exact_path.h.
 #include "engine/samplers/exact_path.h"
 
+#include "engine/registry.h"
 #include "engine/samplers/path.h"
 #include "kernels/ops/exact_path.h"
 

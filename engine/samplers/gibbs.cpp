@@ -1,7 +1,7 @@
 // See gibbs.h.
 #include "engine/samplers/gibbs.h"
 
-#include "engine/annealing/annealed_model.h"
+#include "engine/registry.h"
 #include "io/error.h"
 #include "kernels/ops/one_site.h"
 
@@ -15,14 +15,11 @@ struct GibbsScratch : SamplerScratch {
   torch::Tensor neighbours;  // uint8 [B·(K − 1), D], for models without conditionals
 };
 
-// An annealed energy has no sweeps, even where its target has.
 void require_sweeps(const EnergyModel& model) {
-  require(
-      dynamic_cast<const HasSweeps*>(&model),
-      "--scan chromatic draws sites of one colour of a sparse graph at once, or of an rbm given "
-      "its hidden units, and {} {} is neither; random and systematic work",
-      dynamic_cast<const AnnealedModel*>(&model) ? "the annealed energy of" : "model",
-      model.kind_name());
+  require_options(model.sweeps(),
+                  "`scan` chromatic draws sites of one colour of a sparse graph at once, or of an "
+                  "rbm given its hidden units, and {} is neither; random and systematic work",
+                  model.title());
 }
 
 void check_scan(const SamplerOptions& options, const EnergyModel& model) {
@@ -51,7 +48,7 @@ void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
   scratch->site = torch::zeros({chains}, whole);
   scratch->choice = torch::zeros({chains}, whole);
   scratch->difference = torch::zeros({chains, categories}, whole.dtype(torch::kFloat64));
-  if (!dynamic_cast<const HasConditionals*>(&model)) {
+  if (!model.conditionals()) {
     scratch->neighbours =
         torch::empty({chains * (categories - 1), state.sites()}, state.x.options());
     state.workspace.proposed = {};  // of the neighbours; the first step makes its buffers
@@ -62,8 +59,8 @@ void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
 StepInfo GibbsSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
                              int64_t n) const {
   if (scan_ != Scan::kChromatic) return Sampler::steps(model, state, params, n);
-  const int64_t calls = dynamic_cast<HasSweeps&>(model).gibbs_sweeps(
-      n, params.rng, state.chain_ids, state.x, state.current, state.statistics);
+  const int64_t calls = model.sweeps()->gibbs_sweeps(n, params.rng, state.chain_ids, state.x,
+                                                     state.current, state.statistics);
   params.advance(n);
   return {.evaluations = calls};
 }
@@ -79,7 +76,7 @@ StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& p
   const int64_t categories = scratch.difference.size(1);
   ops::choose_sites(params.rng, state.chain_ids, state.sites(), scan_ == Scan::kSystematic,
                     scratch.site);
-  auto* conditionals = dynamic_cast<HasConditionals*>(&model);
+  HasConditionals* conditionals = model.conditionals();
   if (conditionals) {
     conditionals->conditional_differences(state.x, scratch.site, scratch.difference);
   } else {
@@ -90,7 +87,11 @@ StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& p
   }
   ops::draw_conditionals(scratch.difference, scratch.site, params.rng, state.chain_ids, state.x,
                          state.current.energy, scratch.choice, state.statistics);
-  if (!conditionals) take_cache(scratch.choice, neighbours.cache, state.current.cache);
+  if (conditionals) {
+    conditionals->follow(state.x, state.current);
+  } else {
+    take_cache(scratch.choice, neighbours.cache, state.current.cache);
+  }
   params.advance();
   return {.evaluations = conditionals ? 1 : categories - 1};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/registry.h"
 #include "io/error.h"
 #include "kernels/ops/leapfrog.h"
 
@@ -47,10 +48,11 @@ std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&)
 }
 
 void check_options(const SamplerOptions& options, const EnergyModel&) {
-  require(*options.damping < 1, "--damping is 1; it must be below, or momenta are never drawn");
-  require(
+  require_options(*options.damping < 1,
+                  "`damping` is 1; it must be below, or momenta are never drawn");
+  require_options(
       !options.adapt || !options.always_accept,
-      "--adapt aims at an acceptance, and with --always-accept there is none; give one of them");
+      "`adapt` aims at an acceptance, and with `always-accept` there is none; give one of them");
 }
 
 std::vector<SamplerOptionUse> momentum_options() {
@@ -93,8 +95,8 @@ torch::Tensor& HamiltonianSampler::momentum(ChainState& state) {
 }
 
 void HamiltonianSampler::prepare(const EnergyModel&, ChainState& state) const {
-  require(state.chains() % options_.group == 0,
-          "--chains is {}; it must be a multiple of --group {}", state.chains(), options_.group);
+  require_option(state.chains() % options_.group == 0, "chains", state.chains(),
+                 "it must be a multiple of `group` {}", options_.group);
   auto scratch = std::make_shared<Scratch>();
   const auto real = state.current.energy.options();
   scratch->momentum = torch::zeros(state.x.sizes(), real);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/registry.h"
 #include "io/error.h"
 #include "kernels/ops/jump.h"
 #include "models/lattice/lattice_model.h"
@@ -16,7 +17,7 @@ struct JumpScratch : SamplerScratch {
 
 // The neighbourhoods that local steps look up; null: steps are dense.
 const ops::NeighbourhoodTensors* local_table_of(const EnergyModel& model, const torch::Tensor& x) {
-  const auto* lattice = dynamic_cast<const LatticeModel*>(&model);
+  const LatticeModel* lattice = model.as_lattice();
   if (!lattice || !x.is_cpu() || model.space().one_hot()) return nullptr;
   return lattice->neighbourhoods();
 }
@@ -40,8 +41,9 @@ void check_categories(const SamplerOptions&, const EnergyModel& model) {
 }
 
 void check_test(const SamplerOptions& options, const EnergyModel&) {
-  require(!options.adapt || !options.unadjusted,
-          "--adapt aims at an acceptance, and with --unadjusted there is none; give one of them");
+  require_options(
+      !options.adapt || !options.unadjusted,
+      "`adapt` aims at an acceptance, and with `unadjusted` there is none; give one of them");
 }
 
 std::vector<SamplerOptionUse> with_adaptation(std::vector<SamplerOptionUse> options) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "engine/registry.h"
 #include "io/error.h"
 #include "models/lattice/lattice_model.h"
 
@@ -25,9 +26,9 @@ double most_distinct(const SamplerOptions&, const EnergyModel& model) {
 
 void check_distinct_sites(const SamplerOptions& options, const EnergyModel& model) {
   const double most = most_distinct(options, model);
-  require(*options.radius <= most,
-          "--radius is {}; nb moves up to 2R - 1 distinct sites, and the model has {}: at most {}",
-          *options.radius, model.space().sites, most);
+  require_option(*options.radius <= most, "radius", *options.radius,
+                 "nb moves up to 2R - 1 distinct sites, and the model has {}: at most {}",
+                 model.space().sites, most);
 }
 
 std::vector<SamplerOptionUse> distinct_options() {
@@ -60,7 +61,7 @@ std::optional<ops::LatticePaths> local_paths(const EnergyModel& model, ChainStat
                                              int64_t max_length) {
   const bool exact = state.current.differences.defined();
   const torch::Tensor& table = exact ? state.current.differences : state.current.gradient;
-  if (!dynamic_cast<const LatticeModel*>(&model) || !ops::LatticePaths::fit(state.x, table)) {
+  if (!model.as_lattice() || !ops::LatticePaths::fit(state.x, table)) {
     return {};
   }
   state.workspace.y.copy_(state.x);
@@ -77,11 +78,10 @@ int64_t local_steps_at_once(const std::optional<ops::LatticePaths>& local) {
 void local_steps(EnergyModel& model, ChainState& state, StepParams& params,
                  const torch::Tensor& radius, ops::LatticePaths& paths, int64_t n) {
   Evaluation& current = state.current;
-  ops::lattice_path_step(
-      dynamic_cast<LatticeModel&>(model).lattice(state.x.device()), n, params.rng, state.chain_ids,
-      radius, state.x, state.workspace.y,
-      paths.what == LocalTable::kGradient ? current.gradient : current.differences, current.energy,
-      paths, state.statistics);
+  ops::lattice_path_step(model.as_lattice()->lattice(state.x.device()), n, params.rng,
+                       state.chain_ids, radius, state.x, state.workspace.y,
+                       paths.what == LocalTable::kGradient ? current.gradient : current.differences,
+                       current.energy, paths, state.statistics);
   params.advance(n);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "engine/registry.h"
 #include "io/error.h"
 #include "kernels/ops/random_walk.h"
 
@@ -15,11 +16,11 @@ bool random_count(const SamplerOptions& options) {
 }
 
 void check_sites(const SamplerOptions& options, const EnergyModel& model) {
-  require(random_count(options) || *options.radius == std::floor(*options.radius),
-          "--radius is {}; rwm takes a whole number", *options.radius);
-  require(*options.radius <= static_cast<double>(model.space().sites),
-          "--radius is {}; rwm moves that many distinct sites, and the model has {}",
-          *options.radius, model.space().sites);
+  require_option(random_count(options) || *options.radius == std::floor(*options.radius), "radius",
+                 *options.radius, "rwm takes a whole number");
+  require_option(*options.radius <= static_cast<double>(model.space().sites), "radius",
+                 *options.radius, "rwm moves that many distinct sites, and the model has {}",
+                 model.space().sites);
 }
 
 std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel& model) {

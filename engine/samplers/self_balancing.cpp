@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "engine/registry.h"
 #include "io/error.h"
 #include "kernels/ops/tabulated_site.h"
 
@@ -139,7 +140,8 @@ StepInfo SelfBalancingSampler::step(EnergyModel& model, ChainState& state,
 }
 
 StepInfo SelfBalancingSampler::burn_in_step(EnergyModel& model, ChainState& state,
-                                            StepParams& params, int64_t, int64_t) const {
+                                            StepParams& params, int64_t, int64_t,
+                                            const Ranks& ranks) const {
   SelfBalancingScratch& scratch = scratch_of(state);
   Workspace& workspace = state.workspace;
   const Tensor theta = scratch.theta.detach().clone().requires_grad_();
@@ -171,8 +173,8 @@ StepInfo SelfBalancingSampler::burn_in_step(EnergyModel& model, ChainState& stat
         flip(scratch.at_star.energy, from_star, scratch.star_site.site), log_eta);
     const auto gradient = torch::autograd::grad({j.mean()}, {theta, log_eta});
     const torch::NoGradGuard no_grad;
-    descend(scratch.theta, scratch.theta_velocity, gradient[0]);
-    descend(scratch.log_eta, scratch.log_eta_velocity, gradient[1]);
+    descend(scratch.theta, scratch.theta_velocity, ranks.mean_of(gradient[0], state.chains()));
+    descend(scratch.log_eta, scratch.log_eta_velocity, ranks.mean_of(gradient[1], state.chains()));
   }
   scratch.learned = true;
   accept(state, params);

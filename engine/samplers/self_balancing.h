@@ -39,7 +39,7 @@ class SelfBalancingSampler : public Sampler {
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
   StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
-                        int64_t total) const override;
+                        int64_t total, const Ranks& ranks = Ranks::alone()) const override;
   bool learns() const override { return true; }
   std::optional<Adaptation> adaptation(const ChainState& state, const StepParams& params,
                                        const BurnIn& burn_in) const override;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "engine/run/clock.h"
 #include "engine/run/run.h"
 
 namespace isinglass {

@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "engine/annealing/ais.h"
+#include "engine/run/clock.h"
+#include "engine/run/initial_states.h"
 #include "engine/run/run.h"
 #include "engine/run/step_graph.h"
 #include "io/error.h"
@@ -106,7 +108,8 @@ std::shared_ptr<MovingChains> moving_chains(const BenchSubject& s, EnergyModel& 
   auto chains = std::make_shared<MovingChains>(MovingChains{
       s.sampler.init(model, random_states(model.space(), ids, s.seed, s.device), ids),
       s.sampler.params(s.seed, s.device), 0, s.sampler, StepGraph(s.sampler, cuda_graph)});
-  run(model, s.sampler, chains->state, chains->params, {.burn_in = s.burn_in}, {}, s.stop);
+  run(model, s.sampler, chains->state, chains->params, {.burn_in = s.burn_in}, {},
+      {.device = s.device, .stop = s.stop});
   chains->step(model);
   Evaluation again;
   s.model.evaluate_energy(chains->state.x, again);
@@ -140,7 +143,7 @@ TrainOptions train_options(const BenchSubject& s) {
 std::optional<std::string> annealing_obstacle(const BenchSubject& s) try {
   const torch::Tensor id = torch::zeros({1}, torch::TensorOptions(torch::kInt64).device(s.device));
   const Factorised start = annealing_start(s.model, nullptr, s.device);
-  AnnealedModel annealed(s.model, start, s.device);
+  TemperedModel annealed(s.model, &start, s.device);
   s.sampler.init(annealed, start.sample(id, s.seed), id);
   return std::nullopt;
 } catch (const Error& error) {

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/observers/modes.h"
+#include "engine/observers/states.h"
+#include "engine/run/clock.h"
 #include "engine/diagnostics/autocorrelation.h"
 #include "engine/diagnostics/burn_in.h"
 #include "engine/diagnostics/mmd.h"
 #include "io/error.h"
 #include "io/picture.h"
-#include "lab/grid/observers.h"
+#include "lab/grid/ground_truth.h"
 #include "lab/grid/rows.h"
 #include "lab/grid/settings.h"
 #include "lab/report/page.h"
@@ -164,7 +167,7 @@ Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch
   Recorder recorder = sampling.recorder(false);
   BurnInTrace burn_in(plan);
   StateMean mean;
-  LateStates late(plan.steps / plan.thin);
+  LateStates late(plan.steps / plan.thin, kMmdDraws);
   StatesInTime early(device);
   LastStates last(plan.steps / plan.thin);
   ModeShare modes(target.modes, plan);

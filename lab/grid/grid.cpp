@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/registry.h"
 #include "engine/sampler.h"
 #include "io/files.h"
 #include "lab/grid/entries.h"

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "engine/diagnostics/rank_normalised.h"
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "engine/run/run.h"
 #include "engine/sampler.h"
 #include "io/error.h"
@@ -28,7 +30,8 @@ Stretch sweep(const Sampler& sampler, EnergyModel& model, ChainState& state, Ste
   const int64_t apart = sweeps / kMmdDraws;
   for (int64_t left = sweeps - 1; left >= 0; --left) {
     sampler.step(model, state, params);
-    if (left % thin == 0) kept.energies.push_back(state.current.energy.to(torch::kCPU).clone());
+    if (left % thin == 0)
+      kept.energies.push_back(state.current.untempered().to(torch::kCPU).clone());
     if (left % apart == 0 && left / apart < kMmdDraws) {
       kept.states.push_back(
           state.x.to(torch::kCPU, torch::kUInt8, /*non_blocking=*/false, /*copy=*/true));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/registry.h"
 #include "engine/sampler.h"
 
 namespace isinglass {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "engine/registry.h"
 #include "io/error.h"
 #include "models/combined/other_gradient.h"
 #include "models/instances/instances.h"

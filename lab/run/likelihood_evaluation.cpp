@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/registry.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "io/pt/pt_file.h"

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/run/initial_states.h"
+#include "engine/registry.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "io/pt/pt_file.h"
@@ -66,7 +68,7 @@ std::unique_ptr<Cooling> cooling_of(const SampleSpec& spec, EnergyModel& model,
   require_options(plan.burn_in >= 2,
                   "`anneal` cools in burn-in: `burn-in` is {}; at least 2 is needed",
                   plan.burn_in);
-  return std::make_unique<Cooling>(model, *spec.anneal, device);
+  return std::make_unique<Cooling>(model, *spec.anneal, plan.burn_in, device);
 }
 
 }  // namespace
@@ -91,7 +93,7 @@ Sampling::Sampling(SampleSpec spec, torch::Device device, Stop stop,
   model_ = model ? std::move(model) : make_model(device);
   cooling_ = cooling_of(spec_, *model_, plan_, device);
   set_gradient_precision(spec_.model, *model_);
-  plan_.cooling = cooling_.get();
+  plan_.transition = cooling_.get();
   seek_solutions();
   const bool warm = !spec_.warm_start.empty();
   if (warm) read_warm_start();
@@ -208,9 +210,8 @@ Recorder Sampling::recorder(bool keep_samples, std::filesystem::path file) const
 const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observers) {
   observers.insert(observers.begin(), &recorder);
   if (best_) observers.push_back(best_.get());
-  std::optional<Uncooled> uncooled;
-  if (cooling_) observers = {&uncooled.emplace(*cooling_, observers)};
-  result_ = isinglass::run(target(), *sampler_, state_, params_, plan_, observers, stop_);
+  result_ = isinglass::run(target(), *sampler_, state_, params_, plan_, observers,
+                           {.device = state_.x.device(), .stop = stop_});
   return result_;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/registry.h"
 #include "io/error.h"
 #include "lab/identity.h"
 #include "lab/run/memory.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "engine/registry.h"
 #include "engine/sampler.h"
 #include "engine/sampler_options.h"
 #include "io/error.h"

@@ -47,21 +47,21 @@ void ProductModel::evaluate(const torch::Tensor& x, Evaluation& out) {
 namespace {
 
 std::shared_ptr<EnergyModel> load_product(const ModelOptions& options) {
-  require(options.factors.size() >= 2,
-          "model product needs --factors NAME=FILE.pt,NAME=FILE.pt: two or more models");
+  require_options(options.factors.size() >= 2,
+                  "model product needs `factors` NAME=FILE.pt,NAME=FILE.pt: two or more models");
   std::vector<std::shared_ptr<EnergyModel>> factors;
   for (const NamedFile& factor : options.factors) {
-    require(factor.name != "product", "--factors: a factor cannot be a product itself");
+    require_options(factor.name != "product", "`factors`: a factor cannot be a product itself");
     factors.push_back(load_model(factor.name, {.weights = factor.file,
                                                .sites = options.sites,
                                                .image_height = options.image_height,
                                                .image_width = options.image_width,
                                                .continuous = true}));
     const StateSpace first = factors.front()->space(), space = factors.back()->space();
-    require(!space.discrete(), "--factors {}: the factors of a product have continuous states",
-            factor.name);
-    require(space.sites == first.sites, "--factors: {} has {} sites and {} has {}",
-            options.factors.front().name, first.sites, factor.name, space.sites);
+    require_options(!space.discrete(),
+                    "`factors` {}: the factors of a product have continuous states", factor.name);
+    require_options(space.sites == first.sites, "`factors`: {} has {} sites and {} has {}",
+                    options.factors.front().name, first.sites, factor.name, space.sites);
   }
   return std::make_shared<ProductModel>(std::move(factors));
 }

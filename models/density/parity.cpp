@@ -25,7 +25,8 @@ void ParityModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) 
 namespace {
 
 std::shared_ptr<EnergyModel> load_parity(const ModelOptions& options) {
-  require(options.sites.has_value(), "model parity needs --sites D: its parameters do not say");
+  require_options(options.sites.has_value(),
+                  "model parity needs `sites` D: its parameters do not say");
   ParameterReader reader(options.weights);
   const torch::Tensor u = reader.real("u", {});
   reader.finish();

@@ -13,17 +13,17 @@
 
 #include "io/error.h"
 #include "models/density/bayesnet.h"
-#include "models/lattice/bernoulli.h"
-#include "models/lattice/categorical.h"
 #include "models/density/fhmm.h"
-#include "models/instances/entry.h"
-#include "models/lattice/ising.h"
 #include "models/density/lattice_gaussian.h"
 #include "models/density/logistic.h"
 #include "models/density/parity.h"
 #include "models/density/permutation.h"
-#include "models/lattice/potts.h"
 #include "models/density/quartic_mixture.h"
+#include "models/instances/entry.h"
+#include "models/lattice/bernoulli.h"
+#include "models/lattice/categorical.h"
+#include "models/lattice/ising.h"
+#include "models/lattice/potts.h"
 #include "models/registry.h"
 
 namespace isinglass {
@@ -365,8 +365,8 @@ Named named(const std::string& text, const ImageSource& images) {
 
 ModelPointer make_instance(const std::string& text, const ImageSource& images) {
   const auto [instance, numbers] = named(text, images);
-  require(!instance.images || images.pixels,
-          "instance {} is made of images: --dataset NAME is needed", instance.name);
+  require_options(!instance.images || images.pixels,
+                  "instance {} is made of images: `dataset` NAME is needed", instance.name);
   const ModelPointer model = instance.make(numbers);
   const StateSpace space = model->space();
   require(space.categories <= 256, "instance {}: {} categories; at most 256 are allowed", text,

@@ -76,12 +76,26 @@ ops::LatticeTensors IndependentSetModel::make_lattice() const {
 }
 
 std::vector<ModelEntry> graph_problem_models() {
-  return {
-      {"maxcut", "-sum_e w_e [x_u != x_v]", kGraph, "binary", true, load_maxcut},
-      {"mis", "-sum_i x_i + penalty sum_e x_u x_v", kGraph, "binary", true, load_mis},
-      {"maxclique", "-sum_i x_i + penalty sum_{u,v not adjacent} x_u x_v", kGraph, "binary", true,
-       load_maxclique},
-  };
+  return {{.name = "maxcut",
+           .energy = "-sum_e w_e [x_u != x_v]",
+           .parameters = kGraph,
+           .state_kinds = "binary",
+           .gradient = true,
+           .load = load_maxcut},
+          {.name = "mis",
+           .energy = "-sum_i x_i + penalty sum_e x_u x_v",
+           .parameters = kGraph,
+           .state_kinds = "binary",
+           .gradient = true,
+           .load = load_mis,
+           .constraints = true},
+          {.name = "maxclique",
+           .energy = "-sum_i x_i + penalty sum_{u,v not adjacent} x_u x_v",
+           .parameters = kGraph,
+           .state_kinds = "binary",
+           .gradient = true,
+           .load = load_maxclique,
+           .constraints = true}};
 }
 
 }  // namespace isinglass

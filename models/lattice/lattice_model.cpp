@@ -44,23 +44,36 @@ void colour_sites(ops::LatticeTensors& lattice) {
 
 }  // namespace
 
+std::vector<torch::Tensor> LatticeModel::lattice_sources() const {
+  std::vector<torch::Tensor> all = parameters();
+  for (const torch::Tensor& buffer : buffers()) all.push_back(buffer);
+  return all;
+}
+
 const ops::LatticeTensors& LatticeModel::lattice(torch::Device device) {
-  if (!lattice_.unary.defined() || lattice_.unary.device() != device) {
-    const ops::LatticeTensors made = make_lattice();
-    lattice_ = {made.unary.to(device),    made.offset.to(device), made.neighbour.to(device),
-                made.coupling.to(device), made.constant,          made.colour_offset.to(device),
-                made.coloured.to(device)};
-    sought_ = false;
-  }
-  return lattice_;
+  if (sources_.empty()) sources_ = lattice_sources();
+  const OnDevice* last = on_device_.last();
+  if (last && last->device != device) on_device_ = {};
+  return on_device_
+      .get(sources_,
+           [&] {
+             const ops::LatticeTensors made = make_lattice();
+             return OnDevice{device,
+                             {made.unary.to(device), made.offset.to(device),
+                              made.neighbour.to(device), made.coupling.to(device), made.constant,
+                              made.colour_offset.to(device), made.coloured.to(device)}};
+           })
+      .lattice;
 }
 
 const ops::NeighbourhoodTensors* LatticeModel::neighbourhoods() const {
-  if (!sought_ && lattice_.unary.defined()) {
-    lattice_.neighbourhoods = ops::tabulate_neighbourhoods(lattice_);
-    sought_ = true;
+  OnDevice* last = on_device_.last();
+  if (!last) return nullptr;
+  if (!last->sought) {
+    last->lattice.neighbourhoods = ops::tabulate_neighbourhoods(last->lattice);
+    last->sought = true;
   }
-  return lattice_.neighbourhoods.defined() ? &lattice_.neighbourhoods : nullptr;
+  return last->lattice.neighbourhoods.defined() ? &last->lattice.neighbourhoods : nullptr;
 }
 
 void LatticeModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/ops/lattice.h"
+#include "models/derived.h"
 #include "models/energy_model.h"
 
 namespace isinglass {
@@ -21,26 +22,30 @@ class LatticeModel : public EnergyModel,
   int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
 
-  // The lattice of the present parameters on the device, kept until the device changes.
+  // The lattice of the present parameters on the device (models/derived.h).
   const ops::LatticeTensors& lattice(torch::Device device);
+  // The tensors that it is made from: all parameters and buffers.
+  virtual std::vector<torch::Tensor> lattice_sources() const;
   // Of the lattice that has been evaluated last, found when somebody asks: some 400 bytes a site.
   // Null: it has none.
   const ops::NeighbourhoodTensors* neighbourhoods() const;
 
  protected:
-  // The lattice from the model's present parameters, on their device; built anew when that changes.
+  // The lattice from the model's present parameters, on their device.
   virtual ops::LatticeTensors make_lattice() const = 0;
-  void forget_lattice() {  // the next evaluation makes it anew
-    lattice_ = {};
-    sought_ = false;
-  }
 
  private:
   void evaluate_table(const torch::Tensor& x, LocalTable what, torch::Tensor& energy,
                       torch::Tensor& table);
 
-  mutable ops::LatticeTensors lattice_;
-  mutable bool sought_ = false;  // the neighbourhoods
+  struct OnDevice {
+    torch::Device device;
+    ops::LatticeTensors lattice;
+    bool sought = false;  // the neighbourhoods
+  };
+
+  std::vector<torch::Tensor> sources_;
+  mutable Derived<OnDevice> on_device_;
 };
 
 // CSR adjacency of edges int64 [E, 2] with coupling float64 [E] (each edge at both its ends, in the

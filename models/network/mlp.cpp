@@ -40,11 +40,11 @@ namespace {
 
 // --class is one of the outputs, and needed where there are several.
 void check_class(const ModelOptions& options, int64_t outputs, const std::string& file) {
-  require(outputs == 1 || options.label.has_value(),
-          "{} is a classifier of {} classes; --class Y names the one whose energy is meant", file,
-          outputs);
-  require(options.label.value_or(0) < outputs, "--class is {}, and {} has {} outputs",
-          options.label.value_or(0), file, outputs);
+  require_options(outputs == 1 || options.label.has_value(),
+                  "{} is a classifier of {} classes; `class` Y names the one whose energy is meant",
+                  file, outputs);
+  require_options(options.label.value_or(0) < outputs, "`class` is {}, and {} has {} outputs",
+                  options.label.value_or(0), file, outputs);
 }
 
 // The number of inputs tells the sites; --categories K makes the input one-hot.
@@ -53,8 +53,8 @@ std::shared_ptr<EnergyModel> load_mlp(const ModelOptions& options) {
   const int64_t inputs = reader.peek("0.weight", {MlpModel::kWidth, -1}).size(1);
   const int64_t categories = options.categories.value_or(2);
   const int64_t per_site = options.categories ? categories : 1;
-  require(inputs % per_site == 0, "{}: {} inputs are not a multiple of --categories {}",
-          reader.source(), inputs, categories);
+  require_options(inputs % per_site == 0, "{}: {} inputs are not a multiple of `categories` {}",
+                  reader.source(), inputs, categories);
   const StateKind kind = options.continuous   ? StateKind::kContinuous
                          : options.categories ? StateKind::kCategorical
                                               : StateKind::kBinary;
@@ -75,9 +75,15 @@ std::shared_ptr<EnergyModel> fresh_mlp(const NewModelOptions& options) {
 }  // namespace
 
 std::vector<ModelEntry> mlp_models() {
-  return {{"mlp", "-net(x), three layers of 256; of a classifier -net(x)[y], --class y",
-           "{0,2,4,6}.{weight,bias}", "binary, categorical (--categories), continuous", true,
-           load_mlp, fresh_mlp}};
+  return {{.name = "mlp",
+           .energy = "-net(x), three layers of 256; of a classifier -net(x)[y], --class y",
+           .parameters = "{0,2,4,6}.{weight,bias}",
+           .state_kinds = "binary, categorical (--categories), continuous",
+           .gradient = true,
+           .load = load_mlp,
+           .fresh = fresh_mlp,
+           .classifier = true,
+           .any_continuous = true}};
 }
 
 }  // namespace isinglass

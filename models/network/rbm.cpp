@@ -2,10 +2,11 @@
 #include "models/network/rbm.h"
 
 #include <algorithm>
+#include <array>
 
+#include "models/network/softplus_units.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
-#include "models/network/softplus_units.h"
 
 namespace isinglass {
 
@@ -98,12 +99,7 @@ void RbmModel::evaluate_states(const torch::Tensor& x, const torch::Tensor& inpu
 }
 
 const torch::Tensor& RbmModel::by_visible() {
-  const auto version = static_cast<int64_t>(w_._version());
-  if (version != by_visible_version_ || by_visible_.device() != w_.device()) {
-    by_visible_ = w_.detach().t().contiguous();
-    by_visible_version_ = version;
-  }
-  return by_visible_;
+  return by_visible_.get(std::array{w_}, [&] { return w_.detach().t().contiguous(); });
 }
 
 // With f = 1 − 2v the change of each unit by its flip:
@@ -147,12 +143,9 @@ void RbmModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
 }
 
 const ops::SweepTensors& RbmModel::sweep_weights() {
-  const auto version = static_cast<int64_t>(w_._version() + b_v_._version() + b_h_._version());
-  if (version != sweep_version_ || sweep_weights_.to_visible.device() != w_.device()) {
-    sweep_weights_ = ops::SweepTensors::of(w_.detach(), b_v_.detach(), b_h_.detach());
-    sweep_version_ = version;
-  }
-  return sweep_weights_;
+  return sweep_weights_.get(std::array{w_, b_v_, b_h_}, [&] {
+    return ops::SweepTensors::of(w_.detach(), b_v_.detach(), b_h_.detach());
+  });
 }
 
 int64_t RbmModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,

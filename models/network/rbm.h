@@ -8,6 +8,7 @@
 #pragma once
 
 #include "kernels/ops/rbm.h"
+#include "models/derived.h"
 #include "models/energy_model.h"
 
 namespace isinglass {
@@ -58,12 +59,10 @@ class RbmModel : public EnergyModel, public HasEnergyDifferences, public HasSwee
   const torch::Tensor& by_visible();
   const ops::SweepTensors& sweep_weights();
 
-  torch::Tensor w_, b_v_, b_h_;  // float32
-  torch::Tensor by_visible_;     // Wᵀ, contiguous, of version by_visible_version_ of w_
-  int64_t by_visible_version_ = -1;
-  torch::Tensor on_;                 // σ(inputs) of the last evaluation, float32 [B, H]
-  ops::SweepTensors sweep_weights_;  // of version sweep_version_ of all parameters
-  int64_t sweep_version_ = -1;
+  torch::Tensor w_, b_v_, b_h_;        // float32
+  Derived<torch::Tensor> by_visible_;  // Wᵀ, contiguous
+  torch::Tensor on_;                   // σ(inputs) of the last evaluation, float32 [B, H]
+  Derived<ops::SweepTensors> sweep_weights_;
   torch::Tensor visible_inputs_;  // scratch of sweeps, float32 [B·D] or [B·D·K]
 };
 

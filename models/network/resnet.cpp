@@ -5,6 +5,7 @@
 #include "kernels/ops/swish.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
+#include "models/seeded.h"
 
 namespace isinglass {
 namespace {
@@ -222,19 +223,17 @@ torch::Tensor ResNetModel::energy(const torch::Tensor& x) {
 
 ResNetModel::Layers& ResNetModel::low_layers() {
   const std::vector<torch::Tensor> now = layers_.parameters();
-  int64_t version = 0;
-  for (const torch::Tensor& p : now) version += static_cast<int64_t>(p._version());
-  if (low_ && low_version_ == version && low_->parameters()[0].device() == now[0].device()) {
-    return *low_;
-  }
-  if (!low_) low_ = std::make_unique<Layers>(channels_);
-  std::vector<torch::Tensor> low = low_->parameters();
-  for (size_t i = 0; i < now.size(); ++i) {
-    low[i].set_data(now[i].detach().to(torch::kBFloat16));
-    low[i].set_requires_grad(false);
-  }
-  low_version_ = version;
-  return *low_;
+  return low_.get(now, [&] {
+    Layers* last = low_.last();
+    const Seeded unchanged(0);  // initial values are drawn, and not used
+    Layers low = last ? *last : Layers(channels_);
+    std::vector<torch::Tensor> weights = low.parameters();
+    for (size_t i = 0; i < now.size(); ++i) {
+      weights[i].set_data(now[i].detach().to(torch::kBFloat16));
+      weights[i].set_requires_grad(false);
+    }
+    return low;
+  });
 }
 
 void ResNetModel::evaluate(const torch::Tensor& x, Evaluation& out) {

@@ -11,8 +11,8 @@
 // with weight and bias, and mean [D] with a base distribution. Convolutions run channels-last.
 //
 // U and its gradient in the state are written out: the forward pass keeps the slopes of the swishes
-// (kernels/network/swish.h), and the backward pass is transposed convolutions and products with them.
-// Gradients in bfloat16 are of the same float32 forward pass, whose slopes are kept in that
+// (kernels/network/swish.h), and the backward pass is transposed convolutions and products with
+// them. Gradients in bfloat16 are of the same float32 forward pass, whose slopes are kept in that
 // precision; the backward pass has a copy of the weights in it.
 #pragma once
 
@@ -23,6 +23,7 @@
 #include <memory>
 #include <vector>
 
+#include "models/derived.h"
 #include "models/energy_model.h"
 
 namespace isinglass {
@@ -74,8 +75,7 @@ class ResNetModel : public EnergyModel {
   Layers layers_;
   torch::Tensor mean_;  // float32 [D] or undefined
   GradientPrecision precision_ = GradientPrecision::kFloat32;
-  std::unique_ptr<Layers> low_;
-  int64_t low_version_ = 0;  // of the weights in low_
+  Derived<Layers> low_;
 };
 
 }  // namespace isinglass

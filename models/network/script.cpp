@@ -93,8 +93,8 @@ void ScriptModel::check_first(const torch::Tensor& output, int64_t states) {
           label_ ? "outputs of classes" : "energies",
           label_ ? fmt::format("{}, C", states) : fmt::format("{}", states));
   if (label_) {
-    require(*label_ < output.size(1), "--class is {}, and {} has {} outputs", *label_, file_,
-            output.size(1));
+    require_options(*label_ < output.size(1), "`class` is {}, and {} has {} outputs", *label_,
+                    file_, output.size(1));
   }
   require(torch::isfinite(output).all().item<bool>(),
           "{}: the script returned an energy that is not finite", file_);
@@ -104,7 +104,7 @@ void ScriptModel::check_first(const torch::Tensor& output, int64_t states) {
 namespace {
 
 std::shared_ptr<EnergyModel> load_script(const ModelOptions& options) {
-  require(options.sites.has_value(), "model script needs --sites D: its file does not say");
+  require_options(options.sites.has_value(), "model script needs `sites` D: its file does not say");
   StateSpace space{StateKind::kBinary, *options.sites, options.categories.value_or(2)};
   if (options.categories) space.kind = StateKind::kCategorical;
   if (options.continuous) space.kind = StateKind::kContinuous;
@@ -114,11 +114,16 @@ std::shared_ptr<EnergyModel> load_script(const ModelOptions& options) {
 }  // namespace
 
 std::vector<ModelEntry> script_models() {
-  return {{"script",
-           "whatever the TorchScript module returns for float [B,D] or one-hot [B,D,K]; of a "
-           "classifier -f(x)[y], --class y",
-           "a TorchScript file, which is a program: load only what you trust; and --sites D",
-           "continuous, binary, categorical (--categories)", true, load_script}};
+  return {{.name = "script",
+           .energy = "whatever the TorchScript module returns for float [B,D] or one-hot [B,D,K]; "
+                     "of a classifier -f(x)[y], --class y",
+           .parameters =
+               "a TorchScript file, which is a program: load only what you trust; and --sites D",
+           .state_kinds = "continuous, binary, categorical (--categories)",
+           .gradient = true,
+           .load = load_script,
+           .classifier = true,
+           .any_continuous = true}};
 }
 
 }  // namespace isinglass

@@ -137,7 +137,7 @@ TEST_F(Bench, HasTheStagesThatModelAndSamplerHave) {
   result(ising + "lb --stages energy-differences,proposal,acceptance,step,ais-step" + kQuick);
   result(ising + "pas --radius 3 --stages proposal,acceptance,step" + kQuick);
   result(ising + "lsb-1 --burn-in 5 --stages proposal,acceptance,step" + kQuick);
-  result(ising + "gibbs --scan chromatic --stages energy,step" + kQuick);
+  result(ising + "gibbs --scan chromatic --stages energy,step,ais-step" + kQuick);
   // Two products of 4 x 9 weights, of which an energy takes one.
   const Json sweep = result(
       "--model rbm --weights rbm.pt --sampler gibbs --scan chromatic "
@@ -147,7 +147,8 @@ TEST_F(Bench, HasTheStagesThatModelAndSamplerHave) {
             2 * stage_of(sweep, "energy")["gflop"].get<double>());
   expect_refused(ising + "gibbs --stages proposal", {"--stages proposal", "conditionals"});
   expect_refused(ising + "gwg --stages training-iteration", {"ising", "cannot be trained"});
-  expect_refused(ising + "gibbs --scan chromatic --stages ais-step", {"chromatic"});
+  expect_refused("--model rbm --weights rbm.pt --sampler gibbs --scan chromatic --stages ais-step",
+                 {"chromatic"});
   expect_refused("--model permutation --weights permutation.pt --sampler lb --stages ais-step",
                  {"permutation", "independent"});
 }

@@ -236,7 +236,7 @@ TEST_F(Mistakes, OfTheOtherSubcommands) {
            {"evaluate --model ising --weights ising.pt --out out --steps 0", {"--steps is 0"}},
            {"evaluate --model ising --weights ising.pt --out out --schedule lin",
             {"lin", "linear"}},
-           {"evaluate --model ising --weights ising.pt --sampler gibbs --scan chromatic --out out",
+           {"evaluate --model rbm --weights rbm.pt --sampler gibbs --scan chromatic --out out",
             {"chromatic", "annealed"}},
            {"evaluate --model ising --weights ising.pt --out out --device cpu --cuda-graph",
             {"--cuda-graph", "GPU", "cpu"}},

@@ -8,6 +8,8 @@
 #include <atomic>
 
 #include "engine/run/run.h"
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "engine/sampler.h"
 #include "models/lattice/categorical.h"
 #include "models/density/gaussian.h"

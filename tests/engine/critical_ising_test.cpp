@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/diagnostics/ess.h"
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "engine/run/run.h"
 #include "models/lattice/ising.h"
 #include "tests/reference/kaufman.h"

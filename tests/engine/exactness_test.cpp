@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "io/error.h"
+#include "engine/registry.h"
 #include "tests/engine/transitions.h"
 
 namespace isinglass {

@@ -10,6 +10,8 @@
 #include <set>
 
 #include "engine/run/run.h"
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "engine/samplers/gibbs.h"
 #include "engine/run/step_graph.h"
 #include "models/lattice/lattice_model.h"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/sampler.h"
+#include "engine/registry.h"
 #include "tests/reference/enumeration.h"
 #include "tests/reference/tiny_target.h"
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "io/pt/pt_file.h"
+#include "engine/registry.h"
 #include "models/registry.h"
 #include "tests/engine/invariance.h"
 #include "tests/support/scratch.h"

@@ -1,5 +1,6 @@
 // Specs as options: what is written is read back, options come from the registry, and the files of
 // earlier versions are still understood.
+#include "engine/registry.h"
 #include "lab/spec/spec.h"
 
 #include <gtest/gtest.h>

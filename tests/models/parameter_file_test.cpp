@@ -150,23 +150,23 @@ TEST(ParameterFile, FlagsAgreeWithTheFile) {
   sample.options.categories = 2;
   EXPECT_EQ(load_sample(sample)->space().sites, 6);
   sample.options.sites = 7;
-  expect_refused(sample, "--sites is 7");
+  expect_refused(sample, "sites is 7");
   sample.options.sites = 6;
   sample.options.categories = 3;
-  expect_refused(sample, "--categories is 3");
+  expect_refused(sample, "categories is 3");
   ModelSample mlp = sample_of("mlp");  // 9 inputs
   mlp.options.categories = 4;
-  expect_refused(mlp, "9 inputs are not a multiple of --categories 4");
+  expect_refused(mlp, "9 inputs are not a multiple of categories 4");
   for (const int64_t impossible : {-3, 0, 1, 257}) {
     mlp.options.categories = impossible;
-    expect_refused(mlp, fmt::format("--categories is {}; 2 to 256", impossible));
+    expect_refused(mlp, fmt::format("categories is {}; 2 to 256", impossible));
   }
 }
 
 TEST(ParameterFile, ParityNeedsItsSites) {
   ModelSample parity = sample_of("parity");
   parity.options.sites = {};
-  EXPECT_ERROR(load_sample(parity), "model parity needs --sites D");
+  EXPECT_ERROR(load_sample(parity), "model parity needs sites D");
 }
 
 TEST(ParameterFile, CostsOfPermutationsAreSquare) {

@@ -17,6 +17,34 @@ TEST(ModelRegistry, AnUnknownNameListsTheKnownOnesNearestFirst) {
   EXPECT_EQ(find_model("potts").name, "potts");
 }
 
+// In a process of its own: other tests walk the registry.
+TEST(ModelRegistry, TakesModelsWhileTheProgramRuns) {
+  const auto register_mine = [] {
+    const ModelEntry& rbm = find_model("rbm");
+    ModelEntry mine = rbm;
+    mine.name = "mine";
+    mine.load = [&rbm](const ModelOptions& options) { return rbm.load(options); };
+    register_model(mine);
+    EXPECT_EQ(find_model("mine").energy, rbm.energy);
+    EXPECT_EQ(&find_model("rbm"), &rbm);  // where it was
+    EXPECT_ERROR(register_model(mine), "there is a model 'mine' already");
+    const auto model =
+        new_model("mine", {.image_height = 2, .image_width = 2, .hidden = 3}, 1);
+    EXPECT_EQ(model->space().sites, 4);
+    return testing::Test::HasFailure() ? 1 : 0;
+  };
+  EXPECT_EXIT(std::_Exit(register_mine()), testing::ExitedWithCode(0), "");
+}
+
+// Nobody else's random numbers change.
+TEST(NewModel, LeavesTheGeneratorAsItWas) {
+  torch::manual_seed(1);
+  const torch::Tensor expected = torch::rand({3});
+  torch::manual_seed(1);
+  for (const char* name : {"resnet", "mlp", "rbm"}) new_model(name, {.channels = 4}, 9);
+  EXPECT_TRUE(torch::equal(torch::rand({3}), expected));
+}
+
 TEST(NewModel, IsWhatItsSeedSays) {
   const NewModelOptions small{.image_height = 6, .image_width = 5, .channels = 4, .hidden = 7};
   for (const ModelEntry& entry : model_registry()) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "io/files.h"
+#include "engine/registry.h"
 #include "models/registry.h"
 #include "tests/support/training_fixture.h"
 #include "train/trainer.h"

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <set>
 
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "models/energies.h"
 #include "engine/run/run.h"
 #include "models/lattice/bernoulli.h"

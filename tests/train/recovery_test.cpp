@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "engine/registry.h"
 #include "tests/support/scratch.h"
 #include "tests/support/trainer_fixture.h"
 #include "train/objectives/pcd_objective.h"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/full_disk.h"
+#include "engine/registry.h"
 #include "tests/support/scratch.h"
 #include "tests/support/trainer_fixture.h"
 

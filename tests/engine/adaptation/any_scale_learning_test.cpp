@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "engine/run/run.h"
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "engine/samplers/any_scale.h"
 #include "engine/adaptation/curvature.h"
 #include "io/error.h"

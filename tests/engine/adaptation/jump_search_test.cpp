@@ -8,6 +8,8 @@
 #include <cmath>
 #include <functional>
 
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "engine/run/run.h"
 #include "engine/sampler.h"
 #include "models/instances/instances.h"

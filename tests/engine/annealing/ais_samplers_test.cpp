@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/annealing/ais.h"
+#include "engine/registry.h"
 #include "models/network/rbm.h"
 #include "tests/reference/enumeration.h"
 #include "tests/reference/tiny_target.h"

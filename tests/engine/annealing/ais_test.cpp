@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "engine/registry.h"
 #include "io/error.h"
 #include "models/lattice/ising.h"
 #include "models/network/rbm.h"
@@ -239,13 +240,14 @@ TEST(AnnealedRbm, MovesItsHiddenInputs) {
   torch::Tensor y = x.clone();
   for (const int64_t site : {2, 33, 69}) y.select(1, site).bitwise_xor_(1);
   for (const bool gradient : {false, true}) {
-    AnnealedModel annealed(model, start, torch::kCPU);
+    TemperedModel annealed(model, &start, torch::kCPU);
     const auto evaluate = [&](const torch::Tensor& at, Evaluation& out) {
       gradient ? annealed.evaluate(at, out) : annealed.evaluate_energy(at, out);
     };
     Evaluation at_x, moved, expected;
     evaluate(x, at_x);
-    annealed.set_beta(0.3, at_x);
+    annealed.set_beta(0.3);
+    annealed.recombine(at_x);
     annealed.evaluate_moved(x, at_x, y, gradient, moved);
     evaluate(y, expected);
     ASSERT_EQ(moved.cache.size(), expected.cache.size());

@@ -7,13 +7,13 @@
 #include <cmath>
 
 #include "engine/observers/best_solution.h"
+#include "engine/registry.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "models/lattice/ising.h"
 #include "models/registry.h"
 #include "tests/engine/invariance.h"
 #include "tests/support/scratch.h"
-#include "tests/models/samples.h"
 
 namespace isinglass {
 namespace {
@@ -56,6 +56,11 @@ class PlainModel : public EnergyModel {
   std::shared_ptr<EnergyModel> own_;
 };
 
+int64_t cool(Cooling& cooling, int64_t t, const Sampler& sampler, ChainState& state) {
+  StepParams params = sampler.params(0, torch::kCPU);
+  return cooling.before_step(t, sampler, state, params);
+}
+
 class CoolingOf : public testing::TestWithParam<bool> {
  protected:
   std::shared_ptr<EnergyModel> target =
@@ -73,10 +78,10 @@ TEST_P(CoolingOf, AStepLeavesTheLawOfItsTemperature) {
       SCOPED_TRACE(fmt::format("{} at step {}", name, t));
       const std::vector<double> law = law_of(
           kTable, [&](const reference::State& x) { return energy_of(x) / temperature_at(t); });
-      Cooling cooling(*target, kTemperatures, torch::kCPU);
+      Cooling cooling(*target, kTemperatures, kSteps, torch::kCPU);
       const auto sampler = make_sampler(name, {}, cooling.model());
       expect_invariant(*sampler, cooling.model(), kTable, law,
-                       [&](ChainState& state) { cooling.at_step(t, kSteps, *sampler, state); });
+                       [&](ChainState& state) { cool(cooling, t, *sampler, state); });
     }
   }
 }
@@ -92,21 +97,20 @@ class EnergiesSeen : public Observer {
     for (int64_t b = 0; b < state.chains(); ++b) {
       reference::State x;
       for (int64_t i = 0; i < kSites; ++i) x.push_back(state.x[b][i].item<int>());
-      EXPECT_NEAR(state.current.energy[b].item<double>(), energy_of(x), 1e-12);
+      EXPECT_NEAR(state.current.untempered()[b].item<double>(), energy_of(x), 1e-12);
     }
     ++seen;
   }
 };
 
 TEST_P(CoolingOf, ARunCoolsInBurnInAndObserversSeeTheModelsEnergy) {
-  Cooling cooling(*target, kTemperatures, torch::kCPU);
+  Cooling cooling(*target, kTemperatures, kSteps, torch::kCPU);
   const auto sampler = make_sampler("pafs", {}, cooling.model());
   ChainState state = sampler->init(cooling.model(), states_of(kTable), torch::arange(1 << kSites));
   StepParams params = sampler->params(3, torch::kCPU);
   EnergiesSeen energies;
-  Uncooled uncooled(cooling, {&energies});
   run(cooling.model(), *sampler, state, params,
-      {.burn_in = kSteps, .steps = 3, .cooling = &cooling}, {&uncooled});
+      {.burn_in = kSteps, .steps = 3, .transition = &cooling}, {&energies});
   EXPECT_EQ(energies.seen, kSteps + 3 + 3);
   Evaluation plain;
   target->evaluate_energy(state.x, plain);
@@ -114,10 +118,10 @@ TEST_P(CoolingOf, ARunCoolsInBurnInAndObserversSeeTheModelsEnergy) {
 }
 
 TEST_P(CoolingOf, OneStepIsAtTheLastTemperature) {
-  Cooling cooling(*target, kTemperatures, torch::kCPU);
+  Cooling cooling(*target, kTemperatures, /*steps=*/1, torch::kCPU);
   const auto sampler = make_sampler("pafs", {}, cooling.model());
   ChainState state = sampler->init(cooling.model(), states_of(kTable), torch::arange(1 << kSites));
-  cooling.at_step(0, 1, *sampler, state);
+  EXPECT_EQ(cool(cooling, 0, *sampler, state), Transition::kForever);
   EXPECT_EQ(cooling.temperature(), kTemperatures.last);
   Evaluation plain;
   target->evaluate_energy(state.x, plain);
@@ -132,15 +136,15 @@ TEST(Cooling, LocalStepsKeepTheSumsOfTheirTemperature) {
     SamplerOptions options;
     if (std::string(name) != "lb") options.radius = 2;
     const auto states = [&](bool from_the_start) {
-      Cooling cooling(*target, kTemperatures, torch::kCPU);
+      Cooling cooling(*target, kTemperatures, kSteps, torch::kCPU);
       const auto sampler = make_sampler(name, options, cooling.model());
       const auto begin = [&] {
         return sampler->init(cooling.model(), states_of(kTable), torch::arange(1 << kSites));
       };
       ChainState state = begin();
       StepParams params = sampler->params(5, torch::kCPU);
-      cooling.at_step(from_the_start ? 0 : kSteps - 1, kSteps, *sampler, state);
-      cooling.at_step(kSteps - 1, kSteps, *sampler, state);
+      cool(cooling, from_the_start ? 0 : kSteps - 1, *sampler, state);
+      cool(cooling, kSteps - 1, *sampler, state);
       if (!from_the_start) state = begin();
       for (int t = 0; t < 20; ++t) sampler->step(cooling.model(), state, params);
       return state.x;
@@ -149,12 +153,26 @@ TEST(Cooling, LocalStepsKeepTheSumsOfTheirTemperature) {
   }
 }
 
-TEST(Cooling, OnlyIndependentDiscreteSitesAreCooled) {
-  for (const ModelSample& sample : model_samples()) {
-    if (sample.label != "permutation") continue;
-    const auto model = load_sample(sample);
-    EXPECT_ERROR(Cooling(*model, kTemperatures, torch::kCPU), "binary or categorical");
+// 250 steps have 100 levels, of 2 or 3 steps; each level is announced at its first step.
+TEST(Cooling, IsAskedAgainWhenTheTemperatureChanges) {
+  constexpr int64_t kMany = 250;
+  const auto target = ising();
+  Cooling steady(*target, kTemperatures, kMany, torch::kCPU);
+  Cooling asked(*target, kTemperatures, kMany, torch::kCPU);
+  const auto sampler = make_sampler("gibbs", {}, asked.model());
+  ChainState state = sampler->init(asked.model(), states_of(kTable), torch::arange(1 << kSites));
+  int64_t next = 0, changes = 0;
+  for (int64_t t = 0; t < kMany; ++t) {
+    cool(steady, t, *sampler, state);
+    if (t == next) {
+      const int64_t still = cool(asked, t, *sampler, state);
+      next = still == Transition::kForever ? kMany : t + still;
+      ++changes;
+    }
+    EXPECT_EQ(asked.temperature(), steady.temperature()) << t;
   }
+  EXPECT_EQ(changes, 100);
+  EXPECT_EQ(asked.temperature(), kTemperatures.last);
 }
 
 // A star: its centre is a maximal independent set of one vertex, its five rays are the maximum.

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/annealing/annealed_model.h"
+#include "engine/annealing/tempered_model.h"
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "engine/run/run.h"
 #include "engine/samplers/block_gibbs.h"
 #include "io/error.h"
@@ -217,12 +219,10 @@ TEST(BlockStates, SweepsKeepTheEnergy) {
 TEST(BlockStates, TheCacheFollows) {
   const auto model = TinyLattice{20, 3, 1.0}.model();
   const Factorised start = Factorised::uniform(model->space(), torch::kCPU);
-  AnnealedModel annealed(*model, start, torch::kCPU);
+  TemperedModel annealed(*model, &start, torch::kCPU);
   for (const char* name : {"block-gibbs", "hamming-ball"}) {
     SCOPED_TRACE(name);
-    Evaluation any;
-    annealed.evaluate_energy(torch::zeros({1, 20}, torch::kUInt8), any);
-    annealed.set_beta(0.7, any);
+    annealed.set_beta(0.7);
     int64_t evaluations = 0;
     const ChainState state = after_steps(annealed, name, {.block = 4}, 300, 8, &evaluations);
     Evaluation again;
@@ -250,9 +250,9 @@ TEST(BlockOptions, WhatDoesNotFitIsRefusedWithWhatWould) {
   const auto five = TinyLattice{100, 5, 1.0}.model();
   const auto tiny = TinyLattice{3, 2, 1.0}.model();
   EXPECT_EQ(refusal("block-gibbs", {.block = 10}, *binary), "");
-  EXPECT_NE(refusal("block-gibbs", {.block = 11}, *binary).find("--block 10 or less"),
+  EXPECT_NE(refusal("block-gibbs", {.block = 11}, *binary).find("block 10 or less"),
             std::string::npos);
-  EXPECT_NE(refusal("block-gibbs", {.block = 5}, *five).find("--block 4 or less"),
+  EXPECT_NE(refusal("block-gibbs", {.block = 5}, *five).find("block 4 or less"),
             std::string::npos);
   EXPECT_NE(refusal("block-gibbs", {.block = 4}, *tiny).find("the model has 3"), std::string::npos);
   EXPECT_NE(refusal("block-gibbs", {.block = 1.5}, *binary), "");
@@ -260,7 +260,7 @@ TEST(BlockOptions, WhatDoesNotFitIsRefusedWithWhatWould) {
   EXPECT_EQ(refusal("hamming-ball", {.radius = 12, .block = 12}, *binary), "");
   EXPECT_NE(refusal("hamming-ball", {.radius = 13, .block = 13}, *binary), "");
   EXPECT_EQ(refusal("hamming-ball", {.radius = 2, .block = 90}, *binary), "");
-  EXPECT_NE(refusal("hamming-ball", {.radius = 2, .block = 91}, *binary).find("--block 90 or less"),
+  EXPECT_NE(refusal("hamming-ball", {.radius = 2, .block = 91}, *binary).find("block 90 or less"),
             std::string::npos);
   EXPECT_NE(refusal("hamming-ball", {.radius = 4}, *tiny), "");
 }

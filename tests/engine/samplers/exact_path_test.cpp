@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "engine/run/run.h"
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "models/lattice/ising.h"
 #include "models/density/parity.h"
 #include "models/density/permutation.h"

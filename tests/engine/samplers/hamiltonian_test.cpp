@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "io/error.h"
+#include "engine/registry.h"
 #include "tests/engine/samplers/hamiltonian_fixture.h"
 #include "tests/support/scratch.h"
 
@@ -316,19 +317,19 @@ TEST(HamiltonianSamplers, RefuseOptionsThatDoNotFit) {
   const auto make = [&](const char* name, const SamplerOptions& options) {
     make_sampler(name, options, *model);
   };
-  EXPECT_ERROR(make("hmc", {.step_size = 0}), "--step-size is 0; hmc takes above 0");
-  EXPECT_ERROR(make("hmc", {.leapfrog = 0}), "--leapfrog is 0");
+  EXPECT_ERROR(make("hmc", {.step_size = 0}), "step-size is 0; hmc takes above 0");
+  EXPECT_ERROR(make("hmc", {.leapfrog = 0}), "leapfrog is 0");
   EXPECT_ERROR(make("hmc", {.leapfrog = 1.5}), "takes a whole number");
-  EXPECT_ERROR(make("mala", {.leapfrog = 2}), "mala does not read --leapfrog");
-  EXPECT_ERROR(make("hmc", {.pull = 1}), "hmc does not read --pull");
-  EXPECT_ERROR(make("fhl", {.pull = -1}), "--pull is -1");
-  EXPECT_ERROR(make("hmc", {.mass = 0}), "--mass is 0");
-  EXPECT_ERROR(make("hmc", {.damping = 1}), "--damping is 1");
-  EXPECT_ERROR(make("hmc", {.adapt = true, .always_accept = true}), "--always-accept");
+  EXPECT_ERROR(make("mala", {.leapfrog = 2}), "mala does not read leapfrog");
+  EXPECT_ERROR(make("hmc", {.pull = 1}), "hmc does not read pull");
+  EXPECT_ERROR(make("fhl", {.pull = -1}), "pull is -1");
+  EXPECT_ERROR(make("hmc", {.mass = 0}), "mass is 0");
+  EXPECT_ERROR(make("hmc", {.damping = 1}), "damping is 1");
+  EXPECT_ERROR(make("hmc", {.adapt = true, .always_accept = true}), "always-accept");
   EXPECT_ERROR(make("gwg", {}), "these do: ula, mala, uhmc, hmc, fhl");
   const auto fhl = make_sampler("fhl", {}, *model);
   EXPECT_ERROR(fhl->init(*model, torch::zeros({6, 2}), torch::arange(6)),
-               "--chains is 6; it must be a multiple of --group 4");
+               "chains is 6; it must be a multiple of group 4");
 }
 
 TEST(HamiltonianSamplers, AdaptToTheirAcceptance) {

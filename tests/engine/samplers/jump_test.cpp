@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/registry.h"
 #include "io/error.h"
 #include "tests/engine/transitions.h"
 
@@ -172,9 +173,9 @@ TEST(JumpOptions, ImpossibleOnesAreRefused) {
   TinyModel model(TinyTarget{2, 3, 1.0}), wide(TinyTarget{2, 65, 1.0});
   expect_refused("lbjb", {}, wide, "at most 64 categories");
   EXPECT_NO_THROW(make_sampler("lbj", {}, wide));
-  expect_refused("dlp", {.adapt = true, .unadjusted = true}, model, "--unadjusted");
-  expect_refused("dlp", {.tau = 1.0}, model, "does not read --tau");
-  expect_refused("lbj", {.unadjusted = true}, model, "does not read --unadjusted");
+  expect_refused("dlp", {.adapt = true, .unadjusted = true}, model, "unadjusted");
+  expect_refused("dlp", {.tau = 1.0}, model, "does not read tau");
+  expect_refused("lbj", {.unadjusted = true}, model, "does not read unadjusted");
   expect_refused("lbj", {.tau = 0.0}, model, "above 0");
 }
 

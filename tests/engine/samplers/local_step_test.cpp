@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/run/run.h"
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "kernels/base/vectors_cpu.h"
 #include "models/lattice/ising.h"
 #include "models/lattice/potts.h"

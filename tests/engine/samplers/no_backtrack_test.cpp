@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/registry.h"
 #include "io/error.h"
 #include "tests/engine/transitions.h"
 

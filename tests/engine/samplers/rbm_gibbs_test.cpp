@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/annealing/annealed_model.h"
+#include "engine/annealing/tempered_model.h"
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "engine/run/run.h"
 #include "io/error.h"
 #include "models/network/rbm.h"
@@ -194,7 +196,7 @@ TEST(HiddenSweep, FollowsItsParameters) {
 TEST(HiddenSweep, AnAnnealedRbmIsRefused) {
   const auto model = wide_rbm(false);
   const Factorised start = Factorised::uniform(model->space(), torch::kCPU);
-  AnnealedModel annealed(*model, start, torch::kCPU);
+  TemperedModel annealed(*model, &start, torch::kCPU);
   try {
     make_sampler("gibbs", kSweeps, annealed);
     FAIL();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "engine/run/run.h"
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "io/error.h"
 #include "models/lattice/lattice_model.h"
 #include "tests/models/samples.h"

@@ -11,6 +11,8 @@
 #include <cmath>
 
 #include "engine/diagnostics/ess.h"
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "engine/run/run.h"
 #include "engine/sampler.h"
 #include "models/lattice/ising.h"

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "engine/run/run.h"
 #include "models/network/rbm.h"
 

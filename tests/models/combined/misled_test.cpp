@@ -93,7 +93,7 @@ TEST(Misled, ImagesAreModes) {
   EXPECT_NEAR((energy[1] - energy[0]).item<double>(), 20, 1e-6);
   EXPECT_ERROR(make_instance("image-modes:right=7,wrong=1,count=3", images()),
                "class 7 has 2 images");
-  EXPECT_ERROR(make_instance("image-modes"), "--dataset NAME is needed");
+  EXPECT_ERROR(make_instance("image-modes"), "dataset NAME is needed");
 }
 
 TEST(Misled, ImageGaussiansHaveVariancesOfTheirSeed) {

@@ -116,7 +116,7 @@ TEST(ContinuousFiles, WeightsArePositiveAndSumToOne) {
 TEST(ContinuousFiles, CategoriesAreForDiscreteStates) {
   ModelSample sample = sample_of("gaussian");
   sample.options.categories = 3;
-  EXPECT_ERROR(load_sample(sample), "--categories is 3");
+  EXPECT_ERROR(load_sample(sample), "categories is 3");
 }
 
 TEST(Product, NeedsTwoContinuousFactorsOfOneSize) {
@@ -128,7 +128,7 @@ TEST(Product, NeedsTwoContinuousFactorsOfOneSize) {
   const NamedFile four{"gaussian", file("4.pt", "gaussian")};
   const NamedFile five{"gaussian", file("5.pt", "gaussian_diagonal")};
   write_named_tensors(scratch / "theta.pt", {{"theta", torch::ones({4})}});
-  EXPECT_ERROR(load_model("product", {}), "needs --factors NAME=FILE.pt,NAME=FILE.pt");
+  EXPECT_ERROR(load_model("product", {}), "needs factors NAME=FILE.pt,NAME=FILE.pt");
   EXPECT_ERROR(load_model("product", {.factors = {four}}), "two or more models");
   EXPECT_ERROR(load_model("product", {.factors = {four, five}}), "has 4 sites and gaussian has 5");
   EXPECT_ERROR(load_model("product", {.factors = {four, {"product", four.file}}}), "itself");
@@ -147,7 +147,7 @@ TEST(OtherGradient, IsTheEnergyOfOneAndTheGradientOfTheOther) {
   EXPECT_TRUE(torch::equal(found.gradient, gradient->energy_and_grad(x).gradient));
   EXPECT_EQ(both.kind_name(), "gaussian");
   EXPECT_ERROR(OtherGradientModel(energy, load_sample(sample_of("gaussian_diagonal"))),
-               "it has 5 sites, and --model gaussian has 4");
+               "it has 5 sites, and model gaussian has 4");
   const Scratch scratch;
   write_named_tensors(scratch / "u.pt", {{"u", torch::ones({})}});
   EXPECT_ERROR(
@@ -205,12 +205,12 @@ TEST_F(Scripts, ClassesOfAClassifierAreEnergies) {
   const EnergyGrad at = load_class("x * x", 1)->energy_and_grad(x);  // −f(x)[1] = −x_1²
   EXPECT_TRUE(torch::equal(at.energy, torch::tensor({-4., 0.}, torch::kFloat64)));
   EXPECT_TRUE(torch::equal(at.gradient[0], torch::tensor({0.f, -4.f, 0.f})));
-  EXPECT_ERROR(load_class("x", 3)->energy(x), "--class is 3, and");
+  EXPECT_ERROR(load_class("x", 3)->energy(x), "class is 3, and");
   EXPECT_ERROR(load_class("x.sum(1)", 0)->energy(x), "outputs of classes [2, C]");
 }
 
 TEST_F(Scripts, NeedSitesAndATorchScriptFile) {
-  EXPECT_ERROR(load("x.sum(1)", {}), "model script needs --sites D");
+  EXPECT_ERROR(load("x.sum(1)", {}), "model script needs sites D");
   EXPECT_ERROR(load_model("script", {.weights = scratch_ / "none.pt", .sites = 3}), "no such file");
   write_named_tensors(scratch_ / "tensors.pt", {{"u", torch::ones({})}});
   EXPECT_ERROR(load_model("script", {.weights = scratch_ / "tensors.pt", .sites = 3}),

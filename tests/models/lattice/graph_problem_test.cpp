@@ -135,7 +135,7 @@ TEST_P(GraphProblems, LocalMinimaAreFeasibleAndTheLeastIsOptimal) {
 TEST_P(GraphProblems, OnlyConstraintsHaveAPenalty) {
   const Brute brute(5);
   if (GetParam() == "maxcut") {
-    EXPECT_ERROR(load(brute, 2.0), "--penalty is 2, but model maxcut has no constraints");
+    EXPECT_ERROR(load(brute, 2.0), "penalty is 2, but model maxcut has no constraints");
   } else {
     EXPECT_EQ(dynamic_cast<GraphProblem&>(*load(brute, 2.0)).penalty(), 2);
   }

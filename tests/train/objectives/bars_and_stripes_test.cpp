@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/registry.h"
+#include "engine/registry.h"
 #include "tests/support/training_fixture.h"
 #include "train/optimiser/adam.h"
 #include "train/optimiser/ema.h"

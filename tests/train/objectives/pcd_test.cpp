@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "engine/registry.h"
 #include "io/error.h"
 #include "kernels/random/streams.h"
 #include "models/registry.h"

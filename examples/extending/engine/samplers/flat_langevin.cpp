@@ -1,6 +1,7 @@
 // See flat_langevin.h.
 #include "engine/samplers/flat_langevin.h"
 
+#include "engine/registry.h"
 #include "kernels/ops/jump.h"
 
 namespace isinglass {

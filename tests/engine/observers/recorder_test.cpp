@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lab/grid/observers.h"
+#include "engine/observers/states.h"
 #include "tests/support/scratch.h"
 
 namespace isinglass {
@@ -17,7 +17,7 @@ TEST(GridObservers, LeaveKeptStepsToTheSampler) {
   EXPECT_TRUE(burn_in.every_step(true));
   const Recorder recorder({4, 2, 3, torch::kUInt8}, {}, /*keep_samples=*/false);
   const StateMean mean;
-  const LateStates late(4);
+  const LateStates late(4, 2);
   const LastStates last(4);
   for (const Observer* observer :
        {static_cast<const Observer*>(&burn_in), static_cast<const Observer*>(&recorder),

@@ -1,0 +1,276 @@
+// See tempered_model.h.
+#include "engine/annealing/tempered_model.h"
+
+#include "models/lattice/lattice_model.h"
+
+namespace isinglass {
+namespace {
+
+// Cache layout: U; with a table the target's; the start's energy and, with differences, its table;
+// the target's own cache.
+enum : size_t { kTarget = 0, kTable = 1 };
+
+// out becomes a tensor like the other, or undefined like it.
+void make_like(torch::Tensor& out, const torch::Tensor& like) {
+  if (!like.defined()) {
+    out = like;
+  } else if (!out.defined() || out.sizes() != like.sizes()) {
+    out = torch::empty_like(like);
+  }
+}
+
+}  // namespace
+
+// Unary energies (1 − β)·θ_0 + β·θ, couplings β·J, where the start has no edges.
+class TemperedModel::Scaled : public LatticeModel {
+ public:
+  Scaled(LatticeModel& target, LatticeModel* start, torch::Tensor beta)
+      : target_(target), start_(start), beta_(std::move(beta)) {}
+
+  std::string kind_name() const override { return target_.kind_name(); }
+  StateSpace space() const override { return target_.space(); }
+  torch::Tensor energy(const torch::Tensor& x) override {
+    const torch::Tensor u = beta_ * target_.energy(x);
+    return start_ ? u + (1 - beta_) * start_->energy(x) : u;
+  }
+
+  std::vector<torch::Tensor> lattice_sources() const override {
+    std::vector<torch::Tensor> all = target_.lattice_sources();
+    if (start_) {
+      for (const torch::Tensor& source : start_->lattice_sources()) all.push_back(source);
+    }
+    all.push_back(beta_);
+    return all;
+  }
+
+ protected:
+  ops::LatticeTensors make_lattice() const override {
+    const double beta = beta_.item<double>();
+    ops::LatticeTensors lattice = target_.lattice(beta_.device());
+    lattice.unary = beta * lattice.unary;
+    lattice.coupling = beta * lattice.coupling;
+    lattice.constant *= beta;
+    if (start_) {
+      const ops::LatticeTensors& start = start_->lattice(beta_.device());
+      lattice.unary = lattice.unary + (1 - beta) * start.unary;
+      lattice.constant += (1 - beta) * start.constant;
+    }
+    return lattice;
+  }
+
+ private:
+  LatticeModel& target_;
+  LatticeModel* start_;
+  torch::Tensor beta_;
+};
+
+TemperedModel::TemperedModel(EnergyModel& target, const Factorised* start, torch::Device device,
+                             Form form, int64_t betas)
+    : target_(target),
+      start_(start ? &start->model() : nullptr),
+      beta_(torch::full({betas}, start ? 0.0 : 1.0,
+                        torch::TensorOptions(torch::kFloat64).device(device))),
+      beta32_(beta_.to(torch::kFloat32)) {
+  LatticeModel* lattice = target_.as_lattice();
+  if (lattice && betas == 1) {
+    scaled_ = std::make_unique<Scaled>(*lattice, start_ ? start_->as_lattice() : nullptr, beta_);
+    is_lattice_ = form == Form::kLattice && !start_;
+  }
+  if (start_ && target_.differentiable()) {
+    const auto any =
+        torch::zeros({1, space().sites}, torch::TensorOptions(torch::kUInt8).device(device));
+    start_gradient_ = start_->energy_and_grad(any).gradient[0];
+  }
+}
+
+TemperedModel::~TemperedModel() = default;
+
+std::string TemperedModel::title() const {
+  return "the annealed energy of " + kind_name();
+}
+
+torch::Tensor TemperedModel::beta_of(const torch::Tensor& beta, int64_t rows,
+                                     int64_t dimensions) const {
+  if (beta.size(0) == 1) return beta;
+  TORCH_CHECK(rows % beta.size(0) == 0, "one beta a chain, and ", rows, " states");
+  std::vector<int64_t> shape(dimensions, 1);
+  shape[0] = rows;
+  return beta.repeat_interleave(rows / beta.size(0)).view(shape);
+}
+
+void TemperedModel::mix(torch::Tensor& out, const torch::Tensor& start,
+                        const torch::Tensor& target) const {
+  const torch::Tensor& of_type = target.scalar_type() == torch::kFloat32 ? beta32_ : beta_;
+  const torch::Tensor beta = beta_of(of_type, target.size(0), target.dim());
+  if (start.defined()) {
+    at::lerp_out(out, start, target, beta);
+  } else {
+    at::mul_out(out, target, beta);
+  }
+}
+
+TemperedModel::Parts TemperedModel::parts_of(const Evaluation& known) const {
+  return {start_ != nullptr, known.gradient.defined(), known.differences.defined()};
+}
+
+Evaluation TemperedModel::start_in(const Evaluation& known, const Parts& parts) const {
+  Evaluation start;
+  if (!start_ || known.cache.size() < parts.own() || parts_of(known) != parts) return start;
+  start.energy = known.cache[parts.start_energy()];
+  if (parts.differences) start.differences = known.cache[parts.start_table()];
+  return start;
+}
+
+Evaluation TemperedModel::target_in(const Evaluation& known, const Parts& parts) const {
+  Evaluation target;
+  if (known.cache.size() < parts.own() || parts_of(known) != parts) return target;
+  target.energy = known.cache[kTarget];
+  if (parts.differences) target.differences = known.cache[kTable];
+  if (parts.gradient) target.gradient = known.cache[kTable];
+  target.cache.assign(known.cache.begin() + static_cast<int64_t>(parts.own()), known.cache.end());
+  return target;
+}
+
+void TemperedModel::combine(const Evaluation& start, const Evaluation& target,
+                            Evaluation& out) const {
+  out.cache = {target.energy};
+  if (target.gradient.defined()) out.cache.push_back(target.gradient);
+  if (target.differences.defined()) out.cache.push_back(target.differences);
+  if (start_) out.cache.push_back(start.energy);
+  if (start_ && target.differences.defined()) out.cache.push_back(start.differences);
+  out.cache.insert(out.cache.end(), target.cache.begin(), target.cache.end());
+  make_like(out.energy, target.energy);
+  make_like(out.gradient, target.gradient);
+  make_like(out.differences, target.differences);
+  out.target = target.energy;
+  recombine(out);
+}
+
+void TemperedModel::recombine(Evaluation& out) const {
+  const Parts parts = parts_of(out);
+  const auto of_start = [&](size_t part) { return start_ ? out.cache[part] : torch::Tensor(); };
+  mix(out.energy, of_start(parts.start_energy()), out.cache[kTarget]);
+  if (parts.differences) {
+    mix(out.differences, of_start(parts.start_table()), out.cache[kTable]);
+  } else if (parts.gradient) {
+    const torch::Tensor& table = out.cache[kTable];
+    mix(out.gradient, start_ ? start_gradient_.expand_as(table) : torch::Tensor(), table);
+  }
+}
+
+torch::Tensor TemperedModel::energy(const torch::Tensor& x) {
+  const torch::Tensor target = target_.energy(x).to(torch::kFloat64);
+  const torch::Tensor beta = beta_of(beta_, x.size(0), 1);
+  if (!start_) return beta * target;
+  return torch::lerp(start_->energy(x).to(torch::kFloat64), target, beta);
+}
+
+void TemperedModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
+  if (is_lattice_) return scaled_->evaluate_energy(x, out);
+  const Parts parts{start_ != nullptr, false, false};
+  Evaluation start = start_in(out, parts), target = target_in(out, parts);
+  if (start_) start_->evaluate_energy(x, start);
+  target_.evaluate_energy(x, target);
+  combine(start, target, out);
+}
+
+void TemperedModel::evaluate(const torch::Tensor& x, Evaluation& out) {
+  if (is_lattice_) return scaled_->evaluate(x, out);
+  const Parts parts{start_ != nullptr, true, false};
+  Evaluation start = start_in(out, parts), target = target_in(out, parts);
+  if (start_) start_->evaluate_energy(x, start);
+  target_.evaluate(x, target);
+  combine(start, target, out);
+}
+
+void TemperedModel::evaluate_moved(const torch::Tensor& x, const Evaluation& at_x,
+                                   const torch::Tensor& y, bool gradient, Evaluation& out) {
+  if (is_lattice_) return scaled_->evaluate_moved(x, at_x, y, gradient, out);
+  const Parts parts{start_ != nullptr, gradient, false};
+  Evaluation start = start_in(out, parts), target = target_in(out, parts);
+  if (start_) start_->evaluate_energy(y, start);
+  target_.evaluate_moved(x, target_in(at_x, parts_of(at_x)), y, gradient, target);
+  combine(start, target, out);
+}
+
+void TemperedModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
+  if (is_lattice_) return scaled_->evaluate_differences(x, out);
+  const Parts parts{start_ != nullptr, false, true};
+  Evaluation start = start_in(out, parts), target = target_in(out, parts);
+  if (start_) isinglass::evaluate_differences(*start_, x, start);
+  difference_calls_ = isinglass::evaluate_differences(target_, x, target);
+  combine(start, target, out);
+}
+
+void TemperedModel::settle(const torch::Tensor&, Evaluation& current) {
+  if (!is_lattice_) return;
+  make_like(current.target, current.energy);
+  at::div_out(current.target, current.energy, beta_);
+}
+
+HasEnergyDifferences* TemperedModel::exact_differences() {
+  return is_lattice_ ? scaled_->exact_differences() : this;
+}
+
+LatticeModel* TemperedModel::as_lattice() {
+  return is_lattice_ ? scaled_.get() : nullptr;
+}
+
+HasConditionals* TemperedModel::conditionals() {
+  if (is_lattice_) return scaled_.get();
+  return target_.conditionals() ? this : nullptr;
+}
+
+HasSweeps* TemperedModel::sweeps() {
+  if (is_lattice_) return scaled_.get();
+  return scaled_ ? this : nullptr;
+}
+
+void TemperedModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
+                                            torch::Tensor& out) {
+  make_like(of_target_, out);
+  target_.conditionals()->conditional_differences(x, site, of_target_);
+  if (start_) {
+    make_like(of_start_, out);
+    start_->conditionals()->conditional_differences(x, site, of_start_);
+  }
+  mix(out, of_start_, of_target_);
+}
+
+// Not by adding up differences: a run that goes on from a checkpoint has the same bits.
+void TemperedModel::follow(const torch::Tensor& x, Evaluation& current) {
+  evaluate_energy(x, current);
+}
+
+int64_t TemperedModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
+                                    const torch::Tensor& chain_ids, torch::Tensor& x,
+                                    Evaluation& current, ops::StepBuffers& counts) {
+  const int64_t calls = scaled_->gibbs_sweeps(steps, rng, chain_ids, x, current, counts);
+  evaluate_energy(x, current);
+  return calls + 1;
+}
+
+void TemperedModel::set_beta(double beta) {
+  beta_.fill_(beta);
+  beta32_.fill_(beta);
+}
+
+void TemperedModel::set_beta(const torch::Tensor& beta) {
+  beta_.copy_(beta);
+  beta32_.copy_(beta);
+}
+
+void TemperedModel::renew(const Sampler& sampler, ChainState& state) {
+  if (is_lattice_) {
+    sampler.renew(*this, state);
+  } else {
+    recombine(state.current);
+  }
+}
+
+torch::Tensor TemperedModel::slope(const Evaluation& current) const {
+  const torch::Tensor& u = current.cache[kTarget];
+  return start_ ? current.cache[parts_of(current).start_energy()] - u : -u;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,24 @@
+// See initial_states.h.
+#include "engine/run/initial_states.h"
+
+#include "kernels/ops/metropolis.h"
+
+namespace isinglass {
+
+torch::Tensor random_states(const StateSpace& space, const torch::Tensor& chain_ids, uint64_t seed,
+                            torch::Device device) {
+  torch::Tensor x = torch::empty({chain_ids.size(0), space.sites},
+                                 torch::TensorOptions(space.dtype()).device(device));
+  const torch::Tensor ids = chain_ids.to(device);
+  const auto key = static_cast<int64_t>(seed);
+  if (space.kind == StateKind::kPermutation) {
+    ops::permutation_rows(ids, key, 0, Purpose::kInitialState, x);
+  } else if (!space.discrete()) {
+    ops::normal_rows(ids, key, 0, Purpose::kInitialState, x);
+  } else {
+    ops::uniform_rows(space.categories, ids, key, 0, Purpose::kInitialState, x);
+  }
+  return x;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,41 @@
+// Makes the steps of chains, with what happens between them.
+#pragma once
+
+#include <utility>
+
+#include "engine/context.h"
+#include "engine/run/step_graph.h"
+#include "engine/run/transition.h"
+#include "engine/sampler.h"
+
+namespace isinglass {
+
+class Stepper {
+ public:
+  // All outlive this object; transition: null for none. cuda_graph: step_graph.h. first: the number
+  // of the first step.
+  Stepper(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
+          bool cuda_graph, Transition* transition, int64_t first = 0);
+
+  // `most` steps or fewer, but one at least: as many as the sampler takes at once, up to the next
+  // change. Returns their number.
+  int64_t advance(int64_t most);
+  // The same in burn-in, where steps are not captured, and of `total` a sampler learns one by one.
+  int64_t advance_burn_in(int64_t most, int64_t total, const Ranks& ranks);
+
+  // Model calls a chain since it was asked last.
+  int64_t take_evaluations() { return std::exchange(evaluations_, 0); }
+
+ private:
+  int64_t before_steps(int64_t most);
+
+  EnergyModel& model_;
+  const Sampler& sampler_;
+  ChainState& state_;
+  StepParams& params_;
+  StepGraph graph_;
+  Transition* transition_;
+  int64_t t_, next_change_, at_once_, evaluations_ = 0;
+};
+
+}  // namespace isinglass
