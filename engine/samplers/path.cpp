@@ -132,7 +132,8 @@ int64_t PathSampler::steps_at_once(const ChainState& state) const {
 }
 
 std::vector<SamplerEntry> path_samplers() {
-  const std::vector<StateKind> kinds = {StateKind::kBinary, StateKind::kCategorical};
+  const std::vector<StateKind> kinds = {StateKind::kBinary, StateKind::kCategorical,
+                                        StateKind::kOrdered};
   return {{.name = "gwg",
            .summary = "Gibbs with gradients: sites from first-order weights at x",
            .paper = "Grathwohl et al. 2021",

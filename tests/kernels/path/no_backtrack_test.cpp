@@ -49,13 +49,15 @@ class NoBacktrackKernel : public testing::TestWithParam<Case> {
     return (gradient.select(2, 1) - gradient.select(2, 0)).contiguous();
   }
 
+  // The gradient of a one-hot state, or k times that of a binary or ordered one.
   Matrix rows(const torch::Tensor& gradient) const {
     Matrix result;
     for (int64_t i = 0; i < gradient.size(0); ++i) {
       result.emplace_back();
-      if (!GetParam().one_hot) result.back() = {0.0, gradient[i].item<double>()};
-      for (int64_t k = 0; GetParam().one_hot && k < gradient.size(1); ++k)
-        result.back().push_back(gradient[i][k].item<double>());
+      for (int k = 0; k < GetParam().categories; ++k) {
+        result.back().push_back(GetParam().one_hot ? gradient[i][k].item<double>()
+                                                   : k * gradient[i].item<double>());
+      }
     }
     return result;
   }
@@ -118,6 +120,7 @@ std::vector<Case> cases() {
     all.push_back({70, 2, false, balancing, 70, 1, 33});
     all.push_back({45, 5, true, balancing, 45, 20, -1});
     all.push_back({45, 5, true, balancing, 9, 1, 44});
+    all.push_back({45, 5, false, balancing, 45, 4, -1});
   }
   all.push_back({20, 256, true, Balancing::kSqrt, 5, 1, -1});
   return all;
