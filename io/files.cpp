@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <limits>
 #include <system_error>
 
@@ -182,6 +184,12 @@ void write_file(const fs::path& file, std::string_view bytes) {
   AtomicFile out(file);
   out.write(bytes);
   out.commit();
+}
+
+void append_line(const std::filesystem::path& file, const std::string& line) {
+  std::ofstream out(file, std::ios::app);
+  out << line << '\n' << std::flush;
+  require(out.good(), "cannot write {}: {}", file.string(), std::strerror(errno));
 }
 
 std::string read_file(const fs::path& file) {

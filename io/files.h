@@ -37,6 +37,10 @@ void remove_unfinished_files() noexcept;
 // and the system's reason (disk full, no permission, …); the temporary file is removed then.
 void write_file(const std::filesystem::path& file, std::string_view bytes);
 
+// Adds a line and its end, handed to the system at once; makes the file if there is none. Throws
+// Error naming the file and the system's reason.
+void append_line(const std::filesystem::path& file, const std::string& line);
+
 // The whole file. Throws Error if it is missing, a directory or unreadable.
 std::string read_file(const std::filesystem::path& file);
 

@@ -1,12 +1,32 @@
-// What one training iteration did, and its line in metrics.jsonl.
+// What is known of one training iteration: numbers by name, in the order in which they came up.
+//   energy_data, energy_model  mean U of data and chains, before the iteration's Adam step
+//   difference                 energy_data − energy_model
+//   acceptance, hops           means over chains and steps: acceptance; sites changed per step
+//   loss                       of an objective without chains, in place of the five before
+//   gradient_norm, learning_rate, iterations_per_second (of this iteration)
+//   seconds                    of the whole run so far: evaluations, checkpoints and pictures
+//   count,
+//                              and earlier sittings until their last iteration
+//   recoveries                 so far, from the first one on
+//   validation_score, validation_weight_ess    in iterations that were evaluated
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace isinglass {
+
+struct Metrics {
+  int64_t iteration = 0;  // from 1
+  std::vector<std::pair<std::string, double>> values = {};
+
+  void add(std::string name, double value) { values.emplace_back(std::move(name), value); }
+  std::optional<double> find(const std::string& name) const;
+};
 
 // Of a model on validation images; higher is better.
 struct ValidationScore {
@@ -15,38 +35,19 @@ struct ValidationScore {
   std::string warning = {};  // why it cannot be compared with others; empty: it can
 };
 
-// A line of metrics.jsonl is an object with these names.
-struct TrainMetrics {
-  int64_t iteration = 0;                     // from 1
-  double energy_data = 0, energy_model = 0;  // mean U, before the iteration's Adam step
-  double difference = 0;                     // energy_data − energy_model
-  double acceptance = 0;                     // mean over chains and steps
-  double hops = 0;                           // sites changed per chain and step
-  std::optional<double> loss = {};           // without chains: in place of the five before
-  double gradient_norm = 0;
-  double learning_rate = 0;
-  int64_t recoveries = 0;            // so far; not named before the first
-  double iterations_per_second = 0;  // of this iteration
-  // Of the whole run until this line: evaluations, checkpoints and pictures count, and earlier
-  // sittings until their last line.
-  double seconds = 0;
-  std::optional<ValidationScore> validation = {};  // in iterations that computed it
+void add_score(Metrics& metrics, const ValidationScore& score);
+
+// Is told what happens in a run: the file of metrics, the program's progress bar.
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  // Iterations after this one are made now, for the first time or again.
+  virtual void on_start(int64_t iteration) {}
+  virtual void on_iteration(const Metrics& metrics) {}
+  // Of the latest iteration, whose evaluation was interrupted.
+  virtual void on_score(const ValidationScore& score) {}
+  virtual void on_checkpoint(const std::filesystem::path& file) {}
+  virtual void on_message(const std::string& message) {}  // a line of the log
 };
-
-// One JSON object, without the newline; numbers that are not finite are null.
-std::string json_line(const TrainMetrics& metrics);
-
-struct LastLine {
-  double seconds = 0;
-  bool scored = false;
-};
-
-// Cuts metrics.jsonl back: keeps the leading whole lines whose iteration is at most `iteration`, so
-// that a line which a killed process half wrote goes too. Returns what the last line that is kept
-// says. A missing file counts as empty.
-LastLine cut_metrics(const std::filesystem::path& file, int64_t iteration);
-
-// Gives the last line the score that its iteration was interrupted at.
-void add_score(const std::filesystem::path& file, const ValidationScore& score);
 
 }  // namespace isinglass

@@ -4,11 +4,10 @@
 #include <fmt/chrono.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 
 #include "io/error.h"
+#include "io/files.h"
+#include "io/torch.h"
 
 namespace isinglass {
 namespace {
@@ -16,12 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kKeptCheckpoints = 2;
-
-void append_line(const fs::path& file, const std::string& line) {
-  std::ofstream out(file, std::ios::app);
-  out << line << '\n' << std::flush;
-  require(out.good(), "cannot write {}: {}", file.string(), std::strerror(errno));
-}
 
 std::string numbered(int64_t iteration, const char* extension) {
   return fmt::format("{:08}.{}", iteration, extension);
@@ -112,17 +105,9 @@ void RunDirectory::set_aside(const fs::path& checkpoint) const {
   fs::rename(checkpoint, checkpoint.string() + ".unreadable");
 }
 
-void RunDirectory::append_metrics(const std::string& line) const {
-  append_line(file("metrics.jsonl"), line);
-}
-
 void RunDirectory::log(const std::string& message) const {
   append_line(file("log.txt"),
               fmt::format("{:%F %TZ} {}", fmt::gmtime(std::time(nullptr)), message));
-}
-
-LastLine RunDirectory::cut_metrics(int64_t iteration) const {
-  return isinglass::cut_metrics(file("metrics.jsonl"), iteration);
 }
 
 }  // namespace isinglass

@@ -1,5 +1,5 @@
 // The run directory of a training run:
-//   metrics.jsonl            a line an iteration (metrics.h)
+//   metrics.jsonl            a line per iteration (metrics_file.h)
 //   log.txt                  what happened when
 //   data.png                 training images
 //   samples/NNNNNNNN.png     chains of the buffer at an iteration
@@ -13,10 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
-
-#include "train/metrics.h"
 
 namespace isinglass {
 
@@ -44,13 +41,8 @@ class RunDirectory {
   // Renames a checkpoint that cannot be read to NAME.unreadable, so that it is not counted as one.
   void set_aside(const std::filesystem::path& checkpoint) const;
 
-  // A line more, handed to the system at once. Throws Error naming the file if it cannot be
-  // written.
-  void append_metrics(const std::string& line) const;
-  void log(const std::string& message) const;  // with the time (UTC)
-
-  // Cuts metrics.jsonl back to an iteration (metrics.h).
-  LastLine cut_metrics(int64_t iteration) const;
+  // Another line of log.txt, with the time (UTC). Throws Error naming it if it cannot be written.
+  void log(const std::string& message) const;
 
  private:
   explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}

@@ -6,7 +6,6 @@
 
 #include "io/error.h"
 #include "models/full_precision.h"
-#include "train/objectives/pcd_objective.h"
 
 namespace isinglass {
 namespace {
@@ -56,13 +55,6 @@ Trainer::Trainer(std::shared_ptr<EnergyModel> model, std::unique_ptr<Objective> 
       ema_(parameters_, options.ema),
       divergence_(model_->space().sites) {}
 
-Trainer::Trainer(std::shared_ptr<EnergyModel> model, const Sampler& sampler, const Dataset& data,
-                 const TrainOptions& options, torch::Device device, TrainHooks hooks)
-    : Trainer(model,
-              std::make_unique<PcdObjective>(*model, sampler, data, options.pcd, options.buffer,
-                                             options.iterations, device),
-              options, std::move(hooks)) {}
-
 TrainResult Trainer::run() {
   TORCH_INTERNAL_ASSERT(directory_, "start() or resume() comes first");
   sitting_ = Clock::now();
@@ -71,22 +63,24 @@ TrainResult Trainer::run() {
     if (!score) return {iteration_, true, std::ssize(recoveries_)};
     unscored_ = false;
     save();  // the best score is part of the state
-    add_score(directory_->file("metrics.jsonl"), *score);
+    tell([&](TrainObserver& observer) { observer.on_score(*score); });
   }
   bool stopped = false;
   while (iteration_ < options_.iterations && !stopped) {
-    TrainMetrics metrics;
+    Metrics metrics;
     try {
       metrics = iterate();
     } catch (const NumericalError& reason) {
       recover(reason.what());
       continue;
     }
-    if (evaluation_due()) {
-      metrics.validation = evaluate();
-      unscored_ = !metrics.validation;
-    }
-    record(metrics);
+    const bool due = evaluation_due();
+    const auto score = due ? evaluate() : std::nullopt;
+    unscored_ = due && !score;
+    metrics.add("seconds", earlier_seconds_ + seconds_since(sitting_));
+    if (!recoveries_.empty()) metrics.add("recoveries", static_cast<double>(recoveries_.size()));
+    if (score) add_score(metrics, *score);
+    tell([&](TrainObserver& observer) { observer.on_iteration(metrics); });
     if (iteration_ % options_.checkpoint_every == 0) save();
     stopped = unscored_ || (hooks_.stop && hooks_.stop());
   }
@@ -94,19 +88,29 @@ TrainResult Trainer::run() {
   return {iteration_, unscored_ || iteration_ < options_.iterations, std::ssize(recoveries_)};
 }
 
-TrainMetrics Trainer::iterate() {
+Metrics Trainer::iterate() {
   const FullPrecision full;
   const Clock::time_point start = Clock::now();
-  TrainMetrics metrics;
-  metrics.iteration = ++iteration_;
-  metrics.learning_rate = learning_rate();
-  metrics.recoveries = std::ssize(recoveries_);
-
-  const torch::Tensor loss = objective_->loss(*model_, iteration_, metrics);
-  metrics.gradient_norm = descend(loss, metrics.learning_rate);
+  ++iteration_;
+  objective_->advance_chains(*model_, iteration_);
+  const Loss loss = objective_->loss(*model_, iteration_);
+  const torch::Tensor norm = descend(loss.value);
   ema_.update();
-  check_divergence(metrics, loss.item<double>());
-  metrics.iterations_per_second = 1 / seconds_since(start);
+
+  std::vector<torch::Tensor> scalars = {loss.value.detach(), parameters_finite(), norm};
+  for (const auto& [name, value] : loss.metrics) scalars.push_back(value.detach());
+  const torch::Tensor read = torch::stack(scalars).cpu();
+  const double* number = read.const_data_ptr<double>();
+  if (!std::isfinite(number[0])) throw NumericalError(fmt::format("the loss is {}", number[0]));
+  if (number[1] == 0) throw NumericalError("a parameter is not finite");
+  Metrics metrics{.iteration = iteration_};
+  for (size_t i = 0; i < loss.metrics.size(); ++i) {
+    metrics.add(loss.metrics[i].first, number[3 + i]);
+  }
+  metrics.add("gradient_norm", number[2]);
+  metrics.add("learning_rate", learning_rate());
+  if (const auto difference = metrics.find("difference")) divergence_.check(*difference);
+  metrics.add("iterations_per_second", 1 / seconds_since(start));
   return metrics;
 }
 
@@ -120,7 +124,7 @@ double Trainer::learning_rate() const {
   return std::ldexp(rate.at(iteration_), -static_cast<int>(recoveries_.size()));
 }
 
-double Trainer::descend(const torch::Tensor& loss, double learning_rate) {
+torch::Tensor Trainer::descend(const torch::Tensor& loss) {
   model_->zero_grad();
   loss.backward();
   std::vector<torch::Tensor> gradients;
@@ -134,18 +138,14 @@ double Trainer::descend(const torch::Tensor& loss, double learning_rate) {
     torch::NoGradGuard no_grad;
     at::_foreach_mul_(gradients, (options_.clip / norm).clamp_max(1).to(torch::kFloat32));
   }
-  adam_.step(learning_rate);
-  return norm.item<double>();
+  adam_.step(learning_rate());
+  return norm;
 }
 
-void Trainer::check_divergence(const TrainMetrics& metrics, double loss) {
-  if (!std::isfinite(loss)) throw NumericalError(fmt::format("the loss is {}", loss));
+torch::Tensor Trainer::parameters_finite() const {
   std::vector<torch::Tensor> finite;
   for (const torch::Tensor& p : parameters_) finite.push_back(torch::isfinite(p).all());
-  if (!torch::stack(finite).all().item<bool>()) {
-    throw NumericalError("a parameter is not finite");
-  }
-  if (!metrics.loss) divergence_.check(metrics.difference);
+  return torch::stack(finite).all().to(torch::kFloat64);
 }
 
 bool Trainer::evaluation_due() const {
@@ -170,15 +170,14 @@ std::optional<ValidationScore> Trainer::evaluate() {
   return score;
 }
 
-void Trainer::record(TrainMetrics& metrics) {
-  metrics.seconds = earlier_seconds_ + seconds_since(sitting_);
-  directory_->append_metrics(json_line(metrics));
-  if (hooks_.observer) hooks_.observer->on_iteration(metrics);
+void Trainer::tell(const std::function<void(TrainObserver&)>& event) {
+  if (metrics_file_) event(*metrics_file_);
+  if (hooks_.observer) event(*hooks_.observer);
 }
 
 void Trainer::log(const std::string& message) {
   directory_->log(message);
-  if (hooks_.observer) hooks_.observer->on_message(message);
+  tell([&](TrainObserver& observer) { observer.on_message(message); });
 }
 
 }  // namespace isinglass

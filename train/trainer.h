@@ -15,14 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "engine/sampler.h"
 #include "io/torch.h"
 #include "train/checkpoint.h"
-#include "train/data/dataset.h"
 #include "train/divergence.h"
 #include "train/metrics.h"
+#include "train/metrics_file.h"
 #include "train/objectives/objective.h"
-#include "train/objectives/pcd.h"
 #include "train/optimiser/adam.h"
 #include "train/optimiser/ema.h"
 #include "train/optimiser/learning_rate.h"
@@ -31,8 +29,6 @@
 namespace isinglass {
 
 struct TrainOptions {
-  PcdOptions pcd;                                   // batch, steps, regularisers, seed
-  int64_t buffer = 10000;                           // chains of it
   int64_t iterations = 50000;                       // in all; a resumed run may ask for more
   double learning_rate = 1e-4;                      // after the warm-up (optimiser/learning_rate.h)
   int64_t warmup = 10000;                           // iterations; 0: none
@@ -44,15 +40,6 @@ struct TrainOptions {
   int64_t evaluate_every = 0;       // iterations; 0: never
   int64_t recover = 3;              // recoveries allowed within ten checkpoints' iterations
   std::string program = "unknown";  // source revision, which checkpoints record
-};
-
-// Is told what happens: the program's progress bar.
-class TrainObserver {
- public:
-  virtual ~TrainObserver() = default;
-  virtual void on_iteration(const TrainMetrics& metrics) {}
-  virtual void on_checkpoint(const std::filesystem::path& file) {}
-  virtual void on_message(const std::string& message) {}  // a line of the log
 };
 
 struct TrainHooks {
@@ -77,11 +64,6 @@ class Trainer {
   Trainer(std::shared_ptr<EnergyModel> model, std::unique_ptr<Objective> objective,
           const TrainOptions& options, TrainHooks hooks = {});
 
-  // By persistent contrastive divergence with options.pcd and options.buffer; the sampler outlives
-  // the trainer. Throws Error as PcdObjective.
-  Trainer(std::shared_ptr<EnergyModel> model, const Sampler& sampler, const Dataset& data,
-          const TrainOptions& options, torch::Device device, TrainHooks hooks = {});
-
   // One of these two comes before run().
   // A new run. Throws Error if the directory holds checkpoints already or cannot be written.
   void start(const std::filesystem::path& directory);
@@ -100,16 +82,17 @@ class Trainer {
   int64_t iteration() const { return iteration_; }
   double learning_rate() const;  // of that iteration
 
-  // One iteration alone, which records and saves nothing: run() is these, with that.
-  TrainMetrics iterate();
+  // One iteration alone, which records and saves nothing: run() is these, with that. Its numbers
+  // are read from the device at once. Throws NumericalError if it diverges.
+  Metrics iterate();
 
  private:
   // The loop (trainer.cpp).
-  double descend(const torch::Tensor& loss, double learning_rate);  // the gradient's norm
-  void check_divergence(const TrainMetrics& metrics, double loss);
+  torch::Tensor descend(const torch::Tensor& loss);  // the gradient's norm
+  torch::Tensor parameters_finite() const;
   bool evaluation_due() const;
   std::optional<ValidationScore> evaluate();  // none: it was stopped
-  void record(TrainMetrics& metrics);
+  void tell(const std::function<void(TrainObserver&)>& event);
   void log(const std::string& message);
 
   // Saving and restoring (trainer_state.cpp).
@@ -133,6 +116,7 @@ class Trainer {
   Adam adam_;
   Ema ema_;
   std::optional<RunDirectory> directory_;
+  std::optional<MetricsFile> metrics_file_;  // the directory's
 
   int64_t iteration_ = 0;            // the last one made
   int64_t saved_ = 0;                // the one of the latest checkpoint

@@ -14,7 +14,9 @@ constexpr int64_t kRecoveryWindow = 10;  // checkpoints
 
 void Trainer::start(const std::filesystem::path& directory) {
   directory_ = RunDirectory::create(directory);
+  metrics_file_.emplace(directory_->file("metrics.jsonl"));
   objective_->draw_data(directory_->file("data.png"));
+  tell([&](TrainObserver& observer) { observer.on_start(iteration_); });
   save();
 }
 
@@ -22,9 +24,10 @@ void Trainer::resume(const std::filesystem::path& directory) {
   directory_ = RunDirectory::open(directory);
   const auto [file, checkpoint] = newest_readable();
   restore(checkpoint, file.string());
-  const LastLine last = directory_->cut_metrics(iteration_);
-  earlier_seconds_ = last.seconds;
-  unscored_ = iteration_ > 0 && evaluation_due() && !last.scored;
+  metrics_file_.emplace(directory_->file("metrics.jsonl"));
+  tell([&](TrainObserver& observer) { observer.on_start(iteration_); });
+  earlier_seconds_ = metrics_file_->seconds();
+  unscored_ = iteration_ > 0 && evaluation_due() && !metrics_file_->scored();
   export_weights();  // a killed process may not have come so far
   log(fmt::format(
       "resumed at iteration {}{}", iteration_,
@@ -56,7 +59,7 @@ void Trainer::save() {
   export_weights();
   objective_->draw_samples(*model_, directory_->samples_file(iteration_));
   log(fmt::format("iteration {}: saved {}", iteration_, file.string()));
-  if (hooks_.observer) hooks_.observer->on_checkpoint(file);
+  tell([&](TrainObserver& observer) { observer.on_checkpoint(file); });
 }
 
 // The checkpoints that recovery goes back to are those of the multiples of this many iterations:
@@ -95,7 +98,7 @@ void Trainer::recover(const std::string& reason) {
   log(fmt::format("{}; back to iteration {} with the learning rate halved (recovery {})", what,
                   iteration_, recoveries_.size()));
   directory_->remove_checkpoints_after(iteration_);
-  directory_->cut_metrics(iteration_);
+  tell([&](TrainObserver& observer) { observer.on_start(iteration_); });
   save();
 }
 

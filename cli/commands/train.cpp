@@ -2,6 +2,7 @@
 // set, into a run directory (train/run_directory.h); --resume DIR goes on.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -29,24 +30,26 @@ class TrainProgress : public TrainObserver {
   }
   void end() { progress_.reset(); }
 
-  void on_iteration(const TrainMetrics& metrics) override {
+  void on_iteration(const Metrics& metrics) override {
     last_ = metrics;
+    const auto loss = metrics.find("loss");
     progress_->update(metrics.iteration,
-                      metrics.loss ? fmt::format("loss {:.4g}", *metrics.loss)
-                                   : fmt::format("U(data) - U(chains) {:+.3f}, acceptance {:.2f}",
-                                                 metrics.difference, metrics.acceptance));
+                      loss ? fmt::format("loss {:.4g}", *loss)
+                           : fmt::format("U(data) - U(chains) {:+.3f}, acceptance {:.2f}",
+                                         metrics.find("difference").value_or(NAN),
+                                         metrics.find("acceptance").value_or(NAN)));
   }
   void on_checkpoint(const std::filesystem::path& file) override {
     out_.keep(fmt::format("{} is kept; isinglass train --resume {} goes on", file.string(),
                           out_.path().string()));
   }
 
-  const std::optional<TrainMetrics>& last() const { return last_; }
+  const std::optional<Metrics>& last() const { return last_; }
 
  private:
   OutputDirectory& out_;
   std::optional<Progress> progress_;
-  std::optional<TrainMetrics> last_;
+  std::optional<Metrics> last_;
 };
 
 // Whether --resume finds iterations that are done; else this is a new run or one killed before its
@@ -68,7 +71,7 @@ bool goes_on(const Options& options) {
 }
 
 std::string result_text(const Options& options, const TrainSpec& spec, const TrainResult& result,
-                        const std::optional<TrainMetrics>& last, const OutputDirectory& out) {
+                        const std::optional<Metrics>& last, const OutputDirectory& out) {
   if (options.flag("json")) {
     nlohmann::ordered_json json = {{"model", spec.model.name},
                                    {"dataset", spec.data.name},

@@ -1,7 +1,7 @@
 // See initial_states.h.
 #include "engine/run/initial_states.h"
 
-#include "kernels/ops/metropolis.h"
+#include "kernels/ops/random_states.h"
 
 namespace isinglass {
 

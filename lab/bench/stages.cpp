@@ -13,6 +13,7 @@
 #include "engine/run/step_graph.h"
 #include "io/error.h"
 #include "train/likelihood.h"
+#include "train/objectives/pcd_objective.h"
 
 namespace isinglass {
 namespace {
@@ -129,14 +130,14 @@ Dataset random_images(const BenchSubject& s) {
   return data;
 }
 
-TrainOptions train_options(const BenchSubject& s) {
-  TrainOptions train;
-  train.pcd = {.batch = s.chains,
-               .steps = s.steps_per_iteration,
-               .seed = s.seed,
-               .cuda_graph = s.cuda_graph};
-  train.buffer = std::max(train.buffer, s.chains);
-  return train;
+std::unique_ptr<Objective> contrastive(const BenchSubject& s, const Dataset& data) {
+  const PcdOptions options{.batch = s.chains,
+                           .buffer = std::max(PcdOptions().buffer, s.chains),
+                           .steps = s.steps_per_iteration,
+                           .seed = s.seed,
+                           .cuda_graph = s.cuda_graph};
+  return std::make_unique<PcdObjective>(*s.trained, s.sampler, data, options,
+                                        TrainOptions().iterations, s.device);
 }
 
 // What the start or the sampler says of the annealed energy.
@@ -256,7 +257,7 @@ class StageMaker {
     const auto seconds = [&s = s_, data = random_images(s_)](int64_t calls) {
       double sum = 0;
       for (int64_t left = calls; left > 0; left -= kIterations) {
-        Trainer trainer(s.trained, s.sampler, data, train_options(s), s.device);
+        Trainer trainer(s.trained, contrastive(s, data), {});
         sum += timed(s.device, [&] { trainer.iterate(); })(std::min(left, kIterations));
       }
       return sum;

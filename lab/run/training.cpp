@@ -12,6 +12,7 @@
 #include "train/likelihood.h"
 #include "train/objectives/classify.h"
 #include "train/objectives/dsm.h"
+#include "train/objectives/pcd_objective.h"
 
 namespace isinglass {
 namespace {
@@ -63,7 +64,6 @@ TrainSpec resolved_objective(TrainSpec spec) {
     set_name(spec.model.name, "mlp");
   } else {
     const PcdOptions pcd;
-    const TrainOptions train;
     if (contrastive(spec)) {
       refuse(spec.buffer, "buffer", spec);
       refuse(spec.reinit, "reinit", spec);
@@ -75,14 +75,14 @@ TrainSpec resolved_objective(TrainSpec spec) {
     } else {
       set_name(spec.model.name, "resnet");
       set_name(spec.sampler.name, kDefaultSampler);
-      set_default(spec.buffer, train.buffer);
+      set_default(spec.buffer, pcd.buffer);
       set_default(spec.reinit, pcd.reinit);
     }
     set_default(spec.base, true);
     set_default(spec.steps, pcd.steps);
     set_default(spec.l2, pcd.l2);
     set_default(spec.p_control, pcd.p_control);
-    set_default(spec.evaluate_every, train.evaluate_every);
+    set_default(spec.evaluate_every, TrainOptions().evaluate_every);
     set_default(spec.evaluate_steps, ValidationOptions().temperatures);
     set_default(spec.cuda_graph, false);
   }
@@ -159,18 +159,20 @@ TrainOptions Training::train_options() const {
   train.ema = spec_.ema;
   train.checkpoint_every = spec_.checkpoint_every;
   train.program = program_revision();
-  if (!has_chains(spec_)) return train;
-  train.pcd = {.batch = spec_.batch,
-               .steps = *spec_.steps,
-               .from_data = contrastive(spec_),
-               .reinit = spec_.reinit.value_or(0),
-               .l2 = *spec_.l2,
-               .p_control = *spec_.p_control,
-               .seed = static_cast<uint64_t>(spec_.seed),
-               .cuda_graph = *spec_.cuda_graph};
-  train.buffer = chains();
-  train.evaluate_every = *spec_.evaluate_every;
+  train.evaluate_every = spec_.evaluate_every.value_or(0);
   return train;
+}
+
+PcdOptions Training::pcd_options() const {
+  return {.batch = spec_.batch,
+          .buffer = chains(),
+          .steps = *spec_.steps,
+          .from_data = contrastive(spec_),
+          .reinit = spec_.reinit.value_or(0),
+          .l2 = *spec_.l2,
+          .p_control = *spec_.p_control,
+          .seed = static_cast<uint64_t>(spec_.seed),
+          .cuda_graph = *spec_.cuda_graph};
 }
 
 void Training::by_chains(TrainObserver* observer) {
@@ -192,8 +194,12 @@ void Training::by_chains(TrainObserver* observer) {
       "`evaluate-every` anneals the model, and `scan` chromatic has no sweeps of annealed ones");
   const ValidationOptions validation{.temperatures = *spec_.evaluate_steps,
                                      .seed = static_cast<uint64_t>(spec_.seed)};
+  const TrainOptions train = train_options();
   trainer_ = std::make_unique<Trainer>(
-      model_, *sampler_, data_, train_options(), device_,
+      model_,
+      std::make_unique<PcdObjective>(*model_, *sampler_, data_, pcd_options(), train.iterations,
+                                     device_),
+      train,
       TrainHooks{.observer = observer,
                  .stop = stop_,
                  .validation_score = [this, validation](EnergyModel& averaged) {

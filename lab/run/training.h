@@ -39,6 +39,7 @@ class Training {
   // With fresh parameters, or with those that a new run starts from.
   std::shared_ptr<EnergyModel> model_to_train(int64_t classes = 1) const;
   TrainOptions train_options() const;
+  PcdOptions pcd_options() const;
 
   TrainSpec spec_;
   torch::Device device_;

@@ -10,17 +10,21 @@
 #include "engine/registry.h"
 #include "models/registry.h"
 #include "tests/support/training_fixture.h"
+#include "train/objectives/pcd_objective.h"
 #include "train/trainer.h"
 
 namespace isinglass {
 
 namespace fs = std::filesystem;
 
-inline TrainOptions small_options() {
-  TrainOptions options;
-  options.pcd = {.batch = 4, .steps = 3, .reinit = 0.1, .seed = 9};
+struct PcdRun : TrainOptions {
+  PcdOptions pcd;
+};
+
+inline PcdRun small_options() {
+  PcdRun options;
+  options.pcd = {.batch = 4, .buffer = 24, .steps = 3, .reinit = 0.1, .seed = 9};
   options.iterations = 20;
-  options.buffer = 24;
   options.learning_rate = 1e-2;
   options.warmup = 10;
   options.ema = 0.9;
@@ -30,7 +34,7 @@ inline TrainOptions small_options() {
 
 // A model, its sampler and data, made afresh as by a new process.
 struct Setting {
-  Setting(const std::string& name, const TrainOptions& options, TrainHooks hooks = {})
+  Setting(const std::string& name, const PcdRun& options, TrainHooks hooks = {})
       : data(grey_images(10, 8)),
         model(new_model(name,
                         {.image_height = 8,
@@ -40,7 +44,14 @@ struct Setting {
                          .base_mean = name == "resnet" ? clamped_mean(data) : torch::Tensor()},
                         4)),
         sampler(make_sampler("pafs", {.radius = 2}, *model)),
-        trainer(model, *sampler, data, options, torch::kCPU, std::move(hooks)) {}
+        trainer(model, objective(*sampler, data, options), options, std::move(hooks)) {}
+
+  // On the model's states, by any sampler and data.
+  std::unique_ptr<Objective> objective(const Sampler& by, const Dataset& on,
+                                       const PcdRun& options) const {
+    return std::make_unique<PcdObjective>(*model, by, on, options.pcd, options.iterations,
+                                          torch::kCPU);
+  }
 
   Dataset data;
   std::shared_ptr<EnergyModel> model;
@@ -48,13 +59,13 @@ struct Setting {
   Trainer trainer;
 };
 
-inline void train(const std::string& model, const fs::path& directory, const TrainOptions& options) {
+inline void train(const std::string& model, const fs::path& directory, const PcdRun& options) {
   Setting setting(model, options);
   setting.trainer.start(directory);
   EXPECT_FALSE(setting.trainer.run().interrupted);
 }
 
-inline void resume(const std::string& model, const fs::path& directory, const TrainOptions& options) {
+inline void resume(const std::string& model, const fs::path& directory, const PcdRun& options) {
   Setting setting(model, options);
   setting.trainer.resume(directory);
   EXPECT_FALSE(setting.trainer.run().interrupted);

@@ -9,13 +9,14 @@
 
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
-#include "models/energies.h"
 #include "engine/run/run.h"
+#include "models/energies.h"
 #include "models/lattice/bernoulli.h"
 #include "models/registry.h"
 #include "tests/support/scratch.h"
 #include "tests/support/training_fixture.h"
 #include "train/objectives/pcd.h"
+#include "train/objectives/replay_buffer.h"
 
 namespace isinglass {
 namespace {
@@ -293,9 +294,8 @@ class WhoseNumbers : public testing::Test {
   Chains training() {
     ReplayBuffer buffer(mean_, kChains, kSeed);
     const torch::Tensor x = buffer.states().clone();
-    PcdSampling(*sampler_, {.batch = kChains, .steps = kSteps, .seed = kSeed})
-        .advance(model_, {}, buffer, 1);
-    return {x, x.bitwise_xor(buffer.states())};
+    PcdSampling chains(*sampler_, {.batch = kChains, .steps = kSteps, .seed = kSeed});
+    return {x, x.bitwise_xor(chains.advance(model_, x, ids_, 1).states)};
   }
 
   const torch::Tensor ids_ = torch::arange(kChains);

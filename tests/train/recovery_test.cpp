@@ -12,8 +12,8 @@
 namespace isinglass {
 namespace {
 
-TrainOptions without_recovery() {
-  TrainOptions options = small_options();
+PcdRun without_recovery() {
+  PcdRun options = small_options();
   options.recover = 0;
   return options;
 }
@@ -40,7 +40,7 @@ void expect_finite_checkpoints(const fs::path& directory) {
 // Sets a weight of the model to infinity after iteration 3.
 struct Saboteur : TrainObserver {
   EnergyModel* model = nullptr;
-  void on_iteration(const TrainMetrics& metrics) override {
+  void on_iteration(const Metrics& metrics) override {
     torch::NoGradGuard no_grad;
     if (metrics.iteration == 3) model->parameters()[0].flatten()[0].fill_(INFINITY);
   }
@@ -71,7 +71,7 @@ TEST(DivergingRun, StopsWhenAParameterIsNotFinite) {
 
 TEST(DivergingRun, StopsWhenTheEnergiesStayApart) {
   const Scratch scratch;
-  TrainOptions options = without_recovery();
+  PcdRun options = without_recovery();
   options.learning_rate = 10;
   options.warmup = 0;
   options.iterations = 400;
@@ -93,10 +93,15 @@ class Planted : public Objective {
   Planted(std::unique_ptr<Objective> objective, Bounds bounds)
       : objective_(std::move(objective)), bounds_(std::move(bounds)) {}
 
-  torch::Tensor loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) override {
-    const torch::Tensor loss = objective_->loss(model, iteration, metrics);
+  void advance_chains(EnergyModel& model, int64_t iteration) override {
+    objective_->advance_chains(model, iteration);
+  }
+  Loss loss(EnergyModel& model, int64_t iteration) override {
+    Loss loss = objective_->loss(model, iteration);
     const auto bound = bounds_.find(iteration);
-    return bound != bounds_.end() && trainer->learning_rate() > bound->second ? loss * NAN : loss;
+    if (bound != bounds_.end() && trainer->learning_rate() > bound->second)
+      loss.value = loss.value * NAN;
+    return loss;
   }
   PtDict settings() const override { return objective_->settings(); }
   torch::Tensor chains() const override { return objective_->chains(); }
@@ -116,8 +121,8 @@ class Planted : public Objective {
   Bounds bounds_;
 };
 
-TrainOptions long_options() {
-  TrainOptions options = small_options();
+PcdRun long_options() {
+  PcdRun options = small_options();
   options.iterations = 460;
   options.checkpoint_every = 50;
   options.schedule = RateSchedule::kLinear;
@@ -127,13 +132,11 @@ TrainOptions long_options() {
 // A run that loses its way at iterations 30 (and goes back to the start) and 440 (to 200) unless it
 // has recovered once, or twice.
 struct PlantedRun {
-  explicit PlantedRun(const TrainOptions& options, TrainHooks hooks = {},
+  explicit PlantedRun(const PcdRun& options, TrainHooks hooks = {},
                       Planted::Bounds bounds = kBounds)
       : setting("rbm", options) {
-    auto pcd =
-        std::make_unique<PcdObjective>(*setting.model, *setting.sampler, setting.data, options.pcd,
-                                       options.buffer, options.iterations, torch::kCPU);
-    auto planted = std::make_unique<Planted>(std::move(pcd), bounds);
+    auto planted = std::make_unique<Planted>(
+        setting.objective(*setting.sampler, setting.data, options), bounds);
     Planted& objective = *planted;
     trainer.emplace(setting.model, std::move(planted), options, std::move(hooks));
     objective.trainer = &*trainer;
@@ -151,9 +154,9 @@ const Planted::Bounds PlantedRun::kBounds = {{30, 6e-3}, {440, 1.5e-4}};
 struct Killed {};
 
 struct Killer : TrainObserver {
-  std::function<bool(const TrainMetrics&)> at_iteration = [](const auto&) { return false; };
+  std::function<bool(const Metrics&)> at_iteration = [](const auto&) { return false; };
   std::function<bool(const std::string&)> at_message = [](const auto&) { return false; };
-  void on_iteration(const TrainMetrics& metrics) override {
+  void on_iteration(const Metrics& metrics) override {
     if (at_iteration(metrics)) throw Killed();
   }
   void on_message(const std::string& message) override {
@@ -230,7 +233,7 @@ TEST_F(Recovery, KilledAtAnyMomentItEndsInTheSameBits) {
   for (const int64_t moment : {201, 300, 441}) {  // after the second recovery
     finish(kill([&](Killer& killer) {
       killer.at_iteration = [moment](const auto& m) {
-        return m.iteration == moment && m.recoveries == 2;
+        return m.iteration == moment && m.find("recoveries") == 2;
       };
     }));
   }
@@ -240,7 +243,7 @@ TEST_F(Recovery, KilledAtAnyMomentItEndsInTheSameBits) {
   for (const bool cut : {false, true}) {
     const fs::path directory = kill(in_recovery);
     RunDirectory::open(directory).remove_checkpoints_after(200);
-    if (cut) RunDirectory::open(directory).cut_metrics(200);
+    if (cut) MetricsFile(directory / "metrics.jsonl").on_start(200);
     finish(directory);
   }
 }
@@ -260,7 +263,7 @@ TEST_F(Recovery, AnInterruptionDoesNotChangeWhereItGoes) {
 
 TEST_F(Recovery, EndsTheRunWhenThereWereTooMany) {
   for (const int64_t allowed : {0, 1, 2}) {
-    TrainOptions options = long_options();
+    PcdRun options = long_options();
     options.recover = allowed;
     // At every rate.
     PlantedRun run(options, {}, {{30, 0}});
@@ -283,7 +286,7 @@ TEST_F(Recovery, EndsTheRunWhenThereWereTooMany) {
 
 // Recoveries long ago do not count: iteration 440 is more than ten checkpoints after 30.
 TEST_F(Recovery, CountsThoseWithinTenCheckpoints) {
-  TrainOptions options = long_options();
+  PcdRun options = long_options();
   options.recover = 1;
   PlantedRun few(options);
   few.trainer->start(scratch_ / "within");
@@ -305,7 +308,8 @@ TEST(RecoveryTest, ChainsWithoutAFiniteEnergyAreDrawnAnew) {
   Dataset data = bars_and_stripes(3);
   Holed model(9);
   const auto sampler = make_sampler("rwm", {}, model);
-  PcdObjective objective(model, *sampler, data, {.batch = 4, .steps = 1}, 40, 10, torch::kCPU);
+  PcdObjective objective(model, *sampler, data, {.batch = 4, .buffer = 40, .steps = 1}, 10,
+                         torch::kCPU);
   const torch::Tensor before = objective.chains().clone();
   const torch::Tensor bad = before.select(1, 0) > 0;
   ASSERT_GT(bad.sum().item<int64_t>(), 5);
@@ -323,7 +327,7 @@ TEST(RecoveryTest, ChainsWithoutAFiniteEnergyAreDrawnAnew) {
 // With another length, the schedule begins again where the run stands.
 TEST(PlanTest, AnotherLengthPlansFromTheIterationReached) {
   const Scratch scratch;
-  TrainOptions options = small_options();
+  PcdRun options = small_options();
   options.schedule = RateSchedule::kCosine;
   options.end_rate = 1e-3;
   std::optional<Setting> setting;
@@ -351,7 +355,7 @@ TEST(PlanTest, AnotherLengthPlansFromTheIterationReached) {
 // Adam sees the gradient's direction alone where every gradient is scaled to one norm, as here.
 TEST(ClipTest, ScalesGradientsToTheNorm) {
   const Scratch scratch;
-  TrainOptions options = small_options();
+  PcdRun options = small_options();
   options.iterations = 1;
   const auto moments = [&](double clip) {
     const fs::path directory = scratch / fmt::format("clip{}", clip);

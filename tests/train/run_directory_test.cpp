@@ -1,92 +1,19 @@
-// Metrics lines and their cutting, checkpoints on disk.
+// Run directories, and checkpoints on disk.
 #include "train/run_directory.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "io/files.h"
 #include "io/settings.h"
 #include "tests/support/scratch.h"
 #include "train/checkpoint.h"
-#include "train/metrics.h"
 
 namespace isinglass {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string metrics_text(int64_t first, int64_t last) {
-  std::string text;
-  for (int64_t t = first; t <= last; ++t) {
-    text += json_line({.iteration = t, .energy_data = -1.5 * t, .seconds = 0.25 * t}) + "\n";
-  }
-  return text;
-}
-
-TEST(MetricsTest, ALineIsAnObjectWithTheDocumentedNames) {
-  TrainMetrics metrics{.iteration = 3, .energy_data = 0.1, .hops = 2.5};
-  metrics.gradient_norm = std::numeric_limits<double>::quiet_NaN();
-  const std::string line = json_line(metrics);
-  EXPECT_EQ(line.find('\n'), std::string::npos);
-  const auto object = nlohmann::json::parse(line);
-  for (const char* key :
-       {"iteration", "energy_data", "energy_model", "difference", "acceptance", "hops",
-        "gradient_norm", "learning_rate", "iterations_per_second", "seconds"}) {
-    EXPECT_TRUE(object.contains(key)) << key;
-  }
-  EXPECT_EQ(object["iteration"], 3);
-  EXPECT_EQ(object["energy_data"], 0.1);
-  EXPECT_TRUE(object["gradient_norm"].is_null());
-  EXPECT_FALSE(object.contains("validation_score"));
-  metrics.validation = {.value = -90.5, .weight_ess = 33};
-  const auto scored = nlohmann::json::parse(json_line(metrics));
-  EXPECT_EQ(scored["validation_score"], -90.5);
-  EXPECT_EQ(scored["validation_weight_ess"], 33);
-}
-
-TEST(MetricsTest, AScoreIsAddedToTheLastLine) {
-  const Scratch scratch;
-  const fs::path file = scratch / "metrics.jsonl";
-  for (const int64_t first : {4, 1}) {
-    write_file(file, metrics_text(first, 4));
-    EXPECT_FALSE(cut_metrics(file, 4).scored);
-    add_score(file, {.value = -90.5, .weight_ess = 33});
-    const TrainMetrics scored{.iteration = 4,
-                              .energy_data = -6,
-                              .seconds = 1,
-                              .validation = ValidationScore{.value = -90.5, .weight_ess = 33}};
-    EXPECT_EQ(read_file(file), metrics_text(first, 3) + json_line(scored) + "\n");
-    EXPECT_TRUE(cut_metrics(file, 4).scored);
-    EXPECT_FALSE(cut_metrics(file, 3).scored);
-  }
-}
-
-TEST(MetricsTest, AreCutBackToAnIteration) {
-  const Scratch scratch;
-  const fs::path file = scratch / "metrics.jsonl";
-  write_file(file, metrics_text(1, 9));
-  EXPECT_EQ(cut_metrics(file, 6).seconds, 1.5);
-  EXPECT_EQ(read_file(file), metrics_text(1, 6));
-  EXPECT_EQ(cut_metrics(file, 6).seconds, 1.5);
-  EXPECT_EQ(read_file(file), metrics_text(1, 6));
-  EXPECT_EQ(cut_metrics(file, 0).seconds, 0);
-  EXPECT_EQ(read_file(file), "");
-  EXPECT_EQ(cut_metrics(scratch / "missing.jsonl", 6).seconds, 0);
-}
-
-TEST(MetricsTest, AHalfWrittenLastLineIsCut) {
-  const Scratch scratch;
-  const fs::path file = scratch / "metrics.jsonl";
-  const std::string whole = metrics_text(1, 4), next = metrics_text(5, 5);
-  // Every length of the fifth line short of its newline.
-  for (size_t length = 1; length < next.size(); ++length) {
-    write_file(file, whole + next.substr(0, length));
-    EXPECT_EQ(cut_metrics(file, 5).seconds, 1.0);
-    ASSERT_EQ(read_file(file), whole) << length << " bytes of the last line";
-  }
-}
 
 TEST(RunDirectoryTest, KeepsTheTwoLatestCheckpoints) {
   const Scratch scratch;

@@ -12,7 +12,7 @@ namespace {
 
 TEST(TrainerEvaluation, KeepsTheBestParameters) {
   const Scratch scratch;
-  TrainOptions options = small_options();
+  PcdRun options = small_options();
   options.evaluate_every = 5;
   options.checkpoint_every = 5;
   // The best at iteration 10: what is better at 15 says nothing.
@@ -27,7 +27,7 @@ TEST(TrainerEvaluation, KeepsTheBestParameters) {
     averages.push_back(tensors);
     return scores[calls++];
   };
-  TrainOptions half = options;
+  PcdRun half = options;
   half.iterations = 13;
   Setting setting("rbm", half, {.validation_score = score});
   setting.trainer.start(scratch / "run");
@@ -61,7 +61,7 @@ ValidationScore sum_of_parameters(EnergyModel& model) {
 // A stopped evaluation is made up for: nothing of the run shows it.
 TEST(TrainerEvaluation, AStoppedEvaluationIsMadeAfterResuming) {
   const Scratch scratch;
-  TrainOptions options = small_options();
+  PcdRun options = small_options();
   options.evaluate_every = 5;
   Setting whole("rbm", options, {.validation_score = sum_of_parameters});
   whole.trainer.start(scratch / "whole");
@@ -92,7 +92,7 @@ TEST(TrainerEvaluation, AStoppedEvaluationIsMadeAfterResuming) {
 
 TEST(TrainerEvaluation, AFailedEvaluationLeavesTheParameters) {
   const Scratch scratch;
-  TrainOptions options = small_options();
+  PcdRun options = small_options();
   options.iterations = 5;
   train("rbm", scratch / "plain", options);
   options.evaluate_every = 5;
@@ -109,7 +109,7 @@ TEST(TrainerEvaluation, AFailedEvaluationLeavesTheParameters) {
 // What a run takes is all that it does.
 TEST(TrainerEvaluation, SecondsCountEvaluations) {
   const Scratch scratch;
-  TrainOptions options = small_options();
+  PcdRun options = small_options();
   options.evaluate_every = 5;
   static constexpr double kSeconds = 0.05;
   Setting setting("rbm", options, {.validation_score = [](EnergyModel& model) {

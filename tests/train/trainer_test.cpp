@@ -13,12 +13,12 @@ class ResumeTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(ResumeTest, EqualsAnUnbrokenRunBitForBit) {
   const Scratch scratch;
-  const TrainOptions options = small_options();
+  const PcdRun options = small_options();
   train(GetParam(), scratch / "whole", options);
   for (int64_t first : {1, 7, 12}) {
     for (int64_t every : {2, 100}) {
       const fs::path directory = scratch / fmt::format("{}-{}", first, every);
-      TrainOptions part = options;
+      PcdRun part = options;
       part.iterations = first;
       part.checkpoint_every = every;
       train(GetParam(), directory, part);
@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ResumeTest, testing::Values("rbm", "mlp", "resn
 
 TEST(TrainerTest, MovesParametersAndLeavesTheDocumentedFiles) {
   const Scratch scratch;
-  TrainOptions options = small_options();
+  PcdRun options = small_options();
   options.pcd.l2 = 1e-3;
   options.pcd.p_control = 1e-3;
   train("resnet", scratch / "run", options);
@@ -76,7 +76,7 @@ TEST(TrainerTest, MovesParametersAndLeavesTheDocumentedFiles) {
 
 TEST(TrainerTest, StopsAfterTheIterationAndGoesOn) {
   const Scratch scratch;
-  const TrainOptions options = small_options();
+  const PcdRun options = small_options();
   train("rbm", scratch / "whole", options);
   int64_t asked = 0;
   Setting setting("rbm", options, {.stop = [&] { return ++asked == 5; }});
@@ -92,7 +92,7 @@ TEST(TrainerTest, StopsAfterTheIterationAndGoesOn) {
 
 TEST(TrainerTest, FallsBackPastATruncatedCheckpoint) {
   const Scratch scratch;
-  TrainOptions options = small_options();
+  PcdRun options = small_options();
   train("rbm", scratch / "whole", options);
   options.iterations = 13;
   train("rbm", scratch / "run", options);  // leaves 12 and 13
@@ -116,7 +116,7 @@ TEST(TrainerTest, FallsBackPastATruncatedCheckpoint) {
 
 TEST(TrainerTest, RefusesToResumeAnotherRun) {
   const Scratch scratch;
-  TrainOptions options = small_options();
+  PcdRun options = small_options();
   train("rbm", scratch / "run", options);
   const std::string before = read_file(scratch / "run/checkpoints/00000020.pt");
   options.pcd.seed = 10;
@@ -127,11 +127,11 @@ TEST(TrainerTest, RefusesToResumeAnotherRun) {
   Dataset data = grey_images(10, 8);
   data.train[3][5] = 255 - data.train[3][5];
   Setting setting("rbm", small_options());
-  Trainer other_data(setting.model, *setting.sampler, data, small_options(), torch::kCPU);
+  Trainer other_data(setting.model, setting.objective(*setting.sampler, data, small_options()),
+                     small_options());
   EXPECT_ERROR(other_data.resume(scratch / "run"), "data_sha256");
-  const auto expect_other = [&](const Sampler& sampler, const TrainOptions& changed,
-                                const char* words) {
-    Trainer other(setting.model, sampler, setting.data, changed, torch::kCPU);
+  const auto expect_other = [&](const Sampler& sampler, const PcdRun& changed, const char* words) {
+    Trainer other(setting.model, setting.objective(sampler, setting.data, changed), changed);
     EXPECT_ERROR(other.resume(scratch / "run"), words);
   };
   expect_other(*make_sampler("gwg", {}, *setting.model), small_options(),
@@ -147,7 +147,7 @@ TEST(TrainerTest, RefusesToResumeAnotherRun) {
 // The other way round, too: nothing that only the checkpoint says is passed over.
 TEST(TrainerTest, RefusesContrastiveDivergenceAsPersistent) {
   const Scratch scratch;
-  TrainOptions options = small_options();
+  PcdRun options = small_options();
   options.pcd.from_data = true;
   train("rbm", scratch / "run", options);
   Setting persistent("rbm", small_options());
@@ -170,30 +170,29 @@ TEST(TrainerTest, ACheckpointOfAnotherFormatIsRefusedAndKept) {
 
 TEST(TrainerTest, RefusesImpossibleOptions) {
   const auto expect_refused = [](const char* words, auto change) {
-    TrainOptions options = small_options();
+    PcdRun options = small_options();
     change(options);
     EXPECT_ERROR(Setting("rbm", options), words);
   };
-  expect_refused("batch is 0", [](TrainOptions& o) { o.pcd.batch = 0; });
-  expect_refused("buffer is 3", [](TrainOptions& o) { o.buffer = 3; });
-  expect_refused("steps an iteration is 0", [](TrainOptions& o) { o.pcd.steps = 0; });
-  expect_refused("iterations is 2000000000", [](TrainOptions& o) { o.iterations = 2000000000; });
-  expect_refused("reinit is 1.5", [](TrainOptions& o) { o.pcd.reinit = 1.5; });
-  expect_refused("learning rate is nan", [](TrainOptions& o) { o.learning_rate = std::nan(""); });
-  expect_refused("average is 1", [](TrainOptions& o) { o.ema = 1; });
-  expect_refused("last learning rate is 0.02", [](TrainOptions& o) { o.end_rate = 0.02; });
-  expect_refused("clip is -1", [](TrainOptions& o) { o.clip = -1; });
-  expect_refused("recover is -1", [](TrainOptions& o) { o.recover = -1; });
-  expect_refused("checkpoint-every is 0", [](TrainOptions& o) { o.checkpoint_every = 0; });
+  expect_refused("batch is 0", [](PcdRun& o) { o.pcd.batch = 0; });
+  expect_refused("buffer is 3", [](PcdRun& o) { o.pcd.buffer = 3; });
+  expect_refused("steps an iteration is 0", [](PcdRun& o) { o.pcd.steps = 0; });
+  expect_refused("iterations is 2000000000", [](PcdRun& o) { o.iterations = 2000000000; });
+  expect_refused("reinit is 1.5", [](PcdRun& o) { o.pcd.reinit = 1.5; });
+  expect_refused("learning rate is nan", [](PcdRun& o) { o.learning_rate = std::nan(""); });
+  expect_refused("average is 1", [](PcdRun& o) { o.ema = 1; });
+  expect_refused("last learning rate is 0.02", [](PcdRun& o) { o.end_rate = 0.02; });
+  expect_refused("clip is -1", [](PcdRun& o) { o.clip = -1; });
+  expect_refused("recover is -1", [](PcdRun& o) { o.recover = -1; });
+  expect_refused("checkpoint-every is 0", [](PcdRun& o) { o.checkpoint_every = 0; });
   Setting setting("rbm", small_options());
-  EXPECT_ERROR(
-      Trainer(setting.model, *setting.sampler, bars_and_stripes(3), small_options(), torch::kCPU),
-      "64 sites");
+  EXPECT_ERROR(setting.objective(*setting.sampler, bars_and_stripes(3), small_options()),
+               "64 sites");
 }
 
 TEST(TrainerTest, AFullDiskLeavesTheEarlierCheckpoints) {
   const Scratch scratch;
-  TrainOptions options = small_options();
+  PcdRun options = small_options();
   train("rbm", scratch / "whole", options);
   options.iterations = 7;
   train("rbm", scratch / "run", options);

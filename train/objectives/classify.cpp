@@ -35,15 +35,13 @@ ClassifyObjective::ClassifyObjective(const EnergyModel& model, const Dataset& da
   TORCH_INTERNAL_ASSERT(labels.size(0) == data.train.size(0));
 }
 
-torch::Tensor ClassifyObjective::loss(EnergyModel& model, int64_t iteration,
-                                      TrainMetrics& metrics) {
+Loss ClassifyObjective::loss(EnergyModel& model, int64_t iteration) {
   torch::AutoGradMode with_grad(true);
   const torch::Tensor classes =
       labels_.index_select(0, batches_.images(iteration).to(labels_.device()));
   const torch::Tensor logits = dynamic_cast<HasLogits&>(model).logits(batches_.states(iteration));
   const torch::Tensor loss = torch::cross_entropy_loss(logits, classes).to(torch::kFloat64);
-  metrics.loss = loss.item<double>();
-  return loss;
+  return {loss, {{"loss", loss}}};
 }
 
 PtDict ClassifyObjective::settings() const {

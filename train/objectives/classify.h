@@ -21,7 +21,7 @@ class ClassifyObjective : public Objective {
   ClassifyObjective(const EnergyModel& model, const Dataset& data, const torch::Tensor& labels,
                     const ClassifyOptions& options, torch::Device device);
 
-  torch::Tensor loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) override;
+  Loss loss(EnergyModel& model, int64_t iteration) override;
   PtDict settings() const override;
   torch::Tensor chains() const override;
   void draw_data(const std::filesystem::path& file) override;

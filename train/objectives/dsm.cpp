@@ -61,11 +61,10 @@ torch::Tensor DsmObjective::noise(int64_t iteration) const {
   return noise;
 }
 
-torch::Tensor DsmObjective::loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) {
+Loss DsmObjective::loss(EnergyModel& model, int64_t iteration) {
   const torch::Tensor loss =
       dsm_loss(model, batches_.states(iteration), noise(iteration), options_.noise);
-  metrics.loss = loss.item<double>();
-  return loss;
+  return {loss, {{"loss", loss}}};
 }
 
 PtDict DsmObjective::settings() const {

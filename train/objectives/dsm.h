@@ -30,7 +30,7 @@ class DsmObjective : public Objective {
   DsmObjective(const EnergyModel& model, const Dataset& data, const DsmOptions& options,
                torch::Device device);
 
-  torch::Tensor loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) override;
+  Loss loss(EnergyModel& model, int64_t iteration) override;
   PtDict settings() const override;
   torch::Tensor chains() const override;
   void draw_data(const std::filesystem::path& file) override;

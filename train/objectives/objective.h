@@ -2,21 +2,32 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "io/pt/pt_file.h"
 #include "io/torch.h"
 #include "models/energy_model.h"
-#include "train/metrics.h"
 
 namespace isinglass {
+
+// The loss of an iteration, float64 [], differentiable in the model's parameters; and what
+// metrics.h says of it, float64 [] each, on the device: the trainer reads all of them at once.
+struct Loss {
+  torch::Tensor value;
+  std::vector<std::pair<std::string, torch::Tensor>> metrics;
+};
 
 class Objective {
  public:
   virtual ~Objective() = default;
 
-  // The loss of iteration t (from 1), float64 [], differentiable in the model's parameters; and
-  // what the metrics say of it.
-  virtual torch::Tensor loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) = 0;
+  // Moves the chains of iteration t (from 1) under the model's present parameters, where there are
+  // any; before loss().
+  virtual void advance_chains(EnergyModel& model, int64_t iteration) {}
+
+  virtual Loss loss(EnergyModel& model, int64_t iteration) = 0;
 
   // Numbers and text that may not change between the sittings of a run.
   virtual PtDict settings() const = 0;

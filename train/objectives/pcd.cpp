@@ -55,21 +55,15 @@ void PcdSampling::start(EnergyModel& model, const torch::Tensor& x, const torch:
   throw NumericalError(error.what());
 }
 
-PcdChains PcdSampling::advance(EnergyModel& model, const torch::Tensor& data, ReplayBuffer& buffer,
-                               int64_t iteration) {
-  torch::Tensor slots;
-  if (options_.from_data) {
-    slots = torch::arange(data.size(0), torch::TensorOptions(torch::kInt64).device(data.device()));
-    start(model, data, slots, iteration);
-  } else {
-    slots = buffer.draw_slots(options_.batch, iteration);
-    start(model, buffer.chains(slots, options_.reinit, iteration), slots, iteration);
-  }
+PcdChains PcdSampling::advance(EnergyModel& model, const torch::Tensor& starts,
+                               const torch::Tensor& slots, int64_t iteration) {
+  start(model, starts, slots, iteration);
   for (int64_t step = 0; step < options_.steps; ++step) graph_.step(model, state_, params_);
-  buffer.write_back(slots, state_.x);
-  const double transitions = static_cast<double>(options_.batch * options_.steps);
-  return {state_.x, state_.statistics.acceptance_sum.sum().item<double>() / transitions,
-          state_.statistics.hops_sum.sum().item<double>() / transitions};
+  const auto mean = [transitions = static_cast<double>(starts.size(0) * options_.steps)](
+                        const torch::Tensor& sums) {
+    return sums.sum().to(torch::kFloat64) / transitions;
+  };
+  return {state_.x, mean(state_.statistics.acceptance_sum), mean(state_.statistics.hops_sum)};
 }
 
 }  // namespace isinglass

@@ -11,12 +11,12 @@
 #include "engine/run/step_graph.h"
 #include "engine/sampler.h"
 #include "io/torch.h"
-#include "train/objectives/replay_buffer.h"
 
 namespace isinglass {
 
 struct PcdOptions {
   int64_t batch = 100;     // images, and chains, of an iteration
+  int64_t buffer = 10000;  // chains that persist
   int64_t steps = 40;      // Metropolis–Hastings steps of an iteration
   bool from_data = false;  // contrastive divergence
   double reinit = 0;       // probability that a drawn chain restarts from the base Bernoulli
@@ -37,9 +37,8 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
 
 // Chains of an iteration after their steps.
 struct PcdChains {
-  torch::Tensor states;  // uint8 [batch, D]
-  double acceptance;     // means over chains and steps
-  double hops;
+  torch::Tensor states;            // uint8 [batch, D]
+  torch::Tensor acceptance, hops;  // means over chains and steps, float64 []
 };
 
 // The chains of the iterations, in tensors of their own, which stay where they are: a captured step
@@ -49,12 +48,11 @@ class PcdSampling {
   // The sampler outlives this.
   PcdSampling(const Sampler& sampler, const PcdOptions& options);
 
-  // Draws `batch` distinct slots, restarts some, makes the steps under the model's present
-  // parameters and writes the chains back; with from_data, the chains start at the data [batch, D],
-  // one a slot. Chain ids are the slots; the step numbers of iteration t
-  // (from 1) are (t − 1)·steps … t·steps − 1. The states are those of the next call, too. Throws
-  // NumericalError if U or its gradient is not finite at the drawn states. Always the same model.
-  PcdChains advance(EnergyModel& model, const torch::Tensor& data, ReplayBuffer& buffer,
+  // Makes the steps of iteration t (from 1) from the states `starts` [batch, D], under the model's
+  // present parameters. Chain ids are the slots, int64 [batch]; step numbers are (t − 1)·steps …
+  // t·steps − 1. The states returned are those of the next call, too. Throws NumericalError if U or
+  // its gradient is not finite at the starts. Always the same model.
+  PcdChains advance(EnergyModel& model, const torch::Tensor& starts, const torch::Tensor& slots,
                     int64_t iteration);
 
  private:

@@ -24,11 +24,12 @@ void check_fit(const EnergyModel& model, const Dataset& data) {
           data.train.size(1));
 }
 
-PcdOptions checked(const PcdOptions& o, int64_t buffer, int64_t iterations,
-                   const EnergyModel& model, const Dataset& data) {
+PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& model,
+                   const Dataset& data) {
   constexpr double kCounters = 4294967296.0;  // step numbers are one 32-bit word
   require(o.batch >= 1, "batch is {}; it must be at least 1", o.batch);
-  require(buffer >= o.batch, "buffer is {}; it must hold at least one batch, {}", buffer, o.batch);
+  require(o.buffer >= o.batch, "buffer is {}; it must hold at least one batch, {}", o.buffer,
+          o.batch);
   require(o.steps >= 1, "steps an iteration is {}; it must be at least 1", o.steps);
   require(static_cast<double>(iterations) * static_cast<double>(o.steps) < kCounters,
           "iterations is {}; iterations times steps must be below 2^32", iterations);
@@ -43,27 +44,37 @@ PcdOptions checked(const PcdOptions& o, int64_t buffer, int64_t iterations,
 }  // namespace
 
 PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, const Dataset& data,
-                           const PcdOptions& options, int64_t buffer, int64_t iterations,
-                           torch::Device device)
-    : options_(checked(options, buffer, iterations, model, data)),
+                           const PcdOptions& options, int64_t iterations, torch::Device device)
+    : options_(checked(options, iterations, model, data)),
       sampler_(sampler),
       sampling_(sampler, options_),
       height_(data.height),
       width_(data.width),
       data_sha256_(data_sha256(data)),
       batches_(data, options.batch, options.seed, device),
-      buffer_(clamped_mean(data).to(device), buffer, options.seed) {}
+      buffer_(clamped_mean(data).to(device), options.buffer, options.seed) {}
 
-torch::Tensor PcdObjective::loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) {
-  const torch::Tensor data = batches_.states(iteration);
-  const PcdChains chains = sampling_.advance(model, data, buffer_, iteration);
-  const PcdLoss loss = pcd_loss(model, data, chains.states, options_);
-  metrics.energy_data = loss.energy_data.item<double>();
-  metrics.energy_model = loss.energy_model.item<double>();
-  metrics.difference = metrics.energy_data - metrics.energy_model;
-  metrics.acceptance = chains.acceptance;
-  metrics.hops = chains.hops;
-  return loss.loss;
+void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
+  torch::Tensor slots, starts;
+  if (options_.from_data) {
+    starts = batches_.states(iteration);
+    slots = torch::arange(options_.batch, starts.options().dtype(torch::kInt64));
+  } else {
+    slots = buffer_.draw_slots(options_.batch, iteration);
+    starts = buffer_.chains(slots, options_.reinit, iteration);
+  }
+  chains_ = sampling_.advance(model, starts, slots, iteration);
+  buffer_.write_back(slots, chains_.states);
+}
+
+Loss PcdObjective::loss(EnergyModel& model, int64_t iteration) {
+  const PcdLoss loss = pcd_loss(model, batches_.states(iteration), chains_.states, options_);
+  return {loss.loss,
+          {{"energy_data", loss.energy_data},
+           {"energy_model", loss.energy_model},
+           {"difference", loss.energy_data - loss.energy_model},
+           {"acceptance", chains_.acceptance},
+           {"hops", chains_.hops}}};
 }
 
 void PcdObjective::repair(EnergyModel& model, int64_t recovery) {

@@ -13,12 +13,15 @@ namespace isinglass {
 
 class PcdObjective : public Objective {
  public:
-  // `iterations` in all, `buffer` chains. Throws Error if an option is out of range, the model is
-  // not one of binary states, or its sites differ from the data's. The sampler outlives this.
+  // `iterations` in all. Throws Error if an option is out of range, the model is not one of binary
+  // states, or its sites differ from the data's. The sampler outlives this.
   PcdObjective(const EnergyModel& model, const Sampler& sampler, const Dataset& data,
-               const PcdOptions& options, int64_t buffer, int64_t iterations, torch::Device device);
+               const PcdOptions& options, int64_t iterations, torch::Device device);
 
-  torch::Tensor loss(EnergyModel& model, int64_t iteration, TrainMetrics& metrics) override;
+  // Draws `batch` distinct slots of the buffer and restarts some; or, in contrastive divergence,
+  // starts at the iteration's data, a slot each; and writes the chains back after their steps.
+  void advance_chains(EnergyModel& model, int64_t iteration) override;
+  Loss loss(EnergyModel& model, int64_t iteration) override;
   PtDict settings() const override;
   torch::Tensor chains() const override { return buffer_.states(); }
   void repair(EnergyModel& model, int64_t recovery) override;
@@ -34,6 +37,7 @@ class PcdObjective : public Objective {
   std::string data_sha256_;
   Batches batches_;
   ReplayBuffer buffer_;
+  PcdChains chains_;  // of the latest iteration
 };
 
 }  // namespace isinglass

@@ -7,9 +7,10 @@
 #include "models/registry.h"
 #include "engine/registry.h"
 #include "tests/support/training_fixture.h"
+#include "train/objectives/pcd.h"
+#include "train/objectives/replay_buffer.h"
 #include "train/optimiser/adam.h"
 #include "train/optimiser/ema.h"
-#include "train/objectives/pcd.h"
 
 namespace isinglass {
 namespace {
@@ -77,7 +78,9 @@ TEST_P(BarsAndStripesLong, PcdReachesWhatTheExactGradientReaches) {
   ReplayBuffer buffer(clamped_mean(data), kChains, options.seed);
   PcdSampling chains_of(*sampler, options);
   const double pcd = train(*model, data.train, [&](int64_t t) {
-    const PcdChains chains = chains_of.advance(*model, {}, buffer, t);
+    const torch::Tensor slots = buffer.draw_slots(kChains, t);
+    const PcdChains chains = chains_of.advance(*model, buffer.chains(slots, 0, t), slots, t);
+    buffer.write_back(slots, chains.states);
     return pcd_loss(*model, data.train, chains.states, options).loss;
   });
   const double exact = exact_result();

@@ -1,6 +1,4 @@
 // The gradient of persistent contrastive divergence against exact references.
-#include "train/objectives/pcd.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,6 +9,7 @@
 #include "models/registry.h"
 #include "tests/support/scratch.h"
 #include "tests/support/training_fixture.h"
+#include "train/objectives/pcd_objective.h"
 
 namespace isinglass {
 namespace {
@@ -76,17 +75,29 @@ TEST(PcdTest, ContrastedChainsStartAtTheData) {
   const auto model = new_model("rbm", {.image_height = 3, .image_width = 3, .hidden = 5}, 1);
   const torch::Tensor data = bars_and_stripes(3).train;
   const auto sampler = make_sampler("gibbs", {.scan = Scan::kChromatic}, *model);
-  const PcdOptions options = {.batch = data.size(0), .steps = 3, .from_data = true, .seed = 8};
-  ReplayBuffer buffer(torch::full({9}, 0.5), data.size(0), options.seed);
-  const PcdChains chains = PcdSampling(*sampler, options).advance(*model, data, buffer, 5);
+  const int64_t count = data.size(0);
+  PcdObjective objective(
+      *model, *sampler, bars_and_stripes(3),
+      {.batch = count, .buffer = count, .steps = 3, .from_data = true, .seed = 8}, 10, torch::kCPU);
+  objective.advance_chains(*model, 5);
 
-  ChainState state = sampler->init(*model, data, torch::arange(data.size(0)));
+  const torch::Tensor batch = Batches(bars_and_stripes(3), count, 8, torch::kCPU).states(5);
+  ChainState state = sampler->init(*model, batch, torch::arange(count));
   StepParams params = sampler->params(stream_key(8, RandomStream::kTraining), torch::kCPU, 4 * 3);
   for (int t = 0; t < 3; ++t) sampler->step(*model, state, params);
-  EXPECT_TRUE(torch::equal(chains.states, state.x));
-  EXPECT_TRUE(torch::equal(buffer.states(), state.x));
-  EXPECT_EQ(chains.acceptance, 1);
-  EXPECT_GT(chains.hops, 0);
+  EXPECT_TRUE(torch::equal(objective.chains(), state.x));
+  const Loss loss = objective.loss(*model, 5);
+  const PcdLoss expected = pcd_loss(*model, batch, state.x, {});
+  EXPECT_TRUE(torch::equal(loss.value, expected.loss));
+  const auto metric = [&](size_t i, const char* name) {
+    EXPECT_EQ(loss.metrics.at(i).first, name);
+    return loss.metrics[i].second.item<double>();
+  };
+  EXPECT_EQ(metric(0, "energy_data"), expected.energy_data.item<double>());
+  EXPECT_EQ(metric(1, "energy_model"), expected.energy_model.item<double>());
+  EXPECT_EQ(metric(2, "difference"), expected.loss.item<double>());
+  EXPECT_EQ(metric(3, "acceptance"), 1);
+  EXPECT_GT(metric(4, "hops"), 0);
 }
 
 // L written out in plain loops.
@@ -141,24 +152,39 @@ TEST(PcdTest, RegularisersEqualFiniteDifferencesOfTheFormula) {
 TEST(PcdTest, ChainsAreAdvancedAndWrittenBack) {
   SineModel model(9);
   const auto sampler = make_sampler("gwg", {}, model);
-  const PcdOptions options = {.batch = 8, .steps = 5, .seed = 3};
-  ReplayBuffer buffer(torch::full({9}, 0.5f), 20, 3);
-  const torch::Tensor before = buffer.states().clone();
-  const PcdChains chains = PcdSampling(*sampler, options).advance(model, {}, buffer, 4);
-  const torch::Tensor slots = buffer.draw_slots(8, 4);
-  EXPECT_TRUE(torch::equal(buffer.chains(slots, 0, 4), chains.states));
-  EXPECT_FALSE(torch::equal(before.index_select(0, slots), chains.states));
+  const PcdOptions options = {.batch = 8, .buffer = 20, .steps = 5, .seed = 3};
+  const Dataset data = bars_and_stripes(3);
+  PcdObjective objective(model, *sampler, data, options, 10, torch::kCPU);
+  const torch::Tensor before = objective.chains().clone();
+  objective.advance_chains(model, 4);
+  const torch::Tensor slots = ReplayBuffer(clamped_mean(data), 20, 3).draw_slots(8, 4);
   const torch::Tensor touched = torch::zeros({20}, torch::kBool).index_fill_(0, slots, true);
-  EXPECT_TRUE(torch::equal(before.index({~touched}), buffer.states().index({~touched})));
-  EXPECT_GT(chains.acceptance, 0);
-  EXPECT_LE(chains.acceptance, 1);
-  EXPECT_GT(chains.hops, 0);
+  EXPECT_TRUE(torch::equal(before.index({~touched}), objective.chains().index({~touched})));
+  const torch::Tensor moved = objective.chains().index_select(0, slots);
+  EXPECT_FALSE(torch::equal(before.index_select(0, slots), moved));
 
   // The same as the sampler alone, at training's key, chain ids = slots and step numbers 15 … 19.
   ChainState state = sampler->init(model, before.index_select(0, slots), slots);
   StepParams params = sampler->params(stream_key(3, RandomStream::kTraining), torch::kCPU, 15);
   for (int step = 0; step < 5; ++step) sampler->step(model, state, params);
-  EXPECT_TRUE(torch::equal(state.x, chains.states));
+  EXPECT_TRUE(torch::equal(state.x, moved));
+  const Loss loss = objective.loss(model, 4);
+  const double acceptance = state.statistics.acceptance_sum.sum().item<double>() / 40;
+  EXPECT_EQ(loss.metrics[3].second.item<double>(), acceptance);
+  EXPECT_GT(acceptance, 0);
+  EXPECT_LE(acceptance, 1);
+  EXPECT_EQ(loss.metrics[4].second.item<double>(),
+            state.statistics.hops_sum.sum().item<double>() / 40);
+}
+
+// An iteration as PcdObjective makes it.
+PcdChains advance(PcdSampling& sampling, EnergyModel& model, ReplayBuffer& buffer,
+                  const PcdOptions& options, int64_t iteration) {
+  const torch::Tensor slots = buffer.draw_slots(options.batch, iteration);
+  const PcdChains chains =
+      sampling.advance(model, buffer.chains(slots, options.reinit, iteration), slots, iteration);
+  buffer.write_back(slots, chains.states);
+  return chains;
 }
 
 // Iterations of one object, whose chains keep their tensors, are those of fresh ones.
@@ -170,11 +196,12 @@ TEST(PcdTest, IterationsLeaveNothingBehind) {
     ReplayBuffer kept(torch::full({9}, 0.5f), 20, 3), fresh(torch::full({9}, 0.5f), 20, 3);
     PcdSampling sampling(*sampler, options);
     for (int64_t t = 1; t <= 3; ++t) {
-      const PcdChains a = sampling.advance(model, {}, kept, t);
-      const PcdChains b = PcdSampling(*sampler, options).advance(model, {}, fresh, t);
+      const PcdChains a = advance(sampling, model, kept, options, t);
+      PcdSampling new_one(*sampler, options);
+      const PcdChains b = advance(new_one, model, fresh, options, t);
       EXPECT_TRUE(torch::equal(kept.states(), fresh.states())) << name << ", iteration " << t;
-      EXPECT_EQ(a.acceptance, b.acceptance);
-      EXPECT_EQ(a.hops, b.hops);
+      EXPECT_TRUE(torch::equal(a.acceptance, b.acceptance));
+      EXPECT_TRUE(torch::equal(a.hops, b.hops));
     }
   }
 }
@@ -196,7 +223,7 @@ TEST(PcdGpu, CapturedIterationsMakeTheSameChains) {
       PcdSampling sampling(*sampler, options);
       ReplayBuffer buffer(torch::full({144}, 0.5f, torch::kCUDA), 20, 3);
       for (int64_t t = 1; t <= 4; ++t) {
-        sampling.advance(*model, {}, buffer, t);
+        advance(sampling, *model, buffer, options, t);
         torch::NoGradGuard no_grad;
         for (torch::Tensor& p : model->parameters()) p.mul_(t % 2 ? 2 : 0.5);  // exact
       }
@@ -211,8 +238,9 @@ TEST(PcdTest, NonFiniteEnergiesAreANumericalFailure) {
   model.a.data().fill_(std::numeric_limits<double>::infinity());
   const auto sampler = make_sampler("gwg", {}, model);
   ReplayBuffer buffer(torch::full({9}, 0.5f), 20, 3);
-  PcdSampling sampling(*sampler, {.batch = 8, .steps = 5});
-  EXPECT_THROW(sampling.advance(model, {}, buffer, 1), NumericalError);
+  const PcdOptions options = {.batch = 8, .steps = 5};
+  PcdSampling sampling(*sampler, options);
+  EXPECT_THROW(advance(sampling, model, buffer, options, 1), NumericalError);
 }
 
 // What a model or a sampler refuses is the user's: no divergence.
@@ -224,8 +252,9 @@ TEST(PcdTest, OtherErrorsStayWhatTheyAre) {
   Refusing model(9);
   const auto sampler = make_sampler("rwm", {}, model);
   ReplayBuffer buffer(torch::full({9}, 0.5f), 20, 3);
-  PcdSampling sampling(*sampler, {.batch = 8, .steps = 5});
-  EXPECT_ERROR(sampling.advance(model, {}, buffer, 1), "too many sites");
+  const PcdOptions options = {.batch = 8, .steps = 5};
+  PcdSampling sampling(*sampler, options);
+  EXPECT_ERROR(advance(sampling, model, buffer, options, 1), "too many sites");
 }
 
 }  // namespace
