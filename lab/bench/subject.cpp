@@ -97,7 +97,7 @@ std::shared_ptr<EnergyModel> Bench::new_one() const {
                               .channels = *spec_.shape.channels,
                               .hidden = *spec_.shape.hidden,
                               .continuous = moves_continuous(spec_.sampler)};
-  const int64_t buffer = std::max(spec_.chains, TrainOptions().buffer);
+  const int64_t buffer = std::max(spec_.chains, PcdOptions().buffer);
   require_memory(training_bytes(name, shape, spec_.chains, buffer), device_,
                  fmt::format("`image` {} `channels` {} `hidden` {} `chains` {}",
                              text_of(*spec_.model.image), shape.channels, shape.hidden,

@@ -15,6 +15,7 @@
 #include "lab/spec/option.h"
 #include "models/registry.h"
 #include "train/likelihood.h"
+#include "train/objectives/pcd.h"
 #include "train/trainer.h"
 
 namespace isinglass {

@@ -73,7 +73,7 @@ Fields<TrainSpec> objective_fields() {
       field(&TrainSpec::noise, noise),
       field(&TrainSpec::steps,
             number("steps-per-iter", "N", "sampler steps per iteration", 1, pcd.steps)),
-      field(&TrainSpec::buffer, number("buffer", "N", "persistent chains", 1, train.buffer)),
+      field(&TrainSpec::buffer, number("buffer", "N", "persistent chains", 1, pcd.buffer)),
       field(&TrainSpec::batch, number("batch", "N", "images, and chains, per iteration", 1)),
       field(&TrainSpec::iterations, iterations),
       field(&TrainSpec::learning_rate, rate),
