@@ -45,8 +45,8 @@ fs::path data_directory(const DataSpec& data) {
 
 DataSpec absolute(DataSpec data) {
   const auto& names = dataset_names();
-  const bool file = std::find(names.begin(), names.end(), data.name) == names.end();
-  if (file && !data.name.empty()) data.name = fs::absolute(data.name).string();
+  const bool named = std::find(names.begin(), names.end(), data.name) != names.end();
+  if (!named && fs::exists(data.name)) data.name = fs::absolute(data.name).string();
   if (!data.directory.empty()) data.directory = fs::absolute(data.directory);
   return data;
 }

@@ -49,8 +49,11 @@ class InAFolder : public ::testing::Test {
   // Starts the program, puts a folder where the run will want to write a file, and waits.
   Outcome run_with_a_folder_at(const std::string& name, const std::string& arguments) const {
     Program program(words(arguments + " --quiet --out " + (dir_ / "out").string()));
-    EXPECT_TRUE(program.reaches([&] { return fs::exists(dir_ / "out" / "config.toml"); }));
-    fs::create_directory(dir_ / "out" / name);
+    const fs::path folder = dir_ / "out" / name;
+    EXPECT_TRUE(program.reaches([&] {
+      return fs::exists(dir_ / "out" / "config.toml") && fs::exists(folder.parent_path());
+    }));
+    fs::create_directory(folder);
     return program.wait();
   }
 
