@@ -19,7 +19,8 @@ const std::vector<SamplerOptionText>& sampler_option_texts() {
       {"block", kNumber, "M",
        "sites of a block (default: the sampler's own, or the largest of the model)"},
       {"sigma", kNumber, "S",
-       "scale of an any-scale proposal; with `alpha`, both stay fixed (default: adapted in burn-in)"},
+       "scale of an any-scale proposal; with `alpha`, both stay fixed (default: adapted in "
+       "burn-in)"},
       {"alpha", kNumber, "A",
        "weight of the gradient in an any-scale proposal (default: adapted in burn-in)"},
       {"leapfrog", kNumber, "L", "leapfrog steps of a trajectory (default: the sampler's own)"},
@@ -34,7 +35,8 @@ const std::vector<SamplerOptionText>& sampler_option_texts() {
       {"elastic-energy", kSwitch, "",
        "count the energy of the pull in the Metropolis test of fhl: not exact"},
       {"adapt", kSwitch, "",
-       "adapt the step size (`radius`, `tau` or `step-size`) in burn-in, which training and annealing do "
+       "adapt the step size (`radius`, `tau` or `step-size`) in burn-in, which training and "
+       "annealing do "
        "not have"},
       {"target-acceptance", kNumber, "P",
        "mean acceptance that `adapt` aims at (default: the sampler's own)"},

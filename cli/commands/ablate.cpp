@@ -41,7 +41,8 @@ Json run_cells(const Options& options, const GridSpec& spec, const Grid& grid, O
       .on_kept = [&] { out.keep("the finished cells are kept; " + goes_on); },
       .on_stale =
           [&](int64_t cells, const std::string& why) {
-            if (!quiet) fmt::print(stderr, "isinglass: {} finished cells go again: {}\n", cells, why);
+            if (!quiet)
+              fmt::print(stderr, "isinglass: {} finished cells go again: {}\n", cells, why);
           }};
   try {
     return run_grid(spec, grid, out.path(), device, hooks);

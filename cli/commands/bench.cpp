@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "engine/registry.h"
 #include "cli/commands/commands.h"
 #include "cli/output_directory.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
+#include "engine/registry.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "lab/bench/profile.h"
@@ -121,7 +121,8 @@ Command bench_command() {
            .help = "bench.json, or --json, of another run: print the ratio of every stage's time",
            .stored = false,
            .topic = Topic::kOutput},
-          out_option("directory to write bench.json to (default: none)"), overwrite_option()});
+          out_option("directory to write bench.json to (default: none)"),
+          overwrite_option()});
   return command;
 }
 

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "cli/terminal/failure.h"
 #include "cli/options/options.h"
+#include "cli/terminal/failure.h"
 
 namespace isinglass {
 

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/registry.h"
 #include "cli/commands/commands.h"
 #include "cli/output_directory.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
+#include "engine/registry.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "io/pt/pt_file.h"
@@ -61,11 +61,11 @@ std::string run_evaluate(const Options& options) {
     std::optional<Progress> progress(std::in_place, "anneal", evaluation.steps_total(),
                                      options.flag("quiet"), evaluation.steps_done());
     const bool finished = evaluation.run(
-        checkpoint, {.stop = interrupted,
-                     .on_step = [&] { progress->update(evaluation.steps_done()); },
-                     .on_saved = [&] {
-                       out.keep(fmt::format("{} holds {}", checkpoint.string(), standing()));
-                     }});
+        checkpoint,
+        {.stop = interrupted,
+         .on_step = [&] { progress->update(evaluation.steps_done()); },
+         .on_saved =
+             [&] { out.keep(fmt::format("{} holds {}", checkpoint.string(), standing())); }});
     progress.reset();
     if (!finished) throw Interrupted("saved after " + standing());
     json = evaluation.json();

@@ -32,8 +32,7 @@ Command report_command() {
       .options = {{.name = "directory",
                    .type = ValueType::kPath,
                    .unit = "DIR",
-                   .help =
-                       "what ablate, train, evaluate, sample or bench wrote; the bare argument",
+                   .help = "what ablate, train, evaluate, sample or bench wrote; the bare argument",
                    .topic = Topic::kData},
                   {.name = "out",
                    .type = ValueType::kPath,

@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "engine/registry.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/listing.h"
 #include "cli/output_directory.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/summaries.h"
+#include "engine/registry.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "io/netcdf/netcdf_file.h"
@@ -122,7 +122,8 @@ Command sample_command() {
                             .help = "print the samplers and models, and stop",
                             .initial = false,
                             .stored = false},
-                           out_option("directory of the run; required"), overwrite_option()});
+                           out_option("directory of the run; required"),
+                           overwrite_option()});
   return command;
 }
 

@@ -95,8 +95,7 @@ std::string run_train(const Options& options) {
   const bool resumed = goes_on(options);
   OutputDirectory out(options);
   TrainProgress progress(out);
-  Training training(spec_of<TrainSpec>(options.said()), device, &progress, interrupted,
-                    resumed);
+  Training training(spec_of<TrainSpec>(options.said()), device, &progress, interrupted, resumed);
   Trainer& trainer = training.trainer();
   TrainResult result;
   out.fill(options.of_run(values_of(training.spec())), [&] {

@@ -4,8 +4,8 @@
 
 #include <sstream>
 
-#include "engine/registry.h"
 #include "cli/options/options.h"
+#include "engine/registry.h"
 #include "engine/sampler.h"
 #include "engine/sampler_options.h"
 #include "io/error.h"
@@ -15,9 +15,8 @@ namespace {
 
 // In the order in which they are shown.
 const std::vector<std::pair<Topic, const char*>> kTopics = {
-    {Topic::kModel, "model"},           {Topic::kSampler, "sampler"},
-    {Topic::kRun, "chains and steps"},  {Topic::kTraining, "training"},
-    {Topic::kData, "data"},             {Topic::kOutput, "output"},
+    {Topic::kModel, "model"},       {Topic::kSampler, "sampler"}, {Topic::kRun, "chains and steps"},
+    {Topic::kTraining, "training"}, {Topic::kData, "data"},       {Topic::kOutput, "output"},
     {Topic::kProgram, "program"}};
 
 std::string note(const Option& option) {
@@ -110,8 +109,9 @@ std::string help_text(const Command& command, const std::vector<std::string>& ar
     if (!lines.empty()) text += fmt::format("\n{}{}\n{}", title, of, lines);
   }
   const bool samplers = find_option(command.options, "sampler") && !sampler;
-  return samplers ? text + "\nWith --sampler NAME, --help leaves out the options of other samplers.\n"
-                  : text;
+  return samplers
+             ? text + "\nWith --sampler NAME, --help leaves out the options of other samplers.\n"
+             : text;
 }
 
 }  // namespace isinglass

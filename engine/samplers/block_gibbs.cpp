@@ -21,10 +21,10 @@ constexpr int64_t kBatch = 4096;  // states a model call, or one of every chain
 
 struct BlockScratch : SamplerScratch {
   ops::BlockTensors blocks;
-  torch::Tensor table;     // float64 [B, N]: energies of the candidates
-  torch::Tensor choice;    // int64 [B]: the candidate taken less 1
-  torch::Tensor states;    // uint8 [≤ B·(N − 1), D], for models without a lattice
-  Evaluation batch, last;  // of the states; the last batch may be smaller
+  torch::Tensor table;                    // float64 [B, N]: energies of the candidates
+  torch::Tensor choice;                   // int64 [B]: the candidate taken less 1
+  torch::Tensor states;                   // uint8 [≤ B·(N − 1), D], for models without a lattice
+  Evaluation batch, last;                 // of the states; the last batch may be smaller
   std::vector<torch::Tensor> candidates;  // the model's cache, [B·(N − 1), …]
 };
 

@@ -78,10 +78,11 @@ int64_t local_steps_at_once(const std::optional<ops::LatticePaths>& local) {
 void local_steps(EnergyModel& model, ChainState& state, StepParams& params,
                  const torch::Tensor& radius, ops::LatticePaths& paths, int64_t n) {
   Evaluation& current = state.current;
-  ops::lattice_path_step(model.as_lattice()->lattice(state.x.device()), n, params.rng,
-                       state.chain_ids, radius, state.x, state.workspace.y,
-                       paths.what == LocalTable::kGradient ? current.gradient : current.differences,
-                       current.energy, paths, state.statistics);
+  ops::lattice_path_step(
+      model.as_lattice()->lattice(state.x.device()), n, params.rng, state.chain_ids, radius,
+      state.x, state.workspace.y,
+      paths.what == LocalTable::kGradient ? current.gradient : current.differences, current.energy,
+      paths, state.statistics);
   params.advance(n);
 }
 

@@ -86,9 +86,8 @@ void draw_jump(const JumpShape& shape, const uint8_t* x, const float* gradient, 
 
 void score_jump(const JumpShape& shape, const uint8_t* from, const float* gradient,
                 const uint8_t* to, const double* scale, double* log_q, Stream) {
-  jump_chains(shape, from, gradient, *scale, log_q, [&](int64_t c) {
-    return ScoreTarget{from + c * shape.sites, to + c * shape.sites};
-  });
+  jump_chains(shape, from, gradient, *scale, log_q,
+              [&](int64_t c) { return ScoreTarget{from + c * shape.sites, to + c * shape.sites}; });
 }
 
 }  // namespace isinglass::cpu

@@ -186,15 +186,9 @@ class Sweeps {
   }
 
  private:
-  uint8_t* states(int64_t c) {
-    return chains_.x + c * s_.sites;
-  }
-  double* inputs(int64_t c) {
-    return chains_.inputs + c * s_.hidden;
-  }
-  float* visible_inputs(int64_t c) {
-    return chains_.visible_inputs + c * s_.visible();
-  }
+  uint8_t* states(int64_t c) { return chains_.x + c * s_.sites; }
+  double* inputs(int64_t c) { return chains_.inputs + c * s_.hidden; }
+  float* visible_inputs(int64_t c) { return chains_.visible_inputs + c * s_.visible(); }
 
   // out [chains, columns]
   template <class Out>

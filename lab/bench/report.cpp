@@ -154,9 +154,8 @@ std::string comparison_text(const Json& comparison) {
 
 Json bench_json(const BenchSpec& spec, const Json& settings, const std::string& command,
                 std::vector<Measurement> measurements, torch::Device device) {
-  const auto middle =
-      std::stable_partition(measurements.begin(), measurements.end(),
-                            [](const Measurement& m) { return !is_bound(m.name); });
+  const auto middle = std::stable_partition(measurements.begin(), measurements.end(),
+                                            [](const Measurement& m) { return !is_bound(m.name); });
   const std::vector<Measurement> stages(measurements.begin(), middle);
   const std::vector<Measurement> bounds(middle, measurements.end());
   return {{"model", spec.model.name},
@@ -187,8 +186,9 @@ Json read_bench(const std::filesystem::path& file) {
   for (const char* list : {"stages", "bounds"}) {
     valid = valid && std::all_of(result[list].begin(), result[list].end(), is_stage);
   }
-  require_options(valid, "`compare` {}: not a result of isinglass bench (its --json, or its bench.json)",
-          file.string());
+  require_options(valid,
+                  "`compare` {}: not a result of isinglass bench (its --json, or its bench.json)",
+                  file.string());
   return result;
 }
 

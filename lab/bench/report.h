@@ -17,8 +17,8 @@ namespace isinglass {
 // milliseconds of a call (median, least, most) with its rate beside the best of the measured
 // bounds.
 nlohmann::ordered_json bench_json(const BenchSpec& spec, const nlohmann::ordered_json& settings,
-                                  const std::string& command,
-                                  std::vector<Measurement> measurements, torch::Device device);
+                                  const std::string& command, std::vector<Measurement> measurements,
+                                  torch::Device device);
 
 // bench.json of another run. Throws Error naming the file if it is none.
 nlohmann::ordered_json read_bench(const std::filesystem::path& file);

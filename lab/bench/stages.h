@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/bench/measurement.h"
 #include "engine/sampler.h"
+#include "lab/bench/measurement.h"
 #include "train/trainer.h"
 
 namespace isinglass {

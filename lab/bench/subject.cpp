@@ -39,8 +39,8 @@ void check_stages(const BenchSpec& spec) {
 Bench::Bench(BenchSpec spec, torch::Device device, Stop stop)
     : spec_(std::move(spec)), device_(device) {
   check_stages(spec_);
-  for (const auto& [said, name] : {std::pair{spec_.shape.channels, "channels"},
-                                   std::pair{spec_.shape.hidden, "hidden"}}) {
+  for (const auto& [said, name] :
+       {std::pair{spec_.shape.channels, "channels"}, std::pair{spec_.shape.hidden, "hidden"}}) {
     require_options(spec_.model.weights.empty() || !said,
                     "`{}` is given, but `weights` already says the model's size", name);
   }
@@ -61,19 +61,19 @@ Bench::Bench(BenchSpec spec, torch::Device device, Stop stop)
   const ImageSize image = spec_.model.image->height * spec_.model.image->width == sites
                               ? *spec_.model.image
                               : ImageSize{1, sites};
-  subject_ = std::make_unique<BenchSubject>(BenchSubject{
-      .model = *model_,
-      .sampler = *sampler_,
-      .trained = find_model(spec_.model.name).trainable() ? loaded_or_new() : nullptr,
-      .device = device,
-      .chains = spec_.chains,
-      .burn_in = spec_.burn_in,
-      .image_height = image.height,
-      .image_width = image.width,
-      .steps_per_iteration = spec_.steps_per_iteration,
-      .seed = static_cast<uint64_t>(spec_.seed),
-      .cuda_graph = spec_.cuda_graph,
-      .stop = std::move(stop)});
+  subject_ = std::make_unique<BenchSubject>(
+      BenchSubject{.model = *model_,
+                   .sampler = *sampler_,
+                   .trained = find_model(spec_.model.name).trainable() ? loaded_or_new() : nullptr,
+                   .device = device,
+                   .chains = spec_.chains,
+                   .burn_in = spec_.burn_in,
+                   .image_height = image.height,
+                   .image_width = image.width,
+                   .steps_per_iteration = spec_.steps_per_iteration,
+                   .seed = static_cast<uint64_t>(spec_.seed),
+                   .cuda_graph = spec_.cuda_graph,
+                   .stop = std::move(stop)});
 }
 
 std::shared_ptr<EnergyModel> Bench::loaded_or_new() const {
@@ -87,8 +87,8 @@ std::shared_ptr<EnergyModel> Bench::loaded_or_new() const {
 
 std::shared_ptr<EnergyModel> Bench::new_one() const {
   const std::string& name = spec_.model.name;
-  for (const auto& [said, option] : {std::pair{spec_.model.sites, "sites"},
-                                     std::pair{spec_.model.categories, "categories"}}) {
+  for (const auto& [said, option] :
+       {std::pair{spec_.model.sites, "sites"}, std::pair{spec_.model.categories, "categories"}}) {
     require_options(!said, "`{}` goes with `weights`; the size of a new {} is `image`", option,
                     name);
   }
@@ -98,10 +98,10 @@ std::shared_ptr<EnergyModel> Bench::new_one() const {
                               .hidden = *spec_.shape.hidden,
                               .continuous = moves_continuous(spec_.sampler)};
   const int64_t buffer = std::max(spec_.chains, PcdOptions().buffer);
-  require_memory(training_bytes(name, shape, spec_.chains, buffer), device_,
-                 fmt::format("`image` {} `channels` {} `hidden` {} `chains` {}",
-                             text_of(*spec_.model.image), shape.channels, shape.hidden,
-                             spec_.chains));
+  require_memory(
+      training_bytes(name, shape, spec_.chains, buffer), device_,
+      fmt::format("`image` {} `channels` {} `hidden` {} `chains` {}", text_of(*spec_.model.image),
+                  shape.channels, shape.hidden, spec_.chains));
   std::shared_ptr<EnergyModel> made = new_model(name, shape, static_cast<uint64_t>(spec_.seed));
   made->to(device_);
   return made;

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/observers/modes.h"
-#include "engine/observers/states.h"
-#include "engine/run/clock.h"
 #include "engine/diagnostics/autocorrelation.h"
 #include "engine/diagnostics/burn_in.h"
 #include "engine/diagnostics/mmd.h"
+#include "engine/observers/modes.h"
+#include "engine/observers/states.h"
+#include "engine/run/clock.h"
 #include "io/error.h"
 #include "io/picture.h"
 #include "lab/grid/ground_truth.h"
@@ -27,7 +27,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr int64_t kTracePoints = 300, kLags = 200;
 constexpr int64_t kPictures = 9, kPictureColumns = 3;  // states of a cell that are shown
-constexpr double kLongEnoughRhat = 1.05;  // below the bound of claims, which it should not just pass
+constexpr double kLongEnoughRhat =
+    1.05;                           // below the bound of claims, which it should not just pass
 constexpr double kMostRight = 0.8;  // a share of chains that counts as there
 
 void put(Json& metrics, const std::string& key, double value, double error = NAN) {

@@ -11,8 +11,8 @@
 #include <optional>
 #include <sstream>
 
-#include "lab/grid/rows.h"
 #include "lab/grid/metrics.h"
+#include "lab/grid/rows.h"
 
 namespace isinglass {
 namespace {
@@ -51,8 +51,8 @@ Comparison compare(const Claim& claim, const Estimate& who, const Estimate& than
   const double a = who.error * who.error, b = than.error * than.error;
   // Welch–Satterthwaite; an exact number has no share in it
   const double shares = (a > 0 ? a * a / who.freedom : 0) + (b > 0 ? b * b / than.freedom : 0);
-  const double freedom = shares > 0 ? (a + b) * (a + b) / shares
-                                    : std::numeric_limits<double>::infinity();
+  const double freedom =
+      shares > 0 ? (a + b) * (a + b) / shares : std::numeric_limits<double>::infinity();
   Comparison c;
   c.difference = (higher ? 1 : -1) * (who.value - than.value);
   const double width = student(freedom) * std::sqrt(a + b);
@@ -123,8 +123,8 @@ Settings ratios_to_best(const Settings& first, const Settings& second, const std
   Settings ratios;
   for (const auto& [name, own] : samplers) {
     const auto at = [&](const Setting& s) { return std::stod(s.settings.at(axis)); };
-    const auto last = std::max_element(
-        own.begin(), own.end(), [&](const auto& a, const auto& b) { return at(a) < at(b); });
+    const auto last = std::max_element(own.begin(), own.end(),
+                                       [&](const auto& a, const auto& b) { return at(a) < at(b); });
     const Setting *top = find_same(second, *last), *best = find_same(second, *best_of(own, higher));
     if (!top || !best) continue;
     Setting ratio = *top;
@@ -209,7 +209,7 @@ class Side {
 };
 
 Json side_json(const Setting& setting) {
-  return {{"sampler", setting.sampler}, {"settings", setting.settings},
+  return {{"sampler", setting.sampler},      {"settings", setting.settings},
           {"value", setting.estimate.value}, {"se", setting.estimate.error},
           {"repeats", setting.repeats},      {"rhat", setting.rhat}};
 }
@@ -293,10 +293,16 @@ Json judge(const Claim& claim, const Json& rows) {
   const Verdict verdict = contradicted             ? Verdict::kNotSupported
                           : all && !models.empty() ? Verdict::kSupported
                                                    : Verdict::kUndecided;
-  return {{"claim", claim.text},      {"rule", claim.rule},     {"metric", claim.metric},
-          {"axis", claim.axis},       {"who", claim.who},       {"than", claim.than},
-          {"of_models", claim.models}, {"margin", claim.margin},
-          {"verdict", kVerdicts[static_cast<int>(verdict)]},    {"models", models}};
+  return {{"claim", claim.text},
+          {"rule", claim.rule},
+          {"metric", claim.metric},
+          {"axis", claim.axis},
+          {"who", claim.who},
+          {"than", claim.than},
+          {"of_models", claim.models},
+          {"margin", claim.margin},
+          {"verdict", kVerdicts[static_cast<int>(verdict)]},
+          {"models", models}};
 }
 
 Json judge_again(const Json& claims, const Json& rows) {

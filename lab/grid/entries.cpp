@@ -80,8 +80,7 @@ const toml::array& entries(const toml::table& grid, const std::string& key,
 const EntryOptions& sample_options() {
   static const EntryOptions options = [] {
     EntryOptions all{options_of<SampleSpec>(), "sample"};
-    all.table.push_back(
-        {.name = "calls", .type = ValueType::kInteger, .unit = "N", .minimum = 1});
+    all.table.push_back({.name = "calls", .type = ValueType::kInteger, .unit = "N", .minimum = 1});
     return all;
   }();
   return options;

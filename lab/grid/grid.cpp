@@ -88,8 +88,8 @@ std::vector<TrainSpec> read_training(const toml::table& table, const std::string
     require(values.size() == 1, "{} holds a list", entry);
     override_values(values.front(), data_values(spec.data));
     scale_down(values.front(), spec.scale);
-    all.push_back(told_where(
-        entry, [&] { return resolved_objective(spec_of<TrainSpec>(values.front())); }));
+    all.push_back(
+        told_where(entry, [&] { return resolved_objective(spec_of<TrainSpec>(values.front())); }));
   };
   if (const toml::array* several = table["train"].as_array()) {
     for (const toml::node& node : *several) {
@@ -156,13 +156,12 @@ std::vector<ModelEntryValues> read_models(const toml::table& grid, const std::st
     if (otherwise && !fashion) table = otherwise;
     const std::vector<TrainSpec> training = read_training(*table, where, folder, spec);
     const Modes modes = read_modes(*table, where);
-    for (OptionValues values :
-         combinations(*table, sample_options(), where, folder, kModelKeys)) {
+    for (OptionValues values : combinations(*table, sample_options(), where, folder, kModelKeys)) {
       if (values.contains("dataset")) override_values(values, data_values(spec.data));
       const bool given = training.size() == 1 && !spec.weights.empty();
       if (given) {
-        override_values(values, {{"model", training.front().model.name},
-                                 {"weights", spec.weights.string()}});
+        override_values(
+            values, {{"model", training.front().model.name}, {"weights", spec.weights.string()}});
       }
       models.push_back({model_label(*table, where, values, training), values,
                         given ? std::vector<TrainSpec>{} : training, modes});

@@ -52,8 +52,8 @@ struct Cell {
 struct Grid {
   std::string name = {}, title = {};
   std::optional<double> true_mean = {};
-  bool reference = false;                  // MMD to block-Gibbs samples
-  std::optional<ImageSize> picture = {};   // of states
+  bool reference = false;                 // MMD to block-Gibbs samples
+  std::optional<ImageSize> picture = {};  // of states
   std::vector<Cell> cells = {};
   std::vector<Claim> claims = {};
 };

@@ -72,12 +72,10 @@ void GridIdentity::add_sources(const SampleSpec& sampling, Json& sources) {
   const DataSpec& data = sampling.data;
   if (data.name.empty()) return;
   const bool points = !sampling.model.instance.empty();
-  const std::string what =
-      fmt::format("{} of {}: {}", data.name, data_directory(data).string(),
-                  points ? "points" : "images");
-  sources[data.name] = known(what, [&] {
-    return points ? hash_of_points(data, false) : data_sha256(images_of(data));
-  });
+  const std::string what = fmt::format("{} of {}: {}", data.name, data_directory(data).string(),
+                                       points ? "points" : "images");
+  sources[data.name] = known(
+      what, [&] { return points ? hash_of_points(data, false) : data_sha256(images_of(data)); });
 }
 
 void GridIdentity::add_sources(const TrainSpec& training, Json& sources) {
@@ -89,9 +87,8 @@ void GridIdentity::add_sources(const TrainSpec& training, Json& sources) {
                                        images    ? "images"
                                        : classes ? "classes"
                                                  : "points");
-  sources[data.name] = known(what, [&] {
-    return images ? data_sha256(images_of(data)) : hash_of_points(data, classes);
-  });
+  sources[data.name] = known(
+      what, [&] { return images ? data_sha256(images_of(data)) : hash_of_points(data, classes); });
 }
 
 Json GridIdentity::of(const Cell& cell) {

@@ -88,8 +88,7 @@ std::vector<Setting> pooled(const Json& rows, const std::string& metric, Repeats
   std::vector<std::vector<Estimate>> repeats;
   for (const Json& row : rows) {
     const bool first = row["repeat"].get<int64_t>() < half;
-    const bool counts =
-        which == Repeats::kAll || (which == Repeats::kFirstHalf ? first : !first);
+    const bool counts = which == Repeats::kAll || (which == Repeats::kFirstHalf ? first : !first);
     if (row["status"] != "done" || !counts) continue;
     const Setting own{row["model"],
                       row["sampler"],
@@ -110,8 +109,7 @@ std::vector<Setting> pooled(const Json& rows, const std::string& metric, Repeats
     const double rhat = number(metrics, "rhat");
     if (!std::isnan(setting.rhat) && !(rhat <= setting.rhat)) setting.rhat = rhat;
     const double chains = row.value("chains", std::numeric_limits<double>::infinity());
-    repeats[at].push_back(
-        {number(metrics, metric), number(metrics, metric + "_se"), chains - 1});
+    repeats[at].push_back({number(metrics, metric), number(metrics, metric + "_se"), chains - 1});
   }
   for (size_t i = 0; i < settings.size(); ++i) {
     settings[i].estimate = together(repeats[i], has_error);

@@ -29,8 +29,7 @@ fs::path cell_file(const fs::path& directory, size_t index) {
 Json finished_cell(const fs::path& file, const Cell& cell) {
   if (!fs::exists(file)) return nullptr;
   const Json json = Json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
-  require(json.is_object() && json.contains("status"), "{} is not a cell of a grid",
-          file.string());
+  require(json.is_object() && json.contains("status"), "{} is not a cell of a grid", file.string());
   if (!json.contains("sampling")) return json;  // it is stale, whatever its settings
   const Json expected = cell_settings(cell);
   require(json["sampling"] == expected["sampling"] && json["training"] == expected["training"],
@@ -66,8 +65,8 @@ void remove_stale_cells(const Grid& grid, GridIdentity& identity, const fs::path
 // What results.json keeps of a cell.
 Json row_of(const Json& cell) {
   Json row;
-  for (const char* key : {"model", "sampler", "settings", "repeat", "status", "error", "chains",
-                          "metrics"}) {
+  for (const char* key :
+       {"model", "sampler", "settings", "repeat", "status", "error", "chains", "metrics"}) {
     if (cell.contains(key)) row[key] = cell[key];
   }
   return row;

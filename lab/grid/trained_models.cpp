@@ -77,8 +77,8 @@ const GridModels::Target& GridModels::target(const Cell& cell, bool with_referen
   if (key != latest_) {
     latest_.clear();
     target_.model = sampled_model(with_trained(cell), spec.sampler, spec.data, device_);
-    target_.reference = with_reference ? block_gibbs_truth(*target_.model, device_, stop_)
-                                       : GroundTruth();
+    target_.reference =
+        with_reference ? block_gibbs_truth(*target_.model, device_, stop_) : GroundTruth();
     if (stop_ && stop_()) throw Interrupted("");
     latest_ = key;
   }

@@ -12,8 +12,8 @@ void add_bench(Page& page, const fs::path& directory) {
   page.title =
       fmt::format("Times of {} by {}", bench.value("model", "?"), bench.value("sampler", "?"));
   page.add("", "",
-           {facts_of(bench, {"command", "chains", "device", "threads", "repeats", "seed",
-                                 "version", "torch"})});
+           {facts_of(bench, {"command", "chains", "device", "threads", "repeats", "seed", "version",
+                             "torch"})});
   Json rows = Json::array(), bars = Json::array();
   for (const char* group : {"stages", "bounds"}) {
     for (const Json& stage : bench.value(group, Json::array())) {

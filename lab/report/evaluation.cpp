@@ -23,9 +23,9 @@ void add_evaluation(Page& page, const fs::path& directory) {
   const Json ais = read_json(directory / "ais.json");
   page.title = "Evaluation by annealed importance sampling";
   page.add("", warning_of(ais),
-           {facts_of(ais, {"model", "sampler", "schedule", "chains", "steps", "log_z",
-                               "log_z_se", "log_z_upper", "log_z_upper_se", "weight_ess",
-                               "acceptance", "seconds", "device", "seed", "version"})});
+           {facts_of(ais, {"model", "sampler", "schedule", "chains", "steps", "log_z", "log_z_se",
+                           "log_z_upper", "log_z_upper_se", "weight_ess", "acceptance", "seconds",
+                           "device", "seed", "version"})});
   std::vector<double> temperatures, log_z;
   for (const Json& point : ais.value("curve", Json::array())) {
     if (!point.is_array() || point.size() != 2 || !point[0].is_number() || !point[1].is_number())

@@ -7,10 +7,10 @@
 #include <map>
 #include <set>
 
+#include "io/error.h"
 #include "lab/grid/claims.h"
 #include "lab/grid/rows.h"
 #include "lab/report/page.h"
-#include "io/error.h"
 
 namespace isinglass::report {
 namespace {
@@ -117,9 +117,10 @@ Json best_bars(const std::vector<Setting>& settings, const Metric& metric) {
                     {"value", setting.estimate.value},
                     {"se", setting.estimate.error}});
   }
-  return bar_chart(metric.title + (metric.at_equilibrium
-                                       ? ", best converged setting of each sampler"
-                                       : ", best setting of each sampler"), spans(values, 30), bars);
+  return bar_chart(
+      metric.title + (metric.at_equilibrium ? ", best converged setting of each sampler"
+                                            : ", best setting of each sampler"),
+      spans(values, 30), bars);
 }
 
 bool is_number(const std::string& text) {

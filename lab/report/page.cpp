@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lab/embedded.h"
-#include "lab/toml.h"
 #include "io/error.h"
 #include "io/files.h"
+#include "lab/embedded.h"
+#include "lab/toml.h"
 
 namespace isinglass::report {
 namespace {

@@ -94,8 +94,8 @@ void add_training(Page& page, const fs::path& directory) {
   const Json& last = curves.last();
   page.add("", "",
            {facts_of(last, {"iteration", "loss", "energy_data", "energy_model", "difference",
-                                "acceptance", "hops", "validation_score", "validation_weight_ess",
-                                "seconds"})});
+                            "acceptance", "hops", "validation_score", "validation_weight_ess",
+                            "seconds"})});
   Json list = Json::array();
   const auto add = [&](const std::string& title,
                        const std::vector<std::pair<const char*, const char*>>& columns) {

@@ -194,9 +194,8 @@ std::shared_ptr<EnergyModel> model_of(const ModelSpec& spec, torch::Device devic
   require_said(!spec.name.empty(), "model");
   require_options(spec.factors.empty() || spec.name == "product",
                   "`factors` is given, but `model` is {}; it goes with product", spec.name);
-  require_options(
-      spec.weights.empty() || spec.name != "product",
-      "`weights` is given, but product has no parameters but those of its `factors`");
+  require_options(spec.weights.empty() || spec.name != "product",
+                  "`weights` is given, but product has no parameters but those of its `factors`");
   std::shared_ptr<EnergyModel> model = load_model(spec.name, model_options(spec, continuous));
   model->to(device);
   return model;

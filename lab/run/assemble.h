@@ -56,9 +56,9 @@ std::shared_ptr<EnergyModel> model_of(const ModelSpec& spec, torch::Device devic
 
 // The same for a sampler: the instance where one is named, made of the data if it is one of images,
 // and with another model's gradient where one is given. on_data is told of data that it reads.
-std::shared_ptr<EnergyModel> sampled_model(
-    const ModelSpec& spec, const SamplerSpec& sampler, const DataSpec& data, torch::Device device,
-    const std::function<void(const Dataset&)>& on_data = {});
+std::shared_ptr<EnergyModel> sampled_model(const ModelSpec& spec, const SamplerSpec& sampler,
+                                           const DataSpec& data, torch::Device device,
+                                           const std::function<void(const Dataset&)>& on_data = {});
 
 void set_gradient_precision(const ModelSpec& spec, EnergyModel& model);
 

@@ -50,8 +50,8 @@ AisOptions ais_options(const EvaluateSpec& spec) {
   AisOptions ais;
   ais.chains = spec.chains;
   ais.temperatures = spec.temperatures;
-  ais.schedule = static_cast<Schedule>(std::find(names.begin(), names.end(), spec.schedule) -
-                                       names.begin());
+  ais.schedule =
+      static_cast<Schedule>(std::find(names.begin(), names.end(), spec.schedule) - names.begin());
   ais.seed = static_cast<uint64_t>(spec.seed);
   ais.curve = decades_below(ais.temperatures);
   ais.cuda_graph = spec.cuda_graph;
@@ -65,7 +65,7 @@ const T* entry(const PtDict& dict, const std::string& key) {
   return found == dict.end() ? nullptr : std::get_if<T>(&found->second.value);
 }
 
-Json likelihoods_json(const std::vector<SplitLikelihood>& splits, double SplitLikelihood::*value) {
+Json likelihoods_json(const std::vector<SplitLikelihood>& splits, double SplitLikelihood::* value) {
   Json json = Json::object();
   for (const SplitLikelihood& split : splits) json[split.split] = split.*value;
   return json;

@@ -92,9 +92,9 @@ double training_bytes(const std::string& model, const NewModelOptions& options, 
 void require_memory(double bytes, torch::Device device, const std::string& what) {
   const double available = available_memory(device);
   require_options(bytes <= available,
-          "{} needs about {:.1f} GiB of memory and {:.1f} GiB are available; a "
-          "smaller size is needed",
-          what, bytes / kGibibyte, available / kGibibyte);
+                  "{} needs about {:.1f} GiB of memory and {:.1f} GiB are available; a "
+                  "smaller size is needed",
+                  what, bytes / kGibibyte, available / kGibibyte);
 }
 
 }  // namespace isinglass

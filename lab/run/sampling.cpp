@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/run/initial_states.h"
 #include "engine/registry.h"
+#include "engine/run/initial_states.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "io/pt/pt_file.h"
@@ -28,9 +28,9 @@ constexpr double kBytesADraw = 128;  // of one chain's statistic, with its diagn
 // Where the target's paper starts the chains.
 torch::Tensor instance_states(const EnergyModel& model, torch::Tensor noise) {
   const auto* misled = dynamic_cast<const MisledModel*>(&model);
-  require_options(
-      misled, "`init` instance needs an `instance` that says where chains start; {} does not",
-      model.kind_name());
+  require_options(misled,
+                  "`init` instance needs an `instance` that says where chains start; {} does not",
+                  model.kind_name());
   const Start& start = misled->start();
   return noise.mul_(start.deviation).add_(start.mean.to(noise.options()));
 }
@@ -58,16 +58,15 @@ void restore_learned(const SampleSpec& spec, const Sampler& sampler, ChainState&
   if (std::filesystem::exists(file)) sampler.restore(state, read_named_tensors(file));
 }
 
-std::unique_ptr<Cooling> cooling_of(const SampleSpec& spec, EnergyModel& model,
-                                    const RunPlan& plan, torch::Device device) {
+std::unique_ptr<Cooling> cooling_of(const SampleSpec& spec, EnergyModel& model, const RunPlan& plan,
+                                    torch::Device device) {
   if (!spec.anneal) return nullptr;
   const StateKind kind = model.space().kind;
   require_options(kind == StateKind::kBinary || kind == StateKind::kCategorical,
                   "`anneal` cools binary and categorical sites; the states of model {} are {}",
                   model.kind_name(), kinds_text({kind}));
   require_options(plan.burn_in >= 2,
-                  "`anneal` cools in burn-in: `burn-in` is {}; at least 2 is needed",
-                  plan.burn_in);
+                  "`anneal` cools in burn-in: `burn-in` is {}; at least 2 is needed", plan.burn_in);
   return std::make_unique<Cooling>(model, *spec.anneal, plan.burn_in, device);
 }
 
@@ -115,9 +114,8 @@ Sampling::Sampling(SampleSpec spec, torch::Device device, Stop stop,
 }
 
 std::shared_ptr<EnergyModel> Sampling::make_model(torch::Device device) {
-  std::shared_ptr<EnergyModel> model =
-      sampled_model(spec_.model, spec_.sampler, spec_.data, device,
-                    [&](const Dataset& data) { note_data(data); });
+  std::shared_ptr<EnergyModel> model = sampled_model(spec_.model, spec_.sampler, spec_.data, device,
+                                                     [&](const Dataset& data) { note_data(data); });
   if (!spec_.model.instance.empty()) spec_.model.name = model->kind_name();
   return model;
 }
@@ -178,8 +176,7 @@ torch::Tensor Sampling::fresh_states(torch::Device device) {
   }
   const torch::Tensor ids =
       torch::arange(*spec_.chains, torch::TensorOptions(torch::kInt64).device(device));
-  const torch::Tensor x =
-      random_states(space, ids, static_cast<uint64_t>(spec_.seed), device);
+  const torch::Tensor x = random_states(space, ids, static_cast<uint64_t>(spec_.seed), device);
   return spec_.init == "instance" ? instance_states(*model_, x) : x;
 }
 
@@ -222,8 +219,7 @@ Json Sampling::summary(const Recorder& recorder) const {
     summary["data_sha256"] = data_->sha256;
   }
   if (sampler_number(spec_.sampler, "group")) {
-    summary["acceptance_worst_group"] =
-        result_.steps > 0 ? result_.least_acceptance : std::nan("");
+    summary["acceptance_worst_group"] = result_.steps > 0 ? result_.least_acceptance : std::nan("");
   }
   if (spec_.model.gradient_model) summary["gradient_model"] = text_of(*spec_.model.gradient_model);
   if (spec_.anneal) summary["anneal"] = text_of(*spec_.anneal);

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "engine/observers/recorder.h"
-#include "engine/observers/best_solution.h"
 #include "engine/annealing/cooling.h"
+#include "engine/observers/best_solution.h"
+#include "engine/observers/recorder.h"
 #include "engine/run/run.h"
 #include "io/torch.h"
 #include "lab/run/assemble.h"

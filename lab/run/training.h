@@ -21,8 +21,8 @@ class Training {
  public:
   // Makes all; nothing is written yet. The observer outlives this. Throws Error for what does not
   // fit together or into memory. A resumed run does not read the weights that it began from.
-  Training(TrainSpec spec, torch::Device device, TrainObserver* observer = nullptr,
-           Stop stop = {}, bool resumed = false);
+  Training(TrainSpec spec, torch::Device device, TrainObserver* observer = nullptr, Stop stop = {},
+           bool resumed = false);
 
   // What the run is, with all defaults and files in full.
   const TrainSpec& spec() const { return spec_; }

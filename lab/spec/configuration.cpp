@@ -36,8 +36,7 @@ OptionValues read_configuration(const OptionTable& table, const std::string& who
   for (const auto& [key, node] : keys) {
     const std::string name(key.str());
     const Option* option = find_option(table, name);
-    require(option, "{}: unknown key '{}'{}", file.string(), name,
-            known_options(table, name, who));
+    require(option, "{}: unknown key '{}'{}", file.string(), name, known_options(table, name, who));
     require(name != "config" && name != "resume", "{}: {} belongs on the command line",
             file.string(), name);
     values.emplace(name, toml_value(*option, node, file.string()));

@@ -92,7 +92,7 @@ T member_of(const OptionValue& value, const std::string& option) {
 
 // The option's type follows from the member; its default, if the member has a value from the start.
 template <class Spec, class T>
-Field<Spec> field(T Spec::*member, Option option) {
+Field<Spec> field(T Spec::* member, Option option) {
   using Value = typename fields::MemberOf<T>::Value;
   option.type = fields::kTypeOf<Value>;
   if (!option.initial) option.initial = fields::value_of(Spec().*member);
@@ -106,14 +106,13 @@ Field<Spec> field(T Spec::*member, Option option) {
 
 // Fields of a part as fields of the whole.
 template <class Spec, class Part>
-Fields<Spec> fields_in(Part Spec::*part, const Fields<Part>& of_part) {
+Fields<Spec> fields_in(Part Spec::* part, const Fields<Part>& of_part) {
   Fields<Spec> all;
   for (const Field<Part>& inner : of_part) {
-    all.push_back({inner.option,
-                   [part, set = inner.set](Spec& spec, const OptionValue& value) {
-                     set(spec.*part, value);
-                   },
-                   [part, get = inner.get](const Spec& spec) { return get(spec.*part); }});
+    all.push_back(
+        {inner.option,
+         [part, set = inner.set](Spec& spec, const OptionValue& value) { set(spec.*part, value); },
+         [part, get = inner.get](const Spec& spec) { return get(spec.*part); }});
   }
   return all;
 }

@@ -16,16 +16,16 @@ namespace isinglass {
 
 Fields<ModelSpec> model_fields() {
   return {
-      field(&ModelSpec::name, {.name = "model", .unit = "NAME", .help = "energy; see sample --list"}),
+      field(&ModelSpec::name,
+            {.name = "model", .unit = "NAME", .help = "energy; see sample --list"}),
       field(&ModelSpec::weights,
             {.name = "weights",
              .unit = "FILE",
              .help = "its parameters (.pt); those of script are a program, which runs: load only "
                      "what you trust"}),
-      field(&ModelSpec::factors,
-            {.name = "factors",
-             .unit = "NAME=FILE,...",
-             .help = "models and parameters whose energies product adds up"}),
+      field(&ModelSpec::factors, {.name = "factors",
+                                  .unit = "NAME=FILE,...",
+                                  .help = "models and parameters whose energies product adds up"}),
       field(&ModelSpec::sites, {.name = "sites",
                                 .unit = "D",
                                 .help = "sites of a model whose file does not say",
@@ -42,11 +42,10 @@ Fields<ModelSpec> model_fields() {
                      "have none (default: 1.5)",
              .minimum = 0,
              .above_minimum = true}),
-      field(&ModelSpec::label,
-            {.name = "class",
-             .unit = "Y",
-             .help = "mlp or script is a classifier f: its energy is -f(x)[Y]",
-             .minimum = 0}),
+      field(&ModelSpec::label, {.name = "class",
+                                .unit = "Y",
+                                .help = "mlp or script is a classifier f: its energy is -f(x)[Y]",
+                                .minimum = 0}),
       field(&ModelSpec::image, {.name = "image",
                                 .unit = "HxW",
                                 .help = "height and width in pixels",
@@ -55,18 +54,19 @@ Fields<ModelSpec> model_fields() {
 }
 
 Field<ModelSpec> instance_field() {
-  return field(&ModelSpec::instance,
-               {.name = "instance",
-                .unit = "NAME:KEY=X,…",
-                .help = "a standard target by name in place of `model` and `weights`: " +
-                        instance_names()});
+  return field(
+      &ModelSpec::instance,
+      {.name = "instance",
+       .unit = "NAME:KEY=X,…",
+       .help = "a standard target by name in place of `model` and `weights`: " + instance_names()});
 }
 
 Field<ModelSpec> gradient_model_field() {
-  return field(&ModelSpec::gradient_model,
-               {.name = "gradient-model",
-                .unit = "NAME=FILE",
-                .help = "another model, whose gradient the sampler uses; acceptance is by `model`"});
+  return field(
+      &ModelSpec::gradient_model,
+      {.name = "gradient-model",
+       .unit = "NAME=FILE",
+       .help = "another model, whose gradient the sampler uses; acceptance is by `model`"});
 }
 
 Field<ModelSpec> gradient_precision_field() {
@@ -161,8 +161,9 @@ Fields<DataSpec> data_fields() {
 
 Option cuda_graph_option() {
   return {.name = "cuda-graph",
-          .help = "on a GPU, capture a sampler's step in a CUDA graph once and replay it; new, and "
-                  "not measured yet",
+          .help =
+              "on a GPU, capture a sampler's step in a CUDA graph once and replay it; new, and "
+              "not measured yet",
           .initial = false,
           .adjustable = true};
 }

@@ -32,11 +32,12 @@ Fields<SampleSpec> sample_table() {
   Fields<SampleSpec> all;
   append_model(all, {instance_field(), gradient_model_field(), gradient_precision_field()});
   append_sampler(all);
-  append(all, Topic::kSampler,
-         {field(&SampleSpec::warm_start,
-                {.name = "warm-start",
-                 .unit = "SUMMARY",
-                 .help = "summary.json of an earlier run: start with what it adapted and learned"})});
+  append(
+      all, Topic::kSampler,
+      {field(&SampleSpec::warm_start,
+             {.name = "warm-start",
+              .unit = "SUMMARY",
+              .help = "summary.json of an earlier run: start with what it adapted and learned"})});
   append(
       all, Topic::kRun,
       {field(&SampleSpec::chains, {.name = "chains",
@@ -45,10 +46,9 @@ Fields<SampleSpec> sample_table() {
                                    .initial = kDefaultChains,
                                    .minimum = 1,
                                    .maximum = kLargestStep}),
-       field(&SampleSpec::burn_in, {.name = "burn-in",
-                                    .unit = "N",
-                                    .help = "steps before those that count",
-                                    .minimum = 0}),
+       field(
+           &SampleSpec::burn_in,
+           {.name = "burn-in", .unit = "N", .help = "steps before those that count", .minimum = 0}),
        field(&SampleSpec::steps,
              {.name = "steps", .unit = "N", .help = "steps; required", .minimum = 0}),
        field(&SampleSpec::thin,
@@ -67,22 +67,22 @@ Fields<SampleSpec> sample_table() {
        field(&SampleSpec::cuda_graph, cuda_graph_option()),
        field(&SampleSpec::seed, seed_option())});
   append_data(all);
-  append(all, Topic::kOutput,
-         {field(&SampleSpec::statistic,
-                {.name = "statistic",
-                 .unit = "NAME",
-                 .help = "what ESS and R-hat are of; hamming: the distance to a fixed random state",
-                 .choices = statistic_names()}),
-          field(&SampleSpec::optimum,
-                {.name = "optimum",
-                 .unit = "V",
-                 .help = "known optimum of maxcut, maxclique or mis, for the ratio in the summary "
-                         "(default: what a comment in the graph's file names)"}),
-          field(&SampleSpec::no_samples,
-                {.name = "no-samples", .help = "write the summary only"}),
-          field(&SampleSpec::netcdf,
-                {.name = "netcdf",
-                 .help = "write the draws to DIR/samples.nc, too: NetCDF in the layout of ArviZ"})});
+  append(
+      all, Topic::kOutput,
+      {field(&SampleSpec::statistic,
+             {.name = "statistic",
+              .unit = "NAME",
+              .help = "what ESS and R-hat are of; hamming: the distance to a fixed random state",
+              .choices = statistic_names()}),
+       field(&SampleSpec::optimum,
+             {.name = "optimum",
+              .unit = "V",
+              .help = "known optimum of maxcut, maxclique or mis, for the ratio in the summary "
+                      "(default: what a comment in the graph's file names)"}),
+       field(&SampleSpec::no_samples, {.name = "no-samples", .help = "write the summary only"}),
+       field(&SampleSpec::netcdf,
+             {.name = "netcdf",
+              .help = "write the draws to DIR/samples.nc, too: NetCDF in the layout of ArviZ"})});
   return all;
 }
 
@@ -90,31 +90,28 @@ Fields<EvaluateSpec> evaluate_table() {
   Fields<EvaluateSpec> all;
   append_model(all, {gradient_precision_field()});
   append_sampler(all, kDefaultSampler);
-  append(all, Topic::kRun,
-         {field(&EvaluateSpec::chains, {.name = "chains",
-                                        .unit = "B",
-                                        .help = "annealed chains",
-                                        .minimum = 1,
-                                        .maximum = 1e8}),
-          field(&EvaluateSpec::temperatures, {.name = "steps",
-                                              .unit = "N",
-                                              .help = "temperatures",
-                                              .minimum = 1,
-                                              .maximum = 4e9}),
-          field(&EvaluateSpec::schedule, {.name = "schedule",
-                                          .unit = "NAME",
-                                          .help = "spacing of the temperatures",
-                                          .choices = schedule_names()}),
-          field(&EvaluateSpec::cuda_graph, cuda_graph_option()),
-          field(&EvaluateSpec::seed, seed_option())});
+  append(
+      all, Topic::kRun,
+      {field(&EvaluateSpec::chains, {.name = "chains",
+                                     .unit = "B",
+                                     .help = "annealed chains",
+                                     .minimum = 1,
+                                     .maximum = 1e8}),
+       field(&EvaluateSpec::temperatures,
+             {.name = "steps", .unit = "N", .help = "temperatures", .minimum = 1, .maximum = 4e9}),
+       field(&EvaluateSpec::schedule, {.name = "schedule",
+                                       .unit = "NAME",
+                                       .help = "spacing of the temperatures",
+                                       .choices = schedule_names()}),
+       field(&EvaluateSpec::cuda_graph, cuda_graph_option()),
+       field(&EvaluateSpec::seed, seed_option())});
   append_data(all);
   return all;
 }
 
 Fields<BenchSpec> bench_table() {
   const auto count = [](const char* name, const char* help, double minimum, double maximum) {
-    return Option{
-        .name = name, .unit = "N", .help = help, .minimum = minimum, .maximum = maximum};
+    return Option{.name = name, .unit = "N", .help = help, .minimum = minimum, .maximum = maximum};
   };
   Fields<BenchSpec> all;
   append_model(all, {gradient_precision_field()});
@@ -134,8 +131,7 @@ Fields<BenchSpec> bench_table() {
               .unit = "LIST",
               .help = fmt::format("what to time, with commas (default: all that there are of {})",
                                   fmt::join(stage_names(), ", "))}),
-       field(&BenchSpec::cuda_graph, cuda_graph_option()),
-       field(&BenchSpec::seed, seed_option())});
+       field(&BenchSpec::cuda_graph, cuda_graph_option()), field(&BenchSpec::seed, seed_option())});
   return all;
 }
 
@@ -150,37 +146,37 @@ Fields<EnergySpec> energy_table() {
 
 Fields<GridSpec> grid_table() {
   Fields<GridSpec> all;
-  append(all, Topic::kRun,
-         {field(&GridSpec::file, {.name = "grid", .unit = "FILE", .help = "the grid (TOML)"}),
-          field(&GridSpec::preset, {.name = "preset",
-                                    .unit = "NAME",
-                                    .help = fmt::format("a grid of the papers: {}",
-                                                        fmt::join(preset_names(), ", "))}),
-          field(&GridSpec::scale,
-                {.name = "scale",
-                 .unit = "S",
-                 .help = "share of the work: chains, steps and training iterations times its "
-                         "square root",
-                 .minimum = 0,
-                 .maximum = 1,
-                 .above_minimum = true}),
-          field(&GridSpec::until_converged,
-                {.name = "until-converged",
-                 .unit = "SECONDS",
-                 .help = "run a cell again with twice the burn-in and steps until R-hat is at most "
-                         "1.05, as long as a run takes no more than this; 0: as long as the grid "
-                         "says",
-                 .minimum = 0}),
-          field(&GridSpec::weights,
-                {.name = "weights",
-                 .unit = "FILE",
-                 .help = "parameters of the grid's trained models, in place of training"}),
-          field(&GridSpec::cache,
-                {.name = "cache",
-                 .unit = "DIR",
-                 .help = "where trained models are kept by their settings (default: "
-                         "~/.cache/isinglass)"}),
-          field(&GridSpec::seed, seed_option())});
+  append(
+      all, Topic::kRun,
+      {field(&GridSpec::file, {.name = "grid", .unit = "FILE", .help = "the grid (TOML)"}),
+       field(&GridSpec::preset,
+             {.name = "preset",
+              .unit = "NAME",
+              .help = fmt::format("a grid of the papers: {}", fmt::join(preset_names(), ", "))}),
+       field(&GridSpec::scale,
+             {.name = "scale",
+              .unit = "S",
+              .help = "share of the work: chains, steps and training iterations times its "
+                      "square root",
+              .minimum = 0,
+              .maximum = 1,
+              .above_minimum = true}),
+       field(&GridSpec::until_converged,
+             {.name = "until-converged",
+              .unit = "SECONDS",
+              .help = "run a cell again with twice the burn-in and steps until R-hat is at most "
+                      "1.05, as long as a run takes no more than this; 0: as long as the grid "
+                      "says",
+              .minimum = 0}),
+       field(&GridSpec::weights,
+             {.name = "weights",
+              .unit = "FILE",
+              .help = "parameters of the grid's trained models, in place of training"}),
+       field(&GridSpec::cache, {.name = "cache",
+                                .unit = "DIR",
+                                .help = "where trained models are kept by their settings (default: "
+                                        "~/.cache/isinglass)"}),
+       field(&GridSpec::seed, seed_option())});
   append_data(all);
   return all;
 }

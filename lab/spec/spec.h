@@ -20,7 +20,7 @@
 
 namespace isinglass {
 
-inline constexpr int64_t kDefaultChains = 100;         // of sampling
+inline constexpr int64_t kDefaultChains = 100;        // of sampling
 inline constexpr double kLargestStep = 4294967295.0;  // steps are numbered by 32 bits
 
 struct ImageSize {
@@ -54,7 +54,7 @@ struct SamplerSpec {
 };
 
 struct DataSpec {
-  std::string name = {};                // of a data set, or a file
+  std::string name = {};                 // of a data set, or a file
   std::filesystem::path directory = {};  // of the data sets; empty: $ISINGLASS_DATA, else ./data
 };
 
@@ -69,11 +69,11 @@ struct SampleSpec {
   int64_t burn_in = 0;
   std::optional<int64_t> steps = {};  // required
   int64_t thin = 1;
-  std::string init = "random";                // or data, instance, a file of states
-  std::optional<Temperatures> anneal = {};    // cooling in burn-in
-  std::optional<double> optimum = {};         // of a graph problem
-  std::string statistic = "energy";           // of ESS and R̂
-  bool no_samples = false, netcdf = false;    // what is written beside the summary
+  std::string init = "random";              // or data, instance, a file of states
+  std::optional<Temperatures> anneal = {};  // cooling in burn-in
+  std::optional<double> optimum = {};       // of a graph problem
+  std::string statistic = "energy";         // of ESS and R̂
+  bool no_samples = false, netcdf = false;  // what is written beside the summary
   bool cuda_graph = false;
   int64_t seed = 0;
 };
@@ -137,8 +137,8 @@ struct EnergySpec {
 struct GridSpec {
   std::filesystem::path file = {};  // this or a preset
   std::string preset = {};
-  double scale = 1;             // chains, steps, burn-in and training iterations times √scale
-  double until_converged = 0;   // seconds of a cell at most that is run again until R̂ suffices
+  double scale = 1;            // chains, steps, burn-in and training iterations times √scale
+  double until_converged = 0;  // seconds of a cell at most that is run again until R̂ suffices
   std::filesystem::path weights = {};  // in place of training
   std::filesystem::path cache = {};    // where trained models are kept
   DataSpec data = {};                  // in place of the grid's own

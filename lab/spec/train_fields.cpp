@@ -30,15 +30,16 @@ Fields<TrainSpec> objective_fields() {
   const Option schedule = {
       .name = "lr-schedule",
       .unit = "NAME",
-      .help = "how the learning rate falls from the warm-up, or from where a run is resumed with "
-              "another length, to `iters`",
+      .help =
+          "how the learning rate falls from the warm-up, or from where a run is resumed with "
+          "another length, to `iters`",
       .choices = rate_schedules(),
       .adjustable = true};
   Option end_rate = number("lr-end", "RATE",
                            "learning rate at `iters` (default: 0, or `lr` if it is constant)", 0);
   end_rate.adjustable = true;
-  Option clip = number("clip", "X",
-                       "largest norm of the gradient; a larger one is scaled to it (default: none)", 0);
+  Option clip = number(
+      "clip", "X", "largest norm of the gradient; a larger one is scaled to it (default: none)", 0);
   clip.above_minimum = true;
   Option recover = number("recover", "N",
                           "how often, within ten checkpoints, a run that diverges goes back and "
@@ -84,9 +85,9 @@ Fields<TrainSpec> objective_fields() {
       field(&TrainSpec::clip, clip),
       field(&TrainSpec::ema, decay),
       field(&TrainSpec::l2, number("l2", "X", "weight of the squared energies", 0, pcd.l2)),
-      field(&TrainSpec::p_control,
-            number("p-control", "X", "weight of the squared gradient at the data", 0,
-                   pcd.p_control)),
+      field(
+          &TrainSpec::p_control,
+          number("p-control", "X", "weight of the squared gradient at the data", 0, pcd.p_control)),
       field(&TrainSpec::reinit, reinit),
       field(&TrainSpec::checkpoint_every, checkpoints),
       field(&TrainSpec::recover, recover),

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "models/combined/product.h"
 #include "models/density/gaussian.h"
 #include "models/density/gaussian_mixture.h"
-#include "models/combined/product.h"
 
 namespace isinglass {
 namespace {

@@ -1,7 +1,6 @@
 // See product.h.
 #include "models/combined/product.h"
 
-
 #include "io/error.h"
 #include "models/registry.h"
 

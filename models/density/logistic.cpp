@@ -2,9 +2,9 @@
 #include "models/density/logistic.h"
 
 #include "io/error.h"
+#include "models/network/softplus_units.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
-#include "models/network/softplus_units.h"
 
 namespace isinglass {
 

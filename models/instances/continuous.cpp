@@ -1,8 +1,8 @@
 // Standard instances of continuous states: the targets of "Follow Hamiltonian Leader".
 #include "io/error.h"
+#include "models/combined/misled.h"
 #include "models/density/gaussian.h"
 #include "models/instances/entry.h"
-#include "models/combined/misled.h"
 
 namespace isinglass {
 namespace {

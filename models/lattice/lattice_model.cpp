@@ -78,8 +78,8 @@ const ops::NeighbourhoodTensors* LatticeModel::neighbourhoods() const {
 
 void LatticeModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
   make_buffer(out.energy, x.sizes().slice(0, 1), torch::kFloat64, x);
-  ops::lattice_evaluate(lattice(x.device()), x, space().one_hot(), LocalTable::kGradient, out.energy,
-                        {});
+  ops::lattice_evaluate(lattice(x.device()), x, space().one_hot(), LocalTable::kGradient,
+                        out.energy, {});
 }
 
 void LatticeModel::evaluate_table(const torch::Tensor& x, LocalTable what, torch::Tensor& energy,

@@ -6,8 +6,8 @@
 
 #include <torch/nn/modules/linear.h>
 
-#include "models/network/classifier.h"
 #include "models/energy_model.h"
+#include "models/network/classifier.h"
 
 namespace isinglass {
 

@@ -105,8 +105,8 @@ TEST_F(SavedWork, DrawsOutliveWhatFailsAfterThem) {
   const Outcome failed = run_with_a_folder_at(
       "summary.json",
       "sample " + weights() + " --sampler gwg --steps 20000 --thin 100 --threads 1");
-  expect_refused(failed, {"summary.json", "the draws are kept in",
-                          (dir_ / "out/samples.pt").string()});
+  expect_refused(failed,
+                 {"summary.json", "the draws are kept in", (dir_ / "out/samples.pt").string()});
   const PtValue draws = read_pt(dir_ / "out/samples.pt");
   ASSERT_TRUE(draws.is_dict());
   EXPECT_EQ(std::get<torch::Tensor>(std::get<PtDict>(draws.value).at(0).second.value).size(0), 200);
@@ -142,8 +142,9 @@ TEST_F(Overwrite, LeavesWhatIsOfNoRun) {
   for (const std::string& name : own) EXPECT_EQ(file_bytes(dir_ / name), "mine") << name;
 
   // A run that would write there is refused, with the run of another command beside it or not.
-  const std::string train = "train --model rbm --hidden 3 --dataset bars.pt --iters 2 --batch 5 "
-                            "--buffer 10 --steps-per-iter 1 --out . --overwrite";
+  const std::string train =
+      "train --model rbm --hidden 3 --dataset bars.pt --iters 2 --batch 5 "
+      "--buffer 10 --steps-per-iter 1 --out . --overwrite";
   expect_refused(run(train), {"log.txt", "not of a run of this program"});
   EXPECT_TRUE(exists("summary.json"));
   fs::remove(dir_ / "config.toml");
@@ -154,8 +155,9 @@ TEST_F(Overwrite, LeavesWhatIsOfNoRun) {
 }
 
 TEST_F(Overwrite, RemovesAllThatARunWrote) {
-  const std::string train = "train --model rbm --hidden 3 --dataset bars.pt --iters 2 --batch 5 "
-                            "--buffer 10 --steps-per-iter 1 --out out";
+  const std::string train =
+      "train --model rbm --hidden 3 --dataset bars.pt --iters 2 --batch 5 "
+      "--buffer 10 --steps-per-iter 1 --out out";
   expect_done(train);
   expect_done("report out");
   write_text(dir_ / "out/samples/mine.png", "mine");
@@ -170,8 +172,9 @@ TEST_F(Overwrite, RemovesAllThatARunWrote) {
   EXPECT_EQ(left, (std::vector<std::string>{"config.toml", "notes.txt", "samples/mine.png",
                                             "summary.json"}));
 
-  expect_done("bench --model ising --weights ising.pt --chains 2 --stages energy --profile "
-              "--repeats 2 --out bench");
+  expect_done(
+      "bench --model ising --weights ising.pt --chains 2 --stages energy --profile "
+      "--repeats 2 --out bench");
   expect_done("report bench");
   ASSERT_TRUE(exists("bench/profile.json"));
   expect_done(kSample + "bench --overwrite --no-samples");
@@ -193,7 +196,8 @@ TEST_F(Overwrite, AForeignConfigurationIsNoRun) {
 TEST_F(Overwrite, AFailedRunLeavesWhatWasThere) {
   write_text(dir_ / "log.txt", "mine");
   const Outcome failed = run_program(
-      "sample --model ising --weights ising.pt --sampler gwg --steps 100 --chains 20 --quiet --out .",
+      "sample --model ising --weights ising.pt --sampler gwg --steps 100 --chains 20 --quiet --out "
+      ".",
       {.largest_file = 3000, .directory = dir_.path()});
   EXPECT_EQ(failed.exit_code, 2) << failed.err;
   EXPECT_FALSE(exists("config.toml"));
@@ -230,9 +234,10 @@ TEST_F(SecondSignal, EndsWhatCannotBeStopped) {
 
 // In the middle of a large file.
 TEST_F(SecondSignal, LeavesNoHalfWrittenFile) {
-  Program program(words("sample --instance ising-grid:side=100,coupling=0.4 --sampler rwm "
-                        "--chains 100 --steps 150 --quiet --out " +
-                        (dir_ / "out").string()));
+  Program program(
+      words("sample --instance ising-grid:side=100,coupling=0.4 --sampler rwm "
+            "--chains 100 --steps 150 --quiet --out " +
+            (dir_ / "out").string()));
   ASSERT_TRUE(program.reaches([&] { return exists("out/samples.pt.part"); }));
   program.signal(SIGINT);
   program.signal(SIGTERM);

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/models/script_files.h"
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
-#include "tests/models/script_files.h"
 
 namespace isinglass {
 namespace {

@@ -141,9 +141,7 @@ TEST_F(Dispatch, LeavesTheCurrentDeviceAsItWasWhereATwinFails) {
     EXPECT_EQ(simt::current_device(), 1);
     throw std::runtime_error("launch");
   };
-  EXPECT_THROW(ops::run_twin(
-                   x, [](std::nullptr_t) {}, fails),
-               std::runtime_error);
+  EXPECT_THROW(ops::run_twin(x, [](std::nullptr_t) {}, fails), std::runtime_error);
   EXPECT_EQ(simt::current_device(), 0);
 }
 

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <atomic>
 
-#include "engine/run/run.h"
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
+#include "engine/run/run.h"
 #include "engine/sampler.h"
-#include "models/lattice/categorical.h"
 #include "models/density/gaussian.h"
+#include "models/lattice/categorical.h"
 #include "models/lattice/ising.h"
 #include "models/registry.h"
 

@@ -3,8 +3,8 @@
 // deliberately broken variant fails both checks.
 #include <gtest/gtest.h>
 
-#include "io/error.h"
 #include "engine/registry.h"
+#include "io/error.h"
 #include "tests/engine/transitions.h"
 
 namespace isinglass {

@@ -9,11 +9,11 @@
 #include <numeric>
 #include <set>
 
-#include "engine/run/run.h"
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
-#include "engine/samplers/gibbs.h"
+#include "engine/run/run.h"
 #include "engine/run/step_graph.h"
+#include "engine/samplers/gibbs.h"
 #include "models/lattice/lattice_model.h"
 #include "tests/models/samples.h"
 

@@ -8,9 +8,9 @@
 
 #include <algorithm>
 
-#include "engine/run/run.h"
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
+#include "engine/run/run.h"
 #include "tests/models/samples.h"
 
 namespace isinglass {

@@ -2,8 +2,8 @@
 // transition frequencies lie from an enumerated matrix.
 #pragma once
 
-#include "engine/sampler.h"
 #include "engine/registry.h"
+#include "engine/sampler.h"
 #include "tests/reference/enumeration.h"
 #include "tests/reference/tiny_target.h"
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "io/pt/pt_file.h"
 #include "engine/registry.h"
+#include "io/pt/pt_file.h"
 #include "models/registry.h"
 #include "tests/engine/invariance.h"
 #include "tests/support/scratch.h"

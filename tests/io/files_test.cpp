@@ -57,7 +57,9 @@ TEST(Files, UnfinishedOnesCanBeRemovedAtAnyMoment) {
   write_file(scratch / "finished", "whole");
   AtomicFile first(scratch / "a"), second(scratch / "b");
   first.write("half");
-  { AtomicFile given_up(scratch / "c"); }
+  {
+    AtomicFile given_up(scratch / "c");
+  }
   second.write("whole");
   second.commit();
   remove_unfinished_files();

@@ -62,8 +62,8 @@ void sample(int64_t seed, Results& results) {
   EXPECT_EQ(recorder.made(), 20);
   results.draws = recorder.samples().clone();
   results.energy = recorder.energy().clone();
-  results.adapted = torch::tensor(
-      sampling.summary(recorder)["adapted"]["tau"].get<double>(), torch::kFloat64);
+  results.adapted =
+      torch::tensor(sampling.summary(recorder)["adapted"]["tau"].get<double>(), torch::kFloat64);
 }
 
 void train(int64_t seed, const DataSpec& data, const std::filesystem::path& directory,

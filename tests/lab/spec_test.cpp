@@ -1,6 +1,5 @@
 // Specs as options: what is written is read back, options come from the registry, and the files of
 // earlier versions are still understood.
-#include "engine/registry.h"
 #include "lab/spec/spec.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +7,7 @@
 #include <fstream>
 #include <set>
 
+#include "engine/registry.h"
 #include "engine/sampler.h"
 #include "engine/sampler_options.h"
 #include "lab/run/training.h"

@@ -8,8 +8,8 @@
 #include "io/pt/pt_file.h"
 #include "io/sha256.h"
 #include "models/registry.h"
-#include "tests/support/scratch.h"
 #include "tests/models/script_files.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "tests/support/scratch.h"
 #include "tests/models/samples.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {

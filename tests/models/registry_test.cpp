@@ -28,8 +28,7 @@ TEST(ModelRegistry, TakesModelsWhileTheProgramRuns) {
     EXPECT_EQ(find_model("mine").energy, rbm.energy);
     EXPECT_EQ(&find_model("rbm"), &rbm);  // where it was
     EXPECT_ERROR(register_model(mine), "there is a model 'mine' already");
-    const auto model =
-        new_model("mine", {.image_height = 2, .image_width = 2, .hidden = 3}, 1);
+    const auto model = new_model("mine", {.image_height = 2, .image_width = 2, .hidden = 3}, 1);
     EXPECT_EQ(model->space().sites, 4);
     return testing::Test::HasFailure() ? 1 : 0;
   };

@@ -6,8 +6,8 @@
 
 #include "io/error.h"
 #include "io/files.h"
-#include "tests/support/scratch.h"
 #include "tests/models/plain_energies.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {

@@ -8,8 +8,8 @@
 #include "io/error.h"
 #include "models/density/bayesnet.h"
 #include "models/lattice/graph_file.h"
-#include "tests/support/scratch.h"
 #include "tests/support/fuzzing.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "io/files.h"
 #include "engine/registry.h"
+#include "io/files.h"
 #include "models/registry.h"
 #include "tests/support/training_fixture.h"
 #include "train/objectives/pcd_objective.h"

@@ -1,8 +1,8 @@
 // Whole training runs in one process: resuming, stopping, disks that fail.
 #include <gtest/gtest.h>
 
-#include "tests/support/full_disk.h"
 #include "engine/registry.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/scratch.h"
 #include "tests/support/trainer_fixture.h"
 

@@ -15,7 +15,7 @@ struct DataFileDescription {
   std::vector<int64_t> shape;  // as stored
   std::string dtype;           // as stored: "uint8", "double", …
   double min, max, mean;       // as stored
-  torch::Tensor images;  // uint8 [n ≤ 64, height·width], the first ones; [0, 0] if not images
+  torch::Tensor images;        // uint8 [n ≤ 64, height·width], the first ones; [0, 0] if not images
   int64_t height = 0, width = 0;
   int64_t levels = 2;  // of `images`: 0 and 1, or 256 grey levels
 };

@@ -11,8 +11,9 @@
 namespace isinglass::cpu {
 namespace {
 
-[[maybe_unused]] constexpr int64_t kNumbersAStep = 512;  // that one chain's step touches, for parallel_pays
-constexpr int64_t kTogether = 5;        // chains
+[[maybe_unused]] constexpr int64_t kNumbersAStep =
+    512;                          // that one chain's step touches, for parallel_pays
+constexpr int64_t kTogether = 5;  // chains
 
 template <class Weights>
 Weights weights_of(const PathShape& shape, const float* table) {

@@ -5,11 +5,11 @@
 
 #include <cmath>
 
-#include "engine/run/run.h"
+#include "engine/adaptation/curvature.h"
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
+#include "engine/run/run.h"
 #include "engine/samplers/any_scale.h"
-#include "engine/adaptation/curvature.h"
 #include "io/error.h"
 #include "models/lattice/ising.h"
 #include "models/registry.h"

@@ -186,7 +186,9 @@ void expect_near_grid(const std::string& instance, const std::string& name, int6
       "{:.2f}\n",
       instance, name, chains, found[0], found[1], reached.mean, reached.error, best.mean,
       best.error);
-  EXPECT_GT(reached.mean + 3 * std::sqrt(std::pow(reached.error, 2) + std::pow(0.9 * best.error, 2)), 0.9 * best.mean);
+  EXPECT_GT(
+      reached.mean + 3 * std::sqrt(std::pow(reached.error, 2) + std::pow(0.9 * best.error, 2)),
+      0.9 * best.mean);
 }
 
 TEST(JumpSearch, ComesNearAGrid) {

@@ -9,9 +9,9 @@
 #include "io/error.h"
 #include "models/lattice/ising.h"
 #include "models/network/rbm.h"
-#include "tests/support/scratch.h"
 #include "tests/reference/enumeration.h"
 #include "tests/reference/tiny_target.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {

@@ -1,6 +1,6 @@
 // block-gibbs, hamming-ball and chromatic sweeps: the real step against enumeration, by model calls
 // and on lattices; broken variants; what the state keeps; what is refused.
-#include "tests/reference/block.h"
+#include "engine/samplers/block_gibbs.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
 #include "engine/run/run.h"
-#include "engine/samplers/block_gibbs.h"
 #include "io/error.h"
 #include "tests/engine/transitions.h"
+#include "tests/reference/block.h"
 #include "tests/reference/lattice_target.h"
 
 namespace isinglass {
@@ -252,8 +252,7 @@ TEST(BlockOptions, WhatDoesNotFitIsRefusedWithWhatWould) {
   EXPECT_EQ(refusal("block-gibbs", {.block = 10}, *binary), "");
   EXPECT_NE(refusal("block-gibbs", {.block = 11}, *binary).find("block 10 or less"),
             std::string::npos);
-  EXPECT_NE(refusal("block-gibbs", {.block = 5}, *five).find("block 4 or less"),
-            std::string::npos);
+  EXPECT_NE(refusal("block-gibbs", {.block = 5}, *five).find("block 4 or less"), std::string::npos);
   EXPECT_NE(refusal("block-gibbs", {.block = 4}, *tiny).find("the model has 3"), std::string::npos);
   EXPECT_NE(refusal("block-gibbs", {.block = 1.5}, *binary), "");
   EXPECT_EQ(refusal("hamming-ball", {}, *tiny), "");  // the default block is clipped

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
-#include "engine/run/run.h"
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
-#include "models/lattice/ising.h"
+#include "engine/run/run.h"
 #include "models/density/parity.h"
 #include "models/density/permutation.h"
+#include "models/lattice/ising.h"
 #include "tests/engine/transitions.h"
-#include "tests/support/scratch.h"
 #include "tests/reference/informed_moves.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {

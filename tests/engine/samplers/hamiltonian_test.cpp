@@ -1,8 +1,8 @@
 // Hamiltonian samplers: stationarity, the leapfrog map, and what they are without a leader.
 #include <gtest/gtest.h>
 
-#include "io/error.h"
 #include "engine/registry.h"
+#include "io/error.h"
 #include "tests/engine/samplers/hamiltonian_fixture.h"
 #include "tests/support/scratch.h"
 

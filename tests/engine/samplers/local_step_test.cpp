@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/run/run.h"
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
+#include "engine/run/run.h"
 #include "kernels/base/vectors_cpu.h"
 #include "models/lattice/ising.h"
 #include "models/lattice/potts.h"

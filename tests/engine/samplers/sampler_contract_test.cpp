@@ -2,9 +2,9 @@
 // that depend on the seed and the chain only, caches that equal a new evaluation, honest counts.
 #include <gtest/gtest.h>
 
-#include "engine/run/run.h"
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
+#include "engine/run/run.h"
 #include "io/error.h"
 #include "models/lattice/lattice_model.h"
 #include "tests/models/samples.h"

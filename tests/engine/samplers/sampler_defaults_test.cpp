@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "engine/run/run.h"
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
+#include "engine/run/run.h"
 #include "io/error.h"
 #include "tests/models/samples.h"
 
@@ -72,7 +72,7 @@ TEST(SamplerDefaults, FitEveryModel) {
 
 std::optional<double> default_of(const std::string& sampler, const SamplerOptions& given,
                                  const EnergyModel& model,
-                                 std::optional<double> SamplerOptions::*member) {
+                                 std::optional<double> SamplerOptions::* member) {
   return with_defaults(find_sampler(sampler), given, model).*member;
 }
 

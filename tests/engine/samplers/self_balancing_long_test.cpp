@@ -81,9 +81,9 @@ TEST_P(SelfBalancingLong, LearnsAFunctionAmongTheBest) {
     fixed.push_back(
         ess_per_step(ising, "gwg", {.radius = 1, .balancing = static_cast<Balancing>(g)}));
   }
-  const auto [worst, best] = std::minmax_element(
-      fixed.begin(), fixed.end(),
-      [](const Estimate& a, const Estimate& b) { return a.mean < b.mean; });
+  const auto [worst, best] =
+      std::minmax_element(fixed.begin(), fixed.end(),
+                          [](const Estimate& a, const Estimate& b) { return a.mean < b.mean; });
   for (const char* name : {"flsb-1", "flsb-2"}) {
     SCOPED_TRACE(name);
     const Estimate ess = ess_per_step(ising, name, {});

@@ -133,7 +133,7 @@ TEST_P(SelfBalancingExactness, TrainingFollowsTheGradientOfTheObjective) {
   const std::vector<double> step = plain((before[0].second - after[0].second) / 1e-2);
   const double h = 1e-5;
   double largest = 0;
-  for (size_t p = 0; p<step.size(); p += step.size()> 100 ? 7 : 1) {
+  for (size_t p = 0; p < step.size(); p += step.size() > 100 ? 7 : 1) {
     SelfBalancing up = drawn, down = drawn;
     up.theta[p] += h;
     down.theta[p] -= h;

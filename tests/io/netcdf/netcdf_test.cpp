@@ -12,9 +12,9 @@
 
 #include "io/netcdf/netcdf_file.h"
 #include "io/pt/pt_file.h"
+#include "tests/support/full_disk.h"
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
-#include "tests/support/full_disk.h"
 #include "tests/support/scratch.h"
 #include "tests/support/source_tree.h"
 

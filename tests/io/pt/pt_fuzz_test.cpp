@@ -9,8 +9,8 @@
 #include "io/error.h"
 #include "io/files.h"
 #include "io/pt/pt_file.h"
-#include "tests/support/source_tree.h"
 #include "tests/support/fuzzing.h"
+#include "tests/support/source_tree.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 

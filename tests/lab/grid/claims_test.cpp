@@ -82,9 +82,9 @@ TEST(Claims, MatchesIsNeverSatisfiedByNoise) {
   EXPECT_EQ(verdict("matches", rows(209, 811, 486)), "undecided");
   EXPECT_EQ(verdict("matches", rows(2.1, 3, 0.35)), "undecided");
   EXPECT_EQ(verdict("matches", rows(3, 3, 0.5)), "undecided");
-  EXPECT_EQ(verdict("matches", rows(3, 3, 0.05)), "supported");       // ± 0.14 within 0.3
-  EXPECT_EQ(verdict("matches", rows(2.9, 3, 0.05)), "supported");     // − 0.24
-  EXPECT_EQ(verdict("matches", rows(2.75, 3, 0.05)), "undecided");    // − 0.39 … − 0.11
+  EXPECT_EQ(verdict("matches", rows(3, 3, 0.05)), "supported");        // ± 0.14 within 0.3
+  EXPECT_EQ(verdict("matches", rows(2.9, 3, 0.05)), "supported");      // − 0.24
+  EXPECT_EQ(verdict("matches", rows(2.75, 3, 0.05)), "undecided");     // − 0.39 … − 0.11
   EXPECT_EQ(verdict("matches", rows(2.5, 3, 0.05)), "not supported");  // − 0.36 at best
   Claim strict{"", "matches", "ess_per_step", "", {"a"}, {"b"}, {}, /*margin=*/0.01};
   EXPECT_EQ(judge(strict, rows(3, 3, 0.05))["verdict"], "undecided");
@@ -104,9 +104,9 @@ TEST(Claims, TheBestIsChosenOnOneHalfAndComparedOnTheOther) {
   rows.push_back(row("m", "b", 1, 5.3, 0.1, 1));
   const Json json = judged("beats", rows)["models"][0];
   EXPECT_EQ(json["who"]["settings"]["radius"], "3");
-  EXPECT_DOUBLE_EQ(json["who"]["value"], 5);      // of the second repeat alone
-  EXPECT_DOUBLE_EQ(json["than"]["value"], 5.3);   // a single setting: of both
-  EXPECT_EQ(json["verdict"], "not supported");    // all repeats: 6 against 5.3
+  EXPECT_DOUBLE_EQ(json["who"]["value"], 5);     // of the second repeat alone
+  EXPECT_DOUBLE_EQ(json["than"]["value"], 5.3);  // a single setting: of both
+  EXPECT_EQ(json["verdict"], "not supported");   // all repeats: 6 against 5.3
   Json once;
   for (const Json& r : rows) {
     if (r["repeat"] == 0) once.push_back(r);
@@ -204,7 +204,8 @@ TEST(Claims, DegradesLessComparesTheLastWithTheBest) {
   }
   EXPECT_EQ(verdict("degrades-less", rows), "supported");  // keeps 3/4, the other 1/3
   EXPECT_EQ(verdict("degrades-less", rows, {"b"}, {"a"}), "not supported");
-  EXPECT_NEAR(judged("degrades-less", rows)["models"][0]["who"]["value"].get<double>(), 0.75, 1e-12);
+  EXPECT_NEAR(judged("degrades-less", rows)["models"][0]["who"]["value"].get<double>(), 0.75,
+              1e-12);
   for (Json& r : rows) {
     if (r["sampler"] == "a" && r["settings"]["radius"] == "20") r["metrics"]["rhat"] = 1.5;
   }
@@ -225,9 +226,9 @@ TEST(Claims, AreJudgedAgainFromTheirOwnText) {
 }
 
 TEST(GridRows, RepeatsArePooledWithTheLargerError) {
-  const Json rows = {row("m", "a", 1, 1, 0.3, 0), row("m", "a", 1, 3, 0.4, 1),
+  const Json rows = {row("m", "a", 1, 1, 0.3, 0),      row("m", "a", 1, 3, 0.4, 1),
                      row("m", "b", 1, 2, 0.3, 0, 1.2), row("m", "b", 1, 2, 0.4, 1),
-                     row("m", "c", 1, 2, 0.3, 0), row("m", "c", 1, 2.7, 0.3, 1)};
+                     row("m", "c", 1, 2, 0.3, 0),      row("m", "c", 1, 2.7, 0.3, 1)};
   const std::vector<Setting> settings = pooled(rows, "ess_per_step");
   ASSERT_EQ(settings.size(), 3u);
   EXPECT_DOUBLE_EQ(settings[0].estimate.value, 2);

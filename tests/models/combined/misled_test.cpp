@@ -78,9 +78,7 @@ ImageSource images() {
             return torch::tensor({0.f, 0.f, 1.f, 0.f, 1.f, 0.f, 1.f, 0.f, 0.f, 1.f, 1.f, 0.f})
                 .view({4, 3});
           },
-          [] {
-            return torch::tensor({7, 1, 7, 1}, torch::kInt64);
-          }};
+          [] { return torch::tensor({7, 1, 7, 1}, torch::kInt64); }};
 }
 
 TEST(Misled, ImagesAreModes) {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "io/files.h"
-#include "tests/support/scratch.h"
 #include "tests/models/samples.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {

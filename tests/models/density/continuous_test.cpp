@@ -2,13 +2,13 @@
 // gradients, scripts.
 #include <gtest/gtest.h>
 
+#include "models/combined/other_gradient.h"
 #include "models/density/gaussian.h"
 #include "models/density/gaussian_mixture.h"
-#include "models/combined/other_gradient.h"
 #include "models/registry.h"
-#include "tests/support/scratch.h"
 #include "tests/models/samples.h"
 #include "tests/models/script_files.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {

@@ -5,11 +5,11 @@
 
 #include "io/files.h"
 #include "io/pt/pt_file.h"
-#include "tests/support/scratch.h"
-#include "tests/support/fuzzing.h"
 #include "tests/support/data_files.h"
-#include "train/data/formats/amat.h"
+#include "tests/support/fuzzing.h"
+#include "tests/support/scratch.h"
 #include "train/data/describe.h"
+#include "train/data/formats/amat.h"
 #include "train/data/formats/idx.h"
 #include "train/data/readers.h"
 

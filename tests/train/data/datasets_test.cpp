@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "io/pt/pt_file.h"
-#include "tests/support/scratch.h"
 #include "tests/support/data_files.h"
+#include "tests/support/scratch.h"
 #include "train/data/dataset.h"
-#include "train/data/formats/amat.h"
 #include "train/data/describe.h"
+#include "train/data/formats/amat.h"
 #include "train/data/formats/idx.h"
 #include "train/data/readers.h"
 

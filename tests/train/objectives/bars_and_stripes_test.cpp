@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "models/registry.h"
 #include "engine/registry.h"
+#include "models/registry.h"
 #include "tests/support/training_fixture.h"
 #include "train/objectives/pcd.h"
 #include "train/objectives/replay_buffer.h"

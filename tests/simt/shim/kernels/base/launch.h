@@ -4,11 +4,9 @@
 #define ISINGLASS_SIMT
 
 #include "kernels/base/host_device.h"
-
+#include "kernels/base/reduce_cuda.h"  // after the shuffles and barriers
 #include "tests/simt/devices.h"
 #include "tests/simt/interpreter.h"
-
-#include "kernels/base/reduce_cuda.h"  // after the shuffles and barriers
 
 namespace isinglass {
 
