@@ -1,5 +1,5 @@
-// Parameter files in the public format (models.md): strict reading, with the tensor named in every
-// error.
+// Parameter files in the public format (docs/reference/models.md): strict reading, with the tensor
+// named in every error.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Adaptation of a step size to a mean acceptance, in burn-in only (samplers.md §2.7; Sun, Dai & Dai
-// 2022, "Optimal scaling for locally balanced proposals in discrete spaces").
+// Adaptation of a step size to a mean acceptance, in burn-in only (docs/concepts/adaptation.md;
+// Sun, Dai & Dai 2022, "Optimal scaling for locally balanced proposals in discrete spaces").
 //
 //   log s += γ_t (ā − target),  γ_t = t^{−0.6},  ā the mean acceptance over chains; then clamped
 #pragma once

@@ -1,5 +1,5 @@
 // The mean curvature of log π over the moves of a chain: W ≈ ∇² log π, the least squares over
-// symmetric matrices (samplers.md §2.5; Sun, Dai, Sutton, Schuurmans & Dai 2023, eq. 10).
+// symmetric matrices (docs/concepts/samplers.md; Sun, Dai, Sutton, Schuurmans & Dai 2023, eq. 10).
 //
 //   min over W = Wᵀ of Σ ‖W (y − x) − (s(y) − s(x))‖² + ρ‖W‖²,  ρ = 1e-6·tr(XᵀX)/D
 //

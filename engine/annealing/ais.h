@@ -1,5 +1,5 @@
-// Annealed importance sampling (Neal 2001; training.md): an estimate of log Z whose exponential is
-// unbiased.
+// Annealed importance sampling (Neal 2001; docs/concepts/annealing.md): an estimate of log Z whose
+// exponential is unbiased.
 //
 //   x ~ p_0;  for k = 1 … K:  log w += U_{β_{k−1}}(x) − U_{β_k}(x), then one MH step at β_k
 //   log Z = log Z_0 + log mean exp(log w)

@@ -1,6 +1,6 @@
-// Effective sample size, the legacy estimator of the papers (metrics.md; the default of TensorFlow
-// Probability): per chain N / (−1 + 2 Σ_{k≥0} (N−k)/N ρ_k), ρ_0 = 1, with ρ_k from autocovariances
-// divided by N − k, cut at the first negative ρ_k.
+// Effective sample size, the legacy estimator of the papers (docs/concepts/diagnostics.md; the
+// default of TensorFlow Probability): per chain N / (−1 + 2 Σ_{k≥0} (N−k)/N ρ_k), ρ_0 = 1, with ρ_k
+// from autocovariances divided by N − k, cut at the first negative ρ_k.
 #pragma once
 
 #include "io/torch.h"

@@ -1,6 +1,6 @@
 // Any-scale balanced samplers ab-1st, ab-shift, ab-max, ab-trace, ab-variance (Sun, Dai, Sutton,
-// Schuurmans & Dai 2023, "Any-scale balanced samplers for discrete spaces"; samplers.md §2.5), on
-// binary sites and ordered values 0 … K − 1.
+// Schuurmans & Dai 2023, "Any-scale balanced samplers for discrete spaces", eq. 9–15;
+// docs/concepts/samplers.md), on binary sites and ordered values 0 … K − 1.
 //
 //   u ~ N(A x, I), AᵀA = W + D; then every site independently from
 //   logit_i(v) = v·(α c_i + x_i/σ) − ½ v²·(α D_ii + 1/σ),  c = s(x) − W x + Aᵀu

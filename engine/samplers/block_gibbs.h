@@ -1,4 +1,4 @@
-// Samplers of a random block of m sites (samplers.md §2.1), always accepted:
+// Samplers of a random block of m sites (docs/concepts/samplers.md), always accepted:
 //
 //   block-gibbs   x ~ π(block | rest), over all K^m joint values
 //   hamming-ball  u ~ uniform over the Hamming ball of radius r about x on the block;

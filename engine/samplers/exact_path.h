@@ -1,4 +1,4 @@
-// Locally balanced samplers with exact neighbour differences (samplers.md §2.1, §2.3): lb (one
+// Locally balanced samplers with exact neighbour differences (docs/concepts/samplers.md): lb (one
 // move; Zanella 2020, "Informed proposals for local MCMC in discrete spaces") and pas (a path; Sun
 // et al. 2022, "Path auxiliary proposal for MCMC in discrete space"). The arithmetic is in
 // kernels/path/exact_path.h.

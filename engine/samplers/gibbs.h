@@ -1,8 +1,8 @@
-// Gibbs sampling, gibbs (samplers.md §2.1): a random site, or the sites in turn; its value from the
-// exact conditional π(x_i | rest). Always accepted. A model that has cheap conditionals supplies
-// them; for the others the K − 1 neighbours are evaluated in one batch. The chromatic scan draws
-// all sites in one step, those at once that do not depend on each other: on a lattice the sites of
-// one colour, of an RBM the hidden units and then the sites; on a GPU many steps a launch.
+// Gibbs sampling, gibbs (docs/concepts/samplers.md): a random site, or the sites in turn; its value
+// from the exact conditional π(x_i | rest). Always accepted. A model that has cheap conditionals
+// supplies them; for the others the K − 1 neighbours are evaluated in one batch. The chromatic scan
+// draws all sites in one step, those at once that do not depend on each other: on a lattice the
+// sites of one colour, of an RBM the hidden units and then the sites; on a GPU many steps a launch.
 #pragma once
 
 #include "engine/sampler.h"

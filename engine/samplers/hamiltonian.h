@@ -1,4 +1,5 @@
-// Samplers of continuous states by Hamiltonian trajectories (samplers.md §3; kernels/hamiltonian/leapfrog.h).
+// Samplers of continuous states by Hamiltonian trajectories (docs/concepts/samplers.md;
+// kernels/hamiltonian/leapfrog.h).
 //
 //   p ~ N(0, m I) (with damping γ: p ← γ p + √(1 − γ²) √m ξ, and −p after a refusal), then L
 //   leapfrog steps of size η to (y, p′);  ratio = H(x, p) − H(y, p′),  H = U + ½‖p‖²/m

@@ -1,5 +1,5 @@
 // Jump samplers: every site at once, by a continuous-time chain of locally balanced jumps
-// (kernels/jump/jump.h holds the transition rows; samplers.md §2.4).
+// (kernels/jump/jump.h holds the transition rows; eq. 11–13; docs/concepts/samplers.md).
 //
 //   lbj, lbjf, lbjb: Sun, Dai, Dai, Wang & Schuurmans 2022, "Discrete Langevin sampler via
 //                    Wasserstein gradient flow"; simulated for a time τ by interpolation, forward

@@ -1,5 +1,5 @@
-// Balancing functions g_θ(t) = t·g_θ(1/t) with parameters (samplers.md §2.6; Sansone 2022, "Local
-// self-balancing MCMC in discrete spaces", §3.1), as log g at t = e^d:
+// Balancing functions g_θ(t) = t·g_θ(1/t) with parameters (docs/concepts/samplers.md; Sansone 2022,
+// "Local self-balancing MCMC in discrete spaces", §3.1), as log g at t = e^d:
 //
 //   mixture   g = Σ_j softmax(θ)_j g_j over the functions of balancing.h
 //   network   g(t) = ½h(t) + ½t·h(1/t), h = softplus(z(log t)):

@@ -1,6 +1,6 @@
-// Random-walk Metropolis, rwm (samplers.md §2.1): R distinct sites, chosen uniformly, each to a
-// uniform other value. Symmetric: ratio = U(x) − U(y). On binary sites an even R never changes the
-// parity of Σx.
+// Random-walk Metropolis, rwm (docs/concepts/samplers.md): R distinct sites, chosen uniformly, each
+// to a uniform other value. Symmetric: ratio = U(x) − U(y). On binary sites an even R never changes
+// the parity of Σx.
 #pragma once
 
 #include "engine/sampler.h"

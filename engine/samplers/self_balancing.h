@@ -1,5 +1,6 @@
 // Local self-balancing: lsb-1, lsb-2, flsb-1, flsb-2 (Sansone 2022, "Local self-balancing MCMC in
-// discrete spaces"; samplers.md §2.6, whose objective replaces the paper's eq. 5). Binary states.
+// discrete spaces"; docs/concepts/samplers.md, whose objective replaces the paper's eq. 5). Binary
+// states.
 //
 //   Q_θ(y | x) ∝ g_θ(e^{d_i(x)}) over the flips of one site i; g_θ: learned_balancing.h
 //   lsb:  d_i = Δ_i, the exact difference U(x) − U(y);  flsb: d_i = (1 − 2x_i) s_i, s = −∇U

@@ -1,5 +1,5 @@
-// Diagonals D ⪰ 0 that make a symmetric W positive semidefinite: W + D ⪰ 0 (samplers.md §2.5; Sun,
-// Dai, Sutton, Schuurmans & Dai 2023, eq. 18–19 and A.1).
+// Diagonals D ⪰ 0 that make a symmetric W positive semidefinite: W + D ⪰ 0
+// (docs/concepts/samplers.md; Sun, Dai, Sutton, Schuurmans & Dai 2023, eq. 18–19 and A.1).
 //
 //   shift  D = λI, λ = max(0, −λ_min(W))
 //   max    minimises λ_max(W + D); among those, to 1e-3, the least trace

@@ -1,6 +1,6 @@
 // The D ⪰ 0 of least λ_max(W + D) with W + D ⪰ 0, and among those, to 1e-3, of least trace, by the
-// alternating direction method of multipliers (Boyd et al. 2011; samplers.md §2.5), over-relaxed.
-// Up to about a thousand sites: an iteration is a whole eigendecomposition.
+// alternating direction method of multipliers (Boyd et al. 2011; docs/concepts/samplers.md),
+// over-relaxed. Up to about a thousand sites: an iteration is a whole eigendecomposition.
 //
 //   min f(M) + κ·tr D,  M = W + D,  D ⪰ 0
 //   M ← prox of f at W + D − U: its eigenvalues clipped to [0, t]

@@ -1,6 +1,6 @@
-// The D ⪰ 0 of least trace with W + D ⪰ 0 by its low-rank dual (samplers.md §2.5; the method is the
-// mixing method of Wang, Chang & Kolter 2017, "The mixing method: low-rank coordinate descent for
-// semidefinite programming with diagonal constraints", with balls in place of spheres).
+// The D ⪰ 0 of least trace with W + D ⪰ 0 by its low-rank dual (docs/concepts/samplers.md; the
+// method is the mixing method of Wang, Chang & Kolter 2017, "The mixing method: low-rank coordinate
+// descent for semidefinite programming with diagonal constraints", with balls in place of spheres).
 //
 //   min 1ᵀd, d ≥ 0, diag(d) + W ⪰ 0   is the dual of   min ⟨W, VᵀV⟩ over ‖v_i‖ ≤ 1
 //

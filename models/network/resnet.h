@@ -1,4 +1,4 @@
-// ResNet EBM for binary images of H×W (Grathwohl et al. 2021; models.md):
+// ResNet EBM for binary images of H×W (Grathwohl et al. 2021; docs/concepts/energies.md):
 //
 //   net:   conv 3×3 1→C; blocks 0, 1 with stride 2; blocks 2 … 7 with stride 1; mean over
 //          positions; linear to one number

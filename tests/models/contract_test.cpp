@@ -11,7 +11,8 @@
 namespace isinglass {
 namespace {
 
-// Of values of deep models in float32, relative to the largest in the batch (architecture.md).
+// Of values of deep models in float32, relative to the largest in the batch
+// (docs/concepts/reproducibility.md).
 constexpr double kFloat32 = 1e-5;
 
 double largest(const torch::Tensor& t) {

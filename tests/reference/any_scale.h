@@ -1,7 +1,7 @@
-// Any-scale balanced samplers from the formulas of samplers.md §2.5, in plain float64: a tiny
-// ordered target, the proposal given the auxiliary u, and transition matrices: enumerated where W +
-// D = AᵀA vanishes, by quadrature over u in two dimensions where it does not. Shares no arithmetic
-// with the code under test, which never sees W, nor u.
+// Any-scale balanced samplers from the formulas of docs/concepts/samplers.md, in plain float64: a
+// tiny ordered target, the proposal given the auxiliary u, and transition matrices: enumerated
+// where W + D = AᵀA vanishes, by quadrature over u in two dimensions where it does not. Shares no
+// arithmetic with the code under test, which never sees W, nor u.
 #pragma once
 
 #include "io/torch.h"

@@ -1,5 +1,6 @@
-// Transition matrices of the block samplers (samplers.md §2.1), from their definitions: a mean over
-// all blocks of m sites, each by loops over all states. Also sweeps of one-site conditionals.
+// Transition matrices of the block samplers (docs/concepts/samplers.md), from their definitions: a
+// mean over all blocks of m sites, each by loops over all states. Also sweeps of one-site
+// conditionals.
 #pragma once
 
 #include "tests/reference/enumeration.h"

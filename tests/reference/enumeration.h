@@ -1,7 +1,7 @@
 // A slow, independent reference for the exactness tests: tiny targets, enumerated in float64, and
-// the transition matrices of the samplers written from the formulas of samplers.md. Shares no
-// arithmetic with the code under test: weights are plain numbers here, not logarithms, sums are
-// plain loops.
+// the transition matrices of the samplers written from the formulas of docs/concepts/samplers.md.
+// Shares no arithmetic with the code under test: weights are plain numbers here, not logarithms,
+// sums are plain loops.
 #pragma once
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// Slow, independent references of the jump samplers (samplers.md §2.4): the transition row of a
-// site written from the formulas, and the enumerated matrices. Plain numbers in long double, whose
-// range holds what |d| = 300 leads to; (I − τQ)^{-1} by the matrix forest theorem, or by
+// Slow, independent references of the jump samplers (docs/concepts/samplers.md): the transition row
+// of a site written from the formulas, and the enumerated matrices. Plain numbers in long double,
+// whose range holds what |d| = 300 leads to; (I − τQ)^{-1} by the matrix forest theorem, or by
 // elimination with pivots.
 #pragma once
 

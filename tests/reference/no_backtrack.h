@@ -1,4 +1,4 @@
-// nb, the path without replacement (samplers.md §2.3), from its definition:
+// nb, the path without replacement (docs/concepts/samplers.md), from its definition:
 //
 //   P(pairs | x) = Π_l w(i_l, k_l) / Σ_{i not drawn before l} Σ_{k ≠ x_i} w(i, k),  w at x
 //   throughout

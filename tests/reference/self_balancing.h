@@ -1,6 +1,6 @@
-// Local self-balancing written from the formulas of samplers.md §2.6, in plain float64 loops:
-// parametrised balancing functions as plain numbers of t, the transition matrix of one flip, and
-// the objective with its expectation.
+// Local self-balancing written from the formulas of docs/concepts/samplers.md, in plain float64
+// loops: parametrised balancing functions as plain numbers of t, the transition matrix of one flip,
+// and the objective with its expectation.
 #pragma once
 
 #include <algorithm>

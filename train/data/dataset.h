@@ -48,7 +48,8 @@ std::string data_sha256(const Dataset& data);
 // (0 train, 1 validation, 2 test) as its seed, at step 0, which training iterations never use.
 torch::Tensor binarise_once(const torch::Tensor& pixels, int64_t levels, uint64_t split);
 
-// Data mean·(1 − 2ε) + ε with ε = 1e-2, float32 [D]: mean of the base Bernoulli (training.md).
+// Data mean·(1 − 2ε) + ε with ε = 1e-2, float32 [D]: mean of the base Bernoulli
+// (docs/concepts/training.md).
 torch::Tensor clamped_mean(const Dataset& data);
 
 }  // namespace isinglass

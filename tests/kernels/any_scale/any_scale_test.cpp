@@ -14,7 +14,7 @@
 namespace isinglass {
 namespace {
 
-// log q(v) of one site as samplers.md §2.5 writes it, in long double.
+// log q(v) of one site as docs/concepts/samplers.md writes it, in long double.
 double reference_log_q(double score, double diagonal, double sigma, double alpha, int x, int v,
                        int categories) {
   const long double c = static_cast<long double>(score) + static_cast<long double>(diagonal) * x;
