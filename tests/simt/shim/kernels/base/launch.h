@@ -4,9 +4,11 @@
 #define ISINGLASS_SIMT
 
 #include "kernels/base/host_device.h"
-#include "kernels/base/reduce_cuda.h"  // after the shuffles and barriers
 #include "tests/simt/devices.h"
 #include "tests/simt/interpreter.h"
+
+// After the shuffles and barriers:
+#include "kernels/base/reduce_cuda.h"
 
 namespace isinglass {
 
