@@ -57,7 +57,7 @@ for sampler in ("gwg", "pafs", "nb", "lbj", "lbjf", "lbjb", "dlp", "gibbs", "pas
     LINES[f"potts-{sampler}"] = f"sample --instance potts-field:side=5 --chains 6 --steps 40 --sampler {sampler}"
 for sampler in ("ula", "mala", "uhmc", "hmc", "fhl"):
     LINES[f"mixture-{sampler}"] = f"sample --instance misled-rings --chains 8 --steps 40 --sampler {sampler} --step-size 0.05"
-for sampler in ("lbj", "ab-1st", "ab-trace", "gibbs", "pas"):
+for sampler in ("gwg", "pafs", "nb", "lbj", "ab-1st", "ab-trace", "gibbs", "pas"):
     LINES[f"ordered-{sampler}"] = f"sample --instance lattice-gaussian-cycle --chains 6 --burn-in 20 --steps 40 --sampler {sampler}"
 LINES["fhmm-pafs"] = "sample --instance fhmm:steps=20 --chains 6 --steps 30 --sampler pafs"
 LINES["cooling"] = "sample --model maxcut --weights torus.txt --chains 6 --burn-in 30 --steps 30 --anneal 2,0.2 --sampler pafs"
