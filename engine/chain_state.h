@@ -16,7 +16,7 @@ namespace isinglass {
 // The numbers of a step that change from step to step. They stay on the device.
 struct StepParams {
   torch::Tensor rng;    // int64 [2]: seed, step number
-  torch::Tensor scale;  // float64 [n]: the sampler's scales(), such as R, τ, or σ and α
+  torch::Tensor scale;  // float64 [n] or [B, n]: the sampler's scales(), such as R, τ, or σ and α
 
   static StepParams create(uint64_t seed, const std::vector<double>& scale, torch::Device device,
                            int64_t step = 0);

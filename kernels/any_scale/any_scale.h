@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "kernels/base/categorical.h"
+#include "kernels/base/chain_scale.h"
 #include "kernels/base/host_device.h"
 #include "kernels/random/philox.h"
 
@@ -32,7 +33,7 @@ struct OrderedProposal {
   const double* noise;     // [B, D] ξ; null: A = 0
   const double* field;     // [B, D] Aᵀξ; null with noise
   const double* diagonal;  // [D] of D; null: 0
-  const double* scale;     // [2] σ, α
+  ChainScale scale;        // σ, α
 };
 
 // One site's distribution over values, about the value `from`.
@@ -72,7 +73,7 @@ struct OrderedRow {
 // Site i's row of chain c, whose value is `from`.
 ISINGLASS_HD inline OrderedRow ordered_row(const OrderedShape& shape, const OrderedProposal& p,
                                            int64_t c, int64_t i, int from) {
-  const double sigma = p.scale[0], alpha = p.scale[1];
+  const double sigma = p.scale.row(c)[0], alpha = p.scale.row(c)[1];
   const int64_t at = c * shape.sites + i;
   const double score = -static_cast<double>(p.gradient[at]) + (p.field ? p.field[at] : 0.0);
   const double diagonal = p.diagonal ? p.diagonal[i] : 0.0;

@@ -26,11 +26,10 @@ __global__ void choose_leaders_kernel(ParticleShape shape, const double* energy,
   }
 }
 
-__global__ void kick_and_drift_kernel(ParticleShape shape, ForceField field,
-                                      const double* step_size, Leap leap, double* momentum,
-                                      float* to) {
+__global__ void kick_and_drift_kernel(ParticleShape shape, ForceField field, ChainScale step_size,
+                                      Leap leap, double* momentum, float* to) {
   const int64_t first = blockIdx.x * shape.group, last = first + shape.group;
-  const double kick = leap.kick * *step_size, drift = leap.drift * *step_size;
+  const double kick = leap.kick * step_size[first], drift = leap.drift * step_size[first];
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
     for (int64_t c = first; c < last; ++c) kick_site(shape, field, kick, c, i, momentum);
     for (int64_t c = first; c < last; ++c) {
@@ -70,7 +69,7 @@ void choose_leaders(const ParticleShape& shape, const double* energy, double str
                    stream, shape, energy, strength, leader, pull);
 }
 
-void kick_and_drift(const ParticleShape& shape, const ForceField& field, const double* step_size,
+void kick_and_drift(const ParticleShape& shape, const ForceField& field, ChainScale step_size,
                     Leap leap, double* momentum, float* to, Stream stream) {
   const auto groups = static_cast<unsigned>(shape.chains / shape.group);
   ISINGLASS_LAUNCH(kick_and_drift_kernel, {groups, kThreads}, stream, shape, field, step_size, leap,

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/base/chain_scale.h"
 #include "kernels/base/host_device.h"
 #include "kernels/random/normal.h"
 
@@ -106,9 +107,9 @@ ISINGLASS_TWINS(refresh_momentum, const ParticleShape&, const int64_t* rng,
 // energy [B]; strength λ; leader [B / n], pull [B].
 ISINGLASS_TWINS(choose_leaders, const ParticleShape&, const double* energy, double strength,
                 int64_t* leader, double* pull, Stream)
-// step_size [1]: η; to [B, D], which may be field.x.
-ISINGLASS_TWINS(kick_and_drift, const ParticleShape&, const ForceField&, const double* step_size,
-                Leap, double* momentum, float* to, Stream)
+// step_size: η, of a group its first chain's; to [B, D], which may be field.x.
+ISINGLASS_TWINS(kick_and_drift, const ParticleShape&, const ForceField&, ChainScale step_size, Leap,
+                double* momentum, float* to, Stream)
 // out [B]: −½‖p‖²/m, and with a leader − ½ ρ ‖x − x_l‖².
 ISINGLASS_TWINS(log_momentum, const ParticleShape&, const ForceField&, const double* momentum,
                 double* out, Stream)

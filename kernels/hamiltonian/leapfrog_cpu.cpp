@@ -21,12 +21,12 @@ void choose_leaders(const ParticleShape& shape, const double* energy, double str
   }
 }
 
-void kick_and_drift(const ParticleShape& shape, const ForceField& field, const double* step_size,
+void kick_and_drift(const ParticleShape& shape, const ForceField& field, ChainScale step_size,
                     Leap leap, double* momentum, float* to, Stream) {
-  const double kick = leap.kick * *step_size, drift = leap.drift * *step_size;
 #pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
   for (int64_t g = 0; g < shape.chains / shape.group; ++g) {
     const int64_t first = g * shape.group, last = first + shape.group;
+    const double kick = leap.kick * step_size[first], drift = leap.drift * step_size[first];
     for (int64_t c = first; c < last; ++c) {
       for (int64_t i = 0; i < shape.sites; ++i) kick_site(shape, field, kick, c, i, momentum);
     }

@@ -119,17 +119,17 @@ __device__ void jump_chain(const JumpShape& shape, double scale, const uint8_t* 
 }
 
 __global__ void draw_jump_kernel(JumpShape shape, const uint8_t* x, const float* gradient,
-                                 const int64_t* rng, const int64_t* chain_ids, const double* scale,
+                                 const int64_t* rng, const int64_t* chain_ids, ChainScale scale,
                                  uint8_t* y, double* log_q) {
   const int64_t at = blockIdx.x * shape.sites;
   const DrawTarget target{step_draws(rng, chain_ids[blockIdx.x]), shape.categories, x + at, y + at};
-  jump_chain(shape, *scale, x, gradient, target, log_q);
+  jump_chain(shape, scale[blockIdx.x], x, gradient, target, log_q);
 }
 
 __global__ void score_jump_kernel(JumpShape shape, const uint8_t* from, const float* gradient,
-                                  const uint8_t* to, const double* scale, double* log_q) {
+                                  const uint8_t* to, ChainScale scale, double* log_q) {
   const int64_t at = blockIdx.x * shape.sites;
-  jump_chain(shape, *scale, from, gradient, ScoreTarget{from + at, to + at}, log_q);
+  jump_chain(shape, scale[blockIdx.x], from, gradient, ScoreTarget{from + at, to + at}, log_q);
 }
 
 LaunchShape launch_shape(const JumpShape& shape) {
@@ -144,14 +144,14 @@ LaunchShape launch_shape(const JumpShape& shape) {
 }  // namespace
 
 void draw_jump(const JumpShape& shape, const uint8_t* x, const float* gradient, const int64_t* rng,
-               const int64_t* chain_ids, const double* scale, uint8_t* y, double* log_q,
+               const int64_t* chain_ids, ChainScale scale, uint8_t* y, double* log_q,
                Stream stream) {
   ISINGLASS_LAUNCH(draw_jump_kernel, launch_shape(shape), stream, shape, x, gradient, rng,
                    chain_ids, scale, y, log_q);
 }
 
 void score_jump(const JumpShape& shape, const uint8_t* from, const float* gradient,
-                const uint8_t* to, const double* scale, double* log_q, Stream stream) {
+                const uint8_t* to, ChainScale scale, double* log_q, Stream stream) {
   ISINGLASS_LAUNCH(score_jump_kernel, launch_shape(shape), stream, shape, from, gradient, to, scale,
                    log_q);
 }

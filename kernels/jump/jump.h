@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "kernels/base/balancing.h"
+#include "kernels/base/chain_scale.h"
 #include "kernels/base/host_device.h"
 
 namespace isinglass {
@@ -37,12 +38,12 @@ struct JumpShape {
 };
 
 // y ~ q(·|x), and log q(y | x).
-//   x, y [B, D]; gradient of U at x; rng {seed, step}; chain_ids [B]; scale []: τ, or a; log_q [B]
+//   x, y [B, D]; gradient of U at x; rng {seed, step}; chain_ids [B]; scale: τ, or a; log_q [B]
 ISINGLASS_TWINS(draw_jump, const JumpShape&, const uint8_t* x, const float* gradient,
-                const int64_t* rng, const int64_t* chain_ids, const double* scale, uint8_t* y,
+                const int64_t* rng, const int64_t* chain_ids, ChainScale scale, uint8_t* y,
                 double* log_q, Stream)
 // log q(to | from) with the gradient at `from`.
 ISINGLASS_TWINS(score_jump, const JumpShape&, const uint8_t* from, const float* gradient,
-                const uint8_t* to, const double* scale, double* log_q, Stream)
+                const uint8_t* to, ChainScale scale, double* log_q, Stream)
 
 }  // namespace isinglass

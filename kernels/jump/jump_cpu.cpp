@@ -56,11 +56,12 @@ double value_chain(const JumpShape& shape, double scale, const Sites& sites, con
 
 // log q of every chain; target_of(chain) says what becomes of its sites.
 template <class F>
-void jump_chains(const JumpShape& shape, const uint8_t* x, const float* gradient, double scale,
+void jump_chains(const JumpShape& shape, const uint8_t* x, const float* gradient, ChainScale scales,
                  double* log_q, F target_of) {
 #pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
   for (int64_t c = 0; c < shape.chains; ++c) {
     const uint8_t* own = x + c * shape.sites;
+    const double scale = scales[c];
     if (shape.binary()) {
       log_q[c] = flip_chain(BinaryJumpParameters(shape, scale), gradient + c * shape.sites,
                             shape.sites, target_of(c));
@@ -77,16 +78,16 @@ void jump_chains(const JumpShape& shape, const uint8_t* x, const float* gradient
 }  // namespace
 
 void draw_jump(const JumpShape& shape, const uint8_t* x, const float* gradient, const int64_t* rng,
-               const int64_t* chain_ids, const double* scale, uint8_t* y, double* log_q, Stream) {
-  jump_chains(shape, x, gradient, *scale, log_q, [&](int64_t c) {
+               const int64_t* chain_ids, ChainScale scale, uint8_t* y, double* log_q, Stream) {
+  jump_chains(shape, x, gradient, scale, log_q, [&](int64_t c) {
     const int64_t at = c * shape.sites;
     return DrawTarget{step_draws(rng, chain_ids[c]), shape.categories, x + at, y + at};
   });
 }
 
 void score_jump(const JumpShape& shape, const uint8_t* from, const float* gradient,
-                const uint8_t* to, const double* scale, double* log_q, Stream) {
-  jump_chains(shape, from, gradient, *scale, log_q,
+                const uint8_t* to, ChainScale scale, double* log_q, Stream) {
+  jump_chains(shape, from, gradient, scale, log_q,
               [&](int64_t c) { return ScoreTarget{from + c * shape.sites, to + c * shape.sites}; });
 }
 

@@ -1,7 +1,7 @@
 // See any_scale.h.
 #include "kernels/ops/any_scale.h"
 
-#include "kernels/ops/check.h"
+#include "kernels/ops/chain_scale.h"
 
 namespace isinglass::ops {
 namespace {
@@ -18,16 +18,15 @@ OrderedShape ordered_shape(const Tensor& x, const OrderedInputs& inputs, int64_t
               "isinglass operator: ordered sites have 2 to 256 values");
   check(x, x, torch::kUInt8, x.numel(), "a state");
   check(inputs.gradient, x, torch::kFloat32, x.numel(), "gradient");
-  check(inputs.scale, x, torch::kFloat64, 2, "scale");
   check_optional(inputs.noise, x, x.numel(), "noise");
   check_optional(inputs.field, x, x.numel(), "field");
   check_optional(inputs.diagonal, x, x.size(1), "diagonal");
   return {x.size(0), x.size(1), static_cast<int>(categories)};
 }
 
-OrderedProposal pointers(const OrderedInputs& inputs) {
+OrderedProposal pointers(const OrderedInputs& inputs, const Tensor& x) {
   return {data<float>(inputs.gradient), data<double>(inputs.noise), data<double>(inputs.field),
-          data<double>(inputs.diagonal), data<double>(inputs.scale)};
+          data<double>(inputs.diagonal), chain_scale(inputs.scale, x, x.size(0), 2, "scale")};
 }
 
 }  // namespace
@@ -41,7 +40,7 @@ void draw_ordered(const Tensor& x, const OrderedInputs& inputs, int64_t categori
   check(y, x, torch::kUInt8, x.numel(), "y");
   check_optional(move, x, x.numel(), "move");
   check(log_q, x, torch::kFloat64, shape.chains, "log_q");
-  run_twin(x, cpu::draw_ordered, cuda::draw_ordered, shape, pointers(inputs), data<uint8_t>(x),
+  run_twin(x, cpu::draw_ordered, cuda::draw_ordered, shape, pointers(inputs, x), data<uint8_t>(x),
            data<int64_t>(rng), data<int64_t>(chain_ids), data<uint8_t>(y), data<double>(move),
            data<double>(log_q));
 }
@@ -51,7 +50,7 @@ void score_ordered(const Tensor& from, const Tensor& to, const OrderedInputs& in
   const OrderedShape shape = ordered_shape(from, inputs, categories);
   check(to, from, torch::kUInt8, from.numel(), "to");
   check(log_q, from, torch::kFloat64, shape.chains, "log_q");
-  run_twin(from, cpu::score_ordered, cuda::score_ordered, shape, pointers(inputs),
+  run_twin(from, cpu::score_ordered, cuda::score_ordered, shape, pointers(inputs, from),
            data<uint8_t>(from), data<uint8_t>(to), data<double>(log_q));
 }
 

@@ -13,7 +13,7 @@ struct OrderedInputs {
   Tensor gradient;      // float32 [B, D]
   Tensor noise, field;  // float64 [B, D]
   Tensor diagonal;      // float64 [D]
-  Tensor scale;         // float64 [2]: σ, α
+  Tensor scale;         // float64 [2] or [B, 2]: σ, α
 };
 
 // any_scale.h; log_q float64 [B]; move float64 [B, D] or undefined

@@ -1,7 +1,7 @@
 // See exact_path.h.
 #include "kernels/ops/exact_path.h"
 
-#include "kernels/ops/check.h"
+#include "kernels/ops/chain_scale.h"
 
 namespace isinglass::ops {
 namespace {
@@ -41,7 +41,6 @@ void advance_exact_path(const Tensor& differences, const Tensor& rng, const Tens
   const ExactPathShape shape = path_shape(y, differences, balancing, max_length);
   check(rng, y, torch::kInt64, 2, "rng");
   check(chain_ids, y, torch::kInt64, shape.chains, "chain_ids");
-  check(radius, y, torch::kFloat64, 1, "radius");
   check(paths.length, y, torch::kInt32, shape.chains, "length");
   check(paths.entry, y, torch::kInt32, shape.chains, "entry");
   check(paths.from, y, torch::kUInt8, shape.chains, "from");
@@ -53,8 +52,9 @@ void advance_exact_path(const Tensor& differences, const Tensor& rng, const Tens
                             data<uint8_t>(paths.from), data<double>(paths.block_sums)};
   run_twin(y, cpu::advance_exact_path, cuda::advance_exact_path, shape, position,
            data<float>(differences), data<int64_t>(rng), data<int64_t>(chain_ids),
-           data<double>(radius), static_cast<uint8_t*>(y.mutable_data_ptr()), pointers,
-           data<double>(log_forward), data<double>(log_backward));
+           chain_scale(radius, y, shape.chains, 1, "radius"),
+           static_cast<uint8_t*>(y.mutable_data_ptr()), pointers, data<double>(log_forward),
+           data<double>(log_backward));
 }
 
 namespace {

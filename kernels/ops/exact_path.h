@@ -20,7 +20,7 @@ struct ExactPathBuffers {
 };
 
 // exact_path.h. differences float32 [B, D] or [B, D, K] with y uint8 [B, D], or [B, D(D−1)/2]
-// with y int64 [B, D]; radius float64 [1] or []; log_forward, log_backward float64 [B].
+// with y int64 [B, D]; radius float64 [1] or [B, 1]; log_forward, log_backward float64 [B].
 void advance_exact_path(const Tensor& differences, const Tensor& rng, const Tensor& chain_ids,
                         const Tensor& radius, int64_t position, int64_t max_length,
                         Balancing balancing, Tensor& y, ExactPathBuffers& paths,

@@ -1,7 +1,7 @@
 // See first_order_path.h.
 #include "kernels/ops/first_order_path.h"
 
-#include "kernels/ops/check.h"
+#include "kernels/ops/chain_scale.h"
 
 namespace isinglass::ops {
 
@@ -48,11 +48,11 @@ void draw_path(const Tensor& x, const Tensor& gradient, const Tensor& rng, const
                                      sums_scratch(x.size(1)), /*steps=*/1);
   check(rng, x, torch::kInt64, 2, "rng");
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
-  check(radius, x, torch::kFloat64, 1, "radius");
   check(y, x, torch::kUInt8, x.numel(), "y");
   check(log_q, x, torch::kFloat64, shape.chains, "log_q");
   run_twin(x, cpu::draw_path, cuda::draw_path, shape, data<uint8_t>(x), data<float>(gradient),
-           data<int64_t>(rng), data<int64_t>(chain_ids), data<double>(radius), data<uint8_t>(y),
+           data<int64_t>(rng), data<int64_t>(chain_ids),
+           chain_scale(radius, x, shape.chains, 1, "radius"), data<uint8_t>(y),
            path_pointers(paths), data<double>(log_q));
 }
 

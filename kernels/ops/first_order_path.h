@@ -20,7 +20,7 @@ struct PathBuffers {
                             torch::Device device);
 };
 
-// gradient [B, D] (binary, ordered) or [B, D, K] (one-hot); radius float64 []; log_q float64 [B].
+// gradient [B, D] or (one-hot) [B, D, K]; radius float64 [1] or [B, 1]; log_q float64 [B].
 void draw_path(const Tensor& x, const Tensor& gradient, const Tensor& rng, const Tensor& chain_ids,
                const Tensor& radius, int64_t categories, PathRule rule, Balancing balancing,
                Tensor& y, PathBuffers& paths, Tensor& log_q);

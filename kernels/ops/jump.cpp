@@ -2,13 +2,14 @@
 #include "kernels/ops/jump.h"
 
 #include "kernels/jump/fast/lattice_jump.h"
+#include "kernels/ops/chain_scale.h"
 #include "kernels/ops/pointers.h"
 
 namespace isinglass::ops {
 namespace {
 
-JumpShape jump_shape(const Tensor& x, const Tensor& gradient, const Tensor& scale,
-                     int64_t categories, JumpRule rule, Balancing balancing, const Tensor& log_q) {
+JumpShape jump_shape(const Tensor& x, const Tensor& gradient, int64_t categories, JumpRule rule,
+                     Balancing balancing, const Tensor& log_q) {
   TORCH_CHECK(x.dim() == 2 && (gradient.dim() == 2 || gradient.dim() == 3),
               "isinglass operator: x must be [B, D] and its gradient [B, D] or [B, D, K]");
   const bool one_hot = gradient.dim() == 3;
@@ -19,7 +20,6 @@ JumpShape jump_shape(const Tensor& x, const Tensor& gradient, const Tensor& scal
               " categories");
   check(x, x, torch::kUInt8, x.numel(), "a state");
   check(gradient, x, torch::kFloat32, x.numel() * (one_hot ? categories : 1), "gradient");
-  check(scale, x, torch::kFloat64, 1, "scale");
   check(log_q, x, torch::kFloat64, x.size(0), "log_q");
   return {x.size(0), x.size(1), static_cast<int>(categories), one_hot, rule, balancing};
 }
@@ -29,21 +29,22 @@ JumpShape jump_shape(const Tensor& x, const Tensor& gradient, const Tensor& scal
 void draw_jump(const Tensor& x, const Tensor& gradient, const Tensor& rng, const Tensor& chain_ids,
                const Tensor& scale, int64_t categories, JumpRule rule, Balancing balancing,
                Tensor& y, Tensor& log_q) {
-  const JumpShape shape = jump_shape(x, gradient, scale, categories, rule, balancing, log_q);
+  const JumpShape shape = jump_shape(x, gradient, categories, rule, balancing, log_q);
   check(rng, x, torch::kInt64, 2, "rng");
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
   check(y, x, torch::kUInt8, x.numel(), "y");
   run_twin(x, cpu::draw_jump, cuda::draw_jump, shape, data<uint8_t>(x), data<float>(gradient),
-           data<int64_t>(rng), data<int64_t>(chain_ids), data<double>(scale), data<uint8_t>(y),
-           data<double>(log_q));
+           data<int64_t>(rng), data<int64_t>(chain_ids),
+           chain_scale(scale, x, shape.chains, 1, "scale"), data<uint8_t>(y), data<double>(log_q));
 }
 
 void score_jump(const Tensor& from, const Tensor& gradient, const Tensor& to, const Tensor& scale,
                 int64_t categories, JumpRule rule, Balancing balancing, Tensor& log_q) {
-  const JumpShape shape = jump_shape(from, gradient, scale, categories, rule, balancing, log_q);
+  const JumpShape shape = jump_shape(from, gradient, categories, rule, balancing, log_q);
   check(to, from, torch::kUInt8, from.numel(), "to");
   run_twin(from, cpu::score_jump, cuda::score_jump, shape, data<uint8_t>(from),
-           data<float>(gradient), data<uint8_t>(to), data<double>(scale), data<double>(log_q));
+           data<float>(gradient), data<uint8_t>(to),
+           chain_scale(scale, from, shape.chains, 1, "scale"), data<double>(log_q));
 }
 
 void lattice_jump_step(const NeighbourhoodTensors& p, const Tensor& rng, const Tensor& chain_ids,

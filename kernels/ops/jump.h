@@ -10,7 +10,7 @@ namespace isinglass::ops {
 
 using torch::Tensor;
 
-// gradient [B, D] (binary, ordered) or [B, D, K] (one-hot); scale float64 [1]; log_q
+// gradient [B, D] (binary, ordered) or [B, D, K] (one-hot); scale float64 [1] or [B, 1]; log_q
 // float64 [B].
 void draw_jump(const Tensor& x, const Tensor& gradient, const Tensor& rng, const Tensor& chain_ids,
                const Tensor& scale, int64_t categories, JumpRule rule, Balancing balancing,

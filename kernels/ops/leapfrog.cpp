@@ -2,7 +2,7 @@
 #include "kernels/ops/leapfrog.h"
 
 #include "kernels/hamiltonian/leapfrog.h"
-#include "kernels/ops/check.h"
+#include "kernels/ops/chain_scale.h"
 
 namespace isinglass::ops {
 namespace {
@@ -57,11 +57,10 @@ void kick_and_drift(const Particles& particles, const Forces& forces, const Tens
   const ParticleShape shape = particle_shape(particles, momentum);
   const ForceField field = force_field(shape, forces, momentum);
   check(forces.gradient, momentum, torch::kFloat32, momentum.numel(), "gradient");
-  check(step_size, momentum, torch::kFloat64, step_size.numel(), "step_size");
-  TORCH_CHECK(step_size.numel() >= 1, "isinglass operator: step_size must not be empty");
   check(to, momentum, torch::kFloat32, momentum.numel(), "to");
   run_twin(momentum, cpu::kick_and_drift, cuda::kick_and_drift, shape, field,
-           data<double>(step_size), Leap{kick, drift}, data<double>(momentum), data<float>(to));
+           chain_scale(step_size, momentum, shape.chains, 1, "step_size"), Leap{kick, drift},
+           data<double>(momentum), data<float>(to));
 }
 
 void log_momentum(const Particles& particles, const Forces& forces, const Tensor& momentum,

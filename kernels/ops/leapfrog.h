@@ -23,7 +23,7 @@ void refresh_momentum(const Particles& particles, const Tensor& rng, const Tenso
                       double damping, Tensor& kept, Tensor& momentum);
 void choose_leaders(const Particles& particles, const Tensor& energy, double strength,
                     Tensor& leader, Tensor& pull);
-// step_size float64, its first element; `to` may be forces.x.
+// step_size float64 [1] or [B, 1]; `to` may be forces.x.
 void kick_and_drift(const Particles& particles, const Forces& forces, const Tensor& step_size,
                     double kick, double drift, Tensor& momentum, Tensor& to);
 // out float64 [B]; forces.gradient is not read.

@@ -1,7 +1,7 @@
 // See random_walk.h.
 #include "kernels/ops/random_walk.h"
 
-#include "kernels/ops/check.h"
+#include "kernels/ops/chain_scale.h"
 #include "kernels/random_walk/random_walk.h"
 
 namespace isinglass::ops {
@@ -14,10 +14,10 @@ void flip_uniformly(const Tensor& x, const Tensor& rng, const Tensor& chain_ids,
   check(y, x, torch::kUInt8, x.numel(), "y");
   check(rng, x, torch::kInt64, 2, "rng");
   check(chain_ids, x, torch::kInt64, x.size(0), "chain_ids");
-  check(radius, x, torch::kFloat64, 1, "radius");
   run_twin(x, cpu::flip_uniformly, cuda::flip_uniformly, x.size(0), x.size(1),
            static_cast<int>(categories), data<uint8_t>(x), data<int64_t>(rng),
-           data<int64_t>(chain_ids), data<double>(radius), random_count, data<uint8_t>(y));
+           data<int64_t>(chain_ids), chain_scale(radius, x, x.size(0), 1, "radius"), random_count,
+           data<uint8_t>(y));
 }
 
 TORCH_LIBRARY_FRAGMENT(isinglass, m) {

@@ -9,8 +9,8 @@ namespace {
 
 __global__ void advance_exact_path_kernel(ExactPathShape shape, int64_t position,
                                           const float* table, const int64_t* rng,
-                                          const int64_t* chain_ids, const double* radius,
-                                          uint8_t* y, ExactPaths paths, double* log_forward,
+                                          const int64_t* chain_ids, ChainScale radius, uint8_t* y,
+                                          ExactPaths paths, double* log_forward,
                                           double* log_backward) {
   const int64_t c = blockIdx.x, entries = shape.entries();
   const PathPosition at = path_position(shape, position, rng, chain_ids, radius, paths, c);
@@ -32,8 +32,8 @@ __global__ void advance_exact_path_kernel(ExactPathShape shape, int64_t position
 }  // namespace
 
 void advance_exact_path(const ExactPathShape& shape, int64_t position, const float* table,
-                        const int64_t* rng, const int64_t* chain_ids, const double* radius,
-                        uint8_t* y, ExactPaths paths, double* log_forward, double* log_backward,
+                        const int64_t* rng, const int64_t* chain_ids, ChainScale radius, uint8_t* y,
+                        ExactPaths paths, double* log_forward, double* log_backward,
                         Stream stream) {
   const LaunchShape launch =
       weight_sums_launch(shape.chains, block_sums_size(shape.entries()), paths.block_sums);

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "kernels/base/balancing.h"
+#include "kernels/base/chain_scale.h"
 #include "kernels/base/host_device.h"
 #include "kernels/path/move_weights.h"
 #include "kernels/random/path_length.h"
@@ -58,10 +59,10 @@ struct PathPosition {
 
 ISINGLASS_HD inline PathPosition path_position(const ExactPathShape& shape, int64_t position,
                                                const int64_t* rng, const int64_t* chain_ids,
-                                               const double* radius, const ExactPaths& paths,
+                                               ChainScale radius, const ExactPaths& paths,
                                                int64_t chain) {
   const Draws draws = step_draws(rng, chain_ids[chain]);
-  const int64_t length = position == 0 ? draw_path_length(draws, *radius, shape.max_length)
+  const int64_t length = position == 0 ? draw_path_length(draws, radius[chain], shape.max_length)
                                        : static_cast<int64_t>(paths.length[chain]);
   return {position, length, draws};
 }
@@ -101,10 +102,10 @@ ISINGLASS_HD void with_exact_weights(const ExactPathShape& shape, const float* t
 
 // With the differences at y, `position` moves after x: scores the reverse of the last move, draws
 // and makes the next one. Position 0 draws L and starts the sums. A chain whose path is over stays.
-//   table [B, D], [B, D, K] or [B, D(D−1)/2]; rng {seed, step}; chain_ids [B]; radius [];
+//   table [B, D], [B, D, K] or [B, D(D−1)/2]; rng {seed, step}; chain_ids [B]; radius: R;
 //   y [B, D] uint8, int64 for swaps; log_forward, log_backward [B]
 ISINGLASS_TWINS(advance_exact_path, const ExactPathShape&, int64_t position, const float* table,
-                const int64_t* rng, const int64_t* chain_ids, const double* radius, uint8_t* y,
+                const int64_t* rng, const int64_t* chain_ids, ChainScale radius, uint8_t* y,
                 ExactPaths, double* log_forward, double* log_backward, Stream)
 
 }  // namespace isinglass

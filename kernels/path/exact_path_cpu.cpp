@@ -5,9 +5,8 @@
 namespace isinglass::cpu {
 
 void advance_exact_path(const ExactPathShape& shape, int64_t position, const float* table,
-                        const int64_t* rng, const int64_t* chain_ids, const double* radius,
-                        uint8_t* y, ExactPaths paths, double* log_forward, double* log_backward,
-                        Stream) {
+                        const int64_t* rng, const int64_t* chain_ids, ChainScale radius, uint8_t* y,
+                        ExactPaths paths, double* log_forward, double* log_backward, Stream) {
   const int64_t entries = shape.entries();
 #pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * entries))
   for (int64_t c = 0; c < shape.chains; ++c) {

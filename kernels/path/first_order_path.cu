@@ -46,12 +46,12 @@ __device__ void score_chain(const PathShape& shape, const Weights& weights, uint
 }
 
 __global__ void draw_path_kernel(PathShape shape, const uint8_t* x, const float* gradient,
-                                 const int64_t* rng, const int64_t* chain_ids, const double* radius,
+                                 const int64_t* rng, const int64_t* chain_ids, ChainScale radius,
                                  uint8_t* y, Paths paths, double* log_q) {
   const int64_t c = blockIdx.x;
   with_gradient_weights(shape, gradient + c * shape.table_size(), [&](auto weights) {
     draw_chain(shape, weights, step_draws(rng, chain_ids[c]), x + c * shape.sites,
-               y + c * shape.sites, paths, *radius, c, log_q);
+               y + c * shape.sites, paths, radius[c], c, log_q);
   });
 }
 
@@ -66,8 +66,8 @@ __global__ void score_path_kernel(PathShape shape, uint8_t* y, const float* grad
 }  // namespace
 
 void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, const int64_t* rng,
-               const int64_t* chain_ids, const double* radius, uint8_t* y, Paths paths,
-               double* log_q, Stream stream) {
+               const int64_t* chain_ids, ChainScale radius, uint8_t* y, Paths paths, double* log_q,
+               Stream stream) {
   const LaunchShape launch =
       weight_sums_launch(shape.chains, sums_scratch(shape.sites), paths.scratch);
   ISINGLASS_LAUNCH(draw_path_kernel, launch, stream, shape, x, gradient, rng, chain_ids, radius, y,

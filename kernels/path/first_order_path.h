@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "kernels/base/balancing.h"
+#include "kernels/base/chain_scale.h"
 #include "kernels/base/host_device.h"
 #include "kernels/base/log_product.h"
 #include "kernels/path/move_weights.h"
@@ -101,10 +102,10 @@ ISINGLASS_HD void with_gradient_weights(const PathShape& shape, const float* gra
 }
 
 // Draws a path from x for every chain: y, the path and log q(path | x).
-//   x, y [B, D]; gradient of U at x; rng {seed, step}; chain_ids [B]; radius []; log_q [B]
+//   x, y [B, D]; gradient of U at x; rng {seed, step}; chain_ids [B]; radius: R; log_q [B]
 ISINGLASS_TWINS(draw_path, const PathShape&, const uint8_t* x, const float* gradient,
-                const int64_t* rng, const int64_t* chain_ids, const double* radius, uint8_t* y,
-                Paths, double* log_q, Stream)
+                const int64_t* rng, const int64_t* chain_ids, ChainScale radius, uint8_t* y, Paths,
+                double* log_q, Stream)
 // log q(reversed path | y) with the gradient at y. y is walked back to x and restored.
 ISINGLASS_TWINS(score_path, const PathShape&, uint8_t* y, const float* gradient, Paths,
                 double* log_q, Stream)

@@ -29,11 +29,11 @@ void for_each_chain(const PathShape& shape, const float* gradient, F f) {
 }  // namespace
 
 void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, const int64_t* rng,
-               const int64_t* chain_ids, const double* radius, uint8_t* y, Paths paths,
-               double* log_q, Stream) {
+               const int64_t* chain_ids, ChainScale radius, uint8_t* y, Paths paths, double* log_q,
+               Stream) {
   for_each_chain(shape, gradient, [&](auto weights, int64_t c) {
     const Draws draws = step_draws(rng, chain_ids[c]);
-    const int64_t length = draw_path_length(draws, *radius, shape.max_length);
+    const int64_t length = draw_path_length(draws, radius[c], shape.max_length);
     paths.length[c] = static_cast<int32_t>(length);
     const uint8_t* from = x + c * shape.sites;
     uint8_t* to = y + c * shape.sites;

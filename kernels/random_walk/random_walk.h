@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "kernels/base/chain_scale.h"
 #include "kernels/base/host_device.h"
 #include "kernels/random/path_length.h"
 #include "kernels/random/philox.h"
@@ -33,9 +34,9 @@ ISINGLASS_HD inline void flip_uniformly(const Draws& draws, const uint8_t* x, ui
   }
 }
 
-// x, y uint8 [B, D]; radius [] holds R, the mean if random_count; rng {seed, step}; chain_ids [B].
+// x, y uint8 [B, D]; radius: R, the mean if random_count; rng {seed, step}; chain_ids [B].
 ISINGLASS_TWINS(flip_uniformly, int64_t chains, int64_t sites, int categories, const uint8_t* x,
-                const int64_t* rng, const int64_t* chain_ids, const double* radius,
-                bool random_count, uint8_t* y, Stream)
+                const int64_t* rng, const int64_t* chain_ids, ChainScale radius, bool random_count,
+                uint8_t* y, Stream)
 
 }  // namespace isinglass

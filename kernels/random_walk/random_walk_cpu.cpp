@@ -6,14 +6,14 @@
 namespace isinglass::cpu {
 
 void flip_uniformly(int64_t chains, int64_t sites, int categories, const uint8_t* x,
-                    const int64_t* rng, const int64_t* chain_ids, const double* radius,
+                    const int64_t* rng, const int64_t* chain_ids, ChainScale radius,
                     bool random_count, uint8_t* y, Stream) {
 #pragma omp parallel for schedule(static) if (parallel_pays(chains * sites))
   for (int64_t c = 0; c < chains; ++c) {
     std::copy_n(x + c * sites, sites, y + c * sites);
     const Draws draws = step_draws(rng, chain_ids[c]);
     isinglass::flip_uniformly(draws, x + c * sites, y + c * sites, sites, categories,
-                              flip_count(draws, *radius, random_count, sites));
+                              flip_count(draws, radius[c], random_count, sites));
   }
 }
 
