@@ -52,6 +52,11 @@ torch::Tensor Factorised::sample(const torch::Tensor& chain_ids, uint64_t seed) 
   return x;
 }
 
+void Factorised::draw(const torch::Tensor& rng, const torch::Tensor& chain_ids,
+                      torch::Tensor& x) const {
+  ops::step_sites(mean_, model_->space().categories, rng, chain_ids, Purpose::kReference, x);
+}
+
 double Factorised::mean_log_likelihood(const torch::Tensor& x) const {
   if (x.size(0) == 0) return NAN;
   Evaluation at;

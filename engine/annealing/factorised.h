@@ -17,9 +17,13 @@ class Factorised {
 
   EnergyModel& model() const { return *model_; }
   double log_z() const { return log_z_; }
+  bool uniform() const { return !mean_.defined(); }
 
   // Exact samples, uint8 [N, D], by (seed, chain id).
   torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const;
+
+  // The same of a step, in place: by (seed, chain id, step number).
+  void draw(const torch::Tensor& rng, const torch::Tensor& chain_ids, torch::Tensor& x) const;
 
   // Mean log p(x) over the rows of x (uint8 [N, D]), nats; NaN without rows.
   double mean_log_likelihood(const torch::Tensor& x) const;

@@ -75,6 +75,8 @@ TemperedModel::TemperedModel(EnergyModel& target, const Factorised* start, torch
   if (lattice && betas == 1) {
     scaled_ = std::make_unique<Scaled>(*lattice, start_ ? start_->as_lattice() : nullptr, beta_);
     is_lattice_ = form == Form::kLattice && !start_;
+  } else if (lattice && (!start || start->uniform())) {
+    lattice_ = lattice;
   }
   if (start_ && target_.differentiable()) {
     const auto any =
@@ -95,6 +97,7 @@ torch::Tensor TemperedModel::beta_of(const torch::Tensor& beta, int64_t rows,
   TORCH_CHECK(rows % beta.size(0) == 0, "one beta a chain, and ", rows, " states");
   std::vector<int64_t> shape(dimensions, 1);
   shape[0] = rows;
+  if (beta.size(0) == rows) return beta.view(shape);
   return beta.repeat_interleave(rows / beta.size(0)).view(shape);
 }
 
@@ -150,6 +153,12 @@ void TemperedModel::recombine(Evaluation& out) const {
   const Parts parts = parts_of(out);
   const auto of_start = [&](size_t part) { return start_ ? out.cache[part] : torch::Tensor(); };
   mix(out.energy, of_start(parts.start_energy()), out.cache[kTarget]);
+  recombine_table(out);
+}
+
+void TemperedModel::recombine_table(Evaluation& out) const {
+  const Parts parts = parts_of(out);
+  const auto of_start = [&](size_t part) { return start_ ? out.cache[part] : torch::Tensor(); };
   if (parts.differences) {
     mix(out.differences, of_start(parts.start_table()), out.cache[kTable]);
   } else if (parts.gradient) {
@@ -223,7 +232,7 @@ HasConditionals* TemperedModel::conditionals() {
 
 HasSweeps* TemperedModel::sweeps() {
   if (is_lattice_) return scaled_.get();
-  return scaled_ ? this : nullptr;
+  return scaled_ || lattice_ ? this : nullptr;
 }
 
 void TemperedModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
@@ -245,6 +254,11 @@ void TemperedModel::follow(const torch::Tensor& x, Evaluation& current) {
 int64_t TemperedModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
                                     const torch::Tensor& chain_ids, torch::Tensor& x,
                                     Evaluation& current, ops::StepBuffers& counts) {
+  if (lattice_) {  // U_0 is the same everywhere
+    lattice_->tempered_sweeps(steps, beta_, rng, chain_ids, x, current.cache[kTarget], counts);
+    recombine(current);
+    return steps;
+  }
   const int64_t calls = scaled_->gibbs_sweeps(steps, rng, chain_ids, x, current, counts);
   evaluate_energy(x, current);
   return calls + 1;
@@ -266,6 +280,10 @@ void TemperedModel::renew(const Sampler& sampler, ChainState& state) {
   } else {
     recombine(state.current);
   }
+}
+
+const torch::Tensor& TemperedModel::start_energy(const Evaluation& current) const {
+  return current.cache[parts_of(current).start_energy()];
 }
 
 torch::Tensor TemperedModel::slope(const Evaluation& current) const {

@@ -8,7 +8,8 @@
 // It has one of two forms.
 //   parts    The parts (U, U_0, and ∇U or the differences of both) of every state stay in its cache
 //            and behind them what the model itself keeps there: a change of β costs no model call.
-//            Conditionals are those of the parts; a lattice with one β has sweeps.
+//            Conditionals are those of the parts; a lattice has sweeps, with a β a chain where U_0
+//            is uniform.
 //   lattice  β·U of a lattice is a lattice, of couplings and fields times β: samplers see that, and
 //            local steps stay local. A change of β costs an evaluation. Of one β, without a start.
 //
@@ -63,13 +64,18 @@ class TemperedModel : public EnergyModel,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
 
   const torch::Tensor& beta() const { return beta_; }  // float64 [1] or [B], on the device
+  const torch::Tensor& beta32() const { return beta32_; }
   void set_beta(double beta);
   void set_beta(const torch::Tensor& beta);  // like beta()
-  // An evaluation in parts at the β that there is now.
+  // An evaluation in parts at the β that there is now; its gradient or differences alone, where β
+  // has changed in place, in beta() and beta32(), and the energies with it.
   void recombine(Evaluation& current) const;
+  void recombine_table(Evaluation& current) const;
   // In either form the chains' state, with what their sampler keeps.
   void renew(const Sampler& sampler, ChainState& state);
 
+  // U_0 of an evaluation in parts, float64 [B]; its U is the evaluation's target.
+  const torch::Tensor& start_energy(const Evaluation& current) const;
   // U_0 − U at the states of an evaluation in parts, float64 [B]: −dU_β/dβ.
   torch::Tensor slope(const Evaluation& current) const;
 
@@ -105,6 +111,7 @@ class TemperedModel : public EnergyModel,
   torch::Tensor beta_, beta32_;   // float64, float32
   std::unique_ptr<Scaled> scaled_;
   bool is_lattice_ = false;
+  LatticeModel* lattice_ = nullptr;     // the target, where sweeps take a β a chain
   torch::Tensor of_target_, of_start_;  // float64 [B, K]: conditional differences
   int64_t difference_calls_ = 1;
 };

@@ -4,6 +4,9 @@
 //
 // On a GPU a launch takes many steps, with the chain's state in shared memory where it fits.
 //
+// Chains may have inverse temperatures: chain c then draws from the conditionals of exp(−β_c U),
+// while its energy stays U.
+//
 // Sites are numbered by their rank, colour by colour; a site's number is site_uniform() of its rank
 // in the chain's step: the same on every device.
 #pragma once
@@ -29,8 +32,9 @@ struct SiteEnergies {
   const Lattice& lattice;
   const uint8_t* x;
   int64_t site;
+  double beta;
 
-  ISINGLASS_HD double operator[](int k) const { return local_energy(lattice, x, site, k); }
+  ISINGLASS_HD double operator[](int k) const { return beta * local_energy(lattice, x, site, k); }
 };
 
 struct SiteDraw {
@@ -50,9 +54,9 @@ ISINGLASS_HD inline bool draw_rank(const BernoulliConditional& conditional, cons
                           static_cast<uint32_t>(rank));
 }
 
-// Draws the value of the site of a rank of x [D]. A binary site whose d is not finite stays.
+// Draws the value of the site of a rank of x [D] at β. A binary site whose d is not finite stays.
 ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& colouring,
-                                       const Draws& draws, int64_t rank, uint8_t* x) {
+                                       const Draws& draws, double beta, int64_t rank, uint8_t* x) {
   const int64_t site = colouring.site[rank];
   const int from = x[site];
   SiteDraw draw{0, false, true};
@@ -60,24 +64,26 @@ ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& 
   if (lattice.categories == 2) {
     const double d = flip_energy(lattice, x, site);
     draw.finite = std::isfinite(d);
-    if (draw.finite) to = draw_rank(BernoulliConditional(d), draws, rank);
+    if (draw.finite) to = draw_rank(BernoulliConditional(beta * d), draws, rank);
     draw.moved = to != from;
     if (draw.moved) draw.difference = to ? d : -d;
   } else {
-    const SiteEnergies energies{lattice, x, site};
+    const SiteEnergies energies{lattice, x, site, beta};
     to = draw_conditional(energies, lattice.categories, from, rank_uniform(draws, rank),
                           &draw.finite);
     draw.moved = to != from;
-    if (draw.moved) draw.difference = energies[to] - energies[from];
+    if (draw.moved) {
+      draw.difference = local_energy(lattice, x, site, to) - local_energy(lattice, x, site, from);
+    }
   }
   x[site] = static_cast<uint8_t>(to);
   return draw;
 }
 
 // A sweep of every chain in each of `steps` steps: x [B, D] and energy [B] in place. rng {seed,
-// step}; chain_ids [B].
+// step}; chain_ids [B]; beta [B], null: 1.
 ISINGLASS_TWINS(chromatic_sweep, const Lattice&, const Colouring&, int64_t chains, int64_t steps,
-                const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
-                const StepCounts&, Stream)
+                const int64_t* rng, const int64_t* chain_ids, const double* beta, uint8_t* x,
+                double* energy, const StepCounts&, Stream)
 
 }  // namespace isinglass

@@ -9,16 +9,19 @@ namespace {
 
 // The sweep of the step that is `steps_ahead` steps after the present one.
 void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t chains,
-                  int64_t steps_ahead, const int64_t* rng, const int64_t* chain_ids, uint8_t* x,
-                  double* energy, const StepCounts& counts) {
+                  int64_t steps_ahead, const int64_t* rng, const int64_t* chain_ids,
+                  const double* beta, uint8_t* x, double* energy, const StepCounts& counts) {
 #pragma omp parallel for schedule(static) if (parallel_pays(chains * lattice.sites))
   for (int64_t first = 0; first < chains; first += kChainLanes) {
     const int64_t count = std::min<int64_t>(kChainLanes, chains - first);
     Draws draws[kChainLanes];
+    double of_lane[kChainLanes];
     for (int64_t l = 0; l < kChainLanes; ++l) {
-      draws[l] = step_draws(rng, chain_ids[first + std::min(l, count - 1)], steps_ahead);
+      const int64_t c = first + std::min(l, count - 1);
+      draws[l] = step_draws(rng, chain_ids[c], steps_ahead);
+      of_lane[l] = beta ? beta[c] : 1;
     }
-    const SweepCounts sweep = sweep_lanes(lattice, colouring, count, draws,
+    const SweepCounts sweep = sweep_lanes(lattice, colouring, count, draws, of_lane,
                                           lane_scratch(lattice.sites), x + first * lattice.sites);
     for (int64_t l = 0; l < count; ++l) {
       energy[first + l] += sweep.difference[l];
@@ -28,16 +31,17 @@ void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t ch
 }
 
 void sweep_values(const Lattice& lattice, const Colouring& colouring, int64_t chains,
-                  int64_t steps_ahead, const int64_t* rng, const int64_t* chain_ids, uint8_t* x,
-                  double* energy, const StepCounts& counts) {
+                  int64_t steps_ahead, const int64_t* rng, const int64_t* chain_ids,
+                  const double* beta, uint8_t* x, double* energy, const StepCounts& counts) {
 #pragma omp parallel for schedule(static) if (parallel_pays(chains * lattice.sites))
   for (int64_t c = 0; c < chains; ++c) {
     const Draws draws = step_draws(rng, chain_ids[c], steps_ahead);
     double difference = 0;
     int64_t hops = 0;
     bool finite = true;
+    const double own = beta ? beta[c] : 1;
     for (int64_t n = 0; n < lattice.sites; ++n) {
-      const SiteDraw draw = draw_site(lattice, colouring, draws, n, x + c * lattice.sites);
+      const SiteDraw draw = draw_site(lattice, colouring, draws, own, n, x + c * lattice.sites);
       difference += draw.difference;
       hops += draw.moved;
       finite = finite && draw.finite;
@@ -50,11 +54,12 @@ void sweep_values(const Lattice& lattice, const Colouring& colouring, int64_t ch
 }  // namespace
 
 void chromatic_sweep(const Lattice& lattice, const Colouring& colouring, int64_t chains,
-                     int64_t steps, const int64_t* rng, const int64_t* chain_ids, uint8_t* x,
-                     double* energy, const StepCounts& counts, Stream) {
+                     int64_t steps, const int64_t* rng, const int64_t* chain_ids,
+                     const double* beta, uint8_t* x, double* energy, const StepCounts& counts,
+                     Stream) {
   const auto sweep = lattice.categories == 2 ? sweep_binary : sweep_values;
   for (int64_t t = 0; t < steps; ++t) {
-    sweep(lattice, colouring, chains, t, rng, chain_ids, x, energy, counts);
+    sweep(lattice, colouring, chains, t, rng, chain_ids, beta, x, energy, counts);
   }
 }
 

@@ -6,9 +6,10 @@
 
 namespace isinglass::ops {
 
-// `steps` sweeps: x uint8 [B, D] and energy float64 [B] in place; the lattice must have its
-// colours.
+// `steps` sweeps: x uint8 [B, D] and energy float64 [B] in place; beta float64 [B], undefined: 1; the
+// lattice must have its colours.
 void chromatic_sweep(const LatticeTensors& lattice, int64_t steps, const Tensor& rng,
-                     const Tensor& chain_ids, Tensor& x, Tensor& energy, StepBuffers& counts);
+                     const Tensor& chain_ids, const Tensor& beta, Tensor& x, Tensor& energy,
+                     StepBuffers& counts);
 
 }  // namespace isinglass::ops

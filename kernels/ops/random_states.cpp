@@ -49,6 +49,20 @@ void permutation_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose pur
   run_twin(out, cpu::permutation_rows, cuda::permutation_rows, draws, data<int64_t>(out));
 }
 
+void step_sites(const Tensor& p, int64_t categories, const Tensor& rng, const Tensor& chain_ids,
+                Purpose purpose, Tensor& out) {
+  RowDraws draws = row_draws(chain_ids, 0, 0, purpose, out);
+  check(rng, out, torch::kInt64, 2, "rng");
+  draws.rng = data<int64_t>(rng);
+  if (!p.defined()) {
+    return run_twin(out, cpu::uniform_rows, cuda::uniform_rows, draws, static_cast<int>(categories),
+                    data<uint8_t>(out));
+  }
+  check(p, out, torch::kFloat32, draws.sites, "p");
+  run_twin(out, cpu::bernoulli_rows, cuda::bernoulli_rows, draws, data<float>(p), int64_t{0},
+           data<uint8_t>(out));
+}
+
 void step_normals(const Tensor& rng, const Tensor& chain_ids, Tensor& out) {
   TORCH_CHECK(out.dim() == 2, "isinglass operator: out must be [B, D]");
   check(out, out, torch::kFloat64, out.numel(), "out");

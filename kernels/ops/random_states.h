@@ -19,6 +19,10 @@ void normal_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose,
 // out int64 [N, D].
 void permutation_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose, Tensor& out);
 
+// In a step: the numbers of (seed, step) in device memory. p float32 [D]; undefined: uniform in 0 …
+// categories − 1. out uint8 [B, D].
+void step_sites(const Tensor& p, int64_t categories, const Tensor& rng, const Tensor& chain_ids,
+                Purpose purpose, Tensor& out);
 // out float64 [B, D]
 void step_normals(const Tensor& rng, const Tensor& chain_ids, Tensor& out);
 

@@ -23,6 +23,8 @@ enum class Purpose : uint32_t {
   kSiteValueRest,  // site_uniform() of values
   kHidden,
   kHiddenRest,  // site_uniform() of hidden units
+  kSwap,        // chain = ensemble of rungs, position = pair of rungs
+  kReference,   // chain = ensemble: an exact draw at its rung 0, position = site
   // outside a step
   kInitialState = 64,  // position = site
   kBinarise,           // chain = image of the data set, step = iteration, position = pixel

@@ -16,8 +16,12 @@ struct RowDraws {
   uint64_t seed;
   uint32_t step;
   Purpose purpose;
+  const int64_t* rng = nullptr;  // {seed, step} in device memory, in place of the two above
 
-  ISINGLASS_HD Draws row(int64_t r) const { return {seed, static_cast<uint32_t>(ids[r]), step}; }
+  ISINGLASS_HD Draws row(int64_t r) const {
+    if (rng) return step_draws(rng, ids[r]);
+    return {seed, static_cast<uint32_t>(ids[r]), step};
+  }
 };
 
 // A uniform permutation of 0 … sites − 1 (Fisher–Yates); position = site.

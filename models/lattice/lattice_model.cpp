@@ -109,10 +109,17 @@ void LatticeModel::conditional_differences(const torch::Tensor& x, const torch::
 int64_t LatticeModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
                                    const torch::Tensor& chain_ids, torch::Tensor& x,
                                    Evaluation& current, ops::StepBuffers& counts) {
+  tempered_sweeps(steps, {}, rng, chain_ids, x, current.energy, counts);
+  return steps;
+}
+
+void LatticeModel::tempered_sweeps(int64_t steps, const torch::Tensor& beta,
+                                   const torch::Tensor& rng, const torch::Tensor& chain_ids,
+                                   torch::Tensor& x, torch::Tensor& energy,
+                                   ops::StepBuffers& counts) {
   const ops::LatticeTensors& graph = lattice(x.device());
   neighbourhoods();  // the sweep looks them up
-  ops::chromatic_sweep(graph, steps, rng, chain_ids, x, current.energy, counts);
-  return steps;
+  ops::chromatic_sweep(graph, steps, rng, chain_ids, beta, x, energy, counts);
 }
 
 ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::Tensor& edges,

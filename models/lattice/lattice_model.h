@@ -21,6 +21,10 @@ class LatticeModel : public EnergyModel,
   // The sites of one colour after the other.
   int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
+  // The same of chains of exp(−β U), β float64 [B], with energy U; undefined: 1.
+  void tempered_sweeps(int64_t steps, const torch::Tensor& beta, const torch::Tensor& rng,
+                       const torch::Tensor& chain_ids, torch::Tensor& x, torch::Tensor& energy,
+                       ops::StepBuffers& counts);
 
   // The lattice of the present parameters on the device (models/derived.h).
   const ops::LatticeTensors& lattice(torch::Device device);

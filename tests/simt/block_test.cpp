@@ -79,8 +79,9 @@ struct SweepOutcome {
   bool operator==(const SweepOutcome&) const = default;
 };
 
-// `launches` calls of `steps` steps each.
-SweepOutcome sweep(const Size& size, int categories, int launches, int64_t steps, Twin twin) {
+// `launches` calls of `steps` steps each; with a β a chain or without.
+SweepOutcome sweep(const Size& size, int categories, int launches, int64_t steps, Twin twin,
+                   bool tempered = false) {
   Inputs inputs(15);
   const Ring ring(size.sites, categories, inputs);
   // Even sites, odd sites, and the last one of an odd ring.
@@ -94,6 +95,7 @@ SweepOutcome sweep(const Size& size, int categories, int launches, int64_t steps
     offset.push_back(static_cast<int64_t>(site.size()));
   }
   const auto ids = inputs.ids(size.chains);
+  const auto beta = inputs.reals<double>(size.chains, 1);
   SweepOutcome o{inputs.states(size.chains * size.sites, categories),
                  {inputs.reals<double>(size.chains, 1)},
                  Counts(size.chains)};
@@ -101,7 +103,8 @@ SweepOutcome sweep(const Size& size, int categories, int launches, int64_t steps
   for (int n = 0; n < launches; ++n) {
     (twin == Twin::kCpu ? cpu::chromatic_sweep : cuda::chromatic_sweep)(
         ring.lattice(size.sites, categories), {3, offset.data(), site.data()}, size.chains, steps,
-        rng, ids.data(), o.x.data(), o.energy.values.data(), o.counts.pointers(), nullptr);
+        rng, ids.data(), tempered ? beta.data() : nullptr, o.x.data(), o.energy.values.data(),
+        o.counts.pointers(), nullptr);
     (twin == Twin::kCpu ? cpu::advance : cuda::advance)(rng, steps, nullptr);
   }
   return o;
@@ -110,7 +113,9 @@ SweepOutcome sweep(const Size& size, int categories, int launches, int64_t steps
 TEST(ChromaticTwins, SweepAlike) {
   for (const Size& size : sizes()) {
     for (const int categories : {2, 5}) {
-      expect_twins([&](Twin twin) { return sweep(size, categories, 1, 2, twin); });
+      for (const bool tempered : {false, true}) {
+        expect_twins([&](Twin twin) { return sweep(size, categories, 1, 2, twin, tempered); });
+      }
     }
   }
 }

@@ -55,7 +55,7 @@ struct Tile {
   d = sum;
 }
 
-// The values of a tile by both words of their numbers.
+// The values of a tile by both words of their numbers; d times β.
 void resolve(const Tile& tile, const Draws* draws, const double* d, double* up) {
   for (int i = 0; i < kTile; ++i) {
     const double u = rank_uniform(draws[i % kChainLanes], tile.rank[i / kChainLanes]);
@@ -67,11 +67,13 @@ void resolve(const Tile& tile, const Draws* draws, const double* d, double* up) 
 
 ISINGLASS_VECTOR_CLONES
 SweepCounts sweep_lanes(const Lattice& lattice, const Colouring& colouring, int64_t chains,
-                        const Draws* draws, double* lanes, uint8_t* x) {
+                        const Draws* draws, const double* beta, double* lanes, uint8_t* x) {
   fill_lanes(x, chains, lattice.sites, lanes);
   const Lanes none = {}, one = none + 1;
   Lanes difference = none, hops = none, broken = none;
-  double d[kTile], word[kTile], up[kTile];
+  Lanes beta_of_chains = none;
+  for (int l = 0; l < kChainLanes; ++l) beta_of_chains[l] = beta[l];
+  double d[kTile], tempered[kTile], word[kTile], up[kTile];
   for (int64_t colour = 0; colour < colouring.colours; ++colour) {
     const int64_t first = colouring.offset[colour], end = colouring.offset[colour + 1];
     for (int64_t n = first / kBlockRanks * kBlockRanks; n < end;
@@ -80,9 +82,10 @@ SweepCounts sweep_lanes(const Lattice& lattice, const Colouring& colouring, int6
       if (!tile.any) continue;
       for (int k = 0; k < kTileSites; ++k) {
         flip_energies(lattice, lanes, tile.site[k], lanes_at(d, k));
+        lanes_at(tempered, k) = beta_of_chains * lanes_at(d, k);
       }
       fill_words(draws, n, word);
-      if (draw_by_words<kTile>(d, word, up)) resolve(tile, draws, d, up);
+      if (draw_by_words<kTile>(tempered, word, up)) resolve(tile, draws, tempered, up);
       for (int k = 0; k < kTileSites; ++k) {
         if (!tile.inside[k]) continue;
         Lanes& own = lanes_at(lanes, tile.site[k]);

@@ -14,8 +14,9 @@ struct SweepCounts {
   double broken[kChainLanes];  // sites whose energies were not finite
 };
 
-// One sweep of 1 ≤ chains ≤ 8; draws [8] of which the last ones repeat; lanes: scratch [8·D].
+// One sweep of 1 ≤ chains ≤ 8; draws and beta [8] of which the last ones repeat; lanes: scratch
+// [8·D].
 SweepCounts sweep_lanes(const Lattice& lattice, const Colouring& colouring, int64_t chains,
-                        const Draws* draws, double* lanes, uint8_t* x);
+                        const Draws* draws, const double* beta, double* lanes, uint8_t* x);
 
 }  // namespace isinglass::cpu

@@ -189,7 +189,7 @@ Swept sweep(const Graph& graph, const NeighbourhoodTable* neighbourhoods, int64_
                      out.x.data(), out.energy.data(), counts);
   } else {
     cpu::chromatic_sweep(graph.lattice(), graph.colouring(), chains, steps, rng, ids.data(),
-                         out.x.data(), out.energy.data(), counts, nullptr);
+                         nullptr, out.x.data(), out.energy.data(), counts, nullptr);
   }
   return out;
 }

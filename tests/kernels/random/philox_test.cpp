@@ -50,7 +50,7 @@ TEST(Philox, NoTwoUsesShareACounter) {
       Purpose::kReinitialise, Purpose::kReinitialState, Purpose::kBootstrap, Purpose::kStrokes,
       Purpose::kSplit,        Purpose::kDataInit,       Purpose::kNoise,     Purpose::kInstance,
       Purpose::kSiteValue,    Purpose::kSiteValueRest,  Purpose::kHidden,    Purpose::kHiddenRest,
-      Purpose::kPoints};
+      Purpose::kPoints,       Purpose::kSwap,           Purpose::kReference};
   std::set<uint32_t> distinct;
   for (const Purpose p : purposes) distinct.insert(static_cast<uint32_t>(p));
   EXPECT_EQ(distinct.size(), std::size(purposes));
