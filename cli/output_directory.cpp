@@ -30,7 +30,9 @@ struct RunFiles {
 };
 
 const std::array<RunFiles, 5> kRunFiles = {{
-    {"sample", {"samples.pt", "samples.nc", "learned.pt", "best.pt", "draws.tmp", "summary.json"}},
+    {"sample",
+     {"samples.pt", "samples.nc", "learned.pt", "rungs.pt", "best.pt", "draws.tmp",
+      "summary.json"}},
     {"evaluate", {"ais.json", "chains.pt", "ais-checkpoint.pt"}},
     {"train",
      {"metrics.jsonl", "log.txt", "data.png", "weights.pt", "ema.pt", "best.pt", "checkpoints/#.pt",

@@ -96,6 +96,8 @@ std::string run_sample(const Options& options) {
     const NamedTensors learned = sampling.learned();
     const torch::Tensor solution = sampling.solution();
     if (solution.defined()) write_pt(out.file("best.pt"), PtValue{solution});
+    const torch::Tensor rungs = sampling.rung_history();
+    if (rungs.defined()) write_pt(out.file("rungs.pt"), PtValue{rungs});
     if (!learned.empty()) write_named_tensors(out.file("learned.pt"), learned);
     write_file(out.file("summary.json"), summary.dump(2) + "\n");
     if (interrupted()) {

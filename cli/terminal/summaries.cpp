@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace isinglass {
 
@@ -31,6 +33,22 @@ std::string solution_text(const Json& summary) {
       best["step"].get<int64_t>());
 }
 
+// What tempering did; nothing without it.
+std::string tempering_text(const Json& summary) {
+  if (!summary.contains("tempering")) return "";
+  const Json& t = summary["tempering"];
+  const auto rejection = t["rejection"].get<std::vector<double>>();
+  return fmt::format(
+      "  {} rungs: barrier {}, at most {} of swaps rejected; round trips an ensemble and scan {} ± "
+      "{} ({} by the rejections, {} at best)\n"
+      "  log Z {} ± {}\n",
+      t["rungs"].get<int64_t>(), number(t["barrier"]),
+      number(*std::max_element(rejection.begin(), rejection.end())), number(t["round_trip_rate"]),
+      number(t["round_trip_rate_se"]), number(t["predicted_rate"]), number(t["best_rate"]),
+      t["log_z"].is_number() ? fmt::format("{:.2f}", t["log_z"].get<double>()) : "undefined",
+      number(t["log_z_se"]));
+}
+
 }  // namespace
 
 std::string summary_text(const Json& summary, const std::string& directory) {
@@ -44,14 +62,14 @@ std::string summary_text(const Json& summary, const std::string& directory) {
       "  acceptance {}{}, hops a step {}\n"
       "  {} steps/s, {} model calls a chain\n"
       "  ESS of the {} {} ± {} (a step {}, a second and chain {}), R-hat {}\n"
-      "{}{}  written to {}\n",
+      "{}{}{}  written to {}\n",
       summary["model"].get<std::string>(), summary["sampler"].get<std::string>(),
       summary["chains"].get<int64_t>(), summary["steps_done"].get<int64_t>(),
       summary["draws"].get<int64_t>(), number(summary["acceptance"]), worst,
       number(summary["hops"]), number(summary["steps_per_second"]),
       summary["energy_evaluations"].get<int64_t>(), summary["statistic"].get<std::string>(),
       number(ess["mean"]), number(ess["std"]), number(ess["per_step"]), number(ess["per_second"]),
-      number(summary["rhat"]), solution_text(summary),
+      number(summary["rhat"]), tempering_text(summary), solution_text(summary),
       summary["exact"].get<bool>()
           ? ""
           : "  not exact: with these options the sampler has another stationary law\n",

@@ -60,7 +60,9 @@ void add_grid(Page& page, const std::filesystem::path& directory);        // res
 void add_training(Page& page, const std::filesystem::path& directory);    // metrics.jsonl
 void add_evaluation(Page& page, const std::filesystem::path& directory);  // ais.json
 void add_sampling(Page& page, const std::filesystem::path& directory);    // summary.json
-void add_bench(Page& page, const std::filesystem::path& directory);       // bench.json
+// A part of the page of sampling: summary.json's `tempering`, rungs.pt.
+void add_tempering(Page& page, const std::filesystem::path& directory, const Json& tempering);
+void add_bench(Page& page, const std::filesystem::path& directory);  // bench.json
 
 // config.toml as facts.
 void add_configuration(Page& page, const std::filesystem::path& directory);

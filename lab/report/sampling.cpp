@@ -72,6 +72,7 @@ void add_sampling(Page& page, const fs::path& directory) {
                   "tail: all chains together.",
                   summary.value("statistic", "energy")),
       {table("", {{"", true}, {"value"}}, ess)});
+  if (summary.contains("tempering")) add_tempering(page, directory, summary["tempering"]);
   if (!fs::exists(directory / "samples.pt")) return;
   torch::Tensor samples, energy;
   for (const auto& [name, tensor] : read_named_tensors(directory / "samples.pt")) {

@@ -43,7 +43,9 @@ bool fresh(const std::string& init) {
 void check_memory(const SampleSpec& spec, const EnergyModel& model, const RunPlan& plan,
                   torch::Device device) {
   const int64_t chains = *spec.chains;
-  require_memory(sampling_bytes(model, chains), device, fmt::format("`chains` {}", chains));
+  if (!tempered(spec)) {
+    require_memory(sampling_bytes(model, chains), device, fmt::format("`chains` {}", chains));
+  }
   const SamplerEntry& sampler = find_sampler(spec.sampler.name);
   const double sites = static_cast<double>(model.space().sites);
   require_memory(8 * sites * sites * static_cast<double>(sampler.site_matrices), device,
@@ -96,13 +98,10 @@ Sampling::Sampling(SampleSpec spec, torch::Device device, Stop stop,
   seek_solutions();
   const bool warm = !spec_.warm_start.empty();
   if (warm) read_warm_start();
-  sampler_ = sampler_of(spec_.sampler, target(), warm);
-  spec_.sampler = resolved(spec_.sampler, target(), warm);
-  plan_.cuda_graph = spec_.cuda_graph;
-  if (spec_.cuda_graph) require_capturable(target(), *sampler_, device);
   torch::Tensor x;
   if (!fresh(spec_.init)) x = saved_states();
   if (!spec_.chains) spec_.chains = kDefaultChains;
+  make_sampler(device);
   check_memory(spec_, *model_, plan_, device);
   if (!x.defined()) x = fresh_states(device);
   const torch::Tensor ids =
@@ -111,6 +110,22 @@ Sampling::Sampling(SampleSpec spec, torch::Device device, Stop stop,
   params_ = sampler_->params(static_cast<uint64_t>(spec_.seed), device);
   if (warm) restore_learned(spec_, *sampler_, state_);
   statistic_ = make_statistic(spec_.statistic, model_->space(), device);
+}
+
+void Sampling::make_sampler(torch::Device device) {
+  const bool warm = !spec_.warm_start.empty();
+  if (tempered(spec_)) {
+    auto tempering = tempering_of(spec_, *model_, plan_, device, warm);
+    tempering_ = tempering.get();
+    sampler_ = std::move(tempering);
+    spec_.exploration = spec_.exploration.value_or(1);
+  } else {
+    require_options(!spec_.exploration, "`exploration` is of tempering, and needs `rungs`");
+    sampler_ = sampler_of(spec_.sampler, target(), warm);
+  }
+  spec_.sampler = resolved(spec_.sampler, target(), warm);
+  plan_.cuda_graph = spec_.cuda_graph;
+  if (spec_.cuda_graph) require_capturable(target(), *sampler_, device);
 }
 
 std::shared_ptr<EnergyModel> Sampling::make_model(torch::Device device) {
@@ -209,6 +224,7 @@ const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observ
   if (best_) observers.push_back(best_.get());
   result_ = isinglass::run(target(), *sampler_, state_, params_, plan_, observers,
                            {.device = state_.x.device(), .stop = stop_});
+  if (tempering_) tempering_report_ = tempering_->report(state_, params_);
   return result_;
 }
 
@@ -223,6 +239,7 @@ Json Sampling::summary(const Recorder& recorder) const {
   }
   if (spec_.model.gradient_model) summary["gradient_model"] = text_of(*spec_.model.gradient_model);
   if (spec_.anneal) summary["anneal"] = text_of(*spec_.anneal);
+  if (tempering_) summary["tempering"] = tempering_json(tempering_report_, *spec_.exploration);
   if (best_) summary["best"] = solution_json(spec_.optimum, *best_);
   return summary;
 }

@@ -12,6 +12,7 @@
 #include "engine/run/run.h"
 #include "io/torch.h"
 #include "lab/run/assemble.h"
+#include "lab/run/tempering.h"
 #include "lab/spec/spec.h"
 
 namespace isinglass {
@@ -51,6 +52,9 @@ class Sampling {
     return result_.adaptation ? result_.adaptation->complaint : std::string();
   }
   NamedTensors learned() const { return sampler_->learned(state_); }
+  // int16 [H, R]: the rungs of the replicas of the first ensemble in the last scans; undefined:
+  // not tempered.
+  torch::Tensor rung_history() const { return tempering_report_.history; }
   // uint8 [1, D]: the best solution that a run of a graph problem found; undefined: none.
   torch::Tensor solution() const { return best_ ? best_->state() : torch::Tensor(); }
 
@@ -59,6 +63,7 @@ class Sampling {
   std::shared_ptr<EnergyModel> make_model(torch::Device device);
   void seek_solutions();
   void read_warm_start();
+  void make_sampler(torch::Device device);
   torch::Tensor saved_states();
   torch::Tensor fresh_states(torch::Device device);
   torch::Tensor data_states(const StateSpace& space);
@@ -72,6 +77,8 @@ class Sampling {
   std::unique_ptr<Cooling> cooling_;
   std::unique_ptr<BestSolution> best_;
   std::unique_ptr<Sampler> sampler_;
+  const ParallelTempering* tempering_ = nullptr;  // the sampler, where it is that
+  TemperingReport tempering_report_;
   Statistic statistic_;
   ChainState state_;
   StepParams params_;

@@ -64,6 +64,18 @@ Fields<SampleSpec> sample_table() {
               .unit = "T0,T1",
               .help = "cool in burn-in: its steps have the target exp(-U/T), T falling from T0 to "
                       "T1 by a constant factor; the steps after it have T1"}),
+       field(&SampleSpec::rungs,
+             {.name = "rungs",
+              .unit = "R",
+              .help = "parallel tempering: R states a chain, on rungs from exact draws (beta = 0) "
+                      "to the target (beta = 1), which swap; auto: as many as the target asks for. "
+                      "Then `chains` counts such ensembles, and steps are scans"}),
+       field(&SampleSpec::exploration,
+             {.name = "exploration",
+              .unit = "N",
+              .help = "of tempering: steps of the sampler on every rung in a scan (default: 1)",
+              .minimum = 1,
+              .maximum = 1e6}),
        field(&SampleSpec::cuda_graph, cuda_graph_option()),
        field(&SampleSpec::seed, seed_option())});
   append_data(all);

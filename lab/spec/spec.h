@@ -71,6 +71,8 @@ struct SampleSpec {
   int64_t thin = 1;
   std::string init = "random";              // or data, instance, a file of states
   std::optional<Temperatures> anneal = {};  // cooling in burn-in
+  std::string rungs = {};                   // of tempering: their number, or auto
+  std::optional<int64_t> exploration = {};  // of tempering: local steps a scan
   std::optional<double> optimum = {};       // of a graph problem
   std::string statistic = "energy";         // of ESS and R̂
   bool no_samples = false, netcdf = false;  // what is written beside the summary

@@ -1,0 +1,367 @@
+// See parallel_tempering.h.
+#include "engine/tempering/parallel_tempering.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "engine/adaptation/acceptance.h"
+#include "engine/annealing/tempered_model.h"
+#include "engine/tempering/schedule.h"
+#include "io/error.h"
+#include "kernels/ops/swap.h"
+
+namespace isinglass {
+namespace {
+
+using torch::Tensor;
+
+constexpr int64_t kFirstRungs = 8;        // from which the barrier is found
+constexpr int64_t kHistory = 512;         // scans of the rungs' history
+constexpr int64_t kKeptDraws = 1024;      // of V, at most, of every rung
+constexpr double kWorstRejection = 0.95;  // with more, replicas hardly get past a pair of rungs
+
+Tensor reals(const std::vector<double>& values, torch::Device device) {
+  return torch::tensor(values, torch::kFloat64).to(device);
+}
+
+std::vector<double> numbers(const Tensor& values) {
+  const Tensor x = values.to(torch::kCPU, torch::kFloat64).contiguous();
+  return {x.data_ptr<double>(), x.data_ptr<double>() + x.numel()};
+}
+
+// Of the option by which a local sampler adapts.
+double target_acceptance(const Sampler& sampler) {
+  for (const auto& [name, value] : sampler.settings()) {
+    const auto* number = std::get_if<double>(&value.value);
+    if (name == "target-acceptance" && number) return *number;
+  }
+  fail("sampler {} adapts, and its settings do not say to which acceptance", sampler.name());
+}
+
+// A row of numbers for every rung of the new schedule: log-linear in β between the old ones.
+Tensor interpolated_scales(const Tensor& scales, const std::vector<double>& from,
+                           const std::vector<double>& to) {
+  const Tensor logs = scales.to(torch::kCPU).log();
+  Tensor result = torch::empty({static_cast<int64_t>(to.size()), scales.size(1)}, logs.options());
+  for (size_t i = 0; i < to.size(); ++i) {
+    const size_t above = std::upper_bound(from.begin() + 1, from.end() - 1, to[i]) - from.begin();
+    const double share = (to[i] - from[above - 1]) / (from[above] - from[above - 1]);
+    result[static_cast<int64_t>(i)] = torch::lerp(logs[static_cast<int64_t>(above) - 1],
+                                                  logs[static_cast<int64_t>(above)], share);
+  }
+  return result.exp().to(scales.device());
+}
+
+// What the rows of chains hold: the state and all that is known of it.
+std::vector<Tensor> rows_of(const ChainState& chains) {
+  const Evaluation& e = chains.current;
+  std::vector<Tensor> rows = {chains.x, e.energy};
+  if (e.gradient.defined()) rows.push_back(e.gradient);
+  if (e.differences.defined()) rows.push_back(e.differences);
+  rows.insert(rows.end(), e.cache.begin(), e.cache.end());
+  return rows;
+}
+
+}  // namespace
+
+struct ParallelTempering::Scratch : SamplerScratch {
+  TemperedModel model;      // β of every chain
+  TemperedModel reference;  // β = 0
+  ChainState chains;        // C·R
+  ChainState fresh;         // C: exact draws
+  StepParams params;        // of the chains
+  ops::RungTensors rungs;
+  ops::RungChainTensors at;
+  ops::SwapSums sums;
+  int64_t round = 0;  // scans of the present round
+  int64_t rounds = 0;
+
+  Scratch(EnergyModel& target, const Factorised& start, torch::Device device, int64_t chains)
+      : model(target, &start, device, TemperedModel::Form::kParts, chains),
+        reference(target, &start, device) {}
+
+  // The chains' numbers are those of (seed, replica, local step).
+  void begin(const StepParams& scans, int64_t exploration) {
+    if (params.rng.defined()) return;
+    params = {scans.rng.clone(), at.scale};
+    params.rng.select(0, 1).mul_(exploration);
+  }
+
+  int64_t ensembles() const { return at.chain.size(0); }
+  int64_t size() const { return at.chain.size(1); }  // R
+  Tensor in_order() const { return at.chain.view(-1); }
+};
+
+ParallelTempering::Scratch& ParallelTempering::scratch_of(const ChainState& state) {
+  return static_cast<Scratch&>(*state.workspace.scratch);
+}
+
+ParallelTempering::ParallelTempering(EnergyModel& target, std::unique_ptr<Sampler> local,
+                                     Factorised reference, TemperingOptions options)
+    : target_(target),
+      local_(std::move(local)),
+      reference_(std::move(reference)),
+      options_(options) {
+  if (options_.rungs) {
+    require_option(*options_.rungs >= 2 && *options_.rungs <= options_.most_rungs, "rungs",
+                   *options_.rungs, "2 to {} are possible: those of beta = 0 and 1, and between",
+                   options_.most_rungs);
+  }
+  require_option(options_.exploration >= 1, "exploration", options_.exploration,
+                 "a scan has at least 1 local step");
+  require_options(!local_->learns() || local_->adapts(),
+                  "`rungs` tempers samplers that adapt by their acceptance or do not adapt, and {} "
+                  "would learn one thing for all rungs{}",
+                  local_->name(),
+                  local_->scales().size() > 1 ? "; with `sigma` and `alpha` given, ab-1st and "
+                                                "ab-variance learn nothing"
+                                              : "");
+  describe(local_->name(), local_->settings());
+}
+
+void ParallelTempering::prepare(const EnergyModel&, ChainState& state) const {
+  state.workspace.y = torch::Tensor();
+  state.workspace.proposed = {};
+  state.current.cache.clear();
+  const std::vector<double> betas = equidistant_schedule(options_.rungs.value_or(kFirstRungs));
+  const auto rungs = static_cast<int64_t>(betas.size());
+  std::vector<double> initial;
+  for (const Scale& scale : local_->scales()) initial.push_back(scale.initial);
+  const Tensor scales = reals(initial, state.x.device()).repeat({rungs, 1});
+  build(state, state.x.repeat_interleave(rungs, 0), betas, scales, 0);
+}
+
+// x [C·R, D]: the states of rung 0, 1, … of each ensemble.
+void ParallelTempering::build(ChainState& state, const Tensor& x, const std::vector<double>& betas,
+                              const Tensor& scales, int64_t step) const {
+  const torch::Device device = state.x.device();
+  const int64_t c = state.chains(), r = static_cast<int64_t>(betas.size()), b = c * r;
+  auto scratch = std::make_shared<Scratch>(target_, reference_, device, b);
+  Scratch& s = *scratch;
+  const auto whole = torch::TensorOptions(torch::kInt64).device(device);
+  const auto real = whole.dtype(torch::kFloat64);
+  const Tensor in_ensemble = torch::arange(r, whole);
+  s.at.chain = torch::arange(b, whole).view({c, r});
+  s.at.scale = torch::zeros({b, scales.size(1)}, real);
+  s.at.beta = s.model.beta();
+  s.at.beta32 = s.model.beta32();
+  s.rungs = {reals(betas, device), scales.contiguous()};
+  s.chains = local_->init(s.model, x, (state.chain_ids.view({c, 1}) * r + in_ensemble).view(-1));
+  s.fresh = local_->init(s.reference, state.x, state.chain_ids);
+  s.sums = {torch::zeros({c, r - 1}, real),
+            torch::zeros({c, r}, real),
+            torch::zeros({b}, whole),
+            torch::zeros({c}, whole),
+            torch::zeros({kHistory, r}, whole.dtype(torch::kInt16)),
+            torch::zeros({0, c, r}, real)};
+  state.workspace.scratch = scratch;
+  begin_counting(state, step);
+  place(s);
+}
+
+// Every chain's β and scales are those of its rung.
+void ParallelTempering::place(Scratch& s) const {
+  const int64_t c = s.ensembles();
+  Tensor beta = torch::empty_like(s.model.beta());
+  beta.index_copy_(0, s.in_order(), s.rungs.beta.repeat({c}));
+  s.model.set_beta(beta);
+  s.model.recombine(s.chains.current);
+  s.at.scale.index_copy_(0, s.in_order(), s.rungs.scale.repeat({c, 1}));
+}
+
+void ParallelTempering::begin_counting(ChainState& state, int64_t step) const {
+  Scratch& s = scratch_of(state);
+  for (Tensor* sum : {&s.sums.rejection, &s.sums.acceptance, &s.sums.trips}) sum->zero_();
+  s.sums.first = step;
+  s.sums.every = std::max<int64_t>(1, (options_.scans + kKeptDraws - 1) / kKeptDraws);
+  const int64_t draws = options_.scans / s.sums.every;
+  if (s.sums.v.size(0) != draws) {
+    s.sums.v = torch::zeros({draws, s.ensembles(), s.size()}, s.sums.rejection.options());
+  }
+}
+
+StepInfo ParallelTempering::step(EnergyModel&, ChainState& state, StepParams& params) const {
+  Scratch& s = scratch_of(state);
+  s.begin(params, options_.exploration);
+  return finish_scan(state, params,
+                     local_->steps(s.model, s.chains, s.params, options_.exploration));
+}
+
+StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
+                                        StepInfo info) const {
+  Scratch& s = scratch_of(state);
+  info.evaluations *= s.size();
+  // On a GPU the kernel alone knows the number of the step.
+  if (!state.x.is_cpu() || params.step() % 2 == 0) {
+    reference_.draw(params.rng, state.chain_ids, s.fresh.x);
+    local_->renew(s.reference, s.fresh);
+    ops::replace_reference(s.at.chain, params.rng, rows_of(s.chains), rows_of(s.fresh));
+    info.evaluations += local_->needs() == Needs::kDifferences ? s.reference.difference_calls() : 1;
+  }
+  s.at.start = s.model.start_energy(s.chains.current);
+  s.at.target = s.chains.current.target;
+  s.at.energy = s.chains.current.energy;
+  ops::TopTensors top{s.chains.x, state.x, state.current.energy, options_.exploration};
+  ops::swap_rungs(s.rungs, s.at, s.sums, top, s.chains.statistics, state.statistics, params.rng,
+                  state.chain_ids);
+  s.model.recombine_table(s.chains.current);
+  params.advance();
+  return info;
+}
+
+StepInfo ParallelTempering::burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
+                                         int64_t t, int64_t total, const Ranks& ranks) const {
+  StepInfo info;
+  if (local_->adapts()) {
+    Scratch& s = scratch_of(state);
+    s.begin(params, options_.exploration);
+    for (int64_t k = 0; k < options_.exploration; ++k) {
+      info.evaluations += local_->step(s.model, s.chains, s.params).evaluations;
+      adapt_scales(s, t * options_.exploration + k, ranks);
+    }
+    info = finish_scan(state, params, info);
+  } else {
+    info = step(model, state, params);
+  }
+  Scratch& s = scratch_of(state);
+  if (++s.round == int64_t{1} << s.rounds && 4 * (t + 1) <= 3 * total) {
+    end_round(state, params.step(), !options_.rungs && 2 * (t + 1) <= total, ranks);
+  }
+  if (t + 1 == total) begin_counting(state, params.step());
+  return info;
+}
+
+void ParallelTempering::adapt_scales(Scratch& s, int64_t step, const Ranks& ranks) const {
+  const Tensor of_rungs =
+      s.chains.statistics.acceptance.index_select(0, s.in_order()).view_as(s.at.chain);
+  adapt_scale(s.rungs.scale.select(1, 0), local_->scales().front(), ranks.mean(of_rungs), step,
+              target_acceptance(*local_));
+  s.at.scale.index_copy_(0, s.in_order(), s.rungs.scale.repeat({s.ensembles(), 1}));
+}
+
+// From the rejection rates of the round: a new schedule, and where it is free a new number of rungs,
+// each of which begins at the state of the nearest old one.
+void ParallelTempering::end_round(ChainState& state, int64_t step, bool may_change_rungs,
+                                  const Ranks& ranks) const {
+  Scratch& s = scratch_of(state);
+  const std::vector<double> rejection =
+      numbers(ranks.mean(s.sums.rejection) / static_cast<double>(s.round));
+  const std::vector<double> old = numbers(s.rungs.beta);
+  int64_t size = s.size();
+  if (may_change_rungs) size = std::min(rungs_for(barrier(rejection)), options_.most_rungs);
+  const std::vector<double> betas = equal_barrier_schedule(old, rejection, size);
+  const Tensor scales = interpolated_scales(s.rungs.scale, old, betas);
+  const int64_t rounds = s.rounds + 1;
+  if (size == s.size()) {
+    s.rungs.beta.copy_(reals(betas, state.x.device()));
+    s.rungs.scale.copy_(scales);
+    begin_counting(state, step);
+    place(s);
+  } else {
+    std::vector<int64_t> nearest;
+    for (const double beta : betas) {
+      const auto above = std::lower_bound(old.begin(), old.end(), beta);
+      const bool lower =
+          above != old.begin() && (above == old.end() || beta - above[-1] < *above - beta);
+      nearest.push_back(above - old.begin() - (lower ? 1 : 0));
+    }
+    const Tensor chains = s.at.chain.index_select(1, torch::tensor(nearest).to(state.x.device()));
+    const Tensor x = s.chains.x.index_select(0, chains.view(-1));
+    build(state, x, betas, scales, step);
+  }
+  scratch_of(state).rounds = rounds;
+  scratch_of(state).round = 0;
+}
+
+std::optional<Adaptation> ParallelTempering::adaptation(const ChainState& state, const StepParams&,
+                                                        const BurnIn& burn_in) const {
+  const Scratch& s = scratch_of(state);
+  Adaptation result{.rounds = s.rounds, .settled = s.rounds >= 4};
+  if (burn_in.steps == 0) {
+    result.complaint = "`rungs` adapts its schedule in burn-in, and there was none";
+  } else if (!result.settled) {
+    result.complaint = fmt::format(
+        "the schedule of `rungs` adapts in rounds of 1, 2, 4, … scans of burn-in: it had {}",
+        s.rounds);
+  }
+  return result;
+}
+
+NamedTensors ParallelTempering::learned(const ChainState& state) const {
+  const Scratch& s = scratch_of(state);
+  return {{"betas", s.rungs.beta.clone()}, {"scales", s.rungs.scale.clone()}};
+}
+
+void ParallelTempering::restore(ChainState& state, const NamedTensors& learned) const {
+  if (learned.empty()) return;
+  Tensor betas, scales;
+  for (const auto& [name, tensor] : learned) {
+    require(name == "betas" || name == "scales", "'{}' is no tensor that a tempered run learns",
+            name);
+    (name == "betas" ? betas : scales) = tensor.to(torch::kFloat64);
+  }
+  const auto numbers_a_rung = static_cast<int64_t>(local_->scales().size());
+  require(betas.defined() && scales.defined() && betas.dim() == 1 && betas.size(0) >= 2 &&
+              scales.dim() == 2 && scales.size(0) == betas.size(0) &&
+              scales.size(1) == numbers_a_rung,
+          "a tempered run learns betas [R] and scales [R, {}]", numbers_a_rung);
+  const std::vector<double> schedule = numbers(betas);
+  require(schedule.front() == 0 && schedule.back() == 1 &&
+              std::is_sorted(schedule.begin(), schedule.end(), std::less_equal<>()),
+          "the betas of a tempered run rise from 0 to 1");
+  require(!options_.rungs || *options_.rungs == betas.size(0),
+          "`rungs` is {}, and what was learned is of {}", options_.rungs.value_or(0),
+          betas.size(0));
+  build(state, state.x.repeat_interleave(betas.size(0), 0), schedule, scales.to(state.x.device()),
+        0);
+}
+
+TemperingReport ParallelTempering::report(const ChainState& state, const StepParams& params,
+                                          const Ranks& ranks) const {
+  const Scratch& s = scratch_of(state);
+  TemperingReport result;
+  result.scans = params.step() - s.sums.first;
+  result.betas = numbers(s.rungs.beta);
+  const Tensor scales = s.rungs.scale.cpu();
+  for (int64_t i = 0; i < s.size(); ++i) result.scales.push_back(numbers(scales[i]));
+  const double scans = static_cast<double>(result.scans);
+  result.rejection = numbers(ranks.mean(s.sums.rejection) / scans);
+  result.acceptance = numbers(ranks.mean(s.sums.acceptance) / scans);
+  result.barrier = barrier(result.rejection);
+  const Tensor trips = ranks.gather(s.sums.trips).to(torch::kCPU, torch::kFloat64);
+  result.round_trips = trips.mean().item<double>();
+  result.round_trip_rate = result.round_trips / scans;
+  result.round_trip_se = trips.numel() > 1
+                             ? (trips.std() / std::sqrt(trips.numel())).item<double>() / scans
+                             : std::nan("");
+  result.predicted_rate = predicted_round_trip_rate(result.rejection);
+  result.best_rate = best_round_trip_rate(result.barrier);
+  // The buffer's rows are steps modulo its length.
+  const int64_t kept = std::min(result.scans, kHistory), last = params.step();
+  result.history =
+      torch::roll(s.sums.history, -(last % kHistory), 0).slice(0, kHistory - kept, kHistory).cpu();
+  const int64_t draws =
+      std::min(s.sums.v.size(0), (result.scans + s.sums.every - 1) / s.sums.every);
+  const Tensor v = ranks.gather(s.sums.v.slice(0, 0, draws).transpose(0, 1).contiguous());
+  result.log_z = log_z_of_rungs(v.transpose(0, 1).cpu(), result.betas, reference_.log_z());
+  return result;
+}
+
+Tensor ParallelTempering::rung_states(const ChainState& state) const {
+  const Scratch& s = scratch_of(state);
+  return s.chains.x.index_select(0, s.in_order()).view({s.ensembles(), s.size(), -1});
+}
+
+void ParallelTempering::set_rung_states(ChainState& state, const Tensor& x) const {
+  Scratch& s = scratch_of(state);
+  s.chains.x.index_copy_(0, s.in_order(), x.reshape({s.chains.chains(), -1}));
+  local_->renew(s.model, s.chains);
+  state.x.copy_(x.select(1, s.size() - 1));
+  state.current.energy.copy_(
+      s.chains.current.target.index_select(0, s.at.chain.select(1, s.size() - 1)));
+}
+
+}  // namespace isinglass

@@ -1,0 +1,102 @@
+// See swap.h.
+#include "kernels/ops/swap.h"
+
+#include "kernels/ops/pointers.h"
+#include "kernels/tempering/swap.h"
+
+namespace isinglass::ops {
+namespace {
+
+uint8_t* bytes(const Tensor& t) {
+  return static_cast<uint8_t*>(t.mutable_data_ptr());
+}
+
+int64_t row_bytes(const Tensor& t) {
+  return t.size(0) > 0 ? static_cast<int64_t>(t.nbytes()) / t.size(0) : 0;
+}
+
+void check_row(const Tensor& t, const Tensor& like, int64_t rows, const char* name) {
+  TORCH_CHECK(t.dim() >= 1 && t.size(0) == rows, "isinglass operator: ", name, " must have ", rows,
+              " rows");
+  check(t, like, t.scalar_type(), t.numel(), name);
+}
+
+}  // namespace
+
+void swap_rungs(const RungTensors& rungs, RungChainTensors& at, SwapSums& sums, TopTensors& top,
+                const StepBuffers& chains, StepBuffers& counted, const Tensor& rng,
+                const Tensor& ensemble_ids) {
+  const Tensor& like = at.chain;
+  TORCH_CHECK(like.dim() == 2 && like.size(1) >= 2 && top.local >= 1 && sums.every >= 1,
+              "isinglass operator: chain must be [C, R] with 2 rungs or more");
+  const int64_t c = like.size(0), r = like.size(1), b = c * r;
+  const int64_t n = r > 0 ? rungs.scale.numel() / r : 0;
+  const auto real = torch::kFloat64, whole = torch::kInt64;
+  check(rungs.beta, like, real, r, "beta");
+  check(rungs.scale, like, real, r * n, "scale");
+  check(at.chain, like, whole, b, "chain");
+  check(at.beta, like, real, b, "beta");
+  check(at.beta32, like, torch::kFloat32, b, "beta32");
+  check(at.scale, like, real, b * n, "scale");
+  for (const Tensor* t : {&at.start, &at.target, &at.energy}) check(*t, like, real, b, "energy");
+  check(sums.rejection, like, real, b - c, "rejection");
+  check(sums.acceptance, like, real, b, "acceptance");
+  check(sums.end, like, whole, b, "end");
+  check(sums.trips, like, whole, c, "trips");
+  check(sums.history, like, torch::kInt16, sums.history.numel(), "history");
+  check(sums.v, like, real, sums.v.numel(), "v");
+  TORCH_CHECK(sums.history.size(0) >= 1 && sums.history.numel() % r == 0 && sums.v.numel() % b == 0,
+              "isinglass operator: history must be [H, R] and v [S, C, R]");
+  check_row(top.states, like, b, "states");
+  check_row(top.x, like, c, "x");
+  TORCH_CHECK(row_bytes(top.states) == row_bytes(top.x),
+              "isinglass operator: states and x must be of one type and size");
+  check(top.energy, like, real, c, "energy");
+  check(rng, like, whole, 2, "rng");
+  check(ensemble_ids, like, whole, c, "ensemble_ids");
+  const Ladder ladder{c, r, n, data<double>(rungs.beta), data<double>(rungs.scale)};
+  const RungChains of_rungs{data<int64_t>(at.chain), data<double>(at.beta),
+                            data<float>(at.beta32),  data<double>(at.scale),
+                            data<double>(at.start),  data<double>(at.target),
+                            data<double>(at.energy)};
+  const SwapCounts counts{data<double>(sums.rejection),
+                          data<double>(sums.acceptance),
+                          data<int64_t>(sums.end),
+                          data<int64_t>(sums.trips),
+                          data<int16_t>(sums.history),
+                          sums.history.size(0),
+                          data<double>(sums.v),
+                          sums.first,
+                          sums.every,
+                          sums.v.numel() / b};
+  const TopChains of_top{bytes(top.states),
+                         bytes(top.x),
+                         row_bytes(top.x),
+                         data<double>(top.energy),
+                         top.local,
+                         count_pointers(chains, like, b),
+                         count_pointers(counted, like, c)};
+  run_twin(like, cpu::swap_rungs, cuda::swap_rungs, ladder, of_rungs, counts, of_top,
+           data<int64_t>(rng), data<int64_t>(ensemble_ids));
+}
+
+void replace_reference(const Tensor& chain, const Tensor& rng, at::TensorList chains,
+                       at::TensorList own) {
+  TORCH_CHECK(chain.dim() == 2 && chains.size() == own.size() && chains.size() <= kMaxRows,
+              "isinglass operator: replace_reference takes up to ", kMaxRows, " pairs of tensors");
+  const int64_t c = chain.size(0), r = chain.size(1);
+  check(chain, chain, torch::kInt64, c * r, "chain");
+  check(rng, chain, torch::kInt64, 2, "rng");
+  ReferenceRows rows{{}, static_cast<int>(chains.size())};
+  for (size_t i = 0; i < chains.size(); ++i) {
+    check_row(chains[i], chain, c * r, "chains");
+    check_row(own[i], chain, c, "own");
+    TORCH_CHECK(row_bytes(chains[i]) == row_bytes(own[i]),
+                "isinglass operator: rows must be of one type and size");
+    rows.row[i] = {bytes(chains[i]), bytes(own[i]), row_bytes(own[i])};
+  }
+  run_twin(chain, cpu::replace_reference, cuda::replace_reference, c, r, data<int64_t>(rng),
+           data<int64_t>(chain), rows);
+}
+
+}  // namespace isinglass::ops

@@ -1,0 +1,167 @@
+// A round of swaps of non-reversible parallel tempering (Syed, Bouchard-Côté, Deligiannidis & Doucet
+// 2022, "Non-reversible parallel tempering", algorithm 1).
+//
+// C ensembles of R chains stand on a ladder of R rungs, β_0 = 0 < … < β_{R−1} = 1, at the energies
+// U_β = U_0 + β V, V = U − U_0. In step n the pairs of rungs (i, i + 1) with i ≡ n mod 2 swap their
+// chains with probability
+//
+//   α_i = min(1, exp((β_{i+1} − β_i)·(V(x_{i+1}) − V(x_i))))
+//
+// and α_i is averaged for all pairs, whichever swap. States stay where they are: what moves between
+// two chains is their rung, with its β and its sampler's scales.
+//
+// Chains are numbered through all ensembles: those of ensemble e are e·R … e·R + R − 1.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/accept/step_counts.h"
+#include "kernels/base/host_device.h"
+#include "kernels/random/philox.h"
+
+namespace isinglass {
+
+struct Ladder {
+  int64_t ensembles, rungs;
+  int64_t scales;       // numbers of a sampler, n
+  const double* beta;   // [R]
+  const double* scale;  // [R, n]
+};
+
+// What a chain has of its rung, and the parts of its energy.
+struct RungChains {
+  int64_t* chain;        // [C, R]: the chain on each rung
+  double* beta;          // [C·R], and the same in float32
+  float* beta32;         //
+  double* scale;         // [C·R, n]
+  const double* start;   // [C·R]: U_0
+  const double* target;  // [C·R]: U
+  double* energy;        // [C·R]: U_β
+};
+
+// What is summed and kept over steps.
+struct SwapCounts {
+  double* rejection;   // [C, R − 1]: Σ (1 − α)
+  double* acceptance;  // [C, R]: Σ of the local steps' mean acceptance
+  // [C·R]: 0 before a chain was on rung 0; then the end it was at last: 1 on rung 0, 2 on rung R − 1
+  int64_t* end;
+  int64_t* trips;        // [C]: ways from rung 0 to rung R − 1 and back
+  int16_t* history;      // [H, R]: the rungs of the chains of ensemble 0 in the last H steps
+  int64_t history_size;  // H
+  double* v;             // [S, C, R]: V on each rung in every `every`-th step from step `first` on
+  int64_t first, every, draws;
+};
+
+// The chains at β = 1, as a batch of C.
+struct TopChains {
+  const uint8_t* states;  // [C·R, bytes]
+  uint8_t* x;             // [C, bytes]
+  int64_t bytes;
+  double* energy;      // [C]: U
+  int64_t local;       // local steps that the chains' sums are of
+  StepCounts chains;   // of C·R, whose sums are taken over
+  StepCounts counted;  // of C
+};
+
+ISINGLASS_HD inline double swap_probability(double beta_step, double v_step) {
+  const double log_ratio = beta_step * v_step;
+  if (std::isnan(log_ratio)) return 0;
+  return log_ratio < 0 ? exp(log_ratio) : 1;
+}
+
+// One ensemble's round of swaps, as both twins make it: in this order, each for all i.
+struct SwapRound {
+  const Ladder& ladder;
+  const RungChains& at;
+  const SwapCounts& counts;
+  const TopChains& top;
+  const int64_t* rng;
+  int64_t ensemble;
+
+  ISINGLASS_HD int64_t& chain(int64_t i) const { return at.chain[ensemble * ladder.rungs + i]; }
+  ISINGLASS_HD double v(int64_t i) const { return at.target[chain(i)] - at.start[chain(i)]; }
+  ISINGLASS_HD double probability(int64_t i) const {
+    return swap_probability(ladder.beta[i + 1] - ladder.beta[i], v(i + 1) - v(i));
+  }
+
+  // What was done on rung i since the last round.
+  ISINGLASS_HD void take_counts(int64_t i) const {
+    const int64_t c = chain(i), here = ensemble * ladder.rungs + i;
+    const double acceptance = top.chains.acceptance_sum[c] / static_cast<double>(top.local);
+    counts.acceptance[here] += acceptance;
+    if (i + 1 < ladder.rungs) {
+      counts.rejection[here - ensemble] += 1 - probability(i);
+    } else {
+      count_step(top.counted, ensemble, acceptance, top.chains.hops_sum[c], true);
+    }
+    const int64_t since = rng[1] - counts.first;
+    if (since >= 0 && since % counts.every == 0 && since / counts.every < counts.draws) {
+      counts.v[since / counts.every * ladder.ensembles * ladder.rungs + here] = v(i);
+    }
+  }
+
+  // The sums of a chain, taken over; rung 0's thread alone adds those that are not finite.
+  ISINGLASS_HD void clear_counts(int64_t i) const {
+    const int64_t c = chain(i);
+    top.chains.acceptance_sum[c] = 0;
+    top.chains.hops_sum[c] = 0;
+    if (i > 0) return;
+    for (int64_t r = 0; r < ladder.rungs; ++r) {
+      top.counted.non_finite[ensemble] += top.chains.non_finite[chain(r)];
+      top.chains.non_finite[chain(r)] = 0;
+    }
+  }
+
+  ISINGLASS_HD void swap(int64_t i, int64_t ensemble_id) const {
+    if (i + 1 >= ladder.rungs || i % 2 != rng[1] % 2) return;
+    const double u = step_draws(rng, ensemble_id).uniform(Purpose::kSwap, static_cast<uint32_t>(i));
+    if (u >= probability(i)) return;
+    const int64_t lower = chain(i);
+    chain(i) = chain(i + 1);
+    chain(i + 1) = lower;
+  }
+
+  // The chain that is now on rung i.
+  ISINGLASS_HD void place(int64_t i) const {
+    const int64_t c = chain(i), last = ladder.rungs - 1;
+    const double beta = ladder.beta[i];
+    at.beta[c] = beta;
+    at.beta32[c] = static_cast<float>(beta);
+    for (int64_t k = 0; k < ladder.scales; ++k) {
+      at.scale[c * ladder.scales + k] = ladder.scale[i * ladder.scales + k];
+    }
+    at.energy[c] = i == last ? at.target[c] : at.start[c] + beta * (at.target[c] - at.start[c]);
+    if (ensemble == 0) {
+      counts.history[rng[1] % counts.history_size * ladder.rungs + c] = static_cast<int16_t>(i);
+    }
+    if (i == 0) {
+      counts.trips[ensemble] += counts.end[c] == 2;
+      counts.end[c] = 1;
+    } else if (i == last) {
+      top.energy[ensemble] = at.target[c];
+      if (counts.end[c] == 1) counts.end[c] = 2;
+    }
+  }
+};
+
+// Rows [C, bytes] of one tensor each, which take the place of those of the chains on rung 0.
+constexpr int kMaxRows = 12;
+struct ReferenceRows {
+  struct Row {
+    uint8_t* chains;     // [C·R, bytes]
+    const uint8_t* own;  // [C, bytes]
+    int64_t bytes;
+  };
+  Row row[kMaxRows];
+  int count;
+};
+
+// rng {seed, step}; ensemble_ids [C].
+ISINGLASS_TWINS(swap_rungs, const Ladder&, const RungChains&, const SwapCounts&, const TopChains&,
+                const int64_t* rng, const int64_t* ensemble_ids, Stream)
+// In steps of even number, in which rungs 0 and 1 swap. chain [C, R].
+ISINGLASS_TWINS(replace_reference, int64_t ensembles, int64_t rungs, const int64_t* rng,
+                const int64_t* chain, const ReferenceRows&, Stream)
+
+}  // namespace isinglass

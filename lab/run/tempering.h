@@ -1,0 +1,27 @@
+// A run's sampler as parallel tempering (engine/tempering/parallel_tempering.h): `rungs` of a spec,
+// and what the summary says of them.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "engine/run/run.h"
+#include "engine/tempering/parallel_tempering.h"
+#include "lab/spec/spec.h"
+
+namespace isinglass {
+
+inline bool tempered(const SampleSpec& spec) {
+  return !spec.rungs.empty();
+}
+
+// Chains of the spec (which must be known) count ensembles. Throws Error for options that do not go
+// together, what cannot be tempered, and more rungs than fit into memory.
+std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyModel& model,
+                                                const RunPlan& plan, torch::Device device,
+                                                bool warm);
+
+// {betas, rejection, barrier, …}: docs/reference/files.md.
+nlohmann::ordered_json tempering_json(const TemperingReport& report, int64_t exploration);
+
+}  // namespace isinglass

@@ -1,0 +1,129 @@
+// Bennett's ratio against known normalisers, and whether its standard errors are honest.
+#include "engine/tempering/bennett.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/annealing/tempered_model.h"
+#include "engine/registry.h"
+#include "engine/run/run.h"
+#include "engine/tempering/parallel_tempering.h"
+#include "models/lattice/ising.h"
+#include "models/network/rbm.h"
+
+namespace isinglass {
+namespace {
+
+torch::Generator generator(uint64_t seed) {
+  return torch::make_generator<at::CPUGeneratorImpl>(seed);
+}
+
+// One site x ∈ R, U_0 = x²/2, U = (x − m)²/2 + b: V = −m x + m²/2 + b; log Z/Z_0 = −b.
+TEST(Bennett, TwoGaussians) {
+  const double m = 1.5, b = 0.7;
+  const auto real = torch::TensorOptions(torch::kFloat64);
+  const auto v = [&](const torch::Tensor& x) { return -m * x + m * m / 2 + b; };
+  const torch::Tensor lower = v(torch::randn({20000}, generator(1), real));
+  const torch::Tensor upper = v(torch::randn({20000}, generator(2), real) + m);
+  EXPECT_NEAR(bennett_log_ratio(lower, upper), -b, 0.03);
+  // A constant in V is taken off exactly.
+  EXPECT_NEAR(bennett_log_ratio(lower + 1e4, upper + 1e4), bennett_log_ratio(lower, upper) - 1e4,
+              1e-6);
+  const LogZ alone = log_z_of_rungs(torch::stack({lower, upper}, 1).view({20000, 1, 2}), {0, 1}, 2);
+  EXPECT_NEAR(alone.value, 2 - b, 0.03);
+  EXPECT_TRUE(std::isnan(alone.standard_error));
+}
+
+TEST(Bennett, UndefinedWithoutDraws) {
+  const LogZ none = log_z_of_rungs(torch::zeros({0, 8, 3}, torch::kFloat64), {0, 0.5, 1}, 0);
+  EXPECT_TRUE(std::isnan(none.value));
+}
+
+// Normals of every rung, fresh or repeated ten times: over seeds the errors have the size that the
+// jackknife says, with repeated draws as without.
+TEST(Bennett, StandardErrorsKnowOfDrawsThatDependOnEachOther) {
+  const std::vector<double> betas = {0, 0.5, 1};
+  for (const int64_t repeats : {1, 10}) {
+    std::vector<double> standardised;
+    for (uint64_t seed = 0; seed < 40; ++seed) {
+      const torch::Tensor x =
+          torch::randn({40, 12, 3}, generator(seed), torch::kFloat64).repeat_interleave(repeats, 0);
+      torch::Tensor v = torch::empty_like(x);  // U_0 = x²/2, V = x²/2: β is a variance of 1/(1 + β)
+      for (int64_t i = 0; i < 3; ++i) {
+        v.select(2, i) = (x.select(2, i) / std::sqrt(1 + betas[i])).square() / 2;
+      }
+      const LogZ estimate = log_z_of_rungs(v, betas, 0);
+      standardised.push_back((estimate.value + 0.5 * std::log(2.0)) / estimate.standard_error);
+    }
+    const double deviation = torch::tensor(standardised, torch::kFloat64).std().item<double>();
+    EXPECT_GT(deviation, 0.7) << repeats;
+    EXPECT_LT(deviation, 1.4) << repeats;
+  }
+}
+
+// log Σ exp(−U), by all 2^D states.
+double enumerated_log_z(EnergyModel& model) {
+  const int64_t sites = model.space().sites;
+  const torch::Tensor number = torch::arange(int64_t{1} << sites).view({-1, 1});
+  const torch::Tensor x =
+      number.bitwise_right_shift(torch::arange(sites)).bitwise_and(1).to(torch::kUInt8);
+  return torch::logsumexp(-model.energy(x).to(torch::kFloat64), 0).item<double>();
+}
+
+LogZ tempered_log_z(EnergyModel& model, const char* sampler, const SamplerOptions& sampler_options,
+                    TemperingOptions options, int64_t ensembles, uint64_t seed) {
+  const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
+  TemperedModel tempered(model, &start, torch::kCPU, TemperedModel::Form::kParts, 2);
+  const ParallelTempering tempering(model, make_sampler(sampler, sampler_options, tempered), start,
+                                    options);
+  ChainState state =
+      tempering.init(model, torch::zeros({ensembles, model.space().sites}, torch::kUInt8),
+                     torch::arange(ensembles));
+  StepParams params = tempering.params(seed, torch::kCPU);
+  run(model, tempering, state, params, {.burn_in = 60, .steps = options.scans}, {});
+  return tempering.report(state, params).log_z;
+}
+
+IsingModel square(int64_t side, double coupling, double field) {
+  std::vector<int64_t> ends;
+  for (int64_t r = 0; r < side; ++r) {
+    for (int64_t c = 0; c < side; ++c) {
+      if (c + 1 < side) ends.insert(ends.end(), {r * side + c, r * side + c + 1});
+      if (r + 1 < side) ends.insert(ends.end(), {r * side + c, (r + 1) * side + c});
+    }
+  }
+  const torch::Tensor edges = torch::tensor(ends).view({-1, 2});
+  return {edges, torch::full({edges.size(0)}, coupling, torch::kFloat64),
+          torch::full({side * side}, field, torch::kFloat64)};
+}
+
+// Over 40 seeds, so that a bias of a third of a standard error would show, too.
+TEST(TemperedLogZ, IsExactAndItsErrorsAreHonest) {
+  IsingModel model = square(3, 0.6, 0.1);
+  const double exact = enumerated_log_z(model);
+  std::vector<double> standardised;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const LogZ estimate = tempered_log_z(model, "gwg", {}, {.rungs = 4, .scans = 60}, 10, seed);
+    standardised.push_back((estimate.value - exact) / estimate.standard_error);
+  }
+  const torch::Tensor z = torch::tensor(standardised, torch::kFloat64);
+  EXPECT_GT(z.std().item<double>(), 0.7);
+  EXPECT_LT(z.std().item<double>(), 1.4);
+  EXPECT_LT(std::abs(z.mean().item<double>()), 3 / std::sqrt(40.0));
+}
+
+TEST(TemperedLogZ, OfAnRbm) {
+  const torch::Tensor w = torch::randn({10, 14}, generator(5), torch::kFloat32);
+  RbmModel model(w, torch::linspace(-1, 1, 14), torch::linspace(-0.5, 0.5, 10));
+  const double exact = enumerated_log_z(model);
+  for (const char* sampler : {"pafs", "dlp", "rwm"}) {
+    const LogZ estimate =
+        tempered_log_z(model, sampler, {}, {.rungs = 6, .exploration = 2, .scans = 300}, 10, 4);
+    EXPECT_NEAR(estimate.value, exact, 3 * estimate.standard_error) << sampler;
+    EXPECT_LT(estimate.standard_error, 0.2) << sampler;
+  }
+}
+
+}  // namespace
+}  // namespace isinglass
