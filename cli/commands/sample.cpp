@@ -20,6 +20,7 @@
 #include "lab/run/inference_data.h"
 #include "lab/run/memory.h"
 #include "lab/run/sampling.h"
+#include "lab/run/summary.h"
 #include "lab/spec/field.h"
 
 namespace isinglass {
@@ -105,9 +106,10 @@ std::string run_sample(const Options& options) {
                                     plan.steps, out.path().string()));
     }
   });
-  if (!complaint.empty() && !options.flag("quiet")) {
+  for (const std::string& warning : {complaint, unmoved_warning(summary)}) {
+    if (warning.empty() || options.flag("quiet")) continue;
     fmt::print(stderr, "isinglass: warning: {}: {}\n", spec.sampler.name,
-               spell_options(complaint, "--"));
+               spell_options(warning, "--"));
   }
   return options.flag("json") ? summary.dump(2) + "\n" : summary_text(summary, out.path().string());
 }

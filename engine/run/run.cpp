@@ -47,6 +47,7 @@ void summarise(const Statistics& statistics, int64_t steps, const Ranks& ranks, 
   result.acceptance = ranks.mean(statistics.acceptance_sum).item<double>() / n;
   result.least_acceptance = ranks.gather(statistics.acceptance_sum).min().item<double>() / n;
   result.hops = ranks.mean(statistics.hops_sum).item<double>() / n;
+  result.unmoved = ranks.sum(statistics.hops_sum.eq(0).sum()).item<int64_t>();
   result.non_finite = ranks.sum(statistics.non_finite.sum()).item<int64_t>();
 }
 

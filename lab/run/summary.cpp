@@ -68,6 +68,7 @@ Json summary_json(const SampleSpec& spec, const EnergyModel& model, const Sample
            {"acceptance", if_stepped(result.acceptance)},
            {"hops", if_stepped(result.hops)},
            {"energy_evaluations", result.energy_evaluations},
+           {"unmoved_chains", stepped ? result.unmoved : 0},
            {"non_finite", result.non_finite},
            {"seconds", result.seconds},
            {"steps_per_second", if_stepped(static_cast<double>(result.steps) / result.seconds)},
@@ -82,6 +83,19 @@ Json summary_json(const SampleSpec& spec, const EnergyModel& model, const Sample
            {"parameters_sha256", parameters_sha256(model)},
            {"sampler_options", sampler_options_json(sampler)}});
   return summary;
+}
+
+std::string unmoved_warning(const Json& summary) {
+  constexpr int64_t kEnoughSteps = 100;  // an acceptance of 5 % moves 99.4 % of the chains by then
+  const int64_t chains = summary["chains"], unmoved = summary["unmoved_chains"];
+  const int64_t steps = summary["steps_done"];
+  if (unmoved == 0 || (unmoved < chains && steps < kEnoughSteps)) return "";
+  return fmt::format(
+      "{} of {} chains did not move in {} steps (mean acceptance {:.2g}): their draws say nothing "
+      "of "
+      "the target; another sampler, a smaller scale, a longer burn-in or other starts may move "
+      "them",
+      unmoved, chains, steps, summary["acceptance"].get<double>());
 }
 
 Json solution_json(std::optional<double> known, const BestSolution& best) {

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
 #include "engine/observers/best_solution.h"
 #include "engine/observers/recorder.h"
@@ -18,6 +19,10 @@ nlohmann::ordered_json summary_json(const SampleSpec& spec, const EnergyModel& m
                                     const Sampler& sampler, const StepParams& params,
                                     const RunPlan& plan, const RunResult& result,
                                     const Recorder& recorder);
+
+// A sentence where chains did not move in the kept steps, of a summary: their draws say nothing of the
+// target. Empty where all moved, or where steps are too few to tell.
+std::string unmoved_warning(const nlohmann::ordered_json& summary);
 
 // {value, optimum, ratio, step, chain}: what is not known is NaN, which becomes null. The optimum
 // is the known one, or what the graph's file names.

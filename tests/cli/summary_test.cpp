@@ -1,5 +1,6 @@
 // The numbers of summary.json where they can be worked out, and what the number of threads leaves
 // alone.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -40,6 +41,7 @@ TEST_F(Summary, CountsTheModelCallsOfItsSteps) {
     const Json summary = run(model + "--steps 40 --sampler " + sampler);
     EXPECT_EQ(summary["energy_evaluations"], 40 * per_step);
     EXPECT_EQ(summary["non_finite"], 0);
+    EXPECT_EQ(summary["unmoved_chains"], 0);
     const double ess = summary["ess"]["mean"], seconds = summary["seconds"];
     EXPECT_GT(ess, 0);
     EXPECT_DOUBLE_EQ(summary["ess"]["per_step"], ess / 40);
@@ -63,9 +65,37 @@ TEST_F(Summary, CountsTheProposalsOfNonFiniteEnergy) {
   EXPECT_EQ(summary["non_finite"], 6 * 30);
   EXPECT_EQ(summary["acceptance"], 0);
   EXPECT_EQ(summary["hops"], 0);
+  EXPECT_EQ(summary["unmoved_chains"], 6);
   EXPECT_EQ(summary["energy_evaluations"], 30);
   EXPECT_EQ(summary["ess"]["undefined"], 6);
   EXPECT_TRUE(summary["ess"]["per_second_all"].is_null());
+}
+
+// The energy is infinite where one site is set: nothing leads from the empty state anywhere. All stuck is
+// told after however few steps, some only where the steps are enough.
+TEST_F(Summary, WarnsOfChainsThatDoNotMove) {
+  write_script(
+      dir_ / "script.pt",
+      "def forward(self, x):\n"
+      "    count = x.flatten(1).sum(1).float()\n"
+      "    return torch.where(count == 1, torch.full_like(count, float('inf')), count / 9)\n");
+  const auto warning = [&](const torch::Tensor& start, int steps) {
+    write_pt(dir_ / "start.pt", PtValue{start});
+    const Outcome outcome = run_program(
+        fmt::format("sample --json --overwrite --out out --model script --weights script.pt "
+                    "--sites 5 --init start.pt --sampler rwm --radius 1 --steps {}",
+                    steps),
+        {.directory = dir_.path()});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.err;
+  };
+  const torch::Tensor empty = torch::zeros({2, 5}, torch::kUInt8), full = torch::ones_like(empty);
+  const char* all = "warning: rwm: 2 of 2 chains did not move in 20 steps (mean acceptance 0)";
+  EXPECT_NE(warning(empty, 20).find(all), std::string::npos);
+  EXPECT_EQ(warning(full, 200).find("did not move"), std::string::npos);
+  const torch::Tensor both = torch::cat({empty, full});
+  EXPECT_EQ(warning(both, 20).find("did not move"), std::string::npos);
+  EXPECT_NE(warning(both, 200).find("2 of 4 chains did not move in 200 steps"), std::string::npos);
 }
 
 // Closed forms that LibTorch's products or our kernels share out between threads: large enough that
