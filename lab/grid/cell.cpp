@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "engine/diagnostics/autocorrelation.h"
-#include "engine/diagnostics/burn_in.h"
 #include "engine/diagnostics/mmd.h"
 #include "engine/observers/modes.h"
 #include "engine/observers/states.h"
@@ -15,6 +14,7 @@
 #include "io/error.h"
 #include "io/picture.h"
 #include "lab/grid/ground_truth.h"
+#include "lab/grid/metrics/cell_run.h"
 #include "lab/grid/rows.h"
 #include "lab/grid/settings.h"
 #include "lab/report/page.h"
@@ -31,40 +31,9 @@ constexpr double kLongEnoughRhat =
     1.05;                           // below the bound of claims, which it should not just pass
 constexpr double kMostRight = 0.8;  // a share of chains that counts as there
 
-void put(Json& metrics, const std::string& key, double value, double error = NAN) {
-  metrics[key] = value;
-  if (find_metric(key, "metrics").has_error) metrics[key + "_se"] = error;
-}
-
-// Mean over chains with its standard error; groups of chains move together.
-void put_mean(Json& metrics, const std::string& key, const torch::Tensor& per_chain,
-              int64_t group = 1) {
-  const torch::Tensor independent = per_chain.view({-1, group}).mean(1);
-  const double count = static_cast<double>(independent.numel());
-  put(metrics, key, independent.mean().item<double>(),
-      count > 1 ? independent.std().item<double>() / std::sqrt(count) : NAN);
-}
-
-double number(const Json& value) {
-  return value.is_number() ? value.get<double>() : NAN;
-}
-
-// What the summary says already.
-Json summary_metrics(const Json& summary) {
-  Json metrics = Json::object();
-  const Json& ess = summary["ess"];
-  const double defined = number(summary["chains"]) - number(ess["undefined"]);
-  const double relative = number(ess["std"]) / number(ess["mean"]) / std::sqrt(defined);
-  for (const char* per : {"per_step", "per_evaluation", "per_second"}) {
-    const double value = number(ess[per]);
-    put(metrics, fmt::format("ess_{}", per), value, value * relative);
-  }
-  put(metrics, "bulk_ess", number(ess["bulk"]));
-  put(metrics, "tail_ess", number(ess["tail"]));
-  for (const char* key : {"rhat", "energy_evaluations", "seconds"}) {
-    put(metrics, key, number(summary[key]));
-  }
-  return metrics;
+void put(Json& metrics, const std::string& key, const Estimate& measured) {
+  metrics[key] = measured.value;
+  if (find_metric(key, "metrics").has_error) metrics[key + "_se"] = measured.error;
 }
 
 std::vector<double> numbers(const torch::Tensor& values) {
@@ -76,14 +45,6 @@ std::vector<double> thinned_numbers(const torch::Tensor& values) {
   const int64_t stride = std::max<int64_t>(1, values.numel() / kTracePoints);
   return numbers(values.slice(0, 0, c10::nullopt, stride));
 }
-
-// Mean energies with the steps after which they were.
-struct Trace {
-  torch::Tensor step, energy;
-  Json json() const {
-    return {{"step", thinned_numbers(step)}, {"energy", thinned_numbers(energy)}};
-  }
-};
 
 Trace trace_of(const BurnInTrace& burn_in, const Recorder& recorder, const RunPlan& plan) {
   const torch::Tensor kept = recorder.energy().mean(1);
@@ -114,25 +75,26 @@ Json mmd_json(const StatesInTime& early, const torch::Tensor& reference) {
 void add_mmd(Json& done, const LateStates& late, const StatesInTime& early,
              const GroundTruth& truth) {
   Json& metrics = done["metrics"];
-  put(metrics, "reference_rhat", truth.rhat);
-  put(metrics, "mmd_floor", truth.floor.u_statistic, truth.floor.standard_error);
-  put(metrics, "mmd_v_floor", truth.floor.v_statistic);
+  put(metrics, "reference_rhat", {truth.rhat});
+  put(metrics, "mmd_floor", {truth.floor.u_statistic, truth.floor.standard_error});
+  put(metrics, "mmd_v_floor", {truth.floor.v_statistic});
   done["reference"] = {{"sweeps", truth.sweeps}, {"converged", truth.converged()}};
   if (!truth.converged()) return;
   const Mmd mmd = hamming_mmd(late.states(), truth.draws);
-  put(metrics, "mmd", mmd.u_statistic, mmd.standard_error);
-  put(metrics, "mmd_v", mmd.v_statistic);
+  put(metrics, "mmd", {mmd.u_statistic, mmd.standard_error});
+  put(metrics, "mmd_v", {mmd.v_statistic});
   done["mmd_trace"] = mmd_json(early, truth.draws);
 }
 
 // What is known of modes; every step takes `calls` model calls. Where the chains never come there,
 // the calls until then count as all that the grid allows, the same for every sampler.
 void add_modes(Json& done, const Cell& cell, const ModeShare& modes, double calls, int64_t group) {
-  put_mean(done["metrics"], "right_share", modes.late(), group);
+  put(done["metrics"], "right_share", mean_over_chains(modes.late(), group));
   const double all = calls * static_cast<double>(modes.share().numel());
   const std::optional<int64_t> steps = modes.steps_until(kMostRight);
   put(done["metrics"], "calls_to_right",
-      steps ? calls * static_cast<double>(*steps) : std::max(all, static_cast<double>(cell.calls)));
+      {steps ? calls * static_cast<double>(*steps)
+             : std::max(all, static_cast<double>(cell.calls))});
   const torch::Tensor& share = modes.share();
   done["mode_trace"] = {
       {"calls", thinned_numbers(calls * torch::arange(1, share.numel() + 1, torch::kFloat64))},
@@ -148,13 +110,11 @@ void add_picture(Json& cell, const LastStates& last, ImageSize size) {
       report::picture("", picture_grid(images, size.height, size.width, kPictureColumns));
 }
 
-Json metrics_of(const Trace& trace, const Recorder& recorder, const Json& summary, int64_t group) {
-  Json metrics = summary_metrics(summary);
-  const double entered = burn_in_time(trace.energy.unsqueeze(1));
-  put(metrics, "burn_in_time",
-      std::isfinite(entered) ? trace.step[static_cast<int64_t>(entered)].item<double>() : NAN);
-  const torch::Tensor energy = recorder.energy();
-  put_mean(metrics, "final_energy", energy.slice(0, energy.size(0) * 3 / 4).mean(0), group);
+Json metrics_of(const CellRun& run) {
+  Json metrics = Json::object();
+  for (const Metric& metric : grid_metrics()) {
+    if (metric.measure) put(metrics, metric.key, metric.measure(run));
+  }
   return metrics;
 }
 
@@ -186,23 +146,21 @@ Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch
   const Trace trace = trace_of(burn_in, recorder, plan);
   const auto group =
       static_cast<int64_t>(sampler_number(sampling.spec().sampler, "group").value_or(1));
-  const double calls = number(summary["energy_evaluations"]) / static_cast<double>(plan.steps);
-  Json done = {{"status", "done"},
-               {"chains", summary["chains"].get<int64_t>() / group},
-               {"metrics", metrics_of(trace, recorder, summary, group)},
-               {"summary", summary},
-               {"trace", trace.json()},
-               {"autocorrelation", autocorrelation_json(recorder, plan.thin)}};
+  const double calls = number_of(summary["energy_evaluations"]) / static_cast<double>(plan.steps);
+  Json done = {
+      {"status", "done"},
+      {"chains", summary["chains"].get<int64_t>() / group},
+      {"metrics", metrics_of({sampling, recorder, summary, trace, group})},
+      {"summary", summary},
+      {"trace", {{"step", thinned_numbers(trace.step)}, {"energy", thinned_numbers(trace.energy)}}},
+      {"autocorrelation", autocorrelation_json(recorder, plan.thin)}};
   Json& metrics = done["metrics"];
-  const Statistics& sums = sampling.statistics();
-  put_mean(metrics, "acceptance", sums.acceptance_sum / plan.steps, group);
-  put_mean(metrics, "hops", sums.hops_sum.to(torch::kFloat64) / plan.steps, group);
   if (cell.calls > 0) done["trace"]["calls"] = thinned_numbers(calls * trace.step);
-  if (grid.true_mean) put_mean(metrics, "mean_error", mean.error(*grid.true_mean));
+  if (grid.true_mean) put(metrics, "mean_error", mean_over_chains(mean.error(*grid.true_mean)));
   if (grid.reference) add_mmd(done, late, early, target.reference);
   if (has_modes) add_modes(done, cell, modes, calls, group);
   if (grid.picture) {
-    put(metrics, "least_energy", last.energy().min().item<double>());
+    put(metrics, "least_energy", {last.energy().min().item<double>()});
     add_picture(done, last, *grid.picture);
   }
   return done;
@@ -226,7 +184,7 @@ Json run_cell(const Grid& grid, const Cell& cell, GridModels& models, torch::Dev
       const double start = synchronised_seconds(device);
       Json done = measured_cell(grid, own, models, device, stop);
       const double seconds = synchronised_seconds(device) - start;
-      const double rhat = number(done["metrics"]["rhat"]);
+      const double rhat = number_of(done["metrics"]["rhat"]);
       if (rhat <= kLongEnoughRhat || 2 * seconds > until_converged) return done;
       lengthen(own.sampling);
     }

@@ -13,6 +13,7 @@
 
 #include "lab/grid/metrics.h"
 #include "lab/grid/rows.h"
+#include "lab/grid/rules/rule.h"
 
 namespace isinglass {
 namespace {
@@ -20,7 +21,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Settings = std::vector<Setting>;
 
-enum class Verdict { kSupported, kNotSupported, kUndecided };
 constexpr const char* kVerdicts[] = {"supported", "not supported", "undecided"};
 
 // 97.5 % quantiles of Student's t with 1, 2, … degrees of freedom, as in any table of it.
@@ -46,8 +46,8 @@ struct Comparison {
 
 Comparison compare(const Claim& claim, const Estimate& who, const Estimate& than) {
   const Metric& metric = find_metric(claim.metric, "claims");
-  const bool ratio = claim.rule == "degrades-less";
-  const bool higher = ratio || metric.higher_is_better;
+  const ClaimRule& rule = find_claim_rule(claim.rule, "claims");
+  const bool higher = rule.shares || metric.higher_is_better;
   const double a = who.error * who.error, b = than.error * than.error;
   // Welch–Satterthwaite; an exact number has no share in it
   const double shares = (a > 0 ? a * a / who.freedom : 0) + (b > 0 ? b * b / than.freedom : 0);
@@ -60,14 +60,8 @@ Comparison compare(const Claim& claim, const Estimate& who, const Estimate& than
   c.high = c.difference + width;
   if (!std::isfinite(c.low) || !std::isfinite(c.high)) return c;
   if (c.difference == 0 && width == 0) return c;  // the same number, with no error: no measurement
-  const double margin = metric.has_zero || ratio ? claim.margin * std::abs(than.value) : 0;
-  if (claim.rule == "matches") {
-    if (c.low >= -margin) c.verdict = Verdict::kSupported;
-    if (c.high < -margin) c.verdict = Verdict::kNotSupported;
-  } else {
-    if (c.high < margin) c.verdict = Verdict::kNotSupported;
-    if (c.low > 0) c.verdict = Verdict::kSupported;
-  }
+  const double margin = metric.has_zero || rule.shares ? claim.margin * std::abs(than.value) : 0;
+  c.verdict = rule.decide({c.low, c.high}, margin);
   return c;
 }
 
@@ -154,13 +148,14 @@ class Side {
     const bool choice = all_.size() > 1;
     chosen_on_ = side(choice ? Repeats::kFirstHalf : Repeats::kAll);
     compared_on_ = side(choice ? Repeats::kSecondHalf : Repeats::kAll);
-    if (claim.rule == "degrades-less") {
+    const bool shares = find_claim_rule(claim.rule, "claims").shares;
+    if (shares) {
       all_ = ratios_to_best(all_, all_, claim.axis, higher);
       const Settings ratios = ratios_to_best(chosen_on_, compared_on_, claim.axis, higher);
       chosen_on_ = ratios_to_best(chosen_on_, chosen_on_, claim.axis, higher);
       compared_on_ = ratios;
     }
-    higher_ = higher || claim.rule == "degrades-less";
+    higher_ = higher || shares;
     choose();
   }
 
@@ -222,7 +217,8 @@ std::string drifting(const Setting& setting) {
 // can. An unconverged number flatters its setting, so that it may lose but not win.
 std::string doubt(const Claim& claim, const Side& who, const Side& than, Verdict verdict) {
   if (!who.converged(*who.best())) return drifting(*who.best());
-  const bool may_lose = verdict == Verdict::kSupported && claim.rule != "matches";
+  const bool may_lose =
+      verdict == Verdict::kSupported && find_claim_rule(claim.rule, "claims").better;
   if (!than.converged(*than.best()) && !may_lose) return drifting(*than.best());
   const auto might_be_better = [&](const Settings& settings, const auto& against) {
     for (const Setting& other : settings) {
@@ -272,11 +268,6 @@ std::vector<std::string> texts(const Json& claim, const char* key) {
 
 }  // namespace
 
-const std::vector<std::string>& claim_rules() {
-  static const std::vector<std::string> rules = {"beats", "matches", "degrades-less"};
-  return rules;
-}
-
 Json judge(const Claim& claim, const Json& rows) {
   Json models = Json::array();
   bool all = true, contradicted = false;
@@ -322,17 +313,10 @@ Json judge_again(const Json& claims, const Json& rows) {
 }
 
 std::string rule_text(const Json& claim) {
-  const std::string rule = claim["rule"];
-  const double percent = 100 * claim.value("margin", Claim().margin);
-  const Metric& metric = find_metric(claim["metric"], "claims");
-  if (rule == "matches") {
-    return metric.has_zero ? fmt::format("matches: not worse by more than {:g} %", percent)
-                           : "matches: not worse";
-  }
-  const std::string more = fmt::format("; by less than {:g} % does not count", percent);
-  if (rule == "beats") return metric.has_zero ? "beats: better" + more : "beats: better";
-  return fmt::format("degrades less: keeps a larger share of its best value at the largest {}{}",
-                     claim.value("axis", ""), more);
+  const ClaimRule& rule = find_claim_rule(claim["rule"], "claims");
+  const bool counts = rule.shares || find_metric(claim["metric"], "claims").has_zero;
+  return rule.words(counts ? 100 * claim.value("margin", Claim().margin) : 0,
+                    claim.value("axis", ""));
 }
 
 }  // namespace isinglass

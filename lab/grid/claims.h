@@ -2,12 +2,12 @@
 //
 //   [[claims]]
 //   text = "…"                       the claim in words
-//   rule = "beats"                   one of the predicates below
+//   rule = "beats"                   one of the rules (rules/rule.h)
 //   metric = "ess_per_evaluation"    (lab/grid/metrics.h)
 //   who = ["pafs"]                   samplers, with settings where only some count: "pas radius=2"
 //   than = ["lb", "gwg"]
 //   models = ["critical"]            labels; left out: all
-//   axis = "radius"                  of degrades-less
+//   axis = "radius"                  of rules of shares
 //   margin = 0.1                     what counts as a difference, as a share of the value of `than`
 //
 // For every model the best setting of each side is compared. Where a side has several settings, the
@@ -15,10 +15,7 @@
 // luck that made it the best does not count (with a single repeat such a claim stays undecided).
 // Let d be the difference, positive where `who` is better, and [l, h] its 95 % interval by Student's
 // t with Welch's degrees of freedom; m = margin·|value of `than`|, 0 for metrics without a zero.
-//   beats          supported if l > 0; not supported if h < 0, or h < m: better by less than counts
-//   matches        supported if l ≥ −m; not supported if h < −m. Noise proves nothing: a wide
-//                  interval is undecided
-//   degrades-less  beats, of the share of its best value that a sampler keeps at the axis' largest
+// A rule (rules/rule.h) decides from l, h and m: those of the presets are in rules/intervals.cpp.
 // Numbers that are properties of the equilibrium (Metric::at_equilibrium) need chains that have
 // converged, R̂ ≤ 1.1 in every repeat. A setting that has not is never the best. As its number
 // flatters it, `who` is also compared with every unconverged setting of `than`, which can only make
@@ -37,8 +34,6 @@ struct Claim {
   std::vector<std::string> who, than, models;
   double margin = 0.1;
 };
-
-const std::vector<std::string>& claim_rules();
 
 // Verdicts "supported", "not supported" or "undecided", with the numbers and, where undecided, the
 // reason, from the rows of results.json: {claim, …, verdict, models: [{model, verdict, reason,

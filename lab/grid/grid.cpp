@@ -13,6 +13,7 @@
 #include "lab/grid/entries.h"
 #include "lab/grid/metrics.h"
 #include "lab/grid/presets.h"
+#include "lab/grid/rules/rule.h"
 #include "lab/grid/settings.h"
 #include "lab/run/training.h"
 #include "lab/spec/field.h"
@@ -243,15 +244,12 @@ std::vector<Claim> read_claims(const toml::table& grid, const std::string& name)
     claim.margin = value_of<double>(table, "margin", where, "a number").value_or(claim.margin);
     require(claim.margin >= 0 && claim.margin < 1, "{}: margin is {}; a share from 0 to 1", where,
             claim.margin);
-    const auto& rules = claim_rules();
-    require(std::find(rules.begin(), rules.end(), claim.rule) != rules.end(),
-            "{}: unknown rule '{}'; known: {}", where, claim.rule,
-            fmt::join(nearest_first(claim.rule, rules), ", "));
+    const bool shares = find_claim_rule(claim.rule, where).shares;
     find_metric(claim.metric, where);
     require(!claim.text.empty() && !claim.who.empty() && !claim.than.empty(),
             "{}: text, who and than are needed", where);
-    require((claim.rule == "degrades-less") == !claim.axis.empty(),
-            "{}: axis goes with the rule degrades-less", where);
+    require(shares == !claim.axis.empty(), "{}: the rule {} {}", where, claim.rule,
+            shares ? "needs an axis" : "has no axis");
     claims.push_back(std::move(claim));
   }
   return claims;

@@ -8,31 +8,19 @@
 
 namespace isinglass {
 
+#define ISINGLASS_METRICS(metrics) std::vector<Metric> metrics();
+#include "lab/grid/metrics/list.inc"
+#undef ISINGLASS_METRICS
+
 const std::vector<Metric>& grid_metrics() {
-  static const std::vector<Metric> all = {
-      {"ess_per_step", "ESS / step", true, true, true},
-      {"ess_per_evaluation", "ESS / model call", true, true, true},
-      {"ess_per_second", "ESS / s, a chain", true, true, true},
-      {"bulk_ess", "bulk ESS, all chains", true, false, true},
-      {"tail_ess", "tail ESS, all chains", true, false, true},
-      {"rhat", "R-hat", false, false, false, false},
-      {"acceptance", "acceptance", true, true, true},
-      {"hops", "hops / step", true, true, true},
-      {"burn_in_time", "burn-in, steps", false, false, true},
-      {"final_energy", "mean energy, last quarter", false, true, false, false},
-      {"least_energy", "least energy, last states", false, true, false, false},
-      {"right_share", "share at right modes, last quarter", true, true},
-      {"calls_to_right", "model calls until 80 % are at right modes (all where never)", false,
-       true},
-      {"mean_error", "error of the mean", false, true},
-      {"mmd", "MMD² to ground truth", false, true, false, false},
-      {"mmd_v", "MMD², V-statistic", false, false, false, false},
-      {"mmd_floor", "MMD² of ground truth to ground truth", false, true, false, false},
-      {"mmd_v_floor", "V-statistic of ground truth to ground truth", false, false, false, false},
-      {"reference_rhat", "R-hat of the ground truth", false, false, false, false},
-      {"energy_evaluations", "model calls, a chain", false, false},
-      {"seconds", "seconds", false, false},
-  };
+  static const std::vector<Metric> all = [] {
+    std::vector<Metric> entries;
+#define ISINGLASS_METRICS(metrics) \
+  for (Metric & metric : metrics()) entries.push_back(std::move(metric));
+#include "lab/grid/metrics/list.inc"
+#undef ISINGLASS_METRICS
+    return entries;
+  }();
   return all;
 }
 

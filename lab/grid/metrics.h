@@ -1,13 +1,22 @@
-// The measured numbers of a cell of a grid: one table, from which the columns of results.csv, the
+// The measured numbers of a cell of a grid by name: from the registry the columns of results.csv, the
 // rules of claims and the report are made.
 #pragma once
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
 namespace isinglass {
+
+struct CellRun;  // metrics/cell_run.h
+
+// A measured number; NaN where undefined, the error also where there is none.
+struct Estimate {
+  double value, error = std::numeric_limits<double>::quiet_NaN();
+  double freedom = std::numeric_limits<double>::infinity();  // degrees of freedom of the error
+};
 
 struct Metric {
   std::string key;    // in cells, results.csv and claims
@@ -17,8 +26,11 @@ struct Metric {
   // It is a property of the sampler at equilibrium, which chains that have not converged do not show.
   bool at_equilibrium = false;
   bool has_zero = true;  // shares of it make sense; an energy's zero is arbitrary
+  // Of every cell; null: a grid asks for it, and lab/grid/cell.cpp measures it.
+  std::function<Estimate(const CellRun&)> measure = nullptr;
 };
 
+// Those of metrics/list.inc, whose sources hold the entries.
 const std::vector<Metric>& grid_metrics();
 
 // The metric, or an Error that lists the known ones, the nearest first; `where` begins the message.
@@ -26,12 +38,6 @@ const Metric& find_metric(const std::string& key, const std::string& where);
 
 // R̂ above it: chains still drift or disagree, and their means are not the target's.
 inline constexpr double kConvergedRhat = 1.1;
-
-// A measured number; NaN where undefined, the error also where there is none.
-struct Estimate {
-  double value, error;
-  double freedom = std::numeric_limits<double>::infinity();  // degrees of freedom of the error
-};
 
 // Errors of independent estimates, added up. Not std::hypot: that is of a newer C library than the
 // oldest machines have that scripts/bundle.sh serves.

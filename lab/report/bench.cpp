@@ -4,6 +4,7 @@
 #include "lab/report/page.h"
 
 namespace isinglass::report {
+namespace {
 
 namespace fs = std::filesystem;
 
@@ -26,6 +27,12 @@ void add_bench(Page& page, const fs::path& directory) {
   page.add("Stages", "Milliseconds a call: the median, and the range over rounds.",
            {charts("", {bar_chart("Milliseconds a call", false, bars)}),
             table("", {{"stage", true}, {"median"}, {"least"}, {"most"}}, rows)});
+}
+
+}  // namespace
+
+std::vector<Section> bench_sections() {
+  return {{"bench.json", add_bench}};
 }
 
 }  // namespace isinglass::report

@@ -17,8 +17,6 @@ std::string warning_of(const Json& ais) {
   return warning.empty() ? "" : "Warning: " + warning + ".";
 }
 
-}  // namespace
-
 void add_evaluation(Page& page, const fs::path& directory) {
   const Json ais = read_json(directory / "ais.json");
   page.title = "Evaluation by annealed importance sampling";
@@ -62,6 +60,12 @@ void add_evaluation(Page& page, const fs::path& directory) {
                    {"bits per dimension"},
                    {"independent pixels, nats"}},
                   rows)});
+}
+
+}  // namespace
+
+std::vector<Section> evaluation_sections() {
+  return {{"ais.json", add_evaluation}};
 }
 
 }  // namespace isinglass::report

@@ -272,10 +272,10 @@ void add_curves(Json& list, const std::vector<Setting>& best, const Cells& cells
   const bool by_calls = std::any_of(cells.begin(), cells.end(), [](const auto& cell) {
     return cell.second["trace"].contains("calls");
   });
-  add("Mean energy from the start, burn-in included", by_calls ? "model calls, a chain" : "step",
+  add("Mean energy from the start, burn-in included", by_calls ? "model calls per chain" : "step",
       "energy, mean over chains",
       curves(best, cells, "trace", by_calls ? "calls" : "step", "energy"));
-  add("Chains at right modes", "model calls, a chain", "share",
+  add("Chains at right modes", "model calls per chain", "share",
       curves(best, cells, "mode_trace", "calls", "share"));
   const Json mmd = curves(best, cells, "mmd_trace", "seconds", "mmd");
   if (!mmd.empty()) {
@@ -346,8 +346,6 @@ std::string range_of(const std::map<std::pair<std::string, std::string>, Json>& 
                             : fmt::format("{} to {}", *values.begin(), *values.rbegin());
 }
 
-}  // namespace
-
 void add_grid(Page& page, const fs::path& directory) {
   const Json results = read_json(directory / "results.json");
   const auto cells = first_cells(directory);
@@ -382,6 +380,12 @@ void add_grid(Page& page, const fs::path& directory) {
     add_model(page, results, model, cells);
   }
   add_failures(page, results["rows"]);
+}
+
+}  // namespace
+
+std::vector<Section> grid_sections() {
+  return {{"results.json", add_grid}};
 }
 
 }  // namespace isinglass::report

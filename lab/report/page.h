@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -55,14 +56,14 @@ bool spans(const std::vector<double>& values, double factor);
 // At most 400 points: means over stretches of equal length. Texts and undefined numbers stay out.
 Json thinned(const std::string& label, const std::vector<double>& x, const std::vector<double>& y);
 
-// The pages of what may lie in a directory; each adds its parts.
-void add_grid(Page& page, const std::filesystem::path& directory);        // results.json
-void add_training(Page& page, const std::filesystem::path& directory);    // metrics.jsonl
-void add_evaluation(Page& page, const std::filesystem::path& directory);  // ais.json
-void add_sampling(Page& page, const std::filesystem::path& directory);    // summary.json
-// A part of the page of sampling: summary.json's `tempering`, rungs.pt.
-void add_tempering(Page& page, const std::filesystem::path& directory, const Json& tempering);
-void add_bench(Page& page, const std::filesystem::path& directory);  // bench.json
+// Adds its parts to the pages of directories that have its file.
+struct Section {
+  std::string file;
+  std::function<void(Page& page, const std::filesystem::path& directory)> add;
+};
+
+// Those of list.inc, whose sources hold the entries, in this order.
+const std::vector<Section>& sections();
 
 // config.toml as facts.
 void add_configuration(Page& page, const std::filesystem::path& directory);

@@ -53,8 +53,6 @@ Json state_pictures(const torch::Tensor& samples) {
       {picture("last states of the chains", picture_grid(last, side, side, 6, scale))});
 }
 
-}  // namespace
-
 void add_sampling(Page& page, const fs::path& directory) {
   const Json summary = read_json(directory / "summary.json");
   page.title = fmt::format("{} by {}", summary.value("model", "?"), summary.value("sampler", "?"));
@@ -68,11 +66,10 @@ void add_sampling(Page& page, const fs::path& directory) {
   for (const auto& [key, value] : effective.items()) ess.push_back({key, value});
   page.add(
       "Effective sample size",
-      fmt::format("Of the {}. mean to per_second_all: the papers' estimator, a chain; bulk and "
+      fmt::format("Of the {}. mean to per_second_all: the papers' estimator, one chain; bulk and "
                   "tail: all chains together.",
                   summary.value("statistic", "energy")),
       {table("", {{"", true}, {"value"}}, ess)});
-  if (summary.contains("tempering")) add_tempering(page, directory, summary["tempering"]);
   if (!fs::exists(directory / "samples.pt")) return;
   torch::Tensor samples, energy;
   for (const auto& [name, tensor] : read_named_tensors(directory / "samples.pt")) {
@@ -84,6 +81,12 @@ void add_sampling(Page& page, const fs::path& directory) {
   page.add("Chains", "", {charts("", sampling_charts(energy, summary.value("thin", int64_t{1})))});
   const Json images = state_pictures(samples);
   if (!images.empty()) page.add("States", "", {pictures("", images)});
+}
+
+}  // namespace
+
+std::vector<Section> sampling_sections() {
+  return {{"summary.json", add_sampling}};
 }
 
 }  // namespace isinglass::report

@@ -33,9 +33,10 @@ Json history_chart(const torch::Tensor& history) {
                     series);
 }
 
-}  // namespace
-
-void add_tempering(Page& page, const std::filesystem::path& directory, const Json& tempering) {
+void add_tempering(Page& page, const std::filesystem::path& directory) {
+  const Json summary = read_json(directory / "summary.json");
+  if (!summary.contains("tempering")) return;
+  const Json& tempering = summary["tempering"];
   Json list = Json::object();
   for (const auto& [key, value] : tempering.items()) {
     if (!value.is_structured()) list[key] = value;
@@ -63,6 +64,12 @@ void add_tempering(Page& page, const std::filesystem::path& directory, const Jso
       "an ensemble and scan stands beside the one that the rejections allow where the sampler's "
       "steps forget the energy, and beside that of many rungs.",
       {facts(list), charts("", pictures)});
+}
+
+}  // namespace
+
+std::vector<Section> tempering_sections() {
+  return {{"summary.json", add_tempering}};
 }
 
 }  // namespace isinglass::report

@@ -86,8 +86,6 @@ Json training_pictures(const fs::path& directory) {
   return list;
 }
 
-}  // namespace
-
 void add_training(Page& page, const fs::path& directory) {
   const Curves curves(directory / "metrics.jsonl");
   page.title = "Training";
@@ -118,6 +116,12 @@ void add_training(Page& page, const fs::path& directory) {
            {charts("", list)});
   const Json images = training_pictures(directory);
   if (!images.empty()) page.add("Images", "", {pictures("", images)});
+}
+
+}  // namespace
+
+std::vector<Section> training_sections() {
+  return {{"metrics.jsonl", add_training}};
 }
 
 }  // namespace isinglass::report

@@ -7,27 +7,36 @@
 #include "lab/report/page.h"
 
 namespace isinglass {
+namespace report {
+
+#define ISINGLASS_SECTIONS(sections) std::vector<Section> sections();
+#include "lab/report/list.inc"
+#undef ISINGLASS_SECTIONS
+
+const std::vector<Section>& sections() {
+  static const std::vector<Section> all = [] {
+    std::vector<Section> entries;
+#define ISINGLASS_SECTIONS(sections) \
+  for (Section & section : sections()) entries.push_back(std::move(section));
+#include "lab/report/list.inc"
+#undef ISINGLASS_SECTIONS
+    return entries;
+  }();
+  return all;
+}
+
+}  // namespace report
+
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Kind {
-  const char* file;
-  void (*add)(report::Page&, const fs::path&);
-};
-
-constexpr Kind kKinds[] = {{"results.json", report::add_grid},
-                           {"metrics.jsonl", report::add_training},
-                           {"ais.json", report::add_evaluation},
-                           {"summary.json", report::add_sampling},
-                           {"bench.json", report::add_bench}};
 
 report::Page page_of(const fs::path& directory) {
   require(fs::is_directory(directory), "{} is no directory of a run", directory.string());
   report::Page page;
   try {
-    for (const Kind& kind : kKinds) {
-      if (fs::exists(directory / kind.file)) kind.add(page, directory);
+    for (const report::Section& section : report::sections()) {
+      if (fs::exists(directory / section.file)) section.add(page, directory);
     }
   } catch (const nlohmann::json::exception& error) {
     fail("{}: its files are damaged: {}", directory.string(), error.what());

@@ -11,6 +11,7 @@
 #include "lab/spec/tables.h"
 #include "models/instances/instances.h"
 #include "train/data/dataset.h"
+#include "train/data/formats/format.h"
 
 namespace isinglass {
 
@@ -151,7 +152,7 @@ Fields<SamplerSpec> sampler_fields(const std::string& initial) {
 Fields<DataSpec> data_fields() {
   return {field(&DataSpec::name, {.name = "dataset",
                                   .unit = "NAME",
-                                  .help = "data set by name, or a .pt or IDX file",
+                                  .help = "data set by name, or a file: " + readable_formats(),
                                   .names = dataset_names()}),
           field(&DataSpec::directory,
                 {.name = "data-dir",

@@ -1,4 +1,4 @@
-"""docs/howto/extending.md shows the files of examples/extending/ and its test, and its commands work.
+"""docs/howto/extending.md shows the files of examples/extending/ and their tests, and its commands work.
 
 Usage: page_test.py BINARY SOURCE BUILD; BINARY is the program with what the page adds.
 """
@@ -18,7 +18,7 @@ def main():
     shown = dict(SHOWN.findall(page))
     example = Path(source, "examples/extending")
     files = {str(file.relative_to(example)): file for file in example.rglob("*") if file.is_file()}
-    files["tests/extending/extending_test.cpp"] = Path(__file__).with_name("extending_test.cpp")
+    files |= {f"tests/extending/{file.name}": file for file in Path(__file__).parent.glob("*_test.cpp")}
     if set(shown) != set(files):
         sys.exit(f"the page shows {sorted(shown)}, and the files are {sorted(files)}")
     for name, file in files.items():

@@ -22,7 +22,7 @@ TESTS = {"support": "io", "support/training_fixture.h": "train", "support/traine
          "harness": "io", "reference": "io",
          "reference/tiny_target.h": "models", "reference/lattice_target.h": "models",
          "reference/any_scale.h": "models",
-         "simt": "kernels", "dispatch": "kernels", "extending": "engine"}
+         "simt": "kernels", "dispatch": "kernels", "extending": "lab"}
 FOLDERS = [*LAYERS, "tests", "examples", "scripts", "cmake"]
 SOURCES = {".h", ".cpp", ".cu"}
 WRITTEN = SOURCES | {".py", ".sh", ".cmake", ".css", ".js"}

@@ -39,8 +39,6 @@ torch::Tensor read_derived(const fs::path& folder, const std::string& split, int
   return images.view({count, kSide * kSide});
 }
 
-}  // namespace
-
 Dataset read_caltech(const fs::path& data_dir) {
   const fs::path folder = data_dir / "caltech", published = folder / kPublished;
   Dataset data;
@@ -56,6 +54,12 @@ Dataset read_caltech(const fs::path& data_dir) {
     data.source = fmt::format("{}: split 1, derived IDX files", folder.string());
   }
   return data;
+}
+
+}  // namespace
+
+std::vector<DatasetEntry> caltech_datasets() {
+  return {{"caltech", read_caltech}};
 }
 
 }  // namespace isinglass

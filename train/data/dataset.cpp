@@ -1,3 +1,4 @@
+// See dataset.h.
 #include "train/data/dataset.h"
 
 #include <fmt/ranges.h>
@@ -9,37 +10,24 @@
 #include "io/sha256.h"
 #include "kernels/ops/random_states.h"
 #include "models/registry.h"
+#include "train/data/formats/format.h"
 #include "train/data/readers.h"
 
 namespace isinglass {
+
+#define ISINGLASS_DATASETS(datasets) std::vector<DatasetEntry> datasets();
+#include "train/data/list.inc"
+#undef ISINGLASS_DATASETS
+
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Reader {
-  const char* name;
-  Dataset (*read)(const fs::path& data_dir);
-  torch::Tensor (*labels)(const fs::path& data_dir) = nullptr;  // null: it has no classes
-  bool points = false;                                          // of continuous states only
-};
-
-constexpr Reader kReaders[] = {
-    {"strokes", [](const fs::path&) { return make_strokes(); },
-     [](const fs::path&) { return stroke_labels(); }},
-    {"static-mnist", read_static_mnist},
-    {"mnist", read_mnist, read_mnist_labels},
-    {"fashion-mnist", read_fashion_mnist, read_fashion_mnist_labels},
-    {"omniglot", read_omniglot},
-    {"omniglot-standin", read_omniglot_standin},
-    {"caltech", read_caltech},
-    {"ring-points", [](const fs::path&) { return make_ring_points(); }, nullptr, /*points=*/true},
-    {"strip-points", [](const fs::path&) { return make_strip_points(); }, nullptr, /*points=*/true},
-};
-
-const Reader* find_reader(const std::string& name) {
-  const auto found = std::find_if(std::begin(kReaders), std::end(kReaders),
-                                  [&](const Reader& reader) { return reader.name == name; });
-  return found == std::end(kReaders) ? nullptr : found;
+const DatasetEntry* find_dataset(const std::string& name) {
+  const auto& all = dataset_registry();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const DatasetEntry& entry) { return entry.name == name; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 // "data/x.pt", "./images" or an existing file, in contrast to a mistyped name.
@@ -50,14 +38,26 @@ bool names_a_file(const std::string& name) {
 
 }  // namespace
 
+const std::vector<DatasetEntry>& dataset_registry() {
+  static const std::vector<DatasetEntry> all = [] {
+    std::vector<DatasetEntry> entries;
+#define ISINGLASS_DATASETS(datasets) \
+  for (DatasetEntry & entry : datasets()) entries.push_back(std::move(entry));
+#include "train/data/list.inc"
+#undef ISINGLASS_DATASETS
+    return entries;
+  }();
+  return all;
+}
+
 Dataset load_dataset(const std::string& name, const fs::path& data_dir) {
   Dataset data;
-  if (const Reader* reader = find_reader(name)) {
-    require(!reader->points, "data set {} holds points of the plane, not images", name);
-    data = reader->read(data_dir);
+  if (const DatasetEntry* entry = find_dataset(name)) {
+    require(!entry->points, "data set {} holds points of the plane, not images", name);
+    data = entry->read(data_dir);
   } else {
-    require(names_a_file(name), "unknown data set '{}'; known: {}, or a path to a .pt or IDX file",
-            name, fmt::join(nearest_first(name, dataset_names()), ", "));
+    require(names_a_file(name), "unknown data set '{}'; known: {}, or a path to a file: {}", name,
+            fmt::join(nearest_first(name, dataset_names()), ", "), readable_formats());
     data = read_own_images(name);
   }
   data.name = name;
@@ -65,11 +65,11 @@ Dataset load_dataset(const std::string& name, const fs::path& data_dir) {
 }
 
 torch::Tensor load_labels(const std::string& name, const fs::path& data_dir) {
-  const Reader* reader = find_reader(name);
-  if (reader && reader->labels) return reader->labels(data_dir);
+  const DatasetEntry* entry = find_dataset(name);
+  if (entry && entry->labels) return entry->labels(data_dir);
   std::vector<std::string> with_classes;
-  for (const Reader& other : kReaders) {
-    if (other.labels) with_classes.emplace_back(other.name);
+  for (const DatasetEntry& other : dataset_registry()) {
+    if (other.labels) with_classes.push_back(other.name);
   }
   fail("data set '{}' has no classes; these have: {}", name, fmt::join(with_classes, ", "));
 }
@@ -88,9 +88,9 @@ Dataset load_points(const std::string& name, const fs::path& data_dir) {
       return data;
     }
   }
-  const Reader* reader = find_reader(name);
-  if (reader && reader->points) {
-    Dataset data = reader->read(data_dir);
+  const DatasetEntry* entry = find_dataset(name);
+  if (entry && entry->points) {
+    Dataset data = entry->read(data_dir);
     data.name = name;
     return data;
   }
@@ -103,7 +103,7 @@ Dataset load_points(const std::string& name, const fs::path& data_dir) {
 const std::vector<std::string>& dataset_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Reader& reader : kReaders) all.emplace_back(reader.name);
+    for (const DatasetEntry& entry : dataset_registry()) all.push_back(entry.name);
     return all;
   }();
   return names;

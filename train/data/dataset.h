@@ -1,4 +1,5 @@
-// Data sets of images: one loader for all, one reader a format (train/datasets/).
+// Data sets of images: one loader for all, from the data sets of readers.h and the file formats of
+// formats/format.h.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ struct Dataset {
   bool dynamic() const { return levels == 256; }
 };
 
-// NAME is one of dataset_names() or a path to a .pt tensor or an IDX file. `data_dir` as in
+// NAME is one of dataset_names() or a path to a .pt tensor or a file of a known format.
+// `data_dir` as in
 // --data-dir (its folders: mnist/, static_mnist/, caltech/, omniglot/). Throws Error that names the
 // file and what was expected, or where users get a missing one.
 Dataset load_dataset(const std::string& name, const std::filesystem::path& data_dir);

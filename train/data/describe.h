@@ -20,9 +20,17 @@ struct DataFileDescription {
   int64_t levels = 2;  // of `images`: 0 and 1, or 256 grey levels
 };
 
-// Describes an IDX or .amat file (plain or gzipped) or a MATLAB 5 file (its largest numeric array);
+// Describes a file of a known format (formats/format.h), of a MATLAB 5 file its largest numeric array;
 // nullopt for any other file, a directory, or no file at all. Throws Error if the file is one of
 // these and corrupt.
 std::optional<DataFileDescription> describe_data_file(const std::filesystem::path& file);
+
+// The size and range of an array, without images.
+DataFileDescription describe_array(std::string format, std::string dtype,
+                                   const torch::Tensor& values);
+
+// images: uint8 [N, height·width] or [N, height, width]
+void add_images(DataFileDescription& description, const torch::Tensor& images, int64_t height,
+                int64_t width);
 
 }  // namespace isinglass

@@ -67,28 +67,6 @@ torch::Tensor read_static_images(const fs::path& folder, const std::string& name
   return images;
 }
 
-}  // namespace
-
-Dataset read_mnist(const fs::path& data_dir) {
-  return read_grey(data_dir, kMnist);
-}
-
-Dataset read_fashion_mnist(const fs::path& data_dir) {
-  return read_grey(data_dir, kFashion);
-}
-
-torch::Tensor read_mnist_labels(const fs::path& data_dir) {
-  return read_labels(data_dir, kMnist);
-}
-
-torch::Tensor read_fashion_mnist_labels(const fs::path& data_dir) {
-  return read_labels(data_dir, kFashion);
-}
-
-bool has_fashion_mnist(const fs::path& data_dir) {
-  return find_data_file(data_dir / kFashion.folder, kTrainImages).has_value();
-}
-
 Dataset read_static_mnist(const fs::path& data_dir) {
   const fs::path folder = data_dir / "static_mnist";
   Dataset data;
@@ -97,6 +75,23 @@ Dataset read_static_mnist(const fs::path& data_dir) {
   data.test = read_static_images(folder, "binarized_mnist_test.amat", kTest);
   data.source = fmt::format("{}: MNIST with fixed binarization", folder.string());
   return data;
+}
+
+DatasetEntry grey_entry(const char* name, const MnistFiles& files) {
+  return {name, [&files](const fs::path& data_dir) { return read_grey(data_dir, files); },
+          [&files](const fs::path& data_dir) { return read_labels(data_dir, files); }};
+}
+
+}  // namespace
+
+bool has_fashion_mnist(const fs::path& data_dir) {
+  return find_data_file(data_dir / kFashion.folder, kTrainImages).has_value();
+}
+
+std::vector<DatasetEntry> mnist_datasets() {
+  return {{"static-mnist", read_static_mnist},
+          grey_entry("mnist", kMnist),
+          grey_entry("fashion-mnist", kFashion)};
 }
 
 }  // namespace isinglass

@@ -33,8 +33,6 @@ torch::Tensor read_standin(const fs::path& folder, const std::string& name, int6
   return images.view({count, kSide * kSide});
 }
 
-}  // namespace
-
 Dataset read_omniglot(const fs::path& data_dir) {
   const fs::path file = need_data_file(
       data_dir / "omniglot", "chardata.mat",
@@ -61,6 +59,12 @@ Dataset read_omniglot_standin(const fs::path& data_dir) {
       "shuffled training images",
       folder.string(), kValidation);
   return data;
+}
+
+}  // namespace
+
+std::vector<DatasetEntry> omniglot_datasets() {
+  return {{"omniglot", read_omniglot}, {"omniglot-standin", read_omniglot_standin}};
 }
 
 }  // namespace isinglass

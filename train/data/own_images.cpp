@@ -1,28 +1,17 @@
-// A user's own images: one .pt tensor or one IDX file (plain or gzipped), [N, D] or [N, H, W].
+// A user's own images, [N, D] or [N, H, W]: one .pt tensor, or one file of a known format.
 #include <fmt/ranges.h>
 
-#include <cmath>
 #include <tuple>
 
 #include "io/error.h"
 #include "io/pt/pt_file.h"
-#include "train/data/formats/idx.h"
+#include "train/data/formats/format.h"
 #include "train/data/readers.h"
 
 namespace isinglass {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Height and width of an image: as the array has them; a flat one is a square where D is a square
-// number, else a single row.
-std::pair<int64_t, int64_t> image_size(const torch::Tensor& images) {
-  if (images.dim() == 3) return {images.size(1), images.size(2)};
-  const int64_t sites = images.size(1);
-  const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(sites))));
-  if (side * side == sites) return {side, side};
-  return {1, sites};
-}
 
 // Whole numbers 0 … 15, say, would be nearly black as grey levels of 255.
 void require_grey(const fs::path& file, const torch::Tensor& images) {
@@ -35,11 +24,19 @@ void require_grey(const fs::path& file, const torch::Tensor& images) {
           file.string(), most, kDarkest, most);
 }
 
+torch::Tensor read_images(const fs::path& file) {
+  if (file.extension() == ".pt") return read_tensor(file);
+  const DataFormat* format = format_of(file);
+  require(fs::exists(fs::status(file)), "{} does not exist", file.string());
+  require(format && format->read, "{} is no file of images; these are read: {}", file.string(),
+          readable_formats());
+  return format->read(file);
+}
+
 }  // namespace
 
 Dataset read_own_images(const fs::path& file) {
-  const bool pt = file.extension() == ".pt";
-  const torch::Tensor images = pt ? read_tensor(file) : read_idx(file);
+  const torch::Tensor images = read_images(file);
   require((images.dim() == 2 || images.dim() == 3) && images.numel() > 0,
           "{} holds an array of shape [{}]; expected images [N, D] or [N, H, W]", file.string(),
           fmt::join(images.sizes(), ", "));

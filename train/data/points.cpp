@@ -27,9 +27,7 @@ Dataset points_of(const char* source, Draw draw) {
   return data;
 }
 
-}  // namespace
-
-Dataset make_ring_points() {
+Dataset ring_points(const std::filesystem::path&) {
   return points_of("built in: eight modes on a circle", [](const Draws& draws) {
     const double angle = M_PI / 4 * draws.below(8, Purpose::kPoints, 0);
     const auto noise = [&](uint32_t i) {
@@ -39,11 +37,18 @@ Dataset make_ring_points() {
   });
 }
 
-Dataset make_strip_points() {
+Dataset strip_points(const std::filesystem::path&) {
   return points_of("built in: a strip", [](const Draws& draws) {
     const auto uniform = [&](uint32_t i) { return 2 * draws.uniform(Purpose::kPoints, i) - 1; };
     return std::pair(0.1 * uniform(0), uniform(1));
   });
+}
+
+}  // namespace
+
+std::vector<DatasetEntry> point_datasets() {
+  return {{"ring-points", ring_points, nullptr, /*points=*/true},
+          {"strip-points", strip_points, nullptr, /*points=*/true}};
 }
 
 }  // namespace isinglass

@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "io/error.h"
 #include "train/data/batches.h"
 
@@ -42,6 +44,14 @@ void split_validation(Dataset& data, const torch::Tensor& images, int64_t valida
   const int64_t train = count - validation;
   data.train = shuffled.narrow(0, 0, train);
   data.validation = shuffled.narrow(0, train, validation);
+}
+
+std::pair<int64_t, int64_t> image_size(const torch::Tensor& images) {
+  if (images.dim() == 3) return {images.size(1), images.size(2)};
+  const int64_t sites = images.size(1);
+  const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(sites))));
+  if (side * side == sites) return {side, side};
+  return {1, sites};
 }
 
 torch::Tensor to_pixels(const fs::path& file, const torch::Tensor& values) {

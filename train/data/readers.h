@@ -1,10 +1,13 @@
-// The readers behind load_dataset, one a data set, and what they share: where files are looked for,
-// seeded shuffles and the reduction of pixel values to levels.
+// The data sets by name, and what their readers share: where files are looked for, seeded shuffles and
+// the reduction of pixel values to levels.
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "io/torch.h"
 #include "train/data/dataset.h"
@@ -15,27 +18,23 @@ namespace isinglass {
 // machine.
 inline constexpr size_t kLargestDataFile = size_t{1} << 31;
 
-// Each reads its folder of `data_dir` and throws Error as load_dataset.
-Dataset read_mnist(const std::filesystem::path& data_dir);
-Dataset read_fashion_mnist(const std::filesystem::path& data_dir);
-Dataset read_static_mnist(const std::filesystem::path& data_dir);
-Dataset read_omniglot(const std::filesystem::path& data_dir);
-Dataset read_omniglot_standin(const std::filesystem::path& data_dir);
-Dataset read_caltech(const std::filesystem::path& data_dir);
+// A data set by name. Its functions read its folder of `data_dir` and throw Error as load_dataset.
+struct DatasetEntry {
+  std::string name;
+  std::function<Dataset(const std::filesystem::path& data_dir)> read;
+  // Classes of the training images, int64 [N]; null: it has none.
+  std::function<torch::Tensor(const std::filesystem::path& data_dir)> labels = nullptr;
+  bool points = false;  // of continuous states only
+};
 
-// Classes of the training images, int64 [N].
-torch::Tensor read_mnist_labels(const std::filesystem::path& data_dir);
-torch::Tensor read_fashion_mnist_labels(const std::filesystem::path& data_dir);
+// Those of list.inc, whose sources hold the entries.
+const std::vector<DatasetEntry>& dataset_registry();
 
 // The built-in set (strokes.cpp): no file.
 Dataset make_strokes();
-torch::Tensor stroke_labels();
 
-// The built-in points of the plane (points.cpp).
-Dataset make_ring_points();
-Dataset make_strip_points();
-
-// A user's own images: a .pt tensor or an IDX file, shuffled with a fixed seed and split 80/10/10.
+// A user's own images: a .pt tensor or a file of a known format (formats/format.h), shuffled with a
+// fixed seed and split 80/10/10.
 Dataset read_own_images(const std::filesystem::path& file);
 
 // FOLDER/NAME or FOLDER/NAME.gz, whichever exists (the plain file first).
@@ -53,6 +52,10 @@ void require_images(const std::filesystem::path& file, const torch::Tensor& imag
 // The training images shuffled with seed 0 (Purpose::kSplit): the last `validation` of them become
 // data.validation, the rest data.train. Both published uses of Omniglot split so.
 void split_validation(Dataset& data, const torch::Tensor& images, int64_t validation);
+
+// Height and width of the images [N, H, W] or [N, D]: as the array has them; of a flat one a square
+// where D is a square number, else a single row.
+std::pair<int64_t, int64_t> image_size(const torch::Tensor& images);
 
 // Pixel values as the uint8 of Dataset: uint8 and bool as they are; real values in [0, 1] as they
 // are where all are 0 or 1, else as grey levels round(255·v). Throws Error for other types and

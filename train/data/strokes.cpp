@@ -178,6 +178,15 @@ void draw_image(int64_t number, uint8_t* image) {
   for (const Stroke& stroke : glyph) draw_stroke(stroke, hand, radius, image);
 }
 
+torch::Tensor stroke_labels(const std::filesystem::path&) {
+  torch::Tensor labels = torch::empty({kTrain}, torch::kInt64);
+  for (int64_t i = 0; i < kTrain; ++i) {
+    ImageNumbers numbers(i);
+    labels.data_ptr<int64_t>()[i] = class_of(numbers);
+  }
+  return labels;
+}
+
 }  // namespace
 
 Dataset make_strokes() {
@@ -194,13 +203,8 @@ Dataset make_strokes() {
   return data;
 }
 
-torch::Tensor stroke_labels() {
-  torch::Tensor labels = torch::empty({kTrain}, torch::kInt64);
-  for (int64_t i = 0; i < kTrain; ++i) {
-    ImageNumbers numbers(i);
-    labels.data_ptr<int64_t>()[i] = class_of(numbers);
-  }
-  return labels;
+std::vector<DatasetEntry> stroke_datasets() {
+  return {{"strokes", [](const std::filesystem::path&) { return make_strokes(); }, stroke_labels}};
 }
 
 }  // namespace isinglass

@@ -7,6 +7,7 @@
 
 #include "io/error.h"
 #include "io/files.h"
+#include "train/data/formats/format.h"
 #include "train/data/readers.h"
 
 namespace isinglass {
@@ -51,6 +52,13 @@ torch::Tensor read_amat(const std::filesystem::path& file) {
   torch::Tensor images = torch::empty({lines, width}, torch::kUInt8);
   std::memcpy(images.data_ptr<uint8_t>(), pixels.data(), pixels.size());
   return images;
+}
+
+std::vector<DataFormat> amat_formats() {
+  const auto recognises = [](const std::filesystem::path& file, const std::string&) {
+    return is_named(file, ".amat");
+  };
+  return {{".amat text", recognises, read_amat}};
 }
 
 }  // namespace isinglass

@@ -6,6 +6,7 @@
 
 #include "io/error.h"
 #include "io/files.h"
+#include "train/data/formats/format.h"
 #include "train/data/readers.h"
 
 namespace isinglass {
@@ -48,6 +49,13 @@ torch::Tensor read_idx(const std::filesystem::path& file) {
   torch::Tensor values = torch::empty(shape, torch::kUInt8);
   std::memcpy(values.data_ptr<uint8_t>(), content.data() + header, content.size() - header);
   return values;
+}
+
+std::vector<DataFormat> idx_formats() {
+  const auto recognises = [](const std::filesystem::path& file, const std::string& start) {
+    return start.starts_with(std::string_view("\0\0", 2)) || is_named(file, "-ubyte");
+  };
+  return {{"IDX", recognises, read_idx}};
 }
 
 }  // namespace isinglass

@@ -18,6 +18,7 @@
 
 #include "io/error.h"
 #include "io/files.h"
+#include "train/data/formats/format.h"
 #include "train/data/readers.h"
 
 namespace isinglass {
@@ -304,6 +305,39 @@ torch::Tensor mat_images(const fs::path& file, const torch::Tensor& array, int64
           fmt::join(array.sizes(), "x"), sites, sites);
   const torch::Tensor images = rows ? array : array.t();
   return images.reshape({-1, side, side}).transpose(1, 2).reshape({-1, sites});
+}
+
+namespace {
+
+// Of its largest numeric array; images where that is of 28×28 pixels.
+DataFileDescription describe_mat(const fs::path& file) {
+  const std::vector<MatArray> arrays = mat_arrays(file);
+  const auto size = [](const MatArray& array) { return c10::multiply_integers(array.shape); };
+  const auto largest =
+      std::max_element(arrays.begin(), arrays.end(),
+                       [&](const MatArray& a, const MatArray& b) { return size(a) < size(b); });
+  require(largest != arrays.end() && size(*largest) > 0, "{} has no numeric array with elements",
+          file.string());
+  constexpr int64_t kSide = 28;
+  const torch::Tensor values = read_mat_array(file, largest->name);
+  DataFileDescription description =
+      describe_array(fmt::format("MATLAB 5, array '{}'", largest->name), largest->type, values);
+  const bool pixels = description.min >= 0 && description.max <= 1;
+  const bool images =
+      values.dim() == 2 && (values.size(0) == kSide * kSide || values.size(1) == kSide * kSide);
+  if (pixels && images) {
+    add_images(description, to_pixels(file, mat_images(file, values, kSide)), kSide, kSide);
+  }
+  return description;
+}
+
+}  // namespace
+
+std::vector<DataFormat> mat_formats() {
+  const auto recognises = [](const fs::path&, const std::string& start) {
+    return start.starts_with("MATLAB 5.0");
+  };
+  return {{"MATLAB 5", recognises, nullptr, describe_mat}};
 }
 
 }  // namespace isinglass

@@ -1,0 +1,47 @@
+// The rules of the presets' claims, with [l, h] the interval and m the margin:
+//   beats          supported if l > 0; not supported if h < 0, or h < m: better by less than counts
+//   matches        supported if l ≥ −m; not supported if h < −m. Noise proves nothing: a wide
+//                  interval is undecided
+//   degrades-less  beats, of shares
+#include <fmt/format.h>
+
+#include "lab/grid/rules/rule.h"
+
+namespace isinglass {
+namespace {
+
+Verdict beats(const Interval& difference, double margin) {
+  if (difference.low > 0) return Verdict::kSupported;
+  return difference.high < margin ? Verdict::kNotSupported : Verdict::kUndecided;
+}
+
+Verdict matches(const Interval& difference, double margin) {
+  if (difference.high < -margin) return Verdict::kNotSupported;
+  return difference.low >= -margin ? Verdict::kSupported : Verdict::kUndecided;
+}
+
+std::string ignored(double percent) {
+  return percent == 0 ? "" : fmt::format("; by less than {:g} % does not count", percent);
+}
+
+}  // namespace
+
+std::vector<ClaimRule> interval_rules() {
+  return {{"beats", beats,
+           [](double percent, const std::string&) { return "beats: better" + ignored(percent); }},
+          {"matches", matches,
+           [](double percent, const std::string&) {
+             return "matches: not worse" +
+                    (percent == 0 ? "" : fmt::format(" by more than {:g} %", percent));
+           },
+           /*better=*/false},
+          {"degrades-less", beats,
+           [](double percent, const std::string& axis) {
+             return fmt::format(
+                 "degrades less: keeps a larger share of its best value at the largest {}{}", axis,
+                 ignored(percent));
+           },
+           /*better=*/true, /*shares=*/true}};
+}
+
+}  // namespace isinglass
