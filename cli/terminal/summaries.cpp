@@ -59,9 +59,9 @@ std::string summary_text(const Json& summary, const std::string& directory) {
           : "";
   return fmt::format(
       "{} by {}: {} chains, {} steps, {} draws\n"
-      "  acceptance {}{}, hops a step {}\n"
-      "  {} steps/s, {} model calls a chain\n"
-      "  ESS of the {} {} ± {} (a step {}, a second and chain {}), R-hat {}\n"
+      "  acceptance {}{}, hops per step {}\n"
+      "  {} steps/s, {} model calls per chain\n"
+      "  ESS of the {} {} ± {} ({} per step, {} per second and chain), R-hat {}\n"
       "{}{}{}  written to {}\n",
       summary["model"].get<std::string>(), summary["sampler"].get<std::string>(),
       summary["chains"].get<int64_t>(), summary["steps_done"].get<int64_t>(),

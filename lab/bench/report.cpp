@@ -54,7 +54,7 @@ Json stage_json(const Measurement& stage, const std::vector<Measurement>& bounds
                {"milliseconds",
                 {{"median", 1e3 * s.median}, {"least", 1e3 * s.least}, {"most", 1e3 * s.most}}},
                {"calls_per_second", 1 / s.median},
-               {"calls_a_measurement", stage.calls}};
+               {"calls_per_measurement", stage.calls}};
   const double flops = best(bounds, &Measurement::flops_per_second);
   const double bytes = best(bounds, &Measurement::bytes_per_second);
   if (stage.flops > 0) {

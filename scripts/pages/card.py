@@ -73,7 +73,7 @@ contrastive divergence; these are the averaged (EMA) parameters after iteration 
 ```
 {command("train", arguments.run)}
 ```
-At iteration {iterations}: acceptance {last["acceptance"]:.2f}, {last["hops"]:.1f} hops a step,
+At iteration {iterations}: acceptance {last["acceptance"]:.2f}, {last["hops"]:.1f} hops per step,
 U(data) − U(chains) = {last["difference"]:.1f}.
 
 ## What it is of

@@ -31,7 +31,7 @@ TARGETS = {
         (["gwg"], 2000, 4000)]),
 }
 
-# ESS a second of the energy, all of 100 chains, and R-hat of published programs, in runs of 4000 steps
+# ESS per second of the energy, all of 100 chains, and R-hat of published programs, in runs of 4000 steps
 # or less (800 sweeps of thrml); measured on two Zen 4 cores.
 PUBLISHED = {
     "Ising 50x50": [("thrml, checkerboard Gibbs", 19900, 1.00),
@@ -60,7 +60,7 @@ def number(value):
 
 
 def ess_row(program, target, case, arguments, folder):
-    """The ESS a second of all chains (none if the run has not converged), and the row."""
+    """The ESS per second of all chains (none if the run has not converged), and the row."""
     sampler, burn_in, steps = case
     flags = [*target, "--sampler", *sampler, "--burn-in", str(burn_in), "--steps", str(steps)]
     summary, _ = sample(program, flags, arguments, folder)
@@ -74,8 +74,8 @@ def ess_row(program, target, case, arguments, folder):
     return per_second if converged else None, row
 
 
-HEAD = ["| sampler | scale | acceptance | hops | ms a step | R-hat | ESS a chain of 1000 steps | "
-        "ESS a second |", "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+HEAD = ["| sampler | scale | acceptance | hops | ms per step | R-hat | ESS per chain of 1000 steps | "
+        "ESS per second |", "| --- | --- | --- | --- | --- | --- | --- | --- |"]
 
 
 def ess_tables(program, arguments, folder):
@@ -90,7 +90,7 @@ def ess_tables(program, arguments, folder):
                 best = max(best or 0, per_second)
                 if case[0][0] != "gibbs":
                     best_gradient = max(best_gradient or 0, per_second)
-        lines += ["", "| published | R-hat | ESS a second | our best that has converged | ratio |",
+        lines += ["", "| published | R-hat | ESS per second | our best that has converged | ratio |",
                   "| --- | --- | --- | --- | --- |"]
         for (name, theirs, rhat), ours in zip(PUBLISHED[title], (best, best_gradient)):
             lines.append(f"| {name} | {rhat} | {theirs} | "

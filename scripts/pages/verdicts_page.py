@@ -11,6 +11,7 @@ import argparse
 import collections
 import json
 import pathlib
+import re
 import subprocess
 import tempfile
 import tomllib
@@ -54,7 +55,9 @@ def judged(program, results):
 
 
 def verdicts(claims):
-    return {claim["claim"]: claim["verdict"] for claim in claims}
+    """By the texts, of which earlier ones said "ESS a step"."""
+    return {re.sub(r"\b(ESS|further) a (step|second|model call)\b", r"\1 per \2", claim["claim"]): claim["verdict"]
+            for claim in claims}
 
 
 def reasons(claim):

@@ -66,7 +66,7 @@ Estimate ess_per_step(EnergyModel& model, const std::string& name, const Sampler
   const auto per_chain = summarise(legacy_ess(torch::stack(observer.sums)));
   const Estimate ess{per_chain.mean / kSteps,
                      per_chain.std / std::sqrt(static_cast<double>(kChains)) / kSteps};
-  fmt::print("{} g {}: ESS a step {:.5f} ± {:.5f}, acceptance {:.3f}\n", name,
+  fmt::print("{} g {}: ESS per step {:.5f} ± {:.5f}, acceptance {:.3f}\n", name,
              static_cast<int>(options.balancing), ess.mean, ess.standard_error,
              state.statistics.acceptance_sum.mean().item<double>() / kSteps);
   return ess;
