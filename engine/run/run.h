@@ -25,7 +25,7 @@ struct RunResult {
   double acceptance = 0;           // means over chains and kept steps
   double least_acceptance = 0;     // of the chain where it is least, or its group
   double hops = 0;
-  int64_t unmoved = 0;  // chains whose state was the same after every kept step
+  int64_t unmoved = 0;  // chains that no kept step of the sampler moved
   int64_t non_finite = 0;
   double seconds = 0;  // of the kept steps with their observers, device synchronised
   std::optional<Adaptation> adaptation = {};  // none: nothing adapts, or burn-in was stopped

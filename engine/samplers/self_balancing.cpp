@@ -204,8 +204,9 @@ void SelfBalancingSampler::restore(ChainState& state, const NamedTensors& learne
           "are given",
           learned.size());
   for (const auto& [name, place] : places) {
-    const auto* found = std::find_if(learned.data(), learned.data() + learned.size(),
-                                     [&](const auto& entry) { return entry.first == name; });
+    const auto* found =
+        std::find_if(learned.data(), learned.data() + learned.size(),
+                     [&, name = name](const auto& entry) { return entry.first == name; });
     require(found != learned.data() + learned.size(),
             "a learned balancing function needs a tensor {}", name);
     const Tensor& value = found->second;
