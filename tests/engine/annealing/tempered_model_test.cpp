@@ -225,8 +225,10 @@ TEST(Tempered, ALatticeOfOneBetaIsALattice) {
   EXPECT_EQ(annealed.as_lattice(), nullptr);
   TemperedModel rungs(*model, nullptr, torch::kCPU, TemperedModel::Form::kLattice, 5);
   EXPECT_EQ(rungs.as_lattice(), nullptr);
-  EXPECT_EQ(rungs.sweeps(), nullptr);
+  EXPECT_NE(rungs.sweeps(), nullptr);  // with a β a chain, where U_0 is the same everywhere
   EXPECT_NE(rungs.conditionals(), nullptr);
+  TemperedModel unequal(*model, &start, torch::kCPU, TemperedModel::Form::kParts, 5);
+  EXPECT_EQ(unequal.sweeps(), nullptr);
 }
 
 }  // namespace
