@@ -3,6 +3,9 @@
 
 #include <ATen/Context.h>
 
+#include <mutex>
+#include <string>
+
 namespace isinglass {
 namespace {
 
@@ -17,18 +20,39 @@ std::string word_for(at::Float32MatmulPrecision precision) {
   }
 }
 
+// What was set before the first of the scopes that there are now.
+struct Before {
+  std::mutex mutex;
+  int scopes = 0;
+  bool convolutions = false;  // whether cuDNN may use TF32
+  std::string products;       // LibTorch's word for the precision of matrix products
+};
+
+Before& before() {
+  static Before state;
+  return state;
+}
+
 }  // namespace
 
-FullPrecision::FullPrecision()
-    : convolutions_(at::globalContext().allowTF32CuDNN()),
-      products_(word_for(at::globalContext().float32MatmulPrecision())) {
-  if (convolutions_) at::globalContext().setAllowTF32CuDNN(false);
-  if (products_ != "highest") at::globalContext().setFloat32MatmulPrecision("highest");
+FullPrecision::FullPrecision() {
+  Before& state = before();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  if (state.scopes++ > 0) return;
+  at::Context& context = at::globalContext();
+  state.convolutions = context.allowTF32CuDNN();
+  state.products = word_for(context.float32MatmulPrecision());
+  if (state.convolutions) context.setAllowTF32CuDNN(false);
+  if (state.products != "highest") context.setFloat32MatmulPrecision("highest");
 }
 
 FullPrecision::~FullPrecision() {
-  if (convolutions_) at::globalContext().setAllowTF32CuDNN(true);
-  if (products_ != "highest") at::globalContext().setFloat32MatmulPrecision(products_);
+  Before& state = before();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  if (--state.scopes > 0) return;
+  at::Context& context = at::globalContext();
+  if (state.convolutions) context.setAllowTF32CuDNN(true);
+  if (state.products != "highest") context.setFloat32MatmulPrecision(state.products);
 }
 
 }  // namespace isinglass

@@ -26,6 +26,9 @@ auto find_key(const NamedTensors& tensors, const std::string& key) {
 ParameterReader::ParameterReader(const std::filesystem::path& file)
     : source_(file.string()), tensors_(read_named_tensors(file)) {}
 
+ParameterReader::ParameterReader(std::string source, NamedTensors tensors)
+    : source_(std::move(source)), tensors_(std::move(tensors)) {}
+
 bool ParameterReader::has(const std::string& key) const {
   return find_key(tensors_, key) != tensors_.end();
 }

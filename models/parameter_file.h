@@ -1,5 +1,5 @@
-// Parameter files in the public format (docs/reference/models.md): strict reading, with the tensor
-// named in every error.
+// Parameter files in the public format (docs/reference/models.md), or the same tensors in memory:
+// strict reading, with the tensor named in every error.
 #pragma once
 
 #include <filesystem>
@@ -15,6 +15,8 @@ namespace isinglass {
 class ParameterReader {
  public:
   explicit ParameterReader(const std::filesystem::path& file);
+  // The same of tensors in memory, which `source` names in errors.
+  ParameterReader(std::string source, NamedTensors tensors);
 
   bool has(const std::string& key) const;
 

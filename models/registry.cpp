@@ -52,9 +52,13 @@ const ModelEntry& find_model(const std::string& name) {
   fail("unknown model '{}'; known: {}", name, fmt::join(nearest_first(name, names), ", "));
 }
 
+ParameterReader ModelOptions::reader() const {
+  return tensors ? ParameterReader(source(), *tensors) : ParameterReader(weights);
+}
+
 std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOptions& options) {
   const ModelEntry& entry = find_model(name);
-  require_options(!entry.weights || !options.weights.empty(),
+  require_options(!entry.weights || options.tensors || !options.weights.empty(),
                   "model {} needs `weights` FILE with {}", name, entry.parameters);
   require_options(!options.label || entry.classifier, "`class` is given, but {} is no classifier",
                   name);
@@ -63,16 +67,16 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
                  "2 to {} are allowed", kMostCategories);
   const std::shared_ptr<EnergyModel> model = entry.load(options);
   const StateSpace space = model->space();
-  require(space.sites >= 1, "{}: the model has no sites", options.weights.string());
+  require(space.sites >= 1, "{}: the model has no sites", options.source());
   require_options(!options.sites || *options.sites == space.sites,
                   "`sites` is {} and {} has {} sites", options.sites.value_or(0),
-                  options.weights.string(), space.sites);
+                  options.source(), space.sites);
   require_options(!options.categories || space.discrete(),
                   "`categories` is {}, but the states of model {} are continuous",
                   options.categories.value_or(0), name);
   require_options(!options.categories || *options.categories == space.categories,
                   "`categories` is {} and {} has {}", options.categories.value_or(0),
-                  options.weights.string(), space.categories);
+                  options.source(), space.categories);
   require_options(!options.penalty || entry.constraints,
                   "`penalty` is {}, but model {} has no constraints", options.penalty.value_or(0),
                   name);

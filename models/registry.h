@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "io/pt/pt_file.h"
 #include "models/energy_model.h"
+#include "models/parameter_file.h"
 
 namespace isinglass {
 
@@ -19,7 +21,7 @@ struct NamedFile {
   std::filesystem::path file;
 };
 
-// What the command line can say about a model beside its parameter file.
+// What can be said about a model: its parameters, and what they do not tell.
 struct ModelOptions {
   std::filesystem::path weights = {};           // empty: none given
   std::optional<int64_t> sites = {};            // --sites
@@ -29,6 +31,11 @@ struct ModelOptions {
   std::vector<NamedFile> factors = {};          // --factors
   std::optional<double> penalty = {};           // --penalty: of a violated constraint
   bool continuous = false;  // the states of a model whose file does not say: mlp, script
+  std::optional<NamedTensors> tensors = {};  // in memory, in place of a file of them
+
+  // What errors call the parameters: the file.
+  std::string source() const { return tensors ? "the parameters" : weights.string(); }
+  ParameterReader reader() const;
 };
 
 // What a new, untrained model needs to know.

@@ -15,7 +15,8 @@ case "$*" in
 esac
 
 torch_version=2.11.0
-arviz_version=0.23.4
+test_packages=(arviz==0.23.4 h5netcdf pytest==9.2.0 nbclient==0.11.0 ipykernel==7.4.0 tensorboard==2.21.0
+  scikit-build-core==1.1.2)
 cuda_version=13.0.2  # the toolkit that this LibTorch is built with
 
 # What the build uses, each package with a command or a header that it brings.
@@ -44,6 +45,14 @@ missing_packages() {
   [[ -f $chart_js ]] || echo libjs-chart.js
   [[ -x $root/.venv/bin/python ]] || python3 -c 'import ensurepip, venv' 2> /dev/null ||
     echo python3-venv
+  has_python_header || echo python3-dev
+}
+
+# Of .venv's Python, or of the one that it will be made of.
+has_python_header() {
+  local python=$root/.venv/bin/python
+  [[ -x $python ]] || python=python3
+  [[ -f $("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h ]]
 }
 
 install_packages() {
@@ -72,10 +81,15 @@ install_torch() {
   pip_install "torch==$torch_version" numpy
 }
 
-# A test opens the draws that the program writes for it.
-install_arviz() {
-  say "installing ArviZ $arviz_version into .venv"
-  pip_install "arviz==$arviz_version" h5netcdf
+has_test_packages() {
+  local package
+  for package in "${test_packages[@]//-/_}"; do has_wheel "${package/==/-}*" || return 1; done
+}
+
+# What the tests of the Python package and its notebooks open results with.
+install_test_packages() {
+  say "installing ${test_packages[*]} into .venv"
+  pip_install "${test_packages[@]}"
 }
 
 # The wheels name libraries by version only (libcudart.so.13); compilers look for libcudart.so.
@@ -108,4 +122,4 @@ packages=$(missing_packages)
 [[ -z $packages ]] || install_packages $packages
 if ! has_wheel "torch-$torch_version" || ! has_wheel "numpy-*"; then install_torch; fi
 find_cuda || install_cuda
-[[ $tests == no ]] || { has_wheel "arviz-$arviz_version" && has_wheel "h5netcdf-*"; } || install_arviz
+[[ $tests == no ]] || has_test_packages || install_test_packages

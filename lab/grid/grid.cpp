@@ -29,11 +29,12 @@ namespace fs = std::filesystem;
 const std::vector<std::string> kModelKeys = {"label", "published", "train", "otherwise", "modes"};
 
 // What may be known to be wrong before anything runs.
-void check_cell(const Cell& cell) {
+void check_cell(const Cell& cell, const GivenModels& given) {
   const SampleSpec& sample = cell.sampling;
   require_said(!sample.sampler.name.empty(), "sampler");
   find_sampler(sample.sampler.name);
   require_said(sample.steps.has_value(), "steps");
+  if (given.contains(cell.model)) return;
   if (!sample.model.instance.empty()) check_instance(sample.model.instance);
   if (!sample.model.name.empty()) find_model(sample.model.name);
   if (!sample.model.weights.empty()) {
@@ -207,7 +208,7 @@ std::vector<SamplerEntryValues> read_samplers(const toml::table& grid, const std
 // All but the repeats.
 Cell make_cell(OptionValues values, const ModelEntryValues& model,
                const SamplerEntryValues& sampler, double scale,
-               const std::vector<std::string>& fixed, int64_t group) {
+               const std::vector<std::string>& fixed, int64_t group, const GivenModels& given) {
   Cell cell{.model = model.label,
             .sampler = sampler.label,
             .training = model.training,
@@ -222,7 +223,7 @@ Cell make_cell(OptionValues values, const ModelEntryValues& model,
   scale_down(values, scale, fixed, group);
   cell.calls = divide_calls(values);
   cell.sampling = spec_of<SampleSpec>(values);
-  check_cell(cell);
+  check_cell(cell, given);
   return cell;
 }
 
@@ -257,7 +258,7 @@ std::vector<Claim> read_claims(const toml::table& grid, const std::string& name)
 
 // `name` is the preset or the file.
 Grid grid_of(const std::string& text, const std::string& name, const fs::path& folder,
-             const GridSpec& spec) {
+             const GridSpec& spec, const GivenModels& given) {
   const toml::table table = parse_toml(text, name);
   check_keys(table, name,
              {"title", "repeats", "mean", "reference", "fixed", "pictures", "common", "models",
@@ -285,7 +286,7 @@ Grid grid_of(const std::string& text, const std::string& name, const fs::path& f
   for (const ModelEntryValues& model : read_models(table, name, folder, spec)) {
     for (const SamplerEntryValues& sampler : samplers) {
       Cell cell = told_where(fmt::format("{}: {} by {}", name, model.label, sampler.label), [&] {
-        return make_cell(common.front(), model, sampler, spec.scale, fixed, group);
+        return make_cell(common.front(), model, sampler, spec.scale, fixed, group, given);
       });
       for (cell.repeat = 0; cell.repeat < repeats; ++cell.repeat) {
         cell.sampling.seed = spec.seed + cell.repeat;
@@ -301,8 +302,8 @@ Grid grid_of(const std::string& text, const std::string& name, const fs::path& f
 
 }  // namespace
 
-Grid read_grid(const GridSpec& given) {
-  GridSpec spec = given;
+Grid read_grid(const GridSpec& said, const GivenModels& given) {
+  GridSpec spec = said;
   require_options(spec.preset.empty() != spec.file.empty(),
                   "one of `grid` FILE and `preset` NAME is needed; presets: {}",
                   fmt::join(preset_names(), ", "));
@@ -312,10 +313,12 @@ Grid read_grid(const GridSpec& given) {
                     spec.weights.string());
   }
   spec.data = absolute(spec.data);
-  if (!spec.preset.empty()) return grid_of(preset_text(spec.preset), spec.preset, "", spec);
+  if (!spec.preset.empty()) {
+    return grid_of(preset_text(spec.preset), spec.preset, "", spec, given);
+  }
   const fs::path file = fs::absolute(spec.file);
-  return grid_of(read_file(file), spec.file.string(), fs::weakly_canonical(file.parent_path()),
-                 spec);
+  return grid_of(read_file(file), spec.file.string(), fs::weakly_canonical(file.parent_path()), spec,
+                 given);
 }
 
 }  // namespace isinglass

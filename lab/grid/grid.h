@@ -27,6 +27,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,9 +60,12 @@ struct Grid {
   std::vector<Claim> claims = {};
 };
 
+// Models in memory, on the device: each stands for the entries of its label, which then name none.
+using GivenModels = std::map<std::string, std::shared_ptr<EnergyModel>>;
+
 // The preset or the file, for the rest of the spec; relative paths in a file start at its folder.
 // Throws Error, with the entry, for anything that the grid, sampling or training does not know or
 // take.
-Grid read_grid(const GridSpec& spec);
+Grid read_grid(const GridSpec& spec, const GivenModels& given = {});
 
 }  // namespace isinglass

@@ -9,6 +9,7 @@
 #include "lab/run/assemble.h"
 #include "lab/spec/configuration.h"
 #include "lab/spec/field.h"
+#include "models/identity.h"
 
 namespace isinglass {
 namespace {
@@ -95,6 +96,9 @@ Json GridIdentity::of(const Cell& cell) {
   Json sources = Json::object();
   add_sources(cell.sampling, sources);
   for (const TrainSpec& training : cell.training) add_sources(training, sources);
+  if (const auto given = given_.find(cell.model); given != given_.end()) {
+    sources[cell.model] = parameters_sha256(*given->second);
+  }
   return {{"program", program_revision()}, {"sources", sources}};
 }
 

@@ -19,9 +19,10 @@ nlohmann::ordered_json cell_settings(const Cell& cell);
 // Files and data are read once; they do not change while a grid runs.
 class GridIdentity {
  public:
-  explicit GridIdentity(torch::Device device) : device_(device) {}
+  explicit GridIdentity(torch::Device device, GivenModels given = {})
+      : device_(device), given_(std::move(given)) {}
 
-  // {"program": revision, "sources": {file or data set: SHA-256}}. Data that cannot be read are
+  // {"program": revision, "sources": {file, data set or given model: SHA-256}}. Data that cannot be read are
   // "missing": the cell itself says so when it runs.
   nlohmann::ordered_json of(const Cell& cell);
 
@@ -37,6 +38,7 @@ class GridIdentity {
   void add_sources(const TrainSpec& training, nlohmann::ordered_json& sources);
 
   torch::Device device_;
+  GivenModels given_;
   std::map<std::string, std::string> known_;
 };
 

@@ -94,10 +94,10 @@ Json results_json(const GridSpec& spec, const Grid& grid, const Json& rows, torc
 
 // Every cell, from its file or by running it; the rows of all.
 Json run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory,
-               torch::Device device, const GridHooks& hooks) {
-  GridIdentity identity(device);
-  GridModels models(spec.cache.empty() ? default_cache() : spec.cache, identity, device,
-                    hooks.stop);
+               torch::Device device, const GridHooks& hooks, const GivenModels& given) {
+  GridIdentity identity(device, given);
+  GridModels models(spec.cache.empty() ? default_cache() : spec.cache, identity, device, hooks.stop,
+                    given);
   fs::create_directories(directory / "cells");
   remove_stale_cells(grid, identity, directory, hooks);
   Json rows = Json::array();
@@ -129,9 +129,9 @@ Json run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory
 }  // namespace
 
 Json run_grid(const GridSpec& spec, const Grid& grid, const fs::path& directory,
-              torch::Device device, const GridHooks& hooks) {
+              torch::Device device, const GridHooks& hooks, const GivenModels& given) {
   const Json results =
-      results_json(spec, grid, run_cells(spec, grid, directory, device, hooks), device);
+      results_json(spec, grid, run_cells(spec, grid, directory, device, hooks, given), device);
   write_file(directory / "results.json", results.dump(1) + "\n");
   write_file(directory / "results.csv", rows_csv(results["rows"]));
   return results;

@@ -24,10 +24,10 @@ struct GridHooks {
   std::function<void(int64_t cells, const std::string& why)> on_stale = {};
 };
 
-// Returns what results.json holds. Throws Error if the directory has cells of another grid,
+// Of the grid's entries, or of given models. Returns what results.json holds. Throws Error if the directory has cells of another grid,
 // Interrupted ("3 of 10 cells are finished") if it was stopped.
 nlohmann::ordered_json run_grid(const GridSpec& spec, const Grid& grid,
                                 const std::filesystem::path& directory, torch::Device device,
-                                const GridHooks& hooks = {});
+                                const GridHooks& hooks = {}, const GivenModels& given = {});
 
 }  // namespace isinglass

@@ -27,8 +27,13 @@ fs::path default_cache() {
   return variable("HOME") / ".cache" / "isinglass";
 }
 
-GridModels::GridModels(fs::path cache, GridIdentity& identity, torch::Device device, Stop stop)
-    : cache_(std::move(cache)), identity_(identity), device_(device), stop_(std::move(stop)) {}
+GridModels::GridModels(fs::path cache, GridIdentity& identity, torch::Device device, Stop stop,
+                       GivenModels given)
+    : cache_(std::move(cache)),
+      identity_(identity),
+      device_(device),
+      stop_(std::move(stop)),
+      given_(std::move(given)) {}
 
 fs::path GridModels::trained(const TrainSpec& spec) {
   const fs::path kept = cache_ / ("model-" + identity_.of_training(spec));
@@ -72,11 +77,14 @@ const GridModels::Target& GridModels::target(const Cell& cell, bool with_referen
   const nlohmann::ordered_json of = {
       moves_continuous(spec.sampler),
       json_of(values_of(SampleSpec{.model = spec.model, .data = spec.data})),
-      cell_settings(cell)["training"]};
+      cell_settings(cell)["training"], given_.contains(cell.model) ? cell.model : ""};
   const std::string key = of.dump();
   if (key != latest_) {
     latest_.clear();
-    target_.model = sampled_model(with_trained(cell), spec.sampler, spec.data, device_);
+    const auto given = given_.find(cell.model);
+    target_.model = given != given_.end()
+                        ? given->second
+                        : sampled_model(with_trained(cell), spec.sampler, spec.data, device_);
     target_.reference =
         with_reference ? block_gibbs_truth(*target_.model, device_, stop_) : GroundTruth();
     if (stop_ && stop_()) throw Interrupted("");

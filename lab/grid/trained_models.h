@@ -21,7 +21,7 @@ std::filesystem::path default_cache();
 class GridModels {
  public:
   GridModels(std::filesystem::path cache, GridIdentity& identity, torch::Device device,
-             Stop stop = {});
+             Stop stop = {}, GivenModels given = {});
 
   // The model; its ground truth, if the grid wants one; modes that are known.
   struct Target {
@@ -42,6 +42,7 @@ class GridModels {
   GridIdentity& identity_;
   torch::Device device_;
   Stop stop_;
+  GivenModels given_;
   std::string latest_;
   Target target_;
 };

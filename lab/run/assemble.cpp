@@ -189,14 +189,16 @@ std::shared_ptr<EnergyModel> instance_of(const ModelSpec& spec, const ImageSourc
 
 }  // namespace
 
-std::shared_ptr<EnergyModel> model_of(const ModelSpec& spec, torch::Device device,
-                                      bool continuous) {
+std::shared_ptr<EnergyModel> model_of(const ModelSpec& spec, torch::Device device, bool continuous,
+                                      std::optional<NamedTensors> tensors) {
   require_said(!spec.name.empty(), "model");
   require_options(spec.factors.empty() || spec.name == "product",
                   "`factors` is given, but `model` is {}; it goes with product", spec.name);
   require_options(spec.weights.empty() || spec.name != "product",
                   "`weights` is given, but product has no parameters but those of its `factors`");
-  std::shared_ptr<EnergyModel> model = load_model(spec.name, model_options(spec, continuous));
+  ModelOptions options = model_options(spec, continuous);
+  options.tensors = std::move(tensors);
+  std::shared_ptr<EnergyModel> model = load_model(spec.name, options);
   model->to(device);
   return model;
 }

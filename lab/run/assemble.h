@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/sampler.h"
@@ -20,6 +21,15 @@ using Stop = std::function<bool()>;  // asked between steps; true ends the work
 class Interrupted : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+// What a program that holds it in memory gives in place of names and files.
+struct Given {
+  std::shared_ptr<EnergyModel> model = nullptr;  // on the device
+  std::optional<Dataset> data = {};
+  torch::Tensor labels = {};  // int64 [N]: the classes of the data's training images
+  torch::Tensor states = {};  // [B, D]: where chains begin
+  torch::Tensor mean = {};    // [D]: of the Bernoulli sites where annealing begins
 };
 
 // "auto" (a GPU if there is one), "cpu", "cuda" or "cuda:N". Throws Error for a GPU that is not
@@ -49,10 +59,11 @@ Dataset images_of(const DataSpec& data);
 Dataset points_of(const DataSpec& data);
 torch::Tensor labels_of(const DataSpec& data);
 
-// name with its parameters, on the device. `continuous`: the states of a model whose file does not
-// say.
+// name with its parameters, of the file or in memory, on the device. `continuous`: the states of a
+// model whose parameters do not say.
 std::shared_ptr<EnergyModel> model_of(const ModelSpec& spec, torch::Device device,
-                                      bool continuous = false);
+                                      bool continuous = false,
+                                      std::optional<NamedTensors> tensors = {});
 
 // The same for a sampler: the instance where one is named, made of the data if it is one of images,
 // and with another model's gradient where one is given. on_data is told of data that it reads.

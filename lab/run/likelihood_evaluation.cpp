@@ -78,13 +78,14 @@ const std::vector<std::string>& schedule_names() {
   return names;
 }
 
-LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, torch::Device device)
+LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, torch::Device device, Given given)
     : spec_(std::move(spec)), device_(device), data_hash_(kNoData), revisions_{program_revision()} {
   if (spec_.sampler.name.empty()) spec_.sampler.name = kDefaultSampler;
   find_sampler(spec_.sampler.name);
   spec_.data = resolved(spec_.data);
   spec_.model = resolved(as_trained(spec_.model));
-  model_ = model_of(spec_.model, device);
+  model_ = given.model ? given.model : model_of(spec_.model, device);
+  if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
   set_gradient_precision(spec_.model, *model_);
   sampler_ = fixed_sampler_of(spec_.sampler, *model_,
                               "annealing has none: its target changes with every step");
@@ -92,15 +93,17 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, torch::Device devi
   // The target's and the annealed model's buffers.
   require_memory(2 * sampling_bytes(*model_, spec_.chains), device,
                  fmt::format("`chains` {}", spec_.chains));
-  if (!spec_.data.name.empty()) load_data();
-  start_ = annealing_start(*model_, data_ ? &*data_ : nullptr, device);
+  data_ = std::move(given.data);
+  if (!data_ && !spec_.data.name.empty()) data_ = images_of(spec_.data);
+  if (data_) check_data();
+  start_ = given.mean.defined() ? Factorised::bernoulli(given.mean.to(device))
+                                : annealing_start(*model_, data_ ? &*data_ : nullptr, device);
   if (spec_.cuda_graph) require_capturable(*model_, *sampler_, device);
   annealing_ = std::make_unique<AnnealedImportanceSampling>(*model_, *sampler_, *start_,
                                                             ais_options(spec_), device);
 }
 
-void LikelihoodEvaluation::load_data() {
-  data_ = images_of(spec_.data);
+void LikelihoodEvaluation::check_data() {
   const StateSpace space = model_->space();
   require_options(space.kind == StateKind::kBinary && data_->train.size(1) == space.sites,
                   "`dataset` {} has {} binary sites per image; {} does not", data_->name,

@@ -27,9 +27,9 @@ struct EvaluationHooks {
 
 class LikelihoodEvaluation {
  public:
-  // Makes model, sampler, data and the annealing. Throws Error for what does not fit together or
-  // into memory.
-  LikelihoodEvaluation(EvaluateSpec spec, torch::Device device);
+  // Makes model, sampler, data and the annealing; a given model or data stand for the spec's. Throws
+  // Error for what does not fit together or into memory.
+  LikelihoodEvaluation(EvaluateSpec spec, torch::Device device, Given given = {});
 
   // What the run is, with all defaults and files in full.
   const EvaluateSpec& spec() const { return spec_; }
@@ -53,7 +53,7 @@ class LikelihoodEvaluation {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void load_data();
+  void check_data();
   double seconds() const;  // earlier sittings included
   void save(const std::filesystem::path& checkpoint);
   PtDict data_settings() const;

@@ -86,12 +86,12 @@ RunPlan plan_of(const SampleSpec& spec) {
   return plan;
 }
 
-Sampling::Sampling(SampleSpec spec, torch::Device device, Stop stop,
-                   std::shared_ptr<EnergyModel> model)
+Sampling::Sampling(SampleSpec spec, torch::Device device, Stop stop, Given given)
     : spec_(std::move(spec)), plan_(plan_of(spec_)), stop_(std::move(stop)) {
   spec_.data = resolved(spec_.data);
   spec_.model = resolved(spec_.model);
-  model_ = model ? std::move(model) : make_model(device);
+  model_ = given.model ? given.model : make_model(device);
+  if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
   cooling_ = cooling_of(spec_, *model_, plan_, device);
   set_gradient_precision(spec_.model, *model_);
   plan_.transition = cooling_.get();
@@ -99,7 +99,7 @@ Sampling::Sampling(SampleSpec spec, torch::Device device, Stop stop,
   const bool warm = !spec_.warm_start.empty();
   if (warm) read_warm_start();
   torch::Tensor x;
-  if (!fresh(spec_.init)) x = saved_states();
+  if (given.states.defined() || !fresh(spec_.init)) x = saved_states(given.states);
   if (!spec_.chains) spec_.chains = kDefaultChains;
   make_sampler(device);
   check_memory(spec_, *model_, plan_, device);
@@ -129,10 +129,8 @@ void Sampling::make_sampler(torch::Device device) {
 }
 
 std::shared_ptr<EnergyModel> Sampling::make_model(torch::Device device) {
-  std::shared_ptr<EnergyModel> model = sampled_model(spec_.model, spec_.sampler, spec_.data, device,
-                                                     [&](const Dataset& data) { note_data(data); });
-  if (!spec_.model.instance.empty()) spec_.model.name = model->kind_name();
-  return model;
+  return sampled_model(spec_.model, spec_.sampler, spec_.data, device,
+                       [&](const Dataset& data) { note_data(data); });
 }
 
 void Sampling::note_data(const Dataset& data) {
@@ -168,16 +166,16 @@ void Sampling::read_warm_start() {
   }
 }
 
-// A file of states: its rows are the chains.
-torch::Tensor Sampling::saved_states() {
-  const std::string file = spec_.init;
-  const torch::Tensor x = read_tensor(file);
-  check_states(model_->space(), x, file);
+// Given states, or a file of them: its rows are the chains.
+torch::Tensor Sampling::saved_states(const torch::Tensor& given) {
+  const std::string source = given.defined() ? "the initial states" : spec_.init;
+  const torch::Tensor x = given.defined() ? given : read_tensor(source);
+  check_states(model_->space(), x, source);
   require_options(!spec_.chains || *spec_.chains == x.size(0),
-                  "`chains` is {}, but {} holds {} states", spec_.chains.value_or(0), file,
-                  x.size(0));
+                  "`chains` is {}, but {} hold{} {} states", spec_.chains.value_or(0), source,
+                  given.defined() ? "" : "s", x.size(0));
   spec_.chains = x.size(0);
-  spec_.init = std::filesystem::absolute(file).string();
+  if (!given.defined()) spec_.init = std::filesystem::absolute(source).string();
   return x;
 }
 

@@ -27,10 +27,9 @@ struct DataIdentity {
 
 class Sampling {
  public:
-  // Makes model, sampler and chains. A given model (on the device) stands for the spec's. Throws
-  // Error for what does not fit together or into memory.
-  Sampling(SampleSpec spec, torch::Device device, Stop stop = {},
-           std::shared_ptr<EnergyModel> model = nullptr);
+  // Makes model, sampler and chains. A given model or data stand for the spec's, given states for
+  // its `init`. Throws Error for what does not fit together or into memory.
+  Sampling(SampleSpec spec, torch::Device device, Stop stop = {}, Given given = {});
 
   // What the run is, with all defaults and files in full.
   const SampleSpec& spec() const { return spec_; }
@@ -64,7 +63,7 @@ class Sampling {
   void seek_solutions();
   void read_warm_start();
   void make_sampler(torch::Device device);
-  torch::Tensor saved_states();
+  torch::Tensor saved_states(const torch::Tensor& given);
   torch::Tensor fresh_states(torch::Device device);
   torch::Tensor data_states(const StateSpace& space);
   void note_data(const Dataset& data);

@@ -99,12 +99,13 @@ TrainSpec resolved_objective(TrainSpec spec) {
 }
 
 Training::Training(TrainSpec spec, torch::Device device, TrainObserver* observer, Stop stop,
-                   bool resumed)
+                   bool resumed, Given given)
     : spec_(resolved_objective(std::move(spec))),
       device_(device),
       stop_(std::move(stop)),
-      resumed_(resumed) {
-  find_model(spec_.model.name);
+      resumed_(resumed),
+      given_(std::move(given)) {
+  if (!given_.model) find_model(spec_.model.name);
   has_chains(spec_) ? by_chains(observer) : without_chains(observer);
 }
 
@@ -122,6 +123,7 @@ int64_t Training::chains() const {
 }
 
 std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
+  if (given_.model) return given_.model;
   const std::string& name = spec_.model.name;
   require_options(find_model(name).trainable(),
                   "`model` {} cannot be trained; a deep model or rbm is needed", name);
@@ -177,7 +179,7 @@ PcdOptions Training::pcd_options() const {
 
 void Training::by_chains(TrainObserver* observer) {
   find_sampler(spec_.sampler.name);
-  data_ = images_of(spec_.data);
+  data_ = given_.data ? *given_.data : images_of(spec_.data);
   resolve_image();
   model_ = model_to_train();
   sampler_ = fixed_sampler_of(spec_.sampler, *model_,
@@ -209,7 +211,7 @@ void Training::by_chains(TrainObserver* observer) {
 }
 
 void Training::without_chains(TrainObserver* observer) {
-  data_ = points_of(spec_.data);
+  data_ = given_.data ? *given_.data : points_of(spec_.data);
   resolve_image();
   std::unique_ptr<Objective> objective;
   const auto seed = static_cast<uint64_t>(spec_.seed);
@@ -219,7 +221,7 @@ void Training::without_chains(TrainObserver* observer) {
         *model_, data_, DsmOptions{.batch = spec_.batch, .noise = *spec_.noise, .seed = seed},
         device_);
   } else {
-    const torch::Tensor labels = labels_of(spec_.data);
+    const torch::Tensor labels = given_.labels.defined() ? given_.labels : labels_of(spec_.data);
     model_ = model_to_train(labels.max().item<int64_t>() + 1);
     objective = std::make_unique<ClassifyObjective>(
         *model_, data_, labels, ClassifyOptions{.batch = spec_.batch, .seed = seed}, device_);

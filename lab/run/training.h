@@ -19,10 +19,11 @@ TrainSpec resolved_objective(TrainSpec spec);
 
 class Training {
  public:
-  // Makes all; nothing is written yet. The observer outlives this. Throws Error for what does not
-  // fit together or into memory. A resumed run does not read the weights that it began from.
+  // Makes all; nothing is written yet. The observer outlives this. A given model, whose parameters
+  // are trained in place, data or labels stand for the spec's. Throws Error for what does not fit
+  // together or into memory. A resumed run does not read the weights that it began from.
   Training(TrainSpec spec, torch::Device device, TrainObserver* observer = nullptr, Stop stop = {},
-           bool resumed = false);
+           bool resumed = false, Given given = {});
 
   // What the run is, with all defaults and files in full.
   const TrainSpec& spec() const { return spec_; }
@@ -45,6 +46,7 @@ class Training {
   torch::Device device_;
   Stop stop_;
   bool resumed_;
+  Given given_;
   Dataset data_;
   std::shared_ptr<EnergyModel> model_;
   std::unique_ptr<Sampler> sampler_;

@@ -29,37 +29,37 @@ ImageSize image_size(const std::string& text, const std::string& what) {
   ImageSize size;
   const bool valid = read_pair(text, 'x', size.height, size.width) && size.height >= 1 &&
                      size.width >= 1 && size.height <= kLargest && size.width <= kLargest;
-  require(valid, "{} is '{}'; HEIGHTxWIDTH in pixels is needed, such as 28x28", what, text);
+  require_options(valid, "{} is '{}'; HEIGHTxWIDTH in pixels is needed, such as 28x28", what, text);
   return size;
 }
 
 void read_text(const std::string& text, const std::string& option, ImageSize& size) {
-  size = image_size(text, "--" + option);
+  size = image_size(text, "`" + option + "`");
 }
 
 void read_text(const std::string& text, const std::string& option, Temperatures& temperatures) {
   const auto positive = [](double t) { return std::isfinite(t) && t > 0; };
-  require(read_pair(text, ',', temperatures.first, temperatures.last) &&
+  require_options(read_pair(text, ',', temperatures.first, temperatures.last) &&
               positive(temperatures.first) && positive(temperatures.last),
-          "--{} is '{}'; two temperatures above 0 are needed, such as 2,0.1", option, text);
+          "`{}` is '{}'; two temperatures above 0 are needed, such as 2,0.1", option, text);
 }
 
 void read_text(const std::string& text, const std::string& option, std::vector<NamedFile>& files) {
   std::istringstream in(text);
   for (std::string item; std::getline(in, item, ',');) {
     const size_t equals = item.find('=');
-    require(equals != std::string::npos && equals > 0 && equals + 1 < item.size(),
-            "--{} has '{}'; NAME=FILE.pt is needed, a model and its parameter file", option, item);
+    require_options(equals != std::string::npos && equals > 0 && equals + 1 < item.size(),
+            "`{}` has '{}'; NAME=FILE.pt is needed, a model and its parameter file", option, item);
     files.push_back({item.substr(0, equals), item.substr(equals + 1)});
   }
-  require(!files.empty() && text.back() != ',', "--{} is '{}'; NAME=FILE.pt is needed", option,
+  require_options(!files.empty() && text.back() != ',', "`{}` is '{}'; NAME=FILE.pt is needed", option,
           text);
 }
 
 void read_text(const std::string& text, const std::string& option, NamedFile& file) {
   std::vector<NamedFile> files;
   read_text(text, option, files);
-  require(files.size() == 1, "--{} is {}; one NAME=FILE.pt is needed", option, text);
+  require_options(files.size() == 1, "`{}` is {}; one NAME=FILE.pt is needed", option, text);
   file = files.front();
 }
 

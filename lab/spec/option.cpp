@@ -45,9 +45,10 @@ std::string value_text(const OptionValue& value) {
 void check_value(const Option& option, const OptionValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) {
     const auto& choices = option.choices;
-    require(choices.empty() || std::find(choices.begin(), choices.end(), *text) != choices.end(),
-            "--{} is '{}'; known: {}", option.name, *text,
-            fmt::join(nearest_first(*text, choices), ", "));
+    require_options(
+        choices.empty() || std::find(choices.begin(), choices.end(), *text) != choices.end(),
+        "`{}` is '{}'; known: {}", option.name, *text,
+        fmt::join(nearest_first(*text, choices), ", "));
     return;
   }
   if (std::holds_alternative<bool>(value)) return;
@@ -56,7 +57,8 @@ void check_value(const Option& option, const OptionValue& value) {
       whole ? static_cast<double>(std::get<int64_t>(value)) : std::get<double>(value);
   const bool inside = std::isfinite(number) && number <= option.maximum &&
                       (option.above_minimum ? number > option.minimum : number >= option.minimum);
-  require(inside, "--{} is {}; {} is needed", option.name, value_text(value), range_text(option));
+  require_options(inside, "`{}` is {}; {} is needed", option.name, value_text(value),
+                  range_text(option));
 }
 
 bool is_file(const Option& option, const std::string& value) {

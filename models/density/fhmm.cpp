@@ -139,7 +139,7 @@ double number_between(ParameterReader& reader, const char* key, double low, doub
 }
 
 std::shared_ptr<EnergyModel> load_fhmm(const ModelOptions& options) {
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   FhmmParameters p;
   p.y = reader.real("y", {-1});
   p.w = reader.real("W", {-1, -1});

@@ -26,7 +26,7 @@ void GaussianModel::evaluate(const torch::Tensor& x, Evaluation& out) {
 namespace {
 
 std::shared_ptr<EnergyModel> load_gaussian(const ModelOptions& options) {
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   const torch::Tensor mean = reader.real("mean", {-1});
   const torch::Tensor precision = read_precision(reader, {}, mean.size(0));
   reader.finish();

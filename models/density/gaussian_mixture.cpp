@@ -65,7 +65,7 @@ namespace {
 constexpr double kWeightError = 1e-4;  // of a sum of float32 weights
 
 std::shared_ptr<EnergyModel> load_gaussian_mixture(const ModelOptions& options) {
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   const torch::Tensor means = reader.real("means", {-1, -1});
   const torch::Tensor weights = reader.real("weights", {means.size(0)}).to(torch::kFloat64);
   const torch::Tensor precision = read_precision(reader, {means.size(0)}, means.size(1));

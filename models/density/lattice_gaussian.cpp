@@ -54,7 +54,7 @@ namespace {
 
 std::shared_ptr<EnergyModel> load_lattice_gaussian(const ModelOptions& options) {
   const int64_t categories = needed_categories(options, "lattice-gaussian");
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   const torch::Tensor mean = reader.real("mean", {-1});
   const torch::Tensor precision = reader.real("precision", {mean.size(0), mean.size(0)});
   reader.finish();

@@ -38,7 +38,7 @@ void LogisticModel::evaluate_differences(const torch::Tensor& beta, Evaluation& 
 namespace {
 
 std::shared_ptr<EnergyModel> load_logistic(const ModelOptions& options) {
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   const torch::Tensor x = reader.real("X", {-1, -1}), y = reader.real("y", {x.size(0)});
   reader.finish();
   require(((y == 0) | (y == 1)).all().item<bool>(), "{}: tensor 'y' must hold 0 and 1 only",

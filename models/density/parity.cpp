@@ -27,7 +27,7 @@ namespace {
 std::shared_ptr<EnergyModel> load_parity(const ModelOptions& options) {
   require_options(options.sites.has_value(),
                   "model parity needs `sites` D: its parameters do not say");
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   const torch::Tensor u = reader.real("u", {});
   reader.finish();
   return std::make_shared<ParityModel>(u, *options.sites);

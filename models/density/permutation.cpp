@@ -35,7 +35,7 @@ void PermutationModel::evaluate_differences(const torch::Tensor& x, Evaluation& 
 namespace {
 
 std::shared_ptr<EnergyModel> load_permutation(const ModelOptions& options) {
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   const torch::Tensor w = reader.real("w", {-1, -1});
   reader.finish();
   require(w.size(0) == w.size(1) && w.size(0) >= 2,

@@ -25,7 +25,7 @@ namespace {
 
 std::shared_ptr<EnergyModel> load_quartic_mixture(const ModelOptions& options) {
   const int64_t categories = needed_categories(options, "quartic-mixture");
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   const torch::Tensor scale = reader.real("scale", {-1});
   const int64_t sites = scale.size(0);
   const torch::Tensor centers = reader.real("centers", {-1, sites});

@@ -20,7 +20,7 @@ ops::LatticeTensors BernoulliModel::make_lattice() const {
 namespace {
 
 std::shared_ptr<EnergyModel> load_bernoulli(const ModelOptions& options) {
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   const torch::Tensor theta = reader.real("theta", {-1});
   reader.finish();
   return std::make_shared<BernoulliModel>(theta);

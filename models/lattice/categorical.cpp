@@ -20,7 +20,7 @@ ops::LatticeTensors CategoricalModel::make_lattice() const {
 namespace {
 
 std::shared_ptr<EnergyModel> load_categorical(const ModelOptions& options) {
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   const torch::Tensor theta = reader.real("theta", {-1, -1});
   reader.finish();
   check_categories(reader, "theta", theta);

@@ -232,6 +232,19 @@ Graph read_graph(const std::filesystem::path& file) {
   return GraphReader(file).read();
 }
 
+Graph graph_of(int64_t vertices, const torch::Tensor& edges, const torch::Tensor& weight,
+               const std::string& source) {
+  const torch::Tensor ends = std::get<0>(edges.cpu().sort(1));
+  const auto [key, order] = (ends.select(1, 0) * vertices + ends.select(1, 1)).sort();
+  const torch::Tensor repeated = (key.diff() == 0).nonzero();
+  if (repeated.numel() > 0) {
+    const int64_t at = key[repeated[0].item<int64_t>()].item<int64_t>();
+    fail("{}: tensor 'edges' has the edge {} {} twice", source, at / vertices, at % vertices);
+  }
+  return {vertices, ends.index_select(0, order).contiguous(),
+          weight.cpu().to(torch::kFloat64).index_select(0, order)};
+}
+
 Graph complement_of(const Graph& graph, const std::string& source) {
   const int64_t n = graph.vertices, count = n * (n - 1) / 2 - graph.edges.size(0);
   require(count <= kMostEdges,

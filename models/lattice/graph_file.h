@@ -29,6 +29,11 @@ struct Graph {
 // edges.
 Graph read_graph(const std::filesystem::path& file);
 
+// A graph in memory: edges int64 [E, 2] of two different vertices 0 … n − 1 each, in either direction;
+// weight [E]. Throws Error, naming `source`, for an edge that is there twice.
+Graph graph_of(int64_t vertices, const torch::Tensor& edges, const torch::Tensor& weight,
+               const std::string& source);
+
 // All pairs of vertices that are no edge, each of weight 1. Throws Error, naming `source`, where
 // they are too many to keep.
 Graph complement_of(const Graph& graph, const std::string& source);

@@ -1,6 +1,7 @@
 // See graph_problem.h.
 #include "models/lattice/graph_problem.h"
 
+#include "io/error.h"
 #include "models/registry.h"
 
 namespace isinglass {
@@ -10,17 +11,32 @@ constexpr double kPenalty = 1.5;
 
 constexpr const char* kGraph = "a graph as text: an edge list, Gset or DIMACS";
 
+// Of the file, or of tensors: edges [E, 2], perhaps weight [E], and `sites` where there are vertices
+// beyond those of the edges.
+Graph graph_for(const ModelOptions& options) {
+  if (!options.tensors) return read_graph(options.weights);
+  ParameterReader reader = options.reader();
+  const torch::Tensor listed = reader.peek("edges", {-1, 2});
+  require(listed.numel() > 0, "{}: tensor 'edges' is empty", options.source());
+  const int64_t vertices = options.sites.value_or(listed.max().item<int64_t>() + 1);
+  const torch::Tensor edges = read_edges(reader, vertices);
+  const torch::Tensor weight = reader.has("weight") ? reader.real("weight", {edges.size(0)})
+                                                    : torch::ones({edges.size(0)}, torch::kFloat32);
+  reader.finish();
+  return graph_of(vertices, edges, weight, options.source());
+}
+
 std::shared_ptr<EnergyModel> load_maxcut(const ModelOptions& options) {
-  return std::make_shared<MaxCutModel>(read_graph(options.weights));
+  return std::make_shared<MaxCutModel>(graph_for(options));
 }
 
 std::shared_ptr<EnergyModel> load_mis(const ModelOptions& options) {
-  return std::make_shared<IndependentSetModel>("mis", read_graph(options.weights),
+  return std::make_shared<IndependentSetModel>("mis", graph_for(options),
                                                options.penalty.value_or(kPenalty));
 }
 
 std::shared_ptr<EnergyModel> load_maxclique(const ModelOptions& options) {
-  const Graph graph = complement_of(read_graph(options.weights), options.weights.string());
+  const Graph graph = complement_of(graph_for(options), options.source());
   return std::make_shared<IndependentSetModel>("maxclique", graph,
                                                options.penalty.value_or(kPenalty));
 }

@@ -28,7 +28,7 @@ ops::LatticeTensors IsingModel::make_lattice() const {
 namespace {
 
 std::shared_ptr<EnergyModel> load_ising(const ModelOptions& options) {
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   const torch::Tensor field = reader.real("field", {-1});
   const torch::Tensor edges = read_edges(reader, field.size(0));
   const torch::Tensor coupling = reader.real("coupling", {edges.size(0)});

@@ -28,7 +28,7 @@ ops::LatticeTensors PottsModel::make_lattice() const {
 namespace {
 
 std::shared_ptr<EnergyModel> load_potts(const ModelOptions& options) {
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   const torch::Tensor field = reader.real("field", {-1, -1});
   check_categories(reader, "field", field);
   const torch::Tensor edges = read_edges(reader, field.size(0));

@@ -49,7 +49,7 @@ void check_class(const ModelOptions& options, int64_t outputs, const std::string
 
 // The number of inputs tells the sites; --categories K makes the input one-hot.
 std::shared_ptr<EnergyModel> load_mlp(const ModelOptions& options) {
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   const int64_t inputs = reader.peek("0.weight", {MlpModel::kWidth, -1}).size(1);
   const int64_t categories = options.categories.value_or(2);
   const int64_t per_site = options.categories ? categories : 1;

@@ -165,7 +165,7 @@ int64_t RbmModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
 namespace {
 
 std::shared_ptr<EnergyModel> load_rbm(const ModelOptions& options) {
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   const bool categorical = reader.rank("W") > 2 && reader.rank("b_v") > 1;
   std::vector<int64_t> shape(categorical ? 3 : 2, -1);
   const torch::Tensor w = reader.real("W", shape);

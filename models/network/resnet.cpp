@@ -253,7 +253,7 @@ void ResNetModel::evaluate(const torch::Tensor& x, Evaluation& out) {
 namespace {
 
 std::shared_ptr<EnergyModel> load_resnet(const ModelOptions& options) {
-  ParameterReader reader(options.weights);
+  ParameterReader reader = options.reader();
   const int64_t height = options.image_height, width = options.image_width;
   const int64_t channels = reader.peek("proj.weight", {-1, 1, 3, 3}).size(0);
   require(channels >= 1, "{}: tensor 'proj.weight' has no channels", reader.source());

@@ -74,19 +74,24 @@ torch::Tensor load_labels(const std::string& name, const fs::path& data_dir) {
   fail("data set '{}' has no classes; these have: {}", name, fmt::join(with_classes, ", "));
 }
 
+Dataset own_points(const torch::Tensor& points, const std::string& name) {
+  require(points.is_floating_point() && points.dim() == 2 && points.numel() > 0,
+          "{} holds an array of shape [{}]; expected real points [N, D]", name,
+          fmt::join(points.sizes(), ", "));
+  Dataset data;
+  data.name = data.source = name;
+  data.train = points.to(torch::kFloat32).contiguous();
+  data.height = 1;
+  data.width = points.size(1);
+  require(torch::isfinite(data.train).all().item<bool>(), "{} holds a number that is not finite",
+          name);
+  return data;
+}
+
 Dataset load_points(const std::string& name, const fs::path& data_dir) {
   if (fs::path(name).extension() == ".pt") {
     const torch::Tensor points = read_tensor(name);
-    if (points.is_floating_point() && points.dim() == 2) {
-      Dataset data;
-      data.name = data.source = name;
-      data.train = points.to(torch::kFloat32).contiguous();
-      data.height = 1;
-      data.width = points.size(1);
-      require(torch::isfinite(data.train).all().item<bool>(),
-              "{} holds a number that is not finite", name);
-      return data;
-    }
+    if (points.is_floating_point() && points.dim() == 2) return own_points(points, name);
   }
   const DatasetEntry* entry = find_dataset(name);
   if (entry && entry->points) {

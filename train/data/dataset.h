@@ -31,6 +31,12 @@ Dataset load_dataset(const std::string& name, const std::filesystem::path& data_
 
 const std::vector<std::string>& dataset_names();
 
+// A user's own images [N, D] or [N, H, W] in memory: uint8 or bool, or real values from 0 to 1;
+// shuffled with a fixed seed and split 80/10/10. And points [N, D] of continuous states, of which
+// all train. As from a file of them, which `name` stands for. Throw Error for other tensors.
+Dataset own_images(const torch::Tensor& images, const std::string& name);
+Dataset own_points(const torch::Tensor& points, const std::string& name);
+
 // The same for models of continuous states, with a float32 `train`: the numbers of a .pt file of
 // real points [N, D] as they are, all of them; of images the grey levels from 0 to 1.
 Dataset load_points(const std::string& name, const std::filesystem::path& data_dir);

@@ -1,0 +1,68 @@
+// See guest.h.
+#include "python/bindings/guest.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/autocast_mode.h>
+#include <omp.h>
+
+namespace isinglass::python {
+namespace {
+
+constexpr auto kBetweenChecks = std::chrono::milliseconds(20);
+
+thread_local Interrupts* current_interrupts = nullptr;
+
+// Whether it was on, and off from now.
+bool switch_off_autocast(c10::DeviceType device) {
+  const bool on = at::autocast::is_autocast_enabled(device);
+  if (on) at::autocast::set_autocast_enabled(device, false);
+  return on;
+}
+
+// The OpenMP of torch and that of our code may be two libraries, each with a number of its own.
+int use_threads(int count) {
+  const int before = omp_get_max_threads();
+  if (before != count) omp_set_num_threads(count);
+  return before;
+}
+
+}  // namespace
+
+Guest::Guest()
+    : autocast_cpu_(switch_off_autocast(torch::kCPU)),
+      autocast_cuda_(switch_off_autocast(torch::kCUDA)),
+      threads_(use_threads(at::get_num_threads())) {}
+
+Guest::~Guest() {
+  use_threads(threads_);
+  if (autocast_cpu_) at::autocast::set_autocast_enabled(torch::kCPU, true);
+  if (autocast_cuda_) at::autocast::set_autocast_enabled(torch::kCUDA, true);
+}
+
+Interrupts::Interrupts() : outer_(current_interrupts) {
+  current_interrupts = this;
+}
+
+Interrupts::~Interrupts() {
+  current_interrupts = outer_;
+}
+
+Interrupts* Interrupts::current() {
+  return current_interrupts;
+}
+
+bool Interrupts::requested() {
+  if (raised_) return true;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - asked_ < kBetweenChecks) return false;
+  asked_ = now;
+  const py::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) raised_.emplace();
+  return raised_.has_value();
+}
+
+py::object Interrupts::exception() const {
+  return raised_ ? raised_->value() : py::none();
+}
+
+}  // namespace isinglass::python

@@ -1,0 +1,76 @@
+// The extension module isinglass._isinglass: the library as Python sees it. python/isinglass/ is the
+// package, thin above this.
+#include <torch/csrc/Exceptions.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include "io/error.h"
+#include "lab/run/assemble.h"
+#include "python/bindings/data.h"
+#include "python/bindings/target.h"
+#include "python/bindings/values.h"
+
+namespace isinglass::python {
+
+void add_registry(py::module_& module);
+void add_samplers(py::module_& module);
+void add_runs(py::module_& module);
+void add_training(py::module_& module);
+
+namespace {
+
+// The names of options as keyword arguments: `step-size` is step_size=.
+std::string spelled(std::string text) {
+  for (std::string name = first_option(text); !name.empty(); name = first_option(text)) {
+    const std::string quoted = "`" + name + "`";
+    text.replace(text.find(quoted), quoted.size(), python_name(name) + "=");
+  }
+  return text;
+}
+
+PyObject *error_type = nullptr, *numerical_error_type = nullptr;
+
+// Ours by their types; LibTorch's as in torch, and Python's own unchanged.
+void translate(std::exception_ptr thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const OptionError& error) {
+    PyErr_SetString(error_type, spelled(error.sentence("`", "`")).c_str());
+  } catch (const Error& error) {
+    PyErr_SetString(error_type, spelled(error.what()).c_str());
+  } catch (const NumericalError& error) {
+    PyErr_SetString(numerical_error_type, error.what());
+  } catch (python_error& error) {
+    error.restore();
+  } catch (const c10::Error&) {
+    torch::translate_exception_to_python(thrown);
+  }
+}
+
+void add_errors(py::module_& module) {
+  const py::object error = py::reinterpret_steal<py::object>(PyErr_NewExceptionWithDoc(
+      "isinglass.Error",
+      "Bad input: the sentence names the argument, its value and what would be right.",
+      PyExc_ValueError, nullptr));
+  const py::object numerical = py::reinterpret_steal<py::object>(PyErr_NewExceptionWithDoc(
+      "isinglass.NumericalError", "A computation failed: it diverged, or numbers are not finite.",
+      error.ptr(), nullptr));
+  error_type = error.ptr();
+  numerical_error_type = numerical.ptr();
+  module.attr("Error") = error;
+  module.attr("NumericalError") = numerical;
+  py::register_exception_translator(&translate);
+}
+
+}  // namespace
+}  // namespace isinglass::python
+
+PYBIND11_MODULE(_isinglass, module) {
+  using namespace isinglass::python;
+  add_errors(module);
+  add_registry(module);
+  add_targets(module);
+  add_samplers(module);
+  add_runs(module);
+  add_training(module);
+  add_data(module);
+}

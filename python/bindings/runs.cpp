@@ -1,0 +1,99 @@
+// Whole runs: sampling and evaluation, as `isinglass sample` and `isinglass evaluate` make them, of
+// targets and data in memory. Each returns a dictionary and the exception that ended the run early,
+// or None: the caller keeps the part that was made.
+#include <torch/csrc/utils/pybind.h>
+
+#include <optional>
+
+#include "engine/observers/step_recorder.h"
+#include "io/error.h"
+#include "lab/run/likelihood_evaluation.h"
+#include "lab/run/sampling.h"
+#include "lab/spec/configuration.h"
+#include "python/bindings/data.h"
+#include "python/bindings/guest.h"
+#include "python/bindings/target.h"
+#include "python/bindings/values.h"
+
+namespace isinglass::python {
+namespace {
+
+using TargetPointer = std::shared_ptr<Target>;
+
+
+py::tuple sample(const TargetPointer& target, const py::dict& options,
+                 const std::optional<torch::Tensor>& init, const py::object& data, bool moves) {
+  const auto spec = spec_of<SampleSpec>(options, "sample");
+  Given given{.model = target->pointer(), .data = dataset_of(data, /*points=*/false)};
+  if (init) given.states = *init;
+  Interrupts interrupts;
+  py::dict run;
+  {
+    std::optional<Guest> guest(std::in_place);
+    Sampling sampling(spec, target->device(), [&] { return interrupts.requested(); },
+                      std::move(given));
+    const RunPlan plan = plan_of(sampling.spec());
+    Recorder recorder = sampling.recorder(!spec.no_samples);
+    std::optional<StepRecorder> steps;
+    std::vector<Observer*> observers;
+    if (moves) observers.push_back(&steps.emplace(plan));
+    sampling.run(recorder, observers);
+    const nlohmann::ordered_json summary = sampling.summary(recorder);
+    const torch::Tensor samples = spec.no_samples ? torch::Tensor() : recorder.samples();
+    const NamedTensors learned = sampling.learned();
+    const torch::Tensor solution = sampling.solution();
+    const std::string complaint = sampling.complaint();
+    guest.reset();
+    run["summary"] = object_of(summary);
+    run["samples"] = samples.defined() ? py::cast(samples) : py::none();
+    run["energy"] = recorder.energy();
+    run["statistic"] = recorder.statistic();
+    run["acceptance"] = steps ? py::cast(steps->acceptance()) : py::none();
+    run["hops"] = steps ? py::cast(steps->hops()) : py::none();
+    run["solution"] = solution.defined() ? py::cast(solution) : py::none();
+    run["complaint"] = complaint;
+    py::dict kept;
+    for (const auto& [name, tensor] : learned) kept[name.c_str()] = tensor;
+    run["learned"] = kept;
+    run["options"] = object_of(json_of(isinglass::values_of(sampling.spec())));
+  }
+  return py::make_tuple(run, interrupts.exception());
+}
+
+py::tuple evaluate(const TargetPointer& target, const py::dict& options, const py::object& data,
+                   const std::optional<torch::Tensor>& mean, const std::string& checkpoint,
+                   bool resume) {
+  const auto spec = spec_of<EvaluateSpec>(options, "evaluate");
+  Given given{.model = target->pointer(), .data = dataset_of(data, /*points=*/false)};
+  if (mean) given.mean = *mean;
+  Interrupts interrupts;
+  py::dict result;
+  {
+    std::optional<Guest> guest(std::in_place);
+    LikelihoodEvaluation evaluation(spec, target->device(), std::move(given));
+    if (resume) evaluation.restore(checkpoint);
+    const bool finished =
+        evaluation.run(checkpoint, {.stop = [&] { return interrupts.requested(); }});
+    nlohmann::ordered_json json;
+    if (finished) json = evaluation.json();
+    guest.reset();
+    result["finished"] = finished;
+    result["steps_done"] = evaluation.steps_done();
+    result["steps_total"] = evaluation.steps_total();
+    if (finished) {
+      result["json"] = object_of(json);
+      result["x"] = evaluation.result().x;
+      result["log_weights"] = evaluation.result().log_weights;
+    }
+  }
+  return py::make_tuple(result, interrupts.exception());
+}
+
+}  // namespace
+
+void add_runs(py::module_& module) {
+  module.def("sample", &sample);
+  module.def("evaluate", &evaluate);
+}
+
+}  // namespace isinglass::python

@@ -1,0 +1,123 @@
+// Training, as `isinglass train` makes it, of models and data in memory.
+#include <fmt/format.h>
+#include <torch/csrc/utils/pybind.h>
+
+#include "io/error.h"
+#include "io/files.h"
+#include "io/pt/pt_file.h"
+#include "lab/grid/run.h"
+#include "lab/grid/trained_models.h"
+#include "lab/report/write.h"
+#include "lab/run/training.h"
+#include "lab/spec/configuration.h"
+#include "python/bindings/callable_model.h"
+#include "python/bindings/data.h"
+#include "python/bindings/guest.h"
+#include "python/bindings/target.h"
+#include "python/bindings/values.h"
+
+namespace isinglass::python {
+namespace {
+
+namespace fs = std::filesystem;
+using TargetPointer = std::shared_ptr<Target>;
+
+// Tells a Python function of every iteration, as a dictionary of its numbers.
+class Callback : public TrainObserver {
+ public:
+  explicit Callback(py::object function) : function_(std::move(function)) {}
+
+  void on_iteration(const Metrics& metrics) override {
+    const py::gil_scoped_acquire gil;
+    py::dict values;
+    values["iteration"] = metrics.iteration;
+    for (const auto& [name, value] : metrics.values) values[name.c_str()] = value;
+    function_(values);
+  }
+
+ private:
+  py::object function_;
+};
+
+// What the module holds now: it may have other parameters than when the target was made.
+std::shared_ptr<EnergyModel> model_to_train(const Target& target) {
+  if (const auto* own = dynamic_cast<const CallableModel*>(&target.model())) return own->renewed();
+  return target.pointer();
+}
+
+py::tuple train(const TargetPointer& target, const py::dict& options, const py::object& data,
+                const std::optional<torch::Tensor>& labels, const std::string& device,
+                const std::string& directory, const py::object& callback) {
+  const auto spec = spec_of<TrainSpec>(options, "train");
+  const bool points = spec.objective == "dsm" || spec.objective == "classify";
+  Given given{.model = target ? model_to_train(*target) : nullptr,
+              .data = dataset_of(data, points)};
+  if (labels) given.labels = labels->to(torch::kCPU, torch::kInt64);
+  const torch::Device place = target ? target->device() : device_of(device);
+  Callback observer(callback);
+  Interrupts interrupts;
+  py::dict fit;
+  {
+    std::optional<Guest> guest(std::in_place);
+    const bool whole = !given.model && !given.data;  // the program can go on with it
+    const bool resumed = !newest_checkpoint(directory).empty();
+    Training training(spec, place, callback.is_none() ? nullptr : &observer,
+                      [&] { return interrupts.requested(); }, resumed, std::move(given));
+    resumed ? training.trainer().resume(directory) : training.trainer().start(directory);
+    if (whole) {
+      write_file(fs::path(directory) / "config.toml",
+                 configuration_text(options_of<TrainSpec>(), "train",
+                                    isinglass::values_of(training.spec())));
+    }
+    const TrainResult result = training.trainer().run();
+    const NamedTensors averages = read_named_tensors(fs::path(directory) / "ema.pt");
+    guest.reset();
+    fit["iteration"] = result.iteration;
+    fit["interrupted"] = result.interrupted;
+    fit["recoveries"] = result.recoveries;
+    fit["options"] = object_of(json_of(isinglass::values_of(training.spec())));
+    py::dict parameters;
+    for (const auto& [name, tensor] : averages) parameters[name.c_str()] = tensor;
+    fit["parameters"] = parameters;
+  }
+  return py::make_tuple(fit, interrupts.exception());
+}
+
+py::tuple ablate(const py::dict& options, const std::map<std::string, TargetPointer>& targets,
+                 const std::string& device, const std::string& directory) {
+  auto spec = spec_of<GridSpec>(options, "ablate");
+  if (spec.cache.empty()) spec.cache = default_cache();
+  std::map<std::string, std::shared_ptr<EnergyModel>> models;
+  for (const auto& [label, target] : targets) models[label] = target->pointer();
+  const torch::Device place =
+      targets.empty() ? device_of(device) : targets.begin()->second->device();
+  Interrupts interrupts;
+  nlohmann::ordered_json results;
+  {
+    std::optional<Guest> guest(std::in_place);
+    try {
+      const Grid grid = read_grid(spec, models);
+      results = run_grid(spec, grid, directory, place,
+                         {.stop = [&] { return interrupts.requested(); }}, models);
+    } catch (const Interrupted&) {
+      guest.reset();
+      return py::make_tuple(py::none(), interrupts.exception());
+    }
+  }
+  return py::make_tuple(object_of(results), py::none());
+}
+
+void report(const std::string& directory, const std::string& file) {
+  const Guest guest;
+  write_report(directory, file);
+}
+
+}  // namespace
+
+void add_training(py::module_& module) {
+  module.def("train", &train);
+  module.def("ablate", &ablate);
+  module.def("report", &report);
+}
+
+}  // namespace isinglass::python

@@ -1,0 +1,101 @@
+// See values.h.
+#include "python/bindings/values.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "io/error.h"
+#include "lab/spec/tables.h"
+#include "models/registry.h"
+
+namespace isinglass::python {
+namespace {
+
+std::string said(const py::handle& value) {
+  return py::cast<std::string>(py::repr(value));
+}
+
+// What a Python value is as the option's own type.
+OptionValue value_of(const Option& option, const py::handle& value) {
+  const auto refuse = [&](const std::string& needed) {
+    fail_options("`{}` is {}; {} is needed", option.name, said(value), needed);
+  };
+  const bool truth = PyBool_Check(value.ptr());
+  switch (option.type) {
+    case ValueType::kSwitch:
+      if (!truth) refuse("True or False");
+      return py::cast<bool>(value);
+    case ValueType::kInteger:
+      if (truth || !PyIndex_Check(value.ptr())) refuse(range_text(option));
+      try {
+        return py::cast<int64_t>(py::reinterpret_steal<py::int_>(PyNumber_Index(value.ptr())));
+      } catch (const py::cast_error&) {
+        refuse(range_text(option));
+      }
+    case ValueType::kReal: {
+      if (truth || !PyNumber_Check(value.ptr())) refuse(range_text(option));
+      const double number = PyFloat_AsDouble(value.ptr());
+      if (number == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        refuse(range_text(option));
+      }
+      return number;
+    }
+    default:
+      break;
+  }
+  const bool path = py::hasattr(value, "__fspath__");
+  if (!path && !py::isinstance<py::str>(value)) refuse("a text, " + option.unit + ",");
+  return py::cast<std::string>(path ? value.attr("__fspath__")() : py::cast<py::object>(value));
+}
+
+std::string option_name(std::string python) {
+  if (python.ends_with('_')) python.pop_back();
+  std::replace(python.begin(), python.end(), '_', '-');
+  return python;
+}
+
+}  // namespace
+
+std::string python_name(const std::string& option) {
+  if (option == "class") return "class_";
+  std::string name = option;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+OptionValues values_of(const OptionTable& table, const py::dict& arguments,
+                       const std::string& who) {
+  OptionValues values;
+  for (const auto& [key, value] : arguments) {
+    if (value.is_none()) continue;
+    const auto name = py::cast<std::string>(key);
+    const Option* option = find_option(table, option_name(name));
+    if (!option) {
+      std::vector<std::string> known;
+      for (const Option& other : table) known.push_back(python_name(other.name));
+      fail("{} has no option {}=; it knows: {}", who, name,
+           fmt::join(nearest_first(name, known), ", "));
+    }
+    OptionValue said = value_of(*option, value);
+    check_value(*option, said);
+    values.emplace(option->name, std::move(said));
+  }
+  return values;
+}
+
+OptionValues sampler_values(const py::dict& options, const std::string& who) {
+  OptionTable table;
+  for (const Field<SamplerSpec>& one : sampler_fields()) {
+    if (one.option.name != "sampler") table.push_back(one.option);
+  }
+  return values_of(table, options, who);
+}
+
+py::object object_of(const nlohmann::ordered_json& json) {
+  return py::module_::import("json").attr("loads")(json.dump());
+}
+
+}  // namespace isinglass::python

@@ -1,0 +1,41 @@
+"""Isinglass: a sampling engine for energy-based models, π(x) ∝ exp(−U(x)).
+
+    import torch, isinglass as ig
+
+    target = ig.energy(module, sites=784)      # any callable: float32 [B, D] to energies [B]
+    run = ig.sample(target, "pafs", radius=5, chains=100, burn_in=1000, steps=5000, thin=50)
+    run.samples, run.energy, run.summary
+
+Targets: `models`, `load`, `instance`, `energy`. Samplers: `sampler`, `samplers`, `sample`. Training:
+`train`, `ReplayBuffer`, `base_mean`. Measuring: `evaluate`, `ablate`. Bad input is an `Error`.
+"""
+import torch as _torch  # noqa: F401  first: its libraries are those that ours are linked with
+
+try:
+    from . import _isinglass
+except ImportError as _error:
+    from ._built import TORCH as _built_with
+    if _built_with.split("+")[0] == _torch.__version__.split("+")[0]:
+        raise
+    raise ImportError(f"isinglass was built with torch {_built_with}, and this is torch {_torch.__version__}: "
+                      "install it again (pip install . --no-build-isolation)") from _error
+
+from . import models, samplers
+from ._ablation import Ablation, ablate
+from ._evaluation import Evaluation, evaluate
+from ._isinglass import (Error, Info, NumericalError, ReplayBuffer, Sampler, State, Target,
+                         base_mean)
+from ._run import Run, sample
+from ._targets import energy, instance, load
+from ._training import Fit, train
+from .samplers import sampler
+
+__version__ = _isinglass.__version__
+
+__all__ = ["Ablation", "Error", "Evaluation", "Fit", "Info", "NumericalError", "ReplayBuffer", "Run", "Sampler",
+           "State", "Target", "ablate", "base_mean", "energy", "evaluate", "instance", "load", "models", "sample",
+           "sampler", "samplers", "train"]
+
+for _public in (Error, Info, NumericalError, ReplayBuffer, Sampler, State, Target):
+    _public.__module__ = "isinglass"
+del _public

@@ -1,0 +1,106 @@
+"""Likelihoods by annealed importance sampling."""
+import contextlib
+import inspect
+import os
+import tempfile
+
+from . import _isinglass
+from ._run import interrupt
+from ._show import Shown
+from ._tables import options_text, parameters, texts_of
+
+_LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "class_", "image", "sampler",
+             "dataset", "data_dir")
+
+
+class Evaluation(Shown):
+    """What an annealing found: an attribute for every entry of ais.json, such as log_z, log_z_se and weight_ess.
+
+    log_likelihood: mean log π in nats, a number; of a data set with splits a dictionary by split.
+    x, log_weights: the chains at the end, and the logarithms of their weights, float64 [chains].
+    values: all entries, a dictionary.
+    interrupted: whether it ended early: then it has no values.
+    """
+
+    def __init__(self, made, whole):
+        self.interrupted = not made["finished"]
+        self.steps_done, self.steps_total = made["steps_done"], made["steps_total"]
+        self.values = dict(made.get("json", {}))
+        self.x, self.log_weights = made.get("x"), made.get("log_weights")
+        if whole:  # one set of images, and no splits of it
+            for name, value in self.values.items():
+                if isinstance(value, dict) and set(value) == {"train"}:
+                    self.values[name] = value["train"]
+
+    def __getattr__(self, name):
+        values = self.__dict__.get("values", {})
+        if name in values:
+            return values[name]
+        raise AttributeError(f"the evaluation has no {name}; it has: {', '.join(values) or 'nothing, interrupted'}")
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.values]
+
+    def _title(self):
+        if self.interrupted:
+            return f"annealing, interrupted after {self.steps_done} of {self.steps_total} steps"
+        return f"annealing of {self.values['model']} by {self.values['sampler']}"
+
+    def _rows(self):
+        rows = []
+        for name, value in self.values.items():
+            if isinstance(value, dict):
+                rows += [(f"{name}, {part}", each) for part, each in value.items()
+                         if isinstance(each, (int, float))]
+            elif isinstance(value, (int, float)) or name in ("warning", "verdict", "note") and value:
+                rows.append((name, value))
+        return rows
+
+
+def evaluate(target, images=None, *, sampler=None, mean=None, out=None, **options):
+    values = texts_of(options)
+    if isinstance(sampler, _isinglass.Sampler):
+        values = {**sampler.options, **values}
+        sampler = sampler.name
+    values["sampler"] = sampler
+    data, whole = images, False
+    if isinstance(images, (str, os.PathLike)):
+        values["dataset"] = images
+    elif images is not None and not isinstance(images, dict):
+        data, whole = {"train": images}, True
+    with contextlib.ExitStack() as stack:
+        directory = out if out is not None else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-"))
+        os.makedirs(directory, exist_ok=True)
+        checkpoint = os.path.join(directory, "ais-checkpoint.pt")
+        made, error = _isinglass.evaluate(target, values, data, mean, checkpoint, os.path.exists(checkpoint))
+    evaluation = Evaluation(made, whole)
+    return interrupt(error, "evaluation", evaluation) if error is not None else evaluation
+
+
+evaluate.__signature__ = inspect.Signature(
+    [inspect.Parameter("target", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Target"),
+     inspect.Parameter("images", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None,
+                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike | None"),
+     inspect.Parameter("sampler", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | Sampler | None"),
+     inspect.Parameter("mean", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="torch.Tensor | None"),
+     inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | os.PathLike | None"),
+     *parameters("evaluate", _LEFT_OUT)], return_annotation="Evaluation")
+evaluate.__doc__ = f"""log Z of a target by annealed importance sampling, and the likelihood of images.
+
+    >>> import torch, isinglass as ig
+    >>> target = ig.models.bernoulli(theta=torch.zeros(10))
+    >>> round(ig.evaluate(target, sampler="gwg", chains=20, steps=50).log_z, 4)  # 10 log 2
+    6.9315
+
+    target: of binary sites; without images also of categorical ones.
+    images: [N, D] or [N, H, W], all of which count; a dictionary of splits (train, validation, test); a data set
+        by name or file; or None: log Z alone.
+    sampler: a sampler's name (default: pafs), or one made by sampler().
+    mean: float [D], of the Bernoulli sites where annealing begins; without it the target's own base, else that of
+        the images, else the uniform distribution.
+    out: a directory for a checkpoint, from which the same call goes on.
+{options_text("evaluate", _LEFT_OUT)}
+
+Returns an Evaluation. Ctrl-C raises KeyboardInterrupt after the present step, with what there is as its attribute
+`evaluation`.
+"""

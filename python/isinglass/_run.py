@@ -1,0 +1,135 @@
+"""Sampling as a whole run: burn-in, steps, draws and their summary."""
+import inspect
+import json
+import os
+import warnings
+
+import torch
+
+from . import _isinglass
+from ._show import Shown
+from ._tables import options_text, parameters, texts_of
+from ._targets import _STATES  # noqa: F401
+
+_LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "class_", "image", "instance",
+             "gradient_model", "sampler", "dataset", "data_dir", "init", "netcdf")
+
+
+class Run(Shown):
+    """The draws of a run and what is known of them.
+
+    samples: [draws, chains, sites]; None if they were not kept.
+    energy: U of the draws, float64 [draws, chains].
+    statistic: what ESS and R̂ are of, float64 [draws, chains].
+    acceptance, hops: means over the steps that led to each draw, float64 [draws, chains]; None unless moves=True.
+    summary: a dictionary, as summary.json of the program.
+    options: the options with all defaults.
+    learned: tensors that the sampler learned in burn-in, by name.
+    solution: the best solution of a graph problem, uint8 [1, sites]; None if there is none.
+    interrupted: whether the run ended early.
+    """
+
+    def __init__(self, made, interrupted=False):
+        self.summary = made["summary"]
+        self.samples, self.energy, self.statistic = made["samples"], made["energy"], made["statistic"]
+        self.acceptance, self.hops = made["acceptance"], made["hops"]
+        self.options, self.learned, self.solution = made["options"], made["learned"], made["solution"]
+        self.interrupted = interrupted
+
+    def to_arviz(self):
+        """The draws as arviz.InferenceData, chains first: posterior.x, sample_stats.energy."""
+        import arviz
+
+        def by_chain(tensor):
+            return tensor.transpose(0, 1).cpu().numpy()
+
+        stats = {name: by_chain(tensor) for name, tensor in
+                 [("energy", self.energy), ("acceptance", self.acceptance), ("hops", self.hops)] if tensor is not None}
+        groups = {"sample_stats": stats}
+        if self.samples is not None:
+            groups["posterior"] = {"x": by_chain(self.samples)}
+        data = arviz.from_dict(**groups, dims={"x": ["site"]})
+        for group in data.groups():
+            data[group].attrs.update(inference_library="isinglass",
+                                     inference_library_version=_isinglass.__version__,
+                                     model=self.summary["model"], sampler=self.summary["sampler"],
+                                     seed=self.summary["seed"])
+        return data
+
+    def save(self, directory):
+        """samples.pt and summary.json, as the program writes them, into a directory that is made if it is missing."""
+        os.makedirs(directory, exist_ok=True)
+        if self.samples is not None:
+            torch.save({"samples": self.samples, "energy": self.energy.to(torch.float32)},
+                       os.path.join(directory, "samples.pt"))
+        with open(os.path.join(directory, "summary.json"), "w", encoding="utf-8") as file:
+            file.write(json.dumps(self.summary, indent=2, ensure_ascii=False) + "\n")
+
+    def _title(self):
+        left = ", interrupted" if self.interrupted else ""
+        return f"{self.summary['sampler']} on {self.summary['model']}{left}"
+
+    def _rows(self):
+        s = self.summary
+        rows = [("chains", s["chains"]), ("sites", s["sites"]), ("draws", s["draws"]), ("steps", s["steps_done"]),
+                ("acceptance", s["acceptance"]), ("hops per step", s["hops"]), ("ESS per chain", s["ess"]["mean"]),
+                ("ESS, bulk", s["ess"]["bulk"]), ("R-hat", s["rhat"]), ("steps per second", s["steps_per_second"])]
+        return rows + [(f"adapted {name}", value) for name, value in s["adapted"].items()] + [("exact", s["exact"])]
+
+
+def interrupt(error, name, value):
+    """Raises what ended a computation early, with the part that was made as its attribute."""
+    setattr(error, name, value)
+    raise error
+
+
+def sample(target, sampler, *, init=None, data=None, moves=False, **options):
+    if isinstance(sampler, _isinglass.Sampler):
+        options = {**sampler.options, **options}
+        sampler = sampler.name
+    values = {"sampler": sampler, **texts_of(options)}
+    states = None
+    if isinstance(init, torch.Tensor):
+        states = init.detach()
+    elif init is not None:
+        values["init"] = init
+    if data is not None and not isinstance(data, (torch.Tensor, dict)):
+        values["dataset"] = data
+    made, error = _isinglass.sample(target, values, states, data, moves)
+    run = Run(made, interrupted=error is not None)
+    if made["complaint"]:
+        names = {name.replace("_", "-"): name for name in sample.__signature__.parameters}
+        text = made["complaint"]
+        for name, python in names.items():
+            text = text.replace(f"`{name}`", f"{python}=")
+        warnings.warn(f"{sampler}: {text}", stacklevel=2)
+    return interrupt(error, "run", run) if error is not None else run
+
+
+sample.__signature__ = inspect.Signature(
+    [inspect.Parameter("target", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Target"),
+     inspect.Parameter("sampler", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str | Sampler"),
+     inspect.Parameter("init", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="torch.Tensor | str | os.PathLike | None"),
+     inspect.Parameter("data", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike | None"),
+     inspect.Parameter("moves", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"),
+     *parameters("sample", _LEFT_OUT)], return_annotation="Run")
+sample.__doc__ = f"""Draws from a target, as `isinglass sample` does: the same bits for the same seed.
+
+    >>> import isinglass as ig
+    >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
+    >>> run = ig.sample(target, "pafs", radius=3, chains=8, burn_in=20, steps=100, thin=10, seed=1)
+    >>> run.samples.shape, run.energy.shape
+    (torch.Size([10, 8, 16]), torch.Size([10, 8]))
+
+    target: where to draw from.
+    sampler: a sampler's name, or one made by sampler().
+    init: where the chains begin: states [B, D], a .pt file of them, or random, data or instance.
+    data: of init="data": images, as train() takes them, or a data set by name.
+    moves: keep acceptance and hops of every draw, too.
+{options_text("sample", _LEFT_OUT)}
+
+Returns a Run. Ctrl-C raises KeyboardInterrupt after the present step, with the draws so far as its
+attribute `run`.
+"""

@@ -1,0 +1,106 @@
+"""Signatures and docstrings of options, made from the registry's own tables."""
+import inspect
+import textwrap
+from collections.abc import Mapping
+
+from . import _isinglass
+
+TABLES = _isinglass.tables()
+TYPES = {"bool": bool, "int": int, "float": float, "str": str, "path": str}
+
+
+def spelled(text, names):
+    """A help text with the options that it names in backquotes as Python has them: `burn-in` is burn_in."""
+    for name, python in names.items():
+        text = text.replace(f"`{name}`", python)
+    return text
+
+
+def value_of(option):
+    """The default as Python writes it, without the space that tables cannot say."""
+    return option["default"]
+
+
+def annotation(option):
+    base = "str | os.PathLike" if option["type"] == "path" else TYPES[option["type"]].__name__
+    return base if option["default"] is not None else f"{base} | None"
+
+
+def parameters(table, without=()):
+    """Keyword-only parameters of a table's options."""
+    return [inspect.Parameter(option["python"], inspect.Parameter.KEYWORD_ONLY, default=value_of(option),
+                              annotation=annotation(option))
+            for option in TABLES[table] if option["python"] not in without]
+
+
+def number(value):
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def range_of(option):
+    least, most = option.get("minimum"), option.get("maximum")
+    if least is None and most is None:
+        return ""
+    text = f"above {number(least)}" if option.get("above_minimum") else f"{number(least)}" if least is not None else ""
+    if most is not None:
+        return f"{text or 'at most'} to {number(most)}" if text else f"at most {number(most)}"
+    return text if option.get("above_minimum") else f"at least {text}"
+
+
+def described(option, names):
+    details = [", ".join(option["choices"])] if option.get("choices") else [range_of(option)]
+    if option["default"] is not None:
+        details.append(f"default {option['default']!r}")
+    details = "; ".join(detail for detail in details if detail)
+    return spelled(option["help"], names) + (f" ({details})" if details else "")
+
+
+def options_text(table, without=(), topics=()):
+    """The options as a section of a docstring."""
+    names = {option["name"]: option["python"] for option in TABLES[table]}
+    lines = []
+    for option in TABLES[table]:
+        if option["python"] in without or (topics and option["topic"] not in topics):
+            continue
+        lines += textwrap.wrap(f"{option['python']}: {described(option, names)}", 96, initial_indent="    ",
+                               subsequent_indent="        ")
+    return "\n".join(lines)
+
+
+def sampler_options(sampler):
+    """One sampler's options as keyword-only parameters, with its own defaults."""
+    texts = {option["name"]: option for option in TABLES["sample"]}
+    found = []
+    for use in sampler["options"]:
+        option = texts[use["name"]]
+        default = use["default"] if use["default"] is not None else option["default"]
+        found.append({**option, **{key: use.get(key) for key in ("minimum", "maximum", "above_minimum")},
+                      "default": default})
+    return found
+
+
+def samplers_text():
+    """The table of samplers."""
+    lines = []
+    for sampler in TABLES["samplers"]:
+        options = []
+        for option in sampler_options(sampler):
+            limits = range_of(option)
+            default = "" if option["default"] is None else f"default {option['default']!r}"
+            details = ", ".join(part for part in (limits, default) if part)
+            options.append(option["python"] + (f" ({details})" if details else ""))
+        text = (f"{sampler['summary']}. States: {sampler['states']}; needs: {sampler['needs']}; options: "
+                f"{', '.join(options) or 'none'}. {sampler['paper']}.")
+        lines += textwrap.wrap(f"{sampler['name']}: {text}", 96, initial_indent="    ", subsequent_indent="        ")
+    return "\n".join(lines)
+
+
+def texts_of(options):
+    """Values that the tables have as texts: a pair of numbers becomes "2,0.1", an image's size "28x28"."""
+    def text(name, value):
+        if isinstance(value, (tuple, list)):
+            return ("x" if name == "image" else ",").join(str(part) for part in value)
+        if isinstance(value, Mapping):  # NAME=FILE,…
+            return ",".join(f"{key}={part}" for key, part in value.items())
+        return value
+    return {name: text(name, value) for name, value in options.items()}

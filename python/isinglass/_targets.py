@@ -1,0 +1,91 @@
+"""Targets from callables, files and standard instances."""
+import inspect
+import os
+
+import torch
+
+from . import _isinglass
+from ._tables import TABLES, options_text, parameters, texts_of
+
+_STATES = ("binary", "categorical", "ordered", "continuous", "permutation")
+_LEFT_OUT = ("model", "weights", "states", "factors")
+
+
+def _device_of(function):
+    """Where a module's parameters are; CPU of anything else."""
+    if isinstance(function, torch.nn.Module):
+        for parameter in function.parameters():
+            return parameter.device
+    return torch.device("cpu")
+
+
+def energy(function, *, sites, categories=None, states=None, name=None, device=None):
+    """A target from any callable U: float32 [B, D] to energies [B], float32 or float64.
+
+    function: a torch.nn.Module or a function; of categorical sites its input is one-hot [B, D, K]. Its gradient
+        is autograd's. A module stays in its mode, train or eval, and may be trained meanwhile: parameters are
+        read at every call, and chains notice when they have changed. What it raises arrives unchanged.
+    sites: D.
+    categories: K, of categorical or ordered sites, 2 to 256.
+    states: binary (the default), categorical (the default with categories), ordered, continuous or permutation.
+    name: what errors and summaries call it; by default its own name.
+    device: where the chains are; by default where the module's parameters are, else the CPU.
+
+    Energies are float32 or better: TF32 and autocast are off while samplers call it.
+
+    >>> import torch, isinglass as ig
+    >>> field = torch.tensor([0.5, -1.0, 2.0])
+    >>> ig.energy(lambda x: x @ field, sites=3, name="field")
+    <isinglass.Target field: 3 binary sites, on cpu>
+    """
+    if not callable(function):
+        raise _isinglass.Error(f"the energy is {function!r}; a callable is needed")
+    device = torch.device(device) if device is not None else _device_of(function)
+    if device.type not in ("cpu", "cuda"):
+        raise _isinglass.Error(f"the energy is on {device}; cpu or cuda is needed")
+    if states is None:
+        states = "binary" if categories is None else "categorical"
+    if states in ("categorical", "ordered") and categories is None:
+        raise _isinglass.Error(f"categories= is needed: states= is {states}")
+    if states in ("binary", "continuous", "permutation") and categories not in (None, 2):
+        raise _isinglass.Error(f"categories= is {categories}, but states= is {states}")
+    if name is None:
+        name = getattr(function, "__name__", None) or type(function).__name__
+    return _isinglass.callable(function, name, states, sites, categories or 2, str(device))
+
+
+def load(model, weights, *, continuous=False, device="cpu", **options):
+    file = os.fspath(weights)
+    return _isinglass.load(model, {}, {"weights": file, **texts_of(options)}, continuous, device)
+
+
+load.__signature__ = inspect.Signature(
+    [inspect.Parameter("model", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str"),
+     inspect.Parameter("weights", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str | os.PathLike"),
+     inspect.Parameter("continuous", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"),
+     inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default="cpu", annotation="str | torch.device"),
+     *parameters("target", _LEFT_OUT)], return_annotation="Target")
+load.__doc__ = f"""A model of the registry with the parameters of a file.
+
+    model: its name; isinglass.models lists them.
+    weights: the file (.pt), as training and torch.save write it. Those of `script` are a program,
+        which runs: load only what you trust.
+    continuous: the states of an mlp or script, whose file does not say, are continuous.
+    device: cpu, cuda or cuda:N.
+{options_text("target", _LEFT_OUT)}
+"""
+
+
+def instance(text, *, images=None, labels=None, device="cpu"):
+    return _isinglass.instance(text, images, labels, device)
+
+
+instance.__doc__ = f"""A standard target of the papers by name, with no file: NAME or NAME:KEY=X,KEY=X.
+
+    text: such as "ising-grid:side=50,coupling=0.43". All take seed=.
+    images, labels: of the instances that are made of images: real numbers from 0 to 1 [N, D], and
+        their classes, int64 [N].
+    device: cpu, cuda or cuda:N.
+
+    Known: {TABLES['instances']}.
+"""

@@ -1,0 +1,114 @@
+"""Training of models: the trainer with its checkpoints."""
+import contextlib
+import inspect
+import os
+import tempfile
+
+import torch
+
+from . import _isinglass
+from ._run import interrupt
+from ._show import Shown
+from ._tables import options_text, parameters, texts_of
+
+_LEFT_OUT = ("model", "dataset", "sampler")
+
+
+class Fit(Shown):
+    """A trained model.
+
+    target: with a name for a model, its averaged parameters; else the target that was given.
+    parameters: the averaged parameters (ema), a state dict.
+    iteration: the last one made.
+    metrics: a dictionary of numbers per iteration of this sitting.
+    options: the options with all defaults.
+    out: the run's directory; None if it was not kept.
+    interrupted, recoveries: whether it ended early; how often it diverged and went back.
+    """
+
+    def __init__(self, made, target, metrics, out):
+        self.target, self.metrics, self.out = target, metrics, out
+        self.parameters, self.iteration = made["parameters"], made["iteration"]
+        self.options = made["options"]
+        self.interrupted, self.recoveries = made["interrupted"], made["recoveries"]
+
+    @property
+    def frame(self):
+        """The metrics as a pandas.DataFrame, a row per iteration."""
+        import pandas
+
+        return pandas.DataFrame(self.metrics).set_index("iteration")
+
+    def _title(self):
+        return f"{self.options.get('objective', 'pcd')} training of {self.target.name if self.target else 'a model'}"
+
+    def _rows(self):
+        last = self.metrics[-1] if self.metrics else {}
+        rows = [("iteration", self.iteration), ("interrupted", self.interrupted), ("recoveries", self.recoveries)]
+        return rows + [(name, value) for name, value in last.items() if name != "iteration"]
+
+
+def train(model, data, *, sampler=None, out=None, labels=None, callback=None, device="cpu", **options):
+    values = texts_of(options)
+    target = model
+    if isinstance(model, str):
+        target, values["model"] = None, model
+    elif not isinstance(model, _isinglass.Target):
+        sites = data.shape[1:].numel() if isinstance(data, torch.Tensor) else None
+        if sites is None:
+            raise _isinglass.Error("train() needs to know the module's sites: give isinglass.energy(module, sites=…)")
+        from ._targets import energy
+        states = "continuous" if values.get("objective") in ("dsm", "classify") else "binary"
+        target = energy(model, sites=sites, states=states)
+    if isinstance(sampler, _isinglass.Sampler):
+        values = {**sampler.options, **values}
+        sampler = sampler.name
+    values["sampler"] = sampler
+    if isinstance(data, (str, os.PathLike)):
+        values["dataset"] = data
+    metrics = []
+
+    def note(numbers):
+        metrics.append(numbers)
+        if callback is not None:
+            callback(numbers)
+
+    with contextlib.ExitStack() as stack:
+        directory = out if out is not None else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-"))
+        made, error = _isinglass.train(target, values, data, labels, str(device), os.fspath(directory), note)
+    if target is None:
+        target = _isinglass.load(made["options"]["model"], made["parameters"],
+                                 {"image": made["options"].get("image")} if "image" in made["options"] else {},
+                                 made["options"].get("objective") in ("dsm", "classify"), str(device))
+    fit = Fit(made, target, metrics, None if out is None else os.fspath(out))
+    return interrupt(error, "fit", fit) if error is not None else fit
+
+
+train.__signature__ = inspect.Signature(
+    [inspect.Parameter("model", inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                       annotation="Target | torch.nn.Module | str"),
+     inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                       annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike"),
+     inspect.Parameter("sampler", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | Sampler | None"),
+     inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | os.PathLike | None"),
+     inspect.Parameter("labels", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="torch.Tensor | None"),
+     inspect.Parameter("callback", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="Callable[[dict[str, float]], None] | None"),
+     inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default="cpu", annotation="str | torch.device"),
+     *parameters("train", _LEFT_OUT)], return_annotation="Fit")
+train.__doc__ = f"""Trains a model on images or points, as `isinglass train` does: the same bits for the same seed.
+
+    model: a torch.nn.Module or a target, whose parameters are trained in place; or the name of a model of
+        the registry (resnet, mlp, rbm), which begins with fresh parameters.
+    data: images [N, D] or [N, H, W], shuffled with a fixed seed and split 80/10/10; a dictionary with train
+        and perhaps validation and test; or a data set by name or file.
+    sampler: a sampler's name (default: pafs), or one made by sampler().
+    out: the run's directory, with checkpoints; a run that is there goes on. Without it nothing is kept.
+    labels: of classify: the classes of the training images, int64 [N].
+    callback: called after every iteration with a dictionary of its numbers.
+    device: of a model by name.
+{options_text("train", _LEFT_OUT)}
+
+Returns a Fit. Ctrl-C saves a checkpoint and raises KeyboardInterrupt after the present iteration, with
+the fit so far as its attribute `fit`; the same call goes on where `out` was given.
+"""

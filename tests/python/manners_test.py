@@ -1,0 +1,302 @@
+"""A guest with manners: after every call, exceptions and Ctrl-C included, what is torch's and Python's own is as it
+was before."""
+import gc
+import os
+import signal
+import threading
+import time
+import warnings
+
+import pytest
+import torch
+from conftest import Mlp, bars
+
+import isinglass as ig
+
+SITES = 16
+
+
+def world():
+    return {
+        "generator": torch.get_rng_state().tolist(),
+        "default dtype": torch.get_default_dtype(),
+        "grad": torch.is_grad_enabled(),
+        "inference": torch.is_inference_mode_enabled(),
+        "autocast": torch.is_autocast_enabled("cpu"),
+        "matmul precision": torch.get_float32_matmul_precision(),
+        "tf32": (torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "threads": (torch.get_num_threads(), torch.get_num_interop_threads()),
+        "signals": [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)],
+        "warnings": list(warnings.filters),
+        "directory": os.getcwd(),
+        "environment": dict(os.environ),
+    }
+
+
+def step(target):
+    sampler = ig.sampler("pafs", radius=2)
+    sampler.step(target, sampler.init(target, chains=4, seed=0))
+
+
+CALLS = {
+    "sample": lambda target: ig.sample(target, "gwg", chains=4, steps=5),
+    "step": step,
+    "energy": lambda target: target.energy(target.random_states(4)),
+    "train": lambda target: ig.train(target, bars(50), sampler="gwg", iters=3, batch=5, buffer=10, steps_per_iter=2),
+    "train by name": lambda target: ig.train("mlp", bars(50), sampler="gwg", iters=3, batch=5, buffer=10,
+                                             steps_per_iter=2),
+    "evaluate": lambda target: ig.evaluate(target, bars(50), sampler="gwg", chains=4, steps=10),
+    "ablate": lambda target: ig.ablate(targets={"mine": target}, samplers=["gwg"], steps=10, chains=4),
+    "error": lambda target: pytest.raises(ig.Error, ig.sample, target, "gwg", steps=-1),
+    "their error": lambda target: pytest.raises(ZeroDivisionError, ig.sample, ig.energy(lambda x: 1 / 0, sites=3),
+                                                "gwg", steps=1),
+}
+
+
+@pytest.fixture
+def unusual():
+    """Settings that are nobody's default."""
+    torch.set_float32_matmul_precision("medium")
+    torch.backends.cudnn.allow_tf32 = True
+    old = signal.signal(signal.SIGTERM, lambda *_: None)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_float32_matmul_precision("highest")
+    torch.set_num_threads(threads)
+    signal.signal(signal.SIGTERM, old)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_all_is_as_before(call, unusual):
+    target = ig.energy(Mlp(SITES), sites=SITES)
+    before = world()
+    CALLS[call](target)
+    assert world() == before
+
+
+def test_full_precision_inside(unusual):
+    seen = []
+
+    def linear(x):
+        seen.append((torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32))
+        return x.sum(1)
+
+    ig.sample(ig.energy(linear, sites=4), "gwg", steps=2, chains=2)
+    assert set(seen) == {("highest", False)}
+
+
+def test_callers_grad_mode_is_theirs():
+    with torch.no_grad():
+        step(ig.energy(Mlp(SITES), sites=SITES))
+        assert not torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("model", ["callable", "rbm", "mlp", "resnet"])
+def test_default_dtype_makes_no_difference(model):
+    def all_of_it():
+        images = bars(60)
+        shape = {"channels": 2} if model == "resnet" else {"hidden": 3} if model == "rbm" else {}
+        source = ig.energy(Mlp(SITES), sites=SITES) if model == "callable" else model
+        fit = ig.train(source, images, sampler="gwg", iters=3, batch=5, buffer=10, steps_per_iter=2, warmup=0, **shape)
+        energies = [ig.sample(fit.target, name, chains=4, burn_in=6, steps=6, seed=2, init=bars(4)).energy
+                    for name in ("gwg", "pafs", "lbj", "dlp", "gibbs")]
+        ais = ig.evaluate(fit.target, images, sampler="gwg", chains=4, steps=10)
+        return [*fit.parameters.values(), *energies, ais.log_weights]
+
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        expected = all_of_it()
+        torch.set_default_dtype(torch.float64)
+        try:
+            module = Mlp(SITES)
+            assert module.net[0].weight.dtype == torch.float64
+            if model == "callable":  # their own module has their own type
+                pytest.skip("a module of the default dtype is float64")
+            found = all_of_it()
+        finally:
+            torch.set_default_dtype(torch.float32)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours.dtype == theirs.dtype and torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("sampler", [entry["name"] for entry in ig._tables.TABLES["samplers"]])
+def test_default_dtype_of_samplers(sampler):
+    kinds = {"binary": "ising-grid:side=4,coupling=0.3", "categorical": "categorical:sites=6,categories=3",
+             "ordered": "lattice-gaussian-rotated:sites=6,categories=5", "continuous": "misled-mixture",
+             "permutation": "permutation:sites=6"}
+    states = {entry["name"]: entry["states"] for entry in ig._tables.TABLES["samplers"]}[sampler].split(", ")
+
+    def draws():
+        return [ig.sample(ig.instance(kinds[kind]), sampler, chains=10, burn_in=6, steps=6, seed=2).energy
+                for kind in states]
+
+    try:
+        expected = draws()
+    except ig.Error as error:
+        pytest.skip(str(error))
+    torch.set_default_dtype(torch.float64)
+    try:
+        found = draws()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(found, expected, strict=True))
+
+
+class Bell:
+    """Rings Ctrl-C once, at the n-th call of an energy; by a thread of its own, so that it comes anywhere."""
+
+    def __init__(self, after):
+        self.calls, self.after = 0, after
+
+    def __call__(self, x):
+        self.calls += 1
+        if self.calls == self.after:
+            os.kill(os.getpid(), signal.SIGINT)
+        return x.sum(1)
+
+
+def test_ctrl_c_in_a_callable_keeps_the_draws():
+    before = world()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ig.sample(ig.energy(Bell(40), sites=4), "gwg", chains=3, steps=100_000_000 // 50, thin=2)
+    run = caught.value.run
+    assert run.interrupted and "interrupted" in repr(run)
+    assert 10 <= run.summary["steps_done"] < 100 and len(run.samples) == run.summary["draws"] > 0
+    assert world() == before
+
+
+def alarm(seconds):
+    threading.Thread(target=lambda: (time.sleep(seconds), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()
+
+
+def test_ctrl_c_in_our_own_code(ising):
+    before = world()
+    alarm(0.3)
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ig.sample(ising, "gwg", chains=100, steps=3_000_000, thin=1000)
+    assert time.monotonic() - start < 5
+    assert caught.value.run.interrupted and caught.value.run.summary["steps_done"] > 0
+    assert world() == before
+    state = ig.sampler("gwg").init(ising, chains=10)
+    alarm(0.2)
+    with pytest.raises(KeyboardInterrupt):
+        ig.sampler("gwg").steps(ising, state, 10**9)
+    assert state.steps > 0
+
+
+def test_ctrl_c_in_training_goes_on(tmp_path):
+    images = bars(100)
+    options = {"sampler": "gwg", "batch": 10, "buffer": 20, "steps_per_iter": 2, "warmup": 0, "seed": 1, "hidden": 4}
+    whole = ig.train("rbm", images, iters=400, **options)
+    calls = []
+
+    def bell(metrics):
+        calls.append(metrics)
+        if len(calls) == 20:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ig.train("rbm", images, iters=400, out=tmp_path / "run", callback=bell, **options)
+    fit = caught.value.fit
+    assert fit.interrupted and 20 <= fit.iteration < 400 and len(fit.metrics) == fit.iteration
+    again = ig.train("rbm", images, iters=400, out=tmp_path / "run", **options)
+    assert all(torch.equal(again.parameters[name], tensor) for name, tensor in whole.parameters.items())
+
+
+def test_ctrl_c_in_evaluation_goes_on(ising, tmp_path):
+    options = {"sampler": "gwg", "chains": 20, "steps": 30_000}
+    alarm(0.3)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ig.evaluate(ising, out=tmp_path, **options)
+    stopped = caught.value.evaluation
+    assert stopped.interrupted and 0 < stopped.steps_done < stopped.steps_total
+    with pytest.raises(AttributeError, match="interrupted"):
+        stopped.log_z  # noqa: B018
+    again = ig.evaluate(ising, out=tmp_path, **options)
+    assert again.log_z == ig.evaluate(ising, **options).log_z
+
+
+def test_their_own_signal_handler():
+    class Alarm(Exception):
+        pass
+
+    def ring(*_):
+        raise Alarm
+
+    old = signal.signal(signal.SIGALRM, ring)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Alarm) as caught:
+            ig.sample(ig.instance("ising-grid:side=4,coupling=0.3"), "gwg", chains=100, steps=3_000_000, thin=1000)
+        assert caught.value.run.interrupted
+        assert signal.getsignal(signal.SIGALRM) is ring
+    finally:
+        signal.signal(signal.SIGALRM, old)
+
+
+def test_two_targets_in_two_threads():
+    targets = [ig.energy(Mlp(SITES, seed=1), sites=SITES), ig.instance("ising-grid:side=4,coupling=0.3"),
+               ig.energy(Mlp(SITES, seed=2), sites=SITES)]
+    options = {"chains": 8, "steps": 60, "thin": 3, "seed": 5, "radius": 2}
+    expected = [ig.sample(target, "pafs", **options).samples for target in targets]
+    torch.backends.cudnn.allow_tf32, before = True, torch.backends.cudnn.allow_tf32
+    found = [None] * len(targets)
+
+    def work(i):
+        found[i] = ig.sample(targets[i], "pafs", **options).samples
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(targets))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert torch.backends.cudnn.allow_tf32 is True
+    torch.backends.cudnn.allow_tf32 = before
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(found, expected, strict=True))
+
+
+def test_other_threads_run_meanwhile(ising):
+    """The GIL is free while our code runs."""
+    counted = [0]
+    done = threading.Event()
+
+    def count():
+        while not done.is_set():
+            counted[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    state = ig.sampler("gwg").init(ising, chains=100)
+    before, start = counted[0], time.monotonic()
+    ig.sampler("gwg").steps(ising, state, 3000)
+    took, made = time.monotonic() - start, counted[0] - before
+    done.set()
+    thread.join()
+    assert made > 20 * took
+
+
+def resident():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_memory_is_flat_over_10_000_inits(ising):
+    module = Mlp(SITES)
+    sampler = ig.sampler("pafs", radius=2)
+
+    def inits(count):
+        for _ in range(count):
+            target = ig.energy(module, sites=SITES)
+            sampler.step(target, sampler.init(target, chains=10, seed=0))
+            sampler.init(ising, chains=10, seed=0)
+        gc.collect()
+
+    inits(1000)
+    before, objects = resident(), len(gc.get_objects())
+    inits(10_000)
+    assert len(gc.get_objects()) < objects + 100
+    assert resident() - before < 8 << 20  # a state alone is some 10 KB: 200 MB of them
