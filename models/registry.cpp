@@ -65,12 +65,15 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
   const int64_t categories = options.categories.value_or(2);
   require_option(categories >= 2 && categories <= kMostCategories, "categories", categories,
                  "2 to {} are allowed", kMostCategories);
-  const std::shared_ptr<EnergyModel> model = entry.load(options);
+  const std::shared_ptr<EnergyModel> model = [&] {
+    const Seeded initial(0);  // values that a network begins with, until it has the parameters
+    return entry.load(options);
+  }();
   const StateSpace space = model->space();
   require(space.sites >= 1, "{}: the model has no sites", options.source());
   require_options(!options.sites || *options.sites == space.sites,
-                  "`sites` is {} and {} has {} sites", options.sites.value_or(0),
-                  options.source(), space.sites);
+                  "`sites` is {} and {} has {} sites", options.sites.value_or(0), options.source(),
+                  space.sites);
   require_options(!options.categories || space.discrete(),
                   "`categories` is {}, but the states of model {} are continuous",
                   options.categories.value_or(0), name);

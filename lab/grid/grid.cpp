@@ -317,8 +317,8 @@ Grid read_grid(const GridSpec& said, const GivenModels& given) {
     return grid_of(preset_text(spec.preset), spec.preset, "", spec, given);
   }
   const fs::path file = fs::absolute(spec.file);
-  return grid_of(read_file(file), spec.file.string(), fs::weakly_canonical(file.parent_path()), spec,
-                 given);
+  return grid_of(read_file(file), spec.file.string(), fs::weakly_canonical(file.parent_path()),
+                 spec, given);
 }
 
 }  // namespace isinglass

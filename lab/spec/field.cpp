@@ -40,8 +40,8 @@ void read_text(const std::string& text, const std::string& option, ImageSize& si
 void read_text(const std::string& text, const std::string& option, Temperatures& temperatures) {
   const auto positive = [](double t) { return std::isfinite(t) && t > 0; };
   require_options(read_pair(text, ',', temperatures.first, temperatures.last) &&
-              positive(temperatures.first) && positive(temperatures.last),
-          "`{}` is '{}'; two temperatures above 0 are needed, such as 2,0.1", option, text);
+                      positive(temperatures.first) && positive(temperatures.last),
+                  "`{}` is '{}'; two temperatures above 0 are needed, such as 2,0.1", option, text);
 }
 
 void read_text(const std::string& text, const std::string& option, std::vector<NamedFile>& files) {
@@ -49,11 +49,12 @@ void read_text(const std::string& text, const std::string& option, std::vector<N
   for (std::string item; std::getline(in, item, ',');) {
     const size_t equals = item.find('=');
     require_options(equals != std::string::npos && equals > 0 && equals + 1 < item.size(),
-            "`{}` has '{}'; NAME=FILE.pt is needed, a model and its parameter file", option, item);
+                    "`{}` has '{}'; NAME=FILE.pt is needed, a model and its parameter file", option,
+                    item);
     files.push_back({item.substr(0, equals), item.substr(equals + 1)});
   }
-  require_options(!files.empty() && text.back() != ',', "`{}` is '{}'; NAME=FILE.pt is needed", option,
-          text);
+  require_options(!files.empty() && text.back() != ',', "`{}` is '{}'; NAME=FILE.pt is needed",
+                  option, text);
 }
 
 void read_text(const std::string& text, const std::string& option, NamedFile& file) {

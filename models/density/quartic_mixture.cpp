@@ -34,7 +34,7 @@ std::shared_ptr<EnergyModel> load_quartic_mixture(const ModelOptions& options) {
   require(centers.size(0) > 0, "{}: tensor 'centers' is empty", reader.source());
   require((scale > 0).all().item<bool>(), "{}: tensor 'scale' must be positive", reader.source());
   const torch::Tensor product = rotation.matmul(rotation.t());
-  require(torch::allclose(product, torch::eye(sites), 0, 1e-4),
+  require(torch::allclose(product, torch::eye(sites, product.options()), 0, 1e-4),
           "{}: tensor 'rotation' is not orthogonal", reader.source());
   return std::make_shared<QuarticMixtureModel>(centers, scale, rotation, categories);
 }

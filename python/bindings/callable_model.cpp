@@ -70,7 +70,8 @@ void CallableModel::adopt_state() {
 
 torch::Tensor CallableModel::energy(const torch::Tensor& x) {
   const torch::Tensor input = relaxed(x);
-  const torch::Tensor output = call(input);
+  torch::Tensor output = call(input);
+  if (input.size(0) == 1 && output.dim() == 0) output = output.unsqueeze(0);  // of a squeeze()
   check(input, output);
   return output;
 }
@@ -79,6 +80,7 @@ torch::Tensor CallableModel::energy(const torch::Tensor& x) {
 // that needs it can end.
 torch::Tensor CallableModel::call(const torch::Tensor& input) {
   const py::gil_scoped_acquire gil;
+  const TheirDefault type;
   py::object output;
   try {
     output = callable_(input);

@@ -69,12 +69,12 @@ class Buffer {
 
   void write_back(const torch::Tensor& slots, const torch::Tensor& x) {
     const torch::Tensor& states = buffer_.states();
-    require(x.dim() == 2 && x.size(1) == states.size(1) && x.scalar_type() == states.scalar_type() &&
-                slots.dim() == 1 && slots.size(0) == x.size(0) &&
-                slots.scalar_type() == torch::kInt64,
+    require(x.dim() == 2 && x.size(1) == states.size(1) &&
+                x.scalar_type() == states.scalar_type() && slots.dim() == 1 &&
+                slots.size(0) == x.size(0) && slots.scalar_type() == torch::kInt64,
             "slots int64 [B] and their states uint8 [B, {}] are needed", states.size(1));
-    require(slots.numel() == 0 || (slots.min().item<int64_t>() >= 0 &&
-                                   slots.max().item<int64_t>() < buffer_.size()),
+    require(slots.numel() == 0 ||
+                (slots.min().item<int64_t>() >= 0 && slots.max().item<int64_t>() < buffer_.size()),
             "slots are 0 to {}", buffer_.size() - 1);
     const Guest guest;
     buffer_.write_back(slots.to(states.device()), x.to(states.device()));

@@ -1,7 +1,8 @@
 // What the registry and the tables of options say, for signatures, docstrings and stubs.
+#include "engine/registry.h"
+
 #include <torch/csrc/utils/pybind.h>
 
-#include "engine/registry.h"
 #include "lab/identity.h"
 #include "lab/spec/field.h"
 #include "models/instances/instances.h"

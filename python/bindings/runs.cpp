@@ -20,7 +20,6 @@ namespace {
 
 using TargetPointer = std::shared_ptr<Target>;
 
-
 py::tuple sample(const TargetPointer& target, const py::dict& options,
                  const std::optional<torch::Tensor>& init, const py::object& data, bool moves) {
   const auto spec = spec_of<SampleSpec>(options, "sample");
@@ -30,8 +29,8 @@ py::tuple sample(const TargetPointer& target, const py::dict& options,
   py::dict run;
   {
     std::optional<Guest> guest(std::in_place);
-    Sampling sampling(spec, target->device(), [&] { return interrupts.requested(); },
-                      std::move(given));
+    Sampling sampling(
+        spec, target->device(), [&] { return interrupts.requested(); }, std::move(given));
     const RunPlan plan = plan_of(sampling.spec());
     Recorder recorder = sampling.recorder(!spec.no_samples);
     std::optional<StepRecorder> steps;

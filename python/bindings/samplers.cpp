@@ -48,8 +48,7 @@ py::dict scale_of(const State& state) {
 // A sampler by name and options; what it comes to depends on the target.
 class NamedSampler {
  public:
-  NamedSampler(const std::string& name, const py::dict& options, uint64_t seed)
-      : seed_(seed) {
+  NamedSampler(const std::string& name, const py::dict& options, uint64_t seed) : seed_(seed) {
     find_sampler(name);
     spec_ = {name, sampler_values(options, name)};
     for (const auto& [option, value] : spec_.options) {
@@ -67,9 +66,8 @@ class NamedSampler {
     const uint64_t key = seed ? *seed : seed_ + starts_++ * kOdd;
     require_options(step >= 0, "`step` is {}; at least 0 is needed", step);
     require(!x || x->dim() == 2, "x has {} dimensions; states are [B, D]", x ? x->dim() : 0);
-    require_options(!x || !chains || *chains == x->size(0),
-                    "`chains` is {}, but x holds {} states", chains.value_or(0),
-                    x ? x->size(0) : 0);
+    require_options(!x || !chains || *chains == x->size(0), "`chains` is {}, but x holds {} states",
+                    chains.value_or(0), x ? x->size(0) : 0);
     require_options(!chains || *chains >= 1, "`chains` is {}; at least 1 is needed",
                     chains.value_or(0));
     const torch::Device device = target->device();
@@ -126,9 +124,7 @@ class NamedSampler {
   }
 
   const std::string& name() const { return spec_.name; }
-  py::dict options() const {
-    return object_of(json_of(spec_.options));
-  }
+  py::dict options() const { return object_of(json_of(spec_.options)); }
 
   std::string text() const {
     std::string text;
@@ -148,9 +144,9 @@ class NamedSampler {
   static torch::Tensor ids_of(const MaybeTensor& given, int64_t count, torch::Device device) {
     const auto whole = torch::TensorOptions(torch::kInt64).device(device);
     if (!given) return torch::arange(count, whole);
-    require_options(given->dim() == 1 && given->size(0) == count &&
-                        given->scalar_type() == torch::kInt64,
-                    "`chain-ids` must be an int64 tensor of {} numbers, one a chain", count);
+    require_options(
+        given->dim() == 1 && given->size(0) == count && given->scalar_type() == torch::kInt64,
+        "`chain-ids` must be an int64 tensor of {} numbers, one a chain", count);
     return given->to(device);
   }
 
@@ -205,29 +201,34 @@ void add_samplers(py::module_& module) {
   py::class_<State, Pointer>(module, "State", R"(Chains and all that changes with them.
 
 Its tensors are live: the next step writes to them. Clone what is to stay.)")
-      .def_property_readonly("x", [](const State& s) { return s.chains.x; }, "The states [B, D].")
-      .def_property_readonly("energy", [](const State& s) { return s.chains.current.untempered(); },
-                             "U(x), float64 [B].")
-      .def_property_readonly("gradient",
-                             [](const State& s) -> py::object {
-                               const torch::Tensor& g = s.chains.current.gradient;
-                               return g.defined() ? py::cast(g) : py::none();
-                             },
-                             "∇U(x), float32, if the sampler uses it.")
-      .def_property_readonly("acceptance",
-                             [](const State& s) { return s.chains.statistics.acceptance; },
-                             "Acceptance probabilities of the last step, float64 [B].")
-      .def_property_readonly("hops", [](const State& s) { return s.chains.statistics.hops; },
-                             "Sites that the last step changed, int64 [B].")
+      .def_property_readonly(
+          "x", [](const State& s) { return s.chains.x; }, "The states [B, D].")
+      .def_property_readonly(
+          "energy", [](const State& s) { return s.chains.current.untempered(); },
+          "U(x), float64 [B].")
+      .def_property_readonly(
+          "gradient",
+          [](const State& s) -> py::object {
+            const torch::Tensor& g = s.chains.current.gradient;
+            return g.defined() ? py::cast(g) : py::none();
+          },
+          "∇U(x), float32, if the sampler uses it.")
+      .def_property_readonly(
+          "acceptance", [](const State& s) { return s.chains.statistics.acceptance; },
+          "Acceptance probabilities of the last step, float64 [B].")
+      .def_property_readonly(
+          "hops", [](const State& s) { return s.chains.statistics.hops; },
+          "Sites that the last step changed, int64 [B].")
       .def_property_readonly(
           "mean_acceptance",
           [](const State& s) {
             return (s.chains.statistics.acceptance_sum / std::max<int64_t>(s.steps, 1)).mean();
           },
           "The mean over chains and steps so far, a tensor of one number.")
-      .def_property_readonly("chain_ids", [](const State& s) { return s.chains.chain_ids; },
-                             "The numbers of the chains, int64 [B]; with the seed and the step they "
-                             "decide the random numbers.")
+      .def_property_readonly(
+          "chain_ids", [](const State& s) { return s.chains.chain_ids; },
+          "The numbers of the chains, int64 [B]; with the seed and the step they "
+          "decide the random numbers.")
       .def_readonly("steps", &State::steps, "Steps made, burn-in included.")
       .def_readonly("evaluations", &State::evaluations, "Model calls a chain so far.")
       .def_readonly("target", &State::target, "Whose states they are.")
@@ -237,8 +238,8 @@ Its tensors are live: the next step writes to them. Clone what is to stay.)")
 
   py::class_<NamedSampler>(module, "Sampler", "A sampler by name, with its options.")
       .def(py::init<const std::string&, const py::dict&, uint64_t>())
-      .def("init", &NamedSampler::init, py::arg("target"), py::arg("x") = py::none(),
-           py::kw_only(), py::arg("chains") = py::none(), py::arg("seed") = py::none(),
+      .def("init", &NamedSampler::init, py::arg("target"), py::arg("x") = py::none(), py::kw_only(),
+           py::arg("chains") = py::none(), py::arg("seed") = py::none(),
            py::arg("chain_ids") = py::none(), py::arg("step") = 0,
            R"(The state of chains that begin at x, [B, D]; without x at random states.
 

@@ -64,8 +64,8 @@ void check_input(const EnergyModel& model, const torch::Tensor& x, torch::Device
   std::vector<int64_t> shape = {space.sites};
   if (space.one_hot()) shape.push_back(space.categories);
   require(x.dim() == std::ssize(shape) + 1 && x.sizes().slice(1) == at::IntArrayRef(shape),
-          "x has shape [{}]; relaxed states of this target are [N, {}]",
-          fmt::join(x.sizes(), ", "), fmt::join(shape, ", "));
+          "x has shape [{}]; relaxed states of this target are [N, {}]", fmt::join(x.sizes(), ", "),
+          fmt::join(shape, ", "));
 }
 
 // As the caller's code is in grad mode or not, so is this.
@@ -107,8 +107,7 @@ TargetPointer load(const std::string& name, const py::dict& tensors, const py::d
     if (!theirs) theirs = tensor.device();
     given->emplace_back(py::cast<std::string>(key), tensor.detach().cpu());
   }
-  const torch::Device place =
-      device.is_none() && theirs ? *theirs : device_named(device);
+  const torch::Device place = device.is_none() && theirs ? *theirs : device_named(device);
   const Guest guest;
   return std::make_shared<Target>(model_of(spec, place, continuous, std::move(given)), place);
 }
@@ -139,8 +138,8 @@ TargetPointer callable(py::object function, const std::string& name, const std::
   const StateSpace space{state_kind, sites,
                          state_kind == StateKind::kPermutation ? sites : categories};
   const torch::Device place = device_named(device);
-  return std::make_shared<Target>(
-      std::make_shared<CallableModel>(std::move(function), name, space), place);
+  return std::make_shared<Target>(std::make_shared<CallableModel>(std::move(function), name, space),
+                                  place);
 }
 
 TargetPointer product(const std::vector<TargetPointer>& factors) {
@@ -164,8 +163,7 @@ std::string kind_of(const Target& target) {
 
 std::string text_of(const Target& target) {
   const StateSpace space = target.space();
-  const bool valued =
-      space.kind == StateKind::kCategorical || space.kind == StateKind::kOrdered;
+  const bool valued = space.kind == StateKind::kCategorical || space.kind == StateKind::kOrdered;
   return fmt::format("<isinglass.Target {}: {} {} sites{}, on {}>", target.model().kind_name(),
                      space.sites, kind_of(target),
                      valued ? fmt::format(" of {} values", space.categories) : "",
@@ -195,14 +193,16 @@ sites one-hot [B, D, K]. Made by isinglass.models, load, instance and energy.)")
       .def("parameters", &Target::parameters,
            "The parameters and buffers by their names, live: chains notice what is written to "
            "them.")
-      .def_property_readonly("name", [](const Target& t) { return t.model().kind_name(); },
-                             "The model's name in the registry, or the callable's own.")
+      .def_property_readonly(
+          "name", [](const Target& t) { return t.model().kind_name(); },
+          "The model's name in the registry, or the callable's own.")
       .def_property_readonly("states", &kind_of,
                              "binary, categorical, ordered, continuous or permutation.")
-      .def_property_readonly("sites", [](const Target& t) { return t.space().sites; },
-                             "D, the number of sites.")
-      .def_property_readonly("categories", [](const Target& t) { return t.space().categories; },
-                             "K, the number of values of a discrete site.")
+      .def_property_readonly(
+          "sites", [](const Target& t) { return t.space().sites; }, "D, the number of sites.")
+      .def_property_readonly(
+          "categories", [](const Target& t) { return t.space().categories; },
+          "K, the number of values of a discrete site.")
       .def_property_readonly(
           "dtype",
           [](const Target& t) {
@@ -211,9 +211,9 @@ sites one-hot [B, D, K]. Made by isinglass.models, load, instance and energy.)")
           },
           "The type of a state's numbers.")
       .def_property_readonly("device", &Target::device, "Where its parameters and chains are.")
-      .def_property_readonly("differentiable",
-                             [](const Target& t) { return t.model().differentiable(); },
-                             "Whether it has a gradient.")
+      .def_property_readonly(
+          "differentiable", [](const Target& t) { return t.model().differentiable(); },
+          "Whether it has a gradient.")
       .def_property_readonly(
           "callable",
           [](const Target& t) -> py::object {

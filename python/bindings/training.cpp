@@ -1,4 +1,6 @@
 // Training, as `isinglass train` makes it, of models and data in memory.
+#include "lab/run/training.h"
+
 #include <fmt/format.h>
 #include <torch/csrc/utils/pybind.h>
 
@@ -8,7 +10,6 @@
 #include "lab/grid/run.h"
 #include "lab/grid/trained_models.h"
 #include "lab/report/write.h"
-#include "lab/run/training.h"
 #include "lab/spec/configuration.h"
 #include "python/bindings/callable_model.h"
 #include "python/bindings/data.h"
@@ -29,10 +30,16 @@ class Callback : public TrainObserver {
 
   void on_iteration(const Metrics& metrics) override {
     const py::gil_scoped_acquire gil;
+    const TheirDefault type;
     py::dict values;
     values["iteration"] = metrics.iteration;
     for (const auto& [name, value] : metrics.values) values[name.c_str()] = value;
-    function_(values);
+    try {
+      function_(values);
+    } catch (py::error_already_set& error) {
+      if (!error.matches(PyExc_KeyboardInterrupt)) throw;
+      Interrupts::current()->keep(std::move(error));
+    }
   }
 
  private:
@@ -61,8 +68,9 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
     std::optional<Guest> guest(std::in_place);
     const bool whole = !given.model && !given.data;  // the program can go on with it
     const bool resumed = !newest_checkpoint(directory).empty();
-    Training training(spec, place, callback.is_none() ? nullptr : &observer,
-                      [&] { return interrupts.requested(); }, resumed, std::move(given));
+    Training training(
+        spec, place, callback.is_none() ? nullptr : &observer,
+        [&] { return interrupts.requested(); }, resumed, std::move(given));
     resumed ? training.trainer().resume(directory) : training.trainer().start(directory);
     if (whole) {
       write_file(fs::path(directory) / "config.toml",

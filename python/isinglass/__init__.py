@@ -9,7 +9,7 @@
 Targets: `models`, `load`, `instance`, `energy`. Samplers: `sampler`, `samplers`, `sample`. Training:
 `train`, `ReplayBuffer`, `base_mean`. Measuring: `evaluate`, `ablate`. Bad input is an `Error`.
 """
-import torch as _torch  # noqa: F401  first: its libraries are those that ours are linked with
+import torch as _torch
 
 try:
     from . import _isinglass
@@ -23,8 +23,16 @@ except ImportError as _error:
 from . import models, samplers
 from ._ablation import Ablation, ablate
 from ._evaluation import Evaluation, evaluate
-from ._isinglass import (Error, Info, NumericalError, ReplayBuffer, Sampler, State, Target,
-                         base_mean)
+from ._isinglass import (
+    Error,
+    Info,
+    NumericalError,
+    ReplayBuffer,
+    Sampler,
+    State,
+    Target,
+    base_mean,
+)
 from ._run import Run, sample
 from ._targets import energy, instance, load
 from ._training import Fit, train

@@ -4,6 +4,7 @@ import inspect
 import json
 import os
 import tempfile
+from typing import Any
 
 from . import _isinglass
 from ._run import interrupt
@@ -20,11 +21,15 @@ class Ablation(Shown):
     frame: a pandas.DataFrame, a row per cell.
     """
 
+    results: "dict[str, Any]"
+    directory: str
+
     def __init__(self, results, directory, keeper):
         self.results, self.directory, self._keeper = results, directory, keeper
 
     @property
-    def frame(self):
+    def frame(self) -> "pandas.DataFrame":  # noqa: F821
+        """A row per cell: model, sampler, settings, repeat, status and metrics."""
         import pandas
 
         return pandas.DataFrame([
@@ -32,7 +37,7 @@ class Ablation(Shown):
              "status": row["status"], "error": row.get("error"), **row.get("metrics", {})}
             for row in self.results["rows"]])
 
-    def report(self, file):
+    def report(self, file: "str | os.PathLike") -> str:
         """Writes the page of the grid, one HTML file that opens with no network. Returns its name."""
         _isinglass.report(self.directory, os.fspath(file))
         return os.fspath(file)

@@ -3,6 +3,9 @@ import contextlib
 import inspect
 import os
 import tempfile
+from typing import Any
+
+import torch
 
 from . import _isinglass
 from ._run import interrupt
@@ -22,6 +25,13 @@ class Evaluation(Shown):
     interrupted: whether it ended early: then it has no values.
     """
 
+    values: "dict[str, Any]"
+    x: "torch.Tensor | None"
+    log_weights: "torch.Tensor | None"
+    steps_done: int
+    steps_total: int
+    interrupted: bool
+
     def __init__(self, made, whole):
         self.interrupted = not made["finished"]
         self.steps_done, self.steps_total = made["steps_done"], made["steps_total"]
@@ -32,7 +42,7 @@ class Evaluation(Shown):
                 if isinstance(value, dict) and set(value) == {"train"}:
                     self.values[name] = value["train"]
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> "Any":
         values = self.__dict__.get("values", {})
         if name in values:
             return values[name]

@@ -3,13 +3,13 @@ import inspect
 import json
 import os
 import warnings
+from typing import Any
 
 import torch
 
 from . import _isinglass
 from ._show import Shown
 from ._tables import options_text, parameters, texts_of
-from ._targets import _STATES  # noqa: F401
 
 _LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "class_", "image", "instance",
              "gradient_model", "sampler", "dataset", "data_dir", "init", "netcdf")
@@ -29,6 +29,17 @@ class Run(Shown):
     interrupted: whether the run ended early.
     """
 
+    samples: "torch.Tensor | None"
+    energy: torch.Tensor
+    statistic: torch.Tensor
+    acceptance: "torch.Tensor | None"
+    hops: "torch.Tensor | None"
+    summary: "dict[str, Any]"
+    options: "dict[str, Any]"
+    learned: "dict[str, torch.Tensor]"
+    solution: "torch.Tensor | None"
+    interrupted: bool
+
     def __init__(self, made, interrupted=False):
         self.summary = made["summary"]
         self.samples, self.energy, self.statistic = made["samples"], made["energy"], made["statistic"]
@@ -36,7 +47,7 @@ class Run(Shown):
         self.options, self.learned, self.solution = made["options"], made["learned"], made["solution"]
         self.interrupted = interrupted
 
-    def to_arviz(self):
+    def to_arviz(self) -> "arviz.InferenceData":  # noqa: F821
         """The draws as arviz.InferenceData, chains first: posterior.x, sample_stats.energy."""
         import arviz
 
@@ -56,7 +67,7 @@ class Run(Shown):
                                      seed=self.summary["seed"])
         return data
 
-    def save(self, directory):
+    def save(self, directory: "str | os.PathLike") -> None:
         """samples.pt and summary.json, as the program writes them, into a directory that is made if it is missing."""
         os.makedirs(directory, exist_ok=True)
         if self.samples is not None:

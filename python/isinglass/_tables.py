@@ -22,7 +22,8 @@ def value_of(option):
 
 
 def annotation(option):
-    base = "str | os.PathLike" if option["type"] == "path" else TYPES[option["type"]].__name__
+    base = {"HxW": "str | tuple[int, int]", "T0,T1": "str | tuple[float, float]"}.get(option["unit"])
+    base = base or ("str | os.PathLike" if option["type"] == "path" else TYPES[option["type"]].__name__)
     return base if option["default"] is not None else f"{base} | None"
 
 

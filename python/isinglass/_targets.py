@@ -1,13 +1,13 @@
 """Targets from callables, files and standard instances."""
 import inspect
 import os
+from collections.abc import Callable
 
 import torch
 
 from . import _isinglass
 from ._tables import TABLES, options_text, parameters, texts_of
 
-_STATES = ("binary", "categorical", "ordered", "continuous", "permutation")
 _LEFT_OUT = ("model", "weights", "states", "factors")
 
 
@@ -19,7 +19,9 @@ def _device_of(function):
     return torch.device("cpu")
 
 
-def energy(function, *, sites, categories=None, states=None, name=None, device=None):
+def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int, categories: "int | None" = None,
+           states: "str | None" = None, name: "str | None" = None,
+           device: "str | torch.device | None" = None) -> _isinglass.Target:
     """A target from any callable U: float32 [B, D] to energies [B], float32 or float64.
 
     function: a torch.nn.Module or a function; of categorical sites its input is one-hot [B, D, K]. Its gradient
@@ -56,7 +58,7 @@ def energy(function, *, sites, categories=None, states=None, name=None, device=N
 
 def load(model, weights, *, continuous=False, device="cpu", **options):
     file = os.fspath(weights)
-    return _isinglass.load(model, {}, {"weights": file, **texts_of(options)}, continuous, device)
+    return _isinglass.load(model, {}, {"weights": file, **texts_of(options)}, continuous, str(device))
 
 
 load.__signature__ = inspect.Signature(
@@ -76,8 +78,9 @@ load.__doc__ = f"""A model of the registry with the parameters of a file.
 """
 
 
-def instance(text, *, images=None, labels=None, device="cpu"):
-    return _isinglass.instance(text, images, labels, device)
+def instance(text: str, *, images: "torch.Tensor | None" = None, labels: "torch.Tensor | None" = None,
+             device: "str | torch.device" = "cpu") -> _isinglass.Target:
+    return _isinglass.instance(text, images, labels, str(device))
 
 
 instance.__doc__ = f"""A standard target of the papers by name, with no file: NAME or NAME:KEY=X,KEY=X.

@@ -3,6 +3,7 @@ import contextlib
 import inspect
 import os
 import tempfile
+from typing import Any
 
 import torch
 
@@ -17,7 +18,8 @@ _LEFT_OUT = ("model", "dataset", "sampler")
 class Fit(Shown):
     """A trained model.
 
-    target: with a name for a model, its averaged parameters; else the target that was given.
+    target: with a name for a model, one of its averaged parameters (None of a classifier, of which a class is to be
+        named: load it); else the target that was given.
     parameters: the averaged parameters (ema), a state dict.
     iteration: the last one made.
     metrics: a dictionary of numbers per iteration of this sitting.
@@ -26,6 +28,15 @@ class Fit(Shown):
     interrupted, recoveries: whether it ended early; how often it diverged and went back.
     """
 
+    target: _isinglass.Target
+    parameters: "dict[str, torch.Tensor]"
+    iteration: int
+    metrics: "list[dict[str, float]]"
+    options: "dict[str, Any]"
+    out: "str | None"
+    interrupted: bool
+    recoveries: int
+
     def __init__(self, made, target, metrics, out):
         self.target, self.metrics, self.out = target, metrics, out
         self.parameters, self.iteration = made["parameters"], made["iteration"]
@@ -33,7 +44,7 @@ class Fit(Shown):
         self.interrupted, self.recoveries = made["interrupted"], made["recoveries"]
 
     @property
-    def frame(self):
+    def frame(self) -> "pandas.DataFrame":  # noqa: F821
         """The metrics as a pandas.DataFrame, a row per iteration."""
         import pandas
 
@@ -76,10 +87,10 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, de
     with contextlib.ExitStack() as stack:
         directory = out if out is not None else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-"))
         made, error = _isinglass.train(target, values, data, labels, str(device), os.fspath(directory), note)
-    if target is None:
+    if target is None and values.get("objective") != "classify":
         target = _isinglass.load(made["options"]["model"], made["parameters"],
                                  {"image": made["options"].get("image")} if "image" in made["options"] else {},
-                                 made["options"].get("objective") in ("dsm", "classify"), str(device))
+                                 values.get("objective") == "dsm", str(device))
     fit = Fit(made, target, metrics, None if out is None else os.fspath(out))
     return interrupt(error, "fit", fit) if error is not None else fit
 

@@ -101,7 +101,7 @@ def _function_of(model):
     return make
 
 
-def product(factors):
+def product(factors: "Sequence[Target]") -> _isinglass.Target:  # noqa: F821
     """The product of continuous targets: U(x) = Σ_f U_f(x), with the gradient of the sum.
 
     factors: targets of equally many sites.

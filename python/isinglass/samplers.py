@@ -6,7 +6,15 @@ import inspect
 import textwrap
 
 from . import _isinglass
-from ._tables import TABLES, described, options_text, sampler_options, samplers_text, spelled, value_of
+from ._tables import (
+    TABLES,
+    described,
+    options_text,
+    sampler_options,
+    samplers_text,
+    spelled,
+    value_of,
+)
 from ._tables import annotation as _annotation
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY

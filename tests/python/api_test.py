@@ -5,9 +5,9 @@ import re
 
 import pytest
 import torch
-from conftest import Cubic, Mlp, bars, states_of
 
 import isinglass as ig
+from conftest import Cubic, Mlp, bars, states_of
 
 TABLES = ig._tables.TABLES
 
@@ -29,7 +29,7 @@ def test_signatures_are_those_of_the_list(program):
             if "default" in use:
                 assert found[python_name(name)].default == use["default"]
             if "to" in use:
-                assert re.search(rf"{use['to']:g}", getattr(ig.samplers, python_name(sampler["name"])).__doc__)
+                assert f"{use['to']:g}" in getattr(ig.samplers, python_name(sampler["name"])).__doc__
 
 
 @pytest.mark.parametrize("function,command", [(ig.sample, "sample"), (ig.train, "train"), (ig.evaluate, "evaluate"),
@@ -41,7 +41,7 @@ def test_options_are_those_of_the_program(function, command, program):
     known = set(inspect.signature(function).parameters)
     replaced = {"sample": {"model", "weights", "factors", "sites", "categories", "penalty", "class_", "image",
                            "instance", "gradient_model", "dataset", "data_dir", "netcdf", "list"},
-                "train": {"model", "dataset", "resume"},
+                "train": {"dataset", "resume"},
                 "evaluate": {"model", "weights", "factors", "sites", "categories", "penalty", "class_", "image",
                              "dataset", "data_dir", "resume"},
                 "ablate": {"preset", "dataset", "weights", "resume"}}[command]
@@ -119,7 +119,7 @@ def test_errors_speak_python(ising):
         lambda: ig.sample(ising, "gwg", steps=3, burn_in=1.5): r"burn_in= is 1.5; a whole number",
         lambda: ig.sample(ising, "gwg", steps=3, thin=5): r"thin= is 5; at most steps= = 3",
         lambda: ig.sample(ising, "nope", steps=3): r"unknown sampler 'nope'; known:",
-        lambda: ig.sampler("gwg", radius=3): r"radius= is not an option of gwg",
+        lambda: ig.sampler("gwg", scan="random"): r"scan= is not an option of gwg",
         lambda: ig.sampler("pafs", target_acceptance=2): r"target_acceptance= is 2",
         lambda: ig.sampler("nope"): r"unknown sampler 'nope'",
         lambda: ig.models.ising(edges=torch.tensor([[0, 5]]), coupling=torch.ones(1), field=torch.ones(3)):
@@ -132,9 +132,14 @@ def test_errors_speak_python(ising):
         lambda: ig.train("rbm", torch.rand(3, 4) - 1, sampler="gwg"): r"the images holds values outside \[0, 1\]",
         lambda: ig.evaluate(ising, chains=4, steps=0): r"steps= is 0",
     }.items():
-        with pytest.raises(ig.Error, match=words) as error:
+        try:
             call()
-        assert "--" not in str(error.value) and "`" not in str(error.value) and "\n" not in str(error.value)
+        except ig.Error as raised:
+            error = raised
+        else:
+            pytest.fail(f"nothing was raised: {words}")
+        assert re.search(words, str(error)), (words, str(error))
+        assert "--" not in str(error) and "`" not in str(error) and "\n" not in str(error), error
     assert issubclass(ig.Error, ValueError) and issubclass(ig.NumericalError, ig.Error)
 
 

@@ -1,9 +1,9 @@
 """Callables that are wrong are refused in one sentence with their name; those that are odd work."""
 import pytest
 import torch
-from conftest import Cubic, Mlp, states_of
 
 import isinglass as ig
+from conftest import Cubic, Mlp, states_of
 
 SITES = 8
 
@@ -99,6 +99,11 @@ def test_nan_later_is_counted_and_rejected():
     run = sampled(sometimes)
     assert run.summary["non_finite"] == 4  # the chains of one step
     assert torch.isfinite(run.energy).all()
+
+
+def test_one_chain_of_a_module_that_squeezes():
+    run = ig.sample(ig.energy(lambda x: x.sum(1, keepdim=True).squeeze(), sites=SITES), "gwg", chains=1, steps=3)
+    assert torch.equal(run.energy, run.samples.sum(2).double())
 
 
 def test_not_callable_and_wrong_arguments():

@@ -68,6 +68,6 @@ def bars(count=200, side=4, seed=0):
     """Images of bars, uint8 [count, side²]."""
     generator = torch.Generator().manual_seed(seed)
     images = torch.zeros(count, side, side, dtype=torch.uint8)
-    columns = torch.rand(count, side, generator=generator) < 0.3
+    columns = torch.rand(count, side, generator=generator, dtype=torch.float32) < 0.3
     images |= columns[:, None, :].to(torch.uint8)
     return images.flatten(1)

@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 import torch
-from conftest import Cubic, states_of
 
 import isinglass as ig
+from conftest import Cubic, states_of
 
 CHAINS, STEPS, ERRORS = 3000, 24, 5  # ERRORS: standard errors; of 45 averages one beyond is 3e-5 likely
 

@@ -1,4 +1,4 @@
-"""The arrows of the architecture hold: cli -> lab -> train -> engine -> models -> kernels, io below all;
+"""The arrows of the architecture hold: cli, python -> lab -> train -> engine -> models -> kernels, io below all;
 and inside kernels base -> random -> accept -> lattice -> the families of samplers and models -> ops, each
 of which may include those before it, and no family another. What lies in a family's fast/ only makes it
 faster: CPU and CUDA sources of its own folder or of a higher floor and ops/ pick it, nothing else knows
@@ -14,7 +14,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-LAYERS = ["io", "kernels", "models", "engine", "train", "lab", "cli"]  # each may include those before it
+LAYERS = ["io", "kernels", "models", "engine", "train", "lab", "cli", "python"]  # each may include those before it
+APART = {"python": "cli"}  # … but this one, which stands beside it
 FLOORS = ["base", "random", "accept", "lattice", "families", "ops"]  # of kernels/; any other is a family
 # The layer of what lies in tests/ under another name. The references are plain loops that share
 # nothing with the code under test; three have targets that are models.
@@ -71,7 +72,7 @@ def header_violation(file, header, quoted):
         return f'"{header}" is not named from the repository\'s root'
     if folder not in ("tests", "examples") and header.startswith("tests/"):
         return f"{folder}/ may not include tests ({header})"
-    if target and LAYERS.index(target) > LAYERS.index(layer):
+    if target and (LAYERS.index(target) > LAYERS.index(layer) or APART.get(layer) == target):
         return f"{layer}/ may not include {target}/ ({header})"
     if folder == "kernels" and target == "kernels" and (reason := kernel_violation(file, header)):
         return reason
@@ -149,6 +150,7 @@ class Layering(unittest.TestCase):
             "fast of another family": ("kernels/jump/a_cpu.cpp", '#include "kernels/path/fast/a.h"\n', 1),
             "fast of a lower floor": ("kernels/jump/a.h", '#include "kernels/lattice/fast/a.h"\n', 1),
             "the library's user": ("lab/a.h", '#include "cli/options/options.h"\n', 1),
+            "the program in the package": ("python/bindings/a.cpp", '#include "cli/commands/commands.h"\n', 1),
             "clock": ("engine/samplers/a.cpp", "#include <chrono>\n", 1),
             "a test above its layer": ("tests/models/a_test.cpp", '#include "engine/run/run.h"\n', 1),
             "by another test": ("tests/io/a_test.cpp", '#include "tests/cli/a.h"\n', 1),
