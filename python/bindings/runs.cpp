@@ -9,6 +9,7 @@
 #include "io/error.h"
 #include "lab/run/likelihood_evaluation.h"
 #include "lab/run/sampling.h"
+#include "lab/run/summary.h"
 #include "lab/spec/configuration.h"
 #include "python/bindings/data.h"
 #include "python/bindings/guest.h"
@@ -42,6 +43,8 @@ py::tuple sample(const TargetPointer& target, const py::dict& options,
     const NamedTensors learned = sampling.learned();
     const torch::Tensor solution = sampling.solution();
     const std::string complaint = sampling.complaint();
+    const std::string unmoved = unmoved_warning(summary);
+    const torch::Tensor rungs = sampling.rung_history();
     guest.reset();
     run["summary"] = object_of(summary);
     run["samples"] = samples.defined() ? py::cast(samples) : py::none();
@@ -51,6 +54,8 @@ py::tuple sample(const TargetPointer& target, const py::dict& options,
     run["hops"] = steps ? py::cast(steps->hops()) : py::none();
     run["solution"] = solution.defined() ? py::cast(solution) : py::none();
     run["complaint"] = complaint;
+    run["unmoved"] = unmoved;
+    run["rungs"] = rungs.defined() ? py::cast(rungs) : py::none();
     py::dict kept;
     for (const auto& [name, tensor] : learned) kept[name.c_str()] = tensor;
     run["learned"] = kept;

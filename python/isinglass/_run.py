@@ -25,6 +25,7 @@ class Run(Shown):
     summary: a dictionary, as summary.json of the program.
     options: the options with all defaults.
     learned: tensors that the sampler learned in burn-in, by name.
+    rungs: of tempering, the rungs of the first ensemble's replicas in the last scans, int16 [scans, rungs].
     solution: the best solution of a graph problem, uint8 [1, sites]; None if there is none.
     interrupted: whether the run ended early.
     """
@@ -37,6 +38,7 @@ class Run(Shown):
     summary: "dict[str, Any]"
     options: "dict[str, Any]"
     learned: "dict[str, torch.Tensor]"
+    rungs: "torch.Tensor | None"
     solution: "torch.Tensor | None"
     interrupted: bool
 
@@ -45,6 +47,7 @@ class Run(Shown):
         self.samples, self.energy, self.statistic = made["samples"], made["energy"], made["statistic"]
         self.acceptance, self.hops = made["acceptance"], made["hops"]
         self.options, self.learned, self.solution = made["options"], made["learned"], made["solution"]
+        self.rungs = made["rungs"]
         self.interrupted = interrupted
 
     def to_arviz(self) -> "arviz.InferenceData":  # noqa: F821
@@ -114,6 +117,8 @@ def sample(target, sampler, *, init=None, data=None, moves=False, **options):
         for name, python in names.items():
             text = text.replace(f"`{name}`", f"{python}=")
         warnings.warn(f"{sampler}: {text}", stacklevel=2)
+    if made["unmoved"] and error is None:
+        warnings.warn(f"{sampler}: {made['unmoved']}", stacklevel=2)
     return interrupt(error, "run", run) if error is not None else run
 
 
