@@ -87,7 +87,10 @@ RunPlan plan_of(const SampleSpec& spec) {
 }
 
 Sampling::Sampling(SampleSpec spec, torch::Device device, Stop stop, Given given)
-    : spec_(std::move(spec)), plan_(plan_of(spec_)), stop_(std::move(stop)) {
+    : spec_(std::move(spec)),
+      plan_(plan_of(spec_)),
+      stop_(std::move(stop)),
+      images_(std::move(given.data)) {
   spec_.data = resolved(spec_.data);
   spec_.model = resolved(spec_.model);
   model_ = given.model ? given.model : make_model(device);
@@ -134,7 +137,7 @@ std::shared_ptr<EnergyModel> Sampling::make_model(torch::Device device) {
 }
 
 void Sampling::note_data(const Dataset& data) {
-  data_ = DataIdentity{spec_.data.name, data_sha256(data)};
+  data_ = DataIdentity{data.name, data_sha256(data)};
 }
 
 void Sampling::seek_solutions() {
@@ -195,8 +198,8 @@ torch::Tensor Sampling::fresh_states(torch::Device device) {
 
 // Training images drawn with the seed, one a chain; binary, or of grey levels from 0 to 1.
 torch::Tensor Sampling::data_states(const StateSpace& space) {
-  require_options(!spec_.data.name.empty(), "`init` data needs `dataset`");
-  const Dataset data = images_of(spec_.data);
+  require_options(images_ || !spec_.data.name.empty(), "`init` data needs `dataset`");
+  const Dataset data = images_ ? *images_ : images_of(spec_.data);
   note_data(data);
   const torch::Tensor images = space.discrete()
                                    ? binarise_once(data.train, data.levels, 0)

@@ -71,6 +71,7 @@ class Sampling {
   SampleSpec spec_;
   RunPlan plan_;
   Stop stop_;
+  std::optional<Dataset> images_;  // given in place of the spec's
   std::optional<DataIdentity> data_;
   std::shared_ptr<EnergyModel> model_;
   std::unique_ptr<Cooling> cooling_;

@@ -280,3 +280,17 @@ def test_ablation(tmp_path):
     assert again.frame.ess_mean.equals(frame.ess_mean) if "ess_mean" in frame else True
     broken = ig.ablate(targets={"bad": ig.energy(lambda x: 1 / 0, sites=3)}, samplers=["gwg"], steps=4)
     assert "division by zero" in broken.frame.error[0]
+
+
+def test_chains_begin_at_images(tmp_path):
+    target, images = ig.energy(Mlp(16), sites=16), bars(60)
+    torch.save(images, tmp_path / "bars.pt")
+    options = {"chains": 6, "steps": 1, "seed": 2, "init": "data"}
+    ours = ig.sample(target, "gwg", data=images, **options)
+    assert torch.equal(ours.samples, ig.sample(target, "gwg", data=tmp_path / "bars.pt", **options).samples)
+    assert ours.summary["data_sha256"]
+
+
+def test_tempering(ising):
+    run = ig.sample(ising, "gwg", rungs=3, chains=4, burn_in=20, steps=20, seed=1)
+    assert run.rungs.shape[1] == 3 and run.summary["tempering"]
