@@ -34,9 +34,14 @@ Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch:
   return Factorised::uniform(model.space(), device);
 }
 
-SplitLikelihood SplitEnergy::at(double log_z) const {
-  const double nats = -mean - log_z;
-  return {split, nats, -nats / (static_cast<double>(sites) * std::log(2.0)), bernoulli};
+SplitLikelihood SplitEnergy::at(const AisResult& ais, const Verdict& verdict) const {
+  LikelihoodBounds bounds{nats(ais.log_z)};
+  if (ais.reverse) {
+    bounds.reverse = nats(ais.reverse->log_z_upper);
+    bounds.both = nats(ais.reverse->log_z_bidirectional);
+  }
+  const double quoted = bounds.quoted(verdict);
+  return {split, bounds, quoted, -quoted / (static_cast<double>(sites) * std::log(2.0)), bernoulli};
 }
 
 std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
@@ -68,6 +73,7 @@ std::optional<ValidationScore> quick_validation_likelihood(
   AnnealedImportanceSampling annealing(model, sampler, start,
                                        {.chains = options.chains,
                                         .temperatures = options.temperatures,
+                                        .path = options.path,
                                         .seed = options.seed,
                                         .stream = RandomStream::kValidation},
                                        device);

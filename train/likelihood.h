@@ -18,10 +18,11 @@ namespace isinglass {
 Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch::Device device);
 
 struct SplitLikelihood {
-  std::string split;    // "train", "validation", "test"
-  double model;         // mean log π, nats per image
-  double bits_per_dim;  // −model / (D ln 2)
-  double bernoulli;     // mean log-likelihood of independent Bernoulli(clamped mean)
+  std::string split;      // "train", "validation", "test"
+  LikelihoodBounds nats;  // mean log π per image, by log Z from either end
+  double quoted;          // the one of them to quote
+  double bits_per_dim;    // −quoted / (D ln 2)
+  double bernoulli;       // mean log-likelihood of independent Bernoulli(clamped mean)
 };
 
 // What the likelihoods of a split take beside log Z.
@@ -31,7 +32,8 @@ struct SplitEnergy {
   double mean;       // of U
   double bernoulli;  // as above
 
-  SplitLikelihood at(double log_z) const;
+  double nats(double log_z) const { return -mean - log_z; }
+  SplitLikelihood at(const AisResult& ais, const Verdict& verdict) const;
 };
 
 // Of every split that the set has, on the copy binarised once. Throws NumericalError naming the
@@ -42,11 +44,13 @@ std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
 struct ValidationOptions {
   int64_t chains = 100, temperatures = 10000;
   int64_t images = 1000;  // the first ones of the split
+  PathKind path = PathKind::kLinear;
   uint64_t seed = 0;
 };
 
 // A quick estimate of the mean log π of validation images, nats per image, for choosing between
-// checkpoints; every call has the same random numbers. None if stop() became true. Throws Error if
+// checkpoints: by forward annealing alone, so that its verdict is open by definition. Every call
+// has the same random numbers. Block Gibbs sweeps anneal along the joint path (path.h). None if stop() became true. Throws Error if
 // the set has no validation split, NumericalError as split_energies.
 std::optional<ValidationScore> quick_validation_likelihood(
     EnergyModel& model, const Sampler& sampler, const Dataset& data,

@@ -8,7 +8,8 @@
 //   count,
 //                              and earlier sittings until their last iteration
 //   recoveries                 so far, from the first one on
-//   validation_score, validation_weight_ess    in iterations that were evaluated
+//   validation_score, validation_weight_ess    in iterations that were evaluated; the file adds
+//   validation_verdict                         what they are worth, a text
 #pragma once
 
 #include <cstdint>
@@ -34,6 +35,10 @@ struct ValidationScore {
   double weight_ess = 0;     // of the annealing that it rests on
   std::string warning = {};  // why it cannot be compared with others; empty: it can
 };
+
+// A score rests on forward annealing alone (engine/annealing/verdict.h), which ranks checkpoints and
+// holds no likelihood from both ends.
+inline constexpr const char* kValidationVerdict = "open: forward annealing alone";
 
 void add_score(Metrics& metrics, const ValidationScore& score);
 

@@ -11,9 +11,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Of forward annealing alone: open by definition.
+void add_verdict(Json& line) {
+  if (line.contains("validation_score")) line["validation_verdict"] = kValidationVerdict;
+}
+
 Json object_of(const Metrics& metrics) {
   Json line = {{"iteration", metrics.iteration}};
   for (const auto& [name, value] : metrics.values) line[name] = value;
+  add_verdict(line);
   return line;
 }
 
@@ -51,6 +57,7 @@ void MetricsFile::on_score(const ValidationScore& score) {
   Metrics scored;
   add_score(scored, score);
   for (const auto& [name, value] : scored.values) line[name] = value;
+  add_verdict(line);
   write_file(file_, text.substr(0, start) + line.dump() + "\n");
 }
 

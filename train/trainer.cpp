@@ -160,8 +160,8 @@ std::optional<ValidationScore> Trainer::evaluate() {
   }();
   if (!score) return score;
   const bool comparable = score->warning.empty();
-  log(fmt::format("iteration {}: validation score {:.4f}, ESS of the weights {:.1f}{}", iteration_,
-                  score->value, score->weight_ess,
+  log(fmt::format("iteration {}: validation score {:.4f} ({}), ESS of the weights {:.1f}{}",
+                  iteration_, score->value, kValidationVerdict, score->weight_ess,
                   comparable ? "" : "; it cannot become the best: " + score->warning));
   if (comparable && score->value > best_score_) {
     best_score_ = score->value;

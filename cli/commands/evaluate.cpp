@@ -1,5 +1,5 @@
-// isinglass evaluate: log Z by annealed importance sampling and log-likelihoods of the data's
-// splits. Writes ais.json and chains.pt (the final chains and their log-weights).
+// isinglass evaluate: log Z by annealed importance sampling, log-likelihoods of the data's splits,
+// and a verdict on them. Writes ais.json and chains.pt (the final chains and their log-weights).
 #include <fmt/format.h>
 
 #include <cmath>
@@ -21,28 +21,40 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string result_text(const AisResult& ais, const std::vector<SplitLikelihood>& splits,
-                        const OutputDirectory& out) {
+std::string estimate(double value, double error) {
+  return fmt::format("{:.3f} ± {}", value,
+                     std::isnan(error) ? "undefined" : fmt::format("{:.3f}", error));
+}
+
+std::string result_text(const LikelihoodEvaluation& evaluation, const OutputDirectory& out) {
+  const AisResult& ais = evaluation.result();
+  const Verdict& verdict = evaluation.verdict();
   const int64_t chains = ais.log_weights.numel();
-  std::string text =
-      fmt::format("log Z {:.3f} ± {} (ESS of the weights {:.1f} of {})\n", ais.log_z,
-                  std::isnan(ais.log_z_se) ? "undefined" : fmt::format("{:.3f}", ais.log_z_se),
-                  ais.weight_ess, chains);
-  const std::string warning = weights_warning(ais.weight_ess, chains);
-  if (!warning.empty()) text += fmt::format("  warning: {}\n", warning);
-  for (const SplitLikelihood& split : splits) {
-    text += fmt::format(
-        "  {:<10} {:10.3f} nats per image, {:.4f} bits per pixel; independent pixels "
-        "{:.3f} nats\n",
-        split.split, split.model, split.bits_per_dim, split.bernoulli);
+  std::string text = fmt::format("log Z {} (ESS of the weights {:.1f} of {})\n",
+                                 estimate(ais.log_z, ais.log_z_se), ais.weight_ess, chains);
+  if (ais.reverse) {
+    const ReverseResult& reverse = *ais.reverse;
+    text +=
+        fmt::format("  in reverse {} (ESS {:.1f} of {}), both ways {}\n",
+                    estimate(reverse.log_z_upper, reverse.log_z_upper_se), reverse.weight_ess,
+                    chains, estimate(reverse.log_z_bidirectional, reverse.log_z_bidirectional_se));
   }
-  if (!splits.empty()) text += fmt::format("  {}\n", kForwardBias);
+  if (!evaluation.outcome().empty()) text += fmt::format("  {}\n", evaluation.outcome());
+  for (const SplitLikelihood& split : evaluation.splits()) {
+    text += fmt::format("  {:<10} {}; {:.4f} bits per pixel; independent pixels {:.1f} nats\n",
+                        split.split, likelihood_text(split.nats, verdict), split.bits_per_dim,
+                        split.bernoulli);
+  }
+  if (evaluation.splits().empty()) {
+    text += fmt::format("  {}{}\n", verdict.word(), verdict.closed ? "" : ": " + verdict.reason);
+  }
+  text += fmt::format("  {}\n", ais.reverse ? kBothWays : kForwardBias);
   return text + fmt::format("  written to {}\n", out.path().string());
 }
 
 std::string run_evaluate(const Options& options) {
   const torch::Device device = device_of(options.text("device"));
-  find_sampler(options.text("sampler"));
+  if (options.has("sampler")) find_sampler(options.text("sampler"));
   OutputDirectory out(options);
   LikelihoodEvaluation evaluation(spec_of<EvaluateSpec>(options.said()), device);
   const fs::path checkpoint = out.file("ais-checkpoint.pt");
@@ -70,13 +82,16 @@ std::string run_evaluate(const Options& options) {
     if (!finished) throw Interrupted("saved after " + standing());
     json = evaluation.json();
     const AisResult& ais = evaluation.result();
-    write_pt(out.file("chains.pt"),
-             PtValue{PtDict{{"x", PtValue{ais.x}}, {"log_weights", PtValue{ais.log_weights}}}});
+    PtDict chains = {{"x", {ais.x}}, {"log_weights", {ais.log_weights}}};
+    if (ais.reverse) {
+      chains.push_back({"x_reverse", {ais.reverse->x}});
+      chains.push_back({"log_weights_reverse", {ais.reverse->log_weights}});
+    }
+    write_pt(out.file("chains.pt"), PtValue{std::move(chains)});
     write_file(out.file("ais.json"), json.dump(2) + "\n");
     fs::remove(checkpoint);
   });
-  return options.flag("json") ? json.dump(2) + "\n"
-                              : result_text(evaluation.result(), evaluation.splits(), out);
+  return options.flag("json") ? json.dump(2) + "\n" : result_text(evaluation, out);
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
-// Annealed importance sampling (Neal 2001; docs/concepts/annealing.md): an estimate of log Z whose
-// exponential is unbiased.
+// Annealed importance sampling (Neal 2001; docs/concepts/annealing.md), both ways: an estimate of
+// log Z whose exponential is unbiased, and one from the other end (Burda, Grosse & Salakhutdinov
+// 2015).
 //
-//   x ~ p_0;  for k = 1 … K:  log w += U_{β_{k−1}}(x) − U_{β_k}(x), then one MH step at β_k
-//   log Z = log Z_0 + log mean exp(log w)
+//   forward  x ~ p_0;  for k = 1 … K:  log w += U_{β_{k−1}}(x) − U_{β_k}(x), then a step at β_k
+//            log Z ≈ log Z_0 + log mean exp(log w), on average too low
+//   reverse  x ~ π;    for k = K … 1:  log w += U_{β_k}(x) − U_{β_{k−1}}(x), then a step at β_{k−1}
+//            log Z ≈ log Z_0 − log mean exp(log w), on average too high if x are exact draws
 //
-// A step costs one model call (tempered_model.h). The estimate is preceded by shorter runs with
-// chains of their own, the points of the convergence curve. Reverse annealing is not part of this
-// file.
+// A step costs one model call (path.h). The estimate is preceded by shorter runs with chains of
+// their own, the points of the convergence curve. The reverse chains begin at states that are given,
+// or go on from the forward chains' last states at β = 1 until they are in equilibrium
+// (equilibrium.h); whichever it was, R̂ says what the bound is worth (verdict.h).
 #pragma once
 
 #include <functional>
@@ -15,7 +19,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/annealing/tempered_model.h"
+#include "engine/annealing/equilibrium.h"
+#include "engine/annealing/path.h"
+#include "engine/annealing/schedule.h"
+#include "engine/annealing/verdict.h"
+#include "engine/annealing/weights.h"
 #include "engine/context.h"
 #include "engine/run/stepper.h"
 #include "engine/sampler.h"
@@ -24,56 +32,54 @@
 
 namespace isinglass {
 
-enum class Schedule { kLinear, kSigmoid, kAdaptive };
+// Where reverse chains begin.
+struct ReverseStart {
+  // Exact draws or saved states, one a chain, on the CPU or the device; undefined: long chains.
+  torch::Tensor states = {};
+  double rhat = 1;  // of given ones: that of the chains they come from, NaN where it is not known
+  int64_t longest = 0;  // steps of long chains at most
+};
 
 struct AisOptions {
   int64_t chains = 500;
   int64_t temperatures = 10000;
   Schedule schedule = Schedule::kLinear;
+  PathKind path = PathKind::kLinear;
   uint64_t seed = 0;
   std::vector<int64_t> curve = {};  // temperatures of the shorter runs, ascending
   bool cuda_graph = false;          // step_graph.h
   RandomStream stream = RandomStream::kAnnealing;
+  std::optional<ReverseStart> reverse = {};  // none: forward alone
+  int64_t first_chain = 0;                   // global number of the estimate's first chain
 };
-
-// The temperatures 1000, 10 000, … below n.
-std::vector<int64_t> decades_below(int64_t n);
-
-// β_0 = 0 … β_K = 1, K + 1 numbers. kSigmoid: logistic(δ(2k/K − 1)), δ = 4, scaled to [0, 1].
-// kAdaptive: equal standard deviation of U_0 − U per interval, from `deviations` at equidistant β.
-std::vector<double> annealing_schedule(Schedule schedule, int64_t temperatures,
-                                       const std::vector<double>& deviations);
-
-// log mean exp(log w) with its bootstrap standard error (1000 resamples) and (Σw)² / Σw². One
-// weight has no standard error, and weights that are not finite have neither: NaN.
-struct WeightSummary {
-  double log_mean, standard_error, ess;
-};
-WeightSummary summarise_weights(const torch::Tensor& log_weights, uint64_t seed);
-
-// Weights of a smaller effective sample size say nothing about log Z.
-inline constexpr double kLeastWeightEss = 10;
-
-// What goes wherever the estimate goes, after "warning: "; empty where the weights suffice.
-std::string weights_warning(double weight_ess, int64_t chains);
-
-// … and one that goes with likelihoods (Jensen's inequality: E log Ẑ ≤ log Z).
-inline constexpr const char* kForwardBias =
-    "Forward annealing underestimates log Z on average, and so overstates likelihoods.";
 
 struct CurvePoint {
   int64_t temperatures;
   double log_z;
 };
 
-struct AisResult {
+// Of one direction.
+struct AnnealedChains {
+  torch::Tensor x;            // the chains at the end, uint8 [chains, D]
+  torch::Tensor log_weights;  // float64 [chains]
+  double acceptance = 0;      // mean over chains and steps
+};
+
+struct ReverseResult : AnnealedChains {
+  double log_z_upper = 0, log_z_upper_se = 0, weight_ess = 0;
+  double log_z_bidirectional = 0, log_z_bidirectional_se = 0;  // weights.h
+  double rhat = 0;                                             // of the chains it began from
+  int64_t equilibrium_steps = 0;                               // that those made, long chains
+};
+
+struct AisResult : AnnealedChains {
   double log_z = 0, log_z_se = 0, weight_ess = 0;
   std::vector<CurvePoint> curve;   // the last one is the estimate itself
-  torch::Tensor x;                 // the chains at the end, uint8 [chains, D]
-  torch::Tensor log_weights;       // float64 [chains]
-  double acceptance = 0;           // mean over chains and steps
   int64_t energy_evaluations = 0;  // model calls per chain, all runs, their starts included
   bool finished = false;           // false: stopped; take checkpoint() and resume later
+  std::optional<ReverseResult> reverse = {};
+
+  Evidence evidence() const;
 };
 
 // The whole computation, which can be interrupted between steps and resumed from a checkpoint.
@@ -95,44 +101,61 @@ class AnnealedImportanceSampling : private Transition {
   PtDict checkpoint() const;
   void restore(const PtDict& checkpoint);
 
+  // What is sure to come, and of long chains the most; fewer once those have come to equilibrium.
   int64_t steps_done() const { return steps_done_; }
   int64_t steps_total() const;
 
+  // Global numbers of chains from first_chain on that the whole computation has.
+  int64_t chain_numbers() const { return legs_end_ - options_.first_chain; }
+
  private:
-  struct Leg {  // one annealing run: the pilot, a point of the curve, or the estimate
+  enum class Part { kPilot, kCurve, kForward, kEquilibrium, kReverse };
+  struct Leg {  // one run of chains
+    Part part;
     int64_t temperatures;
     int64_t first_chain, chains;
-    bool pilot;
+
+    bool weighs() const { return part != Part::kEquilibrium; }
   };
 
   // What a checkpoint must agree on.
   PtDict settings() const;
   void begin_leg();
   void step_leg();
+  bool leg_is_over() const;
   // Step t of a leg goes from β_t to β_{t+1}: the weights, then the model.
   int64_t before_step(int64_t t, const Sampler& sampler, ChainState& state,
                       StepParams& params) override;
-  void finish_leg(AisResult& result);
+  void finish_leg();
+  void finish_reverse(const WeightSummary& summary);
+  AnnealedChains annealed_chains() const;
+  torch::Tensor first_states(const torch::Tensor& ids) const;
   torch::Tensor leg_chain_ids() const;
+  int64_t calls_of_start() const;  // a chain
+  const Leg& leg() const { return legs_[leg_]; }
   uint64_t key() const { return stream_key(options_.seed, options_.stream); }
 
   const EnergyModel& target_;
-  TemperedModel model_;
+  std::unique_ptr<AnnealingPath> path_;
   const Sampler& sampler_;
   const Factorised& start_;
   AisOptions options_;
   torch::Device device_;
   const Ranks& ranks_;
   std::vector<Leg> legs_;
+  int64_t legs_end_ = 0;
 
   size_t leg_ = 0;
   bool begun_ = false;  // the present leg
-  int64_t k_ = 0;       // temperatures passed in this leg
-  int64_t steps_done_ = 0, evaluations_ = 0;
-  std::vector<double> betas_, deviations_;
-  std::vector<CurvePoint> curve_;
+  int64_t k_ = 0;       // steps made in this leg
+  int64_t steps_done_ = 0;
+  bool settled_ = false;  // the long chains
+  Pilot pilot_;
+  AisResult result_;
+  EquilibriumWatch watch_;
   torch::Tensor log_weights_;
   torch::Tensor resumed_, acceptance_sum_;  // from restore() until the leg begins
+  std::vector<double> betas_;
   StepParams params_;
   ChainState state_;
   std::optional<Stepper> stepper_;  // of the present leg

@@ -39,6 +39,10 @@ Factorised Factorised::uniform(const StateSpace& space, torch::Device device) {
   return start;
 }
 
+torch::Tensor Factorised::logits() const {
+  return -model_->named_buffers()["theta"];
+}
+
 torch::Tensor Factorised::sample(const torch::Tensor& chain_ids, uint64_t seed) const {
   const StateSpace space = model_->space();
   torch::Tensor x =

@@ -18,6 +18,7 @@ class Factorised {
   EnergyModel& model() const { return *model_; }
   double log_z() const { return log_z_; }
   bool uniform() const { return !mean_.defined(); }
+  torch::Tensor logits() const;  // −θ: float64 [D], or [D, K] of categorical sites
 
   // Exact samples, uint8 [N, D], by (seed, chain id).
   torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const;

@@ -49,14 +49,30 @@ SweepTensors SweepTensors::of(const Tensor& w, const Tensor& visible_biases,
   return {tiled(flat, visible_biases.flatten()), tiled(flat.t(), hidden_biases), visible_biases};
 }
 
+namespace {
+
+SweepShape sweep_shape(const Tensor& visible_biases, const Tensor& x, const Tensor& inputs) {
+  TORCH_CHECK(x.dim() == 2 && inputs.dim() == 2 && visible_biases.size(0) == x.size(1),
+              "isinglass operator: x is [B, D], inputs [B, H], visible_biases [D] or [D, K]");
+  const int columns = visible_biases.dim() == 2 ? static_cast<int>(visible_biases.size(1)) : 1;
+  return {x.size(0), x.size(1), columns, inputs.size(1)};
+}
+
+SweepPath path_pointers(const PathTensors& path, const Tensor& x, const SweepShape& shape) {
+  if (!path.beta.defined()) return {};
+  const int64_t betas = path.beta.numel();
+  TORCH_CHECK(betas == 1 || betas == shape.chains, "isinglass operator: beta is [1] or [B]");
+  check(path.beta, x, torch::kFloat64, betas, "beta");
+  check(path.logits, x, torch::kFloat32, shape.visible(), "logits");
+  return {data<double>(path.beta), betas, data<float>(path.logits)};
+}
+
+}  // namespace
+
 void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const Tensor& chain_ids,
                   Tensor& x, Tensor& inputs, Tensor& energy, Tensor& visible_inputs,
-                  StepBuffers& counts) {
-  TORCH_CHECK(x.dim() == 2 && inputs.dim() == 2 && w.visible_biases.size(0) == x.size(1),
-              "isinglass operator: x is [B, D], inputs [B, H], visible_biases [D] or [D, K]");
-  const SweepShape shape{
-      x.size(0), x.size(1),
-      w.visible_biases.dim() == 2 ? static_cast<int>(w.visible_biases.size(1)) : 1, inputs.size(1)};
+                  StepBuffers& counts, const PathTensors& path) {
+  const SweepShape shape = sweep_shape(w.visible_biases, x, inputs);
   const auto check_tiles = [&](const Tensor& t, int64_t units, int64_t columns, const char* name) {
     check(t, x, torch::kFloat32, tile_count(columns) * tile_rows(units) * kTileColumns, name);
   };
@@ -83,8 +99,21 @@ void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const
                            data<double>(energy),
                            data<float>(visible_inputs),
                            count_pointers(counts, x, shape.chains),
-                           data<uint8_t>(units)};
+                           data<uint8_t>(units),
+                           path_pointers(path, x, shape)};
   run_twin(x, cpu::sweep_hidden, cuda::sweep_hidden, shape, weights, steps, chains);
+}
+
+void free_energies(const Tensor& visible_biases, const PathTensors& path, const Tensor& x,
+                   const Tensor& inputs, Tensor& energy) {
+  const SweepShape shape = sweep_shape(visible_biases, x, inputs);
+  check(x, x, torch::kUInt8, x.numel(), "x");
+  check(visible_biases, x, torch::kFloat32, shape.visible(), "visible_biases");
+  check(inputs, x, torch::kFloat64, shape.chains * shape.hidden, "inputs");
+  check(energy, x, torch::kFloat64, shape.chains, "energy");
+  const PathStates states{data<uint8_t>(x), data<double>(inputs), data<double>(energy)};
+  run_twin(x, cpu::free_energies, cuda::free_energies, shape, data<float>(visible_biases),
+           path_pointers(path, x, shape), states);
 }
 
 namespace {

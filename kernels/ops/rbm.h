@@ -30,10 +30,20 @@ struct SweepTensors {
                          const Tensor& hidden_biases);
 };
 
+// Where chains are on the joint path of an RBM (SweepPath); undefined: at its end.
+struct PathTensors {
+  Tensor beta;    // float64 [1] or [B]
+  Tensor logits;  // float32 [D] or [D, K]
+};
+
 // `steps` Gibbs sweeps of x uint8 [B, D], inputs float64 [B, H] and energy float64 [B] in place;
 // visible_inputs float32 [B·D] or [B·D·K] is scratch.
 void sweep_hidden(const SweepTensors& weights, int64_t steps, const Tensor& rng,
                   const Tensor& chain_ids, Tensor& x, Tensor& inputs, Tensor& energy,
-                  Tensor& visible_inputs, StepBuffers& counts);
+                  Tensor& visible_inputs, StepBuffers& counts, const PathTensors& path = {});
+
+// The free energies at β, float64 [B], of states whose inputs are known.
+void free_energies(const Tensor& visible_biases, const PathTensors& path, const Tensor& x,
+                   const Tensor& inputs, Tensor& energy);
 
 }  // namespace isinglass::ops

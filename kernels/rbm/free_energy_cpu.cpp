@@ -148,17 +148,17 @@ double bias_sum(const float* biases, const uint8_t* y, int64_t count) {
 }  // namespace
 
 ISINGLASS_VECTOR_CLONES
-double hidden_sum(const double* a, int64_t count, float* on) {
-  double total = 0;
+double hidden_sum(const double* a, int64_t count, float* on, double beta) {
+  double total = 0, input[kBlockSites];
   int64_t first = 0;
   for (; first + kBlockSites <= count; first += kBlockSites) {
-    total += units(a + first, on ? on + first : nullptr);
+    for (int i = 0; i < kBlockSites; ++i) input[i] = beta * a[first + i];
+    total += units(input, on ? on + first : nullptr);
   }
   if (first == count) return total;
-  double input[kBlockSites];
   float sigmoid[kBlockSites];
   std::fill_n(input, kBlockSites, -INFINITY);
-  std::copy_n(a + first, count - first, input);
+  for (int64_t i = first; i < count; ++i) input[i - first] = beta * a[i];
   total += units(input, sigmoid);
   if (on) std::copy_n(sigmoid, count - first, on + first);
   return total;

@@ -62,6 +62,24 @@ __device__ void multiply(const uint8_t* on, int chains, const TiledMatrix& weigh
   }
 }
 
+// F_β of a chain, for a block.
+__device__ void set_free_energy(const SweepShape& s, const float* visible_biases,
+                                const SweepPath& path, const PathStates& states, int64_t c,
+                                double* tile) {
+  const PathPoint point(path, c);
+  const uint8_t* x = states.x + c * s.sites;
+  const double visible = visible_sum(
+      s.sites, tile, [&](int64_t i) { return value_bias(s, point, visible_biases, i, x[i]); });
+  const double hidden = hidden_sum(
+      states.inputs + c * s.hidden, s.hidden, tile, [](int64_t, const HiddenUnit&) {}, point.beta);
+  if (threadIdx.x == 0) states.energy[c] = -visible - hidden;
+}
+
+__global__ void free_energies_kernel(SweepShape s, const float* visible_biases, SweepPath path,
+                                     PathStates states) {
+  set_free_energy(s, visible_biases, path, states, blockIdx.x, dynamic_shared_memory<double>());
+}
+
 // The chains of a block, from `first` on.
 struct Group {
   const SweepShape& s;
@@ -75,7 +93,8 @@ struct Group {
     for (int64_t h = threadIdx.x; h < s.hidden; h += blockDim.x) {
       unsigned on = 0;
       for (int g = 0; g < count; ++g) {
-        const double input = chains.inputs[(first + g) * s.hidden + h];
+        const PathPoint point(chains.path, first + g);
+        const double input = point.hidden(chains.inputs[(first + g) * s.hidden + h]);
         const Draws draws = sweep_draws(chains, first + g, sweep);
         on |= draw_unit(draws, Purpose::kHidden, Purpose::kHiddenRest, h, input) << g;
         if (!std::isfinite(input)) atomicMax(shared.broken + g, 1);
@@ -89,15 +108,17 @@ struct Group {
       for (int k = 0; k < s.columns; ++k) shared.visible[i * s.columns + k] = 0;
       for (int g = 0; g < count; ++g) {
         const float* inputs = chains.visible_inputs + (first + g) * s.visible();
+        const PathPoint point(chains.path, first + g);
         uint8_t& value = chains.x[(first + g) * s.sites + i];
         const Draws draws = sweep_draws(chains, first + g, sweep);
         bool finite = true;
         int to;
         if (s.columns == 1) {
-          finite = std::isfinite(inputs[i]);
-          to = draw_unit(draws, Purpose::kSiteValue, Purpose::kSiteValueRest, i, inputs[i]);
+          const double input = point.visible(inputs[i], i);
+          finite = std::isfinite(input);
+          to = draw_unit(draws, Purpose::kSiteValue, Purpose::kSiteValueRest, i, input);
         } else {
-          to = draw_value(s, draws, i, value, inputs, &finite);
+          to = draw_value(s, draws, point, i, value, inputs, &finite);
         }
         if (to != value) atomicAdd(shared.hops + g, 1);
         if (!finite) atomicMax(shared.broken + g, 1);
@@ -127,12 +148,8 @@ struct Group {
   }
 
   __device__ void set_energy(int64_t c) const {
-    const uint8_t* x = chains.x + c * s.sites;
-    const double visible = visible_sum(
-        s.sites, shared.tile, [&](int64_t i) { return value_bias(s, w.visible_biases, i, x[i]); });
-    const double hidden = hidden_sum(chains.inputs + c * s.hidden, s.hidden, shared.tile,
-                                     [](int64_t, const HiddenUnit&) {});
-    if (threadIdx.x == 0) chains.energy[c] = -visible - hidden;
+    set_free_energy(s, w.visible_biases, chains.path, {chains.x, chains.inputs, chains.energy}, c,
+                    shared.tile);
   }
 };
 
@@ -159,6 +176,12 @@ void sweep_hidden(const SweepShape& s, const SweepWeights& w, int64_t steps,
   const LaunchShape launch{static_cast<unsigned>(groups_of(s)), kThreads,
                            Shared::bytes(s, !chains.units)};
   ISINGLASS_LAUNCH(sweep_hidden_kernel, launch, stream, s, w, steps, chains);
+}
+
+void free_energies(const SweepShape& s, const float* visible_biases, const SweepPath& path,
+                   const PathStates& states, Stream stream) {
+  const LaunchShape launch{static_cast<unsigned>(s.chains), kThreads, tile_bytes()};
+  ISINGLASS_LAUNCH(free_energies_kernel, launch, stream, s, visible_biases, path, states);
 }
 
 }  // namespace isinglass::cuda

@@ -9,6 +9,13 @@
 // any number of sweeps at once have the same sums. The inputs a of the last v give the energy, as
 // in free_energy.h, and begin the next sweep. The numbers of a chain's sweep are site_uniform() of
 // its step, those of the hidden units by purposes of their own.
+//
+// The joint path of annealing leads from independent sites of logits l to the RBM: at inverse
+// temperature β an RBM of weights βW and biases βb_h and βb_v + (1 − β) l, whose inputs are βa and
+// βc + (1 − β) l of the a and c above. What is kept is a, so that a change of β costs the energies
+// alone:
+//
+//   F_β(v) = −Σ_i v_i (βb_v + (1 − β) l)_i − Σ_h softplus(βa_h)
 #pragma once
 
 #include "kernels/accept/step_counts.h"
@@ -63,6 +70,30 @@ struct SweepWeights {
   const float* visible_biases;  // [D·C]
 };
 
+// Where the chains are on the joint path. No β: at its end, the RBM itself.
+struct SweepPath {
+  const double* beta = nullptr;  // [1], or [B]: one a chain
+  int64_t betas = 1;
+  const float* logits = nullptr;  // l [D·C]
+
+  ISINGLASS_HD double beta_of(int64_t chain) const {
+    return beta ? beta[betas == 1 ? 0 : chain] : 1.0;
+  }
+};
+
+// Inputs and biases at a chain's β.
+struct PathPoint {
+  double beta;
+  const float* logits;  // null: at the end of the path
+
+  ISINGLASS_HD PathPoint(const SweepPath& path, int64_t chain)
+      : beta(path.beta_of(chain)), logits(path.beta ? path.logits : nullptr) {}
+  ISINGLASS_HD double hidden(double input) const { return beta * input; }
+  ISINGLASS_HD double visible(double input, int64_t column) const {
+    return logits ? beta * input + (1 - beta) * logits[column] : input;
+  }
+};
+
 struct SweepChains {
   const int64_t* rng;  // {seed, step}
   const int64_t* chain_ids;
@@ -72,6 +103,7 @@ struct SweepChains {
   float* visible_inputs;  // c [B, D·C], scratch
   StepCounts counts;
   uint8_t* units = nullptr;  // [sweep_scratch()]; null where that is 0
+  SweepPath path = {};
 };
 
 // The draws of a chain in one of a launch's sweeps.
@@ -88,27 +120,41 @@ ISINGLASS_HD inline bool draw_unit(const Draws& draws, Purpose first, Purpose re
 // The energies of a one-hot site's values.
 struct ValueEnergies {
   const float* input;  // c of the site
+  const PathPoint& point;
+  int64_t first;  // column
 
-  ISINGLASS_HD double operator[](int k) const { return -static_cast<double>(input[k]); }
+  ISINGLASS_HD double operator[](int k) const { return -point.visible(input[k], first + k); }
 };
 
 // The new value of a one-hot site.
-ISINGLASS_HD inline int draw_value(const SweepShape& s, const Draws& draws, int64_t site, int from,
-                                   const float* inputs, bool* finite) {
+ISINGLASS_HD inline int draw_value(const SweepShape& s, const Draws& draws, const PathPoint& point,
+                                   int64_t site, int from, const float* inputs, bool* finite) {
   const double u =
       draws.site_uniform(Purpose::kSiteValue, Purpose::kSiteValueRest, static_cast<uint32_t>(site));
-  return draw_conditional(ValueEnergies{inputs + site * s.columns}, s.columns, from, u, finite);
+  const int64_t first = site * s.columns;
+  return draw_conditional(ValueEnergies{inputs + first, point, first}, s.columns, from, u, finite);
 }
 
-// b_v of a site's value; the energy of the sites is minus their sum.
-ISINGLASS_HD inline double value_bias(const SweepShape& s, const float* bias, int64_t site,
-                                      int value) {
-  return s.columns == 1 ? value * static_cast<double>(bias[site]) : bias[s.column(site, value)];
+// The bias of a site's value at a point of the path; the energy of the sites is minus their sum.
+ISINGLASS_HD inline double value_bias(const SweepShape& s, const PathPoint& point,
+                                      const float* bias, int64_t site, int value) {
+  const int64_t column = s.columns == 1 ? site : s.column(site, value);
+  const double own = point.visible(bias[column], column);
+  return s.columns == 1 ? value * own : own;
 }
 
 // `steps` sweeps of every chain, in place; energies and inputs are those of the last states.
 ISINGLASS_TWINS(sweep_hidden, const SweepShape&, const SweepWeights&, int64_t steps,
                 const SweepChains&, Stream)
+
+// F_β of states whose inputs are known.
+struct PathStates {
+  const uint8_t* x;      // [B, D]
+  const double* inputs;  // a(x) [B, H]
+  double* energy;        // [B]
+};
+ISINGLASS_TWINS(free_energies, const SweepShape&, const float* visible_biases, const SweepPath&,
+                const PathStates&, Stream)
 
 namespace cuda {
 // Bytes of global memory that sweeps on a device need as scratch: none where what the chains have

@@ -123,10 +123,11 @@ bool draw_units(const Draws& draws, Purpose purpose, Purpose rest, uint32_t firs
   return !broken;
 }
 
-// Calls take(first, on, size) for every block of 32 units as drawn.
-template <class In, class Take>
+// Calls take(first, on, size) for every block of 32 units as drawn, of inputs scaled by
+// at(input, unit).
+template <class In, class At, class Take>
 bool draw_unit_blocks(const Draws& draws, Purpose purpose, Purpose rest, const In* inputs,
-                      int64_t units, Take take) {
+                      int64_t units, At at, Take take) {
   bool finite = true;
   uint32_t word[kWordTile];
   for (int64_t first = 0; first < units; first += kBlockSites) {
@@ -135,12 +136,18 @@ bool draw_unit_blocks(const Draws& draws, Purpose purpose, Purpose rest, const I
     const int64_t size = std::min<int64_t>(kBlockSites, units - first);
     double input[kBlockSites] = {};
     uint8_t on[kBlockSites];
-    std::copy_n(inputs + first, size, input);
+    for (int64_t i = 0; i < size; ++i) input[i] = at(inputs[first + i], first + i);
     finite &= draw_units(draws, purpose, rest, number, input, word + first % kWordTile, on);
     std::fill(on + size, on + kBlockSites, uint8_t{0});
     take(first, on, size);
   }
   return finite;
+}
+
+double free_energy(const SweepShape& s, const float* visible_biases, const PathPoint& point,
+                   const uint8_t* x, const double* inputs) {
+  const auto bias = [&](int64_t i) { return value_bias(s, point, visible_biases, i, x[i]); };
+  return -visible_sum(s.sites, bias) - hidden_sum(inputs, s.hidden, nullptr, point.beta);
 }
 
 // What the threads of a call share.
@@ -179,9 +186,8 @@ class Sweeps {
   void set_energies() {
 #pragma omp for schedule(static)
     for (int64_t c = 0; c < s_.chains; ++c) {
-      const uint8_t* x = states(c);
-      const auto bias = [&](int64_t i) { return value_bias(s_, w_.visible_biases, i, x[i]); };
-      chains_.energy[c] = -visible_sum(s_.sites, bias) - hidden_sum(inputs(c), s_.hidden, nullptr);
+      chains_.energy[c] =
+          free_energy(s_, w_.visible_biases, PathPoint(chains_.path, c), states(c), inputs(c));
     }
   }
 
@@ -207,8 +213,10 @@ class Sweeps {
     const auto take = [&](int64_t first, const uint8_t* on, int64_t) {
       shared_.hidden.set(c, first, on);
     };
+    const PathPoint point(chains_.path, c);
+    const auto at = [&](double input, int64_t) { return point.hidden(input); };
     return draw_unit_blocks(sweep_draws(chains_, c, number), Purpose::kHidden, Purpose::kHiddenRest,
-                            inputs(c), s_.hidden, take);
+                            inputs(c), s_.hidden, at, take);
   }
 
   int64_t draw_sites(int64_t number, int64_t c, bool& finite) {
@@ -219,19 +227,22 @@ class Sweeps {
       std::copy_n(on, size, x + first);
       shared_.visible.set(c, first, on);
     };
+    const PathPoint point(chains_.path, c);
+    const auto at = [&](double input, int64_t i) { return point.visible(input, i); };
     finite &= draw_unit_blocks(sweep_draws(chains_, c, number), Purpose::kSiteValue,
-                               Purpose::kSiteValueRest, visible_inputs(c), s_.sites, take);
+                               Purpose::kSiteValueRest, visible_inputs(c), s_.sites, at, take);
     return hops;
   }
 
   int64_t draw_values(int64_t number, int64_t c, bool& finite) {
     const Draws draws = sweep_draws(chains_, c, number);
+    const PathPoint point(chains_.path, c);
     uint8_t* x = states(c);
     int64_t hops = 0;
     shared_.visible.clear(c);
     for (int64_t i = 0; i < s_.sites; ++i) {
       bool drawn;
-      const int to = draw_value(s_, draws, i, x[i], visible_inputs(c), &drawn);
+      const int to = draw_value(s_, draws, point, i, x[i], visible_inputs(c), &drawn);
       finite &= drawn;
       hops += to != x[i];
       x[i] = static_cast<uint8_t>(to);
@@ -258,6 +269,15 @@ void sweep_hidden(const SweepShape& s, const SweepWeights& w, int64_t steps,
     Sweeps sweeps(s, w, chains, shared);
     for (int64_t t = 0; t < steps; ++t) sweeps.sweep(t);
     sweeps.set_energies();
+  }
+}
+
+void free_energies(const SweepShape& s, const float* visible_biases, const SweepPath& path,
+                   const PathStates& states, Stream) {
+#pragma omp parallel for schedule(static) if (parallel_pays(s.chains * (s.visible() + s.hidden)))
+  for (int64_t c = 0; c < s.chains; ++c) {
+    states.energy[c] = free_energy(s, visible_biases, PathPoint(path, c), states.x + c * s.sites,
+                                   states.inputs + c * s.hidden);
   }
 }
 

@@ -24,7 +24,7 @@ template <class F>
   return total + tree_sum(block);
 }
 
-// Σ_h softplus(a_h), and σ(a) where it is wanted.
-double hidden_sum(const double* a, int64_t count, float* on);
+// Σ_h softplus(βa_h), and σ(βa) where it is wanted.
+double hidden_sum(const double* a, int64_t count, float* on, double beta = 1);
 
 }  // namespace isinglass::cpu

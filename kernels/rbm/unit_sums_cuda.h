@@ -22,15 +22,16 @@ __device__ double visible_sum(int64_t count, double* tile, F term) {
   return total;
 }
 
-// Σ_h softplus(a_h); each unit is given to see(h, unit).
+// Σ_h softplus(βa_h); each unit is given to see(h, unit).
 template <class See>
-__device__ double hidden_sum(const double* a, int64_t count, double* tile, See see) {
+__device__ double hidden_sum(const double* a, int64_t count, double* tile, See see,
+                             double beta = 1) {
   double total = 0;
   fold_blocks(
       site_blocks(count), tile,
       [&](int64_t b) {
         const int64_t h = b * kBlockSites + threadIdx.x % 32;
-        const HiddenUnit unit(h < count ? a[h] : -INFINITY);
+        const HiddenUnit unit(h < count ? beta * a[h] : -INFINITY);
         if (h < count) see(h, unit);
         const double positive = warp_sum(unit.positive), factors = warp_product(1 + unit.least);
         return positive + elementary::log(factors);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "engine/annealing/ais.h"
+#include "engine/annealing/tempered_model.h"
 #include "engine/run/clock.h"
 #include "engine/run/initial_states.h"
 #include "engine/run/run.h"

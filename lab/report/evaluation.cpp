@@ -1,7 +1,7 @@
 // The page of an evaluation: ais.json.
 #include <cmath>
 
-#include "engine/annealing/ais.h"
+#include "engine/annealing/verdict.h"
 #include "lab/report/page.h"
 
 namespace isinglass::report {
@@ -9,21 +9,62 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of an evaluation's weights; empty where they suffice or are not known.
-std::string warning_of(const Json& ais) {
-  if (!ais.contains("weight_ess") || !ais.contains("chains")) return "";
-  const double ess = ais["weight_ess"].is_number() ? ais["weight_ess"].get<double>() : NAN;
-  const std::string warning = weights_warning(ess, ais["chains"]);
-  return warning.empty() ? "" : "Warning: " + warning + ".";
+// "closed", or "open: …": the word and the reason of ais.json. An earlier program, which wrote
+// neither, annealed forward alone.
+std::string verdict_of(const Json& ais) {
+  const Json word = ais.value("verdict", Json()), reason = ais.value("reason", Json());
+  if (word.is_string()) {
+    const std::string text = word.get<std::string>();
+    return reason.is_string() ? text + ": " + reason.get<std::string>() : text;
+  }
+  const auto number = [&](const char* key) {
+    const Json value = ais.value(key, Json());
+    return value.is_number() ? value.get<double>() : std::nan("");
+  };
+  const auto chains = static_cast<int64_t>(ais.value("chains", Json(0)).get<double>());
+  return "open: " + verdict_on({number("log_z"), number("weight_ess"), chains}).reason;
 }
+
+// The three values of a split; a plain number is forward's.
+struct Bounds {
+  Json forward, reverse, both;
+
+  explicit Bounds(const Json& value) {
+    if (!value.is_object()) {
+      forward = value;
+      return;
+    }
+    forward = value.value("forward", Json());
+    reverse = value.value("reverse", Json());
+    both = value.value("bidirectional", Json());
+  }
+};
 
 void add_evaluation(Page& page, const fs::path& directory) {
   const Json ais = read_json(directory / "ais.json");
+  const std::string verdict = verdict_of(ais);
   page.title = "Evaluation by annealed importance sampling";
-  page.add("", warning_of(ais),
-           {facts_of(ais, {"model", "sampler", "schedule", "chains", "steps", "log_z", "log_z_se",
-                           "log_z_upper", "log_z_upper_se", "weight_ess", "acceptance", "seconds",
-                           "device", "seed", "version"})});
+  page.add("", "Verdict: " + verdict + ".",
+           {facts_of(ais, {"model",
+                           "sampler",
+                           "path",
+                           "schedule",
+                           "chains",
+                           "steps",
+                           "log_z",
+                           "log_z_se",
+                           "weight_ess",
+                           "log_z_upper",
+                           "log_z_upper_se",
+                           "weight_ess_reverse",
+                           "log_z_bidirectional",
+                           "log_z_bidirectional_se",
+                           "bracket",
+                           "acceptance",
+                           "seconds",
+                           "device",
+                           "seed",
+                           "version"})});
   std::vector<double> temperatures, log_z;
   for (const Json& point : ais.value("curve", Json::array())) {
     if (!point.is_array() || point.size() != 2 || !point[0].is_number() || !point[1].is_number())
@@ -46,17 +87,21 @@ void add_evaluation(Page& page, const fs::path& directory) {
   Json rows = Json::array();
   const Json likelihoods = ais.value("log_likelihood", Json::object());
   for (const auto& [split, value] : likelihoods.items()) {
+    const Bounds nats(value);
     const auto other = [&](const char* key) {
       return ais.value(key, Json::object()).value(split, Json());
     };
-    rows.push_back({split, value, other("bits_per_dim"), other("baseline")});
+    rows.push_back({split, nats.forward, nats.reverse, nats.both, verdict, other("bits_per_dim"),
+                    other("baseline")});
   }
   if (rows.empty()) return;
-  const std::string warning = warning_of(ais);
-  page.add("Log-likelihood", kForwardBias + (warning.empty() ? "" : " " + warning),
+  page.add("Log-likelihood", ais.value("note", std::string(kForwardBias)),
            {table("",
                   {{"split", true},
-                   {"nats per image"},
+                   {"nats per image, forward"},
+                   {"in reverse"},
+                   {"both ways"},
+                   {"verdict", true},
                    {"bits per dimension"},
                    {"independent pixels, nats"}},
                   rows)});

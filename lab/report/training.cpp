@@ -1,13 +1,16 @@
 // The page of a training run: metrics.jsonl and its pictures.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <sstream>
 
-#include "engine/annealing/ais.h"
+#include "engine/annealing/verdict.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "lab/report/page.h"
 #include "lab/toml.h"
+#include "train/metrics.h"
 
 namespace isinglass::report {
 namespace {
@@ -93,7 +96,7 @@ void add_training(Page& page, const fs::path& directory) {
   page.add("", "",
            {facts_of(last, {"iteration", "loss", "energy_data", "energy_model", "difference",
                             "acceptance", "hops", "validation_score", "validation_weight_ess",
-                            "seconds"})});
+                            "validation_verdict", "seconds"})});
   Json list = Json::array();
   const auto add = [&](const std::string& title,
                        const std::vector<std::pair<const char*, const char*>>& columns) {
@@ -108,10 +111,12 @@ void add_training(Page& page, const fs::path& directory) {
   add("Sites changed per step", {{"hops", "hops"}});
   add("Norm of the gradient", {{"gradient_norm", "gradient"}});
   add("Iterations per second", {{"iterations_per_second", "rate"}});
-  add("Validation score, nats per image", {{"validation_score", "score"}});
+  add("Validation score, nats per image (open)", {{"validation_score", "score"}});
   add("Validation score: ESS of the weights", {{"validation_weight_ess", "ESS"}});
   const std::string scores =
-      curves.has("validation_score") ? std::string(" Validation scores: ") + kForwardBias : "";
+      curves.has("validation_score")
+          ? fmt::format(" Validation scores are {}. {}", kValidationVerdict, kForwardBias)
+          : "";
   page.add("Curves", "Long runs are drawn as means over stretches of iterations." + scores,
            {charts("", list)});
   const Json images = training_pictures(directory);

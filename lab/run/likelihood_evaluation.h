@@ -1,5 +1,7 @@
-// The evaluation of a model by annealed importance sampling: log Z, and the log-likelihoods of a
-// data set's splits. It saves itself to a file, from which a later one goes on.
+// The evaluation of a model by annealed importance sampling: log Z, the log-likelihoods of a data
+// set's splits, and a verdict on them. One round of annealing, or, until the verdict is closed,
+// rounds of twice the temperatures, each with fresh chains. It saves itself to a file, from which a
+// later one goes on.
 #pragma once
 
 #include <chrono>
@@ -42,11 +44,14 @@ class LikelihoodEvaluation {
   // the run before it begins. Returns whether it is finished.
   bool run(const std::filesystem::path& checkpoint, const EvaluationHooks& hooks = {});
 
-  int64_t steps_done() const { return annealing_->steps_done(); }
-  int64_t steps_total() const { return annealing_->steps_total(); }
+  int64_t steps_done() const { return earlier_steps_ + annealing_->steps_done(); }
+  int64_t steps_total() const { return earlier_steps_ + annealing_->steps_total(); }
 
-  // After run() has finished.
+  // After run() has finished; of the last round.
   const AisResult& result() const { return result_; }
+  const Verdict& verdict() const { return verdict_; }
+  // What --until-closed came to; empty without it.
+  std::string outcome() const;
   const std::vector<SplitLikelihood>& splits() const { return splits_; }
   nlohmann::ordered_json json() const;  // ais.json
 
@@ -54,6 +59,10 @@ class LikelihoodEvaluation {
   using Clock = std::chrono::steady_clock;
 
   void check_data();
+  bool reverses() const { return spec_.reverse; }
+  int64_t temperatures() const { return spec_.temperatures << round_; }
+  void begin_round();
+  bool another_round() const;
   double seconds() const;  // earlier sittings included
   void save(const std::filesystem::path& checkpoint);
   PtDict data_settings() const;
@@ -68,7 +77,13 @@ class LikelihoodEvaluation {
   std::optional<Factorised> start_;
   std::unique_ptr<AnnealedImportanceSampling> annealing_;
   AisResult result_;
+  Verdict verdict_;
   std::vector<SplitLikelihood> splits_;
+  int64_t round_ = 0;              // from 0
+  int64_t first_chain_ = 0;        // of this round
+  int64_t earlier_steps_ = 0;      // of earlier rounds
+  std::vector<CurvePoint> curve_;  // of earlier rounds
+  double round_started_ = 0;       // seconds()
   Clock::time_point started_ = Clock::now(), saved_ = started_;
   double earlier_ = 0;
   std::vector<std::string> revisions_;  // of the program that made it, the present one last

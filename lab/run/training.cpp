@@ -6,6 +6,7 @@
 #include "engine/registry.h"
 #include "io/error.h"
 #include "lab/identity.h"
+#include "lab/run/annealing_path.h"
 #include "lab/run/memory.h"
 #include "lab/spec/field.h"
 #include "models/parameter_file.h"
@@ -189,12 +190,8 @@ void Training::by_chains(TrainObserver* observer) {
   const bool evaluated = *spec_.evaluate_every > 0;
   require_options(!evaluated || data_.validation.size(0) > 0,
                   "`evaluate-every` needs validation images; {} has none", data_.name);
-  const auto scan = spec_.sampler.options.find("scan");
-  require_options(
-      !evaluated || scan == spec_.sampler.options.end() ||
-          std::get<std::string>(scan->second) != "chromatic",
-      "`evaluate-every` anneals the model, and `scan` chromatic has no sweeps of annealed ones");
   const ValidationOptions validation{.temperatures = *spec_.evaluate_steps,
+                                     .path = path_for(spec_.sampler, *model_),
                                      .seed = static_cast<uint64_t>(spec_.seed)};
   const TrainOptions train = train_options();
   trainer_ = std::make_unique<Trainer>(

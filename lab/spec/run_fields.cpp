@@ -101,7 +101,7 @@ Fields<SampleSpec> sample_table() {
 Fields<EvaluateSpec> evaluate_table() {
   Fields<EvaluateSpec> all;
   append_model(all, {gradient_precision_field()});
-  append_sampler(all, kDefaultSampler);
+  append_sampler(all);
   append(
       all, Topic::kRun,
       {field(&EvaluateSpec::chains, {.name = "chains",
@@ -113,8 +113,37 @@ Fields<EvaluateSpec> evaluate_table() {
              {.name = "steps", .unit = "N", .help = "temperatures", .minimum = 1, .maximum = 4e9}),
        field(&EvaluateSpec::schedule, {.name = "schedule",
                                        .unit = "NAME",
-                                       .help = "spacing of the temperatures",
+                                       .help = "spacing of the temperatures; adaptive: by a "
+                                               "pilot run",
                                        .choices = schedule_names()}),
+       field(&EvaluateSpec::path,
+             {.name = "path",
+              .unit = "NAME",
+              .help = "linear: energies are mixed; joint: an rbm's weights are scaled, so that "
+                      "its sweeps serve all the way (default: joint for an rbm unless a sampler "
+                      "is named)",
+              .choices = path_names()}),
+       field(&EvaluateSpec::reverse,
+             {.name = "reverse",
+              .help = "anneal from the model back to the start, too: likelihoods from both ends, "
+                      "with a verdict"}),
+       field(&EvaluateSpec::reverse_from,
+             {.name = "reverse-from",
+              .unit = "SOURCE",
+              .help = "where reverse chains start: exact (draws of a model that has them), chains "
+                      "(long ones, until R-hat is below 1.05) or a .pt file of states [N, D] or "
+                      "draws [N, B, D] (default: exact, else chains)",
+              .names = {"exact", "chains"}}),
+       field(&EvaluateSpec::bracket, {.name = "bracket",
+                                      .unit = "NATS",
+                                      .help = "largest difference of the two ends that is closed",
+                                      .minimum = 0}),
+       field(&EvaluateSpec::until_closed,
+             {.name = "until-closed",
+              .unit = "SECONDS",
+              .help = "anneal both ways, again with twice the temperatures and fresh chains as "
+                      "long as the verdict is open and that fits into this time; 0: once",
+              .minimum = 0}),
        field(&EvaluateSpec::cuda_graph, cuda_graph_option()),
        field(&EvaluateSpec::seed, seed_option())});
   append_data(all);

@@ -107,13 +107,21 @@ struct TrainSpec {
 // linear, sigmoid, adaptive: in the order of Schedule (engine/annealing/ais.h).
 const std::vector<std::string>& schedule_names();
 
+// linear, joint: in the order of PathKind (engine/annealing/path.h).
+const std::vector<std::string>& path_names();
+
 struct EvaluateSpec {
   ModelSpec model = {};
   DataSpec data = {};  // none: log Z alone
   SamplerSpec sampler = {};
   int64_t chains = AisOptions().chains;
   int64_t temperatures = AisOptions().temperatures;
-  std::string schedule = "linear";
+  std::string schedule = "adaptive";
+  std::string path = {};
+  bool reverse = false;
+  std::string reverse_from = {};     // exact, chains or a file of states
+  double bracket = kLargestBracket;  // nats
+  double until_closed = 0;           // seconds; 0: one annealing
   bool cuda_graph = false;
   int64_t seed = 0;
 };

@@ -1,6 +1,7 @@
 // See bernoulli.h.
 #include "models/lattice/bernoulli.h"
 
+#include "kernels/ops/random_states.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
 
@@ -15,6 +16,14 @@ torch::Tensor BernoulliModel::energy(const torch::Tensor& x) {
 
 ops::LatticeTensors BernoulliModel::make_lattice() const {
   return lattice_without_edges(torch::stack({torch::zeros_like(theta_), theta_}, 1));
+}
+
+torch::Tensor BernoulliModel::exact_samples(const torch::Tensor& chain_ids, uint64_t seed) const {
+  torch::Tensor x =
+      torch::empty({chain_ids.size(0), theta_.size(0)}, chain_ids.options().dtype(torch::kUInt8));
+  ops::bernoulli_rows(torch::sigmoid(-theta_).to(torch::kFloat32), chain_ids,
+                      static_cast<int64_t>(seed), 0, Purpose::kInitialState, x);
+  return x;
 }
 
 namespace {

@@ -4,11 +4,18 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/ops/random_states.h"
 #include "models/network/softplus_units.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
 
 namespace isinglass {
+namespace {
+
+constexpr int64_t kMostEnumerated = 20;     // hidden units
+constexpr int64_t kStatesAtOnce = 1 << 14;  // of them
+
+}  // namespace
 
 RbmModel::RbmModel(const torch::Tensor& w, const torch::Tensor& b_v, const torch::Tensor& b_h)
     : w_(register_parameter("W", w.to(torch::kFloat32).clone())),
@@ -151,6 +158,12 @@ const ops::SweepTensors& RbmModel::sweep_weights() {
 int64_t RbmModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
                                const torch::Tensor& chain_ids, torch::Tensor& x,
                                Evaluation& current, ops::StepBuffers& counts) {
+  return sweep(steps, rng, chain_ids, x, current, counts, {});
+}
+
+int64_t RbmModel::sweep(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
+                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts,
+                        const ops::PathTensors& path) {
   torch::NoGradGuard no_grad;
   const int64_t units = x.size(0) * b_v_.numel();
   if (!visible_inputs_.defined() || visible_inputs_.numel() != units ||
@@ -158,8 +171,48 @@ int64_t RbmModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
     visible_inputs_ = torch::empty({units}, x.options().dtype(torch::kFloat32));
   }
   ops::sweep_hidden(sweep_weights(), steps, rng, chain_ids, x, current.cache.at(0), current.energy,
-                    visible_inputs_, counts);
+                    visible_inputs_, counts, path);
   return 2 * steps;
+}
+
+bool RbmModel::has_exact_samples() const {
+  return !categorical() && hidden() <= kMostEnumerated;
+}
+
+// log π(h) = b_h·h + Σ_i softplus(b_v + Wᵀh)_i − log Z
+torch::Tensor RbmModel::exact_samples(const torch::Tensor& chain_ids, uint64_t seed) const {
+  TORCH_CHECK(has_exact_samples(), "this RBM has no exact samples");
+  torch::NoGradGuard no_grad;
+  const auto bits = torch::arange(hidden(), w_.options().dtype(torch::kInt64));
+  const auto states = [&](const torch::Tensor& number) {
+    return number.unsqueeze(1).bitwise_right_shift(bits).bitwise_and(1).to(torch::kFloat32);
+  };
+  const int64_t count = int64_t{1} << hidden();
+  std::vector<torch::Tensor> log_p;
+  for (int64_t first = 0; first < count; first += kStatesAtOnce) {
+    const auto number = torch::arange(first, std::min(first + kStatesAtOnce, count),
+                                      w_.options().dtype(torch::kInt64));
+    const torch::Tensor h = states(number);
+    log_p.push_back(torch::softplus(visible_inputs(h)).sum(1, false, torch::kFloat64) +
+                    h.to(torch::kFloat64).mv(b_h_.to(torch::kFloat64)));
+  }
+  const torch::Tensor cumulative = torch::softmax(torch::cat(log_p), 0).cumsum(0);
+  const torch::Tensor ids = chain_ids.to(torch::kCPU);
+  torch::Tensor u = torch::empty({ids.numel()}, torch::kFloat64);
+  for (int64_t c = 0; c < ids.numel(); ++c) {
+    // The step after that of the sites, whose numbers are others.
+    const Draws draws{seed, static_cast<uint32_t>(ids[c].item<int64_t>()), 1};
+    u[c] = draws.uniform(Purpose::kInitialState);
+  }
+  const torch::Tensor last = cumulative[count - 1];
+  const torch::Tensor drawn =
+      torch::searchsorted(cumulative, u.to(cumulative.device()) * last, false, /*right=*/true)
+          .clamp_max(count - 1);
+  torch::Tensor x =
+      torch::empty({ids.numel(), w_.size(1)}, chain_ids.options().dtype(torch::kUInt8));
+  ops::bernoulli_rows(torch::sigmoid(visible_inputs(states(drawn))), chain_ids,
+                      static_cast<int64_t>(seed), 0, Purpose::kInitialState, x);
+  return x;
 }
 
 namespace {

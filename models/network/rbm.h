@@ -10,10 +10,14 @@
 #include "kernels/ops/rbm.h"
 #include "models/derived.h"
 #include "models/energy_model.h"
+#include "models/exact_samples.h"
 
 namespace isinglass {
 
-class RbmModel : public EnergyModel, public HasEnergyDifferences, public HasSweeps {
+class RbmModel : public EnergyModel,
+                 public HasEnergyDifferences,
+                 public HasSweeps,
+                 public HasExactSamples {
  public:
   RbmModel(const torch::Tensor& w, const torch::Tensor& b_v, const torch::Tensor& b_h);
 
@@ -38,11 +42,21 @@ class RbmModel : public EnergyModel, public HasEnergyDifferences, public HasSwee
   // h ~ π(h | v) and v ~ π(v | h) (kernels/rbm/rbm_gibbs.h). Two products; an energy takes one.
   int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
+  // The same at points of the joint path (models/network/annealed_rbm.h).
+  int64_t sweep(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
+                torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts,
+                const ops::PathTensors& path);
+  const torch::Tensor& visible_biases() const { return b_v_; }  // [D] or [D, K]
+  int64_t hidden() const { return b_h_.size(0); }
+  torch::Tensor hidden_inputs(const torch::Tensor& v) const;  // b_h + W v, float32 [B, H]
+
+  // Of at most 20 hidden units and binary sites: h by its 2^H probabilities, then v given h.
+  bool has_exact_samples() const override;
+  torch::Tensor exact_samples(const torch::Tensor& chain_ids, uint64_t seed) const override;
 
  private:
   bool categorical() const { return w_.dim() == 3; }
   torch::Tensor visible(const torch::Tensor& x) const;         // [B, D] or flat one-hot [B, D·K]
-  torch::Tensor hidden_inputs(const torch::Tensor& v) const;   // b_h + W v, float32 [B, H]
   torch::Tensor visible_inputs(const torch::Tensor& h) const;  // b_v + Wᵀ h, as W and b_v are
   torch::Tensor free_energy(const torch::Tensor& v, const torch::Tensor& inputs) const;
   torch::Tensor flip_differences(const torch::Tensor& v, const torch::Tensor& inputs) const;

@@ -19,7 +19,8 @@ _LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "c
 class Evaluation(Shown):
     """What an annealing found: an attribute for every entry of ais.json, such as log_z, log_z_se and weight_ess.
 
-    log_likelihood: mean log π in nats, a number; of a data set with splits a dictionary by split.
+    log_likelihood: mean log π in nats, {forward, reverse, bidirectional}; of a data set with splits a dictionary of them
+    by split. verdict: what they are worth.
     x, log_weights: the chains at the end, and the logarithms of their weights, float64 [chains].
     values: all entries, a dictionary.
     interrupted: whether it ended early: then it has no values.

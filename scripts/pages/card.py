@@ -55,11 +55,30 @@ splits = ("train", "validation", "test")
 
 
 def row(title, values):
-    return f"| {title} | " + " | ".join(f"{values[s]:.2f}" for s in splits) + " |"
+    return f"| {title} | " + " | ".join(number(values[s]) for s in splits) + " |"
 
 
-error = "undefined" if ais["log_z_se"] is None else f"{ais['log_z_se']:.2f}"
-warning = f"\n\n**Warning:** {ais['warning']}." if ais["warning"] else ""
+def number(value):
+    return "not measured" if value is None else f"{value:.2f}"
+
+
+def bound(key):
+    return {s: ais["log_likelihood"][s][key] for s in splits}
+
+
+def estimate(value, error):
+    return f"{ais[value]:.2f} ± " + ("undefined" if ais[error] is None else f"{ais[error]:.2f}")
+
+
+ends = f"""forward: {estimate("log_z", "log_z_se")}, effective sample size of the weights {ais["weight_ess"]:.1f} of {ais["chains"]}"""
+if "log_z_upper" in ais:
+    start = ais["reverse_start"]
+    rhat = "not known" if start["rhat"] is None else f"{start['rhat']:.3f}"
+    steps = f" of {start['steps']} steps" if "steps" in start else ""
+    ends += f"""\\
+reverse: {estimate("log_z_upper", "log_z_upper_se")}, effective sample size {ais["weight_ess_reverse"]:.1f}; started from {start["from"]}{steps}, R̂ {rhat}\\
+both: {estimate("log_z_bidirectional", "log_z_bidirectional_se")}"""
+verdict = ais["verdict"] + (f": {ais['reason']}" if ais["reason"] else "")
 curve = "\n".join(f"| {t} | {z:.2f} |" for t, z in ais["curve"])
 arguments.weights.with_suffix(".md").write_text(f"""# {arguments.weights.name}
 
@@ -89,12 +108,16 @@ Evaluated by {revisions(ais)} with the sampler {ais["sampler"]} ({options(ais)})
 ```
 {command("evaluate", arguments.evaluation)}
 ```
-log Z = {ais["log_z"]:.2f}, bootstrap standard error {error}; effective sample size of the weights
-{ais["weight_ess"]:.1f} of {ais["chains"]}; {ais["seconds"]:.0f} s.{warning}
+**Verdict: {verdict}.** The test images have {ais["log_likelihood_text"]["test"]}.
+
+log Z, {ais["seconds"]:.0f} s in all:\\
+{ends}
 
 | log-likelihood, nats an image | {" | ".join(splits)} |
 | --- | --- | --- | --- |
-{row("this model", ais["log_likelihood"])}
+{row("this model, forward", bound("forward"))}
+{row("this model, in reverse", bound("reverse"))}
+{row("this model, both ways", bound("bidirectional"))}
 {row("independent pixels (clamped mean)", ais["baseline"])}
 
 | temperatures | log Z |

@@ -61,7 +61,7 @@ TEST_F(Evaluate, LikelihoodsFollowFromLogZ) {
   const torch::Tensor energy = energies("rbm");
   const Json ais =
       Json::parse(run("evaluate --model rbm --weights rbm.pt --dataset bars.pt --chains 100 "
-                      "--steps 100 --radius 2 --json --out out")
+                      "--steps 100 --sampler pafs --radius 2 --json --out out")
                       .out);
   ASSERT_EQ(ais["log_likelihood"].size(), 3u);
   // Six distinct images in equal numbers over all splits together: 48 + 6 + 6 images.
@@ -69,45 +69,112 @@ TEST_F(Evaluate, LikelihoodsFollowFromLogZ) {
   const torch::Tensor index =
       images.mul(torch::ones({9}, torch::kInt64) * torch::pow(2, torch::arange(9))).sum(1);
   const double mean_energy = energy.index_select(0, index).mean().item<double>();
-  const auto& ll = ais["log_likelihood"];
-  const double mean = (48 * ll["train"].get<double>() + 6 * ll["validation"].get<double>() +
-                       6 * ll["test"].get<double>()) /
-                      60;
+  const auto nats = [&](const char* split) {
+    return ais["log_likelihood"][split]["forward"].get<double>();
+  };
+  const double mean = (48 * nats("train") + 6 * nats("validation") + 6 * nats("test")) / 60;
   EXPECT_NEAR(mean, -mean_energy - ais["log_z"].get<double>(), 1e-4);  // float32 free energies
-  EXPECT_NEAR(ais["bits_per_dim"]["test"].get<double>(),
-              -ll["test"].get<double>() / (9 * std::log(2.0)), 1e-12);
+  EXPECT_NEAR(ais["bits_per_dim"]["test"].get<double>(), -nats("test") / (9 * std::log(2.0)),
+              1e-12);
 }
 
-// What one chain cannot say is undefined, and that its weights are few is said everywhere.
+// What one chain cannot say is undefined, and that it holds nothing is said with every likelihood.
 TEST_F(Evaluate, OneChainHasNoStandardError) {
   for (const std::string schedule : {"linear", "adaptive"}) {
     const std::string command =
-        "evaluate --model rbm --weights rbm.pt --dataset bars.pt --radius 2 "
+        "evaluate --model rbm --weights rbm.pt --dataset bars.pt --sampler pafs --radius 2 "
         "--chains 1 --steps 50 --quiet --schedule " +
         schedule;
     const std::string text = run(command + " --out " + schedule).out;
     EXPECT_NE(text.find("± undefined"), std::string::npos) << text;
-    EXPECT_NE(text.find("warning: the effective sample size of the weights is 1.0 of 1 chains"),
-              std::string::npos)
-        << text;
     EXPECT_NE(text.find("overstates likelihoods"), std::string::npos) << text;
     const Json ais = Json::parse(file_bytes(dir_ / schedule / "ais.json"));
     EXPECT_TRUE(ais["log_z"].is_number());
     EXPECT_TRUE(ais["log_z_se"].is_null());
-    EXPECT_NE(text.find(ais["warning"].get<std::string>()), std::string::npos);
+    EXPECT_EQ(ais["verdict"], "open");
+    EXPECT_EQ(ais["reason"], "weight ESS 1.0 of 1; forward annealing alone");
+    EXPECT_FALSE(ais.contains("bracket"));
+    for (const char* split : {"train", "validation", "test"}) {
+      EXPECT_NE(text.find(ais["log_likelihood_text"][split].get<std::string>()), std::string::npos);
+      EXPECT_TRUE(ais["log_likelihood"][split]["reverse"].is_null());
+    }
     EXPECT_NE(text.find(ais["note"].get<std::string>()), std::string::npos);
   }
-  const std::string text = run("evaluate --model rbm --weights rbm.pt --radius 2 --chains 100 "
-                               "--steps 200 --quiet --out enough")
-                               .out;
-  EXPECT_EQ(text.find("warning"), std::string::npos) << text;
-  EXPECT_TRUE(Json::parse(file_bytes(dir_ / "enough" / "ais.json"))["warning"].is_null());
+}
+
+// An RBM of few hidden units has exact draws, its sweeps the joint path.
+TEST_F(Evaluate, BothWaysOfAnRbmAreClosed) {
+  const double exact = torch::logsumexp(-energies("rbm"), 0).item<double>();
+  const std::string command =
+      "evaluate --model rbm --weights rbm.pt --dataset bars.pt --chains 100 --steps 100 --quiet ";
+  const std::string text = run(command + "--reverse --out out").out;
+  const Json ais = Json::parse(file_bytes(dir_ / "out" / "ais.json"));
+  EXPECT_EQ(ais["sampler"], "gibbs");
+  EXPECT_EQ(ais["path"], "joint");
+  EXPECT_EQ(ais["reverse_start"]["from"], "exact");
+  EXPECT_EQ(ais["verdict"], "closed");
+  EXPECT_TRUE(ais["reason"].is_null());
+  EXPECT_NE(text.find("nats (closed: from "), std::string::npos) << text;
+  const double low = ais["log_z"], high = ais["log_z_upper"], both = ais["log_z_bidirectional"];
+  EXPECT_NEAR(ais["bracket"].get<double>(), high - low, 1e-12);
+  EXPECT_LE(low - 4 * ais["log_z_se"].get<double>(), exact);
+  EXPECT_GE(high + 4 * ais["log_z_upper_se"].get<double>(), exact);
+  EXPECT_NEAR(both, exact, 4 * ais["log_z_bidirectional_se"].get<double>() + 1e-6);
+  const Json nats = ais["log_likelihood"]["test"];
+  EXPECT_NEAR(nats["bidirectional"].get<double>() - nats["forward"].get<double>(), low - both,
+              1e-9);
+  const PtDict chains = std::get<PtDict>(read_pt(dir_ / "out" / "chains.pt").value);
+  EXPECT_EQ(chains.size(), 4u);
+  // Nothing is closed within a bracket that is too narrow, and the time says how long to try.
+  const Json narrow =
+      Json::parse(run(command + "--bracket 0 --until-closed 0.001 --json --out b").out);
+  EXPECT_EQ(narrow["verdict"], "open");
+  EXPECT_EQ(narrow["steps"], 100);
+  EXPECT_NE(narrow["until_closed"].get<std::string>().find("still open at 100 temperatures"),
+            std::string::npos);
+}
+
+// Twice the temperatures until the bracket is closed; each round is a point of the curve.
+TEST_F(Evaluate, DoublesUntilItIsClosed) {
+  const Json ais = Json::parse(
+      run("evaluate --model rbm --weights rbm.pt --chains 12 --steps 1 --bracket 0.05 --seed 1 "
+          "--until-closed 60 --quiet --json --out out")
+          .out);
+  EXPECT_EQ(ais["verdict"], "closed");
+  ASSERT_GT(ais["curve"].size(), 1u);
+  for (size_t i = 0; i < ais["curve"].size(); ++i) {
+    EXPECT_EQ(ais["curve"][i][0], 1 << i);
+  }
+  EXPECT_EQ(ais["steps"], ais["curve"].back()[0]);
+  EXPECT_EQ(ais["curve"].back()[1], ais["log_z"]);
+}
+
+// The draws of a run of sample, with the R-hat that they have; and states of which it is not known.
+TEST_F(Evaluate, ReverseChainsStartFromAFile) {
+  run("sample --model ising --weights ising.pt --sampler gwg --chains 20 --burn-in 50 --steps 200 "
+      "--quiet --out run");
+  const std::string command =
+      "evaluate --model ising --weights ising.pt --sampler gwg --chains 40 --steps 200 --quiet "
+      "--json ";
+  const Json draws = Json::parse(run(command + "--reverse-from run/samples.pt --out a").out);
+  EXPECT_LT(draws["reverse_start"]["rhat"].get<double>(), 1.05);
+  EXPECT_EQ(draws["verdict"], "closed") << draws["reason"];
+  const Json states = Json::parse(run(command + "--reverse-from states.pt --out b").out);
+  EXPECT_TRUE(states["reverse_start"]["rhat"].is_null());
+  EXPECT_NE(states["reason"].get<std::string>().find("R-hat of the reverse start is not known"),
+            std::string::npos);
+  const Outcome few = run_program(
+      "evaluate --model ising --weights ising.pt --chains 600 --reverse-from states.pt --out c",
+      {.directory = dir_.path()});
+  EXPECT_EQ(few.exit_code, 2);
+  EXPECT_NE(few.err.find("holds 512 states"), std::string::npos) << few.err;
+  EXPECT_EQ(line_count(few.err), 1) << few.err;
 }
 
 TEST_F(Evaluate, InterruptedEvaluationGoesOnToTheSameResult) {
   const std::string command =
       "evaluate --model ising --weights " + (dir_ / "ising.pt").string() +
-      " --chains 50 --steps 20000 --sampler gwg --threads 1 --quiet --json --out ";
+      " --chains 50 --steps 10000 --sampler gwg --reverse --threads 1 --quiet --json --out ";
   const Outcome unbroken = run_program(command + (dir_ / "unbroken").string());
   ASSERT_EQ(unbroken.exit_code, 0) << unbroken.err;
   Program program(words(command + (dir_ / "stopped").string()));
@@ -149,7 +216,7 @@ class StoppedEvaluation : public Evaluate {
  protected:
   void stop(const std::string& more) {
     Program program(words("evaluate --model rbm --weights " + (dir_ / "rbm.pt").string() +
-                          " --chains 50 --steps 30000 --threads 1 --quiet --out " +
+                          " --sampler pafs --chains 50 --steps 30000 --threads 1 --quiet --out " +
                           (dir_ / "out").string() + more));
     ASSERT_TRUE(
         program.reaches([&] { return std::filesystem::exists(dir_ / "out" / "config.toml"); }));

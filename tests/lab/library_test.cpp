@@ -122,7 +122,7 @@ bool same_bits(const Results& a, const Results& b) {
            torch::equal(a.parameters[i].second, b.parameters[i].second);
   }
   for (size_t i = 0; same && i < a.splits.size(); ++i) {
-    same = a.splits[i].model == b.splits[i].model;
+    same = a.splits[i].quoted == b.splits[i].quoted;
   }
   return same;
 }
@@ -135,7 +135,7 @@ TEST(LibraryAlone, RunsTwiceInOneProcessAndTouchesNothingGlobal) {
   EXPECT_FALSE(torch::equal(first.draws, second.draws));
   EXPECT_NE(first.ais.log_z, second.ais.log_z);
   EXPECT_FALSE(torch::equal(first.parameters[0].second, second.parameters[0].second));
-  for (const SplitLikelihood& split : first.splits) EXPECT_TRUE(std::isfinite(split.model));
+  for (const SplitLikelihood& split : first.splits) EXPECT_TRUE(std::isfinite(split.quoted));
 }
 
 // The generator's state does not decide either.

@@ -27,8 +27,8 @@ std::vector<float> tiled(const std::vector<float>& biases, int64_t units, Entry 
   return all;
 }
 
-// `launches` of `steps` sweeps each.
-Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin) {
+// `launches` of `steps` sweeps each; betas: at so many points of the joint path, 0: at its end.
+Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin, int64_t betas = 0) {
   Inputs inputs(21);
   const auto w = inputs.reals<float>(s.hidden * s.visible(), 0.3);
   const auto visible_biases = inputs.reals<float>(s.visible(), 1);
@@ -48,6 +48,10 @@ Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin) {
             std::vector<int64_t>(b),
             std::vector<int64_t>(b)};
   o.inputs[0] = INFINITY;  // counted
+  const auto logits = inputs.reals<float>(s.visible(), 1);
+  std::vector<double> beta(betas);
+  for (int64_t n = 0; n < betas; ++n) beta[n] = betas == 1 ? 0.3 : n / (betas - 1.0);
+  const SweepPath path{betas > 0 ? beta.data() : nullptr, betas, logits.data()};
   std::vector<float> visible_inputs(b * s.visible());
   std::vector<uint8_t> units(twin == Twin::kCpu ? 0 : cuda::sweep_scratch(s, 0));
   int64_t rng[] = {5, 3};
@@ -62,9 +66,15 @@ Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin) {
          visible_inputs.data(),
          {o.acceptance.data(), o.hops.data(), o.acceptance_sum.data(), o.hops_sum.data(),
           o.non_finite.data()},
-         units.empty() ? nullptr : units.data()},
+         units.empty() ? nullptr : units.data(),
+         path},
         nullptr);
   }
+  // The energies that sweeps leave are those of their states.
+  std::vector<double> energy(b);
+  (twin == Twin::kCpu ? cpu::free_energies : cuda::free_energies)(
+      s, visible_biases.data(), path, {o.x.data(), o.inputs.data(), energy.data()}, nullptr);
+  EXPECT_EQ(energy, o.energy);
   return o;
 }
 
@@ -78,6 +88,21 @@ TEST(HiddenSweepTwins, SweepAlike) {
         EXPECT_TRUE(run(shape, 1, 3, Twin::kCpu) == apart);
         EXPECT_TRUE(run(shape, 1, 3, Twin::kCuda) == apart);
         EXPECT_EQ(apart.non_finite[0], 1);
+      }
+    }
+  }
+}
+
+// One β, and one a chain from 0 to 1.
+TEST(HiddenSweepTwins, SweepAlikeOnTheJointPath) {
+  for (const Size& size : {Size{2, 5}, Size{9, 7}, Size{30, 33}}) {
+    for (const int columns : {1, 3}) {
+      const SweepShape shape{size.chains, size.sites, columns, 31};
+      for (const int64_t betas : {int64_t{1}, size.chains}) {
+        expect_twins([&](Twin twin) { return run(shape, 1, 2, twin, betas); });
+        const Outcome apart = run(shape, 3, 1, Twin::kCpu, betas);
+        EXPECT_TRUE(run(shape, 1, 3, Twin::kCpu, betas) == apart);
+        EXPECT_FALSE(run(shape, 1, 3, Twin::kCpu) == apart);
       }
     }
   }

@@ -21,8 +21,10 @@ def card(folder, **changes):
     line = {"iteration": 2, "seconds": 900, "acceptance": 0.5, "hops": 3, "difference": 1}
     (run / "metrics.jsonl").write_text(json.dumps(line) + "\n")
     splits = {"train": -90.0, "validation": -91.0, "test": -92.0}
+    forward = {s: {"forward": v, "reverse": None, "bidirectional": None} for s, v in splits.items()}
     ais = {"log_z": 12.5, "log_z_se": 0.2, "weight_ess": 40.0, "chains": 50, "seconds": 9, "curve": [[10, 12.5]],
-           "log_likelihood": splits, "baseline": splits, "warning": None, "note": "What is so of it.",
+           "log_likelihood": forward, "baseline": splits, "note": "What is so of it.",
+           "verdict": "open", "reason": "forward annealing alone", "log_likelihood_text": {"test": "-92.0 nats (open: forward annealing alone)"},
            "parameters_sha256": "12ab", "data_sha256": "34cd", "revision": "abc123", "sampler": "pafs",
            "sampler_options": {"radius": 5.0}} | changes
     (evaluation / "ais.json").write_text(json.dumps(ais))
@@ -33,11 +35,17 @@ def card(folder, **changes):
 
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
-    good = card(folder)
-    for text in ("took\n15 minutes", "error 0.20", "40.0 of 50", "What is so of it.", "| -92.00 |", "`12ab`", "`34cd`", "abc123", "radius 5"):
-        assert text in good, (text, good)
-    assert "Warning" not in good, good
-    poor = card(folder, log_z_se=None, weight_ess=1.0, warning="few weights carry it")
-    for text in ("error undefined", "**Warning:** few weights carry it."):
-        assert text in poor, (text, poor)
+    alone = card(folder)
+    for text in ("took\n15 minutes", "12.50 ± 0.20", "40.0 of 50", "What is so of it.", "| -92.00 |", "`12ab`", "`34cd`", "abc123", "radius 5",
+                 "**Verdict: open: forward annealing alone.**", "-92.0 nats (open:", "not measured"):
+        assert text in alone, (text, alone)
+    assert "\nreverse:" not in alone, alone
+    both = {s: {"forward": -90.0, "reverse": -90.75, "bidirectional": -90.5} for s in ("train", "validation", "test")}
+    closed = card(folder, log_z_se=None, log_z_upper=13.25, log_z_upper_se=0.3, weight_ess_reverse=30.0, log_z_bidirectional=12.9,
+                  log_z_bidirectional_se=0.1, reverse_start={"from": "chains", "rhat": 1.012, "steps": 4096}, log_likelihood=both,
+                  verdict="closed", reason=None, log_likelihood_text={"test": "-90.5 nats (closed: from -90.8 to -90.0)"})
+    for text in ("12.50 ± undefined", "reverse: 13.25 ± 0.30", "size 30.0", "chains of 4096 steps, R̂ 1.012", "both: 12.90 ± 0.10",
+                 "**Verdict: closed.**", "(closed: from -90.8", "| -90.75 |", "| -90.50 |"):
+        assert text in closed, (text, closed)
+    assert "not measured" not in closed, closed
 print("cards: as they should be")

@@ -43,7 +43,8 @@ TEST(TrainerEvaluation, KeepsTheBestParameters) {
   EXPECT_EQ(metrics[14]["validation_weight_ess"], 3);
   EXPECT_FALSE(metrics[8].contains("validation_score"));
   const std::string log = read_file(scratch / "run/log.txt");
-  EXPECT_NE(log.find("iteration 15: validation score -1.0000, ESS of the weights 3.0; it cannot "
+  EXPECT_NE(log.find("iteration 15: validation score -1.0000 (open: forward "
+                     "annealing alone), ESS of the weights 3.0; it cannot "
                      "become the best: few weights"),
             std::string::npos)
       << log;

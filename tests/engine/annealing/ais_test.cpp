@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "engine/annealing/tempered_model.h"
 #include "engine/registry.h"
 #include "io/error.h"
 #include "models/lattice/ising.h"
@@ -336,11 +338,13 @@ TEST(AisResume, RefusesOtherWeightsSamplersAndStarts) {
 }
 
 TEST(AisSchedule, RunsFromZeroToOneWithoutTurning) {
-  std::vector<double> deviations(40, 1.0);
-  deviations[3] = 100;
+  Pilot pilot{.beta = {}, .variance = std::vector<double>(40, 1.0)};
+  pilot.variance[3] = 100;
+  pilot.variance[5] = -2;  // of noise
+  for (int k = 0; k <= 40; ++k) pilot.beta.push_back(std::pow(k / 40.0, 2));
   for (const Schedule schedule : {Schedule::kLinear, Schedule::kSigmoid, Schedule::kAdaptive}) {
     for (const int64_t n : {int64_t{1}, int64_t{7}, int64_t{1000}}) {
-      const std::vector<double> beta = annealing_schedule(schedule, n, deviations);
+      const std::vector<double> beta = annealing_schedule(schedule, n, pilot);
       ASSERT_EQ(static_cast<int64_t>(beta.size()), n + 1);
       EXPECT_EQ(beta.front(), 0);
       EXPECT_EQ(beta.back(), 1);
@@ -349,44 +353,19 @@ TEST(AisSchedule, RunsFromZeroToOneWithoutTurning) {
   }
 }
 
-// The bootstrap agrees with the delta method where the weights are well behaved.
-TEST(AisWeights, StandardErrorAndEss) {
-  auto generator = at::make_generator<at::CPUGeneratorImpl>(2);
-  const torch::Tensor log_w = 700 + 0.3 * torch::randn({2000}, generator, torch::kFloat64);
-  const WeightSummary summary = summarise_weights(log_w, 0);
-  const torch::Tensor w = torch::exp(log_w - 700);
-  const double delta = (w.std() / w.mean()).item<double>() / std::sqrt(2000.0);
-  EXPECT_NEAR(summary.standard_error, delta, 4 * delta / std::sqrt(2 * 1000.0));
-  EXPECT_NEAR(summary.log_mean, 700 + std::log(w.mean().item<double>()), 1e-9);
-  EXPECT_NEAR(summary.ess, 2000 / (1 + std::pow((w.std(false) / w.mean()).item<double>(), 2)),
-              1e-6 * 2000);
-}
-
-TEST(AisWeights, UndefinedIsNoNumber) {
-  const double inf = INFINITY, nan = std::nan("");
-  for (const std::vector<double>& log_w :
-       {std::vector<double>{1, nan, 2}, {inf, 1, 2}, {-inf, -inf}, {nan}, {inf, inf}}) {
-    const WeightSummary summary = summarise_weights(torch::tensor(log_w, torch::kFloat64), 0);
-    EXPECT_TRUE(std::isnan(summary.standard_error));
-    EXPECT_TRUE(std::isnan(summary.ess));
-    EXPECT_FALSE(std::isfinite(summary.log_mean));
-  }
-  const WeightSummary one = summarise_weights(torch::tensor({3.5}, torch::kFloat64), 0);
-  EXPECT_EQ(one.log_mean, 3.5);
-  EXPECT_TRUE(std::isnan(one.standard_error));
-  // A state that cannot be has the weight 0; equal weights are exact.
-  const WeightSummary equal =
-      summarise_weights(torch::tensor({2.0, -inf, 2.0, 2.0}, torch::kFloat64), 0);
-  EXPECT_DOUBLE_EQ(equal.ess, 3);
-  EXPECT_DOUBLE_EQ(equal.log_mean, 2 + std::log(0.75));
-}
-
-TEST(AisWeights, TooFewAreSaidInWords) {
-  EXPECT_EQ(weights_warning(10, 50), "");
-  EXPECT_EQ(weights_warning(500, 500), "");
-  EXPECT_NE(weights_warning(1.44, 50).find("1.4 of 50 chains, below 10"), std::string::npos);
-  EXPECT_NE(weights_warning(9.99, 10), "");
-  EXPECT_NE(weights_warning(std::nan(""), 10).find("nan"), std::string::npos);
+// Where the pilot's intervals are equally long, the schedule is its own; where one is three times as
+// long, three times as many temperatures fall into it.
+TEST(AisSchedule, FollowsThePilot) {
+  Pilot pilot{.beta = {0, 0.1, 0.3, 1}, .variance = {4, 4, 4}};
+  const std::vector<double> even = annealing_schedule(Schedule::kAdaptive, 6, pilot);
+  const double expected[] = {0, 0.05, 0.1, 0.2, 0.3, 0.65, 1};
+  for (size_t k = 0; k < even.size(); ++k) EXPECT_NEAR(even[k], expected[k], 1e-12) << k;
+  pilot.variance = {1, 9, 1};
+  const std::vector<double> uneven = annealing_schedule(Schedule::kAdaptive, 1000, pilot);
+  const auto inside =
+      std::count_if(uneven.begin(), uneven.end(), [](double b) { return b > 0.1 && b <= 0.3; });
+  // A tenth of the mean length, 5/3, is added to each.
+  EXPECT_NEAR(static_cast<double>(inside), 1000 * (3 + 1 / 6.0) / (5 + 3 / 6.0), 2);
 }
 
 }  // namespace

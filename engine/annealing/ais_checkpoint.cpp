@@ -1,0 +1,124 @@
+// What is saved of annealed importance sampling. See ais.h.
+#include "engine/annealing/ais.h"
+#include "io/error.h"
+#include "io/pt/entries.h"
+#include "io/settings.h"
+#include "models/identity.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kFormat = 3;
+constexpr const char* kWhat = "the annealing checkpoint";
+
+torch::Tensor tensor_of(const std::vector<double>& values) {
+  return torch::tensor(values, torch::kFloat64);
+}
+
+std::vector<double> numbers(const torch::Tensor& t) {
+  const torch::Tensor flat = t.to(torch::kFloat64).contiguous().view(-1);
+  return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
+}
+
+}  // namespace
+
+PtDict AnnealedImportanceSampling::settings() const {
+  PtDict settings = {{"chains", {options_.chains}},
+                     {"temperatures", {options_.temperatures}},
+                     {"schedule", {static_cast<int64_t>(options_.schedule)}},
+                     {"path", {static_cast<int64_t>(options_.path)}},
+                     {"seed", {static_cast<int64_t>(options_.seed)}},
+                     {"first_chain", {options_.first_chain}},
+                     {"model", {target_.kind_name()}},
+                     {"parameters_sha256", {parameters_sha256(target_)}},
+                     {"start_sha256", {parameters_sha256(start_.model())}},
+                     {"sampler", {sampler_.name()}},
+                     {"sampler_options", {settings_text(sampler_.settings())}}};
+  if (options_.reverse) {
+    const ReverseStart& from = *options_.reverse;
+    settings.push_back({"reverse", {from.states.defined() ? "from states" : "from long chains"}});
+    settings.push_back({"longest", {from.longest}});
+  }
+  return settings;
+}
+
+PtDict AnnealedImportanceSampling::checkpoint() const {
+  PtDict dict;
+  const auto add = [&dict](const char* key, auto value) { dict.push_back({key, PtValue{value}}); };
+  add("format", kFormat);
+  add("settings", settings());
+  add("leg", static_cast<int64_t>(leg_));
+  add("k", k_);
+  add("steps_done", steps_done_);
+  add("settled", settled_);
+  add("evaluations", result_.energy_evaluations);
+  add("pilot_beta", tensor_of(pilot_.beta));
+  add("pilot_variance", tensor_of(pilot_.variance));
+  std::vector<double> curve;
+  for (const CurvePoint& point : result_.curve) curve.push_back(point.log_z);
+  add("curve", tensor_of(curve));
+  add("x", state_.x.to(torch::kCPU));
+  add("log_weights", log_weights_.to(torch::kCPU));
+  add("acceptance_sum", state_.statistics.acceptance_sum.to(torch::kCPU));
+  if (result_.x.defined()) {  // the forward chains are over
+    add("forward", PtDict{{"x", {result_.x.to(torch::kCPU)}},
+                          {"log_weights", {result_.log_weights.to(torch::kCPU)}},
+                          {"acceptance", {result_.acceptance}},
+                          {"log_z_se", {result_.log_z_se}},
+                          {"weight_ess", {result_.weight_ess}}});
+  }
+  if (watch_.steps() > 0) add("equilibrium", watch_.saved());
+  return dict;
+}
+
+void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
+  const PtEntries entries(checkpoint, kWhat);
+  require(entries.integer("format") == kFormat,
+          "{} has format {}, of another version of the program, and this one reads format {}: "
+          "anneal anew, or go on with the program that wrote it",
+          kWhat, entries.integer("format"), kFormat);
+  require_same_settings(entries.dict("settings"), settings(), kWhat);
+  leg_ = static_cast<size_t>(entries.integer("leg"));
+  k_ = entries.integer("k");
+  require(leg_ < legs_.size() && k_ >= 0 && k_ <= leg().temperatures, "{} stands outside this run",
+          kWhat);
+  steps_done_ = entries.integer("steps_done");
+  settled_ = entries.flag("settled");
+  result_ = {};
+  result_.energy_evaluations = entries.integer("evaluations");
+  pilot_ = {numbers(entries.tensor("pilot_beta")), numbers(entries.tensor("pilot_variance"))};
+  std::vector<int64_t> points = options_.curve;
+  points.push_back(options_.temperatures);
+  for (const double log_z : numbers(entries.tensor("curve"))) {
+    require(result_.curve.size() < points.size(), "{} has a longer curve", kWhat);
+    result_.curve.push_back({points[result_.curve.size()], log_z});
+  }
+  const auto states = [&](const torch::Tensor& x, int64_t chains) {
+    check_states(path_->model().space(), x, std::string(kWhat) + "'s states");
+    require(x.size(0) == chains, "{} does not hold {} chains", kWhat, chains);
+    return x.to(device_);
+  };
+  const auto of_chains = [&](const torch::Tensor& values, int64_t chains) {
+    require(values.numel() == chains, "{} does not hold {} chains", kWhat, chains);
+    return values.to(device_, torch::kFloat64).clone();
+  };
+  if (const PtDict* saved = entries.find<PtDict>("forward")) {
+    const PtEntries forward(*saved, kWhat);
+    require(!result_.curve.empty(), "{} has no curve", kWhat);
+    result_.x = states(forward.tensor("x"), options_.chains);
+    result_.log_weights = of_chains(forward.tensor("log_weights"), options_.chains);
+    result_.acceptance = forward.real("acceptance");
+    result_.log_z = result_.curve.back().log_z;
+    result_.log_z_se = forward.real("log_z_se");
+    result_.weight_ess = forward.real("weight_ess");
+  }
+  require(result_.x.defined() == (leg().part == Part::kEquilibrium || leg().part == Part::kReverse),
+          "{} does not have what its forward chains found", kWhat);
+  if (const PtDict* saved = entries.find<PtDict>("equilibrium")) watch_.restore(*saved, device_);
+  resumed_ = states(entries.tensor("x"), leg().chains);
+  log_weights_ = of_chains(entries.tensor("log_weights"), leg().chains);
+  acceptance_sum_ = of_chains(entries.tensor("acceptance_sum"), leg().chains);
+  begun_ = false;
+}
+
+}  // namespace isinglass

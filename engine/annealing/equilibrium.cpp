@@ -1,0 +1,49 @@
+// See equilibrium.h.
+#include "engine/annealing/equilibrium.h"
+
+#include <limits>
+
+#include "engine/diagnostics/rank_normalised.h"
+#include "io/pt/entries.h"
+
+namespace isinglass {
+
+EquilibriumWatch::EquilibriumWatch(int64_t chains, torch::Device device)
+    : energies_(
+          torch::zeros({kRows, chains}, torch::TensorOptions(torch::kFloat64).device(device))) {}
+
+bool EquilibriumWatch::see(int64_t steps, const torch::Tensor& energy, const Ranks& ranks) {
+  steps_ += steps;
+  if (steps_ % every_ != 0) return false;
+  energies_[rows_++].copy_(energy);
+  if (rows_ < kRows) return false;
+  const torch::Tensor half = energies_.slice(0, kRows / 2).t();
+  rhat_ = rank_rhat(ranks.gather(half.contiguous()).t().to(torch::kCPU));
+  // Every second one is kept, of twice as many steps.
+  energies_.slice(0, 0, kRows / 2).copy_(energies_.slice(0, 1, kRows, 2).clone());
+  rows_ = kRows / 2;
+  every_ *= 2;
+  return true;
+}
+
+PtDict EquilibriumWatch::saved() const {
+  return {{"energies", {energies_.to(torch::kCPU)}},
+          {"rows", {rows_}},
+          {"every", {every_}},
+          {"steps", {steps_}},
+          {"rhat", {rhat_}}};
+}
+
+void EquilibriumWatch::restore(const PtDict& saved, torch::Device device) {
+  const PtEntries entries(saved, "the annealing checkpoint's equilibrium");
+  energies_ = entries.tensor("energies").to(device, torch::kFloat64).clone();
+  rows_ = entries.integer("rows");
+  every_ = entries.integer("every");
+  steps_ = entries.integer("steps");
+  rhat_ = entries.real("rhat");
+  require(energies_.dim() == 2 && energies_.size(0) == kRows && rows_ >= 0 && rows_ < kRows &&
+              every_ >= 1 && steps_ >= 0,
+          "the annealing checkpoint's equilibrium is damaged");
+}
+
+}  // namespace isinglass

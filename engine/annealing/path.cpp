@@ -1,0 +1,85 @@
+// See path.h.
+#include "engine/annealing/path.h"
+
+#include "engine/annealing/tempered_model.h"
+#include "io/error.h"
+#include "models/network/annealed_rbm.h"
+
+namespace isinglass {
+namespace {
+
+// A change of β costs no model call: the parts of the energy are kept.
+class LinearPath : public AnnealingPath {
+ public:
+  LinearPath(EnergyModel& model, const Factorised& start, torch::Device device)
+      : start_(start), model_(model, &start, device) {}
+
+  EnergyModel& model() override { return model_; }
+  double log_z_start() const override { return start_.log_z(); }
+  torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const override {
+    return start_.sample(chain_ids, seed);
+  }
+
+  void set_beta(double beta, const torch::Tensor&, Evaluation& current) override {
+    beta_ = beta;
+    model_.set_beta(beta);
+    model_.recombine(current);
+  }
+
+  const torch::Tensor& advance(double beta, const torch::Tensor& x, Evaluation& current) override {
+    fall_ = model_.slope(current).mul_(beta - beta_);
+    set_beta(beta, x, current);
+    return fall_;
+  }
+
+ private:
+  const Factorised& start_;
+  TemperedModel model_;
+  double beta_ = 0;
+  torch::Tensor fall_;
+};
+
+// A change of β costs the free energies anew, from the hidden inputs that are kept.
+class JointPath : public AnnealingPath {
+ public:
+  JointPath(RbmModel& rbm, const Factorised& start, torch::Device device)
+      : start_(start), model_(rbm, start.logits(), device) {}
+
+  EnergyModel& model() override { return model_; }
+  double log_z_start() const override { return model_.log_z_start(); }
+  // The sites at β = 0 do not know of the hidden units.
+  torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const override {
+    return start_.sample(chain_ids, seed);
+  }
+
+  void set_beta(double beta, const torch::Tensor& x, Evaluation& current) override {
+    model_.set_beta(beta);
+    model_.recombine(x, current);
+  }
+
+  const torch::Tensor& advance(double beta, const torch::Tensor& x, Evaluation& current) override {
+    if (!fall_.defined() || fall_.sizes() != current.energy.sizes()) {
+      fall_ = torch::empty_like(current.energy);
+    }
+    fall_.copy_(current.energy);
+    set_beta(beta, x, current);
+    return fall_.sub_(current.energy);
+  }
+
+ private:
+  const Factorised& start_;
+  AnnealedRbm model_;
+  torch::Tensor fall_;
+};
+
+}  // namespace
+
+std::unique_ptr<AnnealingPath> make_path(PathKind kind, EnergyModel& model, const Factorised& start,
+                                         torch::Device device) {
+  if (kind == PathKind::kLinear) return std::make_unique<LinearPath>(model, start, device);
+  auto* rbm = dynamic_cast<RbmModel*>(&model);
+  require_options(rbm, "`path` joint scales the weights of an rbm; {} is none", model.title());
+  return std::make_unique<JointPath>(*rbm, start, device);
+}
+
+}  // namespace isinglass

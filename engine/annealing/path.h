@@ -1,0 +1,39 @@
+// The paths that annealing takes from a distribution with exact draws (β = 0) to the model (β = 1).
+//
+//   linear  U_β = (1 − β) U_0 + β U    any model (tempered_model.h)
+//   joint   of an RBM: at every β an RBM of weights βW and biases βb_h, βb_v + (1 − β)·logit m, so
+//           that block Gibbs sweeps serve all the way (models/network/annealed_rbm.h)
+#pragma once
+
+#include <memory>
+
+#include "engine/annealing/factorised.h"
+#include "models/energy_model.h"
+
+namespace isinglass {
+
+enum class PathKind { kLinear, kJoint };
+
+class AnnealingPath {
+ public:
+  virtual ~AnnealingPath() = default;
+
+  virtual EnergyModel& model() = 0;  // at the present β
+  // log Z and exact draws (uint8 [N, D], by seed and chain id) at β = 0.
+  virtual double log_z_start() const = 0;
+  virtual torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const = 0;
+
+  // β, and the evaluation of states at it.
+  virtual void set_beta(double beta, const torch::Tensor& x, Evaluation& current) = 0;
+  // The same from the present β, and U_before(x) − U_after(x), float64 [B], valid until the next
+  // call.
+  virtual const torch::Tensor& advance(double beta, const torch::Tensor& x,
+                                       Evaluation& current) = 0;
+};
+
+// Model and start outlive the path. Throws Error, naming `path`, for the joint path of a model that
+// is no RBM.
+std::unique_ptr<AnnealingPath> make_path(PathKind kind, EnergyModel& model, const Factorised& start,
+                                         torch::Device device);
+
+}  // namespace isinglass

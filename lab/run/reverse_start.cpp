@@ -1,0 +1,81 @@
+// See reverse_start.h.
+#include "lab/run/reverse_start.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/diagnostics/rank_normalised.h"
+#include "io/error.h"
+#include "io/pt/pt_file.h"
+#include "models/energies.h"
+#include "models/exact_samples.h"
+
+namespace isinglass {
+namespace {
+
+// Long chains may take so many times the steps of an annealing, and at least some looks at R̂.
+constexpr int64_t kLongest = 4, kLeastSteps = 2048;
+
+// The draws [N, B, D] of chains, or independent states [N, D], whose R̂ nobody knows.
+ReverseStart saved_states(const std::string& file, EnergyModel& model, int64_t chains,
+                          torch::Device device) {
+  torch::Tensor x = read_tensor(file);
+  require(x.dim() == 2 || x.dim() == 3,
+          "{} holds a tensor of {} dimensions; states are [N, D], draws of chains [N, B, D]", file,
+          x.dim());
+  const bool draws = x.dim() == 3;
+  const int64_t columns = draws ? x.size(1) : 1;
+  const torch::Tensor rows = x.reshape({-1, x.size(-1)});
+  check_states(model.space(), rows, file);
+  require_options(rows.size(0) >= chains, "`chains` is {}, but {} holds {} states", chains, file,
+                  rows.size(0));
+  // As late as possible and as far apart: of every chain equally many draws, in the second half if
+  // that has enough.
+  const int64_t each = (chains + columns - 1) / columns, length = rows.size(0) / columns;
+  torch::Tensor chosen = torch::empty({chains}, torch::kInt64);
+  const int64_t span = std::max(each, (length + 1) / 2);
+  for (int64_t n = 0; n < chains; ++n) {
+    const int64_t draw = length - 1 - n / columns * (span / each);
+    chosen[n] = draw * columns + n % columns;
+  }
+  double rhat = NAN;
+  if (draws) {
+    const torch::Tensor energy = energies(model, rows, device).to(torch::kCPU, torch::kFloat64);
+    rhat = rank_rhat(energy.view({length, columns}));
+  }
+  return {.states = rows.index_select(0, chosen).to(device), .rhat = rhat};
+}
+
+}  // namespace
+
+std::string resolved_reverse_start(const std::string& said, const EnergyModel& model) {
+  const bool exact = exact_samples_of(model) != nullptr;
+  if (said.empty()) return exact ? kExactStart : kChainsStart;
+  require_options(said != kExactStart || exact,
+                  "`reverse-from` is exact; {} has no exact draws, chains or a file of states work",
+                  model.title());
+  return said;
+}
+
+ReverseStart reverse_start(const std::string& resolved, EnergyModel& model, int64_t chains,
+                           int64_t temperatures, int64_t first_chain, uint64_t seed,
+                           torch::Device device) {
+  if (resolved == kChainsStart) {
+    return {.longest = std::max(kLongest * temperatures, kLeastSteps)};
+  }
+  if (resolved != kExactStart) return saved_states(resolved, model, chains, device);
+  const auto ids = torch::arange(first_chain, first_chain + chains,
+                                 torch::TensorOptions(torch::kInt64).device(device));
+  return {.states = exact_samples_of(model)->exact_samples(ids, seed)};
+}
+
+nlohmann::ordered_json reverse_start_json(const std::string& resolved,
+                                          const ReverseResult& reverse) {
+  nlohmann::ordered_json json = {{"from", resolved}, {"rhat", reverse.rhat}};
+  if (resolved == kChainsStart) json["steps"] = reverse.equilibrium_steps;
+  return json;
+}
+
+}  // namespace isinglass

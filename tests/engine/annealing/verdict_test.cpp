@@ -1,0 +1,74 @@
+// Verdicts at their edges, and how they are said.
+#include "engine/annealing/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace isinglass {
+namespace {
+
+// Of 50 chains, closed by default.
+Evidence evidence(double bracket = 0.5, double ess = 20, double ess_reverse = 20,
+                  double rhat = 1.01) {
+  return {-100, ess, 50, Evidence::Reverse{-100 + bracket, ess_reverse, rhat}};
+}
+
+void expect_open(const Evidence& of, const std::string& reason, double largest = kLargestBracket) {
+  const Verdict verdict = verdict_on(of, largest);
+  EXPECT_FALSE(verdict.closed) << reason;
+  EXPECT_STREQ(verdict.word(), "open");
+  EXPECT_EQ(verdict.reason, reason);
+}
+
+void expect_closed(const Evidence& of, double largest = kLargestBracket) {
+  const Verdict verdict = verdict_on(of, largest);
+  EXPECT_TRUE(verdict.closed) << verdict.reason;
+  EXPECT_STREQ(verdict.word(), "closed");
+  EXPECT_EQ(verdict.reason, "");
+}
+
+TEST(Verdict, ClosedUpToItsLimits) {
+  expect_closed(evidence());
+  expect_closed(evidence(1));
+  expect_closed(evidence(-1));
+  expect_closed(evidence(2.5), 2.5);
+  expect_closed(evidence(0, 10, 10, std::nextafter(1.05, 0)));
+}
+
+TEST(Verdict, OpenBeyondEachOfThem) {
+  expect_open(evidence(1.01), "bracket 1.0 nats");
+  expect_open(evidence(0.5), "bracket 0.5 nats", 0.25);
+  expect_open(evidence(-1.2), "forward and reverse cross by 1.2 nats");
+  expect_open(evidence(0, 9.94), "weight ESS 9.9 of 50");
+  expect_open(evidence(0, 20, 1.44), "reverse weight ESS 1.4 of 50");
+  expect_open(evidence(0, 20, 20, 1.05), "R-hat 1.050 of the reverse start");
+  expect_open(
+      evidence(4, 2, 3, 1.6),
+      "bracket 4.0 nats; weight ESS 2.0 of 50; reverse weight ESS 3.0 of 50; R-hat 1.600 of "
+      "the reverse start");
+}
+
+TEST(Verdict, OpenWhereSomethingIsNotKnown) {
+  expect_open({-100, 20, 50}, "forward annealing alone");
+  expect_open({-100, 1.44, 50}, "weight ESS 1.4 of 50; forward annealing alone");
+  expect_open(evidence(std::nan("")), "no bracket");
+  expect_open(evidence(0, std::nan("")), "weight ESS nan of 50");
+  expect_open(evidence(0, 20, 20, std::nan("")), "R-hat of the reverse start is not known");
+}
+
+TEST(Verdict, GoesWithEveryLikelihood) {
+  const LikelihoodBounds forward{-95.21}, both{-95.21, -99.84, -97.5};
+  const Verdict alone = verdict_on({-100, 1.44, 50});
+  const Verdict few = verdict_on(evidence(0.5, 1.44)), closed = verdict_on(evidence());
+  EXPECT_EQ(likelihood_text(forward, alone),
+            "-95.2 nats (open: weight ESS 1.4 of 50; forward annealing alone)");
+  EXPECT_EQ(likelihood_text(both, few),
+            "-95.2 nats (open: weight ESS 1.4 of 50; reverse annealing -99.8)");
+  EXPECT_EQ(likelihood_text(both, closed), "-97.5 nats (closed: from -99.8 to -95.2)");
+  EXPECT_EQ(both.quoted(few), -95.21);
+  EXPECT_EQ(both.quoted(closed), -97.5);
+}
+
+}  // namespace
+}  // namespace isinglass
