@@ -19,6 +19,19 @@ double covariance(const torch::Tensor& a, const torch::Tensor& b) {
   return ((a - a.mean()) * (b - b.mean())).sum().item<double>() / (n - 1);
 }
 
+// What chains kept of their evaluation, which sums of moves may have left with other bits than a new
+// one has.
+void restore_cache(const std::vector<torch::Tensor>& saved, std::vector<torch::Tensor>& cache) {
+  require(saved.size() == cache.size(), "the annealing checkpoint keeps {} tensors a state, not {}",
+          saved.size(), cache.size());
+  for (size_t i = 0; i < cache.size(); ++i) {
+    require(
+        saved[i].sizes() == cache[i].sizes() && saved[i].scalar_type() == cache[i].scalar_type(),
+        "the annealing checkpoint keeps tensors of another model");
+    cache[i].copy_(saved[i]);
+  }
+}
+
 }  // namespace
 
 Evidence AisResult::evidence() const {
@@ -114,8 +127,10 @@ void AnnealedImportanceSampling::begin_leg() {
   }
   params_ = sampler_.params(key(), device_, k_);
   const torch::Tensor ids = leg_chain_ids();
+  const std::vector<torch::Tensor> saved = std::move(state_.current.cache);
   state_ = sampler_.init(path_->model(), first_states(ids), ids);
   if (resumed_.defined()) {
+    restore_cache(saved, state_.current.cache);
     state_.statistics.acceptance_sum.copy_(acceptance_sum_);
     resumed_ = acceptance_sum_ = torch::Tensor();
   } else {

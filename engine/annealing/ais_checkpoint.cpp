@@ -58,6 +58,10 @@ PtDict AnnealedImportanceSampling::checkpoint() const {
   for (const CurvePoint& point : result_.curve) curve.push_back(point.log_z);
   add("curve", tensor_of(curve));
   add("x", state_.x.to(torch::kCPU));
+  PtList cache(state_.current.cache.size());
+  for (size_t i = 0; i < cache.size(); ++i)
+    cache[i].value = state_.current.cache[i].to(torch::kCPU);
+  add("cache", cache);
   add("log_weights", log_weights_.to(torch::kCPU));
   add("acceptance_sum", state_.statistics.acceptance_sum.to(torch::kCPU));
   if (result_.x.defined()) {  // the forward chains are over
@@ -116,6 +120,13 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
           "{} does not have what its forward chains found", kWhat);
   if (const PtDict* saved = entries.find<PtDict>("equilibrium")) watch_.restore(*saved, device_);
   resumed_ = states(entries.tensor("x"), leg().chains);
+  const PtList* cache = entries.find<PtList>("cache");
+  require(cache, "{} has no entry 'cache' that is a list", kWhat);
+  state_.current.cache.clear();
+  for (const PtValue& kept : *cache) {
+    require(kept.is_tensor(), "{}'s entry 'cache' holds more than tensors", kWhat);
+    state_.current.cache.push_back(std::get<torch::Tensor>(kept.value));
+  }
   log_weights_ = of_chains(entries.tensor("log_weights"), leg().chains);
   acceptance_sum_ = of_chains(entries.tensor("acceptance_sum"), leg().chains);
   begun_ = false;

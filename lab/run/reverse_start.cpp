@@ -8,6 +8,7 @@
 
 #include "engine/diagnostics/rank_normalised.h"
 #include "io/error.h"
+#include "io/pt/entries.h"
 #include "io/pt/pt_file.h"
 #include "models/energies.h"
 #include "models/exact_samples.h"
@@ -18,10 +19,20 @@ namespace {
 // Long chains may take so many times the steps of an annealing, and at least some looks at R̂.
 constexpr int64_t kLongest = 4, kLeastSteps = 2048;
 
+// Of samples.pt, the draws; of any other file its tensor.
+torch::Tensor states_in(const std::string& file) {
+  const PtValue content = read_pt(file);
+  if (content.is_tensor()) return std::get<torch::Tensor>(content.value);
+  const auto* dict = std::get_if<PtDict>(&content.value);
+  const auto* samples = dict ? PtEntries(*dict, file).find<torch::Tensor>("samples") : nullptr;
+  require(samples, "{} holds neither a tensor of states nor samples", file);
+  return *samples;
+}
+
 // The draws [N, B, D] of chains, or independent states [N, D], whose R̂ nobody knows.
 ReverseStart saved_states(const std::string& file, EnergyModel& model, int64_t chains,
                           torch::Device device) {
-  torch::Tensor x = read_tensor(file);
+  const torch::Tensor x = states_in(file);
   require(x.dim() == 2 || x.dim() == 3,
           "{} holds a tensor of {} dimensions; states are [N, D], draws of chains [N, B, D]", file,
           x.dim());
