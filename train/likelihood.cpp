@@ -34,7 +34,7 @@ Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch:
   return Factorised::uniform(model.space(), device);
 }
 
-SplitLikelihood SplitEnergy::at(const AisResult& ais, const Verdict& verdict) const {
+SplitLikelihood SplitEnergy::at(const AisResult& ais, const BracketVerdict& verdict) const {
   LikelihoodBounds bounds{nats(ais.log_z)};
   if (ais.reverse) {
     bounds.reverse = nats(ais.reverse->log_z_upper);

@@ -28,7 +28,7 @@ std::string estimate(double value, double error) {
 
 std::string result_text(const LikelihoodEvaluation& evaluation, const OutputDirectory& out) {
   const AisResult& ais = evaluation.result();
-  const Verdict& verdict = evaluation.verdict();
+  const BracketVerdict& verdict = evaluation.verdict();
   const int64_t chains = ais.log_weights.numel();
   std::string text = fmt::format("log Z {} (ESS of the weights {:.1f} of {})\n",
                                  estimate(ais.log_z, ais.log_z_se), ais.weight_ess, chains);

@@ -11,7 +11,7 @@
 
 namespace isinglass {
 
-Verdict verdict_on(const Evidence& evidence, double largest_bracket) {
+BracketVerdict verdict_on(const Evidence& evidence, double largest_bracket) {
   std::vector<std::string> reasons;
   const auto weigh = [&](const char* what, double ess) {
     if (ess >= kLeastWeightEss) return;
@@ -41,7 +41,7 @@ Verdict verdict_on(const Evidence& evidence, double largest_bracket) {
   return {reasons.empty(), fmt::format("{}", fmt::join(reasons, "; "))};
 }
 
-std::string likelihood_text(const LikelihoodBounds& bounds, const Verdict& verdict) {
+std::string likelihood_text(const LikelihoodBounds& bounds, const BracketVerdict& verdict) {
   const std::string nats = fmt::format("{:.1f} nats", bounds.quoted(verdict));
   if (verdict.closed) {
     return fmt::format("{} (closed: from {:.1f} to {:.1f})", nats, *bounds.reverse, bounds.forward);

@@ -23,7 +23,7 @@ struct Evidence {
   std::optional<Reverse> reverse = {};  // none: forward alone
 };
 
-struct Verdict {
+struct BracketVerdict {
   bool closed = false;
   std::string reason = {};  // why it is open; empty: closed
 
@@ -33,7 +33,7 @@ struct Verdict {
 // Closed: reverse − forward is at most `largest_bracket` nats (and no further below 0, where the
 // bounds would contradict each other), both weight ESS are at least kLeastWeightEss and R̂ is below
 // kLargestRhat. Else open, with every reason.
-Verdict verdict_on(const Evidence& evidence, double largest_bracket = kLargestBracket);
+BracketVerdict verdict_on(const Evidence& evidence, double largest_bracket = kLargestBracket);
 
 // What goes with a likelihood that rests on forward annealing alone (Jensen's inequality:
 // E log Ẑ ≤ log Z) …
@@ -53,8 +53,8 @@ struct LikelihoodBounds {
   std::optional<double> both = {};     // bidirectional
 
   // The one to quote: both sides' when closed, else forward.
-  double quoted(const Verdict& verdict) const { return verdict.closed ? *both : forward; }
+  double quoted(const BracketVerdict& verdict) const { return verdict.closed ? *both : forward; }
 };
-std::string likelihood_text(const LikelihoodBounds& bounds, const Verdict& verdict);
+std::string likelihood_text(const LikelihoodBounds& bounds, const BracketVerdict& verdict);
 
 }  // namespace isinglass

@@ -49,7 +49,7 @@ class LikelihoodEvaluation {
 
   // After run() has finished; of the last round.
   const AisResult& result() const { return result_; }
-  const Verdict& verdict() const { return verdict_; }
+  const BracketVerdict& verdict() const { return verdict_; }
   // What --until-closed came to; empty without it.
   std::string outcome() const;
   const std::vector<SplitLikelihood>& splits() const { return splits_; }
@@ -77,7 +77,7 @@ class LikelihoodEvaluation {
   std::optional<Factorised> start_;
   std::unique_ptr<AnnealedImportanceSampling> annealing_;
   AisResult result_;
-  Verdict verdict_;
+  BracketVerdict verdict_;
   std::vector<SplitLikelihood> splits_;
   int64_t round_ = 0;              // from 0
   int64_t first_chain_ = 0;        // of this round

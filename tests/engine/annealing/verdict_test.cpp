@@ -15,14 +15,14 @@ Evidence evidence(double bracket = 0.5, double ess = 20, double ess_reverse = 20
 }
 
 void expect_open(const Evidence& of, const std::string& reason, double largest = kLargestBracket) {
-  const Verdict verdict = verdict_on(of, largest);
+  const BracketVerdict verdict = verdict_on(of, largest);
   EXPECT_FALSE(verdict.closed) << reason;
   EXPECT_STREQ(verdict.word(), "open");
   EXPECT_EQ(verdict.reason, reason);
 }
 
 void expect_closed(const Evidence& of, double largest = kLargestBracket) {
-  const Verdict verdict = verdict_on(of, largest);
+  const BracketVerdict verdict = verdict_on(of, largest);
   EXPECT_TRUE(verdict.closed) << verdict.reason;
   EXPECT_STREQ(verdict.word(), "closed");
   EXPECT_EQ(verdict.reason, "");
@@ -59,8 +59,8 @@ TEST(Verdict, OpenWhereSomethingIsNotKnown) {
 
 TEST(Verdict, GoesWithEveryLikelihood) {
   const LikelihoodBounds forward{-95.21}, both{-95.21, -99.84, -97.5};
-  const Verdict alone = verdict_on({-100, 1.44, 50});
-  const Verdict few = verdict_on(evidence(0.5, 1.44)), closed = verdict_on(evidence());
+  const BracketVerdict alone = verdict_on({-100, 1.44, 50});
+  const BracketVerdict few = verdict_on(evidence(0.5, 1.44)), closed = verdict_on(evidence());
   EXPECT_EQ(likelihood_text(forward, alone),
             "-95.2 nats (open: weight ESS 1.4 of 50; forward annealing alone)");
   EXPECT_EQ(likelihood_text(both, few),
