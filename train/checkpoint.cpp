@@ -8,7 +8,7 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kFormatVersion = 3;
+constexpr int64_t kFormatVersion = 4;
 
 PtDict to_dict(const NamedTensors& tensors) {
   PtDict dict;
@@ -73,7 +73,8 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& c) {
                                 {"first_moments", {to_dict(c.first_moments)}},
                                 {"second_moments", {to_dict(c.second_moments)}},
                                 {"adam_step", {c.adam_step}},
-                                {"buffer", {c.buffer}}}});
+                                {"buffer", {c.buffer}},
+                                {"carried", {to_dict(c.carried)}}}});
 }
 
 Checkpoint read_checkpoint(const std::filesystem::path& file) {
@@ -105,6 +106,7 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
   c.second_moments = entries.tensors("second_moments");
   c.adam_step = entries.get<torch::Tensor>("adam_step");
   c.buffer = entries.get<torch::Tensor>("buffer");
+  c.carried = entries.tensors("carried");
   return c;
 }
 

@@ -26,6 +26,7 @@ struct Checkpoint {
   NamedTensors parameters, averages, first_moments, second_moments;
   torch::Tensor adam_step;  // float32 []
   torch::Tensor buffer;     // uint8 [slots, D]
+  NamedTensors carried;     // by the objective beside its chains
 };
 
 // Whole or absent, as write_pt.

@@ -34,6 +34,9 @@ TrainOptions checked(const TrainOptions& o) {
           "the last learning rate is {}; it must be in [0, {}], the first one", o.end_rate,
           o.learning_rate);
   require(std::isfinite(o.clip) && o.clip >= 0, "clip is {}; it must be 0 or more", o.clip);
+  require(std::isfinite(o.weight_decay) && o.weight_decay >= 0 &&
+              o.weight_decay * o.learning_rate < 1,
+          "weight-decay is {}; it must be 0 or more, and below 1 / lr", o.weight_decay);
   require(o.recover >= 0, "recover is {}; it must be 0 or more", o.recover);
   require(o.ema >= 0 && o.ema < 1, "the decay of the average is {}; it must be in [0, 1)", o.ema);
   require(o.checkpoint_every >= 1, "checkpoint-every is {}; it must be at least 1",
@@ -51,7 +54,7 @@ Trainer::Trainer(std::shared_ptr<EnergyModel> model, std::unique_ptr<Objective> 
       options_(checked(options)),
       hooks_(std::move(hooks)),
       parameters_(trainable_parameters(*model_)),
-      adam_(parameters_),
+      adam_(parameters_, options.weight_decay),
       ema_(parameters_, options.ema),
       divergence_(model_->space().sites) {}
 
@@ -132,6 +135,7 @@ torch::Tensor Trainer::descend(const torch::Tensor& loss) {
     if (!p.grad().defined()) p.mutable_grad() = torch::zeros_like(p);  // a constant in U
     gradients.push_back(p.grad());
   }
+  objective_->before_step();
   const torch::Tensor norms = torch::stack(at::_foreach_norm(gradients)).to(torch::kFloat64);
   const torch::Tensor norm = norms.norm();
   if (options_.clip > 0) {
@@ -139,6 +143,7 @@ torch::Tensor Trainer::descend(const torch::Tensor& loss) {
     at::_foreach_mul_(gradients, (options_.clip / norm).clamp_max(1).to(torch::kFloat32));
   }
   adam_.step(learning_rate());
+  objective_->after_step();
   return norm;
 }
 

@@ -34,7 +34,8 @@ struct TrainOptions {
   int64_t warmup = 10000;                           // iterations; 0: none
   RateSchedule schedule = RateSchedule::kConstant;  // down to end_rate at `iterations`
   double end_rate = 0;
-  double clip = 0;     // of the gradient's norm; 0: none
+  double clip = 0;          // of the gradient's norm; 0: none
+  double weight_decay = 0;  // optimiser/adam.h
   double ema = 0.999;  // decay of the averaged parameters
   int64_t checkpoint_every = 1000;
   int64_t evaluate_every = 0;       // iterations; 0: never

@@ -126,6 +126,7 @@ PtDict Trainer::settings() const {
                      {"learning_rate", {options_.learning_rate}},
                      {"warmup", {options_.warmup}},
                      {"clip", {options_.clip}},
+                     {"weight_decay", {options_.weight_decay}},
                      {"ema", {options_.ema}}};
   for (auto& setting : objective_->settings()) settings.push_back(std::move(setting));
   return settings;
@@ -154,7 +155,8 @@ Checkpoint Trainer::checkpoint() const {
           .first_moments = named(adam_.first_moments()),
           .second_moments = named(adam_.second_moments()),
           .adam_step = adam_.step_number(),
-          .buffer = objective_->chains()};
+          .buffer = objective_->chains(),
+          .carried = objective_->carried()};
 }
 
 void Trainer::restore(const Checkpoint& saved, const std::string& file) {
@@ -164,6 +166,7 @@ void Trainer::restore(const Checkpoint& saved, const std::string& file) {
   copy_tensors(saved.averages, own.averages, file);
   copy_tensors(saved.first_moments, own.first_moments, file);
   copy_tensors(saved.second_moments, own.second_moments, file);
+  copy_tensors(saved.carried, own.carried, file);
   copy_tensors({{"adam_step", saved.adam_step}, {"buffer", saved.buffer}},
                {{"adam_step", own.adam_step}, {"buffer", own.buffer}}, file);
   iteration_ = saved_ = saved.iteration;

@@ -42,6 +42,7 @@ void refuse_chains(const TrainSpec& spec) {
   refuse(spec.buffer, "buffer", spec);
   refuse(spec.l2, "l2", spec);
   refuse(spec.p_control, "p-control", spec);
+  refuse(spec.centre, "centre", spec);
   refuse(spec.reinit, "reinit", spec);
   refuse(spec.evaluate_every, "evaluate-every", spec);
   refuse(spec.evaluate_steps, "evaluate-steps", spec);
@@ -83,6 +84,7 @@ TrainSpec resolved_objective(TrainSpec spec) {
     set_default(spec.steps, pcd.steps);
     set_default(spec.l2, pcd.l2);
     set_default(spec.p_control, pcd.p_control);
+    set_default(spec.centre, pcd.centre);
     set_default(spec.evaluate_every, TrainOptions().evaluate_every);
     set_default(spec.evaluate_steps, ValidationOptions().temperatures);
     set_default(spec.cuda_graph, false);
@@ -158,6 +160,7 @@ TrainOptions Training::train_options() const {
                   "`lr-end` does not go with `lr-schedule` constant");
   train.end_rate = spec_.end_rate.value_or(train.end_rate);
   train.clip = spec_.clip.value_or(train.clip);
+  train.weight_decay = spec_.weight_decay;
   train.recover = spec_.recover;
   train.ema = spec_.ema;
   train.checkpoint_every = spec_.checkpoint_every;
@@ -174,6 +177,7 @@ PcdOptions Training::pcd_options() const {
           .reinit = spec_.reinit.value_or(0),
           .l2 = *spec_.l2,
           .p_control = *spec_.p_control,
+          .centre = *spec_.centre,
           .seed = static_cast<uint64_t>(spec_.seed),
           .cuda_graph = *spec_.cuda_graph};
 }

@@ -87,7 +87,7 @@ struct TrainSpec {
   SamplerSpec sampler = {};
   std::string objective = "pcd";  // or cd, dsm, classify
   // Of training by chains.
-  std::optional<bool> base = {}, cuda_graph = {};
+  std::optional<bool> base = {}, centre = {}, cuda_graph = {};
   std::optional<int64_t> steps = {}, buffer = {};
   std::optional<double> l2 = {}, p_control = {}, reinit = {};
   std::optional<int64_t> evaluate_every = {}, evaluate_steps = {};
@@ -98,6 +98,7 @@ struct TrainSpec {
   int64_t warmup = TrainOptions().warmup;
   std::string rate_schedule = name_of(TrainOptions().schedule);  // train/optimiser/learning_rate.h
   std::optional<double> end_rate = {}, clip = {};
+  double weight_decay = TrainOptions().weight_decay;
   int64_t recover = TrainOptions().recover;
   double ema = TrainOptions().ema;
   int64_t checkpoint_every = TrainOptions().checkpoint_every;

@@ -42,6 +42,11 @@ torch::Tensor RbmModel::hidden_inputs(const torch::Tensor& v) const {
   return torch::addmm(b_h_, v, w_.flatten(1).t());
 }
 
+torch::Tensor RbmModel::hidden_means(const torch::Tensor& x) const {
+  torch::NoGradGuard no_grad;
+  return torch::sigmoid(hidden_inputs(visible(x)));
+}
+
 torch::Tensor RbmModel::visible_inputs(const torch::Tensor& h) const {
   const torch::Tensor flat = torch::addmm(b_v_.flatten(), h, w_.flatten(1));
   return categorical() ? flat.view({h.size(0), w_.size(1), w_.size(2)}) : flat;

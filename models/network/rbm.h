@@ -39,6 +39,9 @@ class RbmModel : public EnergyModel,
   // O(D·H) a chain and other value: the hidden inputs once, every change moves them by a row of W.
   void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
 
+  // E[h | v], float32 [B, H], of states uint8 [B, D].
+  torch::Tensor hidden_means(const torch::Tensor& x) const;
+
   // h ~ π(h | v) and v ~ π(v | h) (kernels/rbm/rbm_gibbs.h). Two products; an energy takes one.
   int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;

@@ -92,6 +92,7 @@ inline void expect_same_state(const fs::path& a, const fs::path& b) {
   EXPECT_EQ(x.iterations_apart, y.iterations_apart);
   EXPECT_TRUE(torch::equal(x.differences, y.differences)) << "differences";
   EXPECT_TRUE(torch::equal(x.buffer, y.buffer)) << "buffer";
+  expect_equal(x.carried, y.carried, "carried");
 }
 
 // The lines of metrics.jsonl without what depends on the clock.

@@ -33,6 +33,21 @@ TEST_P(ResumeTest, EqualsAnUnbrokenRunBitForBit) {
   }
 }
 
+TEST(TrainerTest, ACentredRunGoesOnBitForBit) {
+  const Scratch scratch;
+  PcdRun options = small_options();
+  options.pcd.centre = true;
+  options.weight_decay = 0.1;
+  train("rbm", scratch / "whole", options);
+  PcdRun part = options;
+  part.iterations = 7;
+  train("rbm", scratch / "part", part);
+  resume("rbm", scratch / "part", options);
+  expect_same_state(scratch / "whole/checkpoints/00000020.pt",
+                    scratch / "part/checkpoints/00000020.pt");
+  EXPECT_EQ(read_checkpoint(scratch / "part/checkpoints/00000020.pt").carried.size(), 2);
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, ResumeTest, testing::Values("rbm", "mlp", "resnet"),
                          [](const auto& info) { return std::string(info.param); });
 

@@ -29,11 +29,17 @@ class Objective {
 
   virtual Loss loss(EnergyModel& model, int64_t iteration) = 0;
 
+  // Around the optimiser's step: the gradients are there, the parameters have moved.
+  virtual void before_step() {}
+  virtual void after_step() {}
+
   // Numbers and text that may not change between the sittings of a run.
   virtual PtDict settings() const = 0;
 
   // What it carries from iteration to iteration, for checkpoints: uint8 [slots, D], maybe no slots.
   virtual torch::Tensor chains() const = 0;
+  // Tensors of its own beside them.
+  virtual NamedTensors carried() const { return {}; }
   // Draws the chains anew whose energy is not finite; `recovery` counts from 1.
   virtual void repair(EnergyModel& model, int64_t recovery) {}
   virtual int64_t steps() const { return 0; }  // Metropolis–Hastings steps an iteration

@@ -22,6 +22,7 @@ struct PcdOptions {
   double reinit = 0;       // probability that a drawn chain restarts from the base Bernoulli
   double l2 = 0;           // weight of the squared energies
   double p_control = 0;    // weight of the squared gradient at the data
+  bool centre = false;     // steps of an RBM (train/optimiser/centring.h)
   uint64_t seed = 0;
   bool cuda_graph = false;  // engine/run/step_graph.h
 };

@@ -52,7 +52,12 @@ PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, con
       width_(data.width),
       data_sha256_(data_sha256(data)),
       batches_(data, options.batch, options.seed, device),
-      buffer_(clamped_mean(data).to(device), options.buffer, options.seed) {}
+      buffer_(clamped_mean(data).to(device), options.buffer, options.seed) {
+  if (!options.centre) return;
+  const auto* machine = dynamic_cast<const RbmModel*>(&model);
+  require_options(machine, "`centre` is for an rbm; the model is '{}'", model.kind_name());
+  centring_.emplace(*machine, clamped_mean(data));
+}
 
 void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
   torch::Tensor slots, starts;
@@ -68,13 +73,27 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
 }
 
 Loss PcdObjective::loss(EnergyModel& model, int64_t iteration) {
-  const PcdLoss loss = pcd_loss(model, batches_.states(iteration), chains_.states, options_);
+  const torch::Tensor data = batches_.states(iteration);
+  if (centring_) centring_->follow(data);
+  const PcdLoss loss = pcd_loss(model, data, chains_.states, options_);
   return {loss.loss,
           {{"energy_data", loss.energy_data},
            {"energy_model", loss.energy_model},
            {"difference", loss.energy_data - loss.energy_model},
            {"acceptance", chains_.acceptance},
            {"hops", chains_.hops}}};
+}
+
+void PcdObjective::before_step() {
+  if (centring_) centring_->before_step();
+}
+
+void PcdObjective::after_step() {
+  if (centring_) centring_->after_step();
+}
+
+NamedTensors PcdObjective::carried() const {
+  return centring_ ? centring_->offsets() : NamedTensors();
 }
 
 void PcdObjective::repair(EnergyModel& model, int64_t recovery) {
@@ -93,6 +112,7 @@ PtDict PcdObjective::settings() const {
           {"reinit", {options_.reinit}},
           {"l2", {options_.l2}},
           {"p_control", {options_.p_control}},
+          {"centre", {options_.centre}},
           {"data_images", {batches_.pixels().size(0)}},
           {"data_sites", {batches_.pixels().size(1)}},
           {"data_sha256", {data_sha256_}}};

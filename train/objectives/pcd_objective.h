@@ -2,19 +2,23 @@
 // in a replay buffer.
 #pragma once
 
+#include <optional>
+
 #include "engine/sampler.h"
 #include "train/data/batches.h"
 #include "train/data/dataset.h"
 #include "train/objectives/objective.h"
 #include "train/objectives/pcd.h"
 #include "train/objectives/replay_buffer.h"
+#include "train/optimiser/centring.h"
 
 namespace isinglass {
 
 class PcdObjective : public Objective {
  public:
   // `iterations` in all. Throws Error if an option is out of range, the model is not one of binary
-  // states, or its sites differ from the data's. The sampler outlives this.
+  // states, or its sites differ from the data's. The sampler, and a model that is centred, outlive
+  // this.
   PcdObjective(const EnergyModel& model, const Sampler& sampler, const Dataset& data,
                const PcdOptions& options, int64_t iterations, torch::Device device);
 
@@ -22,8 +26,11 @@ class PcdObjective : public Objective {
   // starts at the iteration's data, a slot each; and writes the chains back after their steps.
   void advance_chains(EnergyModel& model, int64_t iteration) override;
   Loss loss(EnergyModel& model, int64_t iteration) override;
+  void before_step() override;
+  void after_step() override;
   PtDict settings() const override;
   torch::Tensor chains() const override { return buffer_.states(); }
+  NamedTensors carried() const override;
   void repair(EnergyModel& model, int64_t recovery) override;
   int64_t steps() const override { return options_.steps; }
   void draw_data(const std::filesystem::path& file) override;
@@ -38,6 +45,7 @@ class PcdObjective : public Objective {
   Batches batches_;
   ReplayBuffer buffer_;
   PcdChains chains_;  // of the latest iteration
+  std::optional<Centring> centring_;
 };
 
 }  // namespace isinglass

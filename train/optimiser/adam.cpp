@@ -3,11 +3,13 @@
 
 namespace isinglass {
 
-Adam::Adam(std::vector<torch::Tensor> parameters) : parameters_(std::move(parameters)) {
+Adam::Adam(std::vector<torch::Tensor> parameters, double weight_decay)
+    : parameters_(std::move(parameters)), weight_decay_(weight_decay) {
   TORCH_INTERNAL_ASSERT(!parameters_.empty());
   // The kernel walks the storages of parameter, gradient and moments in step: zeros_like keeps the
   // memory format, and so do gradients that backward() accumulates.
   for (const torch::Tensor& p : parameters_) {
+    if (p.dim() >= 2) weights_.push_back(p);
     first_.push_back(torch::zeros_like(p.detach()));
     second_.push_back(torch::zeros_like(p.detach()));
   }
@@ -23,6 +25,9 @@ void Adam::step(double learning_rate) {
   for (const torch::Tensor& p : parameters_) {
     TORCH_INTERNAL_ASSERT(p.grad().defined() && p.grad().is_non_overlapping_and_dense());
     gradients.push_back(p.grad());
+  }
+  if (weight_decay_ > 0 && !weights_.empty()) {
+    at::_foreach_mul_(weights_, 1 - learning_rate * weight_decay_);
   }
   step_.add_(1);
   learning_rate_.fill_(learning_rate);

@@ -1,7 +1,8 @@
 // Adam (Kingma & Ba 2015, Algorithm 1) with LibTorch's fused kernel:
 //   m ← β₁m + (1 − β₁)g,  v ← β₂v + (1 − β₂)g²,
 //   θ ← θ − η·(m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε),  β = (0.9, 0.999), ε = 1e-8
-// Without weight decay.
+// Weight decay (AdamW, Loshchilov & Hutter 2019, Algorithm 2) is of parameters of two dimensions
+// and more, the weights, and not of biases: θ ← (1 − η·decay)·θ before the step.
 #pragma once
 
 #include <vector>
@@ -12,7 +13,7 @@ namespace isinglass {
 
 class Adam {
  public:
-  explicit Adam(std::vector<torch::Tensor> parameters);
+  explicit Adam(std::vector<torch::Tensor> parameters, double weight_decay = 0);
 
   // One step on the parameters' gradients (each must have one).
   void step(double learning_rate);
@@ -25,7 +26,8 @@ class Adam {
   const torch::Tensor& step_number() const { return step_; }
 
  private:
-  std::vector<torch::Tensor> parameters_, first_, second_, steps_;
+  std::vector<torch::Tensor> parameters_, weights_, first_, second_, steps_;
+  double weight_decay_;
   torch::Tensor step_, learning_rate_;  // on the parameters' device
 };
 

@@ -35,9 +35,12 @@ TEST(AdamTest, AStepMakesANewVersionOfEveryParameter) {
   for (size_t k = 0; k < parameters.size(); ++k) EXPECT_GT(parameters[k]._version(), before[k]);
 }
 
-TEST(AdamTest, EqualsTheAlgorithmInFloat64) {
+class AdamDecayTest : public testing::TestWithParam<double> {};
+
+// Decay is of the weights, not of the bias.
+TEST_P(AdamDecayTest, EqualsTheAlgorithmInFloat64) {
   std::vector<torch::Tensor> parameters = make_parameters();
-  Adam adam(parameters);
+  Adam adam(parameters, GetParam());
   struct Reference {
     std::vector<double> theta, m, v;
   };
@@ -60,6 +63,7 @@ TEST(AdamTest, EqualsTheAlgorithmInFloat64) {
         m[i] = 0.9 * m[i] + 0.1 * gradient[i];
         v[i] = 0.999 * v[i] + 0.001 * gradient[i] * gradient[i];
         const double m_hat = m[i] / (1 - std::pow(0.9, t)), v_hat = v[i] / (1 - std::pow(0.999, t));
+        if (parameters[k].dim() > 1) theta[i] *= 1 - rate * GetParam();
         theta[i] -= rate * m_hat / (std::sqrt(v_hat) + 1e-8);
       }
     }
@@ -77,6 +81,8 @@ TEST(AdamTest, EqualsTheAlgorithmInFloat64) {
   }
   EXPECT_TRUE(parameters[0].is_contiguous(torch::MemoryFormat::ChannelsLast));
 }
+
+INSTANTIATE_TEST_SUITE_P(Decays, AdamDecayTest, testing::Values(0.0, 0.3));
 
 TEST(EmaTest, EqualsTheRecursionInFloat64) {
   std::vector<torch::Tensor> parameters = make_parameters();

@@ -1,0 +1,44 @@
+// See centring.h.
+#include "train/optimiser/centring.h"
+
+#include "io/error.h"
+
+namespace isinglass {
+namespace {
+
+constexpr double kSlide = 0.01;  // of the moving averages; the paper's
+
+}  // namespace
+
+Centring::Centring(const RbmModel& machine, const torch::Tensor& data_mean)
+    : machine_(machine),
+      w_(machine.named_parameters()["W"]),
+      b_v_(machine.named_parameters()["b_v"]),
+      b_h_(machine.named_parameters()["b_h"]),
+      visible_(data_mean.to(b_v_.device(), torch::kFloat32).clone()),
+      hidden_(torch::full_like(b_h_.detach(), 0.5)),
+      before_(torch::empty_like(w_.detach())) {
+  require(w_.dim() == 2 && visible_.sizes() == b_v_.sizes(),
+          "centring is for machines of binary units; W has {} dimensions", w_.dim());
+}
+
+void Centring::follow(const torch::Tensor& data) {
+  torch::NoGradGuard no_grad;
+  visible_.lerp_(data.mean(0, false, torch::kFloat32), kSlide);
+  hidden_.lerp_(machine_.hidden_means(data).mean(0), kSlide);
+}
+
+void Centring::before_step() {
+  torch::NoGradGuard no_grad;
+  w_.mutable_grad().addr_(hidden_, b_v_.grad(), 1, -1).addr_(b_h_.grad(), visible_, 1, -1);
+  before_.copy_(w_);
+}
+
+void Centring::after_step() {
+  torch::NoGradGuard no_grad;
+  const torch::Tensor moved = w_ - before_;
+  b_v_.addmv_(moved.t(), hidden_, 1, -1);
+  b_h_.addmv_(moved, visible_, 1, -1);
+}
+
+}  // namespace isinglass
