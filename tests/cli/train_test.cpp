@@ -319,6 +319,12 @@ TEST(Contrastive, TrainsAnRbmAndGoesOn) {
   EXPECT_EQ(config.find("buffer"), std::string::npos) << config;
   EXPECT_EQ(read_named_tensors(dir / "whole" / "ema.pt")[0].second.size(0), 6);
 
+  // Sweeps serve the annealed machines, too.
+  const Outcome evaluated = run("--iters 4 --evaluate-every 4 --evaluate-steps 50 --out " +
+                                (dir / "evaluated").string());
+  EXPECT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  EXPECT_NE(file_bytes(dir / "evaluated" / "metrics.jsonl").find("\"validation"), std::string::npos);
+
   ASSERT_EQ(run("--iters 20 --out " + (dir / "parts").string()).exit_code, 0);
   const Outcome resumed =
       run_program("train --quiet --iters 40 --resume " + (dir / "parts").string());
@@ -327,8 +333,7 @@ TEST(Contrastive, TrainsAnRbmAndGoesOn) {
 
   for (const auto& [flags, words] : std::vector<std::pair<std::string, std::string>>{
            {"--buffer 50", "--buffer does not go with --objective cd"},
-           {"--model resnet", "--scan chromatic draws"},
-           {"--evaluate-every 5", "--evaluate-every anneals"}}) {
+           {"--model resnet", "--scan chromatic draws"}}) {
     const Outcome refused = run(flags + " --out " + (dir / "none").string());
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_EQ(line_count(refused.err), 1) << refused.err;
