@@ -25,6 +25,19 @@ at::IntArrayRef padding_of(const torch::nn::Conv2d& c) {
   return std::get<torch::ExpandingArray<2>>(c->options.padding());
 }
 
+// Of fewer channels, oneDNN's gradient of the weights writes outside its memory on processors without
+// AVX-512 (LibTorch 2.11).
+constexpr int64_t kFewestChannels = 8;
+
+// Differentiable in the weights, too.
+torch::Tensor convolve(const torch::nn::Conv2d& c, const torch::Tensor& x) {
+  if (x.is_cuda() || x.size(1) >= kFewestChannels) {
+    return at::conv2d(x, c->weight, c->bias, c->options.stride(), padding_of(c));
+  }
+  return at::thnn_conv2d(x, c->weight, c->weight.sizes().slice(2), c->bias, c->options.stride(),
+                         padding_of(c));
+}
+
 // The gradient in a convolution's input, of that in its output.
 torch::Tensor input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& at_output,
                              at::IntArrayRef shape) {
@@ -84,8 +97,8 @@ struct BlockImpl : torch::nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& x) {
-    const torch::Tensor h = conv2->forward(torch::silu(conv1->forward(x)));
-    return torch::silu(h + (shortcut_conv ? shortcut_conv->forward(x) : x));
+    const torch::Tensor h = convolve(conv2, torch::silu(convolve(conv1, x)));
+    return torch::silu(h + (shortcut_conv ? convolve(shortcut_conv, x) : x));
   }
 
   torch::Tensor forward_with_slopes(const torch::Tensor& x, torch::ScalarType dtype,
