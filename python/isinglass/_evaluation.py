@@ -106,7 +106,7 @@ evaluate.__doc__ = f"""log Z of a target by annealed importance sampling, and th
     target: of binary sites; without images also of categorical ones.
     images: [N, D] or [N, H, W], all of which count; a dictionary of splits (train, validation, test); a data set
         by name or file; or None: log Z alone.
-    sampler: a sampler's name (default: pafs), or one made by sampler().
+    sampler: a sampler's name (default: pafs; of an RBM its own sweeps), or one made by sampler().
     mean: float [D], of the Bernoulli sites where annealing begins; without it the target's own base, else that of
         the images, else the uniform distribution.
     out: a directory for a checkpoint, from which the same call goes on.
