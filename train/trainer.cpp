@@ -34,9 +34,9 @@ TrainOptions checked(const TrainOptions& o) {
           "the last learning rate is {}; it must be in [0, {}], the first one", o.end_rate,
           o.learning_rate);
   require(std::isfinite(o.clip) && o.clip >= 0, "clip is {}; it must be 0 or more", o.clip);
-  require(std::isfinite(o.weight_decay) && o.weight_decay >= 0 &&
-              o.weight_decay * o.learning_rate < 1,
-          "weight-decay is {}; it must be 0 or more, and below 1 / lr", o.weight_decay);
+  require(
+      std::isfinite(o.weight_decay) && o.weight_decay >= 0 && o.weight_decay * o.learning_rate < 1,
+      "weight-decay is {}; it must be 0 or more, and below 1 / lr", o.weight_decay);
   require(o.recover >= 0, "recover is {}; it must be 0 or more", o.recover);
   require(o.ema >= 0 && o.ema < 1, "the decay of the average is {}; it must be in [0, 1)", o.ema);
   require(o.checkpoint_every >= 1, "checkpoint-every is {}; it must be at least 1",

@@ -46,9 +46,10 @@ void resolve_path(EvaluateSpec& spec, const EnergyModel& model) {
                   "`path` joint is that of `sampler` gibbs with `scan` chromatic; {} goes with "
                   "`path` linear",
                   sampler.name);
-  require_options(own != PathKind::kJoint || spec.path == kJointName,
-                  "`scan` chromatic of an rbm goes with `path` joint; `path` {} has no sweeps of it",
-                  spec.path);
+  require_options(
+      own != PathKind::kJoint || spec.path == kJointName,
+      "`scan` chromatic of an rbm goes with `path` joint; `path` {} has no sweeps of it",
+      spec.path);
 }
 
 }  // namespace isinglass

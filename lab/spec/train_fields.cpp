@@ -83,9 +83,10 @@ Fields<TrainSpec> objective_fields() {
       field(&TrainSpec::rate_schedule, schedule),
       field(&TrainSpec::end_rate, end_rate),
       field(&TrainSpec::clip, clip),
-      field(&TrainSpec::weight_decay,
-            number("weight-decay", "X",
-                   "by which an iteration shrinks weights, times the learning rate; biases stay", 0)),
+      field(
+          &TrainSpec::weight_decay,
+          number("weight-decay", "X",
+                 "by which an iteration shrinks weights, times the learning rate; biases stay", 0)),
       field(&TrainSpec::ema, decay),
       field(&TrainSpec::l2, number("l2", "X", "weight of the squared energies", 0, pcd.l2)),
       field(

@@ -67,7 +67,8 @@ using SavedWork = InAFolder;
 
 TEST_F(SavedWork, AnnealingOutlivesWhatFailsAfterIt) {
   const std::string command =
-      "evaluate " + weights() + " --chains 50 --steps 9000 --schedule linear --sampler gwg --threads 1";
+      "evaluate " + weights() +
+      " --chains 50 --steps 9000 --schedule linear --sampler gwg --threads 1";
   expect_done(command + " --out whole");
   const Outcome failed = run_with_a_folder_at("chains.pt", command);
   expect_refused(failed, {"chains.pt", "ais-checkpoint.pt holds 10000 of 10000 steps",

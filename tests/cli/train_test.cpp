@@ -320,10 +320,11 @@ TEST(Contrastive, TrainsAnRbmAndGoesOn) {
   EXPECT_EQ(read_named_tensors(dir / "whole" / "ema.pt")[0].second.size(0), 6);
 
   // Sweeps serve the annealed machines, too.
-  const Outcome evaluated = run("--iters 4 --evaluate-every 4 --evaluate-steps 50 --out " +
-                                (dir / "evaluated").string());
+  const Outcome evaluated =
+      run("--iters 4 --evaluate-every 4 --evaluate-steps 50 --out " + (dir / "evaluated").string());
   EXPECT_EQ(evaluated.exit_code, 0) << evaluated.err;
-  EXPECT_NE(file_bytes(dir / "evaluated" / "metrics.jsonl").find("\"validation"), std::string::npos);
+  EXPECT_NE(file_bytes(dir / "evaluated" / "metrics.jsonl").find("\"validation"),
+            std::string::npos);
 
   ASSERT_EQ(run("--iters 20 --out " + (dir / "parts").string()).exit_code, 0);
   const Outcome resumed =

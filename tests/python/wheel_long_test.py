@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import ROOT
 
 import isinglass as ig
+from conftest import ROOT
 
 SITE = Path(sysconfig.get_path("purelib"))
 OURS = ("isinglass", "__pycache__", "_distutils_hack", "pip", "setuptools")

@@ -83,7 +83,10 @@ TEST(CentringTest, StepsAreThoseOfTheCentredMachine) {
   RbmModel machine(w, b_v, b_h);
   Centring centring(machine, mean);
   Adam adam(machine.parameters());
-  Centred reference{w.clone().requires_grad_(true), {}, {}, mean.clone(),
+  Centred reference{w.clone().requires_grad_(true),
+                    {},
+                    {},
+                    mean.clone(),
                     torch::full({kHidden}, 0.5, torch::kFloat64)};
   reference.b = (b_v + w.t().matmul(reference.hidden)).requires_grad_(true);
   reference.c = (b_h + w.matmul(reference.visible)).requires_grad_(true);
