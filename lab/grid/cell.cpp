@@ -194,9 +194,12 @@ Json run_cell(const Grid& grid, const Cell& cell, GridModels& models, torch::Dev
     return failed(error.what_without_backtrace());
   } catch (const std::bad_alloc&) {
     return failed("out of memory");
-  } catch (const std::exception& error) {
+  } catch (const std::runtime_error& error) {
+    return failed(error.what());
+  } catch (const std::logic_error& error) {
     return failed(error.what());
   }
+  // What is none of these, as an exception of Python, is the caller's own, who gave the model.
 }
 
 }  // namespace isinglass

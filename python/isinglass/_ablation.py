@@ -136,6 +136,6 @@ ablate.__doc__ = f"""Runs a grid of targets × samplers × settings, and measure
     options: of sampling, for all cells: steps, burn_in, chains, thin, ….
 {options_text("ablate", _LEFT_OUT)}
 
-Returns an Ablation. A cell that fails, as by an exception of the target, says so in frame.error. Ctrl-C raises
-KeyboardInterrupt; finished cells stay in `out`.
+Returns an Ablation. A cell that fails, as by an energy that is not finite, says so in frame.error. What a
+target's callable raises arrives unchanged, and Ctrl-C raises KeyboardInterrupt; finished cells stay in `out`.
 """

@@ -278,8 +278,18 @@ def test_ablation(tmp_path):
         single.summary["acceptance"])
     again = ig.ablate(**options, out=tmp_path / "grid")
     assert again.frame.ess_mean.equals(frame.ess_mean) if "ess_mean" in frame else True
-    broken = ig.ablate(targets={"bad": ig.energy(lambda x: 1 / 0, sites=3)}, samplers=["gwg"], steps=4)
-    assert "division by zero" in broken.frame.error[0]
+    broken = ig.ablate(targets={"bad": ig.energy(lambda x: x.sum(1) / 0, sites=3)}, samplers=["gwg"], steps=4)
+    assert "not finite" in broken.frame.error[0]
+
+
+def test_ablate_passes_on_what_a_callable_raises(tmp_path):
+    def wrong(x):
+        raise LookupError("mine")
+
+    targets = {"a good one": ig.energy(Mlp(3), sites=3), "bad": ig.energy(wrong, sites=3)}
+    with pytest.raises(LookupError, match="^'?mine'?$"):
+        ig.ablate(targets=targets, samplers=["gwg"], steps=4, out=tmp_path)
+    assert len(list((tmp_path / "cells").iterdir())) == 1  # what was finished is kept, the failure is not
 
 
 def test_chains_begin_at_images(tmp_path):
