@@ -43,7 +43,8 @@ def tidy(text):
     text = re.sub(r"SupportsInt(?: \| SupportsIndex)?", "int", text)
     text = re.sub(r"SupportsFloat(?: \| SupportsIndex)?", "float", text)
     text = re.sub(r"Optional\[([^\[\]]+)\]", r"\1 | None", text)
-    return text.replace("Tuple[", "tuple[").replace("object", "Any").replace("tuple[()]", "tuple")
+    text = text.replace("Tuple[", "tuple[").replace("object", "Any").replace("tuple[()]", "tuple")
+    return re.sub("-> tuple$", "-> tuple[torch.Tensor, torch.Tensor]", re.sub("-> dict$", "-> dict[str, Any]", text))
 
 
 def parts(doc):
@@ -118,6 +119,8 @@ def class_stub(name):
             lines += ["    @staticmethod"] * (kind == "static") + [f"    def {member}{own_self(signature)}: ..."]
     if "__getattr__" in vars(cls):
         lines.append("    def __getattr__(self, name: str) -> Any: ...")
+    if name in RESULTS:
+        lines.append("    def _repr_html_(self) -> str: ...")
     if "__len__" in vars(cls):
         lines.append("    def __len__(self) -> int: ...")
     return "\n".join(lines) + "\n"
@@ -128,7 +131,7 @@ def function_stub(function, name):
 
 
 def stubs():
-    package = STUB_HEAD + IMPORTS + "\nfrom . import models as models, samplers as samplers\n\n__version__: str\n\n"
+    package = STUB_HEAD + IMPORTS + "\nfrom . import models as models, samplers as samplers\n\n__all__: list[str]\n__version__: str\n\n"
     package += "class Error(ValueError): ...\n\nclass NumericalError(Error): ...\n\n"
     package += "\n".join(class_stub(name) for name in (*ENGINE, *RESULTS)) + "\n"
     package += "\n".join(function_stub(getattr(ig, name), name) for name in FUNCTIONS)
@@ -136,10 +139,10 @@ def stubs():
     for module, made in ((ig.models, "Target"), (ig.samplers, "Sampler")):
         name = module.__name__.rpartition(".")[2]
         imports = "import os\nfrom collections.abc import Mapping, Sequence\n\nimport torch\n\n" if made == "Target" else ""
-        text = STUB_HEAD + imports + f"from . import {made}\n\n"
+        text = STUB_HEAD + imports + f"from . import {made}\n\n__all__: list[str]\n\n"
         text += "\n".join(function_stub(getattr(module, each), each) for each in module.__all__)
         files[STUBS / f"{name}.pyi"] = text
-    return files
+    return {file: re.sub(r"os\.PathLike(?!\[)", "os.PathLike[str]", text) for file, text in files.items()}
 
 
 def code(text):
