@@ -30,16 +30,16 @@ class Run(Shown):
     interrupted: whether the run ended early.
     """
 
-    samples: "torch.Tensor | None"
+    samples: "torch.Tensor | Any"
     energy: torch.Tensor
     statistic: torch.Tensor
-    acceptance: "torch.Tensor | None"
-    hops: "torch.Tensor | None"
+    acceptance: "torch.Tensor | Any"
+    hops: "torch.Tensor | Any"
     summary: "dict[str, Any]"
     options: "dict[str, Any]"
     learned: "dict[str, torch.Tensor]"
-    rungs: "torch.Tensor | None"
-    solution: "torch.Tensor | None"
+    rungs: "torch.Tensor | Any"
+    solution: "torch.Tensor | Any"
     interrupted: bool
 
     def __init__(self, made, interrupted=False):

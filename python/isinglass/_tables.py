@@ -22,7 +22,8 @@ def value_of(option):
 
 
 def annotation(option):
-    base = {"HxW": "str | tuple[int, int]", "T0,T1": "str | tuple[float, float]"}.get(option["unit"])
+    texts = {"HxW": "str | tuple[int, int]", "T0,T1": "str | tuple[float, float]", "R": "int | str"}
+    base = texts.get(option["unit"]) if option["type"] == "str" else None
     base = base or ("str | os.PathLike" if option["type"] == "path" else TYPES[option["type"]].__name__)
     return base if option["default"] is not None else f"{base} | None"
 
