@@ -1,20 +1,14 @@
-# Finds LibTorch in the repository's .venv unless -DTorch_DIR names another one, and names the
-# CUDA architectures before find_package(Torch), which otherwise asks a GPU for them.
-if(SKBUILD AND NOT Torch_DIR)  # pip: the torch of the Python that builds
-  execute_process(COMMAND ${Python_EXECUTABLE} -c "import torch.utils; print(torch.utils.cmake_prefix_path)"
-                  OUTPUT_VARIABLE prefix OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  set(Torch_DIR ${prefix}/Torch CACHE PATH "Folder of TorchConfig.cmake")
-  # A CUDA toolkit that is installed, else the links that scripts/setup.sh makes (scripts/common.sh).
-  foreach(cuda $ENV{CUDA_HOME} /usr/local/cuda ${CMAKE_SOURCE_DIR}/.cuda)
-    if(NOT DEFINED ENV{CUDACXX} AND EXISTS ${cuda}/bin/nvcc)
-      set(ENV{CUDACXX} ${cuda}/bin/nvcc)
-      set(CUDA_TOOLKIT_ROOT_DIR ${cuda} CACHE PATH "CUDA toolkit")
-      set(CUDAToolkit_ROOT ${cuda} CACHE PATH "CUDA toolkit")
-    endif()
-  endforeach()
-endif()
+# Finds LibTorch: with pip that of the Python that builds, else the one in ISINGLASS_VENV, unless -DTorch_DIR
+# names another one. Names the CUDA architectures before find_package(Torch), which otherwise asks a GPU.
+set(ISINGLASS_VENV ${CMAKE_SOURCE_DIR}/.venv CACHE PATH "Virtual environment that has torch")
 if(NOT Torch_DIR)
-  file(GLOB torch_dirs ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch/share/cmake/Torch)
+  if(SKBUILD)
+    execute_process(COMMAND ${Python_EXECUTABLE} -c "import torch.utils; print(torch.utils.cmake_prefix_path)"
+                    OUTPUT_VARIABLE torch_dirs OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    string(APPEND torch_dirs /Torch)
+  else()
+    file(GLOB torch_dirs ${ISINGLASS_VENV}/lib/python3*/site-packages/torch/share/cmake/Torch)
+  endif()
   if(NOT torch_dirs)
     message(FATAL_ERROR "LibTorch not found: run scripts/setup.sh, or give -DTorch_DIR=DIR")
   endif()
@@ -22,14 +16,24 @@ if(NOT Torch_DIR)
   set(Torch_DIR ${torch_dir} CACHE PATH "Folder of TorchConfig.cmake")
 endif()
 
-set(ISINGLASS_CUDA_ARCHITECTURES "7.5;8.0;9.0+PTX" CACHE STRING "CUDA architectures to compile for")
-set(TORCH_CUDA_ARCH_LIST ${ISINGLASS_CUDA_ARCHITECTURES})
-# find_package(Torch) sets the -gencode flags itself; CMake's own check needs a value.
-set(CMAKE_CUDA_ARCHITECTURES OFF)
-
-# The Python whose torch this is, for the package: pip's, else .venv's.
+# The Python whose torch this is, for the package: pip's, else the virtual environment's.
 if(SKBUILD)
   set(ISINGLASS_PYTHON ${Python_EXECUTABLE})
-elseif(EXISTS ${CMAKE_SOURCE_DIR}/.venv/bin/python)
-  set(ISINGLASS_PYTHON ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+elseif(EXISTS ${ISINGLASS_VENV}/bin/python)
+  set(ISINGLASS_PYTHON ${ISINGLASS_VENV}/bin/python)
 endif()
+
+# The version of CUDA that it is built for.
+file(GLOB torch_version_file ${Torch_DIR}/../../../version.py)
+if(torch_version_file)
+  file(STRINGS ${torch_version_file} torch_cuda REGEX "^cuda")
+  string(REGEX REPLACE ".*'([0-9.]*)'.*" "\\1" ISINGLASS_TORCH_CUDA "${torch_cuda}")
+endif()
+
+# CUDA 13 knows no GPU older than Turing; CUDA 12 knows the V100.
+if(ISINGLASS_TORCH_CUDA MATCHES "^12")
+  set(architectures "7.0;7.5;8.0;9.0+PTX")
+else()
+  set(architectures "7.5;8.0;9.0+PTX")
+endif()
+set(ISINGLASS_CUDA_ARCHITECTURES ${architectures} CACHE STRING "CUDA architectures to compile for")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # An archive of the program and its tests that runs on other Linux machines (x86-64, glibc 2.34 or
-# newer) with the PyTorch 2.11 for CUDA 13 that their Python has:
+# newer) with the PyTorch that their Python has, of the release that the program was built with (2.11
+# for CUDA 13; with ISINGLASS_TORCH=2.7.1 that for CUDA 12.6, which a V100 needs):
 #   scripts/bundle.sh [OUT]                  builds, then writes OUT/isinglass-….tar.gz (default dist)
 #   scripts/bundle.sh --build BUILD [OUT]    packs what the build folder BUILD holds
 # In it: bin/ (start these), libexec/ (the programs), lib/ (the libraries that come along), tests/
@@ -79,7 +80,6 @@ check_path() {
   [[ $path == "$2" ]] || die "$(basename "$1") looks for libraries in '$path', not in $2"
 }
 
-build=$root/build
 if [[ ${1:-} == --build ]]; then
   build=${2:?--build needs a folder}
   shift 2
@@ -88,7 +88,13 @@ else
 fi
 out=${1:-$root/dist}
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
+# The program's LibTorch: its release and CUDA, of which the default's archive does not speak.
+torch=$(sed -n 's/^Torch_DIR:PATH=//p' "$build/CMakeCache.txt")/../../../version.py
+release=$(sed -n "s/^__version__ = '\([0-9.]*\).*/\1/p" "$torch")
+torch_for=$(sed -n "s/^cuda.*'\([0-9.]*\)'.*/\1/p" "$torch")
+[[ -n $release && -n $torch_for ]] || die "$torch does not say which LibTorch this is"
 name=isinglass-$version-linux-$(uname -m)
+[[ $release == "$default_torch" ]] || name+=-torch-$release
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -100,6 +106,7 @@ mkdir -p "$bundle"/{bin,scripts,tests/io,tests/models,tests/engine/data}
 install -m 755 "$root"/scripts/{launch.sh,gpu-check.sh} "$bundle/scripts/"
 install -m 644 "$root"/scripts/common.sh "$bundle/scripts/"
 install -m 644 "$root"/{LICENSE,README.md} "$bundle/"
+echo "$release $torch_for" > "$bundle/torch"  # for launch.sh
 cp -r "$root"/tests/io/{corpus,pt_python.py} "$bundle/tests/io/"
 cp -r "$root"/tests/models/golden "$bundle/tests/models/"
 cp "$root"/tests/engine/data/*.pt "$bundle/tests/engine/data/"

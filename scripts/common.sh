@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: where things are, which CUDA compiler to use.
+# Sourced by the other scripts: where things are, which LibTorch and which CUDA compiler to use.
 # The caller has run `set -euo pipefail`.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -11,30 +11,73 @@ die() {
   exit 1
 }
 
+# $ISINGLASS_TORCH names a LibTorch: a version, or `newest` for the newest that pip finds. Any but the
+# default has its virtual environment and its build folder beside the default's: .venv-2.7.1, build-2.7.1.
+default_torch=2.11.0
+torch_version=${ISINGLASS_TORCH:-$default_torch}
+[[ $torch_version =~ ^([0-9]+\.[0-9]+\.[0-9]+|newest)$ ]] ||
+  die "ISINGLASS_TORCH is '$torch_version': a version of three numbers is needed, or newest"
+variant=-$torch_version
+[[ $torch_version != "$default_torch" ]] || variant=
+# shellcheck disable=SC2034
+venv=$root/.venv$variant build=$root/build$variant
+
+# The version of CUDA that the LibTorch in $venv is built for; nothing before it is there.
+torch_cuda() { sed -n "s/^cuda.*'\([0-9.]*\)'.*/\1/p" "$venv"/lib/python3*/site-packages/torch/version.py 2> /dev/null || true; }
+
 # Sets `cuda` to the folder of a CUDA toolkit of the major version that LibTorch is built for: one
 # that is installed, else the links to the wheels' one. Fails when there is neither.
 # ISINGLASS_CUDA=wheels passes installed ones by.
 find_cuda() {
-  local on_path folders=()
+  local on_path folders=() major
+  major=$(torch_cuda)
   if [[ ${ISINGLASS_CUDA:-} != wheels ]]; then
     on_path=$(readlink -f "$(command -v nvcc || true)")
-    folders=("${CUDA_HOME:-}" "${on_path%/bin/nvcc}" /usr/local/cuda)
+    folders=("${CUDA_HOME:-}" "${on_path%/bin/nvcc}" /usr/local/cuda "/usr/local/cuda-${major%%.*}")
   fi
-  for cuda in "${folders[@]}" "$root/.cuda"; do
-    [[ -n $cuda && $("$cuda/bin/nvcc" --version 2> /dev/null) == *"release 13."* ]] && return
+  for cuda in "${folders[@]}" "$root/.cuda$variant"; do
+    [[ -n $cuda && $("$cuda/bin/nvcc" --version 2> /dev/null) == *"release ${major%%.*}."* ]] && return
   done
   return 1
+}
+
+# The toolkit of clang, where there is no nvcc of CUDA 12: the wheels have one for CUDA 13 only.
+cuda_12=$root/.cuda12/toolkit
+clang_cuda() { [[ $(torch_cuda) == 12.* && -x $cuda_12/bin/fatbinary ]] && command -v clang++-19 > /dev/null; }
+
+# Makes it of wheels, which bring a folder each (75 MB).
+install_cuda_12() {
+  local part
+  [[ ! -x $cuda_12/bin/fatbinary ]] || return 0
+  say "installing the headers and libraries of CUDA 12.6 into .cuda12"
+  rm -rf "$root/.cuda12"
+  "$venv/bin/python" -m pip install --disable-pip-version-check --quiet --no-deps --target "$root/.cuda12/wheels" \
+    nvidia-cuda-nvcc-cu12==12.6.85 nvidia-cuda-runtime-cu12==12.6.77 nvidia-cuda-cccl-cu12==12.6.77 \
+    nvidia-nvfatbin-cu12==12.6.77 >&2
+  mkdir "$cuda_12.part"
+  for part in nvcc runtime cccl; do
+    cp -a "$root/.cuda12/wheels/nvidia/cuda_$part/." "$cuda_12.part/"
+  done
+  cp -a "$root/.cuda12/wheels/nvidia/nvfatbin/lib/." "$cuda_12.part/lib/"
+  ln -sr "$root/scripts/fatbinary.py" "$cuda_12.part/bin/fatbinary"
+  rm -r "$root/.cuda12/wheels"
+  mv "$cuda_12.part" "$cuda_12"
 }
 
 # configure BUILD [CMAKE-OPTION…]: a Release build of the repository in the folder BUILD. CMake's words
 # are shown only when it fails.
 configure() {
-  local log=$1/configure.log
-  find_cuda || die "no CUDA compiler"
+  local log=$1/configure.log options=(-DISINGLASS_VENV="$venv")
+  if find_cuda; then
+    export CUDACXX=$cuda/bin/nvcc CUDA_HOME=$cuda
+    options+=(-DCUDA_TOOLKIT_ROOT_DIR="$cuda" -DCUDAToolkit_ROOT="$cuda")
+  elif clang_cuda; then
+    options+=(-DISINGLASS_CLANG_CUDA="$cuda_12")
+  else
+    die "no compiler for CUDA $(torch_cuda)"
+  fi
   mkdir -p "$1"
-  CUDACXX=$cuda/bin/nvcc CUDA_HOME=$cuda cmake -S "$root" -B "$1" -G Ninja \
-    -DCMAKE_BUILD_TYPE=Release -DCUDA_TOOLKIT_ROOT_DIR="$cuda" -DCUDAToolkit_ROOT="$cuda" \
-    "${@:2}" > "$log" 2>&1 || {
+  cmake -S "$root" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]}" "${@:2}" > "$log" 2>&1 || {
     cat "$log" >&2
     die "CMake could not configure ${1##*/}/ (see above)"
   }

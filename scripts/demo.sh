@@ -13,7 +13,7 @@ training=(--sampler pafs --radius 8 --channels 16 --steps-per-iter 10 --buffer 5
 # What three minutes of annealing both ways allow; the verdict says what that is worth.
 annealing=(--sampler pafs --radius 24 --chains 50 --steps 4000 --reverse)
 
-isinglass() { "$root/build/isinglass" "$@"; }
+isinglass() { "$build/isinglass" "$@"; }
 
 "$root/scripts/build.sh" isinglass
 
@@ -25,7 +25,7 @@ say "2/2 annealing: how likely are images that the model has not seen?"
 isinglass evaluate --model resnet --weights "$run/train/ema.pt" --dataset strokes \
   "${annealing[@]}" --seed 0 --out "$run/evaluate" --overwrite
 
-"$root/.venv/bin/python" - "$run" << 'END'
+"$venv/bin/python" - "$run" << 'END'
 import json
 import pathlib
 import sys

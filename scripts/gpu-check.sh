@@ -11,7 +11,7 @@
 # training; the benchmark of a ResNet, without and with --cuda-graph; chains on a lattice; memcheck,
 # racecheck, initcheck and synccheck of this project's kernels in the GPU tests of a few steps, where
 # compute-sanitizer is installed. The exit code is 0 if all passed. $ISINGLASS_PYTHON (default
-# python3) is the Python with PyTorch 2.11.
+# python3) is the Python with the bundle's PyTorch.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

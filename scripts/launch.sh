@@ -1,6 +1,7 @@
 #!/bin/sh
 # Starts a program of a bundle (scripts/bundle.sh): bin/NAME in it is a link to this file and runs
-# libexec/NAME with the LibTorch of the machine's own Python, $ISINGLASS_PYTHON or else python3.
+# libexec/NAME with the LibTorch of the machine's own Python, $ISINGLASS_PYTHON or else python3. Which one
+# it must be is in the bundle's file `torch`: its version, and that of its CUDA.
 # ISINGLASS_UNDER is a command that the program runs under, such as "compute-sanitizer".
 set -eu
 
@@ -14,14 +15,17 @@ fail() {
 }
 
 [ -f "$bundle/libexec/$name" ] || fail "the bundle $bundle has no program '$name'"
+read -r release cuda < "$bundle/torch"
 command -v "$python" > /dev/null ||
-  fail "there is no '$python': PyTorch 2.11 and a Python are needed; ISINGLASS_PYTHON names another Python"
+  fail "there is no '$python': PyTorch $release and a Python are needed; ISINGLASS_PYTHON names another Python"
 
 # The folders of LibTorch and of the CUDA runtime, without importing either (which takes seconds).
 # shellcheck disable=SC2016
 folders=$("$python" -I -c '
 import importlib.util, os, runpy, sys
-wanted = "PyTorch 2.11 for CUDA 13 is needed (pip install torch==2.11.0)"
+release, cuda = sys.argv[1:]
+short, major = release.split(".")[:2], cuda.split(".")[0]
+wanted = f"PyTorch {chr(46).join(short)} for CUDA {major} is needed (pip install torch=={release})"
 def stop(found):
     sys.exit(f"isinglass: error: {wanted}, but {sys.executable} has {found}")
 def folders(package):
@@ -31,13 +35,14 @@ torch = folders("torch")
 if not torch or not os.path.exists(os.path.join(torch[0], "version.py")):
     stop("no torch")
 version = runpy.run_path(os.path.join(torch[0], "version.py"))
-if version["__version__"].split("+")[0].split(".")[:2] != ["2", "11"]:
+if version["__version__"].split("+")[0].split(".")[:2] != short:
     stop("torch " + version["__version__"])
-if not (version.get("cuda") or "").startswith("13."):
+if not (version.get("cuda") or "").startswith(major + "."):
     stop("torch " + version["__version__"] + ", which is for " + (version.get("cuda") and "CUDA " + version["cuda"] or "CPUs only"))
-runtimes = [os.path.join(f, "cu13", "lib") for f in folders("nvidia")] + [os.path.join(sys.prefix, "lib")]
-found = [f for f in runtimes if os.path.exists(os.path.join(f, "libcudart.so.13"))]
-print(":".join([os.path.join(torch[0], "lib")] + found[:1]))') || exit 1
+runtimes = [os.path.join(f, package, "lib") for f in folders("nvidia") for package in ("cu" + major, "cuda_runtime")]
+runtimes.append(os.path.join(sys.prefix, "lib"))
+found = [f for f in runtimes if os.path.exists(os.path.join(f, "libcudart.so." + major))]
+print(":".join([os.path.join(torch[0], "lib")] + found[:1]))' "$release" "$cuda") || exit 1
 
 LD_LIBRARY_PATH=$folders${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 # What the tests read: files of the repository, the program, a Python with PyTorch.

@@ -4,6 +4,8 @@
 # from wheels with links to it in .cuda/. No GPU is needed. Does nothing where nothing is missing.
 #   scripts/setup.sh           what the build and the program need
 #   scripts/setup.sh --tests   and the Python packages that only tests use
+# ISINGLASS_TORCH=2.7.1 or newest: with another LibTorch (common.sh). One for CUDA 12, which knows the V100,
+# gets clang 19 as its CUDA compiler where no nvcc 12 is installed.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -14,10 +16,9 @@ case "$*" in
   *) die "unknown option '$*': scripts/setup.sh takes none, or --tests" ;;
 esac
 
-torch_version=2.11.0
 test_packages=(arviz==0.23.4 h5netcdf pytest==9.2.0 nbclient==0.11.0 ipykernel==7.4.0 tensorboard==2.21.0
-  scikit-build-core==1.1.2)
-cuda_version=13.0.2  # the toolkit that this LibTorch is built with
+  scikit-build-core==1.1.2 mypy==2.4.1)
+default_cuda=13.0.2  # the toolkit that the default LibTorch is built with
 
 # What the build uses, each package with a command or a header that it brings.
 tools=(g++:g++ cmake:cmake ninja-build:ninja)
@@ -43,14 +44,14 @@ missing_packages() {
   done
   missing_libraries
   [[ -f $chart_js ]] || echo libjs-chart.js
-  [[ -x $root/.venv/bin/python ]] || python3 -c 'import ensurepip, venv' 2> /dev/null ||
+  [[ -x $venv/bin/python ]] || python3 -c 'import ensurepip, venv' 2> /dev/null ||
     echo python3-venv
   has_python_header || echo python3-dev
 }
 
 # Of .venv's Python, or of the one that it will be made of.
 has_python_header() {
-  local python=$root/.venv/bin/python
+  local python=$venv/bin/python
   [[ -x $python ]] || python=python3
   [[ -f $("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h ]]
 }
@@ -70,15 +71,18 @@ install_packages() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}" >&2 || die "$wish"
 }
 
-pip_install() { "$root/.venv/bin/python" -m pip install --disable-pip-version-check "$@" >&2; }
+pip_install() { "$venv/bin/python" -m pip install --disable-pip-version-check "$@" >&2; }
 
 # pip writes INSTALLER last, so an installation that was cut off does not count.
-has_wheel() { compgen -G "$root/.venv/lib/python3*/site-packages/$1.dist-info/INSTALLER" > /dev/null; }
+has_wheel() { compgen -G "$venv/lib/python3*/site-packages/$1.dist-info/INSTALLER" > /dev/null; }
+
+torch_wheel=torch-$torch_version requirement=torch==$torch_version
+if [[ $torch_version == newest ]]; then torch_wheel='torch-*' requirement=torch; fi
 
 install_torch() {
-  say "installing LibTorch $torch_version into .venv (about 5 GB on disk)"
-  [[ -x $root/.venv/bin/python ]] || python3 -m venv "$root/.venv"
-  pip_install "torch==$torch_version" numpy
+  say "installing LibTorch $torch_version into ${venv##*/} (about 5 GB on disk)"
+  [[ -x $venv/bin/python ]] || python3 -m venv "$venv"
+  pip_install "$requirement" numpy
 }
 
 has_test_packages() {
@@ -88,38 +92,45 @@ has_test_packages() {
 
 # What the tests of the Python package and its notebooks open results with.
 install_test_packages() {
-  say "installing ${test_packages[*]} into .venv"
+  say "installing ${test_packages[*]} into ${venv##*/}"
   pip_install "${test_packages[@]}"
 }
 
 # The wheels name libraries by version only (libcudart.so.13); compilers look for libcudart.so.
 # bin/ is a folder of links and no link itself: nvcc looks for its libraries in bin/../lib64.
 link_cuda() {
-  local toolkit library name
+  local toolkit library name cuda=$root/.cuda$variant
   toolkit=$(echo "$root"/.venv/lib/python3*/site-packages/nvidia/cu13)
-  rm -rf "$root/.cuda"
-  mkdir -p "$root/.cuda/bin" "$root/.cuda/lib"
-  ln -sr "$toolkit"/bin/* "$root/.cuda/bin/"
-  ln -sr "$toolkit"/{include,nvvm} "$root/.cuda/"
+  rm -rf "$cuda"
+  mkdir -p "$cuda/bin" "$cuda/lib"
+  ln -sr "$toolkit"/bin/* "$cuda/bin/"
+  ln -sr "$toolkit"/{include,nvvm} "$cuda/"
   for library in "$toolkit"/lib/*; do
     name=$(basename "$library")
-    ln -sr "$library" "$root/.cuda/lib/$name"
-    [[ $name != *.so.* || -e $root/.cuda/lib/${name%%.so.*}.so ]] ||
-      ln -sr "$library" "$root/.cuda/lib/${name%%.so.*}.so"
+    ln -sr "$library" "$cuda/lib/$name"
+    [[ $name != *.so.* || -e $cuda/lib/${name%%.so.*}.so ]] ||
+      ln -sr "$library" "$cuda/lib/${name%%.so.*}.so"
   done
-  ln -s lib "$root/.cuda/lib64"
+  ln -s lib "$cuda/lib64"
 }
 
 install_cuda() {
-  say "installing the CUDA $cuda_version compiler into .venv, with links in .cuda"
-  pip_install "cuda-toolkit[nvcc,cccl,crt,nvvm]==$cuda_version"
+  local version=$default_cuda
+  if [[ $(torch_cuda) == 12.* ]]; then
+    command -v clang++-19 > /dev/null || install_packages clang-19
+    install_cuda_12
+    return
+  fi
+  [[ -z $variant ]] || version="$(torch_cuda).*"
+  say "installing the CUDA $version compiler into ${venv##*/}, with links in .cuda$variant"
+  pip_install "cuda-toolkit[nvcc,cccl,crt,nvvm]==$version"
   link_cuda
-  find_cuda || die "$root/.cuda/bin/nvcc does not run"
+  find_cuda || die "$root/.cuda$variant/bin/nvcc does not run"
 }
 
 packages=$(missing_packages)
 # shellcheck disable=SC2086
 [[ -z $packages ]] || install_packages $packages
-if ! has_wheel "torch-$torch_version" || ! has_wheel "numpy-*"; then install_torch; fi
-find_cuda || install_cuda
+if ! has_wheel "$torch_wheel" || ! has_wheel "numpy-*"; then install_torch; fi
+find_cuda || clang_cuda || install_cuda
 [[ $tests == no ]] || has_test_packages || install_test_packages

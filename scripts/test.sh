@@ -3,6 +3,7 @@
 #   (no option)   all tests but those that take long
 #   --long        those too
 #   --only-long   only those
+# ISINGLASS_TORCH=2.7.1 or newest: with another LibTorch (common.sh).
 # Tests of a GPU or of data that is not there are skipped, and ctest says which.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
@@ -21,5 +22,5 @@ esac
 # variable, so that cores are counted first.
 cores=$(nproc)
 export OMP_NUM_THREADS=1
-exec ctest --test-dir "$root/build" "${selection[@]}" --parallel "$cores" \
+exec ctest --test-dir "$build" "${selection[@]}" --parallel "$cores" \
   --output-on-failure --no-tests=error

@@ -60,7 +60,8 @@ def fake_python(folder, version, cuda):
     python = folder / "python"
     # -I takes no PYTHONPATH: the launcher's program is given the folder by a prefix.
     python.write_text(f"""#!/bin/sh
-exec "{sys.executable}" -I -S -c "import sys; sys.path.insert(0, '{folder}/site'); exec(sys.argv[1])" "$3"
+shift 2
+exec "{sys.executable}" -I -S -c "import sys; sys.path.insert(0, '{folder}/site'); exec(sys.argv.pop(1))" "$@"
 """)
     python.chmod(0o755)
     return python
