@@ -1,8 +1,8 @@
 // Vectors of the CPU twins, three kinds: loops that the compiler turns into vectors, for several
-// instruction sets (ISINGLASS_VECTOR_CLONES); vectors of eight numbers that it takes apart where
-// the machine's are shorter (Lanes); and functions written in AVX-512 instructions, where the
-// compiler does not find them by itself (ISINGLASS_AVX512). Each of the last has a caller that
-// takes another way on machines without them: if (has_avx512()) ….
+// instruction sets (ISINGLASS_VECTOR_CLONES); arithmetic of whole vectors, as long as the machine's
+// (Vector, ISINGLASS_BY_WIDTH); and functions written in AVX-512 instructions, where the compiler
+// does not find them by itself (ISINGLASS_AVX512). Each of the last has a caller that takes another
+// way on machines without them: if (has_avx512()) ….
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,16 @@
 // A loop compiled for AVX-512, AVX2 and the baseline; the machine picks when the program starts. A
 // clone takes in functions of the baseline only where they are inlined.
 #if !defined(__x86_64__) || defined(__CUDACC__) || defined(__SANITIZE_ADDRESS__)
+#define ISINGLASS_AVX2_CLONES
 #define ISINGLASS_VECTOR_CLONES
-#elif defined(ISINGLASS_WITHOUT_AVX512)
-#define ISINGLASS_VECTOR_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
+#define ISINGLASS_AVX2_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
+#ifdef ISINGLASS_AVX512
 #define ISINGLASS_VECTOR_CLONES \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define ISINGLASS_VECTOR_CLONES ISINGLASS_AVX2_CLONES
+#endif
 #endif
 
 // The same with all that a function calls. Other compilers than GCC do not combine the two.
@@ -42,6 +46,30 @@
 #define ISINGLASS_CONTRACT
 #endif
 
+// `type name parameters`, which is name_of<64> arguments on machines with AVX-512 and name_of<32>
+// arguments elsewhere: a template of the vectors' bytes, always inlined, which stands before.
+#ifdef ISINGLASS_AVX512
+#define ISINGLASS_BY_WIDTH(type, name, parameters, arguments)                 \
+  ISINGLASS_CONTRACT ISINGLASS_AVX512 static type name##_64 parameters {      \
+    return name##_of<64> arguments;                                           \
+  }                                                                           \
+  ISINGLASS_CONTRACT ISINGLASS_AVX2_CLONES static type name##_32 parameters { \
+    return name##_of<32> arguments;                                           \
+  }                                                                           \
+  type name parameters {                                                      \
+    return has_avx512() ? name##_64 arguments : name##_32 arguments;          \
+  }
+#else
+#define ISINGLASS_BY_WIDTH(type, name, parameters, arguments)     \
+  ISINGLASS_CONTRACT ISINGLASS_AVX2_CLONES type name parameters { \
+    return name##_of<32> arguments;                               \
+  }
+#endif
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wpsabi"  // vectors as results: of inlined functions alone
+#endif
+
 namespace isinglass::cpu {
 
 inline bool has_avx512() {
@@ -54,20 +82,26 @@ inline bool has_avx512() {
 #endif
 }
 
-// Eight numbers.
-using Lanes = double __attribute__((vector_size(8 * sizeof(double)), aligned(8)));
+// Longer ones than the machine's, GCC copies piece by piece through memory, and takes their
+// comparisons apart into branches.
+template <class T, int kBytes>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
+};
+template <class T, int kBytes>
+using Vector = typename VectorOf<T, kBytes>::type;
 
 // Folds 32 numbers in the order of a warp's butterfly, f(a, b) into a; inlined, for the caller's
 // instruction set.
 template <class F>
 [[gnu::always_inline]] inline double fold(const double* v, F f) {
-  const auto* part = reinterpret_cast<const Lanes*>(v);
-  Lanes even = part[0], odd = part[1];
-  f(even, part[2]);
-  f(odd, part[3]);
-  f(even, odd);
-  double p[4] = {even[0], even[1], even[2], even[3]};
-  for (int i = 0; i < 4; ++i) f(p[i], even[i + 4]);
+  using Four = Vector<double, 32>;
+  Four part[8];
+  for (int k = 0; k < 8; ++k) part[k] = reinterpret_cast<const Four*>(v)[k];
+  for (int half = 4; half >= 1; half /= 2) {
+    for (int k = 0; k < half; ++k) f(part[k], part[k + half]);
+  }
+  double p[4] = {part[0][0], part[0][1], part[0][2], part[0][3]};
   f(p[0], p[2]);
   f(p[1], p[3]);
   f(p[0], p[1]);

@@ -28,38 +28,42 @@ inline void fetch_ahead(const float* weights) {
 
 // The sums of as many tiles of hidden units as fit from `first` on, in registers; returns the first
 // unit behind them.
-template <int kVectors>
+template <int kVectors, int kBytes>
 [[gnu::always_inline]] ISINGLASS_CONTRACT inline int64_t add_tiles(const FlippedUnits& moved,
                                                                    int64_t first, int64_t hidden,
                                                                    double* sum) {
-  constexpr int kTile = 8 * kVectors;
+  using Numbers = Vector<double, kBytes>;
+  constexpr int kWidth = kBytes / sizeof(double), kTile = kWidth * kVectors;
   for (; first + kTile <= hidden; first += kTile) {
-    Lanes total[kVectors];
-    for (int k = 0; k < kVectors; ++k) total[k] = reinterpret_cast<Lanes*>(sum + first)[k];
+    Numbers total[kVectors];
+    for (int k = 0; k < kVectors; ++k) total[k] = reinterpret_cast<Numbers*>(sum + first)[k];
     for (int n = 0; n < moved.count; ++n) {
       fetch_ahead(moved.row[n] + first + kTile);
       for (int k = 0; k < kVectors; ++k) {
-        const float* v = moved.row[n] + first + k * 8;
         // One instruction, where __builtin_convertvector takes five.
-        const Lanes weights{v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]};
+        Numbers weights;
+        for (int i = 0; i < kWidth; ++i) weights[i] = moved.row[n][first + k * kWidth + i];
         total[k] += weights * moved.sign[n];
       }
     }
-    for (int k = 0; k < kVectors; ++k) reinterpret_cast<Lanes*>(sum + first)[k] = total[k];
+    for (int k = 0; k < kVectors; ++k) reinterpret_cast<Numbers*>(sum + first)[k] = total[k];
   }
   return first;
 }
 
 // sum += the rows. A product by ±1 is exact, so that fused multiplications change nothing.
-ISINGLASS_CONTRACT ISINGLASS_VECTOR_CLONES void add_rows(const FlippedUnits& moved, int64_t hidden,
-                                                         double* sum) {
-  int64_t first = add_tiles<8>(moved, 0, hidden, sum);
-  first = add_tiles<4>(moved, first, hidden, sum);
-  first = add_tiles<2>(moved, first, hidden, sum);
+template <int kBytes>
+[[gnu::always_inline]] ISINGLASS_CONTRACT inline void add_rows_of(const FlippedUnits& moved,
+                                                                  int64_t hidden, double* sum) {
+  int64_t first = add_tiles<8, kBytes>(moved, 0, hidden, sum);
+  first = add_tiles<4, kBytes>(moved, first, hidden, sum);
+  first = add_tiles<2, kBytes>(moved, first, hidden, sum);
   for (int n = 0; n < moved.count; ++n) {
     for (int64_t h = first; h < hidden; ++h) sum[h] += moved.row[n][h] * moved.sign[n];
   }
 }
+ISINGLASS_BY_WIDTH(void, add_rows, (const FlippedUnits& moved, int64_t hidden, double* sum),
+                   (moved, hidden, sum))
 
 // Σ softplus(a) of a block, and σ(a) where it is wanted.
 [[gnu::always_inline]] inline double units(const double* input, float* on) {

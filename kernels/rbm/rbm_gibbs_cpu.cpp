@@ -20,8 +20,6 @@ constexpr int64_t kTables = 24;        // fours whose sums are in the first cach
 constexpr int kPanel = 10;             // chains whose sums are in registers
 constexpr int64_t kPartChains = 256;   // that share a table, at most
 
-using Columns = float __attribute__((vector_size(kTileColumns * sizeof(float)), aligned(4)));
-
 // Which of every four units are on in each chain, as a place in a table of sums.
 class ActiveUnits {
  public:
@@ -54,33 +52,54 @@ class ActiveUnits {
 };
 
 // The sums of every four rows, [16, 16]; bit i of a number says whether row i is in.
-ISINGLASS_VECTOR_CLONES
-void sum_groups(const float* row, int64_t groups, float* table) {
-  for (int64_t n = 0; n < groups; ++n, table += kSums * kTileColumns) {
-    Columns sum[kSums] = {};
-    for (int top = 0; top < kRowGroup; ++top, row += kTileColumns) {
-      const Columns& added = *reinterpret_cast<const Columns*>(row);
-      for (int m = 0; m < 1 << top; ++m) sum[1 << top | m] = sum[m] + added;
+template <int kBytes>
+[[gnu::always_inline]] inline void sum_groups_of(const float* row, int64_t groups, float* table) {
+  using Columns = Vector<float, kBytes>;
+  constexpr int kWidth = kBytes / sizeof(float);
+  for (int64_t n = 0; n < groups;
+       ++n, table += kSums * kTileColumns, row += kRowGroup * kTileColumns) {
+    for (int first = 0; first < kTileColumns; first += kWidth) {
+      Columns sum[kSums] = {};
+      for (int top = 0; top < kRowGroup; ++top) {
+        const Columns added = *reinterpret_cast<const Columns*>(row + top * kTileColumns + first);
+        for (int m = 0; m < 1 << top; ++m) sum[1 << top | m] = sum[m] + added;
+      }
+      for (int m = 0; m < kSums; ++m) {
+        *reinterpret_cast<Columns*>(table + m * kTileColumns + first) = sum[m];
+      }
     }
-    for (int m = 0; m < kSums; ++m) reinterpret_cast<Columns*>(table)[m] = sum[m];
   }
 }
+ISINGLASS_BY_WIDTH(void, sum_groups, (const float* row, int64_t groups, float* table),
+                   (row, groups, table))
 
 // total [10, 16] += what `groups` tables have at the chains' places, which lie `stride` apart.
 // Copies as calls of memcpy would keep the sums out of registers.
-ISINGLASS_VECTOR_CLONES
-void add_groups(const float* table, const uint16_t* place, int64_t stride, int64_t groups,
-                float* total) {
-  auto* totals = reinterpret_cast<Columns*>(total);
-  Columns sum[kPanel];
-  for (int l = 0; l < kPanel; ++l) sum[l] = totals[l];
-  for (int64_t n = 0; n < groups; ++n, table += kSums * kTileColumns) {
+template <int kBytes>
+[[gnu::always_inline]] inline void add_groups_of(const float* tables, const uint16_t* place,
+                                                 int64_t stride, int64_t groups, float* total) {
+  using Columns = Vector<float, kBytes>;
+  constexpr int kWidth = kBytes / sizeof(float);
+  for (int first = 0; first < kTileColumns; first += kWidth) {
+    const float* table = tables + first;
+    Columns sum[kPanel];
     for (int l = 0; l < kPanel; ++l) {
-      sum[l] += *reinterpret_cast<const Columns*>(table + place[l * stride + n]);
+      sum[l] = *reinterpret_cast<const Columns*>(total + l * kTileColumns + first);
+    }
+    for (int64_t n = 0; n < groups; ++n, table += kSums * kTileColumns) {
+      for (int l = 0; l < kPanel; ++l) {
+        sum[l] += *reinterpret_cast<const Columns*>(table + place[l * stride + n]);
+      }
+    }
+    for (int l = 0; l < kPanel; ++l) {
+      *reinterpret_cast<Columns*>(total + l * kTileColumns + first) = sum[l];
     }
   }
-  for (int l = 0; l < kPanel; ++l) totals[l] = sum[l];
 }
+ISINGLASS_BY_WIDTH(void, add_groups,
+                   (const float* table, const uint16_t* place, int64_t stride, int64_t groups,
+                    float* total),
+                   (table, place, stride, groups, total))
 
 // The columns of tile t of out [chains, columns], for the chains first … end − 1.
 template <class Out>

@@ -2,6 +2,8 @@
 // n, n + 8, n + 16 and n + 24 of 32, as far as they have the colour at hand.
 #include "kernels/gibbs/fast/chromatic_lanes_cpu.h"
 
+#include <algorithm>
+
 namespace isinglass::cpu {
 namespace {
 
@@ -44,15 +46,18 @@ struct Tile {
 }
 
 // flip_energy() of a site
-[[gnu::always_inline]] inline void flip_energies(const Lattice& lattice, double* lanes,
-                                                 int64_t site, Lanes& d) {
-  const Lanes none = {};
-  Lanes sum = none + (lattice.unary[2 * site + 1] - lattice.unary[2 * site]);
+template <int kBytes>
+[[gnu::always_inline]] inline ChainLanes<kBytes> flip_energies(const Lattice& lattice,
+                                                               double* lanes, int64_t site) {
+  using Numbers = ChainLanes<kBytes>;
+  const Numbers one = Numbers::all(1);
+  Numbers sum = Numbers::all(lattice.unary[2 * site + 1] - lattice.unary[2 * site]);
   for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
-    const Lanes coupling = none + lattice.coupling[n];
-    sum -= lanes_at(lanes, lattice.neighbour[n]) == 1 ? coupling : -coupling;
+    const Numbers coupling = Numbers::all(lattice.coupling[n]);
+    const Numbers& value = lanes_at<kBytes>(lanes, lattice.neighbour[n]);
+    sum -= Numbers::where_equal(value, one, coupling, -coupling);
   }
-  d = sum;
+  return sum;
 }
 
 // The values of a tile by both words of their numbers; d times β.
@@ -63,16 +68,17 @@ void resolve(const Tile& tile, const Draws* draws, const double* d, double* up) 
   }
 }
 
-}  // namespace
-
-ISINGLASS_VECTOR_CLONES
-SweepCounts sweep_lanes(const Lattice& lattice, const Colouring& colouring, int64_t chains,
-                        const Draws* draws, const double* beta, double* lanes, uint8_t* x) {
+template <int kBytes>
+[[gnu::always_inline]] inline SweepCounts sweep_lanes_of(const Lattice& lattice,
+                                                         const Colouring& colouring, int64_t chains,
+                                                         const Draws* draws, const double* beta,
+                                                         double* lanes, uint8_t* x) {
+  using Numbers = ChainLanes<kBytes>;
   fill_lanes(x, chains, lattice.sites, lanes);
-  const Lanes none = {}, one = none + 1;
-  Lanes difference = none, hops = none, broken = none;
-  Lanes beta_of_chains = none;
-  for (int l = 0; l < kChainLanes; ++l) beta_of_chains[l] = beta[l];
+  const Numbers none = {}, one = Numbers::all(1);
+  Numbers difference = none, hops = none, broken = none;
+  double own_beta[kChainLanes];
+  std::copy_n(beta, kChainLanes, own_beta);
   double d[kTile], tempered[kTile], word[kTile], up[kTile];
   for (int64_t colour = 0; colour < colouring.colours; ++colour) {
     const int64_t first = colouring.offset[colour], end = colouring.offset[colour + 1];
@@ -81,20 +87,21 @@ SweepCounts sweep_lanes(const Lattice& lattice, const Colouring& colouring, int6
       const Tile tile(colouring, n, first, end);
       if (!tile.any) continue;
       for (int k = 0; k < kTileSites; ++k) {
-        flip_energies(lattice, lanes, tile.site[k], lanes_at(d, k));
-        lanes_at(tempered, k) = beta_of_chains * lanes_at(d, k);
+        const Numbers of_site = flip_energies<kBytes>(lattice, lanes, tile.site[k]);
+        lanes_at<kBytes>(d, k) = of_site;
+        lanes_at<kBytes>(tempered, k) = lanes_at<kBytes>(own_beta, 0) * of_site;
       }
       fill_words(draws, n, word);
       if (draw_by_words<kTile>(tempered, word, up)) resolve(tile, draws, tempered, up);
       for (int k = 0; k < kTileSites; ++k) {
         if (!tile.inside[k]) continue;
-        Lanes& own = lanes_at(lanes, tile.site[k]);
-        const Lanes of_site = lanes_at(d, k), finite = of_site - of_site;
-        const Lanes to = finite == none ? lanes_at(up, k) : own;
-        const Lanes change = to == one ? of_site : -of_site;
-        difference += to == own ? none : change;
-        hops += to == own ? none : one;
-        broken += finite == none ? none : one;
+        Numbers& own = lanes_at<kBytes>(lanes, tile.site[k]);
+        const Numbers of_site = lanes_at<kBytes>(d, k), finite = of_site - of_site;
+        const Numbers to = Numbers::where_equal(finite, none, lanes_at<kBytes>(up, k), own);
+        const Numbers change = Numbers::where_equal(to, one, of_site, -of_site);
+        difference += Numbers::where_equal(to, own, none, change);
+        hops += Numbers::where_equal(to, own, none, one);
+        broken += Numbers::where_equal(finite, none, none, one);
         own = to;
       }
     }
@@ -112,5 +119,12 @@ SweepCounts sweep_lanes(const Lattice& lattice, const Colouring& colouring, int6
   }
   return counts;
 }
+
+}  // namespace
+
+ISINGLASS_BY_WIDTH(SweepCounts, sweep_lanes,
+                   (const Lattice& lattice, const Colouring& colouring, int64_t chains,
+                    const Draws* draws, const double* beta, double* lanes, uint8_t* x),
+                   (lattice, colouring, chains, draws, beta, lanes, x))
 
 }  // namespace isinglass::cpu

@@ -11,10 +11,55 @@
 namespace isinglass::cpu {
 
 constexpr int kChainLanes = 8;
-static_assert(sizeof(Lanes) == kChainLanes * sizeof(double));
 
-[[gnu::always_inline]] inline Lanes& lanes_at(double* lanes, int64_t i) {
-  return *reinterpret_cast<Lanes*>(lanes + i * kChainLanes);
+// A number of each chain, in vectors of so many bytes.
+template <int kBytes>
+struct ChainLanes {
+  using Part = Vector<double, kBytes>;
+  static constexpr int kWidth = kBytes / sizeof(double), kParts = kChainLanes / kWidth;
+  Part part[kParts];
+
+  [[gnu::always_inline]] static ChainLanes all(double value) {
+    return from([value](int) { return Part{} + value; });
+  }
+  [[gnu::always_inline]] double operator[](int l) const { return part[l / kWidth][l % kWidth]; }
+
+  [[gnu::always_inline]] ChainLanes operator-() const {
+    return from([&](int p) { return -part[p]; });
+  }
+  [[gnu::always_inline]] ChainLanes operator+(const ChainLanes& other) const {
+    return from([&](int p) { return part[p] + other.part[p]; });
+  }
+  [[gnu::always_inline]] ChainLanes operator-(const ChainLanes& other) const {
+    return from([&](int p) { return part[p] - other.part[p]; });
+  }
+  [[gnu::always_inline]] ChainLanes operator*(const ChainLanes& other) const {
+    return from([&](int p) { return part[p] * other.part[p]; });
+  }
+  [[gnu::always_inline]] ChainLanes& operator+=(const ChainLanes& other) {
+    return *this = *this + other;
+  }
+  [[gnu::always_inline]] ChainLanes& operator-=(const ChainLanes& other) {
+    return *this = *this - other;
+  }
+  // a where x and y are equal, elsewhere b.
+  [[gnu::always_inline]] static ChainLanes where_equal(const ChainLanes& x, const ChainLanes& y,
+                                                       const ChainLanes& a, const ChainLanes& b) {
+    return from([&](int p) { return x.part[p] == y.part[p] ? a.part[p] : b.part[p]; });
+  }
+
+ private:
+  template <class F>
+  [[gnu::always_inline]] static ChainLanes from(F f) {
+    ChainLanes result;
+    for (int p = 0; p < kParts; ++p) result.part[p] = f(p);
+    return result;
+  }
+};
+
+template <int kBytes>
+[[gnu::always_inline]] inline ChainLanes<kBytes>& lanes_at(double* lanes, int64_t i) {
+  return *reinterpret_cast<ChainLanes<kBytes>*>(lanes + i * kChainLanes);
 }
 
 // x [B, D] of 1 ≤ B ≤ 8 chains as lanes [D, 8]; lanes beyond B repeat the last chain.

@@ -9,23 +9,30 @@ namespace {
 constexpr int kMostCategories = 256;
 constexpr int kTileSites = 8;
 
-// e = local_energy(lattice, x, site, k)
-[[gnu::always_inline]] inline void local_energies(const Lattice& lattice, double* lanes,
-                                                  int64_t site, int k, Lanes& e) {
-  const Lanes none = {}, value = none + k;
-  Lanes sum = none + lattice.unary[site * lattice.categories + k];
+// local_energy(lattice, x, site, k)
+template <int kBytes>
+[[gnu::always_inline]] inline ChainLanes<kBytes> local_energies(const Lattice& lattice,
+                                                                double* lanes, int64_t site,
+                                                                int k) {
+  using Numbers = ChainLanes<kBytes>;
+  const Numbers none = {}, value = Numbers::all(k);
+  Numbers sum = Numbers::all(lattice.unary[site * lattice.categories + k]);
   for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
-    const Lanes coupling = none + lattice.coupling[n];
-    sum -= lanes_at(lanes, lattice.neighbour[n]) == value ? coupling : none;
+    const Numbers coupling = Numbers::all(lattice.coupling[n]);
+    const Numbers& of_neighbour = lanes_at<kBytes>(lanes, lattice.neighbour[n]);
+    sum -= Numbers::where_equal(of_neighbour, value, coupling, none);
   }
-  e = sum;
+  return sum;
 }
 
 // local_table() of binary sites into a tile [8 sites, 8 chains].
-[[gnu::always_inline]] inline void fill_tile(LocalTable what, const Lanes& x, double* e,
-                                             float* tile) {
-  const Lanes up = lanes_at(e, 1) - lanes_at(e, 0), moved = x == 1 ? up : -up;
-  const Lanes out = what == LocalTable::kGradient ? up : moved;
+template <int kBytes>
+[[gnu::always_inline]] inline void fill_tile(LocalTable what, const ChainLanes<kBytes>& x,
+                                             double* e, float* tile) {
+  using Numbers = ChainLanes<kBytes>;
+  const Numbers up = lanes_at<kBytes>(e, 1) - lanes_at<kBytes>(e, 0);
+  const Numbers moved = Numbers::where_equal(x, Numbers::all(1), up, -up);
+  const Numbers& out = what == LocalTable::kGradient ? up : moved;
   for (int l = 0; l < kChainLanes; ++l) tile[l] = static_cast<float>(out[l]);
 }
 
@@ -39,7 +46,7 @@ void store_tile(const float* tile, int64_t first, int64_t end, int64_t chains, i
 }
 
 void store_one_hot(LocalTable what, const Lattice& lattice, int64_t chains, int64_t site,
-                   const double* e, const Lanes& here, float* table) {
+                   const double* e, const double* here, float* table) {
   const int64_t stride = lattice.sites * lattice.categories;
   for (int64_t c = 0; c < chains; ++c) {
     float* row = table + c * stride + site * lattice.categories;
@@ -50,35 +57,45 @@ void store_one_hot(LocalTable what, const Lattice& lattice, int64_t chains, int6
   }
 }
 
-}  // namespace
-
-ISINGLASS_VECTOR_CLONES
-void evaluate_lanes(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
-                    LocalTable what, double* lanes, double* energy, float* table) {
+template <int kBytes>
+[[gnu::always_inline]] inline void evaluate_lanes_of(const Lattice& lattice, int64_t chains,
+                                                     const uint8_t* x, bool one_hot,
+                                                     LocalTable what, double* lanes, double* energy,
+                                                     float* table) {
+  using Numbers = ChainLanes<kBytes>;
   fill_lanes(x, chains, lattice.sites, lanes);
-  double e[kMostCategories * kChainLanes];
+  double e[kMostCategories * kChainLanes], at_own[kChainLanes];
   float tile[kTileSites * kChainLanes];
-  const Lanes none = {};
-  Lanes sum = none + lattice.constant;
+  Numbers sum = Numbers::all(lattice.constant);
   for (int64_t i = 0; i < lattice.sites; ++i) {
-    const Lanes own = lanes_at(lanes, i);
-    Lanes unary = none, here = none;
+    const Numbers own = lanes_at<kBytes>(lanes, i);
+    Numbers unary = {}, here = {};
     for (int k = 0; k < lattice.categories; ++k) {
-      local_energies(lattice, lanes, i, k, lanes_at(e, k));
-      unary = own == none + k ? none + lattice.unary[i * lattice.categories + k] : unary;
-      here = own == none + k ? lanes_at(e, k) : here;
+      const Numbers value = Numbers::all(k), of_k = local_energies<kBytes>(lattice, lanes, i, k);
+      const Numbers unary_of_k = Numbers::all(lattice.unary[i * lattice.categories + k]);
+      lanes_at<kBytes>(e, k) = of_k;
+      unary = Numbers::where_equal(own, value, unary_of_k, unary);
+      here = Numbers::where_equal(own, value, of_k, here);
     }
-    sum += 0.5 * (unary + here);
+    sum += Numbers::all(0.5) * (unary + here);
     if (table && one_hot) {
-      store_one_hot(what, lattice, chains, i, e, here, table);
+      lanes_at<kBytes>(at_own, 0) = here;
+      store_one_hot(what, lattice, chains, i, e, at_own, table);
     } else if (table) {
-      fill_tile(what, own, e, tile + i % kTileSites * kChainLanes);
+      fill_tile<kBytes>(what, own, e, tile + i % kTileSites * kChainLanes);
       if (i % kTileSites == kTileSites - 1 || i == lattice.sites - 1) {
         store_tile(tile, i / kTileSites * kTileSites, i + 1, chains, lattice.sites, table);
       }
     }
   }
-  for (int64_t c = 0; c < chains; ++c) energy[c] = sum[c];
+  for (int64_t c = 0; c < chains; ++c) energy[c] = sum[static_cast<int>(c)];
 }
+
+}  // namespace
+
+ISINGLASS_BY_WIDTH(void, evaluate_lanes,
+                   (const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
+                    LocalTable what, double* lanes, double* energy, float* table),
+                   (lattice, chains, x, one_hot, what, lanes, energy, table))
 
 }  // namespace isinglass::cpu
