@@ -7,14 +7,13 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/annealing/acceptance_ratio.h"
 #include "kernels/random/philox.h"
 
 namespace isinglass {
 namespace {
 
 constexpr int kResamples = 1000;
-constexpr double kFarAway = 50;  // where e^−x is nothing beside 1
-constexpr int kHalvings = 200;
 
 std::vector<double> numbers(const torch::Tensor& values) {
   const torch::Tensor flat = values.to(torch::kCPU, torch::kFloat64).contiguous().view(-1);
@@ -31,29 +30,11 @@ double log_mean_exp(const std::vector<double>& values, Index index) {
   return max + std::log(sum / static_cast<double>(n));
 }
 
-double logistic(double t) {
-  return 1 / (1 + std::exp(-t));
+// Of Σ f over n independent terms.
+double variance(const AcceptedWeights& side, size_t n) {
+  const double count = static_cast<double>(n);
+  return count * (side.squares - side.sum * side.sum / count) / (count - 1);
 }
-
-// logistic(sign·w − shift) of every weight: their sum, that of their squares and of the slopes
-// f(1 − f).
-struct Accepted {
-  double sum = 0, squares = 0, slope = 0;
-
-  Accepted(const std::vector<double>& weights, double shift) {
-    for (const double w : weights) {
-      const double f = logistic(w - shift);
-      sum += f;
-      squares += f * f;
-      slope += f * (1 - f);
-    }
-  }
-  // Of the sum, its terms independent.
-  double variance(size_t n) const {
-    const double count = static_cast<double>(n);
-    return count * (squares - sum * sum / count) / (count - 1);
-  }
-};
 
 bool usable(const std::vector<double>& weights) {
   const auto above = [](double w) { return std::isnan(w) || w == INFINITY; };
@@ -94,32 +75,11 @@ WeightSummary summarise_weights(const torch::Tensor& log_weights, uint64_t seed)
 LogRatio acceptance_ratio(const torch::Tensor& forward, const torch::Tensor& reverse) {
   const std::vector<double> up = numbers(forward), down = numbers(reverse);
   if (!usable(up) || !usable(down)) return {NAN, NAN};
-  const double sides = std::log(static_cast<double>(up.size()) / static_cast<double>(down.size()));
-  // Both sums at c; their difference falls as c rises.
-  const auto at = [&](double c) {
-    return std::pair(Accepted(up, c + sides), Accepted(down, -c - sides));
-  };
-  double low = INFINITY, high = -INFINITY;
-  const auto reach = [&](double w) {
-    if (!std::isfinite(w)) return;
-    low = std::min(low, w);
-    high = std::max(high, w);
-  };
-  for (const double w : up) reach(w);
-  for (const double w : down) reach(-w);
-  const double margin = kFarAway + std::abs(sides);
-  low -= margin;
-  high += margin;
-  for (int i = 0; i < kHalvings && low < high; ++i) {
-    const double middle = low + (high - low) / 2;
-    if (middle == low || middle == high) break;
-    const auto [f, r] = at(middle);
-    (f.sum > r.sum ? low : high) = middle;
-  }
-  const double c = low + (high - low) / 2;
-  const auto [f, r] = at(c);
+  const double c = acceptance_ratio_root(up, down);
+  const BothSides at(up, down, c);
   const double error =
-      std::sqrt(f.variance(up.size()) + r.variance(down.size())) / (f.slope + r.slope);
+      std::sqrt(variance(at.forward, up.size()) + variance(at.reverse, down.size())) /
+      (at.forward.slope + at.reverse.slope);
   return {c, up.size() > 1 && down.size() > 1 ? error : NAN};
 }
 

@@ -3,8 +3,7 @@
 //
 //   forward   log Z/Z_0 ≈  log mean exp(w_F), on average too low (Jensen's inequality)
 //   reverse   log Z/Z_0 ≈ −log mean exp(w_R), too high if the chains began as exact draws
-//   both      c = log Z/Z_0 solves Σ_F 1/(1 + (n_F/n_R) e^{c − w_F}) = Σ_R 1/(1 + (n_R/n_F) e^{−c − w_R})
-//             (Bennett 1976; Crooks 1999; Shirts & Chodera 2008)
+//   both      the root c of acceptance_ratio.h
 #pragma once
 
 #include <cstdint>
@@ -21,7 +20,7 @@ struct WeightSummary {
 };
 WeightSummary summarise_weights(const torch::Tensor& log_weights, uint64_t seed);
 
-// The root c, by bisection in float64, and its standard error by the infinitesimal jackknife: the
+// The root c and its standard error by the infinitesimal jackknife: the
 // weights of a side are independent. NaN where a side has no finite weight, or one that is infinite
 // or undefined; the error also where a side has one weight alone.
 struct LogRatio {

@@ -104,13 +104,14 @@ struct MovingChains {
 };
 
 std::shared_ptr<MovingChains> moving_chains(const BenchSubject& s, EnergyModel& model,
+                                            const Sampler& sampler, int64_t count,
                                             bool cuda_graph) {
   const torch::Tensor ids =
-      torch::arange(s.chains, torch::TensorOptions(torch::kInt64).device(s.device));
-  auto chains = std::make_shared<MovingChains>(MovingChains{
-      s.sampler.init(model, random_states(model.space(), ids, s.seed, s.device), ids),
-      s.sampler.params(s.seed, s.device), 0, s.sampler, StepGraph(s.sampler, cuda_graph)});
-  run(model, s.sampler, chains->state, chains->params, {.burn_in = s.burn_in}, {},
+      torch::arange(count, torch::TensorOptions(torch::kInt64).device(s.device));
+  auto chains = std::make_shared<MovingChains>(
+      MovingChains{sampler.init(model, random_states(model.space(), ids, s.seed, s.device), ids),
+                   sampler.params(s.seed, s.device), 0, sampler, StepGraph(sampler, cuda_graph)});
+  run(model, sampler, chains->state, chains->params, {.burn_in = s.burn_in}, {},
       {.device = s.device, .stop = s.stop});
   chains->step(model);
   Evaluation again;
@@ -152,6 +153,17 @@ std::optional<std::string> annealing_obstacle(const BenchSubject& s) try {
   return error.what();
 }
 
+// What the model, the sampler or the number of chains says of tempering.
+std::optional<std::string> tempering_obstacle(const BenchSubject& s) try {
+  if (s.chains % s.rungs != 0) {
+    return fmt::format("`chains` {} are no ensembles of `rungs` {}", s.chains, s.rungs);
+  }
+  s.tempering();
+  return std::nullopt;
+} catch (const Error& error) {
+  return error.what();
+}
+
 class StageMaker {
  public:
   explicit StageMaker(const BenchSubject& subject) : s_(subject) {}
@@ -161,7 +173,8 @@ class StageMaker {
     if (name.starts_with("sgemm-")) return sgemm(std::stoll(name.substr(6)), name);
     if (name == "training-iteration") return training_iteration();
     if (name == "ais-step") return ais_step();
-    if (!chains_) chains_ = moving_chains(s_, s_.model, s_.cuda_graph);
+    if (name == "scan") return scan();
+    if (!chains_) chains_ = moving_chains(s_, s_.model, s_.sampler, s_.chains, s_.cuda_graph);
     if (name == "proposal" || name == "acceptance") return part_of_step(name);
     return name == "step" ? step() : model_call(name);
   }
@@ -215,7 +228,7 @@ class StageMaker {
   Stage part_of_step(const std::string& name) {
     if (!clocked_) {
       clocked_ = std::make_shared<ClockedModel>(s_.model, s_.device);
-      clocked_chains_ = moving_chains(s_, *clocked_, /*cuda_graph=*/false);
+      clocked_chains_ = moving_chains(s_, *clocked_, s_.sampler, s_.chains, /*cuda_graph=*/false);
     }
     const auto seconds = [chains = clocked_chains_, clocked = clocked_,
                           proposal = name == "proposal"](int64_t calls) {
@@ -229,16 +242,28 @@ class StageMaker {
     return {name, seconds, 0, part_bytes(name)};
   }
 
-  Stage step() {
-    const auto seconds = [chains = chains_, &s = s_](int64_t calls) {
+  std::function<double(int64_t)> seconds_of_steps(std::shared_ptr<MovingChains> chains) const {
+    return [chains = std::move(chains), &s = s_](int64_t calls) {
       return timed(s.device, [&] { chains->steps(s.model, calls); })(1);
     };
+  }
+
+  Stage step() {
     const double calls = static_cast<double>(chains_->evaluations);
     const double bytes =
         s_.sampler.proposes()
             ? part_bytes("proposal") + call_bytes(sampler_table()) + part_bytes("acceptance")
             : 0;
-    return {"step", seconds, calls * call_flops(), bytes};
+    return {"step", seconds_of_steps(chains_), calls * call_flops(), bytes};
+  }
+
+  Stage scan() {
+    const std::shared_ptr<Sampler> tempering = s_.tempering();
+    // Of the evaluations that an ensemble makes, one a rung, and now and then one of an exact draw.
+    const double flops = s_.sampler.proposes() ? call_flops() : 0;
+    const auto steps = seconds_of_steps(
+        moving_chains(s_, s_.model, *tempering, s_.chains / s_.rungs, s_.cuda_graph));
+    return {"scan", [tempering, steps](int64_t calls) { return steps(calls); }, flops};
   }
 
   Stage ais_step() {
@@ -297,8 +322,9 @@ class StageMaker {
 
 const std::vector<std::string>& stage_names() {
   static const std::vector<std::string> names = {
-      "energy",   "energy-gradient",    "energy-differences", "proposal",   "acceptance", "step",
-      "ais-step", "training-iteration", "sgemm-1024",         "sgemm-2048", "sgemm-4096", "copy"};
+      "energy", "energy-gradient", "energy-differences", "proposal",   "acceptance", "step",
+      "scan",   "ais-step",        "training-iteration", "sgemm-1024", "sgemm-2048", "sgemm-4096",
+      "copy"};
   return names;
 }
 
@@ -321,6 +347,7 @@ std::optional<std::string> obstacle(const std::string& stage, const BenchSubject
   if (stage == "training-iteration" && (!s.trained || kind != StateKind::kBinary)) {
     return "the model cannot be trained";
   }
+  if (stage == "scan") return tempering_obstacle(s);
   return stage == "ais-step" ? annealing_obstacle(s) : std::nullopt;
 }
 

@@ -5,16 +5,20 @@
 //   energy-differences   U and its exact differences, of samplers that read them
 //   proposal             of a step, all but the model calls, up to the last call's return
 //   acceptance           of a step, the rest: the reversed path's score, the test, the selection
-//   step                 a whole step, undisturbed; on a GPU one of as many as a kernel takes at
-//   once ais-step             a step of annealed importance sampling training-iteration persistent
-//   contrastive divergence: chains, loss, optimiser, average sgemm-N              a float32 product
-//   of two N×N matrices copy                 a copy of 256 MiB: the bytes read and those written
+//   step                 a whole step, undisturbed; on a GPU one of as many as a kernel takes at once
+//   scan                 the same of parallel tempering: a step of all chains, which are ensembles of
+//                        `rungs` states each, exact draws on the lowest rung, a round of swaps
+//   ais-step             a step of annealed importance sampling
+//   training-iteration   persistent contrastive divergence: chains, loss, optimiser, average
+//   sgemm-N              a float32 product of two N×N matrices
+//   copy                 a copy of 256 MiB: the bytes read and those written
 //
 // proposal and acceptance are clocked inside steps of other chains, by a model that stands between
 // the sampler and the one it calls: on a GPU that synchronises where a step does not, and a sampler
 // cannot take short cuts that the model behind it may offer.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,7 +39,9 @@ struct BenchSubject {
   const Sampler& sampler;
   std::shared_ptr<EnergyModel> trained;  // another one, which training changes; null: not trainable
   torch::Device device;
-  int64_t chains, burn_in;
+  int64_t chains, burn_in, rungs;
+  // Ensembles on `rungs` equal steps of β. Throws Error where there are none.
+  std::function<std::unique_ptr<Sampler>()> tempering;
   int64_t image_height, image_width;
   int64_t steps_per_iteration;
   uint64_t seed;

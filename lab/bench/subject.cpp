@@ -9,6 +9,7 @@
 
 #include "io/error.h"
 #include "lab/run/memory.h"
+#include "lab/run/tempering.h"
 #include "lab/spec/field.h"
 
 namespace isinglass {
@@ -68,6 +69,8 @@ Bench::Bench(BenchSpec spec, torch::Device device, Stop stop)
                    .device = device,
                    .chains = spec_.chains,
                    .burn_in = spec_.burn_in,
+                   .rungs = spec_.rungs,
+                   .tempering = [this] { return tempering_of(spec_, *model_, device_); },
                    .image_height = image.height,
                    .image_width = image.width,
                    .steps_per_iteration = spec_.steps_per_iteration,

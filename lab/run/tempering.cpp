@@ -30,15 +30,21 @@ std::optional<int64_t> rungs_of(const std::string& text) {
   return rungs;
 }
 
-void check_options(const SampleSpec& spec, const StateSpace& space) {
-  require_options(!spec.anneal,
-                  "`rungs` and `anneal` exclude each other: tempering samples at all "
-                  "temperatures at once");
+void check_space(const StateSpace& space) {
   require_options(
       space.kind == StateKind::kBinary || space.kind == StateKind::kCategorical,
       "`rungs` needs a distribution of which exact draws are made at beta = 0; there is "
       "one of binary and of categorical sites, and the model's states are {}",
       kinds_text({space.kind}));
+}
+
+std::unique_ptr<ParallelTempering> tempering_with(const SamplerSpec& local, EnergyModel& model,
+                                                  const TemperingOptions& options,
+                                                  torch::Device device, bool warm) {
+  const Factorised reference = annealing_start(model, nullptr, device);
+  TemperedModel path(model, &reference, device, TemperedModel::Form::kParts, /*betas=*/2);
+  return std::make_unique<ParallelTempering>(model, sampler_of(local, path, warm), reference,
+                                             options);
 }
 
 }  // namespace
@@ -50,7 +56,10 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
                            .most_rungs = kMostRungs,
                            .exploration = spec.exploration.value_or(1),
                            .scans = plan.steps};
-  check_options(spec, model.space());
+  require_options(!spec.anneal,
+                  "`rungs` and `anneal` exclude each other: tempering samples at all "
+                  "temperatures at once");
+  check_space(model.space());
   const int64_t ensembles = *spec.chains;
   const auto bytes = [&](int64_t rungs) {
     const double kept = 8.0 * 1024 * static_cast<double>(ensembles * rungs);  // of V
@@ -68,10 +77,13 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
     require_options(plan.burn_in > 0 || warm,
                     "`rungs` auto finds their number in burn-in: `burn-in` is 0");
   }
-  const Factorised reference = annealing_start(model, nullptr, device);
-  TemperedModel path(model, &reference, device, TemperedModel::Form::kParts, /*betas=*/2);
-  return std::make_unique<ParallelTempering>(model, sampler_of(spec.sampler, path, warm), reference,
-                                             options);
+  return tempering_with(spec.sampler, model, options, device, warm);
+}
+
+std::unique_ptr<ParallelTempering> tempering_of(const BenchSpec& spec, EnergyModel& model,
+                                                torch::Device device) {
+  check_space(model.space());
+  return tempering_with(spec.sampler, model, {.rungs = spec.rungs}, device, /*warm=*/false);
 }
 
 nlohmann::ordered_json tempering_json(const TemperingReport& report, int64_t exploration) {

@@ -21,6 +21,10 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
                                                 const RunPlan& plan, torch::Device device,
                                                 bool warm);
 
+// Of a bench, on equal steps of β. Throws Error for what cannot be tempered.
+std::unique_ptr<ParallelTempering> tempering_of(const BenchSpec& spec, EnergyModel& model,
+                                                torch::Device device);
+
 // {betas, rejection, barrier, …}: docs/reference/files.md.
 nlohmann::ordered_json tempering_json(const TemperingReport& report, int64_t exploration);
 

@@ -88,11 +88,12 @@ TEST_F(Bench, WritesATraceOfOneCall) {
 
 TEST_F(Bench, TimesEveryStageBesideTheBounds) {
   const Json json = result(
-      "--model rbm --weights rbm.pt --steps-per-iter 2 --chains 4 --warm-up 1 --repeats 1 --json "
-      "--quiet");
+      "--model rbm --weights rbm.pt --steps-per-iter 2 --chains 4 --rungs 2 --warm-up 1 --repeats "
+      "1 "
+      "--json --quiet");
   EXPECT_EQ(names_of(json["stages"]),
             (std::set<std::string>{"energy", "energy-gradient", "proposal", "acceptance", "step",
-                                   "ais-step", "training-iteration"}));
+                                   "scan", "ais-step", "training-iteration"}));
   EXPECT_EQ(names_of(json["bounds"]),
             (std::set<std::string>{"sgemm-1024", "sgemm-2048", "sgemm-4096", "copy"}));
   EXPECT_EQ(json["model"], "rbm");
@@ -146,6 +147,11 @@ TEST_F(Bench, HasTheStagesThatModelAndSamplerHave) {
   EXPECT_EQ(stage_of(sweep, "step")["gflop"].get<double>(),
             2 * stage_of(sweep, "energy")["gflop"].get<double>());
   expect_refused(ising + "gibbs --stages proposal", {"--stages proposal", "conditionals"});
+  result(ising + "gibbs --scan chromatic --rungs 4 --stages scan" + kQuick);
+  expect_refused(ising + "gwg --rungs 3 --stages scan --chains 4",
+                 {"--stages scan", "--chains 4", "--rungs 3"});
+  expect_refused(ising + "lsb-1 --rungs 2 --burn-in 5 --stages scan --chains 4",
+                 {"lsb-1", "learn"});
   expect_refused(ising + "gwg --stages training-iteration", {"ising", "cannot be trained"});
   expect_refused("--model rbm --weights rbm.pt --sampler gibbs --scan chromatic --stages ais-step",
                  {"chromatic"});

@@ -119,7 +119,7 @@ TEST(TemperedLatticeLong, LogZIsKaufmans) {
 
 TEST(TemperedLatticeLong, BothSignsOfTheMagnetisation) {
   IsingModel model = torus(32, 0.6);
-  const Tempered tempered = run_torus(model, {.scans = 6000}, 16, 1000);
+  const Tempered tempered = run_torus(model, {.scans = 20000}, 16, 3000);
   expect_both_signs(tempered.signs, 0.1);
 }
 

@@ -1,0 +1,61 @@
+// See acceptance_ratio.h.
+#include "engine/annealing/acceptance_ratio.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace isinglass {
+namespace {
+
+constexpr double kFarAway = 50;  // where e^−x is nothing beside 1
+constexpr double kTolerance = 1e-10;
+constexpr int kMostSteps = 200;
+
+double log_share(const std::vector<double>& forward, const std::vector<double>& reverse) {
+  return std::log(static_cast<double>(forward.size()) / static_cast<double>(reverse.size()));
+}
+
+}  // namespace
+
+AcceptedWeights::AcceptedWeights(const std::vector<double>& weights, double shift) {
+  for (const double w : weights) {
+    const double f = 1 / (1 + std::exp(shift - w));
+    sum += f;
+    squares += f * f;
+    slope += f * (1 - f);
+  }
+}
+
+BothSides::BothSides(const std::vector<double>& up, const std::vector<double>& down, double c)
+    : forward(up, c + log_share(up, down)), reverse(down, -c - log_share(up, down)) {}
+
+// The difference of both sides falls as c rises. Newton's steps, kept inside of a bracket that is
+// halved where they leave it.
+double acceptance_ratio_root(const std::vector<double>& forward,
+                             const std::vector<double>& reverse) {
+  double low = INFINITY, high = -INFINITY;
+  const auto reach = [&](double c) {
+    if (!std::isfinite(c)) return;
+    low = std::min(low, c);
+    high = std::max(high, c);
+  };
+  for (const double w : forward) reach(w);
+  for (const double w : reverse) reach(-w);
+  double c = low + (high - low) / 2;
+  const double margin = kFarAway + std::abs(log_share(forward, reverse));
+  low -= margin;
+  high += margin;
+  for (int n = 0; n < kMostSteps && high - low > kTolerance; ++n) {
+    const BothSides sides(forward, reverse, c);
+    const double difference = sides.forward.sum - sides.reverse.sum;
+    (difference > 0 ? low : high) = c;
+    double next = c + difference / (sides.forward.slope + sides.reverse.slope);
+    if (!(next > low && next < high)) next = low + (high - low) / 2;
+    const bool found = std::abs(next - c) < kTolerance;
+    c = next;
+    if (found) break;
+  }
+  return c;
+}
+
+}  // namespace isinglass
