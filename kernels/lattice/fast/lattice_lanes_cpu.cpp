@@ -9,14 +9,15 @@ namespace {
 constexpr int kMostCategories = 256;
 constexpr int kTileSites = 8;
 
-// local_energy(lattice, x, site, k)
+// local_energy(lattice, x, site, value), of values of these unary energies
 template <int kBytes>
 [[gnu::always_inline]] inline ChainLanes<kBytes> local_energies(const Lattice& lattice,
                                                                 double* lanes, int64_t site,
-                                                                int k) {
+                                                                const ChainLanes<kBytes>& value,
+                                                                const ChainLanes<kBytes>& unary) {
   using Numbers = ChainLanes<kBytes>;
-  const Numbers none = {}, value = Numbers::all(k);
-  Numbers sum = Numbers::all(lattice.unary[site * lattice.categories + k]);
+  const Numbers none = {};
+  Numbers sum = unary;
   for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
     const Numbers coupling = Numbers::all(lattice.coupling[n]);
     const Numbers& of_neighbour = lanes_at<kBytes>(lanes, lattice.neighbour[n]);
@@ -71,12 +72,15 @@ template <int kBytes>
     const Numbers own = lanes_at<kBytes>(lanes, i);
     Numbers unary = {}, here = {};
     for (int k = 0; k < lattice.categories; ++k) {
-      const Numbers value = Numbers::all(k), of_k = local_energies<kBytes>(lattice, lanes, i, k);
+      const Numbers value = Numbers::all(k);
       const Numbers unary_of_k = Numbers::all(lattice.unary[i * lattice.categories + k]);
-      lanes_at<kBytes>(e, k) = of_k;
       unary = Numbers::where_equal(own, value, unary_of_k, unary);
+      if (!table) continue;
+      const Numbers of_k = local_energies<kBytes>(lattice, lanes, i, value, unary_of_k);
+      lanes_at<kBytes>(e, k) = of_k;
       here = Numbers::where_equal(own, value, of_k, here);
     }
+    if (!table) here = local_energies<kBytes>(lattice, lanes, i, own, unary);
     sum += Numbers::all(0.5) * (unary + here);
     if (table && one_hot) {
       lanes_at<kBytes>(at_own, 0) = here;
