@@ -5,15 +5,39 @@
 #include "kernels/lattice/lattice.h"
 
 namespace isinglass::cpu {
+namespace {
+
+// The energies of 1 ≤ chains ≤ 8 where there are no edges: those of evaluate_lanes(), bit for bit.
+void add_unary(const Lattice& lattice, int64_t chains, const uint8_t* x, double* energy) {
+  const uint8_t* chain[kChainLanes];
+  double sum[kChainLanes];
+  for (int64_t l = 0; l < kChainLanes; ++l) {
+    chain[l] = x + std::min(l, chains - 1) * lattice.sites;
+    sum[l] = lattice.constant;
+  }
+  for (int64_t i = 0; i < lattice.sites; ++i) {
+    const double* unary = lattice.unary + i * lattice.categories;
+    for (int l = 0; l < kChainLanes; ++l) sum[l] += unary[chain[l][i]];
+  }
+  std::copy_n(sum, chains, energy);
+}
+
+}  // namespace
 
 void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
                       LocalTable what, double* energy, float* table, Stream) {
   const int64_t stride = lattice.sites * (one_hot ? lattice.categories : 1);
+  const bool independent = lattice.offset[lattice.sites] == 0;
 #pragma omp parallel for schedule(static) if (parallel_pays(chains * lattice.sites))
   for (int64_t first = 0; first < chains; first += kChainLanes) {
-    evaluate_lanes(lattice, std::min<int64_t>(kChainLanes, chains - first),
-                   x + first * lattice.sites, one_hot, what, lane_scratch(lattice.sites),
-                   energy + first, table ? table + first * stride : nullptr);
+    const int64_t count = std::min<int64_t>(kChainLanes, chains - first);
+    const uint8_t* own = x + first * lattice.sites;
+    if (independent && !table) {
+      add_unary(lattice, count, own, energy + first);
+    } else {
+      evaluate_lanes(lattice, count, own, one_hot, what, lane_scratch(lattice.sites),
+                     energy + first, table ? table + first * stride : nullptr);
+    }
   }
 }
 
