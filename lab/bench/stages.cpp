@@ -263,7 +263,8 @@ class StageMaker {
     const double flops = s_.sampler.proposes() ? call_flops() : 0;
     const auto steps = seconds_of_steps(
         moving_chains(s_, s_.model, *tempering, s_.chains / s_.rungs, s_.cuda_graph));
-    return {"scan", [tempering, steps](int64_t calls) { return steps(calls); }, flops};
+    // Exact draws come with every second scan.
+    return {"scan", [tempering, steps](int64_t calls) { return steps(2 * calls) / 2; }, flops};
   }
 
   Stage ais_step() {
