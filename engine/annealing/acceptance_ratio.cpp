@@ -48,6 +48,7 @@ double acceptance_ratio_root(const std::vector<double>& forward,
   for (int n = 0; n < kMostSteps && high - low > kTolerance; ++n) {
     const BothSides sides(forward, reverse, c);
     const double difference = sides.forward.sum - sides.reverse.sum;
+    if (difference == 0) return c;
     (difference > 0 ? low : high) = c;
     double next = c + difference / (sides.forward.slope + sides.reverse.slope);
     if (!(next > low && next < high)) next = low + (high - low) / 2;

@@ -80,9 +80,10 @@ reverse: {estimate("log_z_upper", "log_z_upper_se")}, effective sample size {ais
 both: {estimate("log_z_bidirectional", "log_z_bidirectional_se")}"""
 verdict = ais["verdict"] + (f": {ais['reason']}" if ais["reason"] else "")
 curve = "\n".join(f"| {t} | {z:.2f} |" for t, z in ais["curve"])
+size = f"{config['hidden']} hidden units" if config["model"] == "rbm" else f"{config['channels']} channels"
 arguments.weights.with_suffix(".md").write_text(f"""# {arguments.weights.name}
 
-A {config["model"]} EBM with {config["channels"]} channels, trained on `{config["dataset"]}` by persistent
+{"An" if config["model"] == "rbm" else "A"} {config["model"]} EBM with {size}, trained on `{config["dataset"]}` by persistent
 contrastive divergence; these are the averaged (EMA) parameters after iteration {iterations}. Until then the run took
 {last["seconds"] / 60:.0f} minutes, evaluations and checkpoints included, on {config["threads"]} CPU thread(s). {arguments.note}
 
