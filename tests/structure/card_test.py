@@ -16,7 +16,7 @@ def card(folder, **changes):
     (run / "samples").mkdir(parents=True, exist_ok=True)
     evaluation.mkdir(exist_ok=True)
     (run / "samples" / "00000002.png").write_bytes(b"png")
-    (run / "config.toml").write_text("model = 'rbm'\nchannels = 4\ndataset = 'bars'\nthreads = 2\n")
+    (run / "config.toml").write_text("model = 'rbm'\nchannels = 64\nhidden = 4\ndataset = 'bars'\nthreads = 2\n")
     (evaluation / "config.toml").write_text("model = 'rbm'\nweights = 'ema.pt'\n")
     line = {"iteration": 2, "seconds": 900, "acceptance": 0.5, "hops": 3, "difference": 1}
     (run / "metrics.jsonl").write_text(json.dumps(line) + "\n")
@@ -36,7 +36,7 @@ def card(folder, **changes):
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     alone = card(folder)
-    for text in ("took\n15 minutes", "12.50 ± 0.20", "40.0 of 50", "What is so of it.", "| -92.00 |", "`12ab`", "`34cd`", "abc123", "radius 5",
+    for text in ("with 4 hidden units", "took\n15 minutes", "12.50 ± 0.20", "40.0 of 50", "What is so of it.", "| -92.00 |", "`12ab`", "`34cd`", "abc123", "radius 5",
                  "**Verdict: open: forward annealing alone.**", "-92.0 nats (open:", "not measured"):
         assert text in alone, (text, alone)
     assert "\nreverse:" not in alone, alone
