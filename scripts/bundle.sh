@@ -102,12 +102,13 @@ bundle=$scratch/$name
 cmake --install "$build" --prefix "$bundle" --component bundle --strip > /dev/null
 copy_libraries "$bundle"
 check_files "$bundle"
-mkdir -p "$bundle"/{bin,scripts,tests/io,tests/models,tests/engine/data}
+mkdir -p "$bundle"/{bin,scripts,tests/io/pt,tests/models,tests/engine/data}
 install -m 755 "$root"/scripts/{launch.sh,gpu-check.sh} "$bundle/scripts/"
 install -m 644 "$root"/scripts/common.sh "$bundle/scripts/"
 install -m 644 "$root"/{LICENSE,README.md} "$bundle/"
 echo "$release $torch_for" > "$bundle/torch"  # for launch.sh
-cp -r "$root"/tests/io/{corpus,pt_python.py} "$bundle/tests/io/"
+cp -r "$root"/tests/io/corpus "$bundle/tests/io/"
+cp "$root"/tests/io/pt/pt_python.py "$bundle/tests/io/pt/"
 cp -r "$root"/tests/models/golden "$bundle/tests/models/"
 cp "$root"/tests/engine/data/*.pt "$bundle/tests/engine/data/"
 for program in "$bundle"/libexec/*; do

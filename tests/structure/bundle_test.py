@@ -18,7 +18,7 @@ DEBIAN_12 = (2, 36)  # its glibc
 # Suites of every test program, quick ones that read the files and run the program that come along.
 SUITES = {"io_tests": "PtRead*:PtPython*", "models_tests": "*Golden*", "kernels_tests": "Philox*",
           "engine_tests": "Adaptation*", "train_tests": "IdxFiles*:MatFiles.Reads*",
-          "cli_tests": "Usage*", "extending_tests": "Clock*"}
+          "lab_tests": "Specs*", "cli_tests": "Usage*", "extending_tests": "Clock*"}
 
 
 def run(command, python="python3", **variables):
