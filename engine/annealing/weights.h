@@ -20,9 +20,9 @@ struct WeightSummary {
 };
 WeightSummary summarise_weights(const torch::Tensor& log_weights, uint64_t seed);
 
-// The root c and its standard error by the infinitesimal jackknife: the
-// weights of a side are independent. NaN where a side has no finite weight, or one that is infinite
-// or undefined; the error also where a side has one weight alone.
+// The root c and its standard error by the infinitesimal jackknife: the weights of a side are
+// independent. NaN where a side has no finite weight, or one that is infinite or undefined; the error
+// also where a side has one weight alone.
 struct LogRatio {
   double value, standard_error;
 };

@@ -47,22 +47,23 @@
 #endif
 
 // `type name parameters`, which is name_of<64> arguments on machines with AVX-512 and name_of<32>
-// arguments elsewhere: a template of the vectors' bytes, always inlined, which stands before.
+// arguments elsewhere: a template of the vectors' bytes, always inlined, which stands before. Of the
+// type's attributes, ISINGLASS_CONTRACT holds for all that is inlined.
 #ifdef ISINGLASS_AVX512
-#define ISINGLASS_BY_WIDTH(type, name, parameters, arguments)                 \
-  ISINGLASS_CONTRACT ISINGLASS_AVX512 static type name##_64 parameters {      \
-    return name##_of<64> arguments;                                           \
-  }                                                                           \
-  ISINGLASS_CONTRACT ISINGLASS_AVX2_CLONES static type name##_32 parameters { \
-    return name##_of<32> arguments;                                           \
-  }                                                                           \
-  type name parameters {                                                      \
-    return has_avx512() ? name##_64 arguments : name##_32 arguments;          \
+#define ISINGLASS_BY_WIDTH(type, name, parameters, arguments)        \
+  ISINGLASS_AVX512 static type name##_64 parameters {                \
+    return name##_of<64> arguments;                                  \
+  }                                                                  \
+  ISINGLASS_AVX2_CLONES static type name##_32 parameters {           \
+    return name##_of<32> arguments;                                  \
+  }                                                                  \
+  type name parameters {                                             \
+    return has_avx512() ? name##_64 arguments : name##_32 arguments; \
   }
 #else
-#define ISINGLASS_BY_WIDTH(type, name, parameters, arguments)     \
-  ISINGLASS_CONTRACT ISINGLASS_AVX2_CLONES type name parameters { \
-    return name##_of<32> arguments;                               \
+#define ISINGLASS_BY_WIDTH(type, name, parameters, arguments) \
+  ISINGLASS_AVX2_CLONES type name parameters {                \
+    return name##_of<32> arguments;                           \
   }
 #endif
 

@@ -62,8 +62,8 @@ template <int kBytes>
     for (int64_t h = first; h < hidden; ++h) sum[h] += moved.row[n][h] * moved.sign[n];
   }
 }
-ISINGLASS_BY_WIDTH(void, add_rows, (const FlippedUnits& moved, int64_t hidden, double* sum),
-                   (moved, hidden, sum))
+ISINGLASS_BY_WIDTH(ISINGLASS_CONTRACT void, add_rows,
+                   (const FlippedUnits& moved, int64_t hidden, double* sum), (moved, hidden, sum))
 
 // Σ softplus(a) of a block, and σ(a) where it is wanted.
 [[gnu::always_inline]] inline double units(const double* input, float* on) {

@@ -79,16 +79,6 @@ ISINGLASS_AVX512 void fill_words(const Common& common, int count, const uint32_t
 }
 #endif
 
-ISINGLASS_AVX2_CLONES
-void fill_words_of_any(const Common& common, int count, const uint32_t* chain,
-                       const uint32_t* position, uint32_t* word) {
-  for (int i = 0; i < count; ++i) {
-    const Philox4x32 r =
-        philox4x32(common.seed, chain[i], common.step, common.purpose, common.first + position[i]);
-    for (int k = 0; k < 4; ++k) word[k * count + i] = r.word[k];
-  }
-}
-
 }  // namespace
 
 void philox_words(uint64_t seed, uint32_t step, Purpose purpose, int count, const uint32_t* chain,
@@ -97,7 +87,10 @@ void philox_words(uint64_t seed, uint32_t step, Purpose purpose, int count, cons
 #ifdef ISINGLASS_AVX512
   if (has_avx512()) return fill_words(common, count, chain, position, word);
 #endif
-  fill_words_of_any(common, count, chain, position, word);
+  for (int i = 0; i < count; ++i) {
+    const Philox4x32 r = philox4x32(seed, chain[i], step, common.purpose, first + position[i]);
+    for (int k = 0; k < 4; ++k) word[k * count + i] = r.word[k];
+  }
 }
 
 void site_words(const Draws& draws, Purpose purpose, uint32_t first, uint32_t* word) {
