@@ -33,7 +33,7 @@ const std::array<RunFiles, 5> kRunFiles = {{
     {"sample",
      {"samples.pt", "samples.nc", "learned.pt", "rungs.pt", "best.pt", "draws.tmp",
       "summary.json"}},
-    {"evaluate", {"ais.json", "chains.pt", "ais-checkpoint.pt"}},
+    {"evaluate", {"ais.json", "chains.pt", "rungs.pt", "ais-checkpoint.pt"}},
     {"train",
      {"metrics.jsonl", "log.txt", "data.png", "weights.pt", "ema.pt", "best.pt", "checkpoints/#.pt",
       "checkpoints/#.pt.unreadable", "samples/#.png"}},

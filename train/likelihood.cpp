@@ -34,12 +34,10 @@ Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch:
   return Factorised::uniform(model.space(), device);
 }
 
-SplitLikelihood SplitEnergy::at(const AisResult& ais, const BracketVerdict& verdict) const {
-  LikelihoodBounds bounds{nats(ais.log_z)};
-  if (ais.reverse) {
-    bounds.reverse = nats(ais.reverse->log_z_upper);
-    bounds.both = nats(ais.reverse->log_z_bidirectional);
-  }
+SplitLikelihood SplitEnergy::at(const LogZBounds& log_z, const BracketVerdict& verdict) const {
+  LikelihoodBounds bounds{nats(log_z.forward)};
+  if (log_z.reverse) bounds.reverse = nats(*log_z.reverse);
+  if (log_z.both) bounds.both = nats(*log_z.both);
   const double quoted = bounds.quoted(verdict);
   return {split, bounds, quoted, -quoted / (static_cast<double>(sites) * std::log(2.0)), bernoulli};
 }

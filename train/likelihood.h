@@ -33,7 +33,7 @@ struct SplitEnergy {
   double bernoulli;  // as above
 
   double nats(double log_z) const { return -mean - log_z; }
-  SplitLikelihood at(const AisResult& ais, const BracketVerdict& verdict) const;
+  SplitLikelihood at(const LogZBounds& log_z, const BracketVerdict& verdict) const;
 };
 
 // Of every split that the set has, on the copy binarised once. Throws NumericalError naming the

@@ -1,8 +1,7 @@
-// isinglass evaluate: log Z by annealed importance sampling, log-likelihoods of the data's splits,
-// and a verdict on them. Writes ais.json and chains.pt (the final chains and their log-weights).
+// isinglass evaluate: log Z by annealed importance sampling or parallel tempering, log-likelihoods of
+// the data's splits, and a verdict on them. Writes ais.json and chains.pt (the final chains).
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
@@ -13,7 +12,7 @@
 #include "io/error.h"
 #include "io/files.h"
 #include "io/pt/pt_file.h"
-#include "lab/run/likelihood_evaluation.h"
+#include "lab/evaluation/likelihood_evaluation.h"
 #include "lab/spec/field.h"
 
 namespace isinglass {
@@ -21,24 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string estimate(double value, double error) {
-  return fmt::format("{:.3f} ± {}", value,
-                     std::isnan(error) ? "undefined" : fmt::format("{:.3f}", error));
-}
-
 std::string result_text(const LikelihoodEvaluation& evaluation, const OutputDirectory& out) {
-  const AisResult& ais = evaluation.result();
   const BracketVerdict& verdict = evaluation.verdict();
-  const int64_t chains = ais.log_weights.numel();
-  std::string text = fmt::format("log Z {} (ESS of the weights {:.1f} of {})\n",
-                                 estimate(ais.log_z, ais.log_z_se), ais.weight_ess, chains);
-  if (ais.reverse) {
-    const ReverseResult& reverse = *ais.reverse;
-    text +=
-        fmt::format("  in reverse {} (ESS {:.1f} of {}), both ways {}\n",
-                    estimate(reverse.log_z_upper, reverse.log_z_upper_se), reverse.weight_ess,
-                    chains, estimate(reverse.log_z_bidirectional, reverse.log_z_bidirectional_se));
-  }
+  std::string text = evaluation.estimate().text();
   if (!evaluation.outcome().empty()) text += fmt::format("  {}\n", evaluation.outcome());
   for (const SplitLikelihood& split : evaluation.splits()) {
     text += fmt::format("  {:<10} {}; {:.4f} bits per pixel; independent pixels {:.1f} nats\n",
@@ -48,7 +32,7 @@ std::string result_text(const LikelihoodEvaluation& evaluation, const OutputDire
   if (evaluation.splits().empty()) {
     text += fmt::format("  {}{}\n", verdict.word(), verdict.closed ? "" : ": " + verdict.reason);
   }
-  text += fmt::format("  {}\n", ais.reverse ? kBothWays : kForwardBias);
+  text += fmt::format("  {}\n", evaluation.note());
   return text + fmt::format("  written to {}\n", out.path().string());
 }
 
@@ -70,7 +54,7 @@ std::string run_evaluate(const Options& options) {
   };
   nlohmann::ordered_json json;
   out.fill(options.of_run(values_of(evaluation.spec())), [&] {
-    std::optional<Progress> progress(std::in_place, "anneal", evaluation.steps_total(),
+    std::optional<Progress> progress(std::in_place, "evaluate", evaluation.steps_total(),
                                      options.flag("quiet"), evaluation.steps_done());
     const bool finished = evaluation.run(
         checkpoint,
@@ -81,13 +65,9 @@ std::string run_evaluate(const Options& options) {
     progress.reset();
     if (!finished) throw Interrupted("saved after " + standing());
     json = evaluation.json();
-    const AisResult& ais = evaluation.result();
-    PtDict chains = {{"x", {ais.x}}, {"log_weights", {ais.log_weights}}};
-    if (ais.reverse) {
-      chains.push_back({"x_reverse", {ais.reverse->x}});
-      chains.push_back({"log_weights_reverse", {ais.reverse->log_weights}});
-    }
-    write_pt(out.file("chains.pt"), PtValue{std::move(chains)});
+    write_pt(out.file("chains.pt"), PtValue{evaluation.estimate().chains()});
+    const torch::Tensor rungs = evaluation.estimate().rung_history();
+    if (rungs.defined()) write_pt(out.file("rungs.pt"), PtValue{rungs});
     write_file(out.file("ais.json"), json.dump(2) + "\n");
     fs::remove(checkpoint);
   });
@@ -98,7 +78,7 @@ std::string run_evaluate(const Options& options) {
 
 Command evaluate_command() {
   Command command{.name = "evaluate",
-                  .summary = "log Z by annealed importance sampling, and log-likelihoods",
+                  .summary = "log Z by annealing or tempering, and log-likelihoods",
                   .options = options_of<EvaluateSpec>(),
                   .run = run_evaluate};
   append(command.options,

@@ -42,6 +42,15 @@ Evidence AisResult::evidence() const {
   return evidence;
 }
 
+LogZBounds AisResult::bounds() const {
+  LogZBounds bounds{log_z};
+  if (reverse) {
+    bounds.reverse = reverse->log_z_upper;
+    bounds.both = reverse->log_z_bidirectional;
+  }
+  return bounds;
+}
+
 AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const Sampler& sampler,
                                                        const Factorised& start,
                                                        const AisOptions& options,

@@ -80,6 +80,7 @@ struct AisResult : AnnealedChains {
   std::optional<ReverseResult> reverse = {};
 
   Evidence evidence() const;
+  LogZBounds bounds() const;
 };
 
 // The whole computation, which can be interrupted between steps and resumed from a checkpoint.

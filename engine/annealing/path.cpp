@@ -74,12 +74,16 @@ class JointPath : public AnnealingPath {
 
 }  // namespace
 
+RbmModel& rbm_of_joint_path(EnergyModel& model) {
+  auto* rbm = dynamic_cast<RbmModel*>(&model);
+  require_options(rbm, "`path` joint scales the weights of an rbm; {} is none", model.title());
+  return *rbm;
+}
+
 std::unique_ptr<AnnealingPath> make_path(PathKind kind, EnergyModel& model, const Factorised& start,
                                          torch::Device device) {
   if (kind == PathKind::kLinear) return std::make_unique<LinearPath>(model, start, device);
-  auto* rbm = dynamic_cast<RbmModel*>(&model);
-  require_options(rbm, "`path` joint scales the weights of an rbm; {} is none", model.title());
-  return std::make_unique<JointPath>(*rbm, start, device);
+  return std::make_unique<JointPath>(rbm_of_joint_path(model), start, device);
 }
 
 }  // namespace isinglass

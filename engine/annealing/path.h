@@ -12,6 +12,8 @@
 
 namespace isinglass {
 
+class RbmModel;
+
 enum class PathKind { kLinear, kJoint };
 
 class AnnealingPath {
@@ -31,8 +33,10 @@ class AnnealingPath {
                                        Evaluation& current) = 0;
 };
 
-// Model and start outlive the path. Throws Error, naming `path`, for the joint path of a model that
-// is no RBM.
+// The joint path is of RBMs alone: throws Error, naming `path`, for any other model.
+RbmModel& rbm_of_joint_path(EnergyModel& model);
+
+// Model and start outlive the path. Throws Error as rbm_of_joint_path does, for the joint one.
 std::unique_ptr<AnnealingPath> make_path(PathKind kind, EnergyModel& model, const Factorised& start,
                                          torch::Device device);
 

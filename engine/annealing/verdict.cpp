@@ -10,6 +10,21 @@
 #include "engine/annealing/weights.h"
 
 namespace isinglass {
+namespace {
+
+// Why two ends do not make a bracket; empty: they do.
+std::string bracket_reason(double bracket, double largest) {
+  if (std::isnan(bracket)) return "no bracket";
+  if (bracket < -largest) return fmt::format("forward and reverse cross by {:.1f} nats", -bracket);
+  return bracket > largest ? fmt::format("bracket {:.1f} nats", bracket) : "";
+}
+
+BracketVerdict verdict_of(std::vector<std::string> reasons) {
+  std::erase(reasons, "");
+  return {reasons.empty(), fmt::format("{}", fmt::join(reasons, "; "))};
+}
+
+}  // namespace
 
 BracketVerdict verdict_on(const Evidence& evidence, double largest_bracket) {
   std::vector<std::string> reasons;
@@ -20,17 +35,10 @@ BracketVerdict verdict_on(const Evidence& evidence, double largest_bracket) {
   if (!evidence.reverse) {
     weigh("weight ESS", evidence.weight_ess);
     reasons.emplace_back(kForwardAlone);
-    return {false, fmt::format("{}", fmt::join(reasons, "; "))};
+    return verdict_of(std::move(reasons));
   }
   const Evidence::Reverse& reverse = *evidence.reverse;
-  const double bracket = reverse.log_z - evidence.log_z;
-  if (std::isnan(bracket)) {
-    reasons.emplace_back("no bracket");
-  } else if (bracket < -largest_bracket) {
-    reasons.push_back(fmt::format("forward and reverse cross by {:.1f} nats", -bracket));
-  } else if (bracket > largest_bracket) {
-    reasons.push_back(fmt::format("bracket {:.1f} nats", bracket));
-  }
+  reasons.push_back(bracket_reason(reverse.log_z - evidence.log_z, largest_bracket));
   weigh("weight ESS", evidence.weight_ess);
   weigh("reverse weight ESS", reverse.weight_ess);
   if (std::isnan(reverse.rhat)) {
@@ -38,7 +46,28 @@ BracketVerdict verdict_on(const Evidence& evidence, double largest_bracket) {
   } else if (!(reverse.rhat < kLargestRhat)) {
     reasons.push_back(fmt::format("R-hat {:.3f} of the reverse start", reverse.rhat));
   }
-  return {reasons.empty(), fmt::format("{}", fmt::join(reasons, "; "))};
+  return verdict_of(std::move(reasons));
+}
+
+BracketVerdict verdict_on(const TemperedEvidence& evidence, double largest_bracket) {
+  std::vector<std::string> reasons = {
+      bracket_reason(evidence.log_z_upper - evidence.log_z, largest_bracket)};
+  if (std::isnan(evidence.standard_error)) {
+    reasons.emplace_back("no standard error");
+  } else if (evidence.standard_error > largest_bracket / 2) {
+    reasons.push_back(fmt::format("standard error {:.1f} nats", evidence.standard_error));
+  }
+  if (!(evidence.round_trips >= kLeastRoundTrips)) {
+    reasons.push_back(fmt::format("{:g} round trips", evidence.round_trips));
+  }
+  if (std::isnan(evidence.rhat)) {
+    reasons.emplace_back("R-hat of the ensembles is not known");
+  } else if (!(evidence.rhat < kLargestRhat)) {
+    reasons.push_back(fmt::format("R-hat {:.3f} of the ensembles", evidence.rhat));
+  }
+  BracketVerdict verdict = verdict_of(std::move(reasons));
+  verdict.other_end = "down the ladder";
+  return verdict;
 }
 
 std::string likelihood_text(const LikelihoodBounds& bounds, const BracketVerdict& verdict) {
@@ -47,7 +76,7 @@ std::string likelihood_text(const LikelihoodBounds& bounds, const BracketVerdict
     return fmt::format("{} (closed: from {:.1f} to {:.1f})", nats, *bounds.reverse, bounds.forward);
   }
   const std::string reverse =
-      bounds.reverse ? fmt::format("; reverse annealing {:.1f}", *bounds.reverse) : "";
+      bounds.reverse ? fmt::format("; {} {:.1f}", verdict.other_end, *bounds.reverse) : "";
   return fmt::format("{} (open: {}{})", nats, verdict.reason, reverse);
 }
 

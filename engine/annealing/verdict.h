@@ -1,5 +1,6 @@
-// Whether an estimate of log Z can be trusted: held from both ends, by enough weights each, and
-// from above by chains that had mixed (docs/concepts/annealing.md).
+// Whether an estimate of log Z can be trusted: held from both ends, by annealed chains with enough
+// weights each and from above by chains that had mixed (docs/concepts/annealing.md), or by tempered
+// ones that go up and down their ladder (docs/concepts/tempering.md).
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,15 @@ namespace isinglass {
 
 inline constexpr double kLargestBracket = 1;  // nats
 inline constexpr double kLargestRhat = 1.05;
+inline constexpr double kLeastRoundTrips = 10;  // of all ensembles
 
-// What is known of an estimate.
+// log Z: too low on average, too high on average, and from both ends' draws.
+struct LogZBounds {
+  double forward;
+  std::optional<double> reverse = {}, both = {};
+};
+
+// What is known of an estimate by annealing.
 struct Evidence {
   double log_z, weight_ess;  // forward
   int64_t chains;
@@ -23,9 +31,18 @@ struct Evidence {
   std::optional<Reverse> reverse = {};  // none: forward alone
 };
 
+// The same of one by tempering.
+struct TemperedEvidence {
+  double log_z, log_z_upper;
+  double standard_error;  // of the estimate between the two; NaN: too few ensembles
+  double round_trips;     // of all ensembles together
+  double rhat;            // of the energies at β = 1 between ensembles
+};
+
 struct BracketVerdict {
   bool closed = false;
-  std::string reason = {};  // why it is open; empty: closed
+  std::string reason = {};                      // why it is open; empty: closed
+  const char* other_end = "reverse annealing";  // what its upper bound comes from
 
   const char* word() const { return closed ? "closed" : "open"; }
 };
@@ -34,6 +51,10 @@ struct BracketVerdict {
 // bounds would contradict each other), both weight ESS are at least kLeastWeightEss and R̂ is below
 // kLargestRhat. Else open, with every reason.
 BracketVerdict verdict_on(const Evidence& evidence, double largest_bracket = kLargestBracket);
+// The same, with at most half the bracket of a standard error and kLeastRoundTrips in place of the
+// weights.
+BracketVerdict verdict_on(const TemperedEvidence& evidence,
+                          double largest_bracket = kLargestBracket);
 
 // What goes with a likelihood that rests on forward annealing alone (Jensen's inequality:
 // E log Ẑ ≤ log Z) …
@@ -44,6 +65,9 @@ inline constexpr const char* kForwardBias =
 inline constexpr const char* kBothWays =
     "Forward annealing overstates likelihoods on average, reverse annealing from equilibrium "
     "understates them: the truth lies between the two, which are closed when they agree.";
+inline constexpr const char* kTemperedWays =
+    "Going up the ladder of temperatures overstates likelihoods on average, going down understates "
+    "them: the truth lies between the two, if the ensembles visit all modes.";
 
 // "-95.2 nats (open: weight ESS 1.4 of 50; reverse annealing -99.8)",
 // "-99.5 nats (closed: from -99.8 to -99.2)".

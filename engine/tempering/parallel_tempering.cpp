@@ -8,10 +8,9 @@
 #include <functional>
 
 #include "engine/adaptation/acceptance.h"
-#include "engine/annealing/tempered_model.h"
+#include "engine/tempering/ensembles.h"
 #include "engine/tempering/schedule.h"
 #include "io/error.h"
-#include "kernels/ops/swap.h"
 
 namespace isinglass {
 namespace {
@@ -20,7 +19,7 @@ using torch::Tensor;
 
 constexpr int64_t kFirstRungs = 8;        // from which the barrier is found
 constexpr int64_t kHistory = 512;         // scans of the rungs' history
-constexpr int64_t kKeptDraws = 1024;      // of V, at most, of every rung
+constexpr int64_t kKeptDraws = 1024;      // for log Z, at most, of every rung
 constexpr double kWorstRejection = 0.95;  // with more, replicas hardly get past a pair of rungs
 
 Tensor reals(const std::vector<double>& values, torch::Device device) {
@@ -67,34 +66,6 @@ std::vector<Tensor> rows_of(const ChainState& chains) {
 
 }  // namespace
 
-struct ParallelTempering::Scratch : SamplerScratch {
-  TemperedModel model;      // β of every chain
-  TemperedModel reference;  // β = 0
-  ChainState chains;        // C·R
-  ChainState fresh;         // C: exact draws
-  StepParams params;        // of the chains
-  ops::RungTensors rungs;
-  ops::RungChainTensors at;
-  ops::SwapSums sums;
-  int64_t round = 0;  // scans of the present round
-  int64_t rounds = 0;
-
-  Scratch(EnergyModel& target, const Factorised& start, torch::Device device, int64_t chains)
-      : model(target, &start, device, TemperedModel::Form::kParts, chains),
-        reference(target, &start, device) {}
-
-  // The chains' numbers are those of (seed, replica, local step).
-  void begin(const StepParams& scans, int64_t exploration) {
-    if (params.rng.defined()) return;
-    params = {scans.rng.clone(), at.scale};
-    params.rng.select(0, 1).mul_(exploration);
-  }
-
-  int64_t ensembles() const { return at.chain.size(0); }
-  int64_t size() const { return at.chain.size(1); }  // R
-  Tensor in_order() const { return at.chain.view(-1); }
-};
-
 ParallelTempering::Scratch& ParallelTempering::scratch_of(const ChainState& state) {
   return static_cast<Scratch&>(*state.workspace.scratch);
 }
@@ -110,6 +81,8 @@ ParallelTempering::ParallelTempering(EnergyModel& target, std::unique_ptr<Sample
                    *options_.rungs, "2 to {} are possible: those of beta = 0 and 1, and between",
                    options_.most_rungs);
   }
+  require_option(options_.lowest >= 0 && options_.lowest < 1, "lowest-beta", options_.lowest,
+                 "the ladder begins at 0 or between 0 and 1");
   require_option(options_.exploration >= 1, "exploration", options_.exploration,
                  "a scan has at least 1 local step");
   require_options(!local_->learns() || local_->adapts(),
@@ -126,7 +99,8 @@ void ParallelTempering::prepare(const EnergyModel&, ChainState& state) const {
   state.workspace.y = torch::Tensor();
   state.workspace.proposed = {};
   state.current.cache.clear();
-  const std::vector<double> betas = equidistant_schedule(options_.rungs.value_or(kFirstRungs));
+  const std::vector<double> betas =
+      equidistant_schedule(options_.rungs.value_or(kFirstRungs), options_.lowest);
   const auto rungs = static_cast<int64_t>(betas.size());
   std::vector<double> initial;
   for (const Scale& scale : local_->scales()) initial.push_back(scale.initial);
@@ -139,24 +113,24 @@ void ParallelTempering::build(ChainState& state, const Tensor& x, const std::vec
                               const Tensor& scales, int64_t step) const {
   const torch::Device device = state.x.device();
   const int64_t c = state.chains(), r = static_cast<int64_t>(betas.size()), b = c * r;
-  auto scratch = std::make_shared<Scratch>(target_, reference_, device, b);
+  auto scratch = std::make_shared<Scratch>();
   Scratch& s = *scratch;
+  s.path = make_ladder_path(options_.path, target_, reference_, device, b);
   const auto whole = torch::TensorOptions(torch::kInt64).device(device);
   const auto real = whole.dtype(torch::kFloat64);
   const Tensor in_ensemble = torch::arange(r, whole);
   s.at.chain = torch::arange(b, whole).view({c, r});
   s.at.scale = torch::zeros({b, scales.size(1)}, real);
-  s.at.beta = s.model.beta();
-  s.at.beta32 = s.model.beta32();
+  s.path->prepare(s.at);
   s.rungs = {reals(betas, device), scales.contiguous()};
-  s.chains = local_->init(s.model, x, (state.chain_ids.view({c, 1}) * r + in_ensemble).view(-1));
-  s.fresh = local_->init(s.reference, state.x, state.chain_ids);
+  s.chains = local_->init(s.model(), x, (state.chain_ids.view({c, 1}) * r + in_ensemble).view(-1));
+  s.fresh = local_->init(s.path->reference(), state.x, state.chain_ids);
   s.sums = {torch::zeros({c, r - 1}, real),
             torch::zeros({c, r}, real),
             torch::zeros({b}, whole),
             torch::zeros({c}, whole),
             torch::zeros({kHistory, r}, whole.dtype(torch::kInt16)),
-            torch::zeros({0, c, r}, real)};
+            torch::zeros({0, c, r - 1, 2}, real)};
   state.workspace.scratch = scratch;
   begin_counting(state, step);
   place(s);
@@ -164,12 +138,8 @@ void ParallelTempering::build(ChainState& state, const Tensor& x, const std::vec
 
 // Every chain's β and scales are those of its rung.
 void ParallelTempering::place(Scratch& s) const {
-  const int64_t c = s.ensembles();
-  Tensor beta = torch::empty_like(s.model.beta());
-  beta.index_copy_(0, s.in_order(), s.rungs.beta.repeat({c}));
-  s.model.set_beta(beta);
-  s.model.recombine(s.chains.current);
-  s.at.scale.index_copy_(0, s.in_order(), s.rungs.scale.repeat({c, 1}));
+  s.path->place(s.rungs, s.at, s.chains);
+  s.at.scale.index_copy_(0, s.in_order(), s.rungs.scale.repeat({s.ensembles(), 1}));
 }
 
 void ParallelTempering::begin_counting(ChainState& state, int64_t step) const {
@@ -178,8 +148,9 @@ void ParallelTempering::begin_counting(ChainState& state, int64_t step) const {
   s.sums.first = step;
   s.sums.every = std::max<int64_t>(1, (options_.scans + kKeptDraws - 1) / kKeptDraws);
   const int64_t draws = options_.scans / s.sums.every;
-  if (s.sums.v.size(0) != draws) {
-    s.sums.v = torch::zeros({draws, s.ensembles(), s.size()}, s.sums.rejection.options());
+  if (s.sums.rises.size(0) != draws) {
+    s.sums.rises =
+        torch::zeros({draws, s.ensembles(), s.size() - 1, 2}, s.sums.rejection.options());
   }
 }
 
@@ -187,7 +158,7 @@ StepInfo ParallelTempering::step(EnergyModel&, ChainState& state, StepParams& pa
   Scratch& s = scratch_of(state);
   s.begin(params, options_.exploration);
   return finish_scan(state, params,
-                     local_->steps(s.model, s.chains, s.params, options_.exploration));
+                     local_->steps(s.model(), s.chains, s.params, options_.exploration));
 }
 
 StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
@@ -195,19 +166,21 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
   Scratch& s = scratch_of(state);
   info.evaluations *= s.size();
   // On a GPU the kernel alone knows the number of the step.
-  if (!state.x.is_cpu() || params.step() % 2 == 0) {
+  const bool begins_at_zero = options_.lowest == 0;
+  if (begins_at_zero && (!state.x.is_cpu() || params.step() % 2 == 0)) {
     reference_.draw(params.rng, state.chain_ids, s.fresh.x);
-    local_->renew(s.reference, s.fresh);
+    local_->renew(s.path->reference(), s.fresh);
     ops::replace_reference(s.at.chain, params.rng, rows_of(s.chains), rows_of(s.fresh));
-    info.evaluations += local_->needs() == Needs::kDifferences ? s.reference.difference_calls() : 1;
+    const HasEnergyDifferences* differences = s.path->reference().exact_differences();
+    info.evaluations +=
+        local_->needs() == Needs::kDifferences ? differences->difference_calls() : 1;
   }
-  s.at.start = s.model.start_energy(s.chains.current);
-  s.at.target = s.chains.current.target;
+  s.path->before_swaps(s.at, s.chains);
   s.at.energy = s.chains.current.energy;
   ops::TopTensors top{s.chains.x, state.x, state.current.energy, options_.exploration};
   ops::swap_rungs(s.rungs, s.at, s.sums, top, s.chains.statistics, state.statistics, params.rng,
                   state.chain_ids);
-  s.model.recombine_table(s.chains.current);
+  s.path->after_swaps(s.chains);
   params.advance();
   return info;
 }
@@ -219,7 +192,7 @@ StepInfo ParallelTempering::burn_in_step(EnergyModel& model, ChainState& state, 
     Scratch& s = scratch_of(state);
     s.begin(params, options_.exploration);
     for (int64_t k = 0; k < options_.exploration; ++k) {
-      info.evaluations += local_->step(s.model, s.chains, s.params).evaluations;
+      info.evaluations += local_->step(s.model(), s.chains, s.params).evaluations;
       adapt_scales(s, t * options_.exploration + k, ranks);
     }
     info = finish_scan(state, params, info);
@@ -309,9 +282,9 @@ void ParallelTempering::restore(ChainState& state, const NamedTensors& learned) 
               scales.size(1) == numbers_a_rung,
           "a tempered run learns betas [R] and scales [R, {}]", numbers_a_rung);
   const std::vector<double> schedule = numbers(betas);
-  require(schedule.front() == 0 && schedule.back() == 1 &&
+  require(schedule.front() == options_.lowest && schedule.back() == 1 &&
               std::is_sorted(schedule.begin(), schedule.end(), std::less_equal<>()),
-          "the betas of a tempered run rise from 0 to 1");
+          "the betas of a tempered run rise from {:g} to 1", options_.lowest);
   require(!options_.rungs || *options_.rungs == betas.size(0),
           "`rungs` is {}, and what was learned is of {}", options_.rungs.value_or(0),
           betas.size(0));
@@ -343,10 +316,12 @@ TemperingReport ParallelTempering::report(const ChainState& state, const StepPar
   const int64_t kept = std::min(result.scans, kHistory), last = params.step();
   result.history =
       torch::roll(s.sums.history, -(last % kHistory), 0).slice(0, kHistory - kept, kHistory).cpu();
+  result.log_z = {NAN, NAN};
+  if (options_.lowest > 0) return result;
   const int64_t draws =
-      std::min(s.sums.v.size(0), (result.scans + s.sums.every - 1) / s.sums.every);
-  const Tensor v = ranks.gather(s.sums.v.slice(0, 0, draws).transpose(0, 1).contiguous());
-  result.log_z = log_z_of_rungs(v.transpose(0, 1).cpu(), result.betas, reference_.log_z());
+      std::min(s.sums.rises.size(0), (result.scans + s.sums.every - 1) / s.sums.every);
+  const Tensor rises = ranks.gather(s.sums.rises.slice(0, 0, draws).transpose(0, 1).contiguous());
+  result.log_z = log_z_of_rungs(rises.transpose(0, 1).cpu(), s.path->log_z_start());
   return result;
 }
 
@@ -358,10 +333,10 @@ Tensor ParallelTempering::rung_states(const ChainState& state) const {
 void ParallelTempering::set_rung_states(ChainState& state, const Tensor& x) const {
   Scratch& s = scratch_of(state);
   s.chains.x.index_copy_(0, s.in_order(), x.reshape({s.chains.chains(), -1}));
-  local_->renew(s.model, s.chains);
+  local_->renew(s.model(), s.chains);
   state.x.copy_(x.select(1, s.size() - 1));
   state.current.energy.copy_(
-      s.chains.current.target.index_select(0, s.at.chain.select(1, s.size() - 1)));
+      s.chains.current.energy.index_select(0, s.at.chain.select(1, s.size() - 1)));
 }
 
 }  // namespace isinglass

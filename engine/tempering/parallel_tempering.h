@@ -1,14 +1,14 @@
 // Non-reversible parallel tempering of any sampler (docs/concepts/tempering.md; Syed,
 // Bouchard-Côté, Deligiannidis & Doucet, JRSS B 2022; kernels/tempering/swap.h).
 //
-// A chain of this sampler is an ensemble: R states, one on each rung β_0 = 0 < … < β_{R−1} = 1 of
-// U_β = U_0 + β (U − U_0) (engine/annealing/tempered_model.h). A step is a scan:
+// A chain of this sampler is an ensemble: R states, one on each rung β_0 = 0 < … < β_{R−1} = 1 of a
+// path U_β from U_0 to U (ladder_path.h). A step is a scan:
 //
 //   1. `exploration` steps of the local sampler on all rungs, C·R states in one batch
 //   2. rung 0: exact draws from exp(−U_0), in every second scan, when it swaps
 //   3. one round of swaps
 //
-// and leaves Π_i exp(−U_{β_i}) invariant. The chain's state is that at β = 1, its acceptance and
+// and leaves Π_i exp(−U_{β_i}) invariant. A ladder that begins above β = 0 goes without 2. The chain's state is that at β = 1, its acceptance and
 // hops are that rung's, its energy is U.
 //
 // In burn-in β adapts to equal rejection rates in rounds of 1, 2, 4, … scans up to three quarters
@@ -21,8 +21,10 @@
 #include <vector>
 
 #include "engine/annealing/factorised.h"
+#include "engine/annealing/path.h"
 #include "engine/sampler.h"
 #include "engine/tempering/bennett.h"
+#include "io/pt/pt_file.h"
 
 namespace isinglass {
 
@@ -30,7 +32,9 @@ struct TemperingOptions {
   std::optional<int64_t> rungs = {};  // R ≥ 2; none: as many as the barrier asks for
   int64_t most_rungs = 1000;          // of those found
   int64_t exploration = 1;            // local steps a scan
-  int64_t scans = 0;  // planned after burn-in: those that V is kept of spread over them
+  double lowest = 0;                  // β_0 < 1; above 0 the ladder has no exact draws and no log Z
+  int64_t scans = 0;  // planned after burn-in: those that log Z takes draws of spread over them
+  PathKind path = PathKind::kLinear;
 };
 
 // Of the scans since burn-in.
@@ -46,13 +50,13 @@ struct TemperingReport {
   double predicted_rate = 0, best_rate = 0;       // schedule.h
   torch::Tensor
       history;      // int16 [H, R]: rungs of the replicas of the first ensemble, the last scans
-  LogZ log_z = {};  // of the target
+  LogZ log_z = {};  // of the target; NaN of a ladder that begins above β = 0
 };
 
 class ParallelTempering : public Sampler {
  public:
-  // The local sampler is made for a TemperedModel of the target, which outlives this. Throws Error
-  // for a local sampler that cannot be tempered, and numbers out of range.
+  // The local sampler is made for the model of a ladder_path.h of the target, which outlives this.
+  // Throws Error for a local sampler that cannot be tempered, and numbers out of range.
   ParallelTempering(EnergyModel& target, std::unique_ptr<Sampler> local, Factorised reference,
                     TemperingOptions options);
 
@@ -74,6 +78,12 @@ class ParallelTempering : public Sampler {
 
   TemperingReport report(const ChainState& state, const StepParams& params,
                          const Ranks& ranks = Ranks::alone()) const;
+
+  // All that the chains of `state` are, where they stand and what was counted, so that they go on in
+  // another run as in this one; state: the same chains' after init(). Throws Error if it is of other
+  // ensembles.
+  PtDict saved(const ChainState& state, const StepParams& params) const;
+  void restore_saved(ChainState& state, StepParams& params, const PtDict& saved) const;
 
   // The states on all rungs, [C, R, D], rung by rung, and a way to set them.
   torch::Tensor rung_states(const ChainState& state) const;

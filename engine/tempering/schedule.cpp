@@ -25,10 +25,11 @@ int64_t rungs_for(double barrier) {
   return std::max<int64_t>(2, static_cast<int64_t>(std::ceil(2 * barrier)) + 1);
 }
 
-std::vector<double> equidistant_schedule(int64_t rungs) {
+std::vector<double> equidistant_schedule(int64_t rungs, double lowest) {
   std::vector<double> betas(rungs);
   for (int64_t i = 0; i < rungs; ++i) {
-    betas[i] = static_cast<double>(i) / static_cast<double>(rungs - 1);
+    const double share = static_cast<double>(i) / static_cast<double>(rungs - 1);
+    betas[i] = lowest + (1 - lowest) * share;
   }
   return betas;
 }
@@ -74,7 +75,7 @@ double MonotoneCubic::inverse(double y) const {
 std::vector<double> equal_barrier_schedule(const std::vector<double>& betas,
                                            const std::vector<double>& rejection, int64_t rungs) {
   const double mean = barrier(rejection) / static_cast<double>(rejection.size());
-  if (!(mean > 0)) return equidistant_schedule(rungs);
+  if (!(mean > 0)) return equidistant_schedule(rungs, betas.front());
   std::vector<double> sum(1, 0.0);
   for (const double r : rejection) sum.push_back(sum.back() + std::max(r, 1e-3 * mean));
   const MonotoneCubic cumulative(betas, sum);
@@ -83,7 +84,7 @@ std::vector<double> equal_barrier_schedule(const std::vector<double>& betas,
     const double share = static_cast<double>(i) / static_cast<double>(rungs - 1);
     result[i] = cumulative.inverse(share * sum.back());
   }
-  result.front() = 0;
+  result.front() = betas.front();
   result.back() = 1;
   return result;
 }

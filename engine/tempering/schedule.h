@@ -21,8 +21,8 @@ double best_round_trip_rate(double barrier);
 // ⌈2Λ⌉ + 1, two at least.
 int64_t rungs_for(double barrier);
 
-// 0 … 1 in equal steps: where one begins.
-std::vector<double> equidistant_schedule(int64_t rungs);
+// lowest … 1 in equal steps: where one begins.
+std::vector<double> equidistant_schedule(int64_t rungs, double lowest = 0);
 
 // The β at equal steps of Λ(β), by a monotone cubic between the rungs that there are (Fritsch &
 // Carlson 1980). Every r_i counts as 10⁻³ of their mean at least, so that Λ rises everywhere.

@@ -38,15 +38,20 @@ void swap_rungs(const RungTensors& rungs, RungChainTensors& at, SwapSums& sums, 
   check(at.beta, like, real, b, "beta");
   check(at.beta32, like, torch::kFloat32, b, "beta32");
   check(at.scale, like, real, b * n, "scale");
-  for (const Tensor* t : {&at.start, &at.target, &at.energy}) check(*t, like, real, b, "energy");
+  check(at.energy, like, real, b, "energy");
+  const bool linear = !at.below.defined() && !at.above.defined();
+  for (const Tensor* t : {linear ? &at.start : &at.below, linear ? &at.target : &at.above}) {
+    check(*t, like, real, b, linear ? "start or target" : "below or above");
+  }
   check(sums.rejection, like, real, b - c, "rejection");
   check(sums.acceptance, like, real, b, "acceptance");
   check(sums.end, like, whole, b, "end");
   check(sums.trips, like, whole, c, "trips");
   check(sums.history, like, torch::kInt16, sums.history.numel(), "history");
-  check(sums.v, like, real, sums.v.numel(), "v");
-  TORCH_CHECK(sums.history.size(0) >= 1 && sums.history.numel() % r == 0 && sums.v.numel() % b == 0,
-              "isinglass operator: history must be [H, R] and v [S, C, R]");
+  check(sums.rises, like, real, sums.rises.numel(), "rises");
+  TORCH_CHECK(sums.history.size(0) >= 1 && sums.history.numel() % r == 0 &&
+                  sums.rises.numel() % (2 * (b - c)) == 0,
+              "isinglass operator: history must be [H, R] and rises [S, C, R - 1, 2]");
   check_row(top.states, like, b, "states");
   check_row(top.x, like, c, "x");
   TORCH_CHECK(row_bytes(top.states) == row_bytes(top.x),
@@ -55,20 +60,20 @@ void swap_rungs(const RungTensors& rungs, RungChainTensors& at, SwapSums& sums, 
   check(rng, like, whole, 2, "rng");
   check(ensemble_ids, like, whole, c, "ensemble_ids");
   const Ladder ladder{c, r, n, data<double>(rungs.beta), data<double>(rungs.scale)};
-  const RungChains of_rungs{data<int64_t>(at.chain), data<double>(at.beta),
-                            data<float>(at.beta32),  data<double>(at.scale),
-                            data<double>(at.start),  data<double>(at.target),
-                            data<double>(at.energy)};
+  const RungChains of_rungs{
+      data<int64_t>(at.chain), data<double>(at.beta),  data<float>(at.beta32),
+      data<double>(at.scale),  data<double>(at.start), data<double>(at.target),
+      data<double>(at.below),  data<double>(at.above), data<double>(at.energy)};
   const SwapCounts counts{data<double>(sums.rejection),
                           data<double>(sums.acceptance),
                           data<int64_t>(sums.end),
                           data<int64_t>(sums.trips),
                           data<int16_t>(sums.history),
                           sums.history.size(0),
-                          data<double>(sums.v),
+                          data<double>(sums.rises),
                           sums.first,
                           sums.every,
-                          sums.v.numel() / b};
+                          sums.rises.numel() / (2 * (b - c))};
   const TopChains of_top{bytes(top.states),
                          bytes(top.x),
                          row_bytes(top.x),

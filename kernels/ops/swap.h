@@ -14,7 +14,8 @@ struct RungChainTensors {
   Tensor chain;          // int64 [C, R]
   Tensor beta, beta32;   // float64, float32 [C·R]
   Tensor scale;          // float64 [C·R, n]
-  Tensor start, target;  // float64 [C·R]: U_0, U
+  Tensor start, target;  // float64 [C·R]: U_0, U; or undefined, and
+  Tensor below, above;   // float64 [C·R]: U_β of the rungs next to a chain's own
   Tensor energy;         // float64 [C·R]
 };
 
@@ -23,8 +24,8 @@ struct SwapSums {
   Tensor end;                    // int64 [C·R]
   Tensor trips;                  // int64 [C]
   Tensor history;                // int16 [H, R]
-  Tensor v;                      // float64 [S, C, R]
-  int64_t first = 0, every = 1;  // the steps of v: first, first + every, …
+  Tensor rises;                  // float64 [S, C, R − 1, 2]
+  int64_t first = 0, every = 1;  // the steps of rises: first, first + every, …
 };
 
 // states and x: of one type, [C·R, D] and [C, D]; energy float64 [C]. local: steps that the chains'

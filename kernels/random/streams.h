@@ -12,6 +12,7 @@ enum class RandomStream : uint64_t {
   kAnnealing,     // of an evaluation
   kValidation,    // annealing between training iterations
   kReference,     // chains that others are compared with
+  kTempering,     // of an evaluation
   kCount,
 };
 

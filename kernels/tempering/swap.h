@@ -1,13 +1,14 @@
 // A round of swaps of non-reversible parallel tempering (Syed, Bouchard-Côté, Deligiannidis & Doucet
 // 2022, "Non-reversible parallel tempering", algorithm 1).
 //
-// C ensembles of R chains stand on a ladder of R rungs, β_0 = 0 < … < β_{R−1} = 1, at the energies
-// U_β = U_0 + β V, V = U − U_0. In step n the pairs of rungs (i, i + 1) with i ≡ n mod 2 swap their
-// chains with probability
+// C ensembles of R chains stand on a ladder of R rungs, β_0 = 0 < … < β_{R−1} = 1, at energies U_β.
+// In step n the pairs of rungs (i, i + 1) with i ≡ n mod 2 swap their chains with probability
 //
-//   α_i = min(1, exp((β_{i+1} − β_i)·(V(x_{i+1}) − V(x_i))))
+//   α_i = min(1, exp(Δ_i(x_{i+1}) − Δ_i(x_i))),  Δ_i = U_{β_{i+1}} − U_{β_i}
 //
-// and α_i is averaged for all pairs, whichever swap. States stay where they are: what moves between
+// On the linear path U_β = U_0 + β V, V = U − U_0, so that Δ_i = (β_{i+1} − β_i) V; on any other path
+// the energies of a chain on the rungs next to its own are given. α_i is averaged for all pairs,
+// whichever swap. States stay where they are: what moves between
 // two chains is their rung, with its β and its sampler's scales.
 //
 // Chains are numbered through all ensembles: those of ensemble e are e·R … e·R + R − 1.
@@ -29,7 +30,8 @@ struct Ladder {
   const double* scale;  // [R, n]
 };
 
-// What a chain has of its rung, and the parts of its energy.
+// What a chain has of its rung, and its energies: on the linear path U_0 and U, on any other one
+// U_β of the rungs next to its own, the other two null.
 struct RungChains {
   int64_t* chain;        // [C, R]: the chain on each rung
   double* beta;          // [C·R], and the same in float32
@@ -37,6 +39,8 @@ struct RungChains {
   double* scale;         // [C·R, n]
   const double* start;   // [C·R]: U_0
   const double* target;  // [C·R]: U
+  const double* below;   // [C·R]: U_{β_{i−1}} of the chain on rung i
+  const double* above;   // [C·R]: U_{β_{i+1}}
   double* energy;        // [C·R]: U_β
 };
 
@@ -49,7 +53,8 @@ struct SwapCounts {
   int64_t* trips;        // [C]: ways from rung 0 to rung R − 1 and back
   int16_t* history;      // [H, R]: the rungs of the chains of ensemble 0 in the last H steps
   int64_t history_size;  // H
-  double* v;             // [S, C, R]: V on each rung in every `every`-th step from step `first` on
+  double*
+      rises;  // [S, C, R − 1, 2]: Δ_i(x_i), Δ_i(x_{i+1}) in every `every`-th step from `first` on
   int64_t first, every, draws;
 };
 
@@ -64,8 +69,7 @@ struct TopChains {
   StepCounts counted;  // of C
 };
 
-ISINGLASS_HD inline double swap_probability(double beta_step, double v_step) {
-  const double log_ratio = beta_step * v_step;
+ISINGLASS_HD inline double swap_probability(double log_ratio) {
   if (std::isnan(log_ratio)) return 0;
   return log_ratio < 0 ? exp(log_ratio) : 1;
 }
@@ -80,9 +84,20 @@ struct SwapRound {
   int64_t ensemble;
 
   ISINGLASS_HD int64_t& chain(int64_t i) const { return at.chain[ensemble * ladder.rungs + i]; }
-  ISINGLASS_HD double v(int64_t i) const { return at.target[chain(i)] - at.start[chain(i)]; }
+  // Δ_i at the chain on rung i, and at that on rung i + 1.
+  ISINGLASS_HD double rise_of_lower(int64_t i) const {
+    const int64_t c = chain(i);
+    return at.above ? at.above[c] - at.energy[c] : linear_rise(i, c);
+  }
+  ISINGLASS_HD double rise_of_upper(int64_t i) const {
+    const int64_t c = chain(i + 1);
+    return at.below ? at.energy[c] - at.below[c] : linear_rise(i, c);
+  }
+  ISINGLASS_HD double linear_rise(int64_t i, int64_t c) const {
+    return (ladder.beta[i + 1] - ladder.beta[i]) * (at.target[c] - at.start[c]);
+  }
   ISINGLASS_HD double probability(int64_t i) const {
-    return swap_probability(ladder.beta[i + 1] - ladder.beta[i], v(i + 1) - v(i));
+    return swap_probability(rise_of_upper(i) - rise_of_lower(i));
   }
 
   // What was done on rung i since the last round.
@@ -90,14 +105,16 @@ struct SwapRound {
     const int64_t c = chain(i), here = ensemble * ladder.rungs + i;
     const double acceptance = top.chains.acceptance_sum[c] / static_cast<double>(top.local);
     counts.acceptance[here] += acceptance;
-    if (i + 1 < ladder.rungs) {
-      counts.rejection[here - ensemble] += 1 - probability(i);
-    } else {
-      count_step(top.counted, ensemble, acceptance, top.chains.hops_sum[c], true);
+    if (i + 1 == ladder.rungs) {
+      return count_step(top.counted, ensemble, acceptance, top.chains.hops_sum[c], true);
     }
+    const int64_t pair = here - ensemble, pairs = ladder.ensembles * (ladder.rungs - 1);
+    counts.rejection[pair] += 1 - probability(i);
     const int64_t since = rng[1] - counts.first;
     if (since >= 0 && since % counts.every == 0 && since / counts.every < counts.draws) {
-      counts.v[since / counts.every * ladder.ensembles * ladder.rungs + here] = v(i);
+      double* rises = counts.rises + 2 * (since / counts.every * pairs + pair);
+      rises[0] = rise_of_lower(i);
+      rises[1] = rise_of_upper(i);
     }
   }
 
@@ -122,16 +139,26 @@ struct SwapRound {
     chain(i + 1) = lower;
   }
 
+  // U_β of rung i at the chain that has come there and still has the β that it came with.
+  ISINGLASS_HD double energy_on(int64_t i, int64_t c) const {
+    if (!at.below) {
+      const double start = at.start[c], target = at.target[c];
+      return i == ladder.rungs - 1 ? target : start + ladder.beta[i] * (target - start);
+    }
+    if (at.beta[c] == ladder.beta[i]) return at.energy[c];
+    return at.beta[c] < ladder.beta[i] ? at.above[c] : at.below[c];
+  }
+
   // The chain that is now on rung i.
   ISINGLASS_HD void place(int64_t i) const {
     const int64_t c = chain(i), last = ladder.rungs - 1;
     const double beta = ladder.beta[i];
+    at.energy[c] = energy_on(i, c);
     at.beta[c] = beta;
     at.beta32[c] = static_cast<float>(beta);
     for (int64_t k = 0; k < ladder.scales; ++k) {
       at.scale[c * ladder.scales + k] = ladder.scale[i * ladder.scales + k];
     }
-    at.energy[c] = i == last ? at.target[c] : at.start[c] + beta * (at.target[c] - at.start[c]);
     if (ensemble == 0) {
       counts.history[rng[1] % counts.history_size * ladder.rungs + c] = static_cast<int16_t>(i);
     }
@@ -139,7 +166,7 @@ struct SwapRound {
       counts.trips[ensemble] += counts.end[c] == 2;
       counts.end[c] = 1;
     } else if (i == last) {
-      top.energy[ensemble] = at.target[c];
+      top.energy[ensemble] = at.energy[c];
       if (counts.end[c] == 1) counts.end[c] = 2;
     }
   }

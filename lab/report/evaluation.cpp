@@ -1,4 +1,6 @@
 // The page of an evaluation: ais.json.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "engine/annealing/verdict.h"
@@ -22,7 +24,7 @@ std::string verdict_of(const Json& ais) {
     return value.is_number() ? value.get<double>() : std::nan("");
   };
   const auto chains = static_cast<int64_t>(ais.value("chains", Json(0)).get<double>());
-  return "open: " + verdict_on({number("log_z"), number("weight_ess"), chains}).reason;
+  return "open: " + verdict_on(Evidence{number("log_z"), number("weight_ess"), chains}).reason;
 }
 
 // The three values of a split; a plain number is forward's.
@@ -43,13 +45,16 @@ struct Bounds {
 void add_evaluation(Page& page, const fs::path& directory) {
   const Json ais = read_json(directory / "ais.json");
   const std::string verdict = verdict_of(ais);
-  page.title = "Evaluation by annealed importance sampling";
+  const bool tempered = ais.value("method", std::string("ais")) == "tempering";
+  page.title = std::string("Evaluation by ") +
+               (tempered ? "parallel tempering" : "annealed importance sampling");
   page.add("", "Verdict: " + verdict + ".",
            {facts_of(ais, {"model",
                            "sampler",
                            "path",
                            "schedule",
                            "chains",
+                           "burn_in",
                            "steps",
                            "log_z",
                            "log_z_se",
@@ -60,6 +65,7 @@ void add_evaluation(Page& page, const fs::path& directory) {
                            "log_z_bidirectional",
                            "log_z_bidirectional_se",
                            "bracket",
+                           "rhat",
                            "acceptance",
                            "seconds",
                            "device",
@@ -77,12 +83,13 @@ void add_evaluation(Page& page, const fs::path& directory) {
     series.push_back({{"label", "log Z, from below"}, {"x", temperatures}, {"y", log_z}});
     if (ais.value("log_z_upper", Json()).is_number()) {
       const double upper = ais["log_z_upper"];
-      series.push_back({{"label", "from above, reverse annealing"},
+      series.push_back({{"label", tempered ? "from above" : "from above, reverse annealing"},
                         {"x", {temperatures.front(), temperatures.back()}},
                         {"y", {upper, upper}}});
     }
-    page.add("Convergence", "log Z against the number of temperatures.",
-             {charts("", {line_chart("log Z", {"temperatures", true}, {"log Z"}, series)})});
+    const char* steps = tempered ? "scans" : "temperatures";
+    page.add("Convergence", fmt::format("log Z against the number of {}.", steps),
+             {charts("", {line_chart("log Z", {steps, true}, {"log Z"}, series)})});
   }
   Json rows = Json::array();
   const Json likelihoods = ais.value("log_likelihood", Json::object());

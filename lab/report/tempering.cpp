@@ -1,4 +1,4 @@
-// The part of a tempered run: `tempering` of summary.json, and rungs.pt.
+// The part of a tempered run: `tempering` of summary.json or ais.json, and rungs.pt.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,10 +33,10 @@ Json history_chart(const torch::Tensor& history) {
                     series);
 }
 
-void add_tempering(Page& page, const std::filesystem::path& directory) {
-  const Json summary = read_json(directory / "summary.json");
-  if (!summary.contains("tempering")) return;
-  const Json& tempering = summary["tempering"];
+void add_tempering(Page& page, const std::filesystem::path& directory, const char* results) {
+  const Json result = read_json(directory / results);
+  if (!result.contains("tempering")) return;
+  const Json& tempering = result["tempering"];
   Json list = Json::object();
   for (const auto& [key, value] : tempering.items()) {
     if (!value.is_structured()) list[key] = value;
@@ -69,7 +69,12 @@ void add_tempering(Page& page, const std::filesystem::path& directory) {
 }  // namespace
 
 std::vector<Section> tempering_sections() {
-  return {{"summary.json", add_tempering}};
+  const auto of = [](const char* results) {
+    return Section{results, [results](Page& page, const std::filesystem::path& directory) {
+                     add_tempering(page, directory, results);
+                   }};
+  };
+  return {of("summary.json"), of("ais.json")};
 }
 
 }  // namespace isinglass::report

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <charconv>
 
-#include "engine/annealing/tempered_model.h"
 #include "engine/registry.h"
+#include "engine/tempering/ladder_path.h"
 #include "io/error.h"
+#include "lab/run/annealing_path.h"
 #include "lab/run/assemble.h"
 #include "lab/run/memory.h"
+#include "models/network/rbm.h"
 #include "train/likelihood.h"
 
 namespace isinglass {
@@ -18,6 +20,7 @@ namespace {
 
 constexpr int64_t kMostRungs = 10000;
 constexpr int64_t kMostFound = 1000;  // of `rungs` auto
+constexpr double kLeastMean = 1e-2;   // of a site at beta = 0
 
 // none: auto
 std::optional<int64_t> rungs_of(const std::string& text) {
@@ -38,31 +41,35 @@ void check_space(const StateSpace& space) {
       kinds_text({space.kind}));
 }
 
-std::unique_ptr<ParallelTempering> tempering_with(const SamplerSpec& local, EnergyModel& model,
-                                                  const TemperingOptions& options,
-                                                  torch::Device device, bool warm) {
-  const Factorised reference = annealing_start(model, nullptr, device);
-  TemperedModel path(model, &reference, device, TemperedModel::Form::kParts, /*betas=*/2);
-  return std::make_unique<ParallelTempering>(model, sampler_of(local, path, warm), reference,
-                                             options);
+// Without data an RBM's joint path begins at its visible biases: the RBM of weights 0.
+Factorised reference_of(PathKind path, const EnergyModel& model, torch::Device device) {
+  const auto* rbm = path == PathKind::kJoint ? dynamic_cast<const RbmModel*>(&model) : nullptr;
+  if (!rbm || rbm->visible_biases().dim() > 1) return annealing_start(model, nullptr, device);
+  const torch::Tensor mean = rbm->visible_biases().sigmoid();
+  return Factorised::bernoulli(mean.clamp(kLeastMean, 1 - kLeastMean).to(device));
 }
 
-}  // namespace
+// Along the path that the options say.
+std::unique_ptr<ParallelTempering> tempering_with(const SamplerSpec& local, EnergyModel& model,
+                                                  const Factorised& reference,
+                                                  const TemperingOptions& options,
+                                                  torch::Device device, bool warm) {
+  const auto path = make_ladder_path(options.path, model, reference, device, /*chains=*/2);
+  return std::make_unique<ParallelTempering>(model, sampler_of(local, path->model(), warm),
+                                             reference, options);
+}
 
-std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyModel& model,
-                                                const RunPlan& plan, torch::Device device,
-                                                bool warm) {
-  TemperingOptions options{.rungs = rungs_of(spec.rungs),
+// `rungs` and `exploration` of so many ensembles. Throws Error for more rungs than fit into memory.
+TemperingOptions options_of(const std::string& rungs, const std::optional<int64_t>& exploration,
+                            int64_t scans, int64_t ensembles, const EnergyModel& model,
+                            torch::Device device) {
+  TemperingOptions options{.rungs = rungs_of(rungs),
                            .most_rungs = kMostRungs,
-                           .exploration = spec.exploration.value_or(1),
-                           .scans = plan.steps};
-  require_options(!spec.anneal,
-                  "`rungs` and `anneal` exclude each other: tempering samples at all "
-                  "temperatures at once");
+                           .exploration = exploration.value_or(1),
+                           .scans = scans};
   check_space(model.space());
-  const int64_t ensembles = *spec.chains;
   const auto bytes = [&](int64_t rungs) {
-    const double kept = 8.0 * 1024 * static_cast<double>(ensembles * rungs);  // of V
+    const double kept = 16.0 * 1024 * static_cast<double>(ensembles * rungs);  // for log Z
     return 1.5 * sampling_bytes(model, ensembles * rungs) + kept;
   };
   if (options.rungs) {
@@ -74,16 +81,43 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
         std::clamp<int64_t>(static_cast<int64_t>(std::min(fitting, 1e6)), 8, kMostFound);
     require_memory(bytes(8), device,
                    fmt::format("`rungs` auto of `chains` {} ensembles", ensembles));
-    require_options(plan.burn_in > 0 || warm,
-                    "`rungs` auto finds their number in burn-in: `burn-in` is 0");
   }
-  return tempering_with(spec.sampler, model, options, device, warm);
+  return options;
+}
+
+}  // namespace
+
+std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyModel& model,
+                                                const RunPlan& plan, torch::Device device,
+                                                bool warm) {
+  require_options(!spec.anneal,
+                  "`rungs` and `anneal` exclude each other: tempering samples at all "
+                  "temperatures at once");
+  TemperingOptions options =
+      options_of(spec.rungs, spec.exploration, plan.steps, *spec.chains, model, device);
+  options.lowest = spec.lowest_beta.value_or(0);
+  require_options(options.rungs || plan.burn_in > 0 || warm,
+                  "`rungs` auto finds their number in burn-in: `burn-in` is 0");
+  options.path = path_for(spec.sampler, model);
+  return tempering_with(spec.sampler, model, reference_of(options.path, model, device), options,
+                        device, warm);
+}
+
+std::unique_ptr<ParallelTempering> tempering_of(const EvaluateSpec& spec, int64_t scans,
+                                                EnergyModel& model, const Factorised& start,
+                                                torch::Device device) {
+  TemperingOptions options =
+      options_of(spec.rungs, spec.exploration, scans, spec.chains, model, device);
+  options.path = path_for(spec.sampler, model);
+  return tempering_with(spec.sampler, model, start, options, device, /*warm=*/false);
 }
 
 std::unique_ptr<ParallelTempering> tempering_of(const BenchSpec& spec, EnergyModel& model,
                                                 torch::Device device) {
   check_space(model.space());
-  return tempering_with(spec.sampler, model, {.rungs = spec.rungs}, device, /*warm=*/false);
+  const PathKind path = path_for(spec.sampler, model);
+  return tempering_with(spec.sampler, model, reference_of(path, model, device),
+                        {.rungs = spec.rungs, .path = path}, device, /*warm=*/false);
 }
 
 nlohmann::ordered_json tempering_json(const TemperingReport& report, int64_t exploration) {

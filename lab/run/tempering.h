@@ -21,6 +21,12 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
                                                 const RunPlan& plan, torch::Device device,
                                                 bool warm);
 
+// Of an evaluation of so many scans after burn-in, along the spec's path from the given start. Throws
+// Error as above.
+std::unique_ptr<ParallelTempering> tempering_of(const EvaluateSpec& spec, int64_t scans,
+                                                EnergyModel& model, const Factorised& start,
+                                                torch::Device device);
+
 // Of a bench, on equal steps of β. Throws Error for what cannot be tempered.
 std::unique_ptr<ParallelTempering> tempering_of(const BenchSpec& spec, EnergyModel& model,
                                                 torch::Device device);

@@ -76,6 +76,14 @@ Fields<SampleSpec> sample_table() {
               .help = "of tempering: steps of the sampler on every rung in a scan (default: 1)",
               .minimum = 1,
               .maximum = 1e6}),
+       field(
+           &SampleSpec::lowest_beta,
+           {.name = "lowest-beta",
+            .unit = "B",
+            .help = "of tempering: where the ladder begins (default: 0, of exact draws); above it "
+                    "there is no log Z",
+            .minimum = 0,
+            .maximum = 1}),
        field(&SampleSpec::cuda_graph, cuda_graph_option()),
        field(&SampleSpec::seed, seed_option())});
   append_data(all);
@@ -100,17 +108,39 @@ Fields<SampleSpec> sample_table() {
 
 Fields<EvaluateSpec> evaluate_table() {
   Fields<EvaluateSpec> all;
-  append_model(all, {gradient_precision_field()});
+  append_model(all, {instance_field(), gradient_precision_field()});
   append_sampler(all);
   append(
       all, Topic::kRun,
       {field(&EvaluateSpec::chains, {.name = "chains",
                                      .unit = "B",
-                                     .help = "annealed chains",
+                                     .help = "annealed chains, or ensembles",
                                      .minimum = 1,
                                      .maximum = 1e8}),
        field(&EvaluateSpec::temperatures,
-             {.name = "steps", .unit = "N", .help = "temperatures", .minimum = 1, .maximum = 4e9}),
+             {.name = "steps",
+              .unit = "N",
+              .help = "temperatures of annealing, or scans of tempering after half as many of "
+                      "burn-in",
+              .minimum = 1,
+              .maximum = 2e9}),
+       field(
+           &EvaluateSpec::method,
+           {.name = "method",
+            .unit = "NAME",
+            .help = "ais: annealed importance sampling; tempering: Bennett's ratio over the rungs "
+                    "of parallel tempering",
+            .choices = method_names()}),
+       field(&EvaluateSpec::rungs,
+             {.name = "rungs",
+              .unit = "R",
+              .help = "of tempering: a number, or auto: as many as the target asks for (default)"}),
+       field(&EvaluateSpec::exploration,
+             {.name = "exploration",
+              .unit = "N",
+              .help = "of tempering: steps of the sampler on every rung in a scan (default: 1)",
+              .minimum = 1,
+              .maximum = 1e6}),
        field(&EvaluateSpec::schedule, {.name = "schedule",
                                        .unit = "NAME",
                                        .help = "spacing of the temperatures; adaptive: by a "

@@ -73,6 +73,7 @@ struct SampleSpec {
   std::optional<Temperatures> anneal = {};  // cooling in burn-in
   std::string rungs = {};                   // of tempering: their number, or auto
   std::optional<int64_t> exploration = {};  // of tempering: local steps a scan
+  std::optional<double> lowest_beta = {};   // of tempering: where the ladder begins
   std::optional<double> optimum = {};       // of a graph problem
   std::string statistic = "energy";         // of ESS and R̂
   bool no_samples = false, netcdf = false;  // what is written beside the summary
@@ -105,6 +106,9 @@ struct TrainSpec {
   int64_t seed = 0;
 };
 
+// ais, tempering: how log Z is estimated.
+const std::vector<std::string>& method_names();
+
 // linear, sigmoid, adaptive: in the order of Schedule (engine/annealing/ais.h).
 const std::vector<std::string>& schedule_names();
 
@@ -116,7 +120,10 @@ struct EvaluateSpec {
   DataSpec data = {};  // none: log Z alone
   SamplerSpec sampler = {};
   int64_t chains = AisOptions().chains;
-  int64_t temperatures = AisOptions().temperatures;
+  int64_t temperatures = AisOptions().temperatures;  // or scans
+  std::string method = "ais";                        // or tempering
+  std::string rungs = {};                            // of tempering: a number, or auto
+  std::optional<int64_t> exploration = {};           // of tempering: local steps a scan
   std::string schedule = "adaptive";
   std::string path = {};
   bool reverse = false;

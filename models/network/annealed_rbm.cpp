@@ -29,7 +29,12 @@ void AnnealedRbm::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
 }
 
 void AnnealedRbm::recombine(const torch::Tensor& x, Evaluation& current) const {
-  ops::free_energies(rbm_.visible_biases(), path_, x, current.cache.at(0), current.energy);
+  energies_at(path_.beta, x, current, current.energy);
+}
+
+void AnnealedRbm::energies_at(const torch::Tensor& beta, const torch::Tensor& x,
+                              const Evaluation& current, torch::Tensor& out) const {
+  ops::free_energies(rbm_.visible_biases(), {beta, path_.logits}, x, current.cache.at(0), out);
 }
 
 int64_t AnnealedRbm::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,

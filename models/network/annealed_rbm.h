@@ -33,6 +33,9 @@ class AnnealedRbm : public EnergyModel, public HasSweeps {
   void set_beta(const torch::Tensor& beta) { path_.beta.copy_(beta); }
   // An evaluation at the states x, at the β that there is now.
   void recombine(const torch::Tensor& x, Evaluation& current) const;
+  // The energies that they would have at other β, float64 [1] or [B].
+  void energies_at(const torch::Tensor& beta, const torch::Tensor& x, const Evaluation& current,
+                   torch::Tensor& out) const;
 
   // log Σ exp(−F_0): Σ_i softplus(l_i) + H log 2, of categorical sites logsumexp in place of
   // softplus.

@@ -7,7 +7,7 @@
 
 #include "engine/observers/step_recorder.h"
 #include "io/error.h"
-#include "lab/run/likelihood_evaluation.h"
+#include "lab/evaluation/likelihood_evaluation.h"
 #include "lab/run/sampling.h"
 #include "lab/run/summary.h"
 #include "lab/spec/configuration.h"
@@ -86,8 +86,9 @@ py::tuple evaluate(const TargetPointer& target, const py::dict& options, const p
     result["steps_total"] = evaluation.steps_total();
     if (finished) {
       result["json"] = object_of(json);
-      result["x"] = evaluation.result().x;
-      result["log_weights"] = evaluation.result().log_weights;
+      for (const auto& [name, value] : evaluation.estimate().chains()) {
+        result[name.c_str()] = std::get<torch::Tensor>(value.value);
+      }
     }
   }
   return py::make_tuple(result, interrupts.exception());

@@ -1,4 +1,4 @@
-"""Likelihoods by annealed importance sampling."""
+"""Likelihoods by annealed importance sampling or parallel tempering."""
 import contextlib
 import inspect
 import os
@@ -12,16 +12,16 @@ from ._run import interrupt
 from ._show import Shown
 from ._tables import options_text, parameters, texts_of
 
-_LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "class_", "image", "sampler",
+_LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "penalty", "class_", "image", "sampler",
              "dataset", "data_dir")
 
 
 class Evaluation(Shown):
-    """What an annealing found: an attribute for every entry of ais.json, such as log_z, log_z_se and weight_ess.
+    """What an evaluation found: an attribute for every entry of ais.json, such as log_z, log_z_se and weight_ess.
 
     log_likelihood: mean log π in nats, {forward, reverse, bidirectional}; of a data set with splits a dictionary of them
     by split. verdict: what they are worth.
-    x, log_weights: the chains at the end, and the logarithms of their weights, float64 [chains].
+    x, log_weights: the chains at the end, and of annealing the logarithms of their weights, float64 [chains].
     values: all entries, a dictionary.
     interrupted: whether it ended early: then it has no values.
     """
@@ -54,8 +54,8 @@ class Evaluation(Shown):
 
     def _title(self):
         if self.interrupted:
-            return f"annealing, interrupted after {self.steps_done} of {self.steps_total} steps"
-        return f"annealing of {self.values['model']} by {self.values['sampler']}"
+            return f"evaluation, interrupted after {self.steps_done} of {self.steps_total} steps"
+        return f"evaluation of {self.values['model']} by {self.values['sampler']}"
 
     def _rows(self):
         rows = []
@@ -96,7 +96,7 @@ evaluate.__signature__ = inspect.Signature(
      inspect.Parameter("mean", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="torch.Tensor | None"),
      inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | os.PathLike | None"),
      *parameters("evaluate", _LEFT_OUT)], return_annotation="Evaluation")
-evaluate.__doc__ = f"""log Z of a target by annealed importance sampling, and the likelihood of images.
+evaluate.__doc__ = f"""log Z of a target by annealing or tempering, and the likelihood of images.
 
     >>> import torch, isinglass as ig
     >>> target = ig.models.bernoulli(theta=torch.zeros(10))

@@ -80,6 +80,18 @@ TEST_F(TemperedSample, FindsTheNumberOfRungs) {
   EXPECT_EQ(t["scales"].size(), t["betas"].size());
 }
 
+TEST_F(TemperedSample, ALadderMayBeginAboveZero) {
+  const Outcome outcome = run(kIsing +
+                              "--sampler gibbs --scan chromatic --rungs auto --lowest-beta 0.5 "
+                              "--chains 9 --burn-in 40 --steps 40 --json --quiet --out out");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json t = Json::parse(outcome.out)["tempering"];
+  EXPECT_EQ(t["betas"].front(), 0.5);
+  EXPECT_EQ(t["betas"].back(), 1.0);
+  EXPECT_TRUE(t["log_z"].is_null());
+  EXPECT_GT(t["round_trips"], 0);
+}
+
 TEST_F(TemperedSample, BadInputIsOneLine) {
   write_permutation(dir_ / "permutation.pt");
   const std::string gwg = kIsing + "--sampler gwg --steps 2 --out out ";
@@ -90,6 +102,8 @@ TEST_F(TemperedSample, BadInputIsOneLine) {
       {gwg + "--rungs 4 --exploration 0", "--exploration"},
       {gwg + "--exploration 3", "--exploration is of tempering, and needs --rungs"},
       {gwg + "--rungs 4 --chains 0", "--chains"},
+      {gwg + "--lowest-beta 0.5", "--lowest-beta is of tempering, and needs --rungs"},
+      {gwg + "--rungs 4 --lowest-beta 1", "--lowest-beta is 1; the ladder begins at 0"},
       {gwg + "--rungs 10000 --chains 100000000", "GiB"},
       {gwg + "--rungs auto", "--burn-in is 0"},
       {gwg + "--rungs 4 --burn-in 9 --anneal 2,1", "--rungs and --anneal exclude each other"},

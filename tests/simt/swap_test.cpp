@@ -11,7 +11,7 @@ namespace {
 struct Outcome {
   std::vector<int64_t> chain, end, trips, hops, hops_sum, own_hops, own_hops_sum, broken,
       own_broken;
-  std::vector<double> beta, scale, energy, rejection, acceptance, v, top_energy;
+  std::vector<double> beta, scale, energy, rejection, acceptance, rises, top_energy;
   std::vector<double> step, sum, own_step, own_sum;
   std::vector<float> beta32;
   std::vector<int16_t> history;
@@ -19,8 +19,8 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// Ten rounds of ensembles on a ladder; energies stay with the chains.
-Outcome run(int64_t ensembles, int64_t rungs, int64_t scales, Twin twin) {
+// Ten rounds of ensembles on a ladder; what chains say of their energies stays with them.
+Outcome run(int64_t ensembles, int64_t rungs, int64_t scales, bool linear, Twin twin) {
   constexpr int64_t kSites = 37, kHistory = 4, kDraws = 3;
   const bool cpu = twin == Twin::kCpu;
   Inputs inputs(21);
@@ -39,7 +39,7 @@ Outcome run(int64_t ensembles, int64_t rungs, int64_t scales, Twin twin) {
   for (auto* t : {&o.top_energy, &o.own_step, &o.own_sum}) t->assign(ensembles, 0);
   o.scale.assign(chains * scales, 0);
   o.rejection.assign(chains - ensembles, 0);
-  o.v.assign(kDraws * chains, 0);
+  o.rises.assign(2 * kDraws * (chains - ensembles), 0);
   o.beta32.assign(chains, 0);
   o.history.assign(kHistory * rungs, 0);
   o.states = inputs.states(chains * kSites, 256);
@@ -56,15 +56,22 @@ Outcome run(int64_t ensembles, int64_t rungs, int64_t scales, Twin twin) {
     (cpu ? cpu::replace_reference : cuda::replace_reference)(ensembles, rungs, rng, o.chain.data(),
                                                              rows, nullptr);
     const Ladder ladder{ensembles, rungs, scales, beta.data(), of_rungs.data()};
-    const RungChains at{o.chain.data(), o.beta.data(), o.beta32.data(), o.scale.data(),
-                        start.data(),   target.data(), o.energy.data()};
+    const RungChains at{o.chain.data(),
+                        o.beta.data(),
+                        o.beta32.data(),
+                        o.scale.data(),
+                        linear ? start.data() : nullptr,
+                        linear ? target.data() : nullptr,
+                        linear ? nullptr : start.data(),
+                        linear ? nullptr : target.data(),
+                        o.energy.data()};
     const SwapCounts counts{o.rejection.data(),
                             o.acceptance.data(),
                             o.end.data(),
                             o.trips.data(),
                             o.history.data(),
                             kHistory,
-                            o.v.data(),
+                            o.rises.data(),
                             7,
                             2,
                             kDraws};
@@ -85,12 +92,14 @@ Outcome run(int64_t ensembles, int64_t rungs, int64_t scales, Twin twin) {
 TEST(SwapTwins, MoveAlike) {
   for (const int64_t rungs : {2, 3, 40, 300}) {
     for (const int64_t scales : {0, 1, 2}) {
-      const auto outcome = [&](Twin twin) { return run(3, rungs, scales, twin); };
-      expect_twins(outcome, /*any_block=*/true);
-      const Outcome cpu = outcome(Twin::kCpu);
-      std::vector<int64_t> unmoved(3 * rungs);
-      std::iota(unmoved.begin(), unmoved.end(), 0);
-      EXPECT_NE(cpu.chain, unmoved);
+      for (const bool linear : {true, false}) {
+        const auto outcome = [&](Twin twin) { return run(3, rungs, scales, linear, twin); };
+        expect_twins(outcome, /*any_block=*/true);
+        const Outcome cpu = outcome(Twin::kCpu);
+        std::vector<int64_t> unmoved(3 * rungs);
+        std::iota(unmoved.begin(), unmoved.end(), 0);
+        EXPECT_NE(cpu.chain, unmoved);
+      }
     }
   }
 }

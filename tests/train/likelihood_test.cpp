@@ -145,18 +145,18 @@ TEST(SplitEnergies, AreMeansOverTheSplits) {
     EXPECT_NEAR(splits[i].bernoulli, plain_bernoulli(mean, *images[i]), 1e-5);
     AisResult ais;
     ais.log_z = -7.5;
-    const SplitLikelihood forward = splits[i].at(ais, {false, "forward alone"});
+    const SplitLikelihood forward = splits[i].at(ais.bounds(), {false, "forward alone"});
     EXPECT_NEAR(forward.nats.forward, 7.5 - energy, 1e-10);
     EXPECT_FALSE(forward.nats.reverse.has_value());
     EXPECT_NEAR(forward.bits_per_dim, (energy - 7.5) / (kSites * std::log(2.0)), 1e-10);
     ais.reverse.emplace();
     ais.reverse->log_z_upper = -6.5;
     ais.reverse->log_z_bidirectional = -7;
-    const SplitLikelihood closed = splits[i].at(ais, {true, ""});
+    const SplitLikelihood closed = splits[i].at(ais.bounds(), {true, ""});
     EXPECT_NEAR(*closed.nats.reverse, 6.5 - energy, 1e-10);
     EXPECT_NEAR(closed.quoted, 7 - energy, 1e-10);
     EXPECT_NEAR(closed.bits_per_dim, (energy - 7) / (kSites * std::log(2.0)), 1e-10);
-    EXPECT_EQ(splits[i].at(ais, {false, "few"}).quoted, forward.quoted);
+    EXPECT_EQ(splits[i].at(ais.bounds(), {false, "few"}).quoted, forward.quoted);
   }
 }
 

@@ -14,14 +14,16 @@ Evidence evidence(double bracket = 0.5, double ess = 20, double ess_reverse = 20
   return {-100, ess, 50, Evidence::Reverse{-100 + bracket, ess_reverse, rhat}};
 }
 
-void expect_open(const Evidence& of, const std::string& reason, double largest = kLargestBracket) {
+template <class Of>
+void expect_open(const Of& of, const std::string& reason, double largest = kLargestBracket) {
   const BracketVerdict verdict = verdict_on(of, largest);
   EXPECT_FALSE(verdict.closed) << reason;
   EXPECT_STREQ(verdict.word(), "open");
   EXPECT_EQ(verdict.reason, reason);
 }
 
-void expect_closed(const Evidence& of, double largest = kLargestBracket) {
+template <class Of>
+void expect_closed(const Of& of, double largest = kLargestBracket) {
   const BracketVerdict verdict = verdict_on(of, largest);
   EXPECT_TRUE(verdict.closed) << verdict.reason;
   EXPECT_STREQ(verdict.word(), "closed");
@@ -50,16 +52,40 @@ TEST(Verdict, OpenBeyondEachOfThem) {
 }
 
 TEST(Verdict, OpenWhereSomethingIsNotKnown) {
-  expect_open({-100, 20, 50}, "forward annealing alone");
-  expect_open({-100, 1.44, 50}, "weight ESS 1.4 of 50; forward annealing alone");
+  expect_open(Evidence{-100, 20, 50}, "forward annealing alone");
+  expect_open(Evidence{-100, 1.44, 50}, "weight ESS 1.4 of 50; forward annealing alone");
   expect_open(evidence(std::nan("")), "no bracket");
   expect_open(evidence(0, std::nan("")), "weight ESS nan of 50");
   expect_open(evidence(0, 20, 20, std::nan("")), "R-hat of the reverse start is not known");
 }
 
+// Of ensembles, closed by default.
+TemperedEvidence tempered(double bracket = 0.5, double error = 0.1, double round_trips = 30,
+                          double rhat = 1.01) {
+  return {-100, -100 + bracket, error, round_trips, rhat};
+}
+
+TEST(Verdict, OfEnsembles) {
+  expect_closed(tempered());
+  expect_closed(tempered(1, 0.5, 10, std::nextafter(1.05, 0)));
+  expect_closed(tempered(-1));
+  expect_closed(tempered(2.5, 1.2), 2.5);
+  expect_open(tempered(1.01), "bracket 1.0 nats");
+  expect_open(tempered(-1.2), "forward and reverse cross by 1.2 nats");
+  expect_open(tempered(0, 0.51), "standard error 0.5 nats");
+  expect_open(tempered(0, 0.1, 9), "9 round trips");
+  expect_open(tempered(0, 0.1, 30, 1.05), "R-hat 1.050 of the ensembles");
+  const double unknown = std::nan("");
+  expect_open(
+      tempered(unknown, unknown, unknown, unknown),
+      "no bracket; no standard error; nan round trips; R-hat of the ensembles is not known");
+  EXPECT_EQ(likelihood_text({-95.21, -99.84, -97.5}, verdict_on(tempered(4))),
+            "-95.2 nats (open: bracket 4.0 nats; down the ladder -99.8)");
+}
+
 TEST(Verdict, GoesWithEveryLikelihood) {
   const LikelihoodBounds forward{-95.21}, both{-95.21, -99.84, -97.5};
-  const BracketVerdict alone = verdict_on({-100, 1.44, 50});
+  const BracketVerdict alone = verdict_on(Evidence{-100, 1.44, 50});
   const BracketVerdict few = verdict_on(evidence(0.5, 1.44)), closed = verdict_on(evidence());
   EXPECT_EQ(likelihood_text(forward, alone),
             "-95.2 nats (open: weight ESS 1.4 of 50; forward annealing alone)");

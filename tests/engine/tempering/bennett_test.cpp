@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "engine/annealing/tempered_model.h"
 #include "engine/registry.h"
 #include "engine/run/run.h"
+#include "engine/tempering/ladder_path.h"
 #include "engine/tempering/parallel_tempering.h"
 #include "models/lattice/ising.h"
 #include "models/network/rbm.h"
@@ -19,6 +19,13 @@ torch::Generator generator(uint64_t seed) {
   return torch::make_generator<at::CPUGeneratorImpl>(seed);
 }
 
+// What U_β = U_0 + β V rises by between neighbouring rungs, of draws of V [S, C, R].
+torch::Tensor rises(const torch::Tensor& v, const std::vector<double>& betas) {
+  const auto pairs = static_cast<int64_t>(betas.size()) - 1;
+  const torch::Tensor step = torch::tensor(betas, torch::kFloat64).diff();
+  return torch::stack({step * v.slice(2, 0, pairs), step * v.slice(2, 1)}, 3);
+}
+
 // One site x ∈ R, U_0 = x²/2, U = (x − m)²/2 + b: V = −m x + m²/2 + b; log Z/Z_0 = −b.
 TEST(Bennett, TwoGaussians) {
   const double m = 1.5, b = 0.7;
@@ -28,7 +35,7 @@ TEST(Bennett, TwoGaussians) {
   const torch::Tensor upper = v(torch::randn({20000}, generator(2), real) + m);
   const auto log_z = [&](double constant) {
     const torch::Tensor rungs = torch::stack({lower + constant, upper + constant}, 1);
-    return log_z_of_rungs(rungs.view({20000, 1, 2}), {0, 1}, 2);
+    return log_z_of_rungs(rises(rungs.view({20000, 1, 2}), {0, 1}), 2);
   };
   const LogZ alone = log_z(0);
   // A constant in V is taken off exactly.
@@ -38,7 +45,7 @@ TEST(Bennett, TwoGaussians) {
 }
 
 TEST(Bennett, UndefinedWithoutDraws) {
-  const LogZ none = log_z_of_rungs(torch::zeros({0, 8, 3}, torch::kFloat64), {0, 0.5, 1}, 0);
+  const LogZ none = log_z_of_rungs(torch::zeros({0, 8, 2, 2}, torch::kFloat64), 0);
   EXPECT_TRUE(std::isnan(none.value));
 }
 
@@ -55,7 +62,7 @@ TEST(Bennett, StandardErrorsKnowOfDrawsThatDependOnEachOther) {
       for (int64_t i = 0; i < 3; ++i) {
         v.select(2, i) = (x.select(2, i) / std::sqrt(1 + betas[i])).square() / 2;
       }
-      const LogZ estimate = log_z_of_rungs(v, betas, 0);
+      const LogZ estimate = log_z_of_rungs(rises(v, betas), 0);
       standardised.push_back((estimate.value + 0.5 * std::log(2.0)) / estimate.standard_error);
     }
     const double deviation = torch::tensor(standardised, torch::kFloat64).std().item<double>();
@@ -76,9 +83,9 @@ double enumerated_log_z(EnergyModel& model) {
 LogZ tempered_log_z(EnergyModel& model, const char* sampler, const SamplerOptions& sampler_options,
                     TemperingOptions options, int64_t ensembles, uint64_t seed) {
   const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
-  TemperedModel tempered(model, &start, torch::kCPU, TemperedModel::Form::kParts, 2);
-  const ParallelTempering tempering(model, make_sampler(sampler, sampler_options, tempered), start,
-                                    options);
+  const auto path = make_ladder_path(options.path, model, start, torch::kCPU, 2);
+  const ParallelTempering tempering(model, make_sampler(sampler, sampler_options, path->model()),
+                                    start, options);
   ChainState state =
       tempering.init(model, torch::zeros({ensembles, model.space().sites}, torch::kUInt8),
                      torch::arange(ensembles));
@@ -125,6 +132,10 @@ TEST(TemperedLogZ, OfAnRbm) {
     EXPECT_NEAR(estimate.value, exact, 3 * estimate.standard_error) << sampler;
     EXPECT_LT(estimate.standard_error, 0.2) << sampler;
   }
+  const TemperingOptions joint{.rungs = 6, .scans = 300, .path = PathKind::kJoint};
+  const LogZ swept = tempered_log_z(model, "gibbs", {.scan = Scan::kChromatic}, joint, 10, 4);
+  EXPECT_NEAR(swept.value, exact, 3 * swept.standard_error);
+  EXPECT_LT(swept.standard_error, 0.2);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "engine/tempering/parallel_tempering.h"
 #include "kernels/ops/jump.h"
 #include "kernels/ops/swap.h"
+#include "tests/engine/tempering/product_law.h"
 #include "tests/engine/transitions.h"
 
 namespace isinglass {
@@ -41,57 +42,18 @@ struct Path {
     }
   }
 
-  torch::Tensor law(double beta) const {  // [K^D]
-    return torch::softmax(-(start_energy + beta * (energy - start_energy)), 0);
-  }
-  // Independent draws on every rung, as indices of states, int64 [C, R].
-  torch::Tensor draw(int64_t ensembles) const {
-    auto generator = torch::make_generator<at::CPUGeneratorImpl>(7);
-    std::vector<torch::Tensor> rungs;
-    for (const double beta : kBetas) {
-      rungs.push_back(torch::multinomial(law(beta), ensembles, true, generator));
+  ProductLaw product(const std::vector<double>& betas = kBetas) const {
+    std::vector<torch::Tensor> laws;
+    for (const double beta : betas) {
+      laws.push_back(torch::softmax(-(start_energy + beta * (energy - start_energy)), 0));
     }
-    return torch::stack(rungs, 1);
+    return ProductLaw(laws);
   }
+  torch::Tensor draw(int64_t ensembles) const { return product().draw(ensembles); }
+  double deviation(const torch::Tensor& index) const { return product().deviation(index); }
   torch::Tensor states(const torch::Tensor& index) const {  // uint8 [C, R, D]
     const torch::Tensor all = states_tensor(target, 1);
     return all.index_select(0, index.reshape(-1)).view({index.size(0), index.size(1), -1});
-  }
-
-  // χ² of states [C, R] against the product, less its mean, in standard deviations; where there are
-  // too many joint states, the largest of neighbouring pairs of rungs.
-  double deviation(const torch::Tensor& index) const {
-    const int64_t rungs = index.size(1);
-    if (energy.numel() <= 4) return deviation(index, 0, rungs);
-    double worst = 0;
-    for (int64_t i = 0; i + 1 < rungs; ++i) {
-      const double pair = deviation(index, i, 2);
-      if (std::abs(pair) > std::abs(worst)) worst = pair;
-    }
-    return worst;
-  }
-
- private:
-  // Of so many rungs from the first one on. What is expected less than 5 times counts as one.
-  double deviation(const torch::Tensor& index, int64_t first, int64_t rungs) const {
-    const int64_t n = energy.numel();
-    torch::Tensor joint = torch::zeros({index.size(0)}, torch::kInt64);
-    torch::Tensor p = torch::ones({1}, torch::kFloat64);
-    for (int64_t i = first; i < first + rungs; ++i) {
-      joint = joint * n + index.select(1, i);
-      p = (p.view({-1, 1}) * law(kBetas[i]).view({1, -1})).reshape(-1);
-    }
-    torch::Tensor expected = p * static_cast<double>(index.size(0));
-    torch::Tensor count = torch::bincount(joint, {}, p.numel()).to(torch::kFloat64);
-    const torch::Tensor rare = expected < 5;
-    const auto lumped = [&](const torch::Tensor& t) {
-      return torch::cat({t.masked_select(~rare), t.masked_select(rare).sum().view(1)});
-    };
-    expected = lumped(expected);
-    count = lumped(count);
-    const double freedom = static_cast<double>(expected.numel() - 1);
-    const torch::Tensor terms = (count - expected).square() / expected.clamp_min(1e-300);
-    return (terms.sum().item<double>() - freedom) / std::sqrt(2 * freedom);
   }
 };
 
@@ -159,6 +121,30 @@ TEST_P(TemperedExactness, AScanLeavesTheProductInvariant) {
       }
     }
   }
+}
+
+// Without exact draws: rung 0 is like the others.
+TEST(TemperedLadder, MayBeginAboveZero) {
+  const std::vector<double> betas = {0.4, 0.7, 1};
+  const Path path(TinyTarget{2, 2, 3.0});
+  TinyModel model(path.tiny);
+  const ProductLaw product = path.product(betas);
+  TemperedModel tempered(model, &path.start, torch::kCPU, TemperedModel::Form::kParts, 2);
+  auto local = make_sampler("dlp", {}, tempered);
+  const torch::Tensor scales = unequal_scales(*local).slice(0, 0, 3);
+  const ParallelTempering tempering(model, std::move(local), path.start,
+                                    {.rungs = 3, .lowest = 0.4});
+  const torch::Tensor index = product.draw(kMany), x = path.states(index);
+  ChainState state = tempering.init(model, x.select(1, 0), torch::arange(kMany));
+  tempering.restore(state, {{"betas", torch::tensor(betas, torch::kFloat64)}, {"scales", scales}});
+  tempering.set_rung_states(state, x);
+  StepParams params = tempering.params(11, torch::kCPU, 0);
+  for (int64_t t = 0; t < 4; ++t) tempering.step(model, state, params);
+  const torch::Tensor after = tempering.rung_states(state);
+  EXPECT_GT((after != x).sum().item<int64_t>(), 0);
+  const torch::Tensor now = state_index(after.view({-1, x.size(2)}), 2).view_as(index);
+  EXPECT_LT(std::abs(product.deviation(now)), 5);
+  EXPECT_TRUE(std::isnan(tempering.report(state, params).log_z.value));
 }
 
 std::vector<std::string> temperable_samplers() {
@@ -243,7 +229,7 @@ struct Round {
     at.target = energies(turned ? path.start_energy : path.energy);
     ops::SwapSums sums{torch::zeros({c, r - 1}, real),      torch::zeros({c, r}, real),
                        torch::zeros({b}, torch::kInt64),    torch::zeros({c}, torch::kInt64),
-                       torch::zeros({1, r}, torch::kInt16), torch::zeros({0, c, r}, real)};
+                       torch::zeros({1, r}, torch::kInt16), torch::zeros({0, c, r - 1, 2}, real)};
     Statistics chains = Statistics::create(b, torch::kCPU),
                counted = Statistics::create(c, torch::kCPU);
     const torch::Tensor states = path.states(index).view({b, -1});

@@ -1,6 +1,6 @@
-// The evaluation of a model by annealed importance sampling: log Z, the log-likelihoods of a data
-// set's splits, and a verdict on them. One round of annealing, or, until the verdict is closed,
-// rounds of twice the temperatures, each with fresh chains. It saves itself to a file, from which a
+// The evaluation of a model by annealed importance sampling or parallel tempering: log Z, the
+// log-likelihoods of a data set's splits, and a verdict on them. One round, or, until the verdict is
+// closed, rounds of twice the steps, each with fresh chains. It saves itself to a file, from which a
 // later one goes on.
 #pragma once
 
@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/annealing/ais.h"
 #include "io/torch.h"
+#include "lab/evaluation/log_z_estimate.h"
 #include "lab/run/assemble.h"
 #include "lab/spec/spec.h"
 #include "train/likelihood.h"
@@ -29,14 +29,14 @@ struct EvaluationHooks {
 
 class LikelihoodEvaluation {
  public:
-  // Makes model, sampler, data and the annealing; a given model or data stand for the spec's. Throws
+  // Makes model, sampler, data and the first round; a given model or data stand for the spec's. Throws
   // Error for what does not fit together or into memory.
   LikelihoodEvaluation(EvaluateSpec spec, torch::Device device, Given given = {});
 
   // What the run is, with all defaults and files in full.
   const EvaluateSpec& spec() const { return spec_; }
 
-  // Goes on from the file. Throws Error if it is of another annealing or other data.
+  // Goes on from the file. Throws Error if it is of another estimate or other data.
   void restore(const std::filesystem::path& checkpoint);
 
   // To the end, or until stop() is true; writes the checkpoint every minute, at the end and when it
@@ -44,15 +44,16 @@ class LikelihoodEvaluation {
   // the run before it begins. Returns whether it is finished.
   bool run(const std::filesystem::path& checkpoint, const EvaluationHooks& hooks = {});
 
-  int64_t steps_done() const { return earlier_steps_ + annealing_->steps_done(); }
-  int64_t steps_total() const { return earlier_steps_ + annealing_->steps_total(); }
+  int64_t steps_done() const { return earlier_steps_ + estimate_->steps_done(); }
+  int64_t steps_total() const { return earlier_steps_ + estimate_->steps_total(); }
 
   // After run() has finished; of the last round.
-  const AisResult& result() const { return result_; }
+  const LogZEstimate& estimate() const { return *estimate_; }
   const BracketVerdict& verdict() const { return verdict_; }
   // What --until-closed came to; empty without it.
   std::string outcome() const;
   const std::vector<SplitLikelihood>& splits() const { return splits_; }
+  const char* note() const;             // which way the bias goes
   nlohmann::ordered_json json() const;  // ais.json
 
  private:
@@ -60,7 +61,8 @@ class LikelihoodEvaluation {
 
   void check_data();
   bool reverses() const { return spec_.reverse; }
-  int64_t temperatures() const { return spec_.temperatures << round_; }
+  bool tempers() const;
+  int64_t steps() const { return spec_.temperatures << round_; }  // temperatures or scans
   void begin_round();
   bool another_round() const;
   double seconds() const;  // earlier sittings included
@@ -75,14 +77,13 @@ class LikelihoodEvaluation {
   std::optional<Dataset> data_;
   std::string data_hash_;  // SHA-256, "none" without data
   std::optional<Factorised> start_;
-  std::unique_ptr<AnnealedImportanceSampling> annealing_;
-  AisResult result_;
+  std::unique_ptr<LogZEstimate> estimate_;
   BracketVerdict verdict_;
   std::vector<SplitLikelihood> splits_;
   int64_t round_ = 0;              // from 0
   int64_t first_chain_ = 0;        // of this round
   int64_t earlier_steps_ = 0;      // of earlier rounds
-  std::vector<CurvePoint> curve_;  // of earlier rounds
+  std::vector<CurvePoint> curve_;  // of the rounds that are over
   double round_started_ = 0;       // seconds()
   Clock::time_point started_ = Clock::now(), saved_ = started_;
   double earlier_ = 0;

@@ -1,11 +1,8 @@
 // See likelihood_evaluation.h.
-#include "lab/run/likelihood_evaluation.h"
+#include "lab/evaluation/likelihood_evaluation.h"
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 
 #include "engine/registry.h"
 #include "io/error.h"
@@ -13,10 +10,13 @@
 #include "io/pt/entries.h"
 #include "io/pt/pt_file.h"
 #include "io/settings.h"
+#include "lab/evaluation/annealed_estimate.h"
+#include "lab/evaluation/reverse_start.h"
+#include "lab/evaluation/tempered_estimate.h"
 #include "lab/identity.h"
 #include "lab/run/annealing_path.h"
 #include "lab/run/memory.h"
-#include "lab/run/reverse_start.h"
+#include "lab/run/tempering.h"
 #include "lab/spec/field.h"
 #include "lab/toml.h"
 #include "models/identity.h"
@@ -30,6 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kNoData = "none";
+constexpr const char* kTemperingMethod = "tempering";
 constexpr auto kCheckpointInterval = std::chrono::minutes(1);
 
 // A run directory says what its weights are.
@@ -48,25 +49,22 @@ ModelSpec as_trained(ModelSpec model) {
   return model;
 }
 
-template <class Enum>
-Enum named(const std::vector<std::string>& names, const std::string& name) {
-  return static_cast<Enum>(std::find(names.begin(), names.end(), name) - names.begin());
-}
-
-AisOptions ais_options(const EvaluateSpec& spec) {
-  AisOptions ais;
-  ais.chains = spec.chains;
-  ais.schedule = named<Schedule>(schedule_names(), spec.schedule);
-  ais.path = named<PathKind>(path_names(), spec.path);
-  ais.seed = static_cast<uint64_t>(spec.seed);
-  ais.cuda_graph = spec.cuda_graph;
-  return ais;
-}
-
 // A spec that asks for anything of reverse annealing asks for it.
 EvaluateSpec with_reverse(EvaluateSpec spec) {
-  spec.reverse = spec.reverse || !spec.reverse_from.empty() || spec.until_closed > 0;
+  spec.reverse = spec.reverse || !spec.reverse_from.empty() ||
+                 (spec.until_closed > 0 && spec.method != kTemperingMethod);
   return spec;
+}
+
+// What does not go with the method.
+void check_method(const EvaluateSpec& spec) {
+  if (spec.method != kTemperingMethod) {
+    require_options(spec.rungs.empty() && !spec.exploration,
+                    "`rungs` and `exploration` are of `method` tempering");
+  } else {
+    require_options(!spec.reverse,
+                    "`reverse` anneals; `method` tempering holds log Z from both ends by itself");
+  }
 }
 
 Json by_split(const std::vector<SplitLikelihood>& splits,
@@ -82,8 +80,8 @@ Json number(const std::optional<double>& value) {
 
 }  // namespace
 
-const std::vector<std::string>& schedule_names() {
-  static const std::vector<std::string> names = {"linear", "sigmoid", "adaptive"};
+const std::vector<std::string>& method_names() {
+  static const std::vector<std::string> names = {"ais", kTemperingMethod};
   return names;
 }
 
@@ -92,15 +90,23 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, torch::Device devi
       device_(device),
       data_hash_(kNoData),
       revisions_{program_revision()} {
+  check_method(spec_);
   if (!spec_.sampler.name.empty()) find_sampler(spec_.sampler.name);
   spec_.data = resolved(spec_.data);
   spec_.model = resolved(as_trained(spec_.model));
-  model_ = given.model ? given.model : model_of(spec_.model, device);
+  model_ = given.model                    ? given.model
+           : spec_.model.instance.empty() ? model_of(spec_.model, device)
+                                          : sampled_model(spec_.model, spec_.sampler, {}, device);
   if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
   set_gradient_precision(spec_.model, *model_);
   resolve_path(spec_, *model_);
-  sampler_ = fixed_sampler_of(spec_.sampler, *model_,
-                              "annealing has none: its target changes with every step");
+  if (tempers()) {
+    if (spec_.rungs.empty()) spec_.rungs = "auto";
+    spec_.exploration = spec_.exploration.value_or(1);
+  } else {
+    sampler_ = fixed_sampler_of(spec_.sampler, *model_,
+                                "annealing has none: its target changes with every step");
+  }
   spec_.sampler = resolved(spec_.sampler, *model_);
   if (reverses()) spec_.reverse_from = resolved_reverse_start(spec_.reverse_from, *model_);
   // The target's and the annealed model's buffers.
@@ -111,22 +117,25 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, torch::Device devi
   if (data_) check_data();
   start_ = given.mean.defined() ? Factorised::bernoulli(given.mean.to(device))
                                 : annealing_start(*model_, data_ ? &*data_ : nullptr, device);
-  if (spec_.cuda_graph) require_capturable(*model_, *sampler_, device);
   begin_round();
+  if (spec_.cuda_graph) require_capturable(*model_, *sampler_, device);
+}
+
+bool LikelihoodEvaluation::tempers() const {
+  return spec_.method == kTemperingMethod;
 }
 
 void LikelihoodEvaluation::begin_round() {
-  AisOptions options = ais_options(spec_);
-  options.temperatures = temperatures();
-  options.first_chain = first_chain_;
-  if (round_ == 0) options.curve = decades_below(options.temperatures);
-  if (reverses()) {
-    options.reverse =
-        reverse_start(spec_.reverse_from, *model_, options.chains, options.temperatures,
-                      first_chain_, stream_key(options.seed, RandomStream::kReference), device_);
+  estimate_.reset();
+  if (tempers()) {
+    auto tempering = tempering_of(spec_, steps(), *model_, *start_, device_);
+    estimate_ = std::make_unique<TemperedEstimate>(spec_, *model_, *tempering, *start_, steps(),
+                                                   first_chain_, device_);
+    sampler_ = std::move(tempering);
+  } else {
+    estimate_ = std::make_unique<AnnealedEstimate>(spec_, *model_, *sampler_, *start_, steps(),
+                                                   first_chain_, /*curve=*/round_ == 0, device_);
   }
-  annealing_ =
-      std::make_unique<AnnealedImportanceSampling>(*model_, *sampler_, *start_, options, device_);
   round_started_ = seconds();
 }
 
@@ -163,7 +172,7 @@ void LikelihoodEvaluation::restore(const fs::path& checkpoint) {
     }
     begin_round();
   }
-  annealing_->restore(*dict);
+  estimate_->restore(*dict);
   require(data, "{} does not say of which data it is", checkpoint.string());
   if (const auto* seconds = entries.find<double>("seconds")) earlier_ = *seconds;
   if (const auto* begun = entries.find<double>("round_started")) round_started_ = *begun;
@@ -180,7 +189,7 @@ double LikelihoodEvaluation::seconds() const {
 }
 
 void LikelihoodEvaluation::save(const fs::path& checkpoint) {
-  PtDict dict = annealing_->checkpoint();
+  PtDict dict = estimate_->checkpoint();
   dict.push_back({"data", PtValue{data_settings()}});
   dict.push_back({"seconds", PtValue{seconds()}});
   dict.push_back({"round_started", PtValue{round_started_}});
@@ -212,27 +221,28 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
     if (hooks.on_saved) hooks.on_saved();
   };
   while (true) {
-    result_ = annealing_->run(
+    const bool finished = estimate_->run(
         [&] {
           if (hooks.on_step) hooks.on_step();
           const bool last = steps_done() == steps_total();
           if (last || Clock::now() - saved_ > kCheckpointInterval) save_and_tell();
         },
         hooks.stop);
-    if (!result_.finished) {
+    if (!finished) {
       save_and_tell();
       return false;
     }
-    verdict_ = verdict_on(result_.evidence(), spec_.bracket);
-    result_.curve.insert(result_.curve.begin(), curve_.begin(), curve_.end());
+    verdict_ = estimate_->verdict(spec_.bracket);
+    const std::vector<CurvePoint> curve = estimate_->curve();
+    curve_.insert(curve_.end(), curve.begin(), curve.end());
     if (!another_round()) break;
-    curve_ = result_.curve;
     earlier_steps_ = steps_done();
-    first_chain_ += annealing_->chain_numbers();
+    first_chain_ += estimate_->chain_numbers();
     ++round_;
     begin_round();
   }
-  for (const SplitEnergy& split : energies) splits_.push_back(split.at(result_, verdict_));
+  for (const SplitEnergy& split : energies)
+    splits_.push_back(split.at(estimate_->log_z(), verdict_));
   return true;
 }
 
@@ -245,9 +255,15 @@ bool LikelihoodEvaluation::another_round() const {
 
 std::string LikelihoodEvaluation::outcome() const {
   if (spec_.until_closed <= 0) return "";
-  if (verdict_.closed) return fmt::format("closed at {} temperatures", temperatures());
-  return fmt::format("still open at {} temperatures: twice as many do not fit into the {:g} s",
-                     temperatures(), spec_.until_closed);
+  const char* unit = tempers() ? "scans" : "temperatures";
+  if (verdict_.closed) return fmt::format("closed at {} {}", steps(), unit);
+  return fmt::format("still open at {} {}: twice as many do not fit into the {:g} s", steps(), unit,
+                     spec_.until_closed);
+}
+
+const char* LikelihoodEvaluation::note() const {
+  if (tempers()) return kTemperedWays;
+  return reverses() ? kBothWays : kForwardBias;
 }
 
 // What the result is of. An annealing that went on under another revision of the program names all.
@@ -263,32 +279,19 @@ Json LikelihoodEvaluation::identity() const {
 }
 
 Json LikelihoodEvaluation::json() const {
-  const AisResult& ais = result_;
   Json curve = Json::array();
-  for (const CurvePoint& point : ais.curve) curve.push_back({point.temperatures, point.log_z});
-  Json json = {{"model", spec_.model.name}, {"sampler", spec_.sampler.name}};
+  for (const CurvePoint& point : curve_) curve.push_back({point.temperatures, point.log_z});
+  Json json = {
+      {"method", spec_.method}, {"model", spec_.model.name}, {"sampler", spec_.sampler.name}};
   if (const auto radius = sampler_number(spec_.sampler, "radius")) json["radius"] = *radius;
   if (data_) json["dataset"] = spec_.data.name;
-  json.update(Json{{"schedule", spec_.schedule},
-                   {"path", spec_.path},
-                   {"chains", spec_.chains},
-                   {"steps", temperatures()},
-                   {"log_z", ais.log_z},
-                   {"log_z_se", ais.log_z_se},
-                   {"weight_ess", ais.weight_ess}});
-  if (ais.reverse) {
-    const ReverseResult& reverse = *ais.reverse;
-    json.update(Json{{"log_z_upper", reverse.log_z_upper},
-                     {"log_z_upper_se", reverse.log_z_upper_se},
-                     {"weight_ess_reverse", reverse.weight_ess},
-                     {"log_z_bidirectional", reverse.log_z_bidirectional},
-                     {"log_z_bidirectional_se", reverse.log_z_bidirectional_se},
-                     {"reverse_start", reverse_start_json(spec_.reverse_from, reverse)},
-                     {"bracket", reverse.log_z_upper - ais.log_z}});
-  }
+  json.update(Json{{"chains", spec_.chains}, {"steps", steps()}});
+  json.update(estimate_->json());
+  const LogZBounds log_z = estimate_->log_z();
+  if (log_z.reverse) json["bracket"] = *log_z.reverse - log_z.forward;
   json.update(Json{{"verdict", verdict_.word()},
                    {"reason", verdict_.closed ? Json() : Json(verdict_.reason)},
-                   {"note", ais.reverse ? kBothWays : kForwardBias}});
+                   {"note", note()}});
   if (spec_.until_closed > 0) json["until_closed"] = outcome();
   const auto bounds = [](const SplitLikelihood& split) {
     return Json{{"forward", split.nats.forward},
@@ -304,8 +307,8 @@ Json LikelihoodEvaluation::json() const {
            {"bits_per_dim", by_split(splits_, [](const auto& s) { return s.bits_per_dim; })},
            {"baseline", by_split(splits_, [](const auto& s) { return s.bernoulli; })},
            {"curve", curve},
-           {"acceptance", ais.acceptance},
-           {"energy_evaluations", ais.energy_evaluations},
+           {"acceptance", estimate_->acceptance()},
+           {"energy_evaluations", estimate_->energy_evaluations()},
            {"seconds", seconds()},
            {"device", device_.str()},
            {"threads", at::get_num_threads()},

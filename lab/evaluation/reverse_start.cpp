@@ -1,5 +1,5 @@
 // See reverse_start.h.
-#include "lab/run/reverse_start.h"
+#include "lab/evaluation/reverse_start.h"
 
 #include <fmt/format.h>
 

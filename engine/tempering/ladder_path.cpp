@@ -1,0 +1,105 @@
+// See ladder_path.h.
+#include "engine/tempering/ladder_path.h"
+
+#include "engine/annealing/tempered_model.h"
+#include "models/network/annealed_rbm.h"
+
+namespace isinglass {
+namespace {
+
+using torch::Tensor;
+
+// One number a chain of those of rungs 0, 1, …: the chain on rung i of every ensemble has that of i.
+void spread(const Tensor& of_rungs, const ops::RungChainTensors& at, Tensor& of_chains) {
+  of_chains.index_copy_(0, at.chain.view(-1), of_rungs.repeat({at.chain.size(0)}));
+}
+
+// The parts U_0 and U of a chain's energy give it at any β.
+class LinearLadder : public LadderPath {
+ public:
+  LinearLadder(EnergyModel& target, const Factorised& start, torch::Device device, int64_t chains)
+      : start_(start),
+        model_(target, &start, device, TemperedModel::Form::kParts, chains),
+        reference_(target, &start, device) {}
+
+  EnergyModel& model() override { return model_; }
+  EnergyModel& reference() override { return reference_; }
+  double log_z_start() const override { return start_.log_z(); }
+
+  void prepare(ops::RungChainTensors& at) override {
+    at.beta = model_.beta();
+    at.beta32 = model_.beta32();
+  }
+  void place(const ops::RungTensors& rungs, const ops::RungChainTensors& at,
+             ChainState& chains) override {
+    Tensor beta = torch::empty_like(model_.beta());
+    spread(rungs.beta, at, beta);
+    model_.set_beta(beta);
+    model_.recombine(chains.current);
+  }
+  void before_swaps(ops::RungChainTensors& at, const ChainState& chains) override {
+    at.start = model_.start_energy(chains.current);
+    at.target = chains.current.target;
+  }
+  void after_swaps(ChainState& chains) override { model_.recombine_table(chains.current); }
+
+ private:
+  const Factorised& start_;
+  TemperedModel model_, reference_;
+};
+
+// Free energies on the rungs next to a chain's own, from the hidden inputs that are kept.
+class JointLadder : public LadderPath {
+ public:
+  JointLadder(RbmModel& rbm, const Factorised& start, torch::Device device, int64_t chains)
+      : model_(rbm, start.logits(), device, chains), reference_(rbm, start.logits(), device) {}
+
+  EnergyModel& model() override { return model_; }
+  EnergyModel& reference() override { return reference_; }
+  double log_z_start() const override { return model_.log_z_start(); }
+
+  void prepare(ops::RungChainTensors& at) override {
+    at.beta = model_.beta();
+    at.beta32 = at.beta.to(torch::kFloat32);
+    for (Tensor* t : {&at.below, &at.above, &beta_below_, &beta_above_}) {
+      *t = torch::empty_like(at.beta);
+    }
+  }
+  void place(const ops::RungTensors& rungs, const ops::RungChainTensors& at,
+             ChainState& chains) override {
+    const int64_t ensembles = at.chain.size(0), last = rungs.beta.size(0) - 1;
+    Tensor beta = torch::empty_like(model_.beta());
+    spread(rungs.beta, at, beta);
+    model_.set_beta(beta);
+    model_.recombine(chains.x, chains.current);
+    // Beyond the ends a rung itself.
+    const Tensor& b = rungs.beta;
+    below_ = torch::cat({b.slice(0, 0, 1), b.slice(0, 0, last)}).repeat({ensembles});
+    above_ = torch::cat({b.slice(0, 1), b.slice(0, last)}).repeat({ensembles});
+  }
+  void before_swaps(ops::RungChainTensors& at, const ChainState& chains) override {
+    beta_below_.index_copy_(0, at.chain.view(-1), below_);
+    beta_above_.index_copy_(0, at.chain.view(-1), above_);
+    model_.energies_at(beta_below_, chains.x, chains.current, at.below);
+    model_.energies_at(beta_above_, chains.x, chains.current, at.above);
+  }
+  void after_swaps(ChainState&) override {}
+
+ private:
+  AnnealedRbm model_, reference_;
+  Tensor below_, above_;            // float64 [C·R], by rung: β_{i−1}, β_{i+1}
+  Tensor beta_below_, beta_above_;  // the same by chain
+};
+
+}  // namespace
+
+std::unique_ptr<LadderPath> make_ladder_path(PathKind kind, EnergyModel& target,
+                                             const Factorised& start, torch::Device device,
+                                             int64_t chains) {
+  if (kind == PathKind::kLinear) {
+    return std::make_unique<LinearLadder>(target, start, device, chains);
+  }
+  return std::make_unique<JointLadder>(rbm_of_joint_path(target), start, device, chains);
+}
+
+}  // namespace isinglass

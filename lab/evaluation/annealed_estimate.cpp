@@ -1,0 +1,112 @@
+// See annealed_estimate.h.
+#include "lab/evaluation/annealed_estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lab/evaluation/reverse_start.h"
+#include "lab/spec/tables.h"
+
+namespace isinglass {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Enum>
+Enum named(const std::vector<std::string>& names, const std::string& name) {
+  return static_cast<Enum>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+AisOptions ais_options(const EvaluateSpec& spec, EnergyModel& model, int64_t temperatures,
+                       int64_t first_chain, bool curve, torch::Device device) {
+  AisOptions ais;
+  ais.chains = spec.chains;
+  ais.temperatures = temperatures;
+  ais.first_chain = first_chain;
+  ais.schedule = named<Schedule>(schedule_names(), spec.schedule);
+  ais.path = named<PathKind>(path_names(), spec.path);
+  ais.seed = static_cast<uint64_t>(spec.seed);
+  ais.cuda_graph = spec.cuda_graph;
+  if (curve) ais.curve = decades_below(temperatures);
+  if (spec.reverse) {
+    ais.reverse = reverse_start(spec.reverse_from, model, spec.chains, temperatures, first_chain,
+                                stream_key(ais.seed, RandomStream::kReference), device);
+  }
+  return ais;
+}
+
+}  // namespace
+
+const std::vector<std::string>& schedule_names() {
+  static const std::vector<std::string> names = {"linear", "sigmoid", "adaptive"};
+  return names;
+}
+
+std::string estimate_text(double value, double error) {
+  return fmt::format("{:.3f} ± {}", value,
+                     std::isnan(error) ? "undefined" : fmt::format("{:.3f}", error));
+}
+
+AnnealedEstimate::AnnealedEstimate(const EvaluateSpec& spec, EnergyModel& model,
+                                   const Sampler& sampler, const Factorised& start,
+                                   int64_t temperatures, int64_t first_chain, bool curve,
+                                   torch::Device device)
+    : schedule_(spec.schedule),
+      path_(spec.path),
+      reverse_from_(spec.reverse_from),
+      annealing_(model, sampler, start,
+                 ais_options(spec, model, temperatures, first_chain, curve, device), device) {}
+
+bool AnnealedEstimate::run(const std::function<void()>& on_step,
+                           const std::function<bool()>& stop) {
+  result_ = annealing_.run(on_step, stop);
+  return result_.finished;
+}
+
+BracketVerdict AnnealedEstimate::verdict(double largest_bracket) const {
+  return verdict_on(result_.evidence(), largest_bracket);
+}
+
+std::string AnnealedEstimate::text() const {
+  const int64_t chains = result_.log_weights.numel();
+  std::string text =
+      fmt::format("log Z {} (ESS of the weights {:.1f} of {})\n",
+                  estimate_text(result_.log_z, result_.log_z_se), result_.weight_ess, chains);
+  if (!result_.reverse) return text;
+  const ReverseResult& reverse = *result_.reverse;
+  return text +
+         fmt::format("  in reverse {} (ESS {:.1f} of {}), both ways {}\n",
+                     estimate_text(reverse.log_z_upper, reverse.log_z_upper_se), reverse.weight_ess,
+                     chains,
+                     estimate_text(reverse.log_z_bidirectional, reverse.log_z_bidirectional_se));
+}
+
+Json AnnealedEstimate::json() const {
+  Json json = {{"schedule", schedule_},
+               {"path", path_},
+               {"log_z", result_.log_z},
+               {"log_z_se", result_.log_z_se},
+               {"weight_ess", result_.weight_ess}};
+  if (!result_.reverse) return json;
+  const ReverseResult& reverse = *result_.reverse;
+  json.update(Json{{"log_z_upper", reverse.log_z_upper},
+                   {"log_z_upper_se", reverse.log_z_upper_se},
+                   {"weight_ess_reverse", reverse.weight_ess},
+                   {"log_z_bidirectional", reverse.log_z_bidirectional},
+                   {"log_z_bidirectional_se", reverse.log_z_bidirectional_se},
+                   {"reverse_start", reverse_start_json(reverse_from_, reverse)}});
+  return json;
+}
+
+PtDict AnnealedEstimate::chains() const {
+  PtDict chains = {{"x", {result_.x}}, {"log_weights", {result_.log_weights}}};
+  if (result_.reverse) {
+    chains.push_back({"x_reverse", {result_.reverse->x}});
+    chains.push_back({"log_weights_reverse", {result_.reverse->log_weights}});
+  }
+  return chains;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,167 @@
+// See tempered_estimate.h.
+#include "lab/evaluation/tempered_estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/diagnostics/rank_normalised.h"
+#include "io/error.h"
+#include "io/pt/entries.h"
+#include "io/settings.h"
+#include "lab/run/tempering.h"
+#include "models/full_precision.h"
+#include "models/identity.h"
+
+namespace isinglass {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kFormat = 1;
+constexpr int64_t kLargestSeries = 4096;  // energies of an ensemble that R̂ is of
+constexpr const char* kWhat = "the tempering checkpoint";
+
+torch::Tensor ids_from(int64_t first, int64_t count, torch::Device device) {
+  return torch::arange(first, first + count, torch::TensorOptions(torch::kInt64).device(device));
+}
+
+}  // namespace
+
+TemperedEstimate::TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model,
+                                   const ParallelTempering& tempering, const Factorised& start,
+                                   int64_t scans, int64_t first_chain, torch::Device device)
+    : model_(model),
+      tempering_(tempering),
+      burn_in_((scans + 1) / 2),
+      scans_(scans),
+      exploration_(spec.exploration.value_or(1)),
+      first_chain_(first_chain),
+      every_((scans + kLargestSeries - 1) / kLargestSeries),
+      seed_(spec.seed),
+      path_(spec.path),
+      start_sha256_(parameters_sha256(start.model())),
+      params_(tempering.params(
+          stream_key(static_cast<uint64_t>(spec.seed), RandomStream::kTempering), device)),
+      state_([&] {
+        const torch::NoGradGuard no_grad;
+        const FullPrecision full;
+        const torch::Tensor ids = ids_from(first_chain, spec.chains, device);
+        const uint64_t key = stream_key(static_cast<uint64_t>(spec.seed), RandomStream::kTempering);
+        return tempering.init(model, start.sample(ids, key), ids);
+      }()),
+      stepper_(model, tempering, state_, params_, spec.cuda_graph, nullptr),
+      energies_(torch::zeros({scans / every_, spec.chains},
+                             torch::TensorOptions(torch::kFloat64).device(device))) {}
+
+bool TemperedEstimate::run(const std::function<void()>& on_step,
+                           const std::function<bool()>& stop) {
+  const torch::NoGradGuard no_grad;
+  const FullPrecision full;
+  for (; done_ < burn_in_ + scans_; ++done_) {
+    if (stop && stop()) return false;
+    if (done_ < burn_in_) {
+      evaluations_ +=
+          tempering_.burn_in_step(model_, state_, params_, done_, burn_in_, Ranks::alone())
+              .evaluations;
+      if (done_ + 1 == burn_in_) state_.statistics.reset();
+    } else {
+      stepper_.advance(1);
+      evaluations_ += stepper_.take_evaluations();
+      const int64_t kept = done_ + 1 - burn_in_;
+      if (kept % every_ == 0) energies_[kept / every_ - 1].copy_(state_.current.energy);
+    }
+    if (on_step) on_step();
+  }
+  report_ = tempering_.report(state_, params_);
+  if (!std::isfinite(report_.log_z.value)) {
+    throw NumericalError(
+        "the energies of the rungs are not finite: the energy has a value that is not");
+  }
+  rhat_ = rank_rhat(energies_.to(torch::kCPU));
+  return true;
+}
+
+PtDict TemperedEstimate::settings() const {
+  return {{"chains", {state_.chains()}},
+          {"scans", {scans_}},
+          {"exploration", {exploration_}},
+          {"path", {path_}},
+          {"seed", {seed_}},
+          {"first_chain", {first_chain_}},
+          {"model", {model_.kind_name()}},
+          {"parameters_sha256", {parameters_sha256(model_)}},
+          {"start_sha256", {start_sha256_}},
+          {"sampler", {tempering_.name()}},
+          {"sampler_options", {settings_text(tempering_.settings())}}};
+}
+
+PtDict TemperedEstimate::checkpoint() const {
+  PtDict dict;
+  const auto add = [&dict](const char* key, auto value) {
+    dict.emplace_back(key, PtValue{std::move(value)});
+  };
+  add("format", kFormat);
+  add("settings", settings());
+  add("done", done_);
+  add("evaluations", evaluations_);
+  add("energies", energies_.to(torch::kCPU));
+  add("ensembles", tempering_.saved(state_, params_));
+  return dict;
+}
+
+void TemperedEstimate::restore(const PtDict& checkpoint) {
+  const PtEntries entries(checkpoint, kWhat);
+  require(entries.integer("format") == kFormat,
+          "{} has format {}, of another version of the program, and this one reads format {}: "
+          "evaluate anew, or go on with the program that wrote it",
+          kWhat, entries.integer("format"), kFormat);
+  require_same_settings(entries.dict("settings"), settings(), kWhat);
+  done_ = entries.integer("done");
+  require(done_ >= 0 && done_ <= steps_total(), "{} stands outside this run", kWhat);
+  evaluations_ = entries.integer("evaluations");
+  const torch::Tensor& energies = entries.tensor("energies");
+  require(energies.sizes() == energies_.sizes(), "{} holds energies of other ensembles", kWhat);
+  energies_.copy_(energies);
+  tempering_.restore_saved(state_, params_, entries.dict("ensembles"));
+}
+
+double TemperedEstimate::round_trips() const {
+  return std::round(report_.round_trips * static_cast<double>(state_.chains()));
+}
+
+LogZBounds TemperedEstimate::log_z() const {
+  return {report_.log_z.lower, report_.log_z.upper, report_.log_z.value};
+}
+
+BracketVerdict TemperedEstimate::verdict(double largest_bracket) const {
+  const LogZ& log_z = report_.log_z;
+  return verdict_on(
+      TemperedEvidence{log_z.lower, log_z.upper, log_z.standard_error, round_trips(), rhat_},
+      largest_bracket);
+}
+
+std::string TemperedEstimate::text() const {
+  const LogZ& log_z = report_.log_z;
+  return fmt::format(
+      "log Z {} (from {:.3f} to {:.3f}); {} rungs, {:g} round trips of {} ensembles, R-hat "
+      "{:.3f}\n",
+      estimate_text(log_z.value, log_z.standard_error), log_z.lower, log_z.upper,
+      report_.betas.size(), round_trips(), state_.chains(), rhat_);
+}
+
+Json TemperedEstimate::json() const {
+  const LogZ& log_z = report_.log_z;
+  return {{"path", path_},
+          {"burn_in", burn_in_},
+          {"log_z", log_z.lower},
+          {"log_z_upper", log_z.upper},
+          {"log_z_bidirectional", log_z.value},
+          {"log_z_bidirectional_se", log_z.standard_error},
+          {"rhat", rhat_},
+          {"tempering", tempering_json(report_, exploration_)}};
+}
+
+}  // namespace isinglass

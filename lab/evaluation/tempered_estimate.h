@@ -1,0 +1,56 @@
+// log Z by parallel tempering (engine/tempering/parallel_tempering.h): Bennett's ratio over the rungs,
+// with a bound from either end.
+#pragma once
+
+#include "engine/run/stepper.h"
+#include "engine/tempering/parallel_tempering.h"
+#include "lab/evaluation/log_z_estimate.h"
+#include "lab/spec/spec.h"
+
+namespace isinglass {
+
+class TemperedEstimate : public LogZEstimate {
+ public:
+  // Of a resolved spec: half as many scans of burn-in, then `scans`, of ensembles from the given
+  // number on that begin as draws of `start`. Tempering, model and start outlive this.
+  TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model, const ParallelTempering& tempering,
+                   const Factorised& start, int64_t scans, int64_t first_chain,
+                   torch::Device device);
+
+  bool run(const std::function<void()>& on_step, const std::function<bool()>& stop) override;
+  int64_t steps_done() const override { return done_; }
+  int64_t steps_total() const override { return burn_in_ + scans_; }
+  int64_t chain_numbers() const override { return state_.chains(); }
+  PtDict checkpoint() const override;
+  void restore(const PtDict& checkpoint) override;
+
+  LogZBounds log_z() const override;
+  BracketVerdict verdict(double largest_bracket) const override;
+  std::vector<CurvePoint> curve() const override { return {{scans_, report_.log_z.lower}}; }
+  std::string text() const override;
+  nlohmann::ordered_json json() const override;
+  double acceptance() const override { return report_.acceptance.back(); }
+  int64_t energy_evaluations() const override { return evaluations_; }
+  PtDict chains() const override { return {{"x", {state_.x.to(torch::kCPU)}}}; }
+  torch::Tensor rung_history() const override { return report_.history; }
+
+ private:
+  PtDict settings() const;
+  double round_trips() const;  // of all ensembles
+
+  EnergyModel& model_;
+  const ParallelTempering& tempering_;
+  int64_t burn_in_, scans_, exploration_, first_chain_;
+  int64_t every_;  // scans from one energy that is kept to the next
+  int64_t seed_;
+  std::string path_, start_sha256_;
+  StepParams params_;
+  ChainState state_;
+  Stepper stepper_;
+  torch::Tensor energies_;  // float64 [rows, C]: U at β = 1
+  int64_t done_ = 0, evaluations_ = 0;
+  TemperingReport report_;
+  double rhat_ = 0;
+};
+
+}  // namespace isinglass
