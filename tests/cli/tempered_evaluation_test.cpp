@@ -1,0 +1,81 @@
+// isinglass evaluate --method tempering.
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/evaluate_fixture.h"
+
+namespace isinglass {
+namespace {
+
+using Json = nlohmann::json;
+using TemperedEvaluation = Evaluate;
+
+// By tempering: Bennett's ratio over the rungs, and a bound from either end.
+TEST_F(TemperedEvaluation, HoldsLogZFromBothEnds) {
+  const std::string method = "--method tempering --steps 400 --chains 20 --quiet --json ";
+  const std::map<std::string, std::string> commands = {
+      {"ising", "--sampler gwg --rungs 5 --exploration 2 "}, {"rbm", "--dataset bars.pt "}};
+  for (const auto& [model, options] : commands) {
+    const double exact = torch::logsumexp(-energies(model), 0).item<double>();
+    const Json ais = Json::parse(run("evaluate --model " + model + " --weights " + model + ".pt " +
+                                     options + method + "--out " + model)
+                                     .out);
+    const double low = ais["log_z"], high = ais["log_z_upper"], both = ais["log_z_bidirectional"];
+    EXPECT_EQ(ais["method"], "tempering");
+    EXPECT_EQ(ais["burn_in"], 200);
+    EXPECT_EQ(ais["verdict"], "closed") << ais["reason"];
+    EXPECT_NEAR(both, exact, 4 * ais["log_z_bidirectional_se"].get<double>()) << model;
+    EXPECT_LT(ais["log_z_bidirectional_se"], 0.1) << model;
+    EXPECT_NEAR(ais["bracket"].get<double>(), high - low, 1e-12);
+    EXPECT_NEAR(low, both, 0.5) << model;
+    EXPECT_NEAR(high, both, 0.5) << model;
+    EXPECT_LT(ais["rhat"], 1.05);
+    EXPECT_GE(ais["tempering"]["round_trips"].get<double>() * 20, 10);
+    EXPECT_EQ(ais["curve"], Json::array({{400, ais["log_z"]}}));
+    EXPECT_EQ(ais["path"], model == "rbm" ? "joint" : "linear");
+    EXPECT_EQ(ais["log_likelihood"].size(), model == "rbm" ? 3u : 0u);
+    const PtDict chains = std::get<PtDict>(read_pt(dir_ / model / "chains.pt").value);
+    EXPECT_EQ(chains.size(), 1u);
+    EXPECT_EQ(read_tensor(dir_ / model / "rungs.pt").size(1), ais["tempering"]["rungs"]);
+    run("report " + model);
+    const std::string page = file_bytes(dir_ / model / "report.html");
+    for (const char* part : {"Rungs of replicas", "round_trips", "both ways"}) {
+      EXPECT_NE(page.find(part), std::string::npos) << part;
+    }
+  }
+}
+
+TEST_F(TemperedEvaluation, SaysWhyItIsOpen) {
+  const std::string text =
+      run("evaluate --model ising --weights ising.pt --sampler gwg --method tempering --rungs 30 "
+          "--chains 2 --steps 4 --until-closed 0.001 --quiet --out out")
+          .out;
+  EXPECT_NE(text.find("± undefined"), std::string::npos) << text;
+  EXPECT_NE(text.find("open: "), std::string::npos) << text;
+  for (const char* reason : {"no standard error", "0 round trips", "R-hat"}) {
+    EXPECT_NE(text.find(reason), std::string::npos) << text;
+  }
+  EXPECT_NE(text.find("still open at 4 scans"), std::string::npos) << text;
+  const std::map<std::string, std::string> wrong = {
+      {"--method ais --rungs 4", "--rungs and --exploration are of --method tempering"},
+      {"--method tempering --reverse", "holds log Z from both ends by itself"},
+      {"--method tempering --rungs 1", "--rungs is"},
+      {"--method tempering --sampler lsb-1", "one thing for all rungs"},
+      {"--method exact", "--method"},
+  };
+  for (const auto& [options, message] : wrong) {
+    const Outcome outcome = run_program(
+        "evaluate --model ising --weights ising.pt --steps 4 --out "
+        "wrong " +
+            options,
+        {.directory = dir_.path()});
+    EXPECT_EQ(outcome.exit_code, 2) << options;
+    EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
+    EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace isinglass
