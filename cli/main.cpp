@@ -7,11 +7,13 @@
 #include <fmt/ranges.h>
 #include <malloc.h>
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
 #include "cli/commands/commands.h"
+#include "cli/job.h"
 #include "cli/terminal/interrupt.h"
 #include "io/error.h"
 #include "lab/bench/profile.h"
@@ -45,8 +47,7 @@ void keep_freed_memory() {
   mallopt(M_TOP_PAD, 256 << 20);
 }
 
-void use_threads(int64_t threads) {
-  const int count = threads > 0 ? static_cast<int>(threads) : omp_get_num_procs();
+void use_threads(int count) {
   at::set_num_threads(count);
   omp_set_num_threads(count);
 }
@@ -65,6 +66,7 @@ bool asks_for_help(const std::vector<std::string>& arguments) {
 }
 
 void print_result(const std::string& text) {
+  if (!leads()) return;
   const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
   require(written, "standard output cannot be written");
 }
@@ -75,18 +77,23 @@ void run_program(const std::vector<std::string>& arguments, const HeldWarnings& 
     for (const Command& command : commands()) list.push_back(command.name);
     return fmt::format("{}", fmt::join(list, ", "));
   };
+  find_job();
   require(!arguments.empty(), "a subcommand is needed: {}", names());
   if (arguments[0] == "--version") {
     return print_result(fmt::format("isinglass {} ({})\n", kProgramVersion, program_revision()));
   }
   if (arguments[0] == "--help" || arguments[0] == "-h") return print_result(general_help());
-  const Command& command = find_command(arguments[0]);
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  if (asks_for_help(rest)) return print_result(help_text(command, rest));
+  if (asks_for_help(rest)) return print_result(help_text(find_command(arguments[0]), rest));
+  join_job(arguments);
+  const Command& command = find_command(arguments[0]);
+  require(command.by_ranks || !present_job(), "isinglass {} is one process's work, not that of {} ranks",
+          command.name, present_job()->place().size);
   const Options options = parse_options(command, rest);
-  use_threads(options.integer("threads"));
+  use_threads(threads_of(options.integer("threads")));
   print_result(command.run(options));
-  if (!options.flag("quiet")) warnings.show();
+  if (!quiet(options)) warnings.show();
+  leave_job();
 }
 
 int run_and_report(const std::vector<std::string>& arguments, const HeldWarnings& warnings) {
@@ -94,10 +101,16 @@ int run_and_report(const std::vector<std::string>& arguments, const HeldWarnings
     run_program(arguments, warnings);
     return 0;
   } catch (...) {
-    auto [code, kind, line] = failure_of(std::current_exception());
+    Failure failure = failure_of(std::current_exception());
+    std::string& line = failure.message;
     std::replace(line.begin(), line.end(), '\n', ' ');
-    fmt::print(stderr, "isinglass: {}{}\n", kind, line);
-    return code;
+    const bool several = !teller().empty();
+    if (!tells(failure)) return failure.code;
+    const std::string who = failure.kind == kInterrupted ? "" : teller();
+    fmt::print(stderr, "isinglass: {}{}{}\n", who, failure.kind, line);
+    std::fflush(stderr);
+    if (several) _exit(failure.code);
+    return failure.code;
   }
 }
 

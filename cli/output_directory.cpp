@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "cli/commands/commands.h"
+#include "cli/job.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "lab/run/assemble.h"
@@ -136,16 +137,23 @@ OutputDirectory::OutputDirectory(const Options& options)
     : command_(options.command()), resumed_(options.has("resume")), keep_(resumed_) {
   directory_ = fs::absolute(options.path(resumed_ ? "resume" : "out")).lexically_normal();
   if (!directory_.has_filename()) directory_ = directory_.parent_path();
-  if (resumed_) return;
+  if (resumed_ || !leads()) return;
   std::error_code error;
   const fs::file_status status = fs::status(directory_, error);
   require(!fs::exists(status) || fs::is_directory(status), "--out {} is a file, not a directory",
           directory_.string());
   const std::optional<std::string> held = held_command(directory_);
+  held_run_ = held.has_value();
   require(options.flag("overwrite") || !held,
           "--out {} already holds a run; give another directory, or --overwrite",
           directory_.string());
   require_no_others(directory_, command_.name, held);
+}
+
+void OutputDirectory::lock() {
+  if (lock_.take(directory_)) return;
+  keep_ = true;  // what is there is not this run's
+  fail("{}: another process is writing a run there", directory_.string());
 }
 
 void OutputDirectory::create() {
@@ -157,7 +165,11 @@ void OutputDirectory::create() {
   fs::create_directories(directory_, error);
   require(!error, "--out {}: the directory cannot be made: {}", directory_.string(),
           error.message());
+  lock();
   if (const std::optional<std::string> held = held_command(directory_)) {
+    // One that another process has begun since this one looked.
+    keep_ = keep_ || !held_run_;
+    require(held_run_, "--out {} holds a run by now; give another directory", directory_.string());
     const std::optional<fs::path> left = remove_run(directory_, *held);
     require(!left, "--out {}: {} cannot be removed", directory_.string(),
             left.value_or("").string());
@@ -180,8 +192,9 @@ void OutputDirectory::keep(const std::string& how) {
 }
 
 void OutputDirectory::fill(const OptionValues& run, const std::function<void()>& work) {
+  if (!leads()) return work();
   try {
-    if (!resumed_) create();
+    resumed_ ? lock() : create();
     write_file(file(kConfiguration), configuration_text(command_.options, command_.name, run));
     work();
   } catch (const NumericalError&) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "cli/options/options.h"
+#include "io/files.h"
 
 namespace isinglass {
 
@@ -18,11 +19,12 @@ class OutputDirectory {
  public:
   // The directory of --resume, or else of --out; touches nothing. Throws Error if --out is a file,
   // holds a run and --overwrite is not given, or holds something that is of no run and has a name
-  // that this run writes.
+  // that this run writes. Of several ranks the first alone looks and writes.
   explicit OutputDirectory(const Options& options);
 
   // Makes the directory (--overwrite: without the run that it held), writes config.toml with what
-  // the run is (Options::of_run) and does the work. If that ends in anything but a numerical failure or an interruption, the run's files
+  // the run is (Options::of_run) and does the work. Throws Error if another process is writing a run
+  // there. If the work ends in anything but a numerical failure or an interruption, the run's files
   // and the directories made are removed, unless keep() was called or the run was resumed.
   void fill(const OptionValues& run, const std::function<void()>& work);
 
@@ -34,6 +36,7 @@ class OutputDirectory {
   const std::filesystem::path& path() const { return directory_; }
 
  private:
+  void lock();
   void create();
   void discard() const;
 
@@ -41,7 +44,9 @@ class OutputDirectory {
   std::filesystem::path directory_;
   int made_ = 0;  // levels of directories that create() makes
   bool resumed_ = false, keep_ = false;
+  bool held_run_ = false;  // the directory, before this run
   std::string kept_;
+  FolderLock lock_;
 };
 
 }  // namespace isinglass

@@ -1,17 +1,24 @@
 // See context.h.
 #include "engine/context.h"
 
+#include "io/error.h"
+
 namespace isinglass {
 
 torch::Tensor Ranks::mean(const torch::Tensor& rows) const {
-  const torch::Tensor real = rows.is_floating_point() ? rows : rows.to(torch::kFloat64);
-  return mean_of(real.mean(0), rows.size(0));
+  const torch::Tensor all = gather(rows);
+  return (all.is_floating_point() ? all : all.to(torch::kFloat64)).mean(0);
 }
 
-torch::Tensor Ranks::mean_of(const torch::Tensor& own_mean, int64_t rows) const {
-  if (size() == 1) return own_mean;
-  const torch::Tensor count = torch::full({}, static_cast<double>(rows), own_mean.options());
-  return sum(own_mean * count) / sum(count);
+Share Ranks::share(int64_t chains, int64_t group) const {
+  const int64_t groups = chains / group;
+  if (size() == 1) return {0, chains};
+  require_option(groups >= size(), "chains", chains, "{} ranks need at least one {} each", size(),
+                 group == 1 ? "chain" : fmt::format("group of {}", group));
+  const auto begin = [&](int64_t rank) {
+    return rank == size() ? chains : groups * rank / size() * group;
+  };
+  return {begin(rank()), begin(rank() + 1) - begin(rank())};
 }
 
 const Ranks& Ranks::alone() {

@@ -7,6 +7,13 @@
 
 namespace isinglass {
 
+// Consecutive things of many, such as the chains of a rank.
+struct Share {
+  int64_t first = 0, count = 0;
+
+  torch::Tensor of(const torch::Tensor& rows) const { return rows.narrow(0, first, count); }
+};
+
 // The processes among which chains are divided. What is learned from all chains (a mean acceptance,
 // a curvature, weights) is reduced here, so that all ranks learn the same. This one is alone: what
 // it has is all there is.
@@ -17,14 +24,18 @@ class Ranks {
   virtual int64_t rank() const { return 0; }
   virtual int64_t size() const { return 1; }
   // The sum of the ranks' tensors, and their rows one rank after the other: on all ranks the same.
+  // The order of a sum depends on how many ranks there are; that of rows does not.
   virtual torch::Tensor sum(const torch::Tensor& value) const { return value; }
   virtual torch::Tensor gather(const torch::Tensor& rows) const { return rows; }
   virtual bool any(bool value) const { return value; }
 
-  // The mean over all ranks' rows, in float64 if they are whole numbers.
+  // The one that writes and prints.
+  bool leads() const { return rank() == 0; }
+  // The mean over all ranks' rows, in float64 if they are whole numbers: that of one process.
   torch::Tensor mean(const torch::Tensor& rows) const;
-  // The same, of each rank's own mean over so many rows.
-  torch::Tensor mean_of(const torch::Tensor& own_mean, int64_t rows) const;
+  // This rank's part of so many chains, in whole groups (what is left of them is the last rank's).
+  // Throws Error, an OptionError of `chains`, if there are fewer groups than ranks.
+  Share share(int64_t chains, int64_t group = 1) const;
 
   static const Ranks& alone();
 };

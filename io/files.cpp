@@ -174,6 +174,15 @@ void AtomicFile::commit() {
   flush_folder(file_.parent_path());
 }
 
+bool FolderLock::take(const fs::path& folder) {
+  descriptor_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return descriptor_ < 0 || flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
 void remove_unfinished_files() noexcept {
   for (const UnfinishedFile& slot : unfinished) {
     if (slot.named) unlink(slot.path);

@@ -33,6 +33,21 @@ class AtomicFile {
 // program at once: it calls what is safe there only.
 void remove_unfinished_files() noexcept;
 
+// What a process alone may do in a folder as long as it lives.
+class FolderLock {
+ public:
+  // Whether the folder is this one's; another process may have it. A file system without locks has
+  // it for everyone.
+  bool take(const std::filesystem::path& folder);
+  FolderLock() = default;
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
 // Writes to a temporary file beside it, flushes (fsync) and renames. Throws Error naming the file
 // and the system's reason (disk full, no permission, …); the temporary file is removed then.
 void write_file(const std::filesystem::path& file, std::string_view bytes);

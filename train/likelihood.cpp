@@ -13,8 +13,11 @@ namespace {
 
 // Mean U over the rows of x.
 double mean_energy(EnergyModel& model, const torch::Tensor& x, const std::string& split,
-                   torch::Device device) {
-  const torch::Tensor energy = energies(model, x, device);
+                   torch::Device device, const Ranks& ranks) {
+  const bool shared = x.size(0) >= ranks.size();
+  const torch::Tensor energy =
+      shared ? ranks.gather(energies(model, ranks.share(x.size(0)).of(x), device))
+             : energies(model, x, device);
   const torch::Tensor bad = torch::isfinite(energy).logical_not().nonzero();
   if (bad.size(0) > 0) {
     const int64_t row = bad[0][0].item<int64_t>();
@@ -43,7 +46,7 @@ SplitLikelihood SplitEnergy::at(const LogZBounds& log_z, const BracketVerdict& v
 }
 
 std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
-                                        torch::Device device) {
+                                        torch::Device device, const Ranks& ranks) {
   const Factorised independent = Factorised::bernoulli(clamped_mean(data));
   const std::pair<const char*, const torch::Tensor*> splits[] = {
       {"train", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
@@ -53,7 +56,7 @@ std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
     if (!images->defined() || images->size(0) == 0) continue;
     const torch::Tensor x = binarise_once(*images, data.levels, i);
     results.push_back(
-        {name, x.size(1), mean_energy(model, x, name, device), independent.mean_log_likelihood(x)});
+        {name, x.size(1), mean_energy(model, x, name, device, ranks), independent.mean_log_likelihood(x)});
   }
   return results;
 }
@@ -66,7 +69,7 @@ std::optional<ValidationScore> quick_validation_likelihood(
   const int64_t count = std::min(options.images, data.validation.size(0));
   const torch::Tensor x =
       binarise_once(data.validation.narrow(0, 0, count), data.levels, /*validation*/ 1);
-  const double energy = mean_energy(model, x, "validation", device);
+  const double energy = mean_energy(model, x, "validation", device, Ranks::alone());
   const Factorised start = annealing_start(model, &data, device);
   AnnealedImportanceSampling annealing(model, sampler, start,
                                        {.chains = options.chains,

@@ -36,10 +36,11 @@ struct SplitEnergy {
   SplitLikelihood at(const LogZBounds& log_z, const BracketVerdict& verdict) const;
 };
 
-// Of every split that the set has, on the copy binarised once. Throws NumericalError naming the
-// split and the row of an image whose energy is not finite.
+// Of every split that the set has, on the copy binarised once, whose images ranks share. Throws
+// NumericalError naming the split and the row of an image whose energy is not finite.
 std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
-                                        torch::Device device);
+                                        torch::Device device,
+                                        const Ranks& ranks = Ranks::alone());
 
 struct ValidationOptions {
   int64_t chains = 100, temperatures = 10000;

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/job.h"
 #include "cli/output_directory.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
 #include "lab/grid/run.h"
 #include "lab/grid/trained_models.h"
@@ -30,38 +30,40 @@ std::string results_text(const Json& results, const std::string& directory) {
 }
 
 Json run_cells(const Options& options, const GridSpec& spec, const Grid& grid, OutputDirectory& out,
-               torch::Device device) {
-  const bool quiet = options.flag("quiet");
+               const Context& context) {
+  const bool silent = quiet(options);
   const std::string goes_on =
       fmt::format("isinglass ablate --resume {} goes on", out.path().string());
-  Progress progress("ablate", static_cast<int64_t>(grid.cells.size()), quiet);
-  const GridHooks hooks{
-      .stop = interrupted,
+  Progress progress("ablate", static_cast<int64_t>(grid.cells.size()), silent);
+  GridHooks hooks{
       .on_cell = [&](int64_t done, const std::string& cell) { progress.update(done, cell); },
       .on_kept = [&] { out.keep("the finished cells are kept; " + goes_on); },
       .on_stale =
           [&](int64_t cells, const std::string& why) {
-            if (!quiet)
+            if (!silent)
               fmt::print(stderr, "isinglass: {} finished cells go again: {}\n", cells, why);
           }};
+  if (Job* job = present_job()) hooks.next = [job] { return job->next("cell"); };
   try {
-    return run_grid(spec, grid, out.path(), device, hooks);
+    return run_grid(spec, grid, out.path(), context, hooks);
   } catch (const Interrupted& stopped) {
     throw Interrupted(fmt::format("{}; {}", stopped.what(), goes_on));
   }
 }
 
 std::string run_ablate(const Options& options) {
-  const torch::Device device = device_of(options.text("device"));
+  const Context context = context_of(options);
   OutputDirectory out(options);
   GridSpec spec = spec_of<GridSpec>(options.said());
   if (spec.cache.empty()) spec.cache = default_cache();
   const Grid grid = read_grid(spec);
   Json results;
   out.fill(options.of_run(values_of(spec)), [&] {
-    results = run_cells(options, spec, grid, out, device);
+    results = run_cells(options, spec, grid, out, context);
+    if (!leads()) return;
     write_report(out.path(), out.file("report.html"));
   });
+  if (!leads()) return "";
   return options.flag("json") ? results.dump(2) + "\n" : results_text(results, out.path().string());
 }
 
@@ -71,7 +73,8 @@ Command ablate_command() {
   Command command{.name = "ablate",
                   .summary = "run a grid of models × samplers × settings, and judge its claims",
                   .options = options_of<GridSpec>(),
-                  .run = run_ablate};
+                  .run = run_ablate,
+                  .by_ranks = true};
   append(command.options,
          {out_option("directory of the results; required, or --resume"),
           resume_option("go on with the grid of this directory"), overwrite_option()});

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/job.h"
 #include "cli/output_directory.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
 #include "engine/registry.h"
 #include "io/error.h"
@@ -37,10 +37,10 @@ std::string result_text(const LikelihoodEvaluation& evaluation, const OutputDire
 }
 
 std::string run_evaluate(const Options& options) {
-  const torch::Device device = device_of(options.text("device"));
+  const Context context = context_of(options);
   if (options.has("sampler")) find_sampler(options.text("sampler"));
   OutputDirectory out(options);
-  LikelihoodEvaluation evaluation(spec_of<EvaluateSpec>(options.said()), device);
+  LikelihoodEvaluation evaluation(spec_of<EvaluateSpec>(options.said()), context);
   const fs::path checkpoint = out.file("ais-checkpoint.pt");
   if (options.has("resume")) {
     require(!fs::exists(out.file("ais.json")), "--resume {}: that evaluation is finished",
@@ -55,15 +55,15 @@ std::string run_evaluate(const Options& options) {
   nlohmann::ordered_json json;
   out.fill(options.of_run(values_of(evaluation.spec())), [&] {
     std::optional<Progress> progress(std::in_place, "evaluate", evaluation.steps_total(),
-                                     options.flag("quiet"), evaluation.steps_done());
+                                     quiet(options), evaluation.steps_done());
     const bool finished = evaluation.run(
         checkpoint,
-        {.stop = interrupted,
-         .on_step = [&] { progress->update(evaluation.steps_done()); },
+        {.on_step = [&] { progress->update(evaluation.steps_done()); },
          .on_saved =
              [&] { out.keep(fmt::format("{} holds {}", checkpoint.string(), standing())); }});
     progress.reset();
     if (!finished) throw Interrupted("saved after " + standing());
+    if (!leads()) return;
     json = evaluation.json();
     write_pt(out.file("chains.pt"), PtValue{evaluation.estimate().chains()});
     const torch::Tensor rungs = evaluation.estimate().rung_history();
@@ -71,6 +71,7 @@ std::string run_evaluate(const Options& options) {
     write_file(out.file("ais.json"), json.dump(2) + "\n");
     fs::remove(checkpoint);
   });
+  if (!leads()) return "";
   return options.flag("json") ? json.dump(2) + "\n" : result_text(evaluation, out);
 }
 
@@ -80,7 +81,8 @@ Command evaluate_command() {
   Command command{.name = "evaluate",
                   .summary = "log Z by annealing or tempering, and log-likelihoods",
                   .options = options_of<EvaluateSpec>(),
-                  .run = run_evaluate};
+                  .run = run_evaluate,
+                  .by_ranks = true};
   append(command.options,
          {out_option("directory of the results; required, or --resume"),
           resume_option("go on with the evaluation of this directory"), overwrite_option()});

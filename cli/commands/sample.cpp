@@ -8,8 +8,8 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/listing.h"
+#include "cli/job.h"
 #include "cli/output_directory.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/summaries.h"
 #include "engine/registry.h"
@@ -57,12 +57,35 @@ std::filesystem::path draws_file(const Recorder::Shape& shape, const OutputDirec
   return out.file("draws.tmp");
 }
 
+// Returns the summary. moves: for samples.nc.
+Json write_results(const Sampling& sampling, const Recorder& recorder,
+                   const std::optional<StepRecorder>& moves, OutputDirectory& out) {
+  if (!sampling.spec().no_samples) {
+    const std::filesystem::path file = out.file("samples.pt");
+    write_pt(file, PtValue{PtDict{{"samples", PtValue{recorder.samples()}},
+                                  {"energy", PtValue{recorder.energy().to(torch::kFloat32)}}}});
+    out.keep(fmt::format("the draws are kept in {}", file.string()));
+  }
+  const Json summary = sampling.summary(recorder);
+  if (moves && recorder.made() > 0) {
+    write_inference_data(out.file("samples.nc"), recorder, *moves, summary);
+  }
+  const NamedTensors learned = sampling.learned();
+  const torch::Tensor solution = sampling.solution();
+  if (solution.defined()) write_pt(out.file("best.pt"), PtValue{solution});
+  const torch::Tensor rungs = sampling.rung_history();
+  if (rungs.defined()) write_pt(out.file("rungs.pt"), PtValue{rungs});
+  if (!learned.empty()) write_named_tensors(out.file("learned.pt"), learned);
+  write_file(out.file("summary.json"), summary.dump(2) + "\n");
+  return summary;
+}
+
 std::string run_sample(const Options& options) {
   if (options.flag("list")) {
     return options.flag("json") ? registry_json().dump(2) + "\n" : registry_text();
   }
   const SampleSpec spec = spec_of<SampleSpec>(options.said());
-  const torch::Device device = device_of(options.text("device"));
+  const Context context = context_of(options);
   find_sampler(options.text("sampler"));
   const RunPlan plan = plan_of(spec);
   const bool keep = !spec.no_samples;
@@ -72,42 +95,28 @@ std::string run_sample(const Options& options) {
     require_netcdf();
   }
   OutputDirectory out(options);
-  Sampling sampling(spec, device, interrupted);
+  Sampling sampling(spec, context);
   Json summary;
   std::string complaint;
   out.fill(options.of_run(values_of(sampling.spec())), [&] {
-    Recorder recorder =
-        sampling.recorder(keep, keep ? draws_file(sampling.draws(), out, spec.netcdf) : "");
-    ProgressObserver progress(plan, options.flag("quiet"));
+    Recorder recorder = sampling.recorder(
+        keep, keep && leads() ? draws_file(sampling.draws(), out, spec.netcdf) : "");
+    ProgressObserver progress(plan, quiet(options));
     std::vector<Observer*> observers = {&progress};
     std::optional<StepRecorder> moves;
-    if (spec.netcdf) observers.push_back(&moves.emplace(plan));
+    if (spec.netcdf) observers.push_back(&moves.emplace(plan, *context.ranks));
     const RunResult& result = sampling.run(recorder, observers);
-    if (keep) {
-      const std::filesystem::path file = out.file("samples.pt");
-      write_pt(file, PtValue{PtDict{{"samples", PtValue{recorder.samples()}},
-                                    {"energy", PtValue{recorder.energy().to(torch::kFloat32)}}}});
-      out.keep(fmt::format("the draws are kept in {}", file.string()));
-    }
-    summary = sampling.summary(recorder);
+    const bool stopped = context.stopped();
+    if (leads()) summary = write_results(sampling, recorder, moves, out);
     complaint = sampling.complaint();
-    if (spec.netcdf && recorder.made() > 0) {
-      write_inference_data(out.file("samples.nc"), recorder, *moves, summary);
-    }
-    const NamedTensors learned = sampling.learned();
-    const torch::Tensor solution = sampling.solution();
-    if (solution.defined()) write_pt(out.file("best.pt"), PtValue{solution});
-    const torch::Tensor rungs = sampling.rung_history();
-    if (rungs.defined()) write_pt(out.file("rungs.pt"), PtValue{rungs});
-    if (!learned.empty()) write_named_tensors(out.file("learned.pt"), learned);
-    write_file(out.file("summary.json"), summary.dump(2) + "\n");
-    if (interrupted()) {
+    if (stopped) {
       throw Interrupted(fmt::format("{} of {} steps were made; their draws are in {}", result.steps,
                                     plan.steps, out.path().string()));
     }
   });
+  if (!leads()) return "";
   for (const std::string& warning : {complaint, unmoved_warning(summary)}) {
-    if (warning.empty() || options.flag("quiet")) continue;
+    if (warning.empty() || quiet(options)) continue;
     fmt::print(stderr, "isinglass: warning: {}: {}\n", spec.sampler.name,
                spell_options(warning, "--"));
   }
@@ -120,7 +129,8 @@ Command sample_command() {
   Command command{.name = "sample",
                   .summary = "draw samples from any model with any sampler",
                   .options = options_of<SampleSpec>(),
-                  .run = run_sample};
+                  .run = run_sample,
+                  .by_ranks = true};
   append(command.options, {{.name = "list",
                             .type = ValueType::kSwitch,
                             .help = "print the samplers and models, and stop",

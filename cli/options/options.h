@@ -24,6 +24,7 @@ struct Command {
   OptionTable options = {};
   std::string (*run)(const Options&) = nullptr;  // returns what goes to stdout
   std::string positional = "";                   // the option that a bare argument sets
+  bool by_ranks = false;                         // several processes may do it together
 };
 
 // The values of one command line.

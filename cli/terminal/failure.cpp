@@ -3,8 +3,11 @@
 
 #include <c10/util/Exception.h>
 
+#include <fmt/format.h>
+
 #include <new>
 
+#include "engine/ranks/process_group.h"
 #include "io/error.h"
 #include "lab/run/assemble.h"
 
@@ -14,21 +17,23 @@ Failure failure_of(std::exception_ptr exception) {
   try {
     std::rethrow_exception(exception);
   } catch (const Failed& failed) {
-    return {failed.code, "error: ", failed.what()};
+    return {failed.code, kError, failed.what()};
   } catch (const OptionError& error) {
-    return {2, "error: ", error.sentence("--")};
+    return {2, kError, error.sentence("--")};
   } catch (const Error& error) {
-    return {2, "error: ", error.what()};
+    return {2, kError, error.what()};
   } catch (const NumericalError& error) {
-    return {3, "error: ", error.what()};
+    return {3, kError, error.what()};
   } catch (const Interrupted& stop) {
-    return {130, "interrupted: ", stop.what()};
+    return {130, kInterrupted, stop.what()};
+  } catch (const RankLost& lost) {
+    return {1, kLost, fmt::format("another rank has gone: {}", lost.what())};
   } catch (const std::bad_alloc&) {
-    return {2, "error: ", "out of memory; a smaller size is needed"};
+    return {2, kError, "out of memory; a smaller size is needed"};
   } catch (const c10::Error& error) {
-    return {1, "error: ", error.what_without_backtrace()};
+    return {1, kError, error.what_without_backtrace()};
   } catch (const std::exception& error) {
-    return {1, "error: ", error.what()};
+    return {1, kError, error.what()};
   }
 }
 

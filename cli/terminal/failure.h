@@ -16,12 +16,16 @@ class Failed : public std::runtime_error {
   const int code;
 };
 
+inline constexpr const char *kError = "error: ", *kInterrupted = "interrupted: ",
+                            *kLost = "lost: ";  // another rank
+
 struct Failure {
   int code;
-  std::string kind, message;  // kind: "error: " or "interrupted: "
+  std::string kind, message;
 };
 
-// Error, std::bad_alloc: 2; NumericalError: 3; Interrupted: 130; Failed: its own; all others: 1.
+// Error, std::bad_alloc: 2; NumericalError: 3; Interrupted: 130; Failed: its own; all others, among
+// them RankLost: 1.
 Failure failure_of(std::exception_ptr exception);
 
 }  // namespace isinglass

@@ -9,15 +9,17 @@ CurvatureEstimate::CurvatureEstimate(int64_t sites, torch::Device device) {
 }
 
 void CurvatureEstimate::add(const torch::Tensor& x, const torch::Tensor& y,
-                            const torch::Tensor& gradient_x, const torch::Tensor& gradient_y) {
-  const torch::Tensor move = y.to(torch::kFloat64) - x.to(torch::kFloat64);
-  const torch::Tensor score = gradient_x.to(torch::kFloat64) - gradient_y.to(torch::kFloat64);
+                            const torch::Tensor& gradient_x, const torch::Tensor& gradient_y,
+                            const Ranks& ranks) {
+  const auto all = [&](const torch::Tensor& rows) { return ranks.gather(rows).to(torch::kFloat64); };
+  const torch::Tensor move = all(y) - all(x);
+  const torch::Tensor score = all(gradient_x) - all(gradient_y);
   xx_.addmm_(move.t(), move);
   xs_.addmm_(move.t(), score);
 }
 
-torch::Tensor CurvatureEstimate::solve(const Ranks& ranks) const {
-  const torch::Tensor xx = ranks.sum(xx_).to(torch::kCPU), xs = ranks.sum(xs_).to(torch::kCPU);
+torch::Tensor CurvatureEstimate::solve() const {
+  const torch::Tensor xx = xx_.to(torch::kCPU), xs = xs_.to(torch::kCPU);
   const double trace = xx.trace().item<double>();
   if (trace == 0) return {};
   const auto [eigenvalues, vectors] = torch::linalg_eigh(xx);

@@ -88,7 +88,7 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
             from.states.size(0));
   } else {
     add(Part::kEquilibrium, from.longest, options.chains);
-    watch_ = EquilibriumWatch(options.chains, device);
+    watch_ = EquilibriumWatch(ranks.share(options.chains).count, device);
   }
   add(Part::kReverse, options.temperatures, options.chains);
 }
@@ -103,16 +103,18 @@ int64_t AnnealedImportanceSampling::steps_total() const {
 }
 
 torch::Tensor AnnealedImportanceSampling::leg_chain_ids() const {
-  return torch::arange(leg().first_chain, leg().first_chain + leg().chains,
+  const Share own = own_chains();
+  const int64_t first = leg().first_chain + own.first;
+  return torch::arange(first, first + own.count,
                        torch::TensorOptions(torch::kInt64).device(device_));
 }
 
 torch::Tensor AnnealedImportanceSampling::first_states(const torch::Tensor& ids) const {
   if (resumed_.defined()) return resumed_;
-  if (leg().part == Part::kEquilibrium) return result_.x;
+  if (leg().part == Part::kEquilibrium) return own_chains().of(result_.x);
   if (leg().part != Part::kReverse) return path_->sample(ids, key());
   const torch::Tensor& given = options_.reverse->states;
-  return given.defined() ? given.to(device_) : state_.x.clone();
+  return given.defined() ? own_chains().of(given).to(device_) : state_.x.clone();
 }
 
 int64_t AnnealedImportanceSampling::calls_of_start() const {
@@ -183,7 +185,7 @@ bool AnnealedImportanceSampling::leg_is_over() const {
 
 AnnealedChains AnnealedImportanceSampling::annealed_chains() const {
   const double steps = static_cast<double>(k_);
-  return {state_.x.clone(), log_weights_.clone(),
+  return {ranks_.gather(state_.x).clone(), ranks_.gather(log_weights_).clone(),
           ranks_.mean(state_.statistics.acceptance_sum).item<double>() / steps};
 }
 
@@ -219,8 +221,7 @@ void AnnealedImportanceSampling::finish_reverse(const WeightSummary& summary) {
   reverse.log_z_upper = start - summary.log_mean;
   reverse.log_z_upper_se = summary.standard_error;
   reverse.weight_ess = summary.ess;
-  const LogRatio both =
-      acceptance_ratio(ranks_.gather(result_.log_weights), ranks_.gather(reverse.log_weights));
+  const LogRatio both = acceptance_ratio(result_.log_weights, reverse.log_weights);
   reverse.log_z_bidirectional = start + both.value;
   reverse.log_z_bidirectional_se = both.standard_error;
   const bool given = options_.reverse->states.defined();

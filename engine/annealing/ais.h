@@ -83,20 +83,22 @@ struct AisResult : AnnealedChains {
   LogZBounds bounds() const;
 };
 
-// The whole computation, which can be interrupted between steps and resumed from a checkpoint.
+// The whole computation, which can be interrupted between steps and resumed from a checkpoint. Ranks
+// share the chains of every run.
 class AnnealedImportanceSampling : private Transition {
  public:
   AnnealedImportanceSampling(EnergyModel& model, const Sampler& sampler, const Factorised& start,
                              const AisOptions& options, torch::Device device,
                              const Ranks& ranks = Ranks::alone());
 
-  // Runs to the end, or until stop() is true; on_step after every step.
+  // Runs to the end, or until stop() is true, which is the same on all ranks; on_step after every
+  // step. The result is that of all ranks' chains.
   AisResult run(const std::function<void()>& on_step = {}, const std::function<bool()>& stop = {});
 
   // The next step alone, for who wants to time it; the present run has one left.
   void step();
 
-  // All that run() needs to go on, after it was stopped or from on_step; restore() into a new
+  // By all ranks together: all that run() needs to go on, on as many ranks or another number of them, after it was stopped or from on_step; restore() into a new
   // object throws Error, naming what differs, if the checkpoint belongs to other options, another
   // model, start or sampler.
   PtDict checkpoint() const;
@@ -132,6 +134,7 @@ class AnnealedImportanceSampling : private Transition {
   AnnealedChains annealed_chains() const;
   torch::Tensor first_states(const torch::Tensor& ids) const;
   torch::Tensor leg_chain_ids() const;
+  Share own_chains() const { return ranks_.share(leg().chains); }
   int64_t calls_of_start() const;  // a chain
   const Leg& leg() const { return legs_[leg_]; }
   uint64_t key() const { return stream_key(options_.seed, options_.stream); }

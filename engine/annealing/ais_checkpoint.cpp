@@ -57,13 +57,13 @@ PtDict AnnealedImportanceSampling::checkpoint() const {
   std::vector<double> curve;
   for (const CurvePoint& point : result_.curve) curve.push_back(point.log_z);
   add("curve", tensor_of(curve));
-  add("x", state_.x.to(torch::kCPU));
+  const auto all = [&](const torch::Tensor& rows) { return ranks_.gather(rows).to(torch::kCPU); };
+  add("x", all(state_.x));
   PtList cache(state_.current.cache.size());
-  for (size_t i = 0; i < cache.size(); ++i)
-    cache[i].value = state_.current.cache[i].to(torch::kCPU);
+  for (size_t i = 0; i < cache.size(); ++i) cache[i].value = all(state_.current.cache[i]);
   add("cache", cache);
-  add("log_weights", log_weights_.to(torch::kCPU));
-  add("acceptance_sum", state_.statistics.acceptance_sum.to(torch::kCPU));
+  add("log_weights", all(log_weights_));
+  add("acceptance_sum", all(state_.statistics.acceptance_sum));
   if (result_.x.defined()) {  // the forward chains are over
     add("forward", PtDict{{"x", {result_.x.to(torch::kCPU)}},
                           {"log_weights", {result_.log_weights.to(torch::kCPU)}},
@@ -71,7 +71,7 @@ PtDict AnnealedImportanceSampling::checkpoint() const {
                           {"log_z_se", {result_.log_z_se}},
                           {"weight_ess", {result_.weight_ess}}});
   }
-  if (watch_.steps() > 0) add("equilibrium", watch_.saved());
+  if (watch_.steps() > 0) add("equilibrium", watch_.saved(ranks_));
   return dict;
 }
 
@@ -118,17 +118,21 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
   }
   require(result_.x.defined() == (leg().part == Part::kEquilibrium || leg().part == Part::kReverse),
           "{} does not have what its forward chains found", kWhat);
-  if (const PtDict* saved = entries.find<PtDict>("equilibrium")) watch_.restore(*saved, device_);
-  resumed_ = states(entries.tensor("x"), leg().chains);
+  if (const PtDict* saved = entries.find<PtDict>("equilibrium")) watch_.restore(*saved, ranks_.share(options_.chains), device_);
+  const Share own = own_chains();
+  resumed_ = own.of(states(entries.tensor("x"), leg().chains)).contiguous();
   const PtList* cache = entries.find<PtList>("cache");
   require(cache, "{} has no entry 'cache' that is a list", kWhat);
   state_.current.cache.clear();
   for (const PtValue& kept : *cache) {
     require(kept.is_tensor(), "{}'s entry 'cache' holds more than tensors", kWhat);
-    state_.current.cache.push_back(std::get<torch::Tensor>(kept.value));
+    const torch::Tensor rows = std::get<torch::Tensor>(kept.value);
+    require(rows.dim() > 0 && rows.size(0) == leg().chains, "{} does not hold {} chains", kWhat,
+            leg().chains);
+    state_.current.cache.push_back(own.of(rows));
   }
-  log_weights_ = of_chains(entries.tensor("log_weights"), leg().chains);
-  acceptance_sum_ = of_chains(entries.tensor("acceptance_sum"), leg().chains);
+  log_weights_ = own.of(of_chains(entries.tensor("log_weights"), leg().chains)).clone();
+  acceptance_sum_ = own.of(of_chains(entries.tensor("acceptance_sum"), leg().chains)).clone();
   begun_ = false;
 }
 

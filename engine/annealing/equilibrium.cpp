@@ -26,17 +26,21 @@ bool EquilibriumWatch::see(int64_t steps, const torch::Tensor& energy, const Ran
   return true;
 }
 
-PtDict EquilibriumWatch::saved() const {
-  return {{"energies", {energies_.to(torch::kCPU)}},
+PtDict EquilibriumWatch::saved(const Ranks& ranks) const {
+  const torch::Tensor all = ranks.gather(energies_.t().contiguous()).t().contiguous();
+  return {{"energies", {all.to(torch::kCPU)}},
           {"rows", {rows_}},
           {"every", {every_}},
           {"steps", {steps_}},
           {"rhat", {rhat_}}};
 }
 
-void EquilibriumWatch::restore(const PtDict& saved, torch::Device device) {
+void EquilibriumWatch::restore(const PtDict& saved, const Share& own, torch::Device device) {
   const PtEntries entries(saved, "the annealing checkpoint's equilibrium");
-  energies_ = entries.tensor("energies").to(device, torch::kFloat64).clone();
+  const torch::Tensor energies = entries.tensor("energies");
+  require(energies.dim() == 2 && energies.size(1) >= own.first + own.count,
+          "the annealing checkpoint's equilibrium is damaged");
+  energies_ = energies.narrow(1, own.first, own.count).to(device, torch::kFloat64).clone();
   rows_ = entries.integer("rows");
   every_ = entries.integer("every");
   steps_ = entries.integer("steps");

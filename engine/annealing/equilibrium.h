@@ -23,8 +23,9 @@ class EquilibriumWatch {
   int64_t steps() const { return steps_; }
   double rhat() const { return rhat_; }  // at the last look; NaN before the first
 
-  PtDict saved() const;
-  void restore(const PtDict& saved, torch::Device device);
+  // Of all ranks' chains; and this rank's share of them.
+  PtDict saved(const Ranks& ranks) const;
+  void restore(const PtDict& saved, const Share& own, torch::Device device);
 
  private:
   static constexpr int64_t kRows = 512;

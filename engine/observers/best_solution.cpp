@@ -30,4 +30,28 @@ void BestSolution::on_step(int64_t, bool, const ChainState& state) {
   chain_ = state.chain_ids[chains[best].item<int64_t>()].item<int64_t>();
 }
 
+// The best value, and of equal ones the first that was seen: what one process keeps.
+void BestSolution::on_end() {
+  if (ranks_.size() == 1) return;
+  const torch::Tensor own = found() ? state_ : torch::zeros({1, problem_.space().sites}, torch::kUInt8);
+  const torch::Tensor values = ranks_.gather(torch::tensor({value_}, torch::kFloat64));
+  const torch::Tensor steps = ranks_.gather(torch::tensor({step_}));
+  const torch::Tensor chains = ranks_.gather(torch::tensor({chain_}));
+  const torch::Tensor states = ranks_.gather(own);
+  const auto value = values.accessor<double, 1>();
+  const auto step = steps.accessor<int64_t, 1>();
+  int64_t best = 0;
+  for (int64_t r = 1; r < ranks_.size(); ++r) {
+    if (!std::isfinite(value[r])) continue;
+    const double clear = kRounding * std::max(1.0, std::abs(value[r]));
+    const bool earlier = value[r] >= value[best] - clear && step[r] < step[best];
+    if (value[r] - clear > value[best] || earlier) best = r;
+  }
+  if (!std::isfinite(value[best])) return;
+  value_ = value[best];
+  step_ = step[best];
+  chain_ = chains[best].item<int64_t>();
+  state_ = states.narrow(0, best, 1).clone();
+}
+
 }  // namespace isinglass

@@ -11,9 +11,12 @@ namespace isinglass {
 
 class BestSolution : public Observer {
  public:
-  explicit BestSolution(GraphProblem& problem) : problem_(problem) {}
+  explicit BestSolution(GraphProblem& problem, const Ranks& ranks = Ranks::alone())
+      : problem_(problem), ranks_(ranks) {}
 
   void on_step(int64_t step, bool burn_in, const ChainState& state) override;
+
+  void on_end() override;  // the best of all ranks
 
   const GraphProblem& problem() const { return problem_; }
   bool found() const { return state_.defined(); }
@@ -24,6 +27,7 @@ class BestSolution : public Observer {
 
  private:
   GraphProblem& problem_;
+  const Ranks& ranks_;
   double value_ = -std::numeric_limits<double>::infinity();
   torch::Tensor state_;
   int64_t steps_ = 0, step_ = 0, chain_ = 0;

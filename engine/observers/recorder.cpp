@@ -11,11 +11,22 @@ double Recorder::Shape::bytes() const {
 }
 
 Recorder::Recorder(const Shape& shape, Statistic statistic, bool keep_samples,
-                   std::filesystem::path file)
+                   std::filesystem::path file, const Ranks& ranks)
     : shape_(shape), statistic_(std::move(statistic)), file_(std::move(file)) {
-  energy_ = torch::empty({shape.draws, shape.chains}, torch::kFloat64);
-  if (statistic_) values_ = torch::empty_like(energy_);
-  if (keep_samples) samples_ = storage(shape.draws);
+  const auto numbers = [&] {
+    const auto place = ranks.leads() ? torch::kCPU : torch::kMeta;
+    return GatheredDraws(
+        torch::empty({shape.draws, shape.chains}, torch::device(place).dtype(torch::kFloat64)),
+        ranks);
+  };
+  energy_ = numbers();
+  if (statistic_) values_ = numbers();
+  if (!keep_samples) return;
+  samples_ = GatheredDraws(
+      ranks.leads() ? storage(shape.draws)
+                    : torch::empty({shape.draws, shape.chains, shape.sites},
+                                   torch::device(torch::kMeta).dtype(shape.type)),
+      ranks);
 }
 
 Recorder::~Recorder() {
@@ -24,15 +35,21 @@ Recorder::~Recorder() {
 }
 
 void Recorder::on_draw(int64_t draw, const ChainState& state) {
-  energy_[draw].copy_(state.current.untempered());
-  if (statistic_) values_[draw].copy_(statistic_(state));
-  if (samples_.defined()) samples_[draw].copy_(state.x);
+  energy_.put(state.current.untempered());
+  if (statistic_) values_.put(statistic_(state));
+  if (samples_.all().defined()) samples_.put(state.x);
   made_ = draw + 1;
 }
 
+void Recorder::on_end() {
+  energy_.finish();
+  values_.finish();
+  samples_.finish();
+}
+
 torch::Tensor Recorder::samples() const {
-  if (made_ == shape_.draws) return samples_;
-  return file_.empty() ? samples_.narrow(0, 0, made_) : storage(made_);
+  if (made_ == shape_.draws) return samples_.all();
+  return file_.empty() ? samples_.all().narrow(0, 0, made_) : storage(made_);
 }
 
 torch::Tensor Recorder::storage(int64_t draws) const {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "engine/observers/gathered_draws.h"
 #include "engine/observers/statistic.h"
 #include "engine/run/run.h"
 #include "io/torch.h"
@@ -19,18 +20,21 @@ class Recorder : public Observer {
 
   // Keeps energies and, if one is given, another statistic. Keeps states only if keep_samples;
   // `file`, if not empty, holds them (it is made anew, and removed in the end). Throws Error if the
-  // file cannot be made.
+  // file cannot be made. Of chains that ranks share, rank 0 keeps all.
   Recorder(const Shape& shape, Statistic statistic, bool keep_samples,
-           std::filesystem::path file = {});
+           std::filesystem::path file = {}, const Ranks& ranks = Ranks::alone());
   ~Recorder() override;
 
   void on_draw(int64_t draw, const ChainState& state) override;
   bool every_step(bool) const override { return false; }
+  void on_end() override;
 
   int64_t made() const { return made_; }
-  torch::Tensor energy() const { return energy_.narrow(0, 0, made_); }  // float64 [draws, chains]
+  torch::Tensor energy() const { return energy_.all().narrow(0, 0, made_); }  // float64 [draws, chains]
   // The statistic, or without one the energy.
-  torch::Tensor statistic() const { return statistic_ ? values_.narrow(0, 0, made_) : energy(); }
+  torch::Tensor statistic() const {
+    return statistic_ ? values_.all().narrow(0, 0, made_) : energy();
+  }
   // [draws, chains, sites], with a storage of its own size.
   torch::Tensor samples() const;
 
@@ -40,7 +44,7 @@ class Recorder : public Observer {
   Shape shape_;
   Statistic statistic_;
   std::filesystem::path file_;
-  torch::Tensor energy_, values_, samples_;
+  GatheredDraws energy_, values_, samples_;
   int64_t made_ = 0;
 };
 

@@ -62,8 +62,14 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   Audience audience(model, state, observers);
   const int64_t quarter = (plan.burn_in + 3) / 4;
   torch::Tensor before;  // the acceptances summed up to the last quarter
+  const auto end = [&] {
+    for (Observer* observer : observers) observer->on_end();
+  };
   for (int64_t t = 0; t < plan.burn_in;) {
-    if (context.stopped()) return {};
+    if (context.stopped()) {
+      end();
+      return {};
+    }
     if (sampler.learns() && t == plan.burn_in - quarter) {
       before = state.statistics.acceptance_sum.clone();
     }
@@ -91,6 +97,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
     if (done % plan.thin == 0) audience.show_draw(done / plan.thin - 1);
   }
   result.seconds = synchronised_seconds(state.x.device()) - start;
+  end();
   result.energy_evaluations = stepper.take_evaluations();
   result.steps = done;
   if (done > 0) summarise(state.statistics, done, ranks, result);

@@ -44,9 +44,9 @@ void set_curvature(ChainState& state, const torch::Tensor& w, const torch::Tenso
 }
 
 // The end of the first half: W from its moves, and D; the search starts afresh where it has come.
-void learn_curvature(ChainState& state, DiagonalRule rule, const Ranks& ranks) {
+void learn_curvature(ChainState& state, DiagonalRule rule) {
   Learning& learning = *scratch_of(state).learning;
-  const torch::Tensor w = learning.estimate->solve(ranks);
+  const torch::Tensor w = learning.estimate->solve();
   learning.estimate.reset();
   if (learning.search) learning.search.emplace(learning.search->best());
   if (!w.defined()) return;
@@ -58,10 +58,9 @@ void set_scale(StepParams& params, const JumpSearch::Values& values) {
   for (int i = 0; i < 2; ++i) params.scale.select(0, i).fill_(values[i]);
 }
 
-// The mean over chains of |y − x|₁; uint8 states.
-torch::Tensor mean_jump(const torch::Tensor& x, const torch::Tensor& y) {
-  const torch::Tensor jump = torch::where(y > x, y - x, x - y).sum().to(torch::kFloat64);
-  return jump / static_cast<double>(x.size(0));
+// |y − x|₁ of every chain, int64 [B]; uint8 states.
+torch::Tensor jumps(const torch::Tensor& x, const torch::Tensor& y) {
+  return torch::where(y > x, y - x, x - y).sum(1);
 }
 
 }  // namespace
@@ -147,17 +146,18 @@ StepInfo AnyScaleSampler::burn_in_step(EnergyModel& model, ChainState& state, St
   AnyScaleScratch& scratch = scratch_of(state);
   std::optional<Learning>& learning = scratch.learning;
   if (t == 0) begin_burn_in(state);
-  if (learning->estimate && t >= total / 2) learn_curvature(state, *options_.rule, ranks);
+  if (learning->estimate && t >= total / 2) learn_curvature(state, *options_.rule);
   learning->x.copy_(state.x);
   learning->gradient.copy_(state.current.gradient);
   if (learning->search) set_scale(params, learning->search->trial());
   const StepInfo info = step(model, state, params);
   if (learning->search) {
-    learning->search->record(ranks.mean_of(mean_jump(learning->x, state.x), state.chains()),
+    learning->search->record(ranks.mean(jumps(learning->x, state.x)),
                              ranks.mean(state.statistics.acceptance));
   }
   if (learning->estimate) {
-    learning->estimate->add(learning->x, state.x, learning->gradient, state.current.gradient);
+    learning->estimate->add(learning->x, state.x, learning->gradient, state.current.gradient,
+                            ranks);
   }
   if (t + 1 == total) {
     if (learning->search) {

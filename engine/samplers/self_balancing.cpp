@@ -146,35 +146,46 @@ StepInfo SelfBalancingSampler::burn_in_step(EnergyModel& model, ChainState& stat
   Workspace& workspace = state.workspace;
   const Tensor theta = scratch.theta.detach().clone().requires_grad_();
   const Tensor log_eta = scratch.log_eta.detach().clone().requires_grad_();
-  const auto table_at = [&](const Tensor& x, const Evaluation& at) {
+  const auto table_at = [&](const Tensor& differences) {
     const torch::AutoGradMode with_gradient(true);
-    return log_weights(theta, flip_differences(x, at));
+    return log_weights(theta, differences);
   };
 
-  const Tensor from_x = table_at(state.x, state.current);
+  const Tensor d_x = flip_differences(state.x, state.current);
+  const Tensor from_x = table_at(d_x);
   ops::draw_tabulated_site(from_x.detach(), state.x, params.rng, state.chain_ids, kStar,
                            scratch.star, scratch.star_site, scratch.log_star);
   ops::draw_tabulated_site(from_x.detach(), state.x, params.rng, state.chain_ids, kMove,
                            workspace.y, scratch.move, workspace.log_forward);
   int64_t evaluations = evaluate(model, scratch.star, scratch.at_star);
   evaluations += evaluate_proposal(model, state);
-  const Tensor from_star = table_at(scratch.star, scratch.at_star);
-  const Tensor from_y = table_at(workspace.y, workspace.proposed);
+  const Tensor d_star = flip_differences(scratch.star, scratch.at_star);
+  const Tensor d_y = flip_differences(workspace.y, workspace.proposed);
+  const Tensor from_y = table_at(d_y);
   ops::score_tabulated_site(from_y.detach(), workspace.y, scratch.move, workspace.log_backward);
 
-  const auto flip = [&](const Tensor& energy, const Tensor& from, const Tensor& site) {
-    return ProposedFlip{energy - state.current.energy, log_probability(from_x, site),
-                        log_probability(from, site)};
+  // θ descends by the chains of all ranks: each of them tabulates all, for the bits of one process.
+  const auto table_of_all = [&](const Tensor& differences, const Tensor& own) {
+    return ranks.size() == 1 ? own : table_at(ranks.gather(differences));
+  };
+  const Tensor all_from_x = table_of_all(d_x, from_x);
+  const auto flip = [&](const Tensor& energy, const Tensor& all_from, const Tensor& own_site) {
+    const Tensor site = ranks.gather(own_site);
+    const torch::AutoGradMode with_gradient(true);
+    return ProposedFlip{ranks.gather(energy - state.current.energy),
+                        log_probability(all_from_x, site), log_probability(all_from, site)};
   };
   {
+    const ProposedFlip move =
+        flip(workspace.proposed.energy, table_of_all(d_y, from_y), scratch.move.site);
+    const ProposedFlip star =
+        flip(scratch.at_star.energy, table_at(ranks.gather(d_star)), scratch.star_site.site);
     const torch::AutoGradMode with_gradient(true);
-    const Tensor j = self_balancing_objective(
-        flip(workspace.proposed.energy, from_y, scratch.move.site),
-        flip(scratch.at_star.energy, from_star, scratch.star_site.site), log_eta);
+    const Tensor j = self_balancing_objective(move, star, log_eta);
     const auto gradient = torch::autograd::grad({j.mean()}, {theta, log_eta});
     const torch::NoGradGuard no_grad;
-    descend(scratch.theta, scratch.theta_velocity, ranks.mean_of(gradient[0], state.chains()));
-    descend(scratch.log_eta, scratch.log_eta_velocity, ranks.mean_of(gradient[1], state.chains()));
+    descend(scratch.theta, scratch.theta_velocity, gradient[0]);
+    descend(scratch.log_eta, scratch.log_eta_velocity, gradient[1]);
   }
   scratch.learned = true;
   accept(state, params);

@@ -52,12 +52,13 @@ std::string estimate_text(double value, double error) {
 AnnealedEstimate::AnnealedEstimate(const EvaluateSpec& spec, EnergyModel& model,
                                    const Sampler& sampler, const Factorised& start,
                                    int64_t temperatures, int64_t first_chain, bool curve,
-                                   torch::Device device)
+                                   const Context& context)
     : schedule_(spec.schedule),
       path_(spec.path),
       reverse_from_(spec.reverse_from),
       annealing_(model, sampler, start,
-                 ais_options(spec, model, temperatures, first_chain, curve, device), device) {}
+                 ais_options(spec, model, temperatures, first_chain, curve, context.device),
+                 context.device, *context.ranks) {}
 
 bool AnnealedEstimate::run(const std::function<void()>& on_step,
                            const std::function<bool()>& stop) {

@@ -12,7 +12,7 @@ class AnnealedEstimate : public LogZEstimate {
   // and start outlive this. Throws Error for what does not fit together.
   AnnealedEstimate(const EvaluateSpec& spec, EnergyModel& model, const Sampler& sampler,
                    const Factorised& start, int64_t temperatures, int64_t first_chain, bool curve,
-                   torch::Device device);
+                   const Context& context);
 
   bool run(const std::function<void()>& on_step, const std::function<bool()>& stop) override;
   int64_t steps_done() const override { return annealing_.steps_done(); }

@@ -85,11 +85,12 @@ const std::vector<std::string>& method_names() {
   return names;
 }
 
-LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, torch::Device device, Given given)
+LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, Given given)
     : spec_(with_reverse(std::move(spec))),
-      device_(device),
+      context_(std::move(context)),
       data_hash_(kNoData),
       revisions_{program_revision()} {
+  const torch::Device device = context_.device;
   check_method(spec_);
   if (!spec_.sampler.name.empty()) find_sampler(spec_.sampler.name);
   spec_.data = resolved(spec_.data);
@@ -110,7 +111,7 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, torch::Device devi
   spec_.sampler = resolved(spec_.sampler, *model_);
   if (reverses()) spec_.reverse_from = resolved_reverse_start(spec_.reverse_from, *model_);
   // The target's and the annealed model's buffers.
-  require_memory(2 * sampling_bytes(*model_, spec_.chains), device,
+  require_memory(2 * sampling_bytes(*model_, ranks().share(spec_.chains).count), device,
                  fmt::format("`chains` {}", spec_.chains));
   data_ = std::move(given.data);
   if (!data_ && !spec_.data.name.empty()) data_ = images_of(spec_.data);
@@ -128,13 +129,17 @@ bool LikelihoodEvaluation::tempers() const {
 void LikelihoodEvaluation::begin_round() {
   estimate_.reset();
   if (tempers()) {
-    auto tempering = tempering_of(spec_, steps(), *model_, *start_, device_);
+    require_options(ranks().size() == 1,
+                    "`method` tempering is one process's work, not that of {} ranks; annealing "
+                    "shares its chains among them",
+                    ranks().size());
+    auto tempering = tempering_of(spec_, steps(), *model_, *start_, context_.device);
     estimate_ = std::make_unique<TemperedEstimate>(spec_, *model_, *tempering, *start_, steps(),
-                                                   first_chain_, device_);
+                                                   first_chain_, context_.device);
     sampler_ = std::move(tempering);
   } else {
     estimate_ = std::make_unique<AnnealedEstimate>(spec_, *model_, *sampler_, *start_, steps(),
-                                                   first_chain_, /*curve=*/round_ == 0, device_);
+                                                   first_chain_, /*curve=*/round_ == 0, context_);
   }
   round_started_ = seconds();
 }
@@ -209,25 +214,34 @@ void LikelihoodEvaluation::save(const fs::path& checkpoint) {
   PtList revisions;
   for (const std::string& revision : revisions_) revisions.push_back(PtValue{revision});
   dict.push_back({"revisions", PtValue{std::move(revisions)}});
-  write_pt(checkpoint, PtValue{std::move(dict)});
+  if (ranks().leads()) write_pt(checkpoint, PtValue{std::move(dict)});
   saved_ = Clock::now();
 }
 
 bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks& hooks) {
   std::vector<SplitEnergy> energies;
-  if (data_) energies = split_energies(*model_, *data_, device_);
+  if (data_) energies = split_energies(*model_, *data_, context_.device, ranks());
   const auto save_and_tell = [&] {
     save(checkpoint);
     if (hooks.on_saved) hooks.on_saved();
+  };
+  // What any rank wants is asked at once, before every step.
+  bool due = false;
+  const auto stop = [&] {
+    const bool now = context_.stop && context_.stop();
+    const bool minute = Clock::now() - saved_ > kCheckpointInterval;
+    const torch::Tensor wishes = ranks().sum(torch::tensor({now ? 1 : 0, minute ? 1 : 0}));
+    due = wishes[1].item<int64_t>() > 0;
+    return wishes[0].item<int64_t>() > 0;
   };
   while (true) {
     const bool finished = estimate_->run(
         [&] {
           if (hooks.on_step) hooks.on_step();
           const bool last = steps_done() == steps_total();
-          if (last || Clock::now() - saved_ > kCheckpointInterval) save_and_tell();
+          if (last || due) save_and_tell();
         },
-        hooks.stop);
+        stop);
     if (!finished) {
       save_and_tell();
       return false;
@@ -246,11 +260,11 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
   return true;
 }
 
-// A round of twice the temperatures takes twice the time.
+// A round of twice the temperatures takes twice the time, by rank 0's clock.
 bool LikelihoodEvaluation::another_round() const {
   const double now = seconds();
-  return spec_.until_closed > 0 && !verdict_.closed &&
-         now + 2 * (now - round_started_) <= spec_.until_closed;
+  const bool fits = now + 2 * (now - round_started_) <= spec_.until_closed;
+  return spec_.until_closed > 0 && !verdict_.closed && ranks().any(ranks().leads() && fits);
 }
 
 std::string LikelihoodEvaluation::outcome() const {
@@ -310,7 +324,7 @@ Json LikelihoodEvaluation::json() const {
            {"acceptance", estimate_->acceptance()},
            {"energy_evaluations", estimate_->energy_evaluations()},
            {"seconds", seconds()},
-           {"device", device_.str()},
+           {"device", context_.device.str()},
            {"threads", at::get_num_threads()},
            {"seed", spec_.seed},
            {"version", kProgramVersion}});

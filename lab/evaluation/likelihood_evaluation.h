@@ -22,7 +22,6 @@
 namespace isinglass {
 
 struct EvaluationHooks {
-  Stop stop = {};
   std::function<void()> on_step = {};   // after every step
   std::function<void()> on_saved = {};  // the checkpoint has been written
 };
@@ -31,7 +30,7 @@ class LikelihoodEvaluation {
  public:
   // Makes model, sampler, data and the first round; a given model or data stand for the spec's. Throws
   // Error for what does not fit together or into memory.
-  LikelihoodEvaluation(EvaluateSpec spec, torch::Device device, Given given = {});
+  LikelihoodEvaluation(EvaluateSpec spec, Context context, Given given = {});
 
   // What the run is, with all defaults and files in full.
   const EvaluateSpec& spec() const { return spec_; }
@@ -39,9 +38,10 @@ class LikelihoodEvaluation {
   // Goes on from the file. Throws Error if it is of another estimate or other data.
   void restore(const std::filesystem::path& checkpoint);
 
-  // To the end, or until stop() is true; writes the checkpoint every minute, at the end and when it
-  // is stopped. The energies of the data come first: an image that has none (NumericalError) ends
+  // To the end, or until the context stops it; writes the checkpoint every minute, at the end and when
+  // it is stopped. The energies of the data come first: an image that has none (NumericalError) ends
   // the run before it begins. Returns whether it is finished.
+  // Ranks share chains and images, and have the same results; rank 0 writes.
   bool run(const std::filesystem::path& checkpoint, const EvaluationHooks& hooks = {});
 
   int64_t steps_done() const { return earlier_steps_ + estimate_->steps_done(); }
@@ -65,13 +65,14 @@ class LikelihoodEvaluation {
   int64_t steps() const { return spec_.temperatures << round_; }  // temperatures or scans
   void begin_round();
   bool another_round() const;
+  const Ranks& ranks() const { return *context_.ranks; }
   double seconds() const;  // earlier sittings included
   void save(const std::filesystem::path& checkpoint);
   PtDict data_settings() const;
   nlohmann::ordered_json identity() const;
 
   EvaluateSpec spec_;
-  torch::Device device_;
+  Context context_;
   std::shared_ptr<EnergyModel> model_;
   std::unique_ptr<Sampler> sampler_;
   std::optional<Dataset> data_;

@@ -123,7 +123,7 @@ Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch
   const GridModels::Target& target = models.target(cell, grid.reference);
   SampleSpec spec = cell.sampling;
   spec.model.name = target.model->kind_name();
-  Sampling sampling(std::move(spec), device, stop, {.model = target.model});
+  Sampling sampling(std::move(spec), {.device = device, .stop = stop}, {.model = target.model});
   const RunPlan plan = plan_of(sampling.spec());
   Recorder recorder = sampling.recorder(false);
   BurnInTrace burn_in(plan);

@@ -92,16 +92,20 @@ Json results_json(const GridSpec& spec, const Grid& grid, const Json& rows, torc
           {"rows", rows}};
 }
 
-// Every cell, from its file or by running it; the rows of all.
-Json run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory,
-               torch::Device device, const GridHooks& hooks, const GivenModels& given) {
-  GridIdentity identity(device, given);
-  GridModels models(spec.cache.empty() ? default_cache() : spec.cache, identity, device, hooks.stop,
-                    given);
-  fs::create_directories(directory / "cells");
-  remove_stale_cells(grid, identity, directory, hooks);
-  Json rows = Json::array();
-  for (size_t i = 0; i < grid.cells.size(); ++i) {
+std::string title_of(const Cell& cell) {
+  return fmt::format("{} by {} {}", cell.model, cell.sampler, settings_text(cell.settings));
+}
+
+// Those of the grid's cells that this rank gets, unless they are finished. Returns false if it was
+// stopped.
+bool run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory,
+               const Context& context, GridIdentity& identity, const GridHooks& hooks,
+               const GivenModels& given) {
+  GridModels models(spec.cache.empty() ? default_cache() : spec.cache, identity, context.device,
+                    context.stop, given);
+  int64_t counter = 0;
+  const auto next = [&] { return static_cast<size_t>(hooks.next ? hooks.next() : counter++); };
+  for (size_t i = next(); i < grid.cells.size(); i = next()) {
     const Cell& cell = grid.cells[i];
     const fs::path file = cell_file(directory, i);
     Json json = finished_cell(file, cell);
@@ -109,19 +113,28 @@ Json run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory
       try {
         json = cell_settings(cell);
         json["identity"] = identity.of(cell);
-        json.update(run_cell(grid, cell, models, device, hooks.stop, spec.until_converged));
+        json.update(
+            run_cell(grid, cell, models, context.device, context.stop, spec.until_converged));
       } catch (const Interrupted&) {
-        throw Interrupted(fmt::format("{} of {} cells are finished", i, grid.cells.size()));
+        return false;
       }
       write_file(file, json.dump() + "\n");
       if (hooks.on_kept) hooks.on_kept();
     }
-    rows.push_back(row_of(json));
-    if (hooks.on_cell) {
-      hooks.on_cell(
-          static_cast<int64_t>(i + 1),
-          fmt::format("{} by {} {}", cell.model, cell.sampler, settings_text(cell.settings)));
-    }
+    if (hooks.on_cell) hooks.on_cell(static_cast<int64_t>(i + 1), title_of(cell));
+  }
+  return true;
+}
+
+// The rows of all cells. Throws Interrupted if some are not finished.
+Json rows_of(const Grid& grid, const fs::path& directory) {
+  Json rows = Json::array();
+  for (size_t i = 0; i < grid.cells.size(); ++i) {
+    const Json json = finished_cell(cell_file(directory, i), grid.cells[i]);
+    if (!json.is_null()) rows.push_back(row_of(json));
+  }
+  if (rows.size() < grid.cells.size()) {
+    throw Interrupted(fmt::format("{} of {} cells are finished", rows.size(), grid.cells.size()));
   }
   return rows;
 }
@@ -129,9 +142,18 @@ Json run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory
 }  // namespace
 
 Json run_grid(const GridSpec& spec, const Grid& grid, const fs::path& directory,
-              torch::Device device, const GridHooks& hooks, const GivenModels& given) {
-  const Json results =
-      results_json(spec, grid, run_cells(spec, grid, directory, device, hooks, given), device);
+              const Context& context, const GridHooks& hooks, const GivenModels& given) {
+  const Ranks& ranks = *context.ranks;
+  GridIdentity identity(context.device, given);
+  if (ranks.leads()) {
+    fs::create_directories(directory / "cells");
+    remove_stale_cells(grid, identity, directory, hooks);
+  }
+  ranks.any(false);  // the others wait for that, and at the end for each other
+  const bool finished = run_cells(spec, grid, directory, context, identity, hooks, given);
+  const bool stopped = ranks.any(!finished);
+  if (!stopped && !ranks.leads()) return {};
+  const Json results = results_json(spec, grid, rows_of(grid, directory), context.device);
   write_file(directory / "results.json", results.dump(1) + "\n");
   write_file(directory / "results.csv", rows_csv(results["rows"]));
   return results;

@@ -1,6 +1,9 @@
 // A grid's run: every cell in its turn, each kept in a file of the directory as soon as it is
 // finished, so that a grid that is killed goes on at the next cell; in the end results.json and
 // results.csv, with a verdict on every claim.
+//
+// Ranks take cells one by one, and each writes those that it has run to the directory, which they
+// share; rank 0 writes the rest and has the results.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +19,8 @@
 namespace isinglass {
 
 struct GridHooks {
-  Stop stop = {};
+  // The number of the next cell, from 0: one of the grid for one rank. By default all in their turn.
+  std::function<int64_t()> next = {};
   // A cell is finished, now or earlier: so many of them, and which.
   std::function<void(int64_t done, const std::string& cell)> on_cell = {};
   std::function<void()> on_kept = {};  // the file of a cell has been written
@@ -27,7 +31,7 @@ struct GridHooks {
 // Of the grid's entries, or of given models. Returns what results.json holds. Throws Error if the directory has cells of another grid,
 // Interrupted ("3 of 10 cells are finished") if it was stopped.
 nlohmann::ordered_json run_grid(const GridSpec& spec, const Grid& grid,
-                                const std::filesystem::path& directory, torch::Device device,
+                                const std::filesystem::path& directory, const Context& context,
                                 const GridHooks& hooks = {}, const GivenModels& given = {});
 
 }  // namespace isinglass

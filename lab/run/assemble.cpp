@@ -16,16 +16,15 @@ namespace isinglass {
 
 namespace fs = std::filesystem;
 
-torch::Device device_of(const std::string& name) {
+torch::Device device_of(const std::string& name, int64_t local_rank) {
   const int64_t gpus = static_cast<int64_t>(torch::cuda::device_count());
   if (name == "cpu" || (name == "auto" && gpus == 0)) return torch::kCPU;
-  if (name == "auto") return torch::Device(torch::kCUDA, 0);
-  int64_t index = 0;
+  int64_t index = local_rank;
   const bool indexed = name.starts_with("cuda:");
   const auto [rest, error] =
       indexed ? std::from_chars(name.data() + 5, name.data() + name.size(), index)
               : std::from_chars_result{name.data() + name.size(), std::errc()};
-  require_options((indexed || name == "cuda") && error == std::errc() &&
+  require_options((indexed || name == "cuda" || name == "auto") && error == std::errc() &&
                       rest == name.data() + name.size() && index >= 0,
                   "`device` is '{}'; auto, cpu, cuda or cuda:N is needed", name);
   require_options(index < gpus, "`device` is {}; this machine has {} usable GPU{}", name,

@@ -32,9 +32,9 @@ struct Given {
   torch::Tensor mean = {};    // [D]: of the Bernoulli sites where annealing begins
 };
 
-// "auto" (a GPU if there is one), "cpu", "cuda" or "cuda:N". Throws Error for a GPU that is not
-// there.
-torch::Device device_of(const std::string& name);
+// "auto" (a GPU if there is one), "cpu", "cuda" or "cuda:N"; of several ranks on a machine each has
+// the GPU of its number there. Throws Error for a GPU that is not there.
+torch::Device device_of(const std::string& name, int64_t local_rank = 0);
 
 // Throws Error unless something is said: "`dataset` is required".
 void require_said(bool said, const char* option);

@@ -40,9 +40,8 @@ bool fresh(const std::string& init) {
   return init == "random" || init == "data" || init == "instance";
 }
 
-void check_memory(const SampleSpec& spec, const EnergyModel& model, const RunPlan& plan,
-                  torch::Device device) {
-  const int64_t chains = *spec.chains;
+void check_memory(const SampleSpec& spec, int64_t chains, const EnergyModel& model,
+                  const RunPlan& plan, torch::Device device) {
   if (!tempered(spec)) {
     require_memory(sampling_bytes(model, chains), device, fmt::format("`chains` {}", chains));
   }
@@ -86,14 +85,15 @@ RunPlan plan_of(const SampleSpec& spec) {
   return plan;
 }
 
-Sampling::Sampling(SampleSpec spec, torch::Device device, Stop stop, Given given)
+Sampling::Sampling(SampleSpec spec, Context context, Given given)
     : spec_(std::move(spec)),
       plan_(plan_of(spec_)),
-      stop_(std::move(stop)),
+      context_(std::move(context)),
       images_(std::move(given.data)) {
+  const torch::Device device = context_.device;
   spec_.data = resolved(spec_.data);
   spec_.model = resolved(spec_.model);
-  model_ = given.model ? given.model : make_model(device);
+  model_ = given.model ? given.model : make_model();
   if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
   cooling_ = cooling_of(spec_, *model_, plan_, device);
   set_gradient_precision(spec_.model, *model_);
@@ -104,21 +104,27 @@ Sampling::Sampling(SampleSpec spec, torch::Device device, Stop stop, Given given
   torch::Tensor x;
   if (given.states.defined() || !fresh(spec_.init)) x = saved_states(given.states);
   if (!spec_.chains) spec_.chains = kDefaultChains;
-  make_sampler(device);
-  check_memory(spec_, *model_, plan_, device);
-  if (!x.defined()) x = fresh_states(device);
-  const torch::Tensor ids =
-      torch::arange(x.size(0), torch::TensorOptions(torch::kInt64).device(device));
-  state_ = sampler_->init(target(), x.to(device), ids);
+  make_sampler();
+  const auto group = static_cast<int64_t>(sampler_number(spec_.sampler, "group").value_or(1));
+  own_ = ranks().share(*spec_.chains, group);
+  check_memory(spec_, own_.count, *model_, plan_, device);
+  x = x.defined() ? own_.of(x) : fresh_states();
+  state_ = sampler_->init(target(), x.to(device), chain_ids());
   params_ = sampler_->params(static_cast<uint64_t>(spec_.seed), device);
   if (warm) restore_learned(spec_, *sampler_, state_);
   statistic_ = make_statistic(spec_.statistic, model_->space(), device);
 }
 
-void Sampling::make_sampler(torch::Device device) {
+torch::Tensor Sampling::chain_ids() const {
+  return torch::arange(own_.first, own_.first + own_.count,
+                       torch::TensorOptions(torch::kInt64).device(context_.device));
+}
+
+void Sampling::make_sampler() {
+  const torch::Device device = context_.device;
   const bool warm = !spec_.warm_start.empty();
   if (tempered(spec_)) {
-    auto tempering = tempering_of(spec_, *model_, plan_, device, warm);
+    auto tempering = tempering_of(spec_, *model_, plan_, context_, warm);
     tempering_ = tempering.get();
     sampler_ = std::move(tempering);
     spec_.exploration = spec_.exploration.value_or(1);
@@ -133,8 +139,8 @@ void Sampling::make_sampler(torch::Device device) {
   if (spec_.cuda_graph) require_capturable(target(), *sampler_, device);
 }
 
-std::shared_ptr<EnergyModel> Sampling::make_model(torch::Device device) {
-  return sampled_model(spec_.model, spec_.sampler, spec_.data, device,
+std::shared_ptr<EnergyModel> Sampling::make_model() {
+  return sampled_model(spec_.model, spec_.sampler, spec_.data, context_.device,
                        [&](const Dataset& data) { note_data(data); });
 }
 
@@ -147,7 +153,7 @@ void Sampling::seek_solutions() {
   require_options(!spec_.optimum || problem,
                   "`optimum` is given, but model {} is no problem with solutions",
                   model_->kind_name());
-  if (problem) best_ = std::make_unique<BestSolution>(*problem);
+  if (problem) best_ = std::make_unique<BestSolution>(*problem, ranks());
 }
 
 // The numbers that an earlier run adapted stand for options that are not given; what it learned
@@ -184,17 +190,16 @@ torch::Tensor Sampling::saved_states(const torch::Tensor& given) {
   return x;
 }
 
-// Random, of the data, or where the instance says.
-torch::Tensor Sampling::fresh_states(torch::Device device) {
+// Random, of the data, or where the instance says; of this rank's chains.
+torch::Tensor Sampling::fresh_states() {
   const StateSpace space = model_->space();
   if (spec_.init == "data") {
     const torch::Tensor x = data_states(space);
     check_states(space, x, "the data set " + spec_.data.name);
     return x;
   }
-  const torch::Tensor ids =
-      torch::arange(*spec_.chains, torch::TensorOptions(torch::kInt64).device(device));
-  const torch::Tensor x = random_states(space, ids, static_cast<uint64_t>(spec_.seed), device);
+  const torch::Tensor x =
+      random_states(space, chain_ids(), static_cast<uint64_t>(spec_.seed), context_.device);
   return spec_.init == "instance" ? instance_states(*model_, x) : x;
 }
 
@@ -206,28 +211,27 @@ torch::Tensor Sampling::data_states(const StateSpace& space) {
   const torch::Tensor images = space.discrete()
                                    ? binarise_once(data.train, data.levels, 0)
                                    : data.train.to(torch::kFloat32).div_(data.levels - 1);
-  torch::Tensor rows = torch::empty({*spec_.chains}, torch::kInt64);
-  for (int64_t chain = 0; chain < *spec_.chains; ++chain) {
-    const Draws draws{static_cast<uint64_t>(spec_.seed), static_cast<uint32_t>(chain), 0};
-    rows[chain] = draws.below(static_cast<uint32_t>(images.size(0)), Purpose::kDataInit);
+  torch::Tensor rows = torch::empty({own_.count}, torch::kInt64);
+  for (int64_t i = 0; i < own_.count; ++i) {
+    const Draws draws{static_cast<uint64_t>(spec_.seed), static_cast<uint32_t>(own_.first + i), 0};
+    rows[i] = draws.below(static_cast<uint32_t>(images.size(0)), Purpose::kDataInit);
   }
   return images.index_select(0, rows);
 }
 
 Recorder::Shape Sampling::draws() const {
-  return {plan_.steps / plan_.thin, state_.chains(), state_.sites(), state_.x.scalar_type()};
+  return {plan_.steps / plan_.thin, *spec_.chains, state_.sites(), state_.x.scalar_type()};
 }
 
 Recorder Sampling::recorder(bool keep_samples, std::filesystem::path file) const {
-  return Recorder(draws(), statistic_, keep_samples, std::move(file));
+  return Recorder(draws(), statistic_, keep_samples, std::move(file), ranks());
 }
 
 const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observers) {
   observers.insert(observers.begin(), &recorder);
   if (best_) observers.push_back(best_.get());
-  result_ = isinglass::run(target(), *sampler_, state_, params_, plan_, observers,
-                           {.device = state_.x.device(), .stop = stop_});
-  if (tempering_) tempering_report_ = tempering_->report(state_, params_);
+  result_ = isinglass::run(target(), *sampler_, state_, params_, plan_, observers, context_);
+  if (tempering_) tempering_report_ = tempering_->report(state_, params_, ranks());
   return result_;
 }
 

@@ -27,9 +27,10 @@ struct DataIdentity {
 
 class Sampling {
  public:
-  // Makes model, sampler and chains. A given model or data stand for the spec's, given states for
-  // its `init`. Throws Error for what does not fit together or into memory.
-  Sampling(SampleSpec spec, torch::Device device, Stop stop = {}, Given given = {});
+  // Makes model, sampler and this rank's share of the chains. A given model or data stand for the
+  // spec's, given states (of all chains) for its `init`. Throws Error for what does not fit together
+  // or into memory.
+  Sampling(SampleSpec spec, Context context, Given given = {});
 
   // What the run is, with all defaults and files in full.
   const SampleSpec& spec() const { return spec_; }
@@ -42,9 +43,9 @@ class Sampling {
   // steps, when it is stopped.
   const RunResult& run(Recorder& recorder, std::vector<Observer*> observers);
 
-  // Of the run: acceptance, speed, ESS, … of what the recorder kept (summary.h).
+  // Of the run: acceptance, speed, ESS, … of what the recorder kept (summary.h); for rank 0.
   nlohmann::ordered_json summary(const Recorder& recorder) const;
-  // Of the kept steps.
+  // Of this rank's chains in the kept steps.
   const Statistics& statistics() const { return state_.statistics; }
   // What is amiss with what the run adapted, a text that names options (io/error.h); empty: nothing.
   std::string complaint() const {
@@ -59,18 +60,21 @@ class Sampling {
 
  private:
   EnergyModel& target() const { return cooling_ ? cooling_->model() : *model_; }
-  std::shared_ptr<EnergyModel> make_model(torch::Device device);
+  std::shared_ptr<EnergyModel> make_model();
   void seek_solutions();
   void read_warm_start();
-  void make_sampler(torch::Device device);
+  void make_sampler();
   torch::Tensor saved_states(const torch::Tensor& given);
-  torch::Tensor fresh_states(torch::Device device);
+  torch::Tensor fresh_states();
   torch::Tensor data_states(const StateSpace& space);
+  torch::Tensor chain_ids() const;
+  const Ranks& ranks() const { return *context_.ranks; }
   void note_data(const Dataset& data);
 
   SampleSpec spec_;
   RunPlan plan_;
-  Stop stop_;
+  Context context_;
+  Share own_;                      // of the chains
   std::optional<Dataset> images_;  // given in place of the spec's
   std::optional<DataIdentity> data_;
   std::shared_ptr<EnergyModel> model_;

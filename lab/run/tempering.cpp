@@ -62,7 +62,8 @@ std::unique_ptr<ParallelTempering> tempering_with(const SamplerSpec& local, Ener
 // `rungs` and `exploration` of so many ensembles. Throws Error for more rungs than fit into memory.
 TemperingOptions options_of(const std::string& rungs, const std::optional<int64_t>& exploration,
                             int64_t scans, int64_t ensembles, const EnergyModel& model,
-                            torch::Device device) {
+                            const Context& context) {
+  const torch::Device device = context.device;
   TemperingOptions options{.rungs = rungs_of(rungs),
                            .most_rungs = kMostRungs,
                            .exploration = exploration.value_or(1),
@@ -76,7 +77,8 @@ TemperingOptions options_of(const std::string& rungs, const std::optional<int64_
     require_memory(bytes(*options.rungs), device,
                    fmt::format("`rungs` {} of `chains` {} ensembles", *options.rungs, ensembles));
   } else {
-    const double fitting = available_memory(device) / bytes(1);
+    const torch::Tensor available = torch::tensor({available_memory(device)}, torch::kFloat64);
+    const double fitting = context.ranks->gather(available).min().item<double>() / bytes(1);
     options.most_rungs =
         std::clamp<int64_t>(static_cast<int64_t>(std::min(fitting, 1e6)), 8, kMostFound);
     require_memory(bytes(8), device,
@@ -88,13 +90,14 @@ TemperingOptions options_of(const std::string& rungs, const std::optional<int64_
 }  // namespace
 
 std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyModel& model,
-                                                const RunPlan& plan, torch::Device device,
+                                                const RunPlan& plan, const Context& context,
                                                 bool warm) {
+  const torch::Device device = context.device;
   require_options(!spec.anneal,
                   "`rungs` and `anneal` exclude each other: tempering samples at all "
                   "temperatures at once");
   TemperingOptions options =
-      options_of(spec.rungs, spec.exploration, plan.steps, *spec.chains, model, device);
+      options_of(spec.rungs, spec.exploration, plan.steps, *spec.chains, model, context);
   options.lowest = spec.lowest_beta.value_or(0);
   require_options(options.rungs || plan.burn_in > 0 || warm,
                   "`rungs` auto finds their number in burn-in: `burn-in` is 0");
@@ -107,7 +110,7 @@ std::unique_ptr<ParallelTempering> tempering_of(const EvaluateSpec& spec, int64_
                                                 EnergyModel& model, const Factorised& start,
                                                 torch::Device device) {
   TemperingOptions options =
-      options_of(spec.rungs, spec.exploration, scans, spec.chains, model, device);
+      options_of(spec.rungs, spec.exploration, scans, spec.chains, model, {.device = device});
   options.path = path_for(spec.sampler, model);
   return tempering_with(spec.sampler, model, start, options, device, /*warm=*/false);
 }

@@ -18,7 +18,7 @@ inline bool tempered(const SampleSpec& spec) {
 // Chains of the spec (which must be known) count ensembles. Throws Error for options that do not go
 // together, what cannot be tempered, and more rungs than fit into memory.
 std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyModel& model,
-                                                const RunPlan& plan, torch::Device device,
+                                                const RunPlan& plan, const Context& context,
                                                 bool warm);
 
 // Of an evaluation of so many scans after burn-in, along the spec's path from the given start. Throws

@@ -31,7 +31,8 @@ py::tuple sample(const TargetPointer& target, const py::dict& options,
   {
     std::optional<Guest> guest(std::in_place);
     Sampling sampling(
-        spec, target->device(), [&] { return interrupts.requested(); }, std::move(given));
+        spec, {.device = target->device(), .stop = [&] { return interrupts.requested(); }},
+        std::move(given));
     const RunPlan plan = plan_of(sampling.spec());
     Recorder recorder = sampling.recorder(!spec.no_samples);
     std::optional<StepRecorder> steps;
@@ -74,10 +75,11 @@ py::tuple evaluate(const TargetPointer& target, const py::dict& options, const p
   py::dict result;
   {
     std::optional<Guest> guest(std::in_place);
-    LikelihoodEvaluation evaluation(spec, target->device(), std::move(given));
+    LikelihoodEvaluation evaluation(
+        spec, {.device = target->device(), .stop = [&] { return interrupts.requested(); }},
+        std::move(given));
     if (resume) evaluation.restore(checkpoint);
-    const bool finished =
-        evaluation.run(checkpoint, {.stop = [&] { return interrupts.requested(); }});
+    const bool finished = evaluation.run(checkpoint);
     nlohmann::ordered_json json;
     if (finished) json = evaluation.json();
     guest.reset();

@@ -105,8 +105,9 @@ py::tuple ablate(const py::dict& options, const std::map<std::string, TargetPoin
     std::optional<Guest> guest(std::in_place);
     try {
       const Grid grid = read_grid(spec, models);
-      results = run_grid(spec, grid, directory, place,
-                         {.stop = [&] { return interrupts.requested(); }}, models);
+      results = run_grid(
+          spec, grid, directory,
+          {.device = place, .stop = [&] { return interrupts.requested(); }}, {}, models);
     } catch (const Interrupted&) {
       guest.reset();
       return py::make_tuple(py::none(), interrupts.exception());

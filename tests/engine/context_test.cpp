@@ -11,6 +11,8 @@
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
 #include "engine/run/run.h"
+#include "io/error.h"
+#include "models/density/gaussian_mixture.h"
 #include "models/lattice/ising.h"
 
 namespace isinglass {
@@ -18,42 +20,43 @@ namespace {
 
 using torch::Tensor;
 
-// Two ranks that are threads of this process: a value is given, and taken when both have come.
+// Ranks that are threads of this process: a value is given, and taken when all have come.
 class Meeting {
  public:
+  explicit Meeting(int64_t size) : given_(size) {}
+
   std::vector<Tensor> exchange(int64_t rank, const Tensor& value) {
     std::unique_lock<std::mutex> lock(mutex_);
     const int64_t round = round_;
-    given_.resize(2);
     given_[rank] = value.clone();
-    if (++arrived_ == 2) {
+    if (++arrived_ == size()) {
       taken_ = given_;
       arrived_ = 0;
       ++round_;
-      both_.notify_all();
+      all_.notify_all();
     } else {
       // A bounded wait: a rank that does not come fails the test, and wait() is of a newer libstdc++
       // than the archive's machines have.
-      EXPECT_TRUE(both_.wait_for(lock, std::chrono::minutes(1), [&] { return round_ != round; }));
+      EXPECT_TRUE(all_.wait_for(lock, std::chrono::minutes(1), [&] { return round_ != round; }));
     }
     return taken_;
   }
+  int64_t size() const { return static_cast<int64_t>(given_.size()); }
 
  private:
   std::mutex mutex_;
-  std::condition_variable both_;
+  std::condition_variable all_;
   std::vector<Tensor> given_, taken_;
   int64_t arrived_ = 0, round_ = 0;
 };
 
-class Half : public Ranks {
+class Part : public Ranks {
  public:
-  Half(Meeting& meeting, int64_t rank) : meeting_(meeting), rank_(rank) {}
+  Part(Meeting& meeting, int64_t rank) : meeting_(meeting), rank_(rank) {}
   int64_t rank() const override { return rank_; }
-  int64_t size() const override { return 2; }
+  int64_t size() const override { return meeting_.size(); }
   Tensor sum(const Tensor& value) const override {
-    const std::vector<Tensor> all = meeting_.exchange(rank_, value);
-    return all[0] + all[1];
+    return torch::stack(meeting_.exchange(rank_, value)).sum(0, false, value.scalar_type());
   }
   Tensor gather(const Tensor& rows) const override {
     return torch::cat(meeting_.exchange(rank_, rows));
@@ -65,92 +68,127 @@ class Half : public Ranks {
   int64_t rank_;
 };
 
-TEST(Ranks, MeansAreOverAllChains) {
-  Meeting meeting;
-  const Tensor rows = torch::arange(10, torch::kFloat64).square();
-  std::vector<double> mean(2);
+// `work` on every one of so many ranks; what it comes to on each.
+template <class Result>
+std::vector<Result> on_ranks(int64_t size, const std::function<Result(const Ranks&)>& work) {
+  Meeting meeting(size);
+  std::vector<Result> results(size);
   std::vector<std::thread> ranks;
-  for (int64_t r = 0; r < 2; ++r) {
-    ranks.emplace_back([&, r] {
-      const Half half(meeting, r);
-      mean[r] = half.mean(r == 0 ? rows.narrow(0, 0, 3) : rows.narrow(0, 3, 7)).item<double>();
-    });
+  for (int64_t r = 0; r < size; ++r) {
+    ranks.emplace_back([&, r] { results[r] = work(Part(meeting, r)); });
   }
   for (std::thread& rank : ranks) rank.join();
-  EXPECT_DOUBLE_EQ(mean[0], rows.mean().item<double>());
-  EXPECT_EQ(mean[0], mean[1]);
+  return results;
+}
+
+TEST(Ranks, ShareChainsInWholeGroups) {
+  const auto shares = [](int64_t size, int64_t chains, int64_t group) {
+    return on_ranks<std::pair<int64_t, int64_t>>(size, [&](const Ranks& ranks) {
+      const Share share = ranks.share(chains, group);
+      return std::pair(share.first, share.count);
+    });
+  };
+  using Shares = std::vector<std::pair<int64_t, int64_t>>;
+  EXPECT_EQ(shares(3, 13, 1), (Shares{{0, 4}, {4, 4}, {8, 5}}));
+  EXPECT_EQ(shares(2, 12, 4), (Shares{{0, 4}, {4, 8}}));
+  EXPECT_EQ(shares(1, 12, 5), (Shares{{0, 12}}));
+  const auto refused = on_ranks<std::string>(3, [](const Ranks& ranks) -> std::string {
+    try {
+      ranks.share(8, 4);
+    } catch (const OptionError& error) {
+      return error.what();
+    }
+    return "";
+  });
+  for (const std::string& sentence : refused) {
+    EXPECT_EQ(sentence, "chains is 8; 3 ranks need at least one group of 4 each");
+  }
+}
+
+TEST(Ranks, MeansAreOverAllChains) {
+  const Tensor rows = torch::arange(10, torch::kFloat64).square() / 7;
+  const auto means = on_ranks<double>(2, [&](const Ranks& ranks) {
+    return ranks.mean(ranks.leads() ? rows.narrow(0, 0, 3) : rows.narrow(0, 3, 7)).item<double>();
+  });
+  for (const double mean : means) EXPECT_EQ(mean, rows.mean().item<double>());
   EXPECT_EQ(Ranks::alone().mean(rows).item<double>(), rows.mean().item<double>());
 }
 
-// What a run of chains first … first + count − 1 ends with.
+// What a run of a rank's share of the chains ends with.
 struct Outcome {
-  Tensor scale, x;
+  Tensor scale, x, energy;
   NamedTensors learned;
   RunResult result;
 };
 
-Outcome outcome(const std::string& name, const Ranks& ranks, int64_t first, int64_t count,
-                std::function<bool()> stop = {}) {
-  const Tensor edges = torch::tensor({0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0}, torch::kInt64);
-  IsingModel model(edges.view({6, 2}), torch::full({6}, 0.4), torch::linspace(-1, 1, 6));
-  SamplerOptions options;
-  options.adapt = find_sampler(name).option("adapt") != nullptr;
-  const auto sampler = make_sampler(name, options, model);
-  const Tensor ids = torch::arange(first, first + count);
-  ChainState state = sampler->init(model, random_states(model.space(), ids, 5, torch::kCPU), ids);
-  StepParams params = sampler->params(5, torch::kCPU);
-  const RunResult result = run(model, *sampler, state, params, {.burn_in = 120, .steps = 20}, {},
-                               {.ranks = &ranks, .stop = std::move(stop)});
-  return {params.scale.clone(), state.x, sampler->learned(state), result};
+// Of binary sites, without a symmetry; or a density where a sampler wants one.
+std::unique_ptr<EnergyModel> target_of(const SamplerEntry& sampler) {
+  if (std::count(sampler.kinds.begin(), sampler.kinds.end(), StateKind::kBinary)) {
+    const Tensor edges = torch::tensor({0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0}, torch::kInt64);
+    return std::make_unique<IsingModel>(edges.view({6, 2}), torch::full({6}, 0.4),
+                                        torch::linspace(-1, 1, 6));
+  }
+  return std::make_unique<GaussianMixtureModel>(
+      torch::tensor({0.3, 0.7}, torch::kFloat64),
+      torch::tensor({{-1.5, 0.0, 1.0}, {1.0, 2.0, -0.5}}, torch::kFloat64),
+      torch::tensor({{1.0, 2.0, 0.5}, {0.7, 1.0, 1.5}}, torch::kFloat64));
 }
 
-// Two halves of the chains adapt as the whole does: the radius of a path, a jump's time, the scales
-// and the curvature of an any-scale sampler, a learned balancing function. The sums of two halves
-// are rounded otherwise than that of the whole.
-TEST(Ranks, HalvesAdaptAsTheWhole) {
-  for (const char* name : {"pafs", "lbj", "ab-1st", "ab-trace", "lsb-1"}) {
-    SCOPED_TRACE(name);
-    const Outcome whole = outcome(name, Ranks::alone(), 0, 16);
-    Meeting meeting;
-    std::vector<Outcome> halves(2);
-    std::vector<std::thread> ranks;
-    for (int64_t r = 0; r < 2; ++r) {
-      ranks.emplace_back(
-          [&, r] { halves[r] = outcome(name, Half(meeting, r), r == 0 ? 0 : 5, r == 0 ? 5 : 11); });
-    }
-    for (std::thread& rank : ranks) rank.join();
-    EXPECT_TRUE(torch::equal(halves[0].scale, halves[1].scale));
-    EXPECT_TRUE(torch::allclose(halves[0].scale, whole.scale, 1e-9, 0));
-    ASSERT_EQ(halves[0].learned.size(), whole.learned.size());
-    for (size_t i = 0; i < whole.learned.size(); ++i) {
-      const Tensor& learned = halves[0].learned[i].second;
-      EXPECT_TRUE(torch::equal(learned, halves[1].learned[i].second));
-      EXPECT_TRUE(torch::allclose(learned, whole.learned[i].second, 1e-6, 1e-8));
-    }
-    EXPECT_TRUE(torch::equal(torch::cat({halves[0].x, halves[1].x}), whole.x));
-    for (const Outcome& half : halves) {
-      EXPECT_NEAR(half.result.acceptance, whole.result.acceptance, 1e-9);
-      EXPECT_NEAR(half.result.hops, whole.result.hops, 1e-9);
-      EXPECT_NEAR(half.result.least_acceptance, whole.result.least_acceptance, 1e-9);
+Outcome outcome(const std::string& name, const Ranks& ranks, std::function<bool()> stop = {}) {
+  constexpr int64_t kChains = 24;
+  const SamplerEntry& entry = find_sampler(name);
+  const auto model = target_of(entry);
+  SamplerOptions options;
+  options.adapt = entry.option("adapt") != nullptr;
+  const auto sampler = make_sampler(name, options, *model);
+  const Share own = ranks.share(kChains, entry.option("group") ? 4 : 1);
+  const Tensor ids = own.of(torch::arange(kChains));
+  ChainState state =
+      sampler->init(*model, random_states(model->space(), ids, 5, torch::kCPU), ids);
+  StepParams params = sampler->params(5, torch::kCPU);
+  const RunResult result = run(*model, *sampler, state, params, {.burn_in = 120, .steps = 20}, {},
+                               {.ranks = &ranks, .stop = std::move(stop)});
+  return {params.scale.clone(), state.x, state.current.energy, sampler->learned(state), result};
+}
+
+// However many ranks share them, chains of every sampler on a closed-form model have the bits of one
+// process: draws, energies, what burn-in adapts and learns, and the means over all.
+TEST(Ranks, HaveTheBitsOfOneProcess) {
+  for (const SamplerEntry& entry : sampler_registry()) {
+    SCOPED_TRACE(entry.name);
+    const Outcome whole = outcome(entry.name, Ranks::alone());
+    for (const int64_t size : {2, 3}) {
+      SCOPED_TRACE(size);
+      const auto parts = on_ranks<Outcome>(
+          size, [&](const Ranks& ranks) { return outcome(entry.name, ranks); });
+      std::vector<Tensor> x, energy;
+      for (const Outcome& part : parts) {
+        x.push_back(part.x);
+        energy.push_back(part.energy);
+        EXPECT_TRUE(torch::equal(part.scale, whole.scale));
+        ASSERT_EQ(part.learned.size(), whole.learned.size());
+        for (size_t i = 0; i < whole.learned.size(); ++i) {
+          EXPECT_TRUE(torch::equal(part.learned[i].second, whole.learned[i].second))
+              << whole.learned[i].first;
+        }
+        EXPECT_EQ(part.result.acceptance, whole.result.acceptance);
+        EXPECT_EQ(part.result.hops, whole.result.hops);
+        EXPECT_EQ(part.result.least_acceptance, whole.result.least_acceptance);
+        EXPECT_EQ(part.result.unmoved, whole.result.unmoved);
+      }
+      EXPECT_TRUE(torch::equal(torch::cat(x), whole.x));
+      EXPECT_TRUE(torch::equal(torch::cat(energy), whole.energy));
     }
   }
 }
 
 // One rank is told to stop: both end at the same step.
 TEST(Ranks, StopTogether) {
-  Meeting meeting;
-  std::vector<Outcome> halves(2);
-  std::vector<std::thread> ranks;
-  for (int64_t r = 0; r < 2; ++r) {
-    ranks.emplace_back([&, r] {
-      int64_t asked = 0;
-      std::function<bool()> stop = [&asked, r] { return r == 1 && ++asked > 127; };
-      halves[r] = outcome("pafs", Half(meeting, r), 8 * r, 8, stop);
-    });
-  }
-  for (std::thread& rank : ranks) rank.join();
-  EXPECT_EQ(halves[0].result.steps, 7);
-  EXPECT_EQ(halves[1].result.steps, 7);
+  const auto halves = on_ranks<Outcome>(2, [](const Ranks& ranks) {
+    int64_t asked = 0;
+    return outcome("pafs", ranks, [&] { return ranks.rank() == 1 && ++asked > 127; });
+  });
+  for (const Outcome& half : halves) EXPECT_EQ(half.result.steps, 7);
 }
 
 }  // namespace

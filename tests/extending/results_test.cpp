@@ -54,7 +54,7 @@ TEST(HeatCapacity, OfAGridsCellIsThatOfEnumeration) {
              "[[models]]\nmodel = \"clock\"\nweights = \"clock.pt\"\ncategories = 4\n"
              "[[samplers]]\nsampler = \"gibbs\"\n");
   const GridSpec spec{.file = scratch / "grid.toml"};
-  const Json results = run_grid(spec, read_grid(spec), scratch / "run", torch::kCPU);
+  const Json results = run_grid(spec, read_grid(spec), scratch / "run", {.device = torch::kCPU});
   const Json& metrics = results["rows"][0]["metrics"];
   ASSERT_TRUE(metrics.contains("heat_capacity")) << results["rows"][0].dump();
   const double error = metrics["heat_capacity_se"];

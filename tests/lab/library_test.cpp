@@ -55,7 +55,7 @@ void sample(int64_t seed, Results& results) {
                      .steps = 40,
                      .thin = 2,
                      .seed = seed},
-                    torch::kCPU);
+                    {.device = torch::kCPU});
   EXPECT_EQ(sampling.spec().model.name, "ising");  // what the spec left open is in the run's own
   EXPECT_TRUE(sampling.spec().sampler.options.contains("tau"));
   Recorder recorder = sampling.recorder(/*keep_samples=*/true);
@@ -95,7 +95,7 @@ void evaluate(int64_t seed, const DataSpec& data, const std::filesystem::path& d
                                    .chains = 6,
                                    .temperatures = 10,
                                    .seed = seed},
-                                  torch::kCPU);
+                                  {.device = torch::kCPU});
   EXPECT_TRUE(evaluation.run(directory / "ais-checkpoint.pt"));
   EXPECT_EQ(evaluation.json()["steps"], 10);
   results.log_z = evaluation.estimate().log_z().forward;
@@ -153,7 +153,7 @@ TEST(LibraryAlone, DoesNotReadLibTorchsGenerator) {
 TEST(LibraryAlone, ErrorsNameOptions) {
   const auto message = [](SampleSpec spec) {
     try {
-      Sampling(std::move(spec), torch::kCPU);
+      Sampling(std::move(spec), {.device = torch::kCPU});
     } catch (const Error& error) {
       return std::string(error.what());
     }

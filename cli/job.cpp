@@ -1,0 +1,109 @@
+// See job.h.
+#include "cli/job.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <omp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+
+#include "cli/terminal/interrupt.h"
+#include "engine/ranks/process_group.h"
+#include "io/files.h"
+#include "lab/run/assemble.h"
+
+namespace isinglass {
+namespace {
+
+// An error of all ranks is rank 0's to tell, which also clears up after it.
+constexpr auto kAfterRankZero = std::chrono::milliseconds(500);
+// A rank that lost another waits so long for the job to say which.
+constexpr auto kUntilTold = std::chrono::seconds(12);
+
+std::optional<Place> place;
+std::unique_ptr<Job> job;
+std::unique_ptr<ProcessGroup> ranks;
+
+void end_process(const Job::End& end) {
+  if (!end.line.empty()) fmt::print(stderr, "isinglass: rank {}: error: {}\n", end.rank, end.line);
+  std::fflush(stderr);
+  remove_unfinished_files();
+  _exit(end.code);
+}
+
+// By a signal to any rank.
+bool asked_to_stop() {
+  if (!job) return interrupted();
+  if (interrupted()) job->ask_to_stop();
+  return job->asked_to_stop();
+}
+
+}  // namespace
+
+void find_job() {
+  place = place_in_job([](const char* name) -> const char* { return std::getenv(name); });
+}
+
+void join_job(const std::vector<std::string>& arguments) {
+  if (!place) return;
+  job = std::make_unique<Job>(*place, end_process);
+  job->meet(fmt::format("{}", fmt::join(arguments, " ")));
+}
+
+void leave_job() {
+  if (!job) return;
+  job->leave();
+  ranks.reset();
+  job.reset();
+}
+
+bool leads() {
+  return !place || place->rank == 0;
+}
+
+bool tells(const Failure& failure) {
+  if (!job) return true;
+  if (failure.kind == kInterrupted) {  // all ranks were, at the same step
+    leave_job();
+    return leads();
+  }
+  std::this_thread::sleep_for(failure.kind == kLost ? kUntilTold
+                              : leads()             ? std::chrono::milliseconds(0)
+                                                    : kAfterRankZero);
+  if (job->fail_job(failure.code)) return true;
+  std::this_thread::sleep_for(kUntilTold);  // the job ends the process
+  return false;
+}
+
+std::string teller() {
+  return place ? fmt::format("rank {}: ", place->rank) : "";
+}
+
+Job* present_job() {
+  return job.get();
+}
+
+Context context_of(const Options& options) {
+  const torch::Device device = device_of(options.text("device"), place ? place->local_rank : 0);
+  if (job && !ranks) ranks = std::make_unique<ProcessGroup>(*job, device);
+  return {.device = device,
+          .ranks = ranks ? ranks.get() : &Ranks::alone(),
+          .stop = asked_to_stop};
+}
+
+bool quiet(const Options& options) {
+  return options.flag("quiet") || !leads();
+}
+
+int threads_of(int64_t said) {
+  if (said > 0) return static_cast<int>(said);
+  const auto share = place ? place->local_size : 1;
+  return static_cast<int>(std::max<int64_t>(1, omp_get_num_procs() / share));
+}
+
+}  // namespace isinglass

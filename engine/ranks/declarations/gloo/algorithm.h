@@ -1,0 +1,2 @@
+// See gloo/context.h: nothing of this header is mentioned.
+#pragma once

@@ -1,0 +1,201 @@
+// See job.h.
+#include "engine/ranks/job.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string_view>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "engine/ranks/job_stores.h"
+#include "io/error.h"
+
+namespace isinglass {
+namespace {
+
+constexpr auto kLook = std::chrono::milliseconds(250);
+constexpr int64_t kSilentLooks = 24;  // without a sign of life
+constexpr auto kLastWords = std::chrono::seconds(2);
+constexpr int kGone = 1;  // the exit code for a rank that left none
+constexpr const char* kEnd = "end";
+constexpr const char* kStop = "stop";
+constexpr const char* kLeft = "left";
+constexpr const char* kGoneWithoutAWord =
+    "it has gone without a word: it was killed, or its machine is down";
+
+std::string beat_of(int64_t rank) {
+  return fmt::format("beat/{}", rank);
+}
+
+std::string text(const std::vector<uint8_t>& bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+c10::intrusive_ptr<c10d::Store> connect(const Place& place, bool keeps) {
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<uint16_t>(place.port);
+  options.isServer = keeps;
+  options.waitWorkers = false;
+  options.timeout = place.patience;
+  try {
+    auto store = c10::make_intrusive<c10d::TCPStore>(place.host, options);
+    return c10::make_intrusive<c10d::PrefixStore>("isinglass/" + place.attempt, std::move(store));
+  } catch (const std::exception& error) {
+    const std::string_view reason = error.what();
+    const auto names = [&](const char* word) { return reason.find(word) != reason.npos; };
+    require(!names("EADDRINUSE"),
+            "port {} of {}, where the ranks are to meet, is in use: MASTER_PORT must name another",
+            place.port, place.host);
+    require(!names("timed out") && !names("timeout"),
+            "nobody keeps the ranks' store at {}:{}: rank 0 has not come within {} s", place.host,
+            place.port, place.patience.count());
+    fail("the ranks' store at {}:{} cannot be used: {}", place.host, place.port,
+         reason.substr(0, reason.find('\n')));
+  }
+}
+
+}  // namespace
+
+Job::Job(const Place& place, std::function<void(const End&)> on_end)
+    : place_(place),
+      on_end_(std::move(on_end)),
+      stores_(std::make_unique<JobStores>()),
+      beats_(place.size),
+      silent_(place.size) {
+  stores_->own = connect(place_, keeps_store());
+  stores_->watching = connect(place_, false);
+  require(stores_->own->add(fmt::format("came/{}", place_.rank), 1) == 1,
+          "a rank {} has met at {}:{} before: another job meets there, and MASTER_PORT must name "
+          "another port",
+          place_.rank, place_.host, place_.port);
+  stores_->own->set(beat_of(place_.rank), "0");
+  watcher_ = std::thread([this] { watch(); });
+}
+
+Job::~Job() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  wake_.notify_all();
+  watcher_.join();
+}
+
+void Job::meet(const std::string& command) {
+  c10d::Store& store = *stores_->own;
+  const std::string started = fmt::format("{} of {}", command, place_.size);
+  require(store.compareSet("command", "", started) == started,
+          "rank {} was started with another command line or number of ranks than the others",
+          place_.rank);
+  if (store.add("came", 1) == place_.size) store.set("all", "");
+  try {
+    store.wait({"all"}, place_.patience);
+  } catch (const std::exception&) {
+    std::vector<int64_t> missing;
+    for (int64_t rank = 0; rank < place_.size; ++rank) {
+      if (!store.check({fmt::format("came/{}", rank)})) missing.push_back(rank);
+    }
+    fail("{} of {} ranks have come within {} s; missing: {}",
+         place_.size - static_cast<int64_t>(missing.size()), place_.size, place_.patience.count(),
+         fmt::join(missing, ", "));
+  }
+  const std::lock_guard lock(mutex_);
+  met_ = true;
+}
+
+int64_t Job::next(const std::string& counter) {
+  return stores_->own->add("next/" + counter, 1) - 1;
+}
+
+void Job::ask_to_stop() {
+  if (!stop_.exchange(true)) stores_->own->set(kStop, "");
+}
+
+// The key goes to the first rank that sets it.
+bool Job::claim_end(int code) {
+  const std::string value = fmt::format("{} {}", place_.rank, code);
+  return stores_->watching->compareSet(kEnd, "", value) == value;
+}
+
+bool Job::fail_job(int code) {
+  try {
+    if (!claim_end(code)) return false;
+    if (keeps_store()) await_all("told", place_.size - 1, kLastWords);
+  } catch (const std::exception&) {
+    // Nobody keeps the store any more: the others have nothing to say in.
+  }
+  return true;
+}
+
+void Job::leave() {
+  {
+    const std::lock_guard lock(mutex_);
+    left_ = true;
+  }
+  stores_->own->set(beat_of(place_.rank), kLeft);
+  stores_->own->add(kLeft, 1);
+  if (keeps_store()) await_all(kLeft, place_.size, std::chrono::hours(24 * 365));
+}
+
+void Job::await_all(const std::string& counter, int64_t count, std::chrono::seconds most) {
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (stores_->own->add(counter, 0) < count && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+// A rank that keeps the store ends after the others have learned of the end.
+void Job::end(const End& end) {
+  if (keeps_store()) await_all("told", place_.size - 1, kLastWords);
+  on_end_(end);
+}
+
+void Job::watch() {
+  c10d::Store& store = *stores_->watching;
+  for (int64_t look = 1;; ++look) {
+    std::unique_lock lock(mutex_);
+    if (wake_.wait_for(lock, kLook, [&] { return over_; })) return;
+    const bool met = met_;
+    try {
+      if (!left_) store.set(beat_of(place_.rank), std::to_string(look));
+      lock.unlock();
+      if (store.check({kEnd})) {
+        const std::string value = text(store.get(kEnd));
+        const int64_t rank = std::stoll(value);
+        if (rank == place_.rank) return;  // who failed ends by itself
+        store.add("told", 1);
+        return end({std::stoi(value.substr(value.find(' '))), rank, ""});
+      }
+      if (store.check({kStop})) stop_ = true;
+      if (met) look_for_silent_ranks();
+    } catch (const std::exception&) {
+      if (!lock.owns_lock()) lock.lock();
+      if (over_ || left_) return;
+      lock.unlock();
+      const bool speaks = place_.rank == (place_.agent ? 0 : 1);
+      return on_end_({kGone, 0, speaks ? kGoneWithoutAWord : ""});
+    }
+  }
+}
+
+// Rank 0 watches all others; rank 1 watches rank 0 where that one does not keep the store.
+void Job::look_for_silent_ranks() {
+  std::vector<int64_t> watched;
+  if (place_.rank == 1 && place_.agent) watched = {0};
+  for (int64_t rank = 1; place_.rank == 0 && rank < place_.size; ++rank) watched.push_back(rank);
+  if (watched.empty()) return;
+  std::vector<std::string> keys;
+  for (const int64_t rank : watched) keys.push_back(beat_of(rank));
+  const auto values = stores_->watching->multiGet(keys);
+  for (size_t i = 0; i < watched.size(); ++i) {
+    const int64_t rank = watched[i];
+    const std::string beat = text(values[i]);
+    silent_[rank] = beat == beats_[rank] && beat != kLeft ? silent_[rank] + 1 : 0;
+    beats_[rank] = beat;
+    if (silent_[rank] < kSilentLooks || !claim_end(kGone)) continue;
+    return end({kGone, rank, kGoneWithoutAWord});
+  }
+}
+
+}  // namespace isinglass

@@ -1,0 +1,81 @@
+// The processes of one job, and what they tell each other beside tensors, by a store that rank 0 keeps
+// (under torchrun its agent does): that all have come, that each still works, and how the job ends.
+//
+// A thread of every rank looks at the store a few times a second. So a rank that fails ends the others
+// wherever they are, and one that is killed is missed by rank 0 after some seconds of silence.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/ranks/place.h"
+
+namespace isinglass {
+
+struct JobStores;  // engine/ranks/job_stores.h
+
+class Job {
+ public:
+  // Before its time: by a rank's failure. `line` is what to say of it, and empty where another rank
+  // says it.
+  struct End {
+    int code;
+    int64_t rank;  // the one that failed
+    std::string line;
+  };
+
+  // Reaches the store; on_end, in another thread, ends the process. Throws Error if nobody keeps the
+  // store in time, or its port is in use.
+  Job(const Place& place, std::function<void(const End&)> on_end);
+  ~Job();
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  // Waits for all ranks. Throws Error naming those that did not come, or if one of them was started
+  // otherwise, as `command` says.
+  void meet(const std::string& command);
+
+  // 0, 1, 2, …: every number goes to one rank.
+  int64_t next(const std::string& counter);
+
+  // All ranks are to stop; and whether one has asked for it, known a moment later.
+  void ask_to_stop();
+  bool asked_to_stop() const { return stop_; }
+
+  // This rank fails, which ends the job with that exit code. Whether its line is the job's: it is the
+  // first to fail; or else it is about to be ended. To be called once.
+  bool fail_job(int code);
+
+  // This rank's work is done. Rank 0 waits here for the others, who need its store.
+  void leave();
+
+  const Place& place() const { return place_; }
+  const JobStores& stores() const { return *stores_; }
+
+ private:
+  void watch();
+  void look_for_silent_ranks();
+  void end(const End& end);
+  bool claim_end(int code);
+  void await_all(const std::string& counter, int64_t count, std::chrono::seconds most);
+  bool keeps_store() const { return place_.rank == 0 && !place_.agent; }
+
+  Place place_;
+  std::function<void(const End&)> on_end_;
+  std::unique_ptr<JobStores> stores_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool met_ = false, left_ = false, over_ = false;  // guarded by the mutex
+  std::vector<std::string> beats_;   // of the ranks that this one watches, and for how many looks the same
+  std::vector<int64_t> silent_;
+  std::atomic<bool> stop_ = false;
+  std::thread watcher_;
+};
+
+}  // namespace isinglass

@@ -1,0 +1,146 @@
+"""A job has the results of one process, bit for bit, on 1, 2 and 3 ranks: real processes over loopback.
+
+All samplers are compared in one process, with threads for ranks, by tests/engine/context_test.cpp.
+"""
+import csv
+import json
+import signal
+import unittest
+
+import torch
+from job import Folder, Job
+
+ISING = "--instance ising-grid:side=6,coupling=0.4 --chains 13 --seed 5"
+CASES = {
+    "adapted radius": f"sample {ISING} --sampler pafs --adapt --burn-in 60 --steps 40 --thin 2",
+    "learned curvature": f"sample {ISING} --sampler ab-trace --burn-in 80 --steps 20 --statistic sum",
+    "learned balancing": f"sample {ISING} --sampler lsb-2 --burn-in 20 --steps 10",
+    "rungs": f"sample {ISING} --sampler gibbs --scan chromatic --rungs auto --burn-in 64 --steps 20",
+    "groups": "sample --instance misled-mixture --sampler fhl --group 4 --chains 12 --burn-in 20 --steps 20",
+    "graph": "sample --model maxcut --weights graph.txt --sampler pafs --chains 8 --burn-in 50 --anneal 2,0.1 --steps 20",
+    "tables": f"sample {ISING} --sampler lbj --adapt --burn-in 40 --steps 20 --netcdf",
+}
+ANNEALED = ("evaluate --model ising --weights ising.pt --dataset images.pt --sampler pafs --radius 3 --chains 11 --seed 2 "
+            "--schedule adaptive --reverse --device cpu --threads 1 --quiet")
+GRID = """
+title = "a grid for ranks"
+repeats = 3
+[common]
+chains = 4
+burn-in = 20
+steps = 60
+[[models]]
+instance = "ising-grid:side=5,coupling=0.3"
+[[samplers]]
+sampler = "gwg"
+[[samplers]]
+sampler = "pafs"
+radius = [2, 3]
+"""
+TIMED = ("per_second", "seconds")  # columns of results.csv
+DURATIONS = {"seconds", "steps_per_second", "threads"}
+RATES = {"per_second", "per_second_all"}
+
+
+def content(folder, name):
+    """Files by name; of JSON what does not depend on the clock."""
+    files = {}
+    for file in sorted((folder / name).rglob("*")):
+        if file.suffix == ".json":
+            value = json.loads(file.read_text())
+            for key in DURATIONS:
+                value.pop(key, None)
+            for key in RATES:
+                value.get("ess", {}).pop(key, None)
+            files[file.name] = value
+        elif file.is_file():
+            files[file.name] = file.read_bytes()
+    return files
+
+
+class SameBits(unittest.TestCase):
+    def compare(self, arguments, folder):
+        for size in (1, 2, 3):
+            job = Job(f"{arguments} --quiet --device cpu --threads 1 --out ranks-{size}", size, folder)
+            self.assertEqual(job.wait(), [0] * size, job.lines())
+            self.assertEqual(job.lines(), [])
+            for rank in job.ranks[1:]:
+                self.assertEqual(rank.out.read_text(), "")
+        whole = content(folder, "ranks-1")
+        self.assertGreater(len(whole), 1)
+        for size in (2, 3):
+            self.assertEqual(content(folder, f"ranks-{size}"), whole)
+
+    def test_sample(self):
+        for name, arguments in CASES.items():
+            with self.subTest(name), Folder() as folder:
+                edges = [(i, (i + 1) % 9) for i in range(9)] + [(i, (i + 3) % 9) for i in range(9)]
+                (folder / "graph.txt").write_text("".join(f"{u} {v}\n" for u, v in edges))
+                self.compare(arguments, folder)
+
+    def test_evaluate(self):
+        with Folder() as folder:
+            self.make_ising(folder)
+            self.compare(ANNEALED + " --steps 200", folder)
+            self.assertIn("log_weights_reverse", torch.load(folder / "ranks-1/chains.pt"))
+
+    def make_ising(self, folder):
+        generator = torch.Generator().manual_seed(3)
+        edges = torch.tensor([(i, (i + 1) % 16) for i in range(16)] + [(i, (i + 4) % 16) for i in range(16)])
+        torch.save({"edges": edges, "coupling": torch.rand(32, generator=generator) - 0.3,
+                    "field": torch.rand(16, generator=generator) - 0.5}, folder / "ising.pt")
+        torch.save((torch.rand(50, 16, generator=generator) < 0.4).to(torch.uint8), folder / "images.pt")
+
+    def test_evaluation_goes_on_by_other_ranks(self):
+        with Folder() as folder:
+            self.make_ising(folder)
+            whole = ANNEALED + " --steps 3000 --out whole"
+            self.assertEqual(Job(whole, 1, folder).wait(), [0])
+            stopped = Job(ANNEALED + " --steps 3000 --out ranks", 3, folder)
+            self.assertTrue(stopped.reaches((folder / "ranks/config.toml").exists))
+            stopped.ranks[1].process.send_signal(signal.SIGTERM)
+            self.assertEqual(stopped.wait(), [130] * 3, stopped.lines())
+            self.assertTrue((folder / "ranks/ais-checkpoint.pt").exists())
+            goes_on = Job("evaluate --resume ranks --device cpu --threads 1 --quiet", 2, folder)
+            self.assertEqual(goes_on.wait(), [0, 0], goes_on.lines())
+            for name, tensor in torch.load(folder / "whole/chains.pt").items():
+                self.assertTrue(torch.equal(tensor, torch.load(folder / "ranks/chains.pt")[name]), name)
+
+    def test_ablate(self):
+        with Folder() as folder:
+            (folder / "grid.toml").write_text(GRID)
+            tables = []
+            for size in (1, 2, 3):
+                job = Job(f"ablate --grid grid.toml --device cpu --threads 1 --quiet --out ranks-{size}", size, folder)
+                self.assertEqual(job.wait(), [0] * size, job.lines())
+                self.assertEqual(job.lines(), [])
+                with (folder / f"ranks-{size}/results.csv").open() as file:
+                    tables.append([{key: value for key, value in row.items() if not key.endswith(TIMED)}
+                                   for row in csv.DictReader(file)])
+            self.assertEqual(len(tables[0]), 9)
+            self.assertEqual(tables[1], tables[0])
+            self.assertEqual(tables[2], tables[0])
+
+    def test_a_grid_goes_on_at_its_missing_cells(self):
+        with Folder() as folder:
+            (folder / "grid.toml").write_text(GRID.replace("steps = 60", "steps = 20000"))
+            words = "--device cpu --threads 1 --quiet"
+            job = Job(f"ablate --grid grid.toml {words} --out grid", 2, folder)
+            cells = folder / "grid/cells"
+            self.assertTrue(job.reaches(lambda: cells.exists() and len(list(cells.glob("*.json"))) >= 2), job.lines())
+            job.ranks[1].process.send_signal(signal.SIGTERM)
+            self.assertEqual(job.wait(), [130, 130], job.lines())
+            self.assertEqual(len(job.lines()), 1, job.lines())
+            self.assertRegex(job.lines()[0], "interrupted: [2-8] of 9 cells are finished; isinglass ablate --resume")
+            kept = {file.name: file.stat().st_mtime_ns for file in cells.glob("*.json")}
+            self.assertLess(len(kept), 9)
+            job = Job(f"ablate --resume grid {words}", 3, folder)
+            self.assertEqual(job.wait(), [0] * 3, job.lines())
+            self.assertEqual(len(list(cells.glob("*.json"))), 9)
+            for name, time in kept.items():
+                self.assertEqual((cells / name).stat().st_mtime_ns, time)
+            self.assertEqual(json.loads((folder / "grid/results.json").read_text())["failed"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
