@@ -22,8 +22,22 @@ struct Learning {
   torch::Tensor x, gradient;                  // before the step
 };
 
+// Products by A take whole blocks of rows: of a last part of one, matrix libraries round the sums
+// otherwise, and a chain's numbers would depend on how many others there are.
+constexpr int64_t kBlock = 8;
+
+struct Rows {
+  torch::Tensor blocks, own;  // float64: with rows of zeros at the end; those of the chains, [B, D]
+
+  Rows() = default;
+  explicit Rows(const torch::Tensor& like)
+      : blocks(torch::zeros({(like.size(0) + kBlock - 1) / kBlock * kBlock, like.size(1)},
+                            like.options().dtype(torch::kFloat64))),
+        own(blocks.narrow(0, 0, like.size(0))) {}
+};
+
 struct AnyScaleScratch : SamplerScratch {
-  torch::Tensor noise, field, move;         // float64 [B, D]: ξ, Aᵀξ, y − x
+  Rows noise, field, move;                  // ξ, Aᵀξ, y − x
   torch::Tensor curvature, diagonal, root;  // W, D, A; undefined: 0
   std::optional<Learning> learning;         // while burn-in lasts
   int64_t rounds = 0;                       // of the last search, and whether it has settled
@@ -87,10 +101,7 @@ std::vector<Scale> AnyScaleSampler::scales() const {
 void AnyScaleSampler::prepare(const EnergyModel&, ChainState& state) const {
   auto scratch = std::make_shared<AnyScaleScratch>();
   if (options_.rule) {
-    const auto real = torch::TensorOptions(torch::kFloat64).device(state.x.device());
-    for (torch::Tensor* t : {&scratch->noise, &scratch->field, &scratch->move}) {
-      *t = torch::zeros(state.x.sizes(), real);
-    }
+    for (Rows* rows : {&scratch->noise, &scratch->field, &scratch->move}) *rows = Rows(state.x);
   }
   const torch::Tensor& w = options_.diagonal_curvature;
   if (w.defined()) {
@@ -111,18 +122,18 @@ StepInfo AnyScaleSampler::step(EnergyModel& model, ChainState& state, StepParams
   ops::OrderedInputs inputs{state.current.gradient, {}, {}, s.diagonal, params.scale};
   torch::Tensor move;
   if (s.root.defined()) {
-    inputs.noise = s.noise;
-    inputs.field = s.field;
-    move = s.move;
-    ops::step_normals(params.rng, state.chain_ids, s.noise);
-    at::mm_out(s.field, s.noise, s.root);  // its rows are Aᵀξ
+    inputs.noise = s.noise.own;
+    inputs.field = s.field.own;
+    move = s.move.own;
+    ops::step_normals(params.rng, state.chain_ids, s.noise.own);
+    at::mm_out(s.field.blocks, s.noise.blocks, s.root);  // its rows are Aᵀξ
   }
   ops::draw_ordered(state.x, inputs, categories, params.rng, state.chain_ids, workspace.y, move,
                     workspace.log_forward);
   evaluate_proposal(model, state);
   if (s.root.defined()) {
-    s.noise.addmm_(s.move, s.root.t(), 1, -1);  // ξ − A(y − x)
-    at::mm_out(s.field, s.noise, s.root);
+    s.noise.blocks.addmm_(s.move.blocks, s.root.t(), 1, -1);  // ξ − A(y − x)
+    at::mm_out(s.field.blocks, s.noise.blocks, s.root);
   }
   inputs.gradient = workspace.proposed.gradient;
   ops::score_ordered(workspace.y, state.x, inputs, categories, workspace.log_backward);
