@@ -131,12 +131,21 @@ void require_no_others(const fs::path& directory, const std::string& command,
   }
 }
 
+fs::path whole_path(const fs::path& said) {
+  const fs::path path = fs::absolute(said).lexically_normal();
+  return path.has_filename() ? path : path.parent_path();
+}
+
 }  // namespace
+
+bool OutputDirectory::begun_before(const Options& options) {
+  return present_job() && options.has("out") &&
+         present_job()->noted_before(whole_path(options.path("out")).string());
+}
 
 OutputDirectory::OutputDirectory(const Options& options)
     : command_(options.command()), resumed_(options.has("resume")), keep_(resumed_) {
-  directory_ = fs::absolute(options.path(resumed_ ? "resume" : "out")).lexically_normal();
-  if (!directory_.has_filename()) directory_ = directory_.parent_path();
+  directory_ = whole_path(options.path(resumed_ ? "resume" : "out"));
   if (resumed_ || !leads()) return;
   std::error_code error;
   const fs::file_status status = fs::status(directory_, error);
@@ -144,7 +153,9 @@ OutputDirectory::OutputDirectory(const Options& options)
           directory_.string());
   const std::optional<std::string> held = held_command(directory_);
   held_run_ = held.has_value();
-  require(options.flag("overwrite") || !held,
+  const bool own = begun_before(options);
+  resumed_ = keep_ = own && held && find_option(command_.options, "resume");
+  require(options.flag("overwrite") || !held || own,
           "--out {} already holds a run; give another directory, or --overwrite",
           directory_.string());
   require_no_others(directory_, command_.name, held);
@@ -196,6 +207,7 @@ void OutputDirectory::fill(const OptionValues& run, const std::function<void()>&
   try {
     resumed_ ? lock() : create();
     write_file(file(kConfiguration), configuration_text(command_.options, command_.name, run));
+    if (Job* job = present_job()) job->note(directory_.string());
     work();
   } catch (const NumericalError&) {
     throw;

@@ -17,9 +17,12 @@ namespace isinglass {
 
 class OutputDirectory {
  public:
+  // Whether torchrun has restarted the job after it had begun the run of --out.
+  static bool begun_before(const Options& options);
+
   // The directory of --resume, or else of --out; touches nothing. Throws Error if --out is a file,
   // holds a run and --overwrite is not given, or holds something that is of no run and has a name
-  // that this run writes. Of several ranks the first alone looks and writes.
+  // that this run writes. A job that is restarted goes on with its own, or begins it anew. Of several ranks the first alone looks and writes.
   explicit OutputDirectory(const Options& options);
 
   // Makes the directory (--overwrite: without the run that it held), writes config.toml with what

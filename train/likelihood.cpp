@@ -63,13 +63,16 @@ std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
 
 std::optional<ValidationScore> quick_validation_likelihood(
     EnergyModel& model, const Sampler& sampler, const Dataset& data,
-    const ValidationOptions& options, torch::Device device, const std::function<bool()>& stop) {
+    const ValidationOptions& options, torch::Device device, const std::function<bool()>& stop,
+    const Ranks& all_ranks) {
+  // More ranks than chains make the same estimate, each all of it.
+  const Ranks& ranks = all_ranks.size() <= options.chains ? all_ranks : Ranks::alone();
   require(data.validation.defined() && data.validation.size(0) > 0,
           "--evaluate-every needs validation images; {} has none", data.name);
   const int64_t count = std::min(options.images, data.validation.size(0));
   const torch::Tensor x =
       binarise_once(data.validation.narrow(0, 0, count), data.levels, /*validation*/ 1);
-  const double energy = mean_energy(model, x, "validation", device, Ranks::alone());
+  const double energy = mean_energy(model, x, "validation", device, ranks);
   const Factorised start = annealing_start(model, &data, device);
   AnnealedImportanceSampling annealing(model, sampler, start,
                                        {.chains = options.chains,
@@ -77,8 +80,8 @@ std::optional<ValidationScore> quick_validation_likelihood(
                                         .path = options.path,
                                         .seed = options.seed,
                                         .stream = RandomStream::kValidation},
-                                       device);
-  const AisResult ais = annealing.run({}, stop);
+                                       device, ranks);
+  const AisResult ais = annealing.run({}, [&] { return all_ranks.any(stop && stop()); });
   if (!ais.finished) return std::nullopt;
   return ValidationScore{-energy - ais.log_z, ais.weight_ess,
                          weights_warning(ais.weight_ess, options.chains)};

@@ -51,10 +51,12 @@ struct ValidationOptions {
 
 // A quick estimate of the mean log π of validation images, nats per image, for choosing between
 // checkpoints: by forward annealing alone, so that its verdict is open by definition. Every call
-// has the same random numbers. Block Gibbs sweeps anneal along the joint path (path.h). None if stop() became true. Throws Error if
+// has the same random numbers. Block Gibbs sweeps anneal along the joint path (path.h). None if
+// stop() became true on a rank, all of which share the work. Throws Error if
 // the set has no validation split, NumericalError as split_energies.
 std::optional<ValidationScore> quick_validation_likelihood(
     EnergyModel& model, const Sampler& sampler, const Dataset& data,
-    const ValidationOptions& options, torch::Device device, const std::function<bool()>& stop = {});
+    const ValidationOptions& options, torch::Device device, const std::function<bool()>& stop = {},
+    const Ranks& ranks = Ranks::alone());
 
 }  // namespace isinglass

@@ -85,7 +85,7 @@ TrainResult Trainer::run() {
     if (score) add_score(metrics, *score);
     tell([&](TrainObserver& observer) { observer.on_iteration(metrics); });
     if (iteration_ % options_.checkpoint_every == 0) save();
-    stopped = unscored_ || (hooks_.stop && hooks_.stop());
+    stopped = unscored_ || ranks().any(hooks_.stop && hooks_.stop());
   }
   if (saved_ != iteration_) save();
   return {iteration_, unscored_ || iteration_ < options_.iterations, std::ssize(recoveries_)};
@@ -97,20 +97,22 @@ Metrics Trainer::iterate() {
   ++iteration_;
   objective_->advance_chains(*model_, iteration_);
   const Loss loss = objective_->loss(*model_, iteration_);
-  const torch::Tensor norm = descend(loss.value);
+  std::vector<torch::Tensor> own = {loss.value.detach()};
+  for (const auto& [name, value] : loss.metrics) own.push_back(value.detach());
+  torch::Tensor scalars = torch::stack(own);
+  const torch::Tensor norm = descend(loss.value, scalars);
   ema_.update();
 
-  std::vector<torch::Tensor> scalars = {loss.value.detach(), parameters_finite(), norm};
-  for (const auto& [name, value] : loss.metrics) scalars.push_back(value.detach());
-  const torch::Tensor read = torch::stack(scalars).cpu();
-  const double* number = read.const_data_ptr<double>();
+  const torch::Tensor read =
+      torch::cat({torch::stack({parameters_finite(), norm}), scalars}).cpu();
+  const double *state = read.const_data_ptr<double>(), *number = state + 2;
   if (!std::isfinite(number[0])) throw NumericalError(fmt::format("the loss is {}", number[0]));
-  if (number[1] == 0) throw NumericalError("a parameter is not finite");
+  if (state[0] == 0) throw NumericalError("a parameter is not finite");
   Metrics metrics{.iteration = iteration_};
   for (size_t i = 0; i < loss.metrics.size(); ++i) {
-    metrics.add(loss.metrics[i].first, number[3 + i]);
+    metrics.add(loss.metrics[i].first, number[1 + i]);
   }
-  metrics.add("gradient_norm", number[2]);
+  metrics.add("gradient_norm", state[1]);
   metrics.add("learning_rate", learning_rate());
   if (const auto difference = metrics.find("difference")) divergence_.check(*difference);
   metrics.add("iterations_per_second", 1 / seconds_since(start));
@@ -127,7 +129,7 @@ double Trainer::learning_rate() const {
   return std::ldexp(rate.at(iteration_), -static_cast<int>(recoveries_.size()));
 }
 
-torch::Tensor Trainer::descend(const torch::Tensor& loss) {
+torch::Tensor Trainer::descend(const torch::Tensor& loss, torch::Tensor& scalars) {
   model_->zero_grad();
   loss.backward();
   std::vector<torch::Tensor> gradients;
@@ -135,6 +137,7 @@ torch::Tensor Trainer::descend(const torch::Tensor& loss) {
     if (!p.grad().defined()) p.mutable_grad() = torch::zeros_like(p);  // a constant in U
     gradients.push_back(p.grad());
   }
+  if (ranks().size() > 1) add_up(gradients, scalars);
   objective_->before_step();
   const torch::Tensor norms = torch::stack(at::_foreach_norm(gradients)).to(torch::kFloat64);
   const torch::Tensor norm = norms.norm();
@@ -145,6 +148,20 @@ torch::Tensor Trainer::descend(const torch::Tensor& loss) {
   adam_.step(learning_rate());
   objective_->after_step();
   return norm;
+}
+
+void Trainer::add_up(std::vector<torch::Tensor>& gradients, torch::Tensor& scalars) const {
+  torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> parts;
+  for (const torch::Tensor& g : gradients) parts.push_back(g.flatten().to(torch::kFloat64));
+  parts.push_back(scalars);
+  const torch::Tensor total = ranks().sum(torch::cat(parts));
+  int64_t first = 0;
+  for (torch::Tensor& g : gradients) {
+    g.copy_(total.narrow(0, first, g.numel()).view_as(g));
+    first += g.numel();
+  }
+  scalars = total.narrow(0, first, scalars.numel());
 }
 
 torch::Tensor Trainer::parameters_finite() const {
@@ -170,6 +187,7 @@ std::optional<ValidationScore> Trainer::evaluate() {
                   comparable ? "" : "; it cannot become the best: " + score->warning));
   if (comparable && score->value > best_score_) {
     best_score_ = score->value;
+    if (!ranks().leads()) return score;
     write_named_tensors(directory_->file("best.pt"), state_dict(ema_.averages()));
   }
   return score;
@@ -181,7 +199,7 @@ void Trainer::tell(const std::function<void(TrainObserver&)>& event) {
 }
 
 void Trainer::log(const std::string& message) {
-  directory_->log(message);
+  if (ranks().leads()) directory_->log(message);
   tell([&](TrainObserver& observer) { observer.on_message(message); });
 }
 

@@ -44,6 +44,9 @@ struct TrainOptions {
 };
 
 struct TrainHooks {
+  // Ranks have the same parameters and make the same steps of the optimiser, by the sum of their
+  // gradients; rank 0 writes.
+  const Ranks* ranks = &Ranks::alone();
   TrainObserver* observer = nullptr;
   std::function<bool()> stop = {};  // asked after every iteration: true saves and ends the run
   // The score of the model, which carries the averaged parameters during the call; none if it was
@@ -89,7 +92,9 @@ class Trainer {
 
  private:
   // The loop (trainer.cpp).
-  torch::Tensor descend(const torch::Tensor& loss);  // the gradient's norm
+  // `scalars`, which go along with the gradients, become sums over ranks. Returns the gradient's norm.
+  torch::Tensor descend(const torch::Tensor& loss, torch::Tensor& scalars);
+  void add_up(std::vector<torch::Tensor>& gradients, torch::Tensor& scalars) const;
   torch::Tensor parameters_finite() const;
   bool evaluation_due() const;
   std::optional<ValidationScore> evaluate();  // none: it was stopped
@@ -97,7 +102,9 @@ class Trainer {
   void log(const std::string& message);
 
   // Saving and restoring (trainer_state.cpp).
+  const Ranks& ranks() const { return *hooks_.ranks; }
   void save();
+  void check_parameters() const;  // all ranks have the same
   void recover(const std::string& reason);
   int64_t recovery_spacing() const;
   void export_weights() const;

@@ -3,6 +3,7 @@
 
 #include "io/error.h"
 #include "io/settings.h"
+#include "io/sha256.h"
 #include "train/trainer.h"
 
 namespace isinglass {
@@ -13,22 +14,37 @@ constexpr int64_t kRecoveryWindow = 10;  // checkpoints
 }  // namespace
 
 void Trainer::start(const std::filesystem::path& directory) {
-  directory_ = RunDirectory::create(directory);
-  metrics_file_.emplace(directory_->file("metrics.jsonl"));
-  objective_->draw_data(directory_->file("data.png"));
+  if (ranks().leads()) {
+    directory_ = RunDirectory::create(directory);
+    metrics_file_.emplace(directory_->file("metrics.jsonl"));
+    objective_->draw_data(directory_->file("data.png"));
+  }
   tell([&](TrainObserver& observer) { observer.on_start(iteration_); });
   save();
+  ranks().any(false);  // what rank 0 has written is there
+  if (!ranks().leads()) directory_ = RunDirectory::open(directory);
 }
 
 void Trainer::resume(const std::filesystem::path& directory) {
   directory_ = RunDirectory::open(directory);
-  const auto [file, checkpoint] = newest_readable();
+  // Rank 0 sets aside what it cannot read; the others read what it has found.
+  std::optional<std::pair<std::filesystem::path, Checkpoint>> found;
+  if (ranks().leads()) found = newest_readable();
+  const int64_t newest = ranks()
+                             .sum(torch::tensor(found ? found->second.iteration : int64_t{0}))
+                             .item<int64_t>();
+  if (!found) {
+    const std::filesystem::path file = directory_->checkpoint_file(newest);
+    found.emplace(file, read_checkpoint(file));
+  }
+  const auto& [file, checkpoint] = *found;
   restore(checkpoint, file.string());
-  metrics_file_.emplace(directory_->file("metrics.jsonl"));
+  if (ranks().leads()) metrics_file_.emplace(directory_->file("metrics.jsonl"));
   tell([&](TrainObserver& observer) { observer.on_start(iteration_); });
-  earlier_seconds_ = metrics_file_->seconds();
-  unscored_ = iteration_ > 0 && evaluation_due() && !metrics_file_->scored();
-  export_weights();  // a killed process may not have come so far
+  if (ranks().leads()) earlier_seconds_ = metrics_file_->seconds();
+  unscored_ = ranks().any(ranks().leads() && iteration_ > 0 && evaluation_due() &&
+                          !metrics_file_->scored());
+  if (ranks().leads()) export_weights();  // a killed process may not have come so far
   log(fmt::format(
       "resumed at iteration {}{}", iteration_,
       checkpoint.program == options_.program
@@ -52,14 +68,26 @@ std::pair<std::filesystem::path, Checkpoint> Trainer::newest_readable() {
 }
 
 void Trainer::save() {
+  check_parameters();
+  saved_ = iteration_;
+  if (!ranks().leads()) return;
   const std::filesystem::path file = directory_->checkpoint_file(iteration_);
   write_checkpoint(file, checkpoint());
-  saved_ = iteration_;
   directory_->remove_old_checkpoints(options_.recover > 0 ? recovery_spacing() : 0);
   export_weights();
   objective_->draw_samples(*model_, directory_->samples_file(iteration_));
   log(fmt::format("iteration {}: saved {}", iteration_, file.string()));
   tell([&](TrainObserver& observer) { observer.on_checkpoint(file); });
+}
+
+void Trainer::check_parameters() const {
+  if (ranks().size() == 1) return;
+  const std::string own = sha256(state_dict(parameters_));
+  const int64_t number = std::stoll(own.substr(0, 15), nullptr, 16);
+  const torch::Tensor all = ranks().gather(torch::tensor({number}));
+  if ((all == number).all().item<bool>()) return;
+  throw std::runtime_error(
+      fmt::format("the ranks' parameters differ at iteration {}", iteration_));
 }
 
 // The checkpoints that recovery goes back to are those of the multiples of this many iterations:
@@ -90,6 +118,7 @@ void Trainer::recover(const std::string& reason) {
   std::vector<int64_t> recoveries = recoveries_;
   const double best_score = best_score_;  // best.pt stays
   restore(read_checkpoint(file), file.string());
+  ranks().any(false);  // all have read it, which is replaced now
   recoveries.push_back(diverged);
   recoveries_ = std::move(recoveries);
   best_score_ = best_score;
@@ -97,7 +126,7 @@ void Trainer::recover(const std::string& reason) {
   objective_->repair(*model_, std::ssize(recoveries_));
   log(fmt::format("{}; back to iteration {} with the learning rate halved (recovery {})", what,
                   iteration_, recoveries_.size()));
-  directory_->remove_checkpoints_after(iteration_);
+  if (ranks().leads()) directory_->remove_checkpoints_after(iteration_);
   tell([&](TrainObserver& observer) { observer.on_start(iteration_); });
   save();
 }

@@ -42,7 +42,7 @@ std::string run_evaluate(const Options& options) {
   OutputDirectory out(options);
   LikelihoodEvaluation evaluation(spec_of<EvaluateSpec>(options.said()), context);
   const fs::path checkpoint = out.file("ais-checkpoint.pt");
-  if (options.has("resume")) {
+  if (options.has("resume") || OutputDirectory::begun_before(options)) {
     require(!fs::exists(out.file("ais.json")), "--resume {}: that evaluation is finished",
             out.path().string());
     if (fs::exists(checkpoint)) evaluation.restore(checkpoint);

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "cli/commands/commands.h"
+#include "cli/job.h"
 #include "cli/output_directory.h"
-#include "cli/terminal/interrupt.h"
 #include "cli/terminal/progress.h"
 #include "io/error.h"
 #include "lab/run/training.h"
@@ -26,7 +26,7 @@ class TrainProgress : public TrainObserver {
   explicit TrainProgress(OutputDirectory& out) : out_(out) {}
 
   void begin(int64_t iteration, const Options& options) {
-    progress_.emplace("train", options.integer("iters"), options.flag("quiet"), iteration);
+    progress_.emplace("train", options.integer("iters"), quiet(options), iteration);
   }
   void end() { progress_.reset(); }
 
@@ -52,11 +52,12 @@ class TrainProgress : public TrainObserver {
   std::optional<Metrics> last_;
 };
 
-// Whether --resume finds iterations that are done; else this is a new run or one killed before its
-// first checkpoint.
+// Whether --resume, or a restarted job, finds iterations that are done; else this is a new run or one
+// killed before its first checkpoint.
 bool goes_on(const Options& options) {
-  if (!options.has("resume")) return false;
-  const fs::path directory = options.path("resume");
+  const bool again = OutputDirectory::begun_before(options);
+  if (!options.has("resume") && !again) return false;
+  const fs::path directory = options.path(again ? "out" : "resume");
   if (options.has("out")) {
     const fs::path out = options.path("out");
     require(fs::weakly_canonical(out) == fs::weakly_canonical(directory),
@@ -91,11 +92,11 @@ std::string result_text(const Options& options, const TrainSpec& spec, const Tra
 }
 
 std::string run_train(const Options& options) {
-  const torch::Device device = device_of(options.text("device"));
-  const bool resumed = goes_on(options);
+  const Context context = context_of(options);
+  const bool resumed = context.ranks->any(leads() && goes_on(options));
   OutputDirectory out(options);
   TrainProgress progress(out);
-  Training training(spec_of<TrainSpec>(options.said()), device, &progress, interrupted, resumed);
+  Training training(spec_of<TrainSpec>(options.said()), context, &progress, resumed);
   Trainer& trainer = training.trainer();
   TrainResult result;
   out.fill(options.of_run(values_of(training.spec())), [&] {
@@ -108,6 +109,7 @@ std::string run_train(const Options& options) {
                                     result.iteration, out.path().string()));
     }
   });
+  if (!leads()) return "";
   return result_text(options, training.spec(), result, progress.last(), out);
 }
 
@@ -118,7 +120,8 @@ Command train_command() {
       .name = "train",
       .summary = "train a model on a data set: contrastive divergence, score matching, classes",
       .options = options_of<TrainSpec>(),
-      .run = run_train};
+      .run = run_train,
+      .by_ranks = true};
   append(command.options,
          {out_option("run directory; required, or --resume"),
           resume_option("go on with the run of this directory"), overwrite_option()});

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <future>
 #include <string_view>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -14,12 +15,15 @@
 namespace isinglass {
 namespace {
 
+constexpr auto kShort = std::chrono::milliseconds(20);
 constexpr auto kLook = std::chrono::milliseconds(250);
 constexpr int64_t kSilentLooks = 24;  // without a sign of life
 constexpr auto kLastWords = std::chrono::seconds(2);
 constexpr int kGone = 1;  // the exit code for a rank that left none
 constexpr const char* kEnd = "end";
+constexpr const char* kNoted = "noted";
 constexpr const char* kStop = "stop";
+constexpr const char* kFinished = "finished";
 constexpr const char* kLeft = "left";
 constexpr const char* kGoneWithoutAWord =
     "it has gone without a word: it was killed, or its machine is down";
@@ -32,15 +36,16 @@ std::string text(const std::vector<uint8_t>& bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-c10::intrusive_ptr<c10d::Store> connect(const Place& place, bool keeps) {
+using Store = c10::intrusive_ptr<c10d::Store>;
+
+Store connect(const Place& place, bool keeps) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<uint16_t>(place.port);
   options.isServer = keeps;
   options.waitWorkers = false;
   options.timeout = place.patience;
   try {
-    auto store = c10::make_intrusive<c10d::TCPStore>(place.host, options);
-    return c10::make_intrusive<c10d::PrefixStore>("isinglass/" + place.attempt, std::move(store));
+    return c10::make_intrusive<c10d::TCPStore>(place.host, options);
   } catch (const std::exception& error) {
     const std::string_view reason = error.what();
     const auto names = [&](const char* word) { return reason.find(word) != reason.npos; };
@@ -55,6 +60,29 @@ c10::intrusive_ptr<c10d::Store> connect(const Place& place, bool keeps) {
   }
 }
 
+// The same, given up where something listens that is no store: that is waited for without an end.
+Store connect_in_time(const Place& place, bool keeps) {
+  const auto made = std::make_shared<std::promise<Store>>();
+  std::future<Store> store = made->get_future();
+  std::thread([=] {
+    try {
+      made->set_value(connect(place, keeps));
+    } catch (...) {
+      made->set_exception(std::current_exception());
+    }
+  }).detach();
+  require(store.wait_for(place.patience + kLastWords) == std::future_status::ready,
+          "what listens at {}:{} does not answer as the ranks' store does: MASTER_PORT must name "
+          "another port",
+          place.host, place.port);
+  return store.get();
+}
+
+// The keys of one start of the job, or of all.
+Store part_of(const Store& store, const std::string& name) {
+  return c10::make_intrusive<c10d::PrefixStore>("isinglass/" + name, store);
+}
+
 }  // namespace
 
 Job::Job(const Place& place, std::function<void(const End&)> on_end)
@@ -63,8 +91,13 @@ Job::Job(const Place& place, std::function<void(const End&)> on_end)
       stores_(std::make_unique<JobStores>()),
       beats_(place.size),
       silent_(place.size) {
-  stores_->own = connect(place_, keeps_store());
-  stores_->watching = connect(place_, false);
+  const Store store = connect_in_time(place_, keeps_store());
+  stores_->own = part_of(store, place_.attempt);
+  stores_->watching = part_of(connect_in_time(place_, false), place_.attempt);
+  stores_->of_restarts = part_of(store, "restarts");
+  if (place_.attempt != "0" && stores_->of_restarts->check({kNoted})) {
+    noted_ = text(stores_->of_restarts->get(kNoted));
+  }
   require(stores_->own->add(fmt::format("came/{}", place_.rank), 1) == 1,
           "a rank {} has met at {}:{} before: another job meets there, and MASTER_PORT must name "
           "another port",
@@ -108,6 +141,14 @@ int64_t Job::next(const std::string& counter) {
   return stores_->own->add("next/" + counter, 1) - 1;
 }
 
+void Job::note(const std::string& what) {
+  stores_->of_restarts->set(kNoted, what);
+}
+
+bool Job::noted_before(const std::string& what) const {
+  return !what.empty() && noted_ == what;
+}
+
 void Job::ask_to_stop() {
   if (!stop_.exchange(true)) stores_->own->set(kStop, "");
 }
@@ -129,6 +170,11 @@ bool Job::fail_job(int code) {
 }
 
 void Job::leave() {
+  if (place_.rank == 0) {
+    stores_->own->set(kFinished, "");
+  } else {
+    while (!stores_->own->check({kFinished})) std::this_thread::sleep_for(kShort);
+  }
   {
     const std::lock_guard lock(mutex_);
     left_ = true;
@@ -141,7 +187,7 @@ void Job::leave() {
 void Job::await_all(const std::string& counter, int64_t count, std::chrono::seconds most) {
   const auto end = std::chrono::steady_clock::now() + most;
   while (stores_->own->add(counter, 0) < count && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(kShort);
   }
 }
 

@@ -44,6 +44,11 @@ class Job {
   // 0, 1, 2, …: every number goes to one rank.
   int64_t next(const std::string& counter);
 
+  // What the job is to know of itself when torchrun restarts it; and whether it was said before a
+  // restart.
+  void note(const std::string& what);  // in place of what was noted
+  bool noted_before(const std::string& what) const;
+
   // All ranks are to stop; and whether one has asked for it, known a moment later.
   void ask_to_stop();
   bool asked_to_stop() const { return stop_; }
@@ -52,7 +57,8 @@ class Job {
   // first to fail; or else it is about to be ended. To be called once.
   bool fail_job(int code);
 
-  // This rank's work is done. Rank 0 waits here for the others, who need its store.
+  // This rank's work is done. The others wait here for rank 0, which may yet fail to write, and that one
+  // for the others, who need its store.
   void leave();
 
   const Place& place() const { return place_; }
@@ -75,6 +81,7 @@ class Job {
   std::vector<std::string> beats_;   // of the ranks that this one watches, and for how many looks the same
   std::vector<int64_t> silent_;
   std::atomic<bool> stop_ = false;
+  std::string noted_;  // before this start
   std::thread watcher_;
 };
 

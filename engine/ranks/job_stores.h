@@ -8,6 +8,7 @@ namespace isinglass {
 
 struct JobStores {
   c10::intrusive_ptr<c10d::Store> own, watching;
+  c10::intrusive_ptr<c10d::Store> of_restarts;  // what a restarted job finds again
 };
 
 }  // namespace isinglass

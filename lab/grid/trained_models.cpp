@@ -42,7 +42,7 @@ fs::path GridModels::trained(const TrainSpec& spec) {
   std::error_code taken;  // another process may have been first
   fs::remove_all(partial, taken);
   try {
-    Training training(spec, device_, nullptr, stop_);
+    Training training(spec, {.device = device_, .stop = stop_});
     training.trainer().start(partial);
     write_file(partial / "config.toml",
                configuration_text(options_of<TrainSpec>(), "train", values_of(training.spec())));

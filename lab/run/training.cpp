@@ -101,11 +101,10 @@ TrainSpec resolved_objective(TrainSpec spec) {
   return spec;
 }
 
-Training::Training(TrainSpec spec, torch::Device device, TrainObserver* observer, Stop stop,
-                   bool resumed, Given given)
+Training::Training(TrainSpec spec, Context context, TrainObserver* observer, bool resumed,
+                   Given given)
     : spec_(resolved_objective(std::move(spec))),
-      device_(device),
-      stop_(std::move(stop)),
+      context_(std::move(context)),
       resumed_(resumed),
       given_(std::move(given)) {
   if (!given_.model) find_model(spec_.model.name);
@@ -137,7 +136,7 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
                         .continuous = !has_chains(spec_),
                         .classes = classes};
   if (spec_.base.value_or(false)) model.base_mean = clamped_mean(data_);
-  require_memory(training_bytes(name, model, spec_.batch, chains()), device_,
+  require_memory(training_bytes(name, model, spec_.batch, chains()), context_.device,
                  fmt::format("`channels` {} `hidden` {} `batch` {} with {} chains", model.channels,
                              model.hidden, spec_.batch, chains()));
   std::shared_ptr<EnergyModel> made = new_model(name, model, static_cast<uint64_t>(spec_.seed));
@@ -145,7 +144,7 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
     ParameterReader reader(spec_.model.weights);
     load_state(*made, reader);
   }
-  made->to(device_);
+  made->to(context_.device);
   set_gradient_precision(spec_.model, *made);
   return made;
 }
@@ -190,7 +189,7 @@ void Training::by_chains(TrainObserver* observer) {
   sampler_ = fixed_sampler_of(spec_.sampler, *model_,
                               "training has none: its model changes with every iteration");
   spec_.sampler = resolved(spec_.sampler, *model_);
-  if (*spec_.cuda_graph) require_capturable(*model_, *sampler_, device_);
+  if (*spec_.cuda_graph) require_capturable(*model_, *sampler_, context_.device);
   const bool evaluated = *spec_.evaluate_every > 0;
   require_options(!evaluated || data_.validation.size(0) > 0,
                   "`evaluate-every` needs validation images; {} has none", data_.name);
@@ -198,17 +197,20 @@ void Training::by_chains(TrainObserver* observer) {
                                      .path = path_for(spec_.sampler, *model_),
                                      .seed = static_cast<uint64_t>(spec_.seed)};
   const TrainOptions train = train_options();
+  TrainHooks watched = hooks(observer);
+  watched.validation_score = [this, validation](EnergyModel& averaged) {
+    return quick_validation_likelihood(averaged, *sampler_, data_, validation, context_.device,
+                                       context_.stop, *context_.ranks);
+  };
   trainer_ = std::make_unique<Trainer>(
       model_,
       std::make_unique<PcdObjective>(*model_, *sampler_, data_, pcd_options(), train.iterations,
-                                     device_),
-      train,
-      TrainHooks{.observer = observer,
-                 .stop = stop_,
-                 .validation_score = [this, validation](EnergyModel& averaged) {
-                   return quick_validation_likelihood(averaged, *sampler_, data_, validation,
-                                                      device_, stop_);
-                 }});
+                                     context_.device, *context_.ranks),
+      train, watched);
+}
+
+TrainHooks Training::hooks(TrainObserver* observer) const {
+  return {.ranks = context_.ranks, .observer = observer, .stop = context_.stop};
 }
 
 void Training::without_chains(TrainObserver* observer) {
@@ -220,15 +222,16 @@ void Training::without_chains(TrainObserver* observer) {
     model_ = model_to_train();
     objective = std::make_unique<DsmObjective>(
         *model_, data_, DsmOptions{.batch = spec_.batch, .noise = *spec_.noise, .seed = seed},
-        device_);
+        context_.device, *context_.ranks);
   } else {
     const torch::Tensor labels = given_.labels.defined() ? given_.labels : labels_of(spec_.data);
     model_ = model_to_train(labels.max().item<int64_t>() + 1);
     objective = std::make_unique<ClassifyObjective>(
-        *model_, data_, labels, ClassifyOptions{.batch = spec_.batch, .seed = seed}, device_);
+        *model_, data_, labels, ClassifyOptions{.batch = spec_.batch, .seed = seed},
+        context_.device, *context_.ranks);
   }
   trainer_ = std::make_unique<Trainer>(model_, std::move(objective), train_options(),
-                                       TrainHooks{.observer = observer, .stop = stop_});
+                                       hooks(observer));
 }
 
 std::filesystem::path newest_checkpoint(const std::filesystem::path& directory) {

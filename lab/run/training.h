@@ -22,8 +22,8 @@ class Training {
   // Makes all; nothing is written yet. The observer outlives this. A given model, whose parameters
   // are trained in place, data or labels stand for the spec's. Throws Error for what does not fit
   // together or into memory. A resumed run does not read the weights that it began from.
-  Training(TrainSpec spec, torch::Device device, TrainObserver* observer = nullptr, Stop stop = {},
-           bool resumed = false, Given given = {});
+  Training(TrainSpec spec, Context context, TrainObserver* observer = nullptr, bool resumed = false,
+           Given given = {});
 
   // What the run is, with all defaults and files in full.
   const TrainSpec& spec() const { return spec_; }
@@ -40,11 +40,11 @@ class Training {
   // With fresh parameters, or with those that a new run starts from.
   std::shared_ptr<EnergyModel> model_to_train(int64_t classes = 1) const;
   TrainOptions train_options() const;
+  TrainHooks hooks(TrainObserver* observer) const;
   PcdOptions pcd_options() const;
 
   TrainSpec spec_;
-  torch::Device device_;
-  Stop stop_;
+  Context context_;
   bool resumed_;
   Given given_;
   Dataset data_;

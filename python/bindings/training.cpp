@@ -69,8 +69,8 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
     const bool whole = !given.model && !given.data;  // the program can go on with it
     const bool resumed = !newest_checkpoint(directory).empty();
     Training training(
-        spec, place, callback.is_none() ? nullptr : &observer,
-        [&] { return interrupts.requested(); }, resumed, std::move(given));
+        spec, {.device = place, .stop = [&] { return interrupts.requested(); }},
+        callback.is_none() ? nullptr : &observer, resumed, std::move(given));
     resumed ? training.trainer().resume(directory) : training.trainer().start(directory);
     if (whole) {
       write_file(fs::path(directory) / "config.toml",

@@ -79,7 +79,7 @@ void train(int64_t seed, const DataSpec& data, const std::filesystem::path& dire
                      .iterations = 10,
                      .warmup = 0,
                      .seed = seed},
-                    torch::kCPU);
+                    {.device = torch::kCPU});
   training.trainer().start(directory);
   const TrainResult trained = training.trainer().run();
   EXPECT_EQ(trained.iteration, 10);

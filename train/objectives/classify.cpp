@@ -25,22 +25,25 @@ ClassifyOptions checked(const ClassifyOptions& o, const EnergyModel& model, cons
 
 ClassifyObjective::ClassifyObjective(const EnergyModel& model, const Dataset& data,
                                      const torch::Tensor& labels, const ClassifyOptions& options,
-                                     torch::Device device)
+                                     torch::Device device, const Ranks& ranks)
     : options_(checked(options, model, data)),
       height_(data.height),
       width_(data.width),
       data_sha256_(data_sha256(data)),
       batches_(data, options.batch, options.seed, device),
-      labels_(labels.to(device)) {
+      labels_(labels.to(device)),
+      share_(ranks, options.batch) {
   TORCH_INTERNAL_ASSERT(labels.size(0) == data.train.size(0));
 }
 
 Loss ClassifyObjective::loss(EnergyModel& model, int64_t iteration) {
   torch::AutoGradMode with_grad(true);
-  const torch::Tensor classes =
-      labels_.index_select(0, batches_.images(iteration).to(labels_.device()));
-  const torch::Tensor logits = dynamic_cast<HasLogits&>(model).logits(batches_.states(iteration));
-  const torch::Tensor loss = torch::cross_entropy_loss(logits, classes).to(torch::kFloat64);
+  const torch::Tensor images = share_.own.of(batches_.images(iteration));
+  const torch::Tensor classes = labels_.index_select(0, images.to(labels_.device()));
+  const torch::Tensor states = share_.own.of(batches_.states(iteration));
+  const torch::Tensor logits = dynamic_cast<HasLogits&>(model).logits(states);
+  const torch::Tensor loss =
+      share_.weight * torch::cross_entropy_loss(logits, classes).to(torch::kFloat64);
   return {loss, {{"loss", loss}}};
 }
 

@@ -19,7 +19,8 @@ class ClassifyObjective : public Objective {
   // labels int64 [N]: the classes of data.train. Throws Error if the model is no classifier, or its
   // states are not the data's.
   ClassifyObjective(const EnergyModel& model, const Dataset& data, const torch::Tensor& labels,
-                    const ClassifyOptions& options, torch::Device device);
+                    const ClassifyOptions& options, torch::Device device,
+                    const Ranks& ranks = Ranks::alone());
 
   Loss loss(EnergyModel& model, int64_t iteration) override;
   PtDict settings() const override;
@@ -33,6 +34,7 @@ class ClassifyObjective : public Objective {
   std::string data_sha256_;
   Batches batches_;
   torch::Tensor labels_;
+  BatchShare share_;
 };
 
 }  // namespace isinglass

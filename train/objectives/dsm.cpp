@@ -45,12 +45,13 @@ torch::Tensor dsm_loss(EnergyModel& model, const torch::Tensor& points, const to
 }
 
 DsmObjective::DsmObjective(const EnergyModel& model, const Dataset& data, const DsmOptions& options,
-                           torch::Device device)
+                           torch::Device device, const Ranks& ranks)
     : options_(checked(options, model, data)),
       height_(data.height),
       width_(data.width),
       data_sha256_(data_sha256(data)),
-      batches_(data, options.batch, options.seed, device) {}
+      batches_(data, options.batch, options.seed, device),
+      share_(ranks, options.batch) {}
 
 torch::Tensor DsmObjective::noise(int64_t iteration) const {
   const auto device = torch::TensorOptions().device(batches_.pixels().device());
@@ -63,7 +64,8 @@ torch::Tensor DsmObjective::noise(int64_t iteration) const {
 
 Loss DsmObjective::loss(EnergyModel& model, int64_t iteration) {
   const torch::Tensor loss =
-      dsm_loss(model, batches_.states(iteration), noise(iteration), options_.noise);
+      share_.weight * dsm_loss(model, share_.own.of(batches_.states(iteration)),
+                               share_.own.of(noise(iteration)), options_.noise);
   return {loss, {{"loss", loss}}};
 }
 

@@ -28,7 +28,7 @@ class DsmObjective : public Objective {
   // data.train is float32 [N, D]. Throws Error if an option is out of range or the model's states
   // are not the data's.
   DsmObjective(const EnergyModel& model, const Dataset& data, const DsmOptions& options,
-               torch::Device device);
+               torch::Device device, const Ranks& ranks = Ranks::alone());
 
   Loss loss(EnergyModel& model, int64_t iteration) override;
   PtDict settings() const override;
@@ -44,6 +44,7 @@ class DsmObjective : public Objective {
   int64_t height_, width_;
   std::string data_sha256_;
   Batches batches_;
+  BatchShare share_;
 };
 
 }  // namespace isinglass

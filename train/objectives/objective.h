@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/context.h"
 #include "io/pt/pt_file.h"
 #include "io/torch.h"
 #include "models/energy_model.h"
@@ -13,10 +14,21 @@
 namespace isinglass {
 
 // The loss of an iteration, float64 [], differentiable in the model's parameters; and what
-// metrics.h says of it, float64 [] each, on the device: the trainer reads all of them at once.
+// metrics.h says of it, float64 [] each, on the device: the trainer reads all of them at once. Of
+// several ranks, which share a batch, each has its part: they add up to the batch's.
 struct Loss {
   torch::Tensor value;
   std::vector<std::pair<std::string, torch::Tensor>> metrics;
+};
+
+// A rank's images, or chains, of an iteration's batch, and the share of a mean over the batch that a
+// mean over them is.
+struct BatchShare {
+  Share own;
+  double weight;
+
+  // Throws Error if there are more ranks than images.
+  BatchShare(const Ranks& ranks, int64_t batch);
 };
 
 class Objective {

@@ -44,7 +44,8 @@ PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& m
 }  // namespace
 
 PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, const Dataset& data,
-                           const PcdOptions& options, int64_t iterations, torch::Device device)
+                           const PcdOptions& options, int64_t iterations, torch::Device device,
+                           const Ranks& ranks)
     : options_(checked(options, iterations, model, data)),
       sampler_(sampler),
       sampling_(sampler, options_),
@@ -52,7 +53,9 @@ PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, con
       width_(data.width),
       data_sha256_(data_sha256(data)),
       batches_(data, options.batch, options.seed, device),
-      buffer_(clamped_mean(data).to(device), options.buffer, options.seed) {
+      buffer_(clamped_mean(data).to(device), options.buffer, options.seed),
+      ranks_(ranks),
+      share_(ranks, options.batch) {
   if (!options.centre) return;
   const auto* machine = dynamic_cast<const RbmModel*>(&model);
   require_options(machine, "`centre` is for an rbm; the model is '{}'", model.kind_name());
@@ -68,20 +71,30 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
     slots = buffer_.draw_slots(options_.batch, iteration);
     starts = buffer_.chains(slots, options_.reinit, iteration);
   }
-  chains_ = sampling_.advance(model, starts, slots, iteration);
-  buffer_.write_back(slots, chains_.states);
+  std::string error;
+  try {
+    chains_ = sampling_.advance(model, share_.own.of(starts).contiguous(),
+                                share_.own.of(slots).contiguous(), iteration);
+  } catch (const NumericalError& own) {
+    error = own.what();
+  }
+  if (ranks_.any(!error.empty())) {
+    throw NumericalError(error.empty() ? "chains of another rank are not finite" : error);
+  }
+  buffer_.write_back(slots, ranks_.gather(chains_.states));
 }
 
 Loss PcdObjective::loss(EnergyModel& model, int64_t iteration) {
   const torch::Tensor data = batches_.states(iteration);
   if (centring_) centring_->follow(data);
-  const PcdLoss loss = pcd_loss(model, data, chains_.states, options_);
-  return {loss.loss,
-          {{"energy_data", loss.energy_data},
-           {"energy_model", loss.energy_model},
-           {"difference", loss.energy_data - loss.energy_model},
-           {"acceptance", chains_.acceptance},
-           {"hops", chains_.hops}}};
+  const PcdLoss loss = pcd_loss(model, share_.own.of(data), chains_.states, options_);
+  const double weight = share_.weight;
+  return {weight * loss.loss,
+          {{"energy_data", weight * loss.energy_data},
+           {"energy_model", weight * loss.energy_model},
+           {"difference", weight * (loss.energy_data - loss.energy_model)},
+           {"acceptance", weight * chains_.acceptance},
+           {"hops", weight * chains_.hops}}};
 }
 
 void PcdObjective::before_step() {

@@ -20,10 +20,12 @@ class PcdObjective : public Objective {
   // states, or its sites differ from the data's. The sampler, and a model that is centred, outlive
   // this.
   PcdObjective(const EnergyModel& model, const Sampler& sampler, const Dataset& data,
-               const PcdOptions& options, int64_t iterations, torch::Device device);
+               const PcdOptions& options, int64_t iterations, torch::Device device,
+               const Ranks& ranks = Ranks::alone());
 
   // Draws `batch` distinct slots of the buffer and restarts some; or, in contrastive divergence,
-  // starts at the iteration's data, a slot each; and writes the chains back after their steps.
+  // starts at the iteration's data, a slot each; and writes the chains back after their steps. Ranks
+  // share the chains' steps and have the same buffer. Throws NumericalError on all of them.
   void advance_chains(EnergyModel& model, int64_t iteration) override;
   Loss loss(EnergyModel& model, int64_t iteration) override;
   void before_step() override;
@@ -44,7 +46,9 @@ class PcdObjective : public Objective {
   std::string data_sha256_;
   Batches batches_;
   ReplayBuffer buffer_;
-  PcdChains chains_;  // of the latest iteration
+  const Ranks& ranks_;
+  BatchShare share_;
+  PcdChains chains_;  // this rank's, of the latest iteration
   std::optional<Centring> centring_;
 };
 

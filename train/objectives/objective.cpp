@@ -1,0 +1,15 @@
+// See objective.h.
+#include "train/objectives/objective.h"
+
+#include "io/error.h"
+
+namespace isinglass {
+
+BatchShare::BatchShare(const Ranks& ranks, int64_t batch) {
+  require_option(batch >= ranks.size(), "batch", batch, "{} ranks need at least one image each",
+                 ranks.size());
+  own = ranks.share(batch);
+  weight = static_cast<double>(own.count) / static_cast<double>(batch);
+}
+
+}  // namespace isinglass
