@@ -10,6 +10,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/job.h"
+#include "engine/ranks/process_group.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "lab/run/assemble.h"
@@ -212,6 +213,8 @@ void OutputDirectory::fill(const OptionValues& run, const std::function<void()>&
   } catch (const NumericalError&) {
     throw;
   } catch (const Interrupted&) {
+    throw;
+  } catch (const RankLost&) {
     throw;
   } catch (...) {
     if (!keep_) discard();

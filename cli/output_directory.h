@@ -27,7 +27,7 @@ class OutputDirectory {
 
   // Makes the directory (--overwrite: without the run that it held), writes config.toml with what
   // the run is (Options::of_run) and does the work. Throws Error if another process is writing a run
-  // there. If the work ends in anything but a numerical failure or an interruption, the run's files
+  // there. If the work ends in anything but a numerical failure, an interruption or the loss of a rank, the run's files
   // and the directories made are removed, unless keep() was called or the run was resumed.
   void fill(const OptionValues& run, const std::function<void()>& work);
 

@@ -8,6 +8,7 @@
 #include "cli/commands/commands.h"
 #include "cli/job.h"
 #include "cli/output_directory.h"
+#include "cli/tensorboard.h"
 #include "cli/terminal/progress.h"
 #include "lab/grid/run.h"
 #include "lab/grid/trained_models.h"
@@ -51,6 +52,16 @@ Json run_cells(const Options& options, const GridSpec& spec, const Grid& grid, O
   }
 }
 
+// The metrics of every cell over its repeats.
+void show(EventFile& events, const Json& results) {
+  for (const Json& row : results["rows"]) {
+    const std::string of =
+        fmt::format("{} by {} {}", row["model"].get<std::string>(),
+                    row["sampler"].get<std::string>(), row.value("settings", Json()).dump());
+    put_numbers(events, row["repeat"].get<int64_t>(), Json{{of, row["metrics"]}}, {of.c_str()});
+  }
+}
+
 std::string run_ablate(const Options& options) {
   const Context context = context_of(options);
   OutputDirectory out(options);
@@ -61,6 +72,7 @@ std::string run_ablate(const Options& options) {
   out.fill(options.of_run(values_of(spec)), [&] {
     results = run_cells(options, spec, grid, out, context);
     if (!leads()) return;
+    if (const auto events = event_file(options)) show(*events, results);
     write_report(out.path(), out.file("report.html"));
   });
   if (!leads()) return "";
@@ -77,7 +89,7 @@ Command ablate_command() {
                   .by_ranks = true};
   append(command.options,
          {out_option("directory of the results; required, or --resume"),
-          resume_option("go on with the grid of this directory"), overwrite_option()});
+          resume_option("go on with the grid of this directory"), overwrite_option(), tensorboard_option()});
   return command;
 }
 

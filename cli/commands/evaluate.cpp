@@ -7,6 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/job.h"
 #include "cli/output_directory.h"
+#include "cli/tensorboard.h"
 #include "cli/terminal/progress.h"
 #include "engine/registry.h"
 #include "io/error.h"
@@ -34,6 +35,24 @@ std::string result_text(const LikelihoodEvaluation& evaluation, const OutputDire
   }
   text += fmt::format("  {}\n", evaluation.note());
   return text + fmt::format("  written to {}\n", out.path().string());
+}
+
+std::vector<double> numbers(const torch::Tensor& values) {
+  const torch::Tensor x = values.to(torch::kCPU, torch::kFloat64).contiguous();
+  return {x.const_data_ptr<double>(), x.const_data_ptr<double>() + x.numel()};
+}
+
+// The curve over temperatures, and at its end the rest.
+void show(EventFile& events, const AisResult& ais, const nlohmann::ordered_json& json) {
+  for (const CurvePoint& point : ais.curve) {
+    events.scalars(point.temperatures, {{"log_z", point.log_z}});
+  }
+  const int64_t end = ais.curve.back().temperatures;
+  put_numbers(events, end, json,
+              {"log_z_se", "weight_ess", "log_z_upper", "log_z_upper_se", "weight_ess_reverse",
+               "log_z_bidirectional", "bracket", "log_likelihood", "bits_per_dim", "acceptance"});
+  events.histogram(end, "log_weights", numbers(ais.log_weights));
+  if (ais.reverse) events.histogram(end, "log_weights_reverse", numbers(ais.reverse->log_weights));
 }
 
 std::string run_evaluate(const Options& options) {
@@ -69,6 +88,7 @@ std::string run_evaluate(const Options& options) {
     const torch::Tensor rungs = evaluation.estimate().rung_history();
     if (rungs.defined()) write_pt(out.file("rungs.pt"), PtValue{rungs});
     write_file(out.file("ais.json"), json.dump(2) + "\n");
+    if (const auto events = event_file(options)) show(*events, ais, json);
     fs::remove(checkpoint);
   });
   if (!leads()) return "";
@@ -85,7 +105,7 @@ Command evaluate_command() {
                   .by_ranks = true};
   append(command.options,
          {out_option("directory of the results; required, or --resume"),
-          resume_option("go on with the evaluation of this directory"), overwrite_option()});
+          resume_option("go on with the evaluation of this directory"), overwrite_option(), tensorboard_option()});
   return command;
 }
 

@@ -10,6 +10,7 @@
 #include "cli/commands/listing.h"
 #include "cli/job.h"
 #include "cli/output_directory.h"
+#include "cli/tensorboard.h"
 #include "cli/terminal/progress.h"
 #include "cli/terminal/summaries.h"
 #include "engine/registry.h"
@@ -105,9 +106,19 @@ std::string run_sample(const Options& options) {
     std::vector<Observer*> observers = {&progress};
     std::optional<StepRecorder> moves;
     if (spec.netcdf) observers.push_back(&moves.emplace(plan, *context.ranks));
+    const std::unique_ptr<EventFile> events = event_file(options);
+    std::optional<DrawsOnBoard> board;
+    if (options.has("tensorboard")) {
+      const ImageSize image = *sampling.spec().model.image;
+      observers.push_back(&board.emplace(events.get(), plan, image, *context.ranks));
+    }
     const RunResult& result = sampling.run(recorder, observers);
     const bool stopped = context.stopped();
     if (leads()) summary = write_results(sampling, recorder, moves, out);
+    if (events) {
+      put_numbers(*events, result.steps, summary,
+                  {"acceptance", "hops", "rhat", "ess", "adapted", "tempering"});
+    }
     complaint = sampling.complaint();
     if (stopped) {
       throw Interrupted(fmt::format("{} of {} steps were made; their draws are in {}", result.steps,
@@ -137,7 +148,7 @@ Command sample_command() {
                             .initial = false,
                             .stored = false},
                            out_option("directory of the run; required"),
-                           overwrite_option()});
+                           overwrite_option(), tensorboard_option()});
   return command;
 }
 

@@ -10,8 +10,10 @@
 #include "cli/commands/commands.h"
 #include "cli/job.h"
 #include "cli/output_directory.h"
+#include "cli/tensorboard.h"
 #include "cli/terminal/progress.h"
 #include "io/error.h"
+#include "io/files.h"
 #include "lab/run/training.h"
 #include "lab/spec/field.h"
 
@@ -27,11 +29,13 @@ class TrainProgress : public TrainObserver {
 
   void begin(int64_t iteration, const Options& options) {
     progress_.emplace("train", options.integer("iters"), quiet(options), iteration);
+    events_ = event_file(options);
   }
   void end() { progress_.reset(); }
 
   void on_iteration(const Metrics& metrics) override {
     last_ = metrics;
+    if (events_) events_->scalars(metrics.iteration, metrics.values);
     const auto loss = metrics.find("loss");
     progress_->update(metrics.iteration,
                       loss ? fmt::format("loss {:.4g}", *loss)
@@ -40,6 +44,10 @@ class TrainProgress : public TrainObserver {
                                          metrics.find("acceptance").value_or(NAN)));
   }
   void on_checkpoint(const std::filesystem::path& file) override {
+    const fs::path picture = (out_.file("samples") / file.stem()).concat(".png");
+    if (events_ && fs::exists(picture)) {
+      events_->picture(std::stoll(file.stem().string()), "samples", read_file(picture));
+    }
     out_.keep(fmt::format("{} is kept; isinglass train --resume {} goes on", file.string(),
                           out_.path().string()));
   }
@@ -50,6 +58,7 @@ class TrainProgress : public TrainObserver {
   OutputDirectory& out_;
   std::optional<Progress> progress_;
   std::optional<Metrics> last_;
+  std::unique_ptr<EventFile> events_;
 };
 
 // Whether --resume, or a restarted job, finds iterations that are done; else this is a new run or one
@@ -124,7 +133,7 @@ Command train_command() {
       .by_ranks = true};
   append(command.options,
          {out_option("run directory; required, or --resume"),
-          resume_option("go on with the run of this directory"), overwrite_option()});
+          resume_option("go on with the run of this directory"), overwrite_option(), tensorboard_option()});
   return command;
 }
 

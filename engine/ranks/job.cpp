@@ -18,6 +18,7 @@ namespace {
 constexpr auto kShort = std::chrono::milliseconds(20);
 constexpr auto kLook = std::chrono::milliseconds(250);
 constexpr int64_t kSilentLooks = 24;  // without a sign of life
+constexpr auto kLateness = std::chrono::seconds(8);  // of a connection's own time-out
 constexpr auto kLastWords = std::chrono::seconds(2);
 constexpr int kGone = 1;  // the exit code for a rank that left none
 constexpr const char* kEnd = "end";
@@ -71,7 +72,7 @@ Store connect_in_time(const Place& place, bool keeps) {
       made->set_exception(std::current_exception());
     }
   }).detach();
-  require(store.wait_for(place.patience + kLastWords) == std::future_status::ready,
+  require(store.wait_for(place.patience + kLateness) == std::future_status::ready,
           "what listens at {}:{} does not answer as the ranks' store does: MASTER_PORT must name "
           "another port",
           place.host, place.port);
@@ -186,7 +187,8 @@ void Job::leave() {
 
 void Job::await_all(const std::string& counter, int64_t count, std::chrono::seconds most) {
   const auto end = std::chrono::steady_clock::now() + most;
-  while (stores_->own->add(counter, 0) < count && std::chrono::steady_clock::now() < end) {
+  // Not by the store of the rank's own calls, one of which may wait for what does not come.
+  while (stores_->watching->add(counter, 0) < count && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(kShort);
   }
 }

@@ -1,0 +1,78 @@
+// See tensorboard.h.
+#include "cli/tensorboard.h"
+
+#include <algorithm>
+
+#include "cli/job.h"
+#include "io/picture.h"
+
+namespace isinglass {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kMostDraws = 1000;  // that are shown, evenly from all
+constexpr int64_t kPictures = 100, kColumns = 10;
+
+void add_numbers(const Json& json, const std::string& name,
+                 std::vector<std::pair<std::string, double>>& numbers) {
+  if (json.is_number()) numbers.emplace_back(name, json.get<double>());
+  if (!json.is_object()) return;
+  for (const auto& [key, value] : json.items()) {
+    add_numbers(value, name + "/" + key, numbers);
+  }
+}
+
+}  // namespace
+
+Option tensorboard_option() {
+  return {.name = "tensorboard",
+          .type = ValueType::kPath,
+          .unit = "DIR",
+          .help = "events for TensorBoard, in a file of this folder",
+          .stored = false,
+          .topic = Topic::kOutput};
+}
+
+std::unique_ptr<EventFile> event_file(const Options& options) {
+  if (!options.has("tensorboard") || !leads()) return nullptr;
+  return std::make_unique<EventFile>(options.path("tensorboard"));
+}
+
+DrawsOnBoard::DrawsOnBoard(EventFile* events, const RunPlan& plan, ImageSize image,
+                           const Ranks& ranks)
+    : events_(events),
+      plan_(plan),
+      image_(image),
+      ranks_(ranks),
+      every_(std::max<int64_t>(1, plan.steps / plan.thin / kMostDraws)) {}
+
+void DrawsOnBoard::on_draw(int64_t draw, const ChainState& state) {
+  last_ = state.x.narrow(0, 0, std::min(kPictures, state.chains()));
+  if (draw % every_ != 0) return;
+  step_ = (draw + 1) * plan_.thin;
+  const torch::Tensor all = ranks_.gather(state.current.untempered()).to(torch::kCPU).contiguous();
+  if (!events_) return;
+  const double* energy = all.const_data_ptr<double>();
+  events_->scalars(step_, {{"energy/mean", all.mean().item<double>()},
+                           {"energy/least", all.min().item<double>()}});
+  events_->histogram(step_, "energy/chains", {energy, energy + all.numel()});
+}
+
+void DrawsOnBoard::on_end() {
+  if (!events_ || !last_.defined() || last_.size(1) != image_.height * image_.width) return;
+  if (last_.scalar_type() != torch::kUInt8 || last_.max().item<int>() > 1) return;
+  events_->picture(step_, "states",
+                   picture_grid(last_.cpu(), image_.height, image_.width, kColumns));
+}
+
+void put_numbers(EventFile& events, int64_t step, const Json& result,
+                 const std::vector<const char*>& entries) {
+  std::vector<std::pair<std::string, double>> numbers;
+  for (const char* entry : entries) {
+    if (result.contains(entry)) add_numbers(result[entry], entry, numbers);
+  }
+  events.scalars(step, numbers);
+}
+
+}  // namespace isinglass

@@ -1,0 +1,45 @@
+// Event files of TensorBoard: scalars, histograms and pictures by name and step.
+//
+// A file is records: length (uint64), masked CRC-32C of these 8 bytes, an Event, masked CRC-32C of it,
+// all little-endian; mask(c) = rotate right(c, 15) + 0xa282ead8. An Event is a message in the encoding
+// of protocol buffers; the fields that are used here, by number:
+//
+//   Event      1 wall_time (double), 2 step (int64), 3 file_version (string), 5 summary
+//   Summary    1 value (repeated): 1 tag (string), 2 simple_value (float), 4 image, 5 histogram
+//   Image      1 height, 2 width, 3 colorspace (1: grey), 4 the PNG file
+//   Histogram  1 min, 2 max, 3 num, 4 sum, 5 sum of squares, 6 upper ends of buckets, 7 their counts
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace isinglass {
+
+class EventFile {
+ public:
+  // A new file in the folder, which is made if need be. Throws Error, as all that writes, naming the
+  // file and the system's reason.
+  explicit EventFile(const std::filesystem::path& folder);
+
+  void scalars(int64_t step, const std::vector<std::pair<std::string, double>>& values);
+  // Of finite values, in 30 buckets of one width; nothing if there are none.
+  void histogram(int64_t step, const std::string& name, const std::vector<double>& values);
+  // The bytes of a PNG file of grey levels.
+  void picture(int64_t step, const std::string& name, const std::string& png);
+
+  const std::filesystem::path& file() const { return file_; }
+
+ private:
+  void write(int64_t step, std::string_view summary);
+  void write_record(const std::string& event);
+
+  std::filesystem::path file_;
+};
+
+// Of the Castagnoli polynomial.
+uint32_t crc32c(std::string_view bytes);
+
+}  // namespace isinglass
