@@ -58,7 +58,7 @@ class Job:
 
     def __init__(self, arguments, size, folder, port=None, ranks=None, largest_file=None, **variables):
         self.folder = Path(folder)
-        port = port or free_port()
+        self.port = port = port or free_port()
         self.ranks = [Rank(arguments.split(), self.folder, environment(rank, size, port) | variables,
                            f"{size}-{rank}-{port}-{time.monotonic_ns()}", largest_file)
                       for rank in (range(size) if ranks is None else ranks)]

@@ -1,0 +1,46 @@
+"""Ranks with a GPU each, which NCCL joins: the chains of one GPU, and training within rounding. Exit code 77 (skipped)
+without two GPUs.
+"""
+import json
+import sys
+import unittest
+
+import torch
+from job import Folder, Job
+
+SAMPLE = "sample --instance ising-grid:side=20 --sampler pafs --adapt --chains 24 --burn-in 100 --steps 200 --quiet"
+TRAIN = ("train --model rbm --hidden 8 --dataset images.pt --sampler pafs --radius 3 --steps-per-iter 5 --buffer 40 --batch 12 "
+         "--lr 0.001 --warmup 0 --iters 20 --quiet")
+
+
+class Gpus(unittest.TestCase):
+    def test_two_are_one(self):
+        with Folder() as folder:
+            torch.save((torch.rand(100, 16, generator=torch.Generator().manual_seed(1)) < 0.4).to(torch.uint8),
+                       folder / "images.pt")
+            for size in (1, 2):
+                for name, arguments in (("sample", SAMPLE), ("train", TRAIN)):
+                    job = Job(f"{arguments} --out {name}-{size}", size, folder)
+                    self.assertEqual(job.wait(), [0] * size, job.lines())
+            one, two = (torch.load(folder / f"sample-{size}/samples.pt") for size in (1, 2))
+            self.assertTrue(torch.equal(one["samples"], two["samples"]))
+            summary = json.loads((folder / "sample-2/summary.json").read_text())
+            self.assertEqual(summary["device"], "cuda:0")
+            one, two = (torch.load(folder / f"train-{size}/weights.pt", map_location="cpu") for size in (1, 2))
+            for key in one:
+                self.assertLess((one[key] - two[key]).abs().max().item(), 1e-4, key)
+
+    def test_a_rank_without_a_gpu(self):
+        with Folder() as folder:
+            job = Job(SAMPLE + " --out out", 2, folder, ranks=[0])
+            job.ranks += Job(SAMPLE + " --out out", 2, folder, port=job.port, ranks=[1], CUDA_VISIBLE_DEVICES="").ranks
+            self.assertEqual(job.wait(), [2, 2], job.lines())
+            self.assertEqual(len(job.lines()), 1, job.lines())
+            self.assertIn("1 of 2 ranks have a GPU, and rank 1 has none", job.lines()[0])
+
+
+if __name__ == "__main__":
+    if torch.cuda.device_count() < 2:
+        print(f"skipped: two GPUs are needed, and there are {torch.cuda.device_count()}")
+        sys.exit(77)
+    unittest.main()
