@@ -60,10 +60,13 @@ void DrawsOnBoard::on_draw(int64_t draw, const ChainState& state) {
 }
 
 void DrawsOnBoard::on_end() {
-  if (!events_ || !last_.defined() || last_.size(1) != image_.height * image_.width) return;
-  if (last_.scalar_type() != torch::kUInt8 || last_.max().item<int>() > 1) return;
+  if (!last_.defined() || last_.size(1) != image_.height * image_.width) return;
+  if (last_.scalar_type() != torch::kUInt8) return;
+  const torch::Tensor all = ranks_.gather(last_).cpu();
+  if (!events_ || all.max().item<int>() > 1) return;
+  const torch::Tensor shown = all.slice(0, 0, kPictures);
   events_->picture(step_, "states",
-                   picture_grid(last_.cpu(), image_.height, image_.width, kColumns));
+                   picture_grid(shown, image_.height, image_.width, kColumns));
 }
 
 void put_numbers(EventFile& events, int64_t step, const Json& result,
