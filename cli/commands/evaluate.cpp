@@ -43,16 +43,19 @@ std::vector<double> numbers(const torch::Tensor& values) {
 }
 
 // The curve over temperatures, and at its end the rest.
-void show(EventFile& events, const AisResult& ais, const nlohmann::ordered_json& json) {
-  for (const CurvePoint& point : ais.curve) {
+void show(EventFile& events, const LogZEstimate& estimate, const nlohmann::ordered_json& json) {
+  const std::vector<CurvePoint> curve = estimate.curve();
+  for (const CurvePoint& point : curve) {
     events.scalars(point.temperatures, {{"log_z", point.log_z}});
   }
-  const int64_t end = ais.curve.back().temperatures;
+  const int64_t end = curve.back().temperatures;
   put_numbers(events, end, json,
               {"log_z_se", "weight_ess", "log_z_upper", "log_z_upper_se", "weight_ess_reverse",
-               "log_z_bidirectional", "bracket", "log_likelihood", "bits_per_dim", "acceptance"});
-  events.histogram(end, "log_weights", numbers(ais.log_weights));
-  if (ais.reverse) events.histogram(end, "log_weights_reverse", numbers(ais.reverse->log_weights));
+               "log_z_bidirectional", "bracket", "tempering", "log_likelihood", "bits_per_dim", "acceptance"});
+  for (const auto& [name, value] : estimate.chains()) {
+    if (!name.starts_with("log_weights")) continue;
+    events.histogram(end, name, numbers(std::get<torch::Tensor>(value.value)));
+  }
 }
 
 std::string run_evaluate(const Options& options) {
@@ -88,7 +91,7 @@ std::string run_evaluate(const Options& options) {
     const torch::Tensor rungs = evaluation.estimate().rung_history();
     if (rungs.defined()) write_pt(out.file("rungs.pt"), PtValue{rungs});
     write_file(out.file("ais.json"), json.dump(2) + "\n");
-    if (const auto events = event_file(options)) show(*events, ais, json);
+    if (const auto events = event_file(options)) show(*events, evaluation.estimate(), json);
     fs::remove(checkpoint);
   });
   if (!leads()) return "";
