@@ -91,9 +91,7 @@ Job* present_job() {
 Context context_of(const Options& options) {
   const torch::Device device = device_of(options.text("device"), place ? place->local_rank : 0);
   if (job && !ranks) ranks = std::make_unique<ProcessGroup>(*job, device);
-  return {.device = device,
-          .ranks = ranks ? ranks.get() : &Ranks::alone(),
-          .stop = asked_to_stop};
+  return {.device = device, .ranks = ranks ? ranks.get() : &Ranks::alone(), .stop = asked_to_stop};
 }
 
 bool quiet(const Options& options) {

@@ -87,8 +87,9 @@ void run_program(const std::vector<std::string>& arguments, const HeldWarnings& 
   if (asks_for_help(rest)) return print_result(help_text(find_command(arguments[0]), rest));
   join_job(arguments);
   const Command& command = find_command(arguments[0]);
-  require(command.by_ranks || !present_job(), "isinglass {} is one process's work, not that of {} ranks",
-          command.name, present_job()->place().size);
+  require(command.by_ranks || !present_job(),
+          "isinglass {} is one process's work, not that of {} ranks", command.name,
+          present_job()->place().size);
   const Options options = parse_options(command, rest);
   use_threads(threads_of(options.integer("threads")));
   print_result(command.run(options));

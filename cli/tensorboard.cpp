@@ -65,8 +65,7 @@ void DrawsOnBoard::on_end() {
   const torch::Tensor all = ranks_.gather(last_).cpu();
   if (!events_ || all.max().item<int>() > 1) return;
   const torch::Tensor shown = all.slice(0, 0, kPictures);
-  events_->picture(step_, "states",
-                   picture_grid(shown, image_.height, image_.width, kColumns));
+  events_->picture(step_, "states", picture_grid(shown, image_.height, image_.width, kColumns));
 }
 
 void put_numbers(EventFile& events, int64_t step, const Json& result,

@@ -55,8 +55,8 @@ std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
     const auto& [name, images] = splits[i];
     if (!images->defined() || images->size(0) == 0) continue;
     const torch::Tensor x = binarise_once(*images, data.levels, i);
-    results.push_back(
-        {name, x.size(1), mean_energy(model, x, name, device, ranks), independent.mean_log_likelihood(x)});
+    results.push_back({name, x.size(1), mean_energy(model, x, name, device, ranks),
+                       independent.mean_log_likelihood(x)});
   }
   return results;
 }

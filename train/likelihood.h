@@ -39,8 +39,7 @@ struct SplitEnergy {
 // Of every split that the set has, on the copy binarised once, whose images ranks share. Throws
 // NumericalError naming the split and the row of an image whose energy is not finite.
 std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
-                                        torch::Device device,
-                                        const Ranks& ranks = Ranks::alone());
+                                        torch::Device device, const Ranks& ranks = Ranks::alone());
 
 struct ValidationOptions {
   int64_t chains = 100, temperatures = 10000;

@@ -103,8 +103,7 @@ Metrics Trainer::iterate() {
   const torch::Tensor norm = descend(loss.value, scalars);
   ema_.update();
 
-  const torch::Tensor read =
-      torch::cat({torch::stack({parameters_finite(), norm}), scalars}).cpu();
+  const torch::Tensor read = torch::cat({torch::stack({parameters_finite(), norm}), scalars}).cpu();
   const double *state = read.const_data_ptr<double>(), *number = state + 2;
   if (!std::isfinite(number[0])) throw NumericalError(fmt::format("the loss is {}", number[0]));
   if (state[0] == 0) throw NumericalError("a parameter is not finite");

@@ -30,9 +30,8 @@ void Trainer::resume(const std::filesystem::path& directory) {
   // Rank 0 sets aside what it cannot read; the others read what it has found.
   std::optional<std::pair<std::filesystem::path, Checkpoint>> found;
   if (ranks().leads()) found = newest_readable();
-  const int64_t newest = ranks()
-                             .sum(torch::tensor(found ? found->second.iteration : int64_t{0}))
-                             .item<int64_t>();
+  const int64_t newest =
+      ranks().sum(torch::tensor(found ? found->second.iteration : int64_t{0})).item<int64_t>();
   if (!found) {
     const std::filesystem::path file = directory_->checkpoint_file(newest);
     found.emplace(file, read_checkpoint(file));
@@ -86,8 +85,7 @@ void Trainer::check_parameters() const {
   const int64_t number = std::stoll(own.substr(0, 15), nullptr, 16);
   const torch::Tensor all = ranks().gather(torch::tensor({number}));
   if ((all == number).all().item<bool>()) return;
-  throw std::runtime_error(
-      fmt::format("the ranks' parameters differ at iteration {}", iteration_));
+  throw std::runtime_error(fmt::format("the ranks' parameters differ at iteration {}", iteration_));
 }
 
 // The checkpoints that recovery goes back to are those of the multiples of this many iterations:

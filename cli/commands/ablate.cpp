@@ -87,9 +87,9 @@ Command ablate_command() {
                   .options = options_of<GridSpec>(),
                   .run = run_ablate,
                   .by_ranks = true};
-  append(command.options,
-         {out_option("directory of the results; required, or --resume"),
-          resume_option("go on with the grid of this directory"), overwrite_option(), tensorboard_option()});
+  append(command.options, {out_option("directory of the results; required, or --resume"),
+                           resume_option("go on with the grid of this directory"),
+                           overwrite_option(), tensorboard_option()});
   return command;
 }
 

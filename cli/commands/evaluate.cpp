@@ -51,7 +51,8 @@ void show(EventFile& events, const LogZEstimate& estimate, const nlohmann::order
   const int64_t end = curve.back().temperatures;
   put_numbers(events, end, json,
               {"log_z_se", "weight_ess", "log_z_upper", "log_z_upper_se", "weight_ess_reverse",
-               "log_z_bidirectional", "bracket", "tempering", "log_likelihood", "bits_per_dim", "acceptance"});
+               "log_z_bidirectional", "bracket", "tempering", "log_likelihood", "bits_per_dim",
+               "acceptance"});
   for (const auto& [name, value] : estimate.chains()) {
     if (!name.starts_with("log_weights")) continue;
     events.histogram(end, name, numbers(std::get<torch::Tensor>(value.value)));
@@ -106,9 +107,9 @@ Command evaluate_command() {
                   .options = options_of<EvaluateSpec>(),
                   .run = run_evaluate,
                   .by_ranks = true};
-  append(command.options,
-         {out_option("directory of the results; required, or --resume"),
-          resume_option("go on with the evaluation of this directory"), overwrite_option(), tensorboard_option()});
+  append(command.options, {out_option("directory of the results; required, or --resume"),
+                           resume_option("go on with the evaluation of this directory"),
+                           overwrite_option(), tensorboard_option()});
   return command;
 }
 

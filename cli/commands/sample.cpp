@@ -148,7 +148,8 @@ Command sample_command() {
                             .initial = false,
                             .stored = false},
                            out_option("directory of the run; required"),
-                           overwrite_option(), tensorboard_option()});
+                           overwrite_option(),
+                           tensorboard_option()});
   return command;
 }
 

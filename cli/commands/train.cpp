@@ -131,9 +131,9 @@ Command train_command() {
       .options = options_of<TrainSpec>(),
       .run = run_train,
       .by_ranks = true};
-  append(command.options,
-         {out_option("run directory; required, or --resume"),
-          resume_option("go on with the run of this directory"), overwrite_option(), tensorboard_option()});
+  append(command.options, {out_option("run directory; required, or --resume"),
+                           resume_option("go on with the run of this directory"),
+                           overwrite_option(), tensorboard_option()});
   return command;
 }
 

@@ -2,7 +2,6 @@
 #include "cli/terminal/failure.h"
 
 #include <c10/util/Exception.h>
-
 #include <fmt/format.h>
 
 #include <new>

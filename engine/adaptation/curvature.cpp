@@ -11,7 +11,9 @@ CurvatureEstimate::CurvatureEstimate(int64_t sites, torch::Device device) {
 void CurvatureEstimate::add(const torch::Tensor& x, const torch::Tensor& y,
                             const torch::Tensor& gradient_x, const torch::Tensor& gradient_y,
                             const Ranks& ranks) {
-  const auto all = [&](const torch::Tensor& rows) { return ranks.gather(rows).to(torch::kFloat64); };
+  const auto all = [&](const torch::Tensor& rows) {
+    return ranks.gather(rows).to(torch::kFloat64);
+  };
   const torch::Tensor move = all(y) - all(x);
   const torch::Tensor score = all(gradient_x) - all(gradient_y);
   xx_.addmm_(move.t(), move);

@@ -118,7 +118,8 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
   }
   require(result_.x.defined() == (leg().part == Part::kEquilibrium || leg().part == Part::kReverse),
           "{} does not have what its forward chains found", kWhat);
-  if (const PtDict* saved = entries.find<PtDict>("equilibrium")) watch_.restore(*saved, ranks_.share(options_.chains), device_);
+  if (const PtDict* saved = entries.find<PtDict>("equilibrium"))
+    watch_.restore(*saved, ranks_.share(options_.chains), device_);
   const Share own = own_chains();
   resumed_ = own.of(states(entries.tensor("x"), leg().chains)).contiguous();
   const PtList* cache = entries.find<PtList>("cache");

@@ -33,7 +33,8 @@ void BestSolution::on_step(int64_t, bool, const ChainState& state) {
 // The best value, and of equal ones the first that was seen: what one process keeps.
 void BestSolution::on_end() {
   if (ranks_.size() == 1) return;
-  const torch::Tensor own = found() ? state_ : torch::zeros({1, problem_.space().sites}, torch::kUInt8);
+  const torch::Tensor own =
+      found() ? state_ : torch::zeros({1, problem_.space().sites}, torch::kUInt8);
   const torch::Tensor values = ranks_.gather(torch::tensor({value_}, torch::kFloat64));
   const torch::Tensor steps = ranks_.gather(torch::tensor({step_}));
   const torch::Tensor chains = ranks_.gather(torch::tensor({chain_}));

@@ -22,11 +22,11 @@ Recorder::Recorder(const Shape& shape, Statistic statistic, bool keep_samples,
   energy_ = numbers();
   if (statistic_) values_ = numbers();
   if (!keep_samples) return;
-  samples_ = GatheredDraws(
-      ranks.leads() ? storage(shape.draws)
-                    : torch::empty({shape.draws, shape.chains, shape.sites},
-                                   torch::device(torch::kMeta).dtype(shape.type)),
-      ranks);
+  samples_ =
+      GatheredDraws(ranks.leads() ? storage(shape.draws)
+                                  : torch::empty({shape.draws, shape.chains, shape.sites},
+                                                 torch::device(torch::kMeta).dtype(shape.type)),
+                    ranks);
 }
 
 Recorder::~Recorder() {

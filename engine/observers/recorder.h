@@ -30,7 +30,9 @@ class Recorder : public Observer {
   void on_end() override;
 
   int64_t made() const { return made_; }
-  torch::Tensor energy() const { return energy_.all().narrow(0, 0, made_); }  // float64 [draws, chains]
+  torch::Tensor energy() const {
+    return energy_.all().narrow(0, 0, made_);
+  }  // float64 [draws, chains]
   // The statistic, or without one the energy.
   torch::Tensor statistic() const {
     return statistic_ ? values_.all().narrow(0, 0, made_) : energy();

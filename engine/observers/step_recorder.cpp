@@ -13,9 +13,9 @@ void StepRecorder::on_step(int64_t, bool burn_in, const ChainState& state) {
     const int64_t chains = ranks_.sum(torch::tensor(state.chains())).item<int64_t>();
     for (GatheredDraws* draws : {&acceptance_, &hops_}) {
       *draws = GatheredDraws(
-          torch::empty({plan_.steps / plan_.thin, chains},
-                       torch::device(ranks_.leads() ? torch::kCPU : torch::kMeta)
-                           .dtype(torch::kFloat64)),
+          torch::empty(
+              {plan_.steps / plan_.thin, chains},
+              torch::device(ranks_.leads() ? torch::kCPU : torch::kMeta).dtype(torch::kFloat64)),
           ranks_);
     }
   }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto kShort = std::chrono::milliseconds(20);
 constexpr auto kLook = std::chrono::milliseconds(250);
-constexpr int64_t kSilentLooks = 24;  // without a sign of life
+constexpr int64_t kSilentLooks = 24;                 // without a sign of life
 constexpr auto kLateness = std::chrono::seconds(8);  // of a connection's own time-out
 constexpr auto kLastWords = std::chrono::seconds(2);
 constexpr int kGone = 1;  // the exit code for a rank that left none

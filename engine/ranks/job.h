@@ -78,7 +78,8 @@ class Job {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool met_ = false, left_ = false, over_ = false;  // guarded by the mutex
-  std::vector<std::string> beats_;   // of the ranks that this one watches, and for how many looks the same
+  std::vector<std::string>
+      beats_;  // of the ranks that this one watches, and for how many looks the same
   std::vector<int64_t> silent_;
   std::atomic<bool> stop_ = false;
   std::string noted_;  // before this start

@@ -60,9 +60,10 @@ ProcessGroup::ProcessGroup(const Job& job, torch::Device device)
   }
   const Tensor gpus = gather(torch::tensor({device.is_cuda() ? 1 : 0}));
   const int64_t with = gpus.sum().item<int64_t>();
-  require(with == 0 || with == size(),
-          "{} of {} ranks have a GPU, and rank {} has none: all have one, or with --device cpu none",
-          with, size(), gpus.argmin().item<int64_t>());
+  require(
+      with == 0 || with == size(),
+      "{} of {} ranks have a GPU, and rank {} has none: all have one, or with --device cpu none",
+      with, size(), gpus.argmin().item<int64_t>());
   if (with > 0) {
     torch::cuda::synchronize(device.index());
     backends_->gpu = nccl_backend(named("nccl"), place_);

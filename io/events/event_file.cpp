@@ -68,8 +68,7 @@ uint32_t masked_crc(std::string_view bytes) {
 }
 
 double now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 // Of the header of a PNG file, where width and height are big-endian.
@@ -145,10 +144,10 @@ void EventFile::histogram(int64_t step, const std::string& name,
     sum += value;
     squares += value * value;
   }
-  const std::string histogram =
-      field(1, low) + field(2, high) + field(3, static_cast<double>(finite.size())) +
-      field(4, sum) + field(5, squares) + field(6, std::string_view(packed(ends))) +
-      field(7, std::string_view(packed(counts)));
+  const std::string histogram = field(1, low) + field(2, high) +
+                                field(3, static_cast<double>(finite.size())) + field(4, sum) +
+                                field(5, squares) + field(6, std::string_view(packed(ends))) +
+                                field(7, std::string_view(packed(counts)));
   write(step, named_value(name, field(5, std::string_view(histogram))));
 }
 

@@ -230,8 +230,8 @@ void Training::without_chains(TrainObserver* observer) {
         *model_, data_, labels, ClassifyOptions{.batch = spec_.batch, .seed = seed},
         context_.device, *context_.ranks);
   }
-  trainer_ = std::make_unique<Trainer>(model_, std::move(objective), train_options(),
-                                       hooks(observer));
+  trainer_ =
+      std::make_unique<Trainer>(model_, std::move(objective), train_options(), hooks(observer));
 }
 
 std::filesystem::path newest_checkpoint(const std::filesystem::path& directory) {

@@ -30,9 +30,9 @@ py::tuple sample(const TargetPointer& target, const py::dict& options,
   py::dict run;
   {
     std::optional<Guest> guest(std::in_place);
-    Sampling sampling(
-        spec, {.device = target->device(), .stop = [&] { return interrupts.requested(); }},
-        std::move(given));
+    Sampling sampling(spec,
+                      {.device = target->device(), .stop = [&] { return interrupts.requested(); }},
+                      std::move(given));
     const RunPlan plan = plan_of(sampling.spec());
     Recorder recorder = sampling.recorder(!spec.no_samples);
     std::optional<StepRecorder> steps;

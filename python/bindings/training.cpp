@@ -68,9 +68,8 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
     std::optional<Guest> guest(std::in_place);
     const bool whole = !given.model && !given.data;  // the program can go on with it
     const bool resumed = !newest_checkpoint(directory).empty();
-    Training training(
-        spec, {.device = place, .stop = [&] { return interrupts.requested(); }},
-        callback.is_none() ? nullptr : &observer, resumed, std::move(given));
+    Training training(spec, {.device = place, .stop = [&] { return interrupts.requested(); }},
+                      callback.is_none() ? nullptr : &observer, resumed, std::move(given));
     resumed ? training.trainer().resume(directory) : training.trainer().start(directory);
     if (whole) {
       write_file(fs::path(directory) / "config.toml",
@@ -105,9 +104,9 @@ py::tuple ablate(const py::dict& options, const std::map<std::string, TargetPoin
     std::optional<Guest> guest(std::in_place);
     try {
       const Grid grid = read_grid(spec, models);
-      results = run_grid(
-          spec, grid, directory,
-          {.device = place, .stop = [&] { return interrupts.requested(); }}, {}, models);
+      results =
+          run_grid(spec, grid, directory,
+                   {.device = place, .stop = [&] { return interrupts.requested(); }}, {}, models);
     } catch (const Interrupted&) {
       guest.reset();
       return py::make_tuple(py::none(), interrupts.exception());

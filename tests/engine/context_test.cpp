@@ -143,8 +143,7 @@ Outcome outcome(const std::string& name, const Ranks& ranks, std::function<bool(
   const auto sampler = make_sampler(name, options, *model);
   const Share own = ranks.share(kChains, entry.option("group") ? 4 : 1);
   const Tensor ids = own.of(torch::arange(kChains));
-  ChainState state =
-      sampler->init(*model, random_states(model->space(), ids, 5, torch::kCPU), ids);
+  ChainState state = sampler->init(*model, random_states(model->space(), ids, 5, torch::kCPU), ids);
   StepParams params = sampler->params(5, torch::kCPU);
   const RunResult result = run(*model, *sampler, state, params, {.burn_in = 120, .steps = 20}, {},
                                {.ranks = &ranks, .stop = std::move(stop)});
@@ -159,8 +158,8 @@ TEST(Ranks, HaveTheBitsOfOneProcess) {
     const Outcome whole = outcome(entry.name, Ranks::alone());
     for (const int64_t size : {2, 3}) {
       SCOPED_TRACE(size);
-      const auto parts = on_ranks<Outcome>(
-          size, [&](const Ranks& ranks) { return outcome(entry.name, ranks); });
+      const auto parts =
+          on_ranks<Outcome>(size, [&](const Ranks& ranks) { return outcome(entry.name, ranks); });
       std::vector<Tensor> x, energy;
       for (const Outcome& part : parts) {
         x.push_back(part.x);

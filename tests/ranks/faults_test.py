@@ -4,7 +4,7 @@ import socket
 import time
 import unittest
 
-from job import Folder, Job, environment, free_port, Rank
+from job import Folder, Job, Rank, environment, free_port
 
 LONG = ("sample --instance ising-grid:side=8 --sampler pafs --chains 12 --steps 100000000 --thin 10000 --device cpu "
         "--threads 1 --quiet --out out")

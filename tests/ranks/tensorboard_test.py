@@ -1,5 +1,4 @@
 """What --tensorboard writes, read by TensorBoard itself."""
-import io
 import json
 import unittest
 

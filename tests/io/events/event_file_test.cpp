@@ -14,7 +14,7 @@ namespace isinglass {
 namespace {
 
 TEST(EventFiles, ChecksumsAreThoseOfTheStandard) {
-  EXPECT_EQ(crc32c("123456789"), 0xe3069283u);  // its check value
+  EXPECT_EQ(crc32c("123456789"), 0xe3069283u);            // its check value
   EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aau);  // RFC 3720, B.4
   EXPECT_EQ(crc32c(""), 0u);
 }
