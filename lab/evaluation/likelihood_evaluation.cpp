@@ -230,6 +230,10 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
   const auto stop = [&] {
     const bool now = context_.stop && context_.stop();
     const bool minute = Clock::now() - saved_ > kCheckpointInterval;
+    if (ranks().size() == 1) {
+      due = minute;
+      return now;
+    }
     const torch::Tensor wishes = ranks().sum(torch::tensor({now ? 1 : 0, minute ? 1 : 0}));
     due = wishes[1].item<int64_t>() > 0;
     return wishes[0].item<int64_t>() > 0;
