@@ -26,6 +26,12 @@ if(NOT ISINGLASS_CLANG_CUDA)
   set(CMAKE_CUDA_ARCHITECTURES OFF)
   enable_language(CUDA)
   find_package(Torch REQUIRED)
+  # LibTorch's libraries need those of the wheels beside it: a toolkit may have them in other versions.
+  file(GLOB wheel_folders ${TORCH_INSTALL_PREFIX}/../nvidia/*/lib)
+  list(JOIN wheel_folders : wheel_folders)
+  if(wheel_folders)
+    add_link_options(-Wl,-rpath-link,${wheel_folders})
+  endif()
   set(ISINGLASS_CUDA_NO_FUSED_MULTIPLY -fmad=false)
 
   function(isinglass_cuda_sources target)

@@ -42,10 +42,10 @@ def test_options_are_those_of_the_program(function, command, program):
     replaced = {"sample": {"model", "weights", "factors", "sites", "categories", "penalty", "class_", "image",
                            "instance", "gradient_model", "dataset", "data_dir", "netcdf", "list"},
                 "train": {"dataset", "resume"},
-                "evaluate": {"model", "weights", "factors", "sites", "categories", "penalty", "class_", "image",
+                "evaluate": {"model", "instance", "weights", "factors", "sites", "categories", "penalty", "class_", "image",
                              "dataset", "data_dir", "resume"},
                 "ablate": {"preset", "dataset", "weights", "resume"}}[command]
-    of_program = {"help", "config", "device", "threads", "quiet", "json", "out", "overwrite"}
+    of_program = {"help", "config", "device", "threads", "quiet", "json", "out", "overwrite", "tensorboard"}
     assert flags - known - of_program == replaced
 
 
