@@ -28,6 +28,14 @@ void append_data(Fields<Spec>& all) {
   append(all, Topic::kData, fields_in(&Spec::data, data_fields()));
 }
 
+Option exploration_option() {
+  return {.name = "exploration",
+          .unit = "N",
+          .help = "of tempering: steps of the sampler on every rung in a scan (default: 1)",
+          .minimum = 1,
+          .maximum = 1e6};
+}
+
 Fields<SampleSpec> sample_table() {
   Fields<SampleSpec> all;
   append_model(all, {instance_field(), gradient_model_field(), gradient_precision_field()});
@@ -70,12 +78,7 @@ Fields<SampleSpec> sample_table() {
               .help = "parallel tempering: R states a chain, on rungs from exact draws (beta = 0) "
                       "to the target (beta = 1), which swap; auto: as many as the target asks for. "
                       "Then `chains` counts such ensembles, and steps are scans"}),
-       field(&SampleSpec::exploration,
-             {.name = "exploration",
-              .unit = "N",
-              .help = "of tempering: steps of the sampler on every rung in a scan (default: 1)",
-              .minimum = 1,
-              .maximum = 1e6}),
+       field(&SampleSpec::exploration, exploration_option()),
        field(
            &SampleSpec::lowest_beta,
            {.name = "lowest-beta",
@@ -135,12 +138,7 @@ Fields<EvaluateSpec> evaluate_table() {
              {.name = "rungs",
               .unit = "R",
               .help = "of tempering: a number, or auto: as many as the target asks for (default)"}),
-       field(&EvaluateSpec::exploration,
-             {.name = "exploration",
-              .unit = "N",
-              .help = "of tempering: steps of the sampler on every rung in a scan (default: 1)",
-              .minimum = 1,
-              .maximum = 1e6}),
+       field(&EvaluateSpec::exploration, exploration_option()),
        field(&EvaluateSpec::schedule, {.name = "schedule",
                                        .unit = "NAME",
                                        .help = "spacing of the temperatures; adaptive: by a "
