@@ -10,6 +10,11 @@ using torch::Tensor;
 
 constexpr const char* kWhat = "the tempering checkpoint";
 
+// Not the tensor itself, which goes on changing.
+Tensor copy_of(const Tensor& t, torch::Device device = torch::kCPU) {
+  return t.to(device, t.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
+}
+
 }  // namespace
 
 PtDict ParallelTempering::saved(const ChainState& state, const StepParams& params) const {
@@ -22,14 +27,12 @@ PtDict ParallelTempering::saved(const ChainState& state, const StepParams& param
   add("first", s.sums.first);
   add("round", s.round);
   add("rounds", s.rounds);
-  add("x", s.chains.x.to(torch::kCPU));
-  add("betas", s.rungs.beta.to(torch::kCPU));
-  add("scales", s.rungs.scale.to(torch::kCPU));
-  for (const auto& [name, tensor] : s.kept(state.statistics)) add(name, tensor.to(torch::kCPU));
+  add("x", copy_of(s.chains.x));
+  add("betas", copy_of(s.rungs.beta));
+  add("scales", copy_of(s.rungs.scale));
+  for (const auto& [name, tensor] : s.kept(state.statistics)) add(name, copy_of(tensor));
   PtList cache(s.chains.current.cache.size());
-  for (size_t i = 0; i < cache.size(); ++i) {
-    cache[i].value = s.chains.current.cache[i].to(torch::kCPU);
-  }
+  for (size_t i = 0; i < cache.size(); ++i) cache[i].value = copy_of(s.chains.current.cache[i]);
   add("cache", std::move(cache));
   return dict;
 }
@@ -47,7 +50,7 @@ void ParallelTempering::restore_saved(ChainState& state, StepParams& params,
   const torch::Device device = state.x.device();
   params.rng.select(0, 1).fill_(entries.integer("step"));
   const double* of_rungs = betas.const_data_ptr<double>();
-  build(state, x.to(device), {of_rungs, of_rungs + rungs}, scales.to(device), 0);
+  build(state, copy_of(x, device), {of_rungs, of_rungs + rungs}, copy_of(scales, device), 0);
   Scratch& s = scratch_of(state);
   const auto copy = [](const Tensor& from, const Tensor& to) {
     require(from.sizes() == to.sizes() && from.scalar_type() == to.scalar_type(),

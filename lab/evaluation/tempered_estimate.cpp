@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "engine/diagnostics/rank_normalised.h"
+#include "engine/run/stepper.h"
 #include "io/error.h"
 #include "io/pt/entries.h"
 #include "io/settings.h"
@@ -41,6 +42,7 @@ TemperedEstimate::TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model,
       first_chain_(first_chain),
       every_((scans + kLargestSeries - 1) / kLargestSeries),
       seed_(spec.seed),
+      cuda_graph_(spec.cuda_graph),
       path_(spec.path),
       start_sha256_(parameters_sha256(start.model())),
       params_(tempering.params(
@@ -52,7 +54,6 @@ TemperedEstimate::TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model,
         const uint64_t key = stream_key(static_cast<uint64_t>(spec.seed), RandomStream::kTempering);
         return tempering.init(model, start.sample(ids, key), ids);
       }()),
-      stepper_(model, tempering, state_, params_, spec.cuda_graph, nullptr),
       energies_(torch::zeros({scans / every_, spec.chains},
                              torch::TensorOptions(torch::kFloat64).device(device))) {}
 
@@ -60,19 +61,19 @@ bool TemperedEstimate::run(const std::function<void()>& on_step,
                            const std::function<bool()>& stop) {
   const torch::NoGradGuard no_grad;
   const FullPrecision full;
-  for (; done_ < burn_in_ + scans_; ++done_) {
+  Stepper stepper(model_, tempering_, state_, params_, cuda_graph_, nullptr, done_);
+  while (done_ < burn_in_ + scans_) {
     if (stop && stop()) return false;
     if (done_ < burn_in_) {
-      evaluations_ +=
-          tempering_.burn_in_step(model_, state_, params_, done_, burn_in_, Ranks::alone())
-              .evaluations;
-      if (done_ + 1 == burn_in_) state_.statistics.reset();
+      stepper.advance_burn_in(1, burn_in_, Ranks::alone());
     } else {
-      stepper_.advance(1);
-      evaluations_ += stepper_.take_evaluations();
-      const int64_t kept = done_ + 1 - burn_in_;
-      if (kept % every_ == 0) energies_[kept / every_ - 1].copy_(state_.current.energy);
+      stepper.advance(1);
     }
+    evaluations_ += stepper.take_evaluations();
+    ++done_;  // before on_step, which may save what was done
+    if (done_ == burn_in_) state_.statistics.reset();
+    const int64_t kept = done_ - burn_in_;
+    if (kept > 0 && kept % every_ == 0) energies_[kept / every_ - 1].copy_(state_.current.energy);
     if (on_step) on_step();
   }
   report_ = tempering_.report(state_, params_);
@@ -107,7 +108,7 @@ PtDict TemperedEstimate::checkpoint() const {
   add("settings", settings());
   add("done", done_);
   add("evaluations", evaluations_);
-  add("energies", energies_.to(torch::kCPU));
+  add("energies", energies_.to(torch::kCPU).clone());
   add("ensembles", tempering_.saved(state_, params_));
   return dict;
 }

@@ -2,7 +2,6 @@
 // with a bound from either end.
 #pragma once
 
-#include "engine/run/stepper.h"
 #include "engine/tempering/parallel_tempering.h"
 #include "lab/evaluation/log_z_estimate.h"
 #include "lab/spec/spec.h"
@@ -43,10 +42,10 @@ class TemperedEstimate : public LogZEstimate {
   int64_t burn_in_, scans_, exploration_, first_chain_;
   int64_t every_;  // scans from one energy that is kept to the next
   int64_t seed_;
+  bool cuda_graph_;
   std::string path_, start_sha256_;
   StepParams params_;
   ChainState state_;
-  Stepper stepper_;
   torch::Tensor energies_;  // float64 [rows, C]: U at β = 1
   int64_t done_ = 0, evaluations_ = 0;
   TemperingReport report_;
