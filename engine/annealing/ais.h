@@ -98,9 +98,9 @@ class AnnealedImportanceSampling : private Transition {
   // The next step alone, for who wants to time it; the present run has one left.
   void step();
 
-  // By all ranks together: all that run() needs to go on, on as many ranks or another number of them, after it was stopped or from on_step; restore() into a new
-  // object throws Error, naming what differs, if the checkpoint belongs to other options, another
-  // model, start or sampler.
+  // By all ranks together: all that run() needs to go on, on as many ranks or another number of them,
+  // after it was stopped or from on_step; restore() into a new object throws Error, naming what
+  // differs, if the checkpoint belongs to other options, another model, start or sampler.
   PtDict checkpoint() const;
   void restore(const PtDict& checkpoint);
 
