@@ -45,8 +45,8 @@ struct Context {
   const Ranks* ranks = &Ranks::alone();
   std::function<bool()> stop = {};  // asked between steps; true ends the computation early
 
-  // Whether any rank is to stop.
-  bool stopped() const { return ranks->any(stop && stop()); }
+  // Whether this rank is to stop; agreement.h asks all.
+  bool to_stop() const { return stop && stop(); }
 };
 
 }  // namespace isinglass

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/agreement.h"
 #include "io/error.h"
 #include "models/energies.h"
 
@@ -81,7 +82,8 @@ std::optional<ValidationScore> quick_validation_likelihood(
                                         .seed = options.seed,
                                         .stream = RandomStream::kValidation},
                                        device, ranks);
-  const AisResult ais = annealing.run({}, [&] { return all_ranks.any(stop && stop()); });
+  Agreement agreement(all_ranks);
+  const AisResult ais = annealing.run({}, [&] { return agreement({.stop = stop && stop()}).stop; });
   if (!ais.finished) return std::nullopt;
   return ValidationScore{-energy - ais.log_z, ais.weight_ess,
                          weights_warning(ais.weight_ess, options.chains)};

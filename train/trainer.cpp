@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "engine/agreement.h"
 #include "io/error.h"
 #include "models/full_precision.h"
 
@@ -68,6 +69,7 @@ TrainResult Trainer::run() {
     save();  // the best score is part of the state
     tell([&](TrainObserver& observer) { observer.on_score(*score); });
   }
+  Agreement agreement(ranks());
   bool stopped = false;
   while (iteration_ < options_.iterations && !stopped) {
     Metrics metrics;
@@ -85,7 +87,7 @@ TrainResult Trainer::run() {
     if (score) add_score(metrics, *score);
     tell([&](TrainObserver& observer) { observer.on_iteration(metrics); });
     if (iteration_ % options_.checkpoint_every == 0) save();
-    stopped = unscored_ || ranks().any(hooks_.stop && hooks_.stop());
+    stopped = unscored_ || agreement({.stop = hooks_.stop && hooks_.stop()}).stop;
   }
   if (saved_ != iteration_) save();
   return {iteration_, unscored_ || iteration_ < options_.iterations, std::ssize(recoveries_)};

@@ -113,7 +113,7 @@ std::string run_sample(const Options& options) {
       observers.push_back(&board.emplace(events.get(), plan, image, *context.ranks));
     }
     const RunResult& result = sampling.run(recorder, observers);
-    const bool stopped = context.stopped();
+    const bool stopped = context.ranks->any(context.to_stop());
     if (leads()) summary = write_results(sampling, recorder, moves, out);
     if (events) {
       put_numbers(*events, result.steps, summary,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/agreement.h"
 #include "engine/run/clock.h"
 #include "engine/run/stepper.h"
 #include "models/full_precision.h"
@@ -60,13 +61,15 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   const Ranks& ranks = *context.ranks;
   Stepper stepper(model, sampler, state, params, plan.cuda_graph, plan.transition);
   Audience audience(model, state, observers);
+  Agreement agreement(ranks);
+  const auto stopped = [&] { return agreement({.stop = context.to_stop()}).stop; };
   const int64_t quarter = (plan.burn_in + 3) / 4;
   torch::Tensor before;  // the acceptances summed up to the last quarter
   const auto end = [&] {
     for (Observer* observer : observers) observer->on_end();
   };
   for (int64_t t = 0; t < plan.burn_in;) {
-    if (context.stopped()) {
+    if (stopped()) {
       end();
       return {};
     }
@@ -90,7 +93,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   stepper.take_evaluations();
   const double start = synchronised_seconds(state.x.device());
   int64_t done = 0;
-  while (done < plan.steps && !context.stopped()) {
+  while (done < plan.steps && !stopped()) {
     const int64_t to_draw = std::min(plan.thin - done % plan.thin, plan.steps - done);
     done += stepper.advance(audience.until_look(to_draw, false));
     audience.show_step(done - 1, false);

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
+#include "engine/agreement.h"
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
 #include "engine/run/run.h"
@@ -134,7 +136,8 @@ std::unique_ptr<EnergyModel> target_of(const SamplerEntry& sampler) {
       torch::tensor({{1.0, 2.0, 0.5}, {0.7, 1.0, 1.5}}, torch::kFloat64));
 }
 
-Outcome outcome(const std::string& name, const Ranks& ranks, std::function<bool()> stop = {}) {
+Outcome outcome(const std::string& name, const Ranks& ranks, std::function<bool()> stop = {},
+                int64_t steps = 20) {
   constexpr int64_t kChains = 24;
   const SamplerEntry& entry = find_sampler(name);
   const auto model = target_of(entry);
@@ -145,8 +148,8 @@ Outcome outcome(const std::string& name, const Ranks& ranks, std::function<bool(
   const Tensor ids = own.of(torch::arange(kChains));
   ChainState state = sampler->init(*model, random_states(model->space(), ids, 5, torch::kCPU), ids);
   StepParams params = sampler->params(5, torch::kCPU);
-  const RunResult result = run(*model, *sampler, state, params, {.burn_in = 120, .steps = 20}, {},
-                               {.ranks = &ranks, .stop = std::move(stop)});
+  const RunResult result = run(*model, *sampler, state, params, {.burn_in = 120, .steps = steps},
+                               {}, {.ranks = &ranks, .stop = std::move(stop)});
   return {params.scale.clone(), state.x, state.current.energy, sampler->learned(state), result};
 }
 
@@ -181,13 +184,82 @@ TEST(Ranks, HaveTheBitsOfOneProcess) {
   }
 }
 
-// One rank is told to stop: both end at the same step.
+// One rank is told to stop: all end at the same step, long before the last.
 TEST(Ranks, StopTogether) {
-  const auto halves = on_ranks<Outcome>(2, [](const Ranks& ranks) {
+  constexpr int64_t kSteps = 10'000'000;
+  const auto thirds = on_ranks<Outcome>(3, [](const Ranks& ranks) {
     int64_t asked = 0;
-    return outcome("pafs", ranks, [&] { return ranks.rank() == 1 && ++asked > 127; });
+    const auto stop = [&] { return ranks.rank() == 1 && ++asked > 150; };
+    return outcome("pafs", ranks, stop, kSteps);
   });
-  for (const Outcome& half : halves) EXPECT_EQ(half.result.steps, 7);
+  for (const Outcome& third : thirds) {
+    EXPECT_GT(third.result.steps, 0);
+    EXPECT_LT(third.result.steps, kSteps / 10);
+    EXPECT_EQ(third.result.steps, thirds[0].result.steps);
+  }
+}
+
+// Counts what goes between ranks.
+class Counted : public Ranks {
+ public:
+  Counted(const Ranks& ranks, std::atomic<int64_t>& words) : ranks_(ranks), words_(words) {}
+  int64_t rank() const override { return ranks_.rank(); }
+  int64_t size() const override { return ranks_.size(); }
+  Tensor sum(const Tensor& value) const override {
+    ++words_;
+    return ranks_.sum(value);
+  }
+
+ private:
+  const Ranks& ranks_;
+  std::atomic<int64_t>& words_;
+};
+
+// A wish of one rank, kept until the next word, is granted to all at the same call; short steps hear
+// few words, and steps that take long one each.
+TEST(Agreement, GrantsToAllAtTheSameCall) {
+  std::atomic<int64_t> words = 0;
+  struct Call {
+    int64_t stop = -1, save = -1;
+    bool operator==(const Call&) const = default;
+  };
+  constexpr int64_t kCalls = 200'000, kWish = 1000;
+  const auto calls = on_ranks<Call>(3, [&](const Ranks& ranks) {
+    const Counted counted(ranks, words);
+    Agreement agreement(counted);
+    Call granted;
+    for (int64_t i = 0; i < kCalls; ++i) {
+      const Wishes wishes = agreement(
+          {.stop = ranks.rank() == 2 && i == kWish, .save = ranks.rank() == 0 && i == 2 * kWish});
+      if (wishes.stop && granted.stop < 0) granted.stop = i;
+      if (wishes.save && granted.save < 0) granted.save = i;
+    }
+    return granted;
+  });
+  EXPECT_EQ(calls[1], calls[0]);
+  EXPECT_EQ(calls[2], calls[0]);
+  EXPECT_GE(calls[0].stop, kWish);
+  EXPECT_GE(calls[0].save, 2 * kWish);
+  EXPECT_LT(words, 3 * kCalls / 100);
+
+  words = 0;
+  on_ranks<int64_t>(2, [&](const Ranks& ranks) {
+    const Counted counted(ranks, words);
+    Agreement agreement(counted);
+    for (int64_t i = 0; i < 5; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+      agreement({});
+    }
+    return ranks.rank();
+  });
+  EXPECT_EQ(words, 2 * 5);
+}
+
+TEST(Agreement, OfOneRankIsAtOnce) {
+  Agreement agreement(Ranks::alone());
+  EXPECT_FALSE(agreement({}).stop);
+  const Wishes wishes = agreement({.stop = true, .save = true});
+  EXPECT_TRUE(wishes.stop && wishes.save);
 }
 
 }  // namespace

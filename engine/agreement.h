@@ -1,0 +1,34 @@
+// What any rank wishes (to stop, to save), granted by all before the same step.
+//
+// Every rank asks before every step. They tell each other about twenty times a second, for a word on
+// the network takes as long as a short step does: the number of steps from one word to the next follows
+// from what all ranks' steps took, and so is the same on all. One rank alone has its wishes at once.
+#pragma once
+
+#include <chrono>
+
+#include "engine/context.h"
+
+namespace isinglass {
+
+struct Wishes {
+  bool stop = false, save = false;
+};
+
+class Agreement {
+ public:
+  explicit Agreement(const Ranks& ranks) : ranks_(ranks) {}
+
+  // What is granted now. Wishes are kept until the ranks tell each other.
+  Wishes operator()(Wishes own);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const Ranks& ranks_;
+  Wishes own_;
+  int64_t calls_ = 0, until_word_ = 1;
+  Clock::time_point last_word_ = Clock::now();
+};
+
+}  // namespace isinglass
