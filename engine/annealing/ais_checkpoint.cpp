@@ -44,34 +44,34 @@ PtDict AnnealedImportanceSampling::settings() const {
 
 PtDict AnnealedImportanceSampling::checkpoint() const {
   PtDict dict;
-  const auto add = [&dict](const char* key, auto value) { dict.push_back({key, PtValue{value}}); };
-  add("format", kFormat);
-  add("settings", settings());
-  add("leg", static_cast<int64_t>(leg_));
-  add("k", k_);
-  add("steps_done", steps_done_);
-  add("settled", settled_);
-  add("evaluations", result_.energy_evaluations);
-  add("pilot_beta", tensor_of(pilot_.beta));
-  add("pilot_variance", tensor_of(pilot_.variance));
+  put(dict, "format", kFormat);
+  put(dict, "settings", settings());
+  put(dict, "leg", static_cast<int64_t>(leg_));
+  put(dict, "k", k_);
+  put(dict, "steps_done", steps_done_);
+  put(dict, "settled", settled_);
+  put(dict, "evaluations", result_.energy_evaluations);
+  put(dict, "pilot_beta", tensor_of(pilot_.beta));
+  put(dict, "pilot_variance", tensor_of(pilot_.variance));
   std::vector<double> curve;
   for (const CurvePoint& point : result_.curve) curve.push_back(point.log_z);
-  add("curve", tensor_of(curve));
+  put(dict, "curve", tensor_of(curve));
   const auto all = [&](const torch::Tensor& rows) { return ranks_.gather(rows).to(torch::kCPU); };
-  add("x", all(state_.x));
+  put(dict, "x", all(state_.x));
   PtList cache(state_.current.cache.size());
   for (size_t i = 0; i < cache.size(); ++i) cache[i].value = all(state_.current.cache[i]);
-  add("cache", cache);
-  add("log_weights", all(log_weights_));
-  add("acceptance_sum", all(state_.statistics.acceptance_sum));
+  put(dict, "cache", cache);
+  put(dict, "log_weights", all(log_weights_));
+  put(dict, "acceptance_sum", all(state_.statistics.acceptance_sum));
   if (result_.x.defined()) {  // the forward chains are over
-    add("forward", PtDict{{"x", {result_.x.to(torch::kCPU)}},
-                          {"log_weights", {result_.log_weights.to(torch::kCPU)}},
-                          {"acceptance", {result_.acceptance}},
-                          {"log_z_se", {result_.log_z_se}},
-                          {"weight_ess", {result_.weight_ess}}});
+    put(dict, "forward",
+        PtDict{{"x", {result_.x.to(torch::kCPU)}},
+               {"log_weights", {result_.log_weights.to(torch::kCPU)}},
+               {"acceptance", {result_.acceptance}},
+               {"log_z_se", {result_.log_z_se}},
+               {"weight_ess", {result_.weight_ess}}});
   }
-  if (watch_.steps() > 0) add("equilibrium", watch_.saved(ranks_));
+  if (watch_.steps() > 0) put(dict, "equilibrium", watch_.saved(ranks_));
   return dict;
 }
 

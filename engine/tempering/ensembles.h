@@ -37,15 +37,22 @@ struct ParallelTempering::Scratch : SamplerScratch {
 
   // What a checkpoint holds as it is: of the chains what is not made anew from their states with the
   // same last bits, and all that is counted, here and of the ensembles.
-  std::vector<std::pair<const char*, torch::Tensor>> kept(const Statistics& counted) const {
-    return {{"chain", at.chain},
-            {"energy", chains.current.energy},
+  struct Kept {
+    const char* name;
+    torch::Tensor tensor;
+    int64_t dim =
+        0;  // along which are ensembles, or their chains; none: it is of the first ensemble
+  };
+  static constexpr int64_t kOfTheFirst = -1;
+
+  std::vector<Kept> kept(const Statistics& counted) const {
+    return {{"energy", chains.current.energy},
             {"rejection", sums.rejection},
             {"acceptance", sums.acceptance},
             {"end", sums.end},
             {"trips", sums.trips},
-            {"history", sums.history},
-            {"rises", sums.rises},
+            {"history", sums.history, kOfTheFirst},
+            {"rises", sums.rises, 1},
             {"acceptance_sum", counted.acceptance_sum},
             {"hops_sum", counted.hops_sum},
             {"non_finite", counted.non_finite}};

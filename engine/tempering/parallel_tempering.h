@@ -79,11 +79,13 @@ class ParallelTempering : public Sampler {
   TemperingReport report(const ChainState& state, const StepParams& params,
                          const Ranks& ranks = Ranks::alone()) const;
 
-  // All that the chains of `state` are, where they stand and what was counted, so that they go on in
-  // another run as in this one; state: the same chains' after init(). Throws Error if it is of other
-  // ensembles.
-  PtDict saved(const ChainState& state, const StepParams& params) const;
-  void restore_saved(ChainState& state, StepParams& params, const PtDict& saved) const;
+  // By all ranks together: all that the chains of `state` are, where they stand and what was counted,
+  // so that they go on in another run as in this one, on as many ranks or another number of them;
+  // state: the rank's chains after init(). Throws Error if it is of other ensembles.
+  PtDict saved(const ChainState& state, const StepParams& params,
+               const Ranks& ranks = Ranks::alone()) const;
+  void restore_saved(ChainState& state, StepParams& params, const PtDict& saved,
+                     const Ranks& ranks = Ranks::alone()) const;
 
   // The states on all rungs, [C, R, D], rung by rung, and a way to set them.
   torch::Tensor rung_states(const ChainState& state) const;

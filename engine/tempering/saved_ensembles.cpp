@@ -10,63 +10,95 @@ using torch::Tensor;
 
 constexpr const char* kWhat = "the tempering checkpoint";
 
-// Not the tensor itself, which goes on changing.
-Tensor copy_of(const Tensor& t, torch::Device device = torch::kCPU) {
-  return t.to(device, t.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
+// The ensembles of a rank among those of all.
+struct Ensembles {
+  Share own;
+  int64_t all;
+
+  Ensembles(int64_t count, const Ranks& ranks) {
+    const Tensor counts = ranks.gather(torch::tensor({count}));
+    own = {counts.slice(0, 0, ranks.rank()).sum().item<int64_t>(), count};
+    all = counts.sum().item<int64_t>();
+  }
+
+  // This rank's part of a tensor with as many rows for each ensemble along `dim`.
+  Tensor of(const Tensor& whole, int64_t dim) const {
+    require(whole.dim() > dim && whole.size(dim) % all == 0, "{} is of other ensembles", kWhat);
+    const int64_t rows = whole.size(dim) / all;
+    return whole.narrow(dim, own.first * rows, own.count * rows);
+  }
+};
+
+// All ranks' parts, on the CPU: a tensor of its own, which does not go on changing.
+Tensor whole(const Tensor& own, int64_t dim, const Ranks& ranks) {
+  const Tensor rows = ranks.gather(own.transpose(0, dim).contiguous()).transpose(0, dim);
+  return rows.to(torch::kCPU, rows.scalar_type(), /*non_blocking=*/false, /*copy=*/true)
+      .contiguous();
 }
 
 }  // namespace
 
-PtDict ParallelTempering::saved(const ChainState& state, const StepParams& params) const {
+PtDict ParallelTempering::saved(const ChainState& state, const StepParams& params,
+                                const Ranks& ranks) const {
   Scratch& s = scratch_of(state);
+  const Ensembles ensembles(s.ensembles(), ranks);
+  const auto all = [&](const Tensor& own) { return whole(own, 0, ranks); };
+  const auto copy = [](const Tensor& own) { return whole(own, 0, Ranks::alone()); };
   PtDict dict;
-  const auto add = [&dict](const char* key, auto value) {
-    dict.emplace_back(key, PtValue{std::move(value)});
-  };
-  add("step", params.step());
-  add("first", s.sums.first);
-  add("round", s.round);
-  add("rounds", s.rounds);
-  add("x", copy_of(s.chains.x));
-  add("betas", copy_of(s.rungs.beta));
-  add("scales", copy_of(s.rungs.scale));
-  for (const auto& [name, tensor] : s.kept(state.statistics)) add(name, copy_of(tensor));
+  put(dict, "step", params.step());
+  put(dict, "first", s.sums.first);
+  put(dict, "round", s.round);
+  put(dict, "rounds", s.rounds);
+  put(dict, "x", all(s.chains.x));
+  put(dict, "betas", copy(s.rungs.beta));
+  put(dict, "scales", copy(s.rungs.scale));
+  put(dict, "chain", all(s.at.chain + ensembles.own.first * s.size()));
+  for (const Scratch::Kept& kept : s.kept(state.statistics)) {
+    put(dict, kept.name,
+        kept.dim == Scratch::kOfTheFirst ? copy(kept.tensor) : whole(kept.tensor, kept.dim, ranks));
+  }
   PtList cache(s.chains.current.cache.size());
-  for (size_t i = 0; i < cache.size(); ++i) cache[i].value = copy_of(s.chains.current.cache[i]);
-  add("cache", std::move(cache));
+  for (size_t i = 0; i < cache.size(); ++i) cache[i].value = all(s.chains.current.cache[i]);
+  put(dict, "cache", std::move(cache));
   return dict;
 }
 
-void ParallelTempering::restore_saved(ChainState& state, StepParams& params,
-                                      const PtDict& saved) const {
+void ParallelTempering::restore_saved(ChainState& state, StepParams& params, const PtDict& saved,
+                                      const Ranks& ranks) const {
+  const Ensembles ensembles(state.chains(), ranks);
   const PtEntries entries(saved, kWhat);
   const Tensor betas = entries.tensor("betas"), scales = entries.tensor("scales");
   const auto rungs = betas.numel();
   const Tensor& x = entries.tensor("x");
-  require(betas.dim() == 1 && rungs >= 2 && x.dim() == 2 && x.size(0) == state.chains() * rungs &&
+  require(betas.dim() == 1 && rungs >= 2 && x.dim() == 2 && x.size(0) == ensembles.all * rungs &&
               (!options_.rungs || *options_.rungs == rungs),
           "{} is of other ensembles", kWhat);
   check_states(target_.space(), x, std::string(kWhat) + "'s states");
   const torch::Device device = state.x.device();
   params.rng.select(0, 1).fill_(entries.integer("step"));
   const double* of_rungs = betas.const_data_ptr<double>();
-  build(state, copy_of(x, device), {of_rungs, of_rungs + rungs}, copy_of(scales, device), 0);
+  build(state, ensembles.of(x, 0).to(device).clone(), {of_rungs, of_rungs + rungs},
+        scales.to(device).clone(), 0);
   Scratch& s = scratch_of(state);
   const auto copy = [](const Tensor& from, const Tensor& to) {
     require(from.sizes() == to.sizes() && from.scalar_type() == to.scalar_type(),
             "{} holds tensors of other ensembles", kWhat);
     to.copy_(from);
   };
-  copy(entries.tensor("chain"), s.at.chain);  // before the others: it says where chains stand
+  // Before the others: it says where chains stand.
+  copy(ensembles.of(entries.tensor("chain"), 0) - ensembles.own.first * rungs, s.at.chain);
   const auto* cache = entries.find<PtList>("cache");
   require(cache && cache->size() == s.chains.current.cache.size(),
           "{} does not keep what the model does", kWhat);
   for (size_t i = 0; i < cache->size(); ++i) {
     require((*cache)[i].is_tensor(), "{}'s entry 'cache' holds more than tensors", kWhat);
-    copy(std::get<Tensor>((*cache)[i].value), s.chains.current.cache[i]);
+    copy(ensembles.of(std::get<Tensor>((*cache)[i].value), 0), s.chains.current.cache[i]);
   }
   place(s);
-  for (const auto& [name, tensor] : s.kept(state.statistics)) copy(entries.tensor(name), tensor);
+  for (const Scratch::Kept& kept : s.kept(state.statistics)) {
+    const Tensor& all = entries.tensor(kept.name);
+    copy(kept.dim == Scratch::kOfTheFirst ? all : ensembles.of(all, kept.dim), kept.tensor);
+  }
   s.sums.first = entries.integer("first");
   s.round = entries.integer("round");
   s.rounds = entries.integer("rounds");

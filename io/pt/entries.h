@@ -1,4 +1,5 @@
-// A dictionary of a .pt file by its keys: each kind of value, or an Error that names the key.
+// A dictionary of a .pt file by its keys: one more entry, and each kind of value, or an Error that names
+// the key.
 #pragma once
 
 #include <string>
@@ -8,6 +9,12 @@
 #include "io/pt/pt_file.h"
 
 namespace isinglass {
+
+// One more entry, for instance of a dict or a list.
+template <class T>
+void put(PtDict& dict, const char* key, T value) {
+  dict.emplace_back(key, PtValue{std::move(value)});
+}
 
 class PtEntries {
  public:

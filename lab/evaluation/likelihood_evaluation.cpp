@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
+#include "engine/agreement.h"
 #include "engine/registry.h"
 #include "io/error.h"
 #include "io/files.h"
@@ -129,13 +130,9 @@ bool LikelihoodEvaluation::tempers() const {
 void LikelihoodEvaluation::begin_round() {
   estimate_.reset();
   if (tempers()) {
-    require_options(ranks().size() == 1,
-                    "`method` tempering is one process's work, not that of {} ranks; annealing "
-                    "shares its chains among them",
-                    ranks().size());
-    auto tempering = tempering_of(spec_, steps(), *model_, *start_, context_.device);
+    auto tempering = tempering_of(spec_, steps(), *model_, *start_, context_);
     estimate_ = std::make_unique<TemperedEstimate>(spec_, *model_, *tempering, *start_, steps(),
-                                                   first_chain_, context_.device);
+                                                   first_chain_, context_);
     sampler_ = std::move(tempering);
   } else {
     estimate_ = std::make_unique<AnnealedEstimate>(spec_, *model_, *sampler_, *start_, steps(),
@@ -195,25 +192,25 @@ double LikelihoodEvaluation::seconds() const {
 
 void LikelihoodEvaluation::save(const fs::path& checkpoint) {
   PtDict dict = estimate_->checkpoint();
-  dict.push_back({"data", PtValue{data_settings()}});
-  dict.push_back({"seconds", PtValue{seconds()}});
-  dict.push_back({"round_started", PtValue{round_started_}});
+  put(dict, "data", data_settings());
+  put(dict, "seconds", seconds());
+  put(dict, "round_started", round_started_);
   if (round_ > 0) {
     std::vector<double> curve;
     for (const CurvePoint& point : curve_) {
       curve.push_back(static_cast<double>(point.temperatures));
       curve.push_back(point.log_z);
     }
-    dict.push_back({"rounds", PtValue{PtDict{
-                                  {"round", {round_}},
-                                  {"first_chain", {first_chain_}},
-                                  {"earlier_steps", {earlier_steps_}},
-                                  {"curve", {torch::tensor(curve, torch::kFloat64).view({-1, 2})}},
-                              }}});
+    PtDict rounds;
+    put(rounds, "round", round_);
+    put(rounds, "first_chain", first_chain_);
+    put(rounds, "earlier_steps", earlier_steps_);
+    put(rounds, "curve", torch::tensor(curve, torch::kFloat64).view({-1, 2}));
+    put(dict, "rounds", std::move(rounds));
   }
   PtList revisions;
   for (const std::string& revision : revisions_) revisions.push_back(PtValue{revision});
-  dict.push_back({"revisions", PtValue{std::move(revisions)}});
+  put(dict, "revisions", std::move(revisions));
   if (ranks().leads()) write_pt(checkpoint, PtValue{std::move(dict)});
   saved_ = Clock::now();
 }
@@ -225,18 +222,13 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
     save(checkpoint);
     if (hooks.on_saved) hooks.on_saved();
   };
-  // What any rank wants is asked at once, before every step.
+  Agreement agreement(ranks());
   bool due = false;
   const auto stop = [&] {
-    const bool now = context_.stop && context_.stop();
-    const bool minute = Clock::now() - saved_ > kCheckpointInterval;
-    if (ranks().size() == 1) {
-      due = minute;
-      return now;
-    }
-    const torch::Tensor wishes = ranks().sum(torch::tensor({now ? 1 : 0, minute ? 1 : 0}));
-    due = wishes[1].item<int64_t>() > 0;
-    return wishes[0].item<int64_t>() > 0;
+    const Wishes granted = agreement(
+        {.stop = context_.to_stop(), .save = Clock::now() - saved_ > kCheckpointInterval});
+    due = granted.save;
+    return granted.stop;
   };
   while (true) {
     const bool finished = estimate_->run(

@@ -33,9 +33,12 @@ torch::Tensor ids_from(int64_t first, int64_t count, torch::Device device) {
 
 TemperedEstimate::TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model,
                                    const ParallelTempering& tempering, const Factorised& start,
-                                   int64_t scans, int64_t first_chain, torch::Device device)
+                                   int64_t scans, int64_t first_chain, const Context& context)
     : model_(model),
       tempering_(tempering),
+      ranks_(*context.ranks),
+      own_(ranks_.share(spec.chains)),
+      ensembles_(spec.chains),
       burn_in_((scans + 1) / 2),
       scans_(scans),
       exploration_(spec.exploration.value_or(1)),
@@ -46,16 +49,16 @@ TemperedEstimate::TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model,
       path_(spec.path),
       start_sha256_(parameters_sha256(start.model())),
       params_(tempering.params(
-          stream_key(static_cast<uint64_t>(spec.seed), RandomStream::kTempering), device)),
+          stream_key(static_cast<uint64_t>(spec.seed), RandomStream::kTempering), context.device)),
       state_([&] {
         const torch::NoGradGuard no_grad;
         const FullPrecision full;
-        const torch::Tensor ids = ids_from(first_chain, spec.chains, device);
+        const torch::Tensor ids = ids_from(first_chain + own_.first, own_.count, context.device);
         const uint64_t key = stream_key(static_cast<uint64_t>(spec.seed), RandomStream::kTempering);
         return tempering.init(model, start.sample(ids, key), ids);
       }()),
-      energies_(torch::zeros({scans / every_, spec.chains},
-                             torch::TensorOptions(torch::kFloat64).device(device))) {}
+      energies_(torch::zeros({scans / every_, own_.count},
+                             torch::TensorOptions(torch::kFloat64).device(context.device))) {}
 
 bool TemperedEstimate::run(const std::function<void()>& on_step,
                            const std::function<bool()>& stop) {
@@ -65,7 +68,7 @@ bool TemperedEstimate::run(const std::function<void()>& on_step,
   while (done_ < burn_in_ + scans_) {
     if (stop && stop()) return false;
     if (done_ < burn_in_) {
-      stepper.advance_burn_in(1, burn_in_, Ranks::alone());
+      stepper.advance_burn_in(1, burn_in_, ranks_);
     } else {
       stepper.advance(1);
     }
@@ -76,17 +79,22 @@ bool TemperedEstimate::run(const std::function<void()>& on_step,
     if (kept > 0 && kept % every_ == 0) energies_[kept / every_ - 1].copy_(state_.current.energy);
     if (on_step) on_step();
   }
-  report_ = tempering_.report(state_, params_);
+  report_ = tempering_.report(state_, params_, ranks_);
   if (!std::isfinite(report_.log_z.value)) {
     throw NumericalError(
         "the energies of the rungs are not finite: the energy has a value that is not");
   }
-  rhat_ = rank_rhat(energies_.to(torch::kCPU));
+  rhat_ = rank_rhat(all_energies());
+  x_ = ranks_.gather(state_.x).to(torch::kCPU);
   return true;
 }
 
+torch::Tensor TemperedEstimate::all_energies() const {
+  return ranks_.gather(energies_.t().contiguous()).t().contiguous().to(torch::kCPU);
+}
+
 PtDict TemperedEstimate::settings() const {
-  return {{"chains", {state_.chains()}},
+  return {{"chains", {ensembles_}},
           {"scans", {scans_}},
           {"exploration", {exploration_}},
           {"path", {path_}},
@@ -101,15 +109,12 @@ PtDict TemperedEstimate::settings() const {
 
 PtDict TemperedEstimate::checkpoint() const {
   PtDict dict;
-  const auto add = [&dict](const char* key, auto value) {
-    dict.emplace_back(key, PtValue{std::move(value)});
-  };
-  add("format", kFormat);
-  add("settings", settings());
-  add("done", done_);
-  add("evaluations", evaluations_);
-  add("energies", energies_.to(torch::kCPU).clone());
-  add("ensembles", tempering_.saved(state_, params_));
+  put(dict, "format", kFormat);
+  put(dict, "settings", settings());
+  put(dict, "done", done_);
+  put(dict, "evaluations", evaluations_);
+  put(dict, "energies", all_energies().clone());
+  put(dict, "ensembles", tempering_.saved(state_, params_, ranks_));
   return dict;
 }
 
@@ -124,13 +129,15 @@ void TemperedEstimate::restore(const PtDict& checkpoint) {
   require(done_ >= 0 && done_ <= steps_total(), "{} stands outside this run", kWhat);
   evaluations_ = entries.integer("evaluations");
   const torch::Tensor& energies = entries.tensor("energies");
-  require(energies.sizes() == energies_.sizes(), "{} holds energies of other ensembles", kWhat);
-  energies_.copy_(energies);
-  tempering_.restore_saved(state_, params_, entries.dict("ensembles"));
+  require(energies.dim() == 2 && energies.size(0) == energies_.size(0) &&
+              energies.size(1) == ensembles_,
+          "{} holds energies of other ensembles", kWhat);
+  energies_.copy_(energies.narrow(1, own_.first, own_.count));
+  tempering_.restore_saved(state_, params_, entries.dict("ensembles"), ranks_);
 }
 
 double TemperedEstimate::round_trips() const {
-  return std::round(report_.round_trips * static_cast<double>(state_.chains()));
+  return std::round(report_.round_trips * static_cast<double>(ensembles_));
 }
 
 LogZBounds TemperedEstimate::log_z() const {
@@ -150,7 +157,7 @@ std::string TemperedEstimate::text() const {
       "log Z {} (from {:.3f} to {:.3f}); {} rungs, {:g} round trips of {} ensembles, R-hat "
       "{:.3f}\n",
       estimate_text(log_z.value, log_z.standard_error), log_z.lower, log_z.upper,
-      report_.betas.size(), round_trips(), state_.chains(), rhat_);
+      report_.betas.size(), round_trips(), ensembles_, rhat_);
 }
 
 Json TemperedEstimate::json() const {

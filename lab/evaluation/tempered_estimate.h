@@ -11,15 +11,16 @@ namespace isinglass {
 class TemperedEstimate : public LogZEstimate {
  public:
   // Of a resolved spec: half as many scans of burn-in, then `scans`, of ensembles from the given
-  // number on that begin as draws of `start`. Tempering, model and start outlive this.
+  // number on that begin as draws of `start`. Ranks share them. Tempering, model and start outlive
+  // this.
   TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model, const ParallelTempering& tempering,
                    const Factorised& start, int64_t scans, int64_t first_chain,
-                   torch::Device device);
+                   const Context& context);
 
   bool run(const std::function<void()>& on_step, const std::function<bool()>& stop) override;
   int64_t steps_done() const override { return done_; }
   int64_t steps_total() const override { return burn_in_ + scans_; }
-  int64_t chain_numbers() const override { return state_.chains(); }
+  int64_t chain_numbers() const override { return ensembles_; }
   PtDict checkpoint() const override;
   void restore(const PtDict& checkpoint) override;
 
@@ -30,15 +31,19 @@ class TemperedEstimate : public LogZEstimate {
   nlohmann::ordered_json json() const override;
   double acceptance() const override { return report_.acceptance.back(); }
   int64_t energy_evaluations() const override { return evaluations_; }
-  PtDict chains() const override { return {{"x", {state_.x.to(torch::kCPU)}}}; }
+  PtDict chains() const override { return {{"x", {x_}}}; }
   torch::Tensor rung_history() const override { return report_.history; }
 
  private:
   PtDict settings() const;
-  double round_trips() const;  // of all ensembles
+  torch::Tensor all_energies() const;  // of all ranks, on the CPU
+  double round_trips() const;          // of all ensembles
 
   EnergyModel& model_;
   const ParallelTempering& tempering_;
+  const Ranks& ranks_;
+  Share own_;
+  int64_t ensembles_;  // of all ranks
   int64_t burn_in_, scans_, exploration_, first_chain_;
   int64_t every_;  // scans from one energy that is kept to the next
   int64_t seed_;
@@ -46,8 +51,9 @@ class TemperedEstimate : public LogZEstimate {
   std::string path_, start_sha256_;
   StepParams params_;
   ChainState state_;
-  torch::Tensor energies_;  // float64 [rows, C]: U at β = 1
+  torch::Tensor energies_;  // float64 [rows, own_.count]: U at β = 1
   int64_t done_ = 0, evaluations_ = 0;
+  torch::Tensor x_;  // of all ranks, at the end
   TemperingReport report_;
   double rhat_ = 0;
 };

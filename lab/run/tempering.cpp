@@ -108,11 +108,11 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
 
 std::unique_ptr<ParallelTempering> tempering_of(const EvaluateSpec& spec, int64_t scans,
                                                 EnergyModel& model, const Factorised& start,
-                                                torch::Device device) {
+                                                const Context& context) {
   TemperingOptions options =
-      options_of(spec.rungs, spec.exploration, scans, spec.chains, model, {.device = device});
+      options_of(spec.rungs, spec.exploration, scans, spec.chains, model, context);
   options.path = path_for(spec.sampler, model);
-  return tempering_with(spec.sampler, model, start, options, device, /*warm=*/false);
+  return tempering_with(spec.sampler, model, start, options, context.device, /*warm=*/false);
 }
 
 std::unique_ptr<ParallelTempering> tempering_of(const BenchSpec& spec, EnergyModel& model,

@@ -25,7 +25,7 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
 // Error as above.
 std::unique_ptr<ParallelTempering> tempering_of(const EvaluateSpec& spec, int64_t scans,
                                                 EnergyModel& model, const Factorised& start,
-                                                torch::Device device);
+                                                const Context& context);
 
 // Of a bench, on equal steps of β. Throws Error for what cannot be tempered.
 std::unique_ptr<ParallelTempering> tempering_of(const BenchSpec& spec, EnergyModel& model,

@@ -20,9 +20,9 @@ TEST(TemperedEstimate, GoesOnFromWhatItSavedAfterAnyStep) {
                           .path = "linear",
                           .seed = 3};
   constexpr int64_t kScans = 20, kBurnIn = 10;
-  const auto tempering = tempering_of(spec, kScans, *model, start, torch::kCPU);
+  const auto tempering = tempering_of(spec, kScans, *model, start, {});
   const auto fresh = [&] {
-    return TemperedEstimate(spec, *model, *tempering, start, kScans, 0, torch::kCPU);
+    return TemperedEstimate(spec, *model, *tempering, start, kScans, 0, {});
   };
   std::map<int64_t, PtDict> saved;
   TemperedEstimate unbroken = fresh();

@@ -22,6 +22,8 @@ CASES = {
 }
 ANNEALED = ("evaluate --model ising --weights ising.pt --dataset images.pt --sampler pafs --radius 3 --chains 11 --seed 2 "
             "--schedule adaptive --reverse")
+TEMPERED = ("evaluate --model ising --weights ising.pt --dataset images.pt --sampler dlp --adapt --chains 7 --seed 2 "
+            "--method tempering --rungs auto")
 GRID = """
 title = "a grid for ranks"
 repeats = 3
@@ -83,6 +85,12 @@ class SameBits(unittest.TestCase):
             self.compare(ANNEALED + " --steps 200", folder)
             self.assertIn("log_weights_reverse", torch.load(folder / "ranks-1/chains.pt"))
 
+    def test_evaluate_by_tempering(self):
+        with Folder() as folder:
+            self.make_ising(folder)
+            self.compare(TEMPERED + " --steps 40", folder)
+            self.assertEqual(json.loads((folder / "ranks-1/ais.json").read_text())["method"], "tempering")
+
     def make_ising(self, folder):
         generator = torch.Generator().manual_seed(3)
         edges = torch.tensor([(i, (i + 1) % 16) for i in range(16)] + [(i, (i + 4) % 16) for i in range(16)])
@@ -91,19 +99,23 @@ class SameBits(unittest.TestCase):
         torch.save((torch.rand(50, 16, generator=generator) < 0.4).to(torch.uint8), folder / "images.pt")
 
     def test_evaluation_goes_on_by_other_ranks(self):
-        with Folder() as folder:
-            self.make_ising(folder)
-            whole = f"{ANNEALED} --steps 3000 --device cpu --threads 1 --quiet --out whole"
-            self.assertEqual(Job(whole, 1, folder).wait(), [0])
-            stopped = Job(whole.replace("whole", "ranks"), 3, folder)
-            self.assertTrue(stopped.reaches((folder / "ranks/config.toml").exists))
-            stopped.ranks[1].process.send_signal(signal.SIGTERM)
-            self.assertEqual(stopped.wait(), [130] * 3, stopped.lines())
-            self.assertTrue((folder / "ranks/ais-checkpoint.pt").exists())
-            goes_on = Job("evaluate --resume ranks --device cpu --threads 1 --quiet", 2, folder)
-            self.assertEqual(goes_on.wait(), [0, 0], goes_on.lines())
-            for name, tensor in torch.load(folder / "whole/chains.pt").items():
-                self.assertTrue(torch.equal(tensor, torch.load(folder / "ranks/chains.pt")[name]), name)
+        for arguments, steps in ((ANNEALED, 3000), (TEMPERED, 12000)):
+            with self.subTest(arguments), Folder() as folder:
+                self.make_ising(folder)
+                self.goes_on_by_other_ranks(f"{arguments} --steps {steps}", folder)
+
+    def goes_on_by_other_ranks(self, arguments, folder):
+        whole = f"{arguments} --device cpu --threads 1 --quiet --out whole"
+        self.assertEqual(Job(whole, 1, folder).wait(), [0])
+        stopped = Job(whole.replace("whole", "ranks"), 3, folder)
+        self.assertTrue(stopped.reaches((folder / "ranks/config.toml").exists))
+        stopped.ranks[1].process.send_signal(signal.SIGTERM)
+        self.assertEqual(stopped.wait(), [130] * 3, stopped.lines())
+        self.assertTrue((folder / "ranks/ais-checkpoint.pt").exists())
+        goes_on = Job("evaluate --resume ranks --device cpu --threads 1 --quiet", 2, folder)
+        self.assertEqual(goes_on.wait(), [0, 0], goes_on.lines())
+        for name, tensor in torch.load(folder / "whole/chains.pt").items():
+            self.assertTrue(torch.equal(tensor, torch.load(folder / "ranks/chains.pt")[name]), name)
 
     def test_ablate(self):
         with Folder() as folder:
