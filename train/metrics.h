@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "io/pt/pt_file.h"
+
 namespace isinglass {
 
 struct Metrics {
@@ -52,6 +54,8 @@ class TrainObserver {
   // Of the latest iteration, whose evaluation was interrupted.
   virtual void on_score(const ValidationScore& score) {}
   virtual void on_checkpoint(const std::filesystem::path& file) {}
+  // With a checkpoint: U of the latest iteration's batch, of what it is by name, float64 [batch].
+  virtual void on_energies(int64_t iteration, const NamedTensors& energies) {}
   virtual void on_message(const std::string& message) {}  // a line of the log
 };
 

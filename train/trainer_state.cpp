@@ -69,6 +69,8 @@ std::pair<std::filesystem::path, Checkpoint> Trainer::newest_readable() {
 void Trainer::save() {
   check_parameters();
   saved_ = iteration_;
+  NamedTensors energies = objective_->batch_energies();
+  for (auto& [name, energy] : energies) energy = ranks().gather(energy).cpu();
   if (!ranks().leads()) return;
   const std::filesystem::path file = directory_->checkpoint_file(iteration_);
   write_checkpoint(file, checkpoint());
@@ -76,7 +78,10 @@ void Trainer::save() {
   export_weights();
   objective_->draw_samples(*model_, directory_->samples_file(iteration_));
   log(fmt::format("iteration {}: saved {}", iteration_, file.string()));
-  tell([&](TrainObserver& observer) { observer.on_checkpoint(file); });
+  tell([&](TrainObserver& observer) {
+    observer.on_energies(iteration_, energies);
+    observer.on_checkpoint(file);
+  });
 }
 
 void Trainer::check_parameters() const {

@@ -43,6 +43,13 @@ class TrainProgress : public TrainObserver {
                                          metrics.find("difference").value_or(NAN),
                                          metrics.find("acceptance").value_or(NAN)));
   }
+  void on_energies(int64_t iteration, const NamedTensors& energies) override {
+    if (!events_) return;
+    for (const auto& [name, energy] : energies) {
+      const double* first = energy.const_data_ptr<double>();
+      events_->histogram(iteration, "energy/" + name, {first, first + energy.numel()});
+    }
+  }
   void on_checkpoint(const std::filesystem::path& file) override {
     const fs::path picture = (out_.file("samples") / file.stem()).concat(".png");
     if (events_ && fs::exists(picture)) {

@@ -65,6 +65,12 @@ class Board(unittest.TestCase):
             self.assertEqual([event.step for event in read.Scalars(name)], list(range(1, 13)))
             for event, line in zip(read.Scalars(name), lines, strict=True):
                 self.assertAlmostEqual(event.value, line[name], delta=1e-5 * (1 + abs(line[name])))
+        for name, mean in (("data", "energy_data"), ("chains", "energy_model")):
+            histograms = read.Histograms(f"energy/{name}")
+            self.assertEqual([event.step for event in histograms], [5, 10, 12])
+            for event in histograms:
+                self.assertEqual(event.histogram_value.num, 10)
+                self.assertAlmostEqual(event.histogram_value.sum / 10, lines[event.step - 1][mean], delta=1e-5)
         last = read.Images("samples")[-1]
         self.assertEqual(last.step, 12)
         self.assertEqual(last.encoded_image_string, (self.folder / "out/samples/00000012.png").read_bytes())

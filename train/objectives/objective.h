@@ -52,6 +52,9 @@ class Objective {
   virtual torch::Tensor chains() const = 0;
   // Tensors of its own beside them.
   virtual NamedTensors carried() const { return {}; }
+  // U of the latest iteration's batch, of what it is by name, float64 [B]: this rank's part. None before
+  // the first, or where there is no energy.
+  virtual NamedTensors batch_energies() const { return {}; }
   // Draws the chains anew whose energy is not finite; `recovery` counts from 1.
   virtual void repair(EnergyModel& model, int64_t recovery) {}
   virtual int64_t steps() const { return 0; }  // Metropolis–Hastings steps an iteration

@@ -24,7 +24,7 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
   const torch::Tensor x = control ? data.to(torch::kFloat32).requires_grad_(true) : data;
   const torch::Tensor u_data = model.energy(x).to(torch::kFloat64);
   const torch::Tensor u_chains = model.energy(chains).to(torch::kFloat64);
-  PcdLoss result{{}, u_data.mean(), u_chains.mean()};
+  PcdLoss result{{}, u_data.mean(), u_chains.mean(), u_data.detach(), u_chains.detach()};
   result.loss = result.energy_data - result.energy_model;
   if (options.l2 > 0) {
     result.loss = result.loss + options.l2 * (u_data.square().mean() + u_chains.square().mean());

@@ -29,7 +29,8 @@ struct PcdOptions {
 
 // L and its parts; loss is differentiable in the parameters, all are float64 [].
 struct PcdLoss {
-  torch::Tensor loss, energy_data, energy_model;
+  torch::Tensor loss, energy_data, energy_model;  // float64 [], the last two means of
+  torch::Tensor of_data, of_chains;               // U, float64 [B], constants
 };
 
 // data, chains: uint8 [B, D] states of the model. The chains are constants of the loss.

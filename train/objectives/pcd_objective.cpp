@@ -88,6 +88,7 @@ Loss PcdObjective::loss(EnergyModel& model, int64_t iteration) {
   const torch::Tensor data = batches_.states(iteration);
   if (centring_) centring_->follow(data);
   const PcdLoss loss = pcd_loss(model, share_.own.of(data), chains_.states, options_);
+  batch_energies_ = {{"data", loss.of_data}, {"chains", loss.of_chains}};
   const double weight = share_.weight;
   return {weight * loss.loss,
           {{"energy_data", weight * loss.energy_data},

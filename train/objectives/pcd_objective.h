@@ -33,6 +33,7 @@ class PcdObjective : public Objective {
   PtDict settings() const override;
   torch::Tensor chains() const override { return buffer_.states(); }
   NamedTensors carried() const override;
+  NamedTensors batch_energies() const override { return batch_energies_; }
   void repair(EnergyModel& model, int64_t recovery) override;
   int64_t steps() const override { return options_.steps; }
   void draw_data(const std::filesystem::path& file) override;
@@ -49,6 +50,7 @@ class PcdObjective : public Objective {
   const Ranks& ranks_;
   BatchShare share_;
   PcdChains chains_;  // this rank's, of the latest iteration
+  NamedTensors batch_energies_;
   std::optional<Centring> centring_;
 };
 
