@@ -102,7 +102,7 @@ bundle=$scratch/$name
 cmake --install "$build" --prefix "$bundle" --component bundle --strip > /dev/null
 copy_libraries "$bundle"
 check_files "$bundle"
-mkdir -p "$bundle"/{bin,scripts,tests/io/pt,tests/models,tests/engine/data}
+mkdir -p "$bundle"/{bin,scripts,tests/io/pt,tests/models,tests/engine/data,tests/ranks}
 install -m 755 "$root"/scripts/{launch.sh,gpu-check.sh} "$bundle/scripts/"
 install -m 644 "$root"/scripts/common.sh "$bundle/scripts/"
 install -m 644 "$root"/{LICENSE,README.md} "$bundle/"
@@ -111,6 +111,7 @@ cp -r "$root"/tests/io/corpus "$bundle/tests/io/"
 cp "$root"/tests/io/pt/pt_python.py "$bundle/tests/io/pt/"
 cp -r "$root"/tests/models/golden "$bundle/tests/models/"
 cp "$root"/tests/engine/data/*.pt "$bundle/tests/engine/data/"
+cp "$root"/tests/ranks/{job,gpu_test}.py "$bundle/tests/ranks/"
 for program in "$bundle"/libexec/*; do
   ln -s ../scripts/launch.sh "$bundle/bin/$(basename "$program")"
 done

@@ -8,10 +8,10 @@
 #   bench/        the times of every stage, for isinglass bench --compare, and a trace of one
 #                 training iteration, for chrome://tracing
 # Checks: the tests of the GPU, among them that the CPU and the GPU agree for every sampler; a short
-# training; the benchmark of a ResNet, without and with --cuda-graph; chains on a lattice; memcheck,
-# racecheck, initcheck and synccheck of this project's kernels in the GPU tests of a few steps, where
-# compute-sanitizer is installed. The exit code is 0 if all passed. $ISINGLASS_PYTHON (default
-# python3) is the Python with the bundle's PyTorch.
+# training; ranks with a GPU each, where there are two; the benchmark of a ResNet, without and with
+# --cuda-graph; chains on a lattice; memcheck, racecheck, initcheck and synccheck of this project's
+# kernels in the GPU tests of a few steps, where compute-sanitizer is installed. The exit code is 0 if
+# all passed. $ISINGLASS_PYTHON (default python3) is the Python with the bundle's PyTorch.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -87,6 +87,11 @@ has_gpu_tests() {
   "$bundle/bin/$1" --gtest_list_tests --gtest_filter='*Gpu.*:*Gpu/*' | grep '^  ' > /dev/null
 }
 
+# Ranks with a GPU each.
+two_gpus() {
+  ISINGLASS_BINARY=$bundle/bin/isinglass "$python" -B "$bundle/tests/ranks/gpu_test.py"
+}
+
 short_training() {
   "$bundle/bin/isinglass" train --dataset strokes --model resnet --channels 8 --sampler pafs \
     --iters 20 --device cuda --out "$out/train" --overwrite
@@ -147,6 +152,11 @@ for program in "$bundle"/bin/*_tests; do
   if has_gpu_tests "$name"; then check "$name" gpu_tests "$name"; fi
 done
 check train short_training
+if [[ $("$python" -c "import torch; print(torch.cuda.device_count())") -ge 2 ]]; then
+  check ranks two_gpus
+else
+  pass_by ranks "one GPU alone"
+fi
 check bench "$bundle/bin/isinglass" bench --model resnet --channels 64 --sampler pafs --radius 5 \
   --chains 100 --device cuda --repeats 21 --profile --out "$out/bench" --overwrite
 check bench-graph "$bundle/bin/isinglass" bench --model resnet --channels 64 --sampler pafs \
