@@ -3,9 +3,11 @@
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/utils/pybind.h>
 
+#include "engine/ranks/process_group.h"
 #include "io/error.h"
 #include "lab/run/assemble.h"
 #include "python/bindings/data.h"
+#include "python/bindings/ranks.h"
 #include "python/bindings/target.h"
 #include "python/bindings/values.h"
 
@@ -39,6 +41,9 @@ void translate(std::exception_ptr thrown) {
     PyErr_SetString(error_type, spelled(error.what()).c_str());
   } catch (const NumericalError& error) {
     PyErr_SetString(numerical_error_type, error.what());
+  } catch (const RankLost&) {
+    await_end();
+    PyErr_SetString(PyExc_RuntimeError, "another rank has ended");
   } catch (python_error& error) {
     error.restore();
   } catch (const c10::Error&) {
@@ -73,4 +78,5 @@ PYBIND11_MODULE(_isinglass, module) {
   add_runs(module);
   add_training(module);
   add_data(module);
+  add_ranks(module);
 }

@@ -1,6 +1,7 @@
 // Whole runs: sampling and evaluation, as `isinglass sample` and `isinglass evaluate` make them, of
 // targets and data in memory. Each returns a dictionary and the exception that ended the run early,
-// or None: the caller keeps the part that was made.
+// or None: the caller keeps the part that was made. Of what ranks sample together rank 0 has all, and
+// the others None; evaluations are the same on all.
 #include <torch/csrc/utils/pybind.h>
 
 #include <optional>
@@ -13,6 +14,7 @@
 #include "lab/spec/configuration.h"
 #include "python/bindings/data.h"
 #include "python/bindings/guest.h"
+#include "python/bindings/ranks.h"
 #include "python/bindings/target.h"
 #include "python/bindings/values.h"
 
@@ -30,15 +32,18 @@ py::tuple sample(const TargetPointer& target, const py::dict& options,
   py::dict run;
   {
     std::optional<Guest> guest(std::in_place);
-    Sampling sampling(spec,
-                      {.device = target->device(), .stop = [&] { return interrupts.requested(); }},
-                      std::move(given));
+    const Context context = context_of(target->device(), interrupts);
+    Sampling sampling(spec, context, std::move(given));
     const RunPlan plan = plan_of(sampling.spec());
     Recorder recorder = sampling.recorder(!spec.no_samples);
     std::optional<StepRecorder> steps;
     std::vector<Observer*> observers;
-    if (moves) observers.push_back(&steps.emplace(plan));
+    if (moves) observers.push_back(&steps.emplace(plan, *context.ranks));
     sampling.run(recorder, observers);
+    if (!leads()) {
+      guest.reset();
+      return py::make_tuple(py::none(), ending(interrupts));
+    }
     const nlohmann::ordered_json summary = sampling.summary(recorder);
     const torch::Tensor samples = spec.no_samples ? torch::Tensor() : recorder.samples();
     const NamedTensors learned = sampling.learned();
@@ -62,7 +67,7 @@ py::tuple sample(const TargetPointer& target, const py::dict& options,
     run["learned"] = kept;
     run["options"] = object_of(json_of(isinglass::values_of(sampling.spec())));
   }
-  return py::make_tuple(run, interrupts.exception());
+  return py::make_tuple(run, ending(interrupts));
 }
 
 py::tuple evaluate(const TargetPointer& target, const py::dict& options, const py::object& data,
@@ -75,9 +80,8 @@ py::tuple evaluate(const TargetPointer& target, const py::dict& options, const p
   py::dict result;
   {
     std::optional<Guest> guest(std::in_place);
-    LikelihoodEvaluation evaluation(
-        spec, {.device = target->device(), .stop = [&] { return interrupts.requested(); }},
-        std::move(given));
+    LikelihoodEvaluation evaluation(spec, context_of(target->device(), interrupts),
+                                    std::move(given));
     if (resume) evaluation.restore(checkpoint);
     const bool finished = evaluation.run(checkpoint);
     nlohmann::ordered_json json;
@@ -93,7 +97,7 @@ py::tuple evaluate(const TargetPointer& target, const py::dict& options, const p
       }
     }
   }
-  return py::make_tuple(result, interrupts.exception());
+  return py::make_tuple(result, ending(interrupts));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "python/bindings/callable_model.h"
 #include "python/bindings/data.h"
 #include "python/bindings/guest.h"
+#include "python/bindings/ranks.h"
 #include "python/bindings/target.h"
 #include "python/bindings/values.h"
 
@@ -60,23 +61,26 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
   Given given{.model = target ? model_to_train(*target) : nullptr,
               .data = dataset_of(data, points)};
   if (labels) given.labels = labels->to(torch::kCPU, torch::kInt64);
-  const torch::Device place = target ? target->device() : device_of(device);
+  const torch::Device place = target ? target->device() : device_of(device, local_rank());
   Callback observer(callback);
   Interrupts interrupts;
   py::dict fit;
   {
     std::optional<Guest> guest(std::in_place);
     const bool whole = !given.model && !given.data;  // the program can go on with it
-    const bool resumed = !newest_checkpoint(directory).empty();
-    Training training(spec, {.device = place, .stop = [&] { return interrupts.requested(); }},
-                      callback.is_none() ? nullptr : &observer, resumed, std::move(given));
+    const Context context = context_of(place, interrupts);
+    const Ranks& ranks = *context.ranks;
+    const bool resumed = ranks.any(ranks.leads() && !newest_checkpoint(directory).empty());
+    Training training(spec, context, callback.is_none() ? nullptr : &observer, resumed,
+                      std::move(given));
     resumed ? training.trainer().resume(directory) : training.trainer().start(directory);
-    if (whole) {
+    if (whole && ranks.leads()) {
       write_file(fs::path(directory) / "config.toml",
                  configuration_text(options_of<TrainSpec>(), "train",
                                     isinglass::values_of(training.spec())));
     }
     const TrainResult result = training.trainer().run();
+    ranks.any(false);  // what rank 0 has written is there
     const NamedTensors averages = read_named_tensors(fs::path(directory) / "ema.pt");
     guest.reset();
     fit["iteration"] = result.iteration;
@@ -87,7 +91,7 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
     for (const auto& [name, tensor] : averages) parameters[name.c_str()] = tensor;
     fit["parameters"] = parameters;
   }
-  return py::make_tuple(fit, interrupts.exception());
+  return py::make_tuple(fit, ending(interrupts));
 }
 
 py::tuple ablate(const py::dict& options, const std::map<std::string, TargetPointer>& targets,
@@ -97,22 +101,21 @@ py::tuple ablate(const py::dict& options, const std::map<std::string, TargetPoin
   std::map<std::string, std::shared_ptr<EnergyModel>> models;
   for (const auto& [label, target] : targets) models[label] = target->pointer();
   const torch::Device place =
-      targets.empty() ? device_of(device) : targets.begin()->second->device();
+      targets.empty() ? device_of(device, local_rank()) : targets.begin()->second->device();
   Interrupts interrupts;
   nlohmann::ordered_json results;
   {
     std::optional<Guest> guest(std::in_place);
     try {
       const Grid grid = read_grid(spec, models);
-      results =
-          run_grid(spec, grid, directory,
-                   {.device = place, .stop = [&] { return interrupts.requested(); }}, {}, models);
+      results = run_grid(spec, grid, directory, context_of(place, interrupts),
+                         {.next = next_cell()}, models);
     } catch (const Interrupted&) {
       guest.reset();
-      return py::make_tuple(py::none(), interrupts.exception());
+      return py::make_tuple(py::none(), ending(interrupts));
     }
   }
-  return py::make_tuple(object_of(results), py::none());
+  return py::make_tuple(leads() ? object_of(results) : py::none(), py::none());
 }
 
 void report(const std::string& directory, const std::string& file) {

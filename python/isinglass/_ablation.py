@@ -7,7 +7,7 @@ import tempfile
 from typing import Any
 
 from . import _isinglass
-from ._run import interrupt
+from ._run import directory_for_all, interrupt
 from ._show import Shown
 from ._tables import TABLES, options_text, parameters, texts_of
 
@@ -84,6 +84,7 @@ def _grid_text(title, targets, samplers, repeats, claims, common):
 
 def ablate(grid=None, *, targets=None, samplers=(), repeats=1, title="Samplers", claims=(), out=None, device="cpu",
            **options):
+    directory_for_all(out)
     own = {option["python"] for option in TABLES["ablate"]}
     values = {name: value for name, value in options.items() if name in own}
     common = texts_of({name: value for name, value in options.items() if name not in own})
@@ -105,7 +106,7 @@ def ablate(grid=None, *, targets=None, samplers=(), repeats=1, title="Samplers",
         results, error = _isinglass.ablate(values, dict(targets or {}), str(device), directory)
     if error is not None:
         return interrupt(error, "directory", directory)
-    return Ablation(results, directory, keeper)
+    return None if results is None else Ablation(results, directory, keeper)  # rank 0 has it
 
 
 ablate.__signature__ = inspect.Signature(
@@ -136,6 +137,6 @@ ablate.__doc__ = f"""Runs a grid of targets × samplers × settings, and measure
     options: of sampling, for all cells: steps, burn_in, chains, thin, ….
 {options_text("ablate", _LEFT_OUT)}
 
-Returns an Ablation. A cell that fails, as by an energy that is not finite, says so in frame.error. What a
+Returns an Ablation (of ranks: to rank 0, and None to the others). A cell that fails, as by an energy that is not finite, says so in frame.error. What a
 target's callable raises arrives unchanged, and Ctrl-C raises KeyboardInterrupt; finished cells stay in `out`.
 """

@@ -97,6 +97,12 @@ def interrupt(error, name, value):
     raise error
 
 
+def directory_for_all(out):
+    """Refuses a directory of one process where ranks share the work."""
+    if out is None and _isinglass.joined_ranks() > 1:
+        raise _isinglass.Error("on several ranks out= is needed, a directory that all of them see")
+
+
 def sample(target, sampler, *, init=None, data=None, moves=False, **options):
     if isinstance(sampler, _isinglass.Sampler):
         options = {**sampler.options, **options}
@@ -110,6 +116,8 @@ def sample(target, sampler, *, init=None, data=None, moves=False, **options):
     if data is not None and not isinstance(data, (torch.Tensor, dict)):
         values["dataset"] = data
     made, error = _isinglass.sample(target, values, states, data, moves)
+    if made is None:  # rank 0 has it
+        return interrupt(error, "run", None) if error is not None else None
     run = Run(made, interrupted=error is not None)
     if made["complaint"]:
         names = {name.replace("_", "-"): name for name in sample.__signature__.parameters}
@@ -146,6 +154,6 @@ sample.__doc__ = f"""Draws from a target, as `isinglass sample` does: the same b
     moves: keep acceptance and hops of every draw, too.
 {options_text("sample", _LEFT_OUT)}
 
-Returns a Run. Ctrl-C raises KeyboardInterrupt after the present step, with the draws so far as its
+Returns a Run (of ranks: to rank 0, and None to the others). Ctrl-C raises KeyboardInterrupt after the present step, with the draws so far as its
 attribute `run`.
 """

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from . import _isinglass
-from ._run import interrupt
+from ._run import directory_for_all, interrupt
 from ._show import Shown
 from ._tables import options_text, parameters, texts_of
 
@@ -60,6 +60,7 @@ class Fit(Shown):
 
 
 def train(model, data, *, sampler=None, out=None, labels=None, callback=None, device="cpu", **options):
+    directory_for_all(out)
     values = texts_of(options)
     target = model
     if isinstance(model, str):

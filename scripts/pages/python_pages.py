@@ -33,7 +33,7 @@ import pandas
 import torch
 """
 RESULTS = ("Run", "Fit", "Evaluation", "Ablation")
-ENGINE = ("Target", "Sampler", "State", "Info", "ReplayBuffer")
+ENGINE = ("Target", "Sampler", "State", "Info", "ReplayBuffer", "Ranks")
 FUNCTIONS = ("energy", "load", "instance", "sampler", "sample", "train", "evaluate", "ablate", "base_mean")
 
 
@@ -121,6 +121,8 @@ def class_stub(name):
         lines.append("    def __getattr__(self, name: str) -> Any: ...")
     if name in RESULTS:
         lines.append("    def _repr_html_(self) -> str: ...")
+    if "__enter__" in vars(cls):
+        lines += [f"    def __enter__(self) -> {name}: ...", "    def __exit__(self, *exception: Any) -> None: ..."]
     if "__len__" in vars(cls):
         lines.append("    def __len__(self) -> int: ...")
     return "\n".join(lines) + "\n"

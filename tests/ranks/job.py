@@ -1,4 +1,4 @@
-"""Jobs of several processes of the real program on this machine, which meet over loopback."""
+"""Jobs of several processes of the real program, or of Python, on this machine, which meet over loopback."""
 import os
 import resource
 import shutil
@@ -35,10 +35,10 @@ def limit_files(size):
 class Rank:
     """A process of a job; its output goes to files, so that it never waits for a reader."""
 
-    def __init__(self, arguments, folder, variables, name, largest_file=None):
+    def __init__(self, command, folder, variables, name, largest_file=None):
         self.out, self.err = folder / f"{name}.out", folder / f"{name}.err"
         with self.out.open("w") as out, self.err.open("w") as err:
-            self.process = subprocess.Popen([BINARY, *arguments], cwd=folder, env=variables, stdout=out, stderr=err,
+            self.process = subprocess.Popen(command, cwd=folder, env=variables, stdout=out, stderr=err,
                                             preexec_fn=limit_files(largest_file))
 
     def wait(self, seconds=LIMIT):
@@ -54,12 +54,12 @@ class Rank:
 
 
 class Job:
-    """`size` ranks with the same arguments, in a folder of their own."""
+    """`size` ranks of a program with the same arguments, in a folder of their own."""
 
-    def __init__(self, arguments, size, folder, port=None, ranks=None, largest_file=None, **variables):
+    def __init__(self, arguments, size, folder, port=None, ranks=None, largest_file=None, program=(BINARY,), **variables):
         self.folder = Path(folder)
         self.port = port = port or free_port()
-        self.ranks = [Rank(arguments.split(), self.folder, environment(rank, size, port) | variables,
+        self.ranks = [Rank([*program, *arguments.split()], self.folder, environment(rank, size, port) | variables,
                            f"{size}-{rank}-{port}-{time.monotonic_ns()}", largest_file)
                       for rank in (range(size) if ranks is None else ranks)]
 

@@ -1,0 +1,169 @@
+// See ranks.h.
+#include "python/bindings/ranks.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "engine/ranks/process_group.h"
+#include "io/error.h"
+#include "io/files.h"
+
+namespace isinglass::python {
+namespace {
+
+constexpr auto kUntilTold = std::chrono::seconds(12);
+constexpr int kFailed = 1, kInterrupted = 130;
+
+// Another rank has failed: as the program does, this process ends.
+void end_process(const Job::End& end) {
+  if (!end.line.empty()) fmt::print(stderr, "isinglass: rank {}: error: {}\n", end.rank, end.line);
+  std::fflush(stderr);
+  remove_unfinished_files();
+  _exit(end.code);
+}
+
+// Its scope is a `with` statement's.
+class JobRanks {
+ public:
+  JobRanks()
+      : place_(place_in_job([](const char* name) -> const char* { return std::getenv(name); })) {}
+
+  ~JobRanks();
+  JobRanks(const JobRanks&) = delete;
+  JobRanks& operator=(const JobRanks&) = delete;
+
+  void join(const std::string& command);
+  void leave(const py::object& exception);
+
+  int64_t rank() const { return place_ ? place_->rank : 0; }
+  int64_t size() const { return place_ ? place_->size : 1; }
+  int64_t local_rank() const { return place_ ? place_->local_rank : 0; }
+  torch::Device device() const {
+    if (!torch::cuda::is_available()) return torch::kCPU;
+    return {torch::kCUDA, static_cast<c10::DeviceIndex>(local_rank())};
+  }
+
+  const Ranks& group() const { return *group_; }
+  bool asked_to_stop(bool here) {
+    if (here) job_->ask_to_stop();
+    return job_->asked_to_stop();
+  }
+  // Whether any rank was; by all together. With the GIL.
+  bool interrupted(bool here) {
+    const py::gil_scoped_release no_gil;
+    interrupted_ = group_->any(here || job_->asked_to_stop());
+    return interrupted_;
+  }
+  std::function<int64_t()> next_cell() {
+    return [this, counter = fmt::format("cell/{}", grids_++)] { return job_->next(counter); };
+  }
+
+ private:
+  std::optional<Place> place_;
+  std::unique_ptr<Job> job_;
+  std::unique_ptr<ProcessGroup> group_;
+  int64_t grids_ = 0;
+  bool interrupted_ = false;  // and so are all
+};
+
+JobRanks* joined = nullptr;  // guarded by the GIL, and only written between calls
+
+JobRanks::~JobRanks() {
+  if (joined == this) joined = nullptr;
+}
+
+void JobRanks::join(const std::string& command) {
+  require(!joined && !job_, "this process has joined the ranks already");
+  if (!place_) return;
+  const torch::Device at = device();
+  const py::gil_scoped_release no_gil;
+  job_ = std::make_unique<Job>(*place_, end_process);
+  job_->meet(command);
+  group_ = std::make_unique<ProcessGroup>(*job_, at);
+  joined = this;
+}
+
+// By an exception of this rank alone the job fails; what all were interrupted by is no failure.
+void JobRanks::leave(const py::object& exception) {
+  if (!job_) return;
+  joined = nullptr;
+  const bool interrupt = PyErr_GivenExceptionMatches(exception.ptr(), PyExc_KeyboardInterrupt) != 0;
+  const bool together = exception.is_none() || (interrupt && interrupted_);
+  const py::gil_scoped_release no_gil;
+  if (together) {
+    job_->leave();
+  } else {
+    job_->fail_job(interrupt ? kInterrupted : kFailed);
+  }
+  group_.reset();
+  job_.reset();
+}
+
+}  // namespace
+
+Context context_of(torch::Device device, Interrupts& interrupts) {
+  if (!joined) return {.device = device, .stop = [&] { return interrupts.requested(); }};
+  return {.device = device, .ranks = &joined->group(), .stop = [&interrupts] {
+            return joined->asked_to_stop(interrupts.requested());
+          }};
+}
+
+bool leads() {
+  return !joined || joined->rank() == 0;
+}
+
+int64_t local_rank() {
+  return joined ? joined->local_rank() : 0;
+}
+
+std::function<int64_t()> next_cell() {
+  return joined ? joined->next_cell() : std::function<int64_t()>();
+}
+
+py::object ending(const Interrupts& interrupts) {
+  py::object own = interrupts.exception();
+  if (!joined || !joined->interrupted(!own.is_none()) || !own.is_none()) return own;
+  return py::reinterpret_borrow<py::object>(PyExc_KeyboardInterrupt)();
+}
+
+void await_end() {
+  const py::gil_scoped_release no_gil;
+  std::this_thread::sleep_for(kUntilTold);
+}
+
+void add_ranks(py::module_& module) {
+  py::class_<JobRanks>(
+      module, "Ranks",
+      "The processes that torchrun, mpirun or srun has started, as ranks of one computation. "
+      "Inside\n"
+      "of the `with` statement sample, train, evaluate and ablate share their work among them: "
+      "all\n"
+      "ranks make the same calls. Alone, a process is the one rank that there is.\n\n"
+      "rank, size: which this is, of how many. local_rank: on this machine.\n"
+      "leads: whether this is rank 0, to which sample and ablate give their results (the others: "
+      "None).\n"
+      "device: this rank's own: cuda:LOCAL_RANK where there are GPUs, else cpu.\n")
+      .def(py::init<>())
+      .def("__enter__",
+           [](py::object self) {
+             const py::object words = py::module_::import("sys").attr("argv");
+             self.cast<JobRanks&>().join(py::str(" ").attr("join")(words).cast<std::string>());
+             return self;
+           })
+      .def("__exit__", [](JobRanks& self, const py::object&, const py::object& exception,
+                          const py::object&) { self.leave(exception); })
+      .def_property_readonly("rank", &JobRanks::rank)
+      .def_property_readonly("size", &JobRanks::size)
+      .def_property_readonly("local_rank", &JobRanks::local_rank)
+      .def_property_readonly("leads", [](const JobRanks& self) { return self.rank() == 0; })
+      .def_property_readonly("device", &JobRanks::device);
+  module.def("joined_ranks", [] { return joined ? joined->size() : int64_t{1}; });
+}
+
+}  // namespace isinglass::python
