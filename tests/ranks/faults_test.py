@@ -4,7 +4,7 @@ import socket
 import time
 import unittest
 
-from job import Folder, Job, Rank, environment, free_port
+from job import BINARY, Folder, Job, Rank, environment, free_port
 
 LONG = ("sample --instance ising-grid:side=8 --sampler pafs --chains 12 --steps 100000000 --thin 10000 --device cpu "
         "--threads 1 --quiet --out out")
@@ -59,7 +59,7 @@ class Faults(unittest.TestCase):
         arguments = LONG.replace("ising-grid:side=8", "ising-grid:side=8").replace("--chains 12", "--init data --dataset d.amat")
         (self.folder / "d.amat").write_text("".join("0 1 " * 32 + "\n" for _ in range(20)))
         job = Job(arguments, 3, self.folder, port, ranks=[0, 1])
-        job.ranks.append(Rank(arguments.split(), elsewhere, environment(2, 3, port), "2"))
+        job.ranks.append(Rank([BINARY, *arguments.split()], elsewhere, environment(2, 3, port), "2"))
         self.ends(job, [2, 2, 2], "isinglass: rank 2: error: ")
         self.assertIn("d.amat", job.lines()[0])
 
@@ -94,7 +94,7 @@ class Faults(unittest.TestCase):
         for missing, said in ((("MASTER_ADDR", "MASTER_PORT"), "MASTER_ADDR and MASTER_PORT are not set"),
                               (("MASTER_PORT",), "MASTER_PORT is not set")):
             given = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
-            rank = Rank(SHORT.split(), self.folder, variables | {k: v for k, v in given.items() if k not in missing}, "0")
+            rank = Rank([BINARY, *SHORT.split()], self.folder, variables | {k: v for k, v in given.items() if k not in missing}, "0")
             self.assertEqual(rank.wait(), 2)
             self.assertIn(said, rank.said())
             self.assertEqual(rank.said().count("\n"), 1)
