@@ -1,8 +1,9 @@
 // What any rank wishes (to stop, to save), granted by all before the same step.
 //
-// Every rank asks before every step. They tell each other about twenty times a second, for a word on
-// the network takes as long as a short step does: the number of steps from one word to the next follows
-// from what all ranks' steps took, and so is the same on all. One rank alone has its wishes at once.
+// Every rank asks before every step. They tell each other about four times a second, for a word on the
+// network takes as long as a short step does, and waits for the slowest rank: the number of steps from
+// one word to the next follows from what all ranks' steps took, and so is the same on all. One rank
+// alone has its wishes at once.
 #pragma once
 
 #include <chrono>

@@ -247,7 +247,7 @@ TEST(Agreement, GrantsToAllAtTheSameCall) {
     const Counted counted(ranks, words);
     Agreement agreement(counted);
     for (int64_t i = 0; i < 5; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+      std::this_thread::sleep_for(std::chrono::milliseconds(260));
       agreement({});
     }
     return ranks.rank();

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Times one rank of one thread beside two ranks of one thread, and writes docs/results/ranks.md.
+
+    .venv/bin/python scripts/pages/ranks_speed.py [PROGRAM] [--repeats N]
+
+On a machine with two cores that do nothing else; the two take turns.
+"""
+import argparse
+import json
+import os
+import platform
+import re
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/results/ranks.md"
+GRID = """title = "cells"
+repeats = 20
+[common]
+chains = 100
+burn-in = 500
+steps = 3000
+[[models]]
+instance = "ising-grid:side=30,coupling=0.3"
+[[samplers]]
+sampler = "pafs"
+radius = 5
+"""
+
+
+def rate_of_sample(folder):
+    return json.loads((folder / "summary.json").read_text())["steps_per_second"]
+
+
+def rate_of_training(folder):
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    return statistics.median(json.loads(line)["iterations_per_second"] for line in lines[3:])
+
+
+def rate_of_annealing(folder):
+    return 1 / json.loads((folder / "ais.json").read_text())["seconds"]
+
+
+# Of each: the command, what it does a second (None: the command itself), and the least ratio there should be.
+RBM = "--model rbm --weights weights/static-mnist-rbm500.pt"
+RESNET = "--model resnet --weights weights/static-mnist-resnet16.pt"
+WORK = {
+    "Ising 50 × 50, `pafs`": (
+        "sample --instance ising-grid:side=50,coupling=0.3 --sampler pafs --radius 5 --chains 200 --steps 10000 --thin 100 --no-samples",
+        rate_of_sample, 1.9),
+    "RBM 784–500, `pafs`": (f"sample {RBM} --sampler pafs --radius 5 --chains 100 --steps 4000 --thin 100 --no-samples", rate_of_sample, 1.9),
+    "ResNet-16, `pafs`": (f"sample {RESNET} --sampler pafs --radius 5 --chains 100 --steps 300 --thin 100 --no-samples", rate_of_sample, 1.9),
+    "training of a ResNet-16, 10 steps an iteration": (
+        "train --dataset strokes --model resnet --channels 16 --sampler pafs --steps-per-iter 10 --batch 100 --buffer 500 --iters 40",
+        rate_of_training, 1.85),
+    "annealing of the RBM": (f"evaluate {RBM} --sampler pafs --radius 5 --chains 100 --steps 4000 --path linear --schedule linear", rate_of_annealing, 1.9),
+    "a grid of 20 cells": ("ablate --grid grid.toml", None, 1.9),
+}
+
+
+def environment(rank, size, port):
+    variables = dict(os.environ, OMP_WAIT_POLICY="passive")
+    if size > 1:
+        variables.update(RANK=str(rank), WORLD_SIZE=str(size), LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE=str(size),
+                         MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    return variables
+
+
+def rate(program, arguments, read, size, folder):
+    """What so many ranks do a second."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    out = folder / f"out-{size}-{time.monotonic_ns()}"
+    command = [program, *arguments.split(), "--device", "cpu", "--threads", "1", "--quiet", "--out", str(out)]
+    command = [str(folder / word) if word == "grid.toml" else word for word in command]
+    start = time.perf_counter()
+    ranks = [subprocess.Popen(command, cwd=ROOT, env=environment(rank, size, port), stdout=subprocess.DEVNULL)
+             for rank in range(size)]
+    if any([rank.wait() for rank in ranks]):
+        raise SystemExit(f"failed: {' '.join(command)}")
+    return read(out) if read else 1 / (time.perf_counter() - start)
+
+
+def measured(program, repeats):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "grid.toml").write_text(GRID)
+        for work, (arguments, read, least) in WORK.items():
+            rates = {1: [], 2: []}
+            for _ in range(repeats):
+                for size, found in rates.items():
+                    found.append(rate(program, arguments, read, size, folder))
+            ratios = [two / one for one, two in zip(*rates.values(), strict=True)]
+            print(f"{work}: {statistics.median(ratios):.2f} ({', '.join(f'{ratio:.2f}' for ratio in ratios)})", flush=True)
+            yield work, arguments, ratios, least
+
+
+def page(rows, program, repeats):
+    processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    text = f"""# Two ranks beside one
+
+Written by `.venv/bin/python scripts/pages/ranks_speed.py`: {version}, {processor[1] if processor else platform.machine()},
+two cores, two processes of one thread beside one process of one thread, in turns, {repeats} times; the same chains, images or
+cells in all. Medians of the ratios of what they do a second, and all of them. No GPU was measured.
+
+| | times as fast | all | aim |
+| --- | --- | --- | --- |
+"""
+    for work, _, ratios, least in rows:
+        text += f"| {work} | {statistics.median(ratios):.2f} | {', '.join(f'{ratio:.2f}' for ratio in ratios)} | {least} |\n"
+    text += "\n```text\n"
+    for work, arguments, _, _ in rows:
+        text += f"# {work.replace('`', '')}\nisinglass {arguments}\n"
+    return text + "```\n"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", nargs="?", default=str(ROOT / "build/isinglass"))
+    parser.add_argument("--repeats", type=int, default=3)
+    arguments = parser.parse_args()
+    rows = list(measured(arguments.program, arguments.repeats))
+    PAGE.write_text(page(rows, arguments.program, arguments.repeats), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
