@@ -7,8 +7,7 @@ namespace isinglass {
 namespace {
 
 constexpr double kEvery = 0.25;  // seconds from word to word, each of which waits for the slowest
-constexpr int64_t kGrowth =
-    8;  // of the steps between, at most: the first steps may be the quickest
+constexpr int64_t kGrowth = 8;   // of the steps between: the first may be the quickest
 constexpr double kLeast = 1e-9;  // seconds
 
 }  // namespace

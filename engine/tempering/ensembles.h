@@ -40,10 +40,9 @@ struct ParallelTempering::Scratch : SamplerScratch {
   struct Kept {
     const char* name;
     torch::Tensor tensor;
-    int64_t dim =
-        0;  // along which are ensembles, or their chains; none: it is of the first ensemble
+    int64_t dim = 0;  // along which are ensembles, or their chains
   };
-  static constexpr int64_t kOfTheFirst = -1;
+  static constexpr int64_t kOfTheFirst = -1;  // a dim: the tensor is of the first ensemble alone
 
   std::vector<Kept> kept(const Statistics& counted) const {
     return {{"energy", chains.current.energy},

@@ -140,15 +140,14 @@ void await_end() {
 void add_ranks(py::module_& module) {
   py::class_<JobRanks>(
       module, "Ranks",
-      "The processes that torchrun, mpirun or srun has started, as ranks of one computation. "
-      "Inside\n"
-      "of the `with` statement sample, train, evaluate and ablate share their work among them: "
-      "all\n"
-      "ranks make the same calls. Alone, a process is the one rank that there is.\n\n"
-      "rank, size: which this is, of how many. local_rank: on this machine.\n"
-      "leads: whether this is rank 0, to which sample and ablate give their results (the others: "
-      "None).\n"
-      "device: this rank's own: cuda:LOCAL_RANK where there are GPUs, else cpu.\n")
+      R"(The processes that torchrun, mpirun or srun has started, as ranks of one computation. Inside
+of the `with` statement sample, train, evaluate and ablate share their work among them: all
+ranks make the same calls. Alone, a process is the one rank that there is.
+
+rank, size: which this is, of how many. local_rank: on this machine.
+leads: whether this is rank 0, to which sample and ablate give their results (the others: None).
+device: this rank's own: cuda:LOCAL_RANK where there are GPUs, else cpu.
+)")
       .def(py::init<>())
       .def("__enter__",
            [](py::object self) {
