@@ -3,15 +3,9 @@
 
 #include <torch/csrc/autograd/profiler_kineto.h>
 
-#include <cstdio>
 #include <cstdlib>
 
 namespace isinglass {
-namespace {
-
-bool profiled = false;
-
-}  // namespace
 
 void write_profile(const std::filesystem::path& file, torch::Device device,
                    const std::function<void()>& work) {
@@ -21,17 +15,10 @@ void write_profile(const std::filesystem::path& file, torch::Device device,
   const torch::profiler::impl::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO);
   std::set<ActivityType> activities = {ActivityType::CPU};
   if (device.is_cuda()) activities.insert(ActivityType::CUDA);
-  profiled = true;
   profiler::prepareProfiler(config, activities);
   profiler::enableProfiler(config, activities);
   work();
   profiler::disableProfiler()->save(file.string());
-}
-
-void exit_after_profile(int code) {
-  if (!profiled) return;
-  std::fflush(nullptr);
-  std::_Exit(code);
 }
 
 }  // namespace isinglass

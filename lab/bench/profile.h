@@ -13,8 +13,4 @@ namespace isinglass {
 void write_profile(const std::filesystem::path& file, torch::Device device,
                    const std::function<void()>& work);
 
-// Ends the program if there was a profile: the profiler's thread may still read its settings while
-// the static objects of LibTorch are destroyed around it.
-void exit_after_profile(int code);
-
 }  // namespace isinglass
