@@ -22,6 +22,7 @@ endfunction()
 # A ctest entry for every suite of the test sources of `folder`_tests, skipped by its exit code alone
 # (tests/support/main.cpp): ctest lets SKIP_REGULAR_EXPRESSION win over a failure. The threads sleep
 # where they wait: tests run side by side, and spinning would take the cores from one another.
+# ISINGLASS_TEST_PROGRAM is what those start that want the program.
 function(isinglass_suites folder tests)
   set(name ${folder}_tests)
   foreach(file ${tests})
@@ -38,7 +39,7 @@ function(isinglass_suites folder tests)
              --gtest_filter=${suite}.*:*/${suite}.*:${suite}/*.* WORKING_DIRECTORY ${CMAKE_BINARY_DIR})
     set_tests_properties(${folder}.${suite} PROPERTIES
       SKIP_RETURN_CODE 77 TIMEOUT 600
-      ENVIRONMENT "ISINGLASS_BINARY=${CMAKE_BINARY_DIR}/isinglass;OMP_WAIT_POLICY=passive")
+      ENVIRONMENT "ISINGLASS_BINARY=${ISINGLASS_TEST_PROGRAM};OMP_WAIT_POLICY=passive")
     if(suite MATCHES "Long$")
       set_property(TEST ${folder}.${suite} APPEND PROPERTY LABELS long)
       set_tests_properties(${folder}.${suite} PROPERTIES TIMEOUT 3600)
