@@ -36,8 +36,8 @@ void remove_unfinished_files() noexcept;
 // What a process alone may do in a folder as long as it lives.
 class FolderLock {
  public:
-  // Whether the folder is this one's; another process may have it. A file system without locks has
-  // it for everyone.
+  // Whether the folder is this one's; another process may have it, and it may be asked for again. A
+  // file system without locks has it for everyone.
   bool take(const std::filesystem::path& folder);
   FolderLock() = default;
   ~FolderLock();

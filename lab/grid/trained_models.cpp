@@ -2,9 +2,10 @@
 #include "lab/grid/trained_models.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 #include "io/error.h"
 #include "io/files.h"
@@ -15,6 +16,8 @@
 namespace isinglass {
 
 namespace fs = std::filesystem;
+
+constexpr auto kBetweenLooks = std::chrono::milliseconds(100);
 
 fs::path default_cache() {
   const auto variable = [](const char* name) -> fs::path {
@@ -35,25 +38,41 @@ GridModels::GridModels(fs::path cache, GridIdentity& identity, torch::Device dev
       stop_(std::move(stop)),
       given_(std::move(given)) {}
 
+void GridModels::train(const TrainSpec& spec, const fs::path& directory) const {
+  Training training(spec, {.device = device_, .stop = stop_});
+  training.trainer().start(directory);
+  write_file(directory / "config.toml",
+             configuration_text(options_of<TrainSpec>(), "train", values_of(training.spec())));
+  if (training.trainer().run().interrupted) throw Interrupted("");
+}
+
 fs::path GridModels::trained(const TrainSpec& spec) {
   const fs::path kept = cache_ / ("model-" + identity_.of_training(spec));
-  if (fs::exists(kept / "ema.pt")) return kept / "ema.pt";
-  const fs::path partial = kept.string() + fmt::format(".{}", getpid());
-  std::error_code taken;  // another process may have been first
-  fs::remove_all(partial, taken);
+  const fs::path weights = kept / "ema.pt", partial = kept / "partial";
+  if (fs::exists(weights)) return weights;
+  fs::create_directories(kept);
+  FolderLock lock;  // other processes and ranks that need the network wait for this one's
+  while (!lock.take(kept)) {
+    if (stop_ && stop_()) throw Interrupted("");
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  if (fs::exists(weights)) return weights;
+  fs::remove_all(partial);  // of a process that was killed
   try {
-    Training training(spec, {.device = device_, .stop = stop_});
-    training.trainer().start(partial);
-    write_file(partial / "config.toml",
-               configuration_text(options_of<TrainSpec>(), "train", values_of(training.spec())));
-    if (training.trainer().run().interrupted) throw Interrupted("");
+    train(spec, partial);
   } catch (...) {
-    fs::remove_all(partial, taken);
+    fs::remove_all(partial);
     throw;
   }
-  fs::rename(partial, kept, taken);
-  if (taken) fs::remove_all(partial);
-  return kept / "ema.pt";
+  for (const auto& entry : fs::directory_iterator(partial)) {
+    const fs::path name = entry.path().filename();
+    if (name == weights.filename()) continue;
+    fs::remove_all(kept / name);
+    fs::rename(partial / name, kept / name);
+  }
+  fs::rename(partial / weights.filename(), weights);  // the last: where it is, all is
+  fs::remove_all(partial);
+  return weights;
 }
 
 ModelSpec GridModels::with_trained(const Cell& cell) {
