@@ -183,9 +183,12 @@ Json run_cell(const Grid& grid, const Cell& cell, GridModels& models, torch::Dev
     while (true) {
       const double start = synchronised_seconds(device);
       Json done = measured_cell(grid, own, models, device, stop);
-      const double seconds = synchronised_seconds(device) - start;
-      const double rhat = number_of(done["metrics"]["rhat"]);
-      if (rhat <= kLongEnoughRhat || 2 * seconds > until_converged) return done;
+      const double longer = 2 * (synchronised_seconds(device) - start);
+      if (number_of(done["metrics"]["rhat"]) <= kLongEnoughRhat) return done;
+      if (longer > until_converged) {
+        done["longer_run"] = longer;
+        return done;
+      }
       lengthen(own.sampling);
     }
   } catch (const Interrupted&) {

@@ -269,9 +269,10 @@ Grid grid_of(const std::string& text, const std::string& name, const fs::path& f
   require(reference.empty() || reference == "block-gibbs",
           "{}: reference is '{}'; block-gibbs is known", name, reference);
   grid.reference = !reference.empty();
-  const int64_t repeats = value_of<int64_t>(table, "repeats", name, "a whole number").value_or(1);
-  require(repeats >= 1 && repeats <= kMostCells, "{}: repeats is {}; 1 to {} are allowed", name,
-          repeats, kMostCells);
+  const int64_t said = value_of<int64_t>(table, "repeats", name, "a whole number").value_or(1);
+  grid.repeats = spec.repeats > 0 ? spec.repeats : said;
+  require(said >= 1 && grid.repeats <= kMostCells, "{}: repeats is {}; 1 to {} are allowed", name,
+          said < 1 ? said : grid.repeats, kMostCells);
   const toml::table* shared = table_of(table, "common", name);
   require(shared, "{}: it needs [common] with at least steps", name);
   const std::vector<OptionValues> common =
@@ -288,7 +289,7 @@ Grid grid_of(const std::string& text, const std::string& name, const fs::path& f
       Cell cell = told_where(fmt::format("{}: {} by {}", name, model.label, sampler.label), [&] {
         return make_cell(common.front(), model, sampler, spec.scale, fixed, group, given);
       });
-      for (cell.repeat = 0; cell.repeat < repeats; ++cell.repeat) {
+      for (cell.repeat = 0; cell.repeat < grid.repeats; ++cell.repeat) {
         cell.sampling.seed = spec.seed + cell.repeat;
         grid.cells.push_back(cell);
       }

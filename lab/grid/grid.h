@@ -56,7 +56,8 @@ struct Grid {
   std::optional<double> true_mean = {};
   bool reference = false;                 // MMD to block-Gibbs samples
   std::optional<ImageSize> picture = {};  // of states
-  std::vector<Cell> cells = {};
+  int64_t repeats = 1;
+  std::vector<Cell> cells = {};  // the repeats of a setting one after another
   std::vector<Claim> claims = {};
 };
 

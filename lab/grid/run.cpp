@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -21,8 +22,12 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-fs::path cell_file(const fs::path& directory, size_t index) {
-  return directory / "cells" / fmt::format("{:05}.json", index + 1);
+// Files are numbered with the repeats last, so that a grid that gets more of them keeps its cells.
+fs::path cell_file(const fs::path& directory, const Grid& grid, size_t index) {
+  const auto repeats = static_cast<size_t>(grid.repeats);
+  const size_t settings = grid.cells.size() / repeats;
+  const size_t number = index % repeats * settings + index / repeats;
+  return directory / "cells" / fmt::format("{:05}.json", number + 1);
 }
 
 // The file of a cell that an earlier sitting finished; null if there is none.
@@ -38,21 +43,25 @@ Json finished_cell(const fs::path& file, const Cell& cell) {
 }
 
 // Why a finished cell does not count any more; none if it does.
-std::optional<std::string> staleness(const Json& finished, const Json& identity) {
+std::optional<std::string> staleness(const Json& finished, const Json& identity,
+                                     double until_converged) {
   if (!finished.contains("sampling")) return "an earlier version of the program made them";
   const Json was = finished.value("identity", Json());
-  return was == identity ? std::nullopt : std::optional(identity_change(was, identity));
+  if (was != identity) return identity_change(was, identity);
+  if (finished.value("longer_run", INFINITY) > until_converged) return std::nullopt;
+  return "they had not converged, and there is time for longer runs";
 }
 
-// Removes finished cells of another program, of other data or files: they are measured again.
-void remove_stale_cells(const Grid& grid, GridIdentity& identity, const fs::path& directory,
-                        const GridHooks& hooks) {
+// Removes finished cells of another program, of other data or files, or of too short a time: they
+// are measured again.
+void remove_stale_cells(const GridSpec& spec, const Grid& grid, GridIdentity& identity,
+                        const fs::path& directory, const GridHooks& hooks) {
   std::map<std::string, int64_t> reasons;
   for (size_t i = 0; i < grid.cells.size(); ++i) {
-    const fs::path file = cell_file(directory, i);
+    const fs::path file = cell_file(directory, grid, i);
     const Json cell = finished_cell(file, grid.cells[i]);
     if (cell.is_null()) continue;
-    const auto reason = staleness(cell, identity.of(grid.cells[i]));
+    const auto reason = staleness(cell, identity.of(grid.cells[i]), spec.until_converged);
     if (!reason) continue;
     ++reasons[*reason];
     fs::remove(file);
@@ -80,6 +89,7 @@ Json results_json(const GridSpec& spec, const Grid& grid, const Json& rows, torc
   return {{"grid", grid.name},
           {"title", grid.title},
           {"scale", spec.scale},
+          {"repeats", grid.repeats},
           {"until_converged", spec.until_converged},
           {"seed", spec.seed},
           {"device", device.str()},
@@ -107,7 +117,7 @@ bool run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory
   const auto next = [&] { return static_cast<size_t>(hooks.next ? hooks.next() : counter++); };
   for (size_t i = next(); i < grid.cells.size(); i = next()) {
     const Cell& cell = grid.cells[i];
-    const fs::path file = cell_file(directory, i);
+    const fs::path file = cell_file(directory, grid, i);
     Json json = finished_cell(file, cell);
     if (json.is_null()) {
       try {
@@ -130,7 +140,7 @@ bool run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory
 Json rows_of(const Grid& grid, const fs::path& directory) {
   Json rows = Json::array();
   for (size_t i = 0; i < grid.cells.size(); ++i) {
-    const Json json = finished_cell(cell_file(directory, i), grid.cells[i]);
+    const Json json = finished_cell(cell_file(directory, grid, i), grid.cells[i]);
     if (!json.is_null()) rows.push_back(row_of(json));
   }
   if (rows.size() < grid.cells.size()) {
@@ -147,7 +157,7 @@ Json run_grid(const GridSpec& spec, const Grid& grid, const fs::path& directory,
   GridIdentity identity(context.device, given);
   if (ranks.leads()) {
     fs::create_directories(directory / "cells");
-    remove_stale_cells(grid, identity, directory, hooks);
+    remove_stale_cells(spec, grid, identity, directory, hooks);
   }
   ranks.any(false);  // the others wait for that, and at the end for each other
   const bool finished = run_cells(spec, grid, directory, context, identity, hooks, given);

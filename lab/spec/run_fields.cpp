@@ -233,13 +233,21 @@ Fields<GridSpec> grid_table() {
               .minimum = 0,
               .maximum = 1,
               .above_minimum = true}),
+       field(
+           &GridSpec::repeats,
+           {.name = "repeats",
+            .unit = "N",
+            .help = "runs of every cell, each with a seed of its own; 0: as many as the grid says",
+            .minimum = 0,
+            .adjustable = true}),
        field(&GridSpec::until_converged,
              {.name = "until-converged",
               .unit = "SECONDS",
               .help = "run a cell again with twice the burn-in and steps until R-hat is at most "
                       "1.05, as long as a run takes no more than this; 0: as long as the grid "
                       "says",
-              .minimum = 0}),
+              .minimum = 0,
+              .adjustable = true}),
        field(&GridSpec::weights,
              {.name = "weights",
               .unit = "FILE",

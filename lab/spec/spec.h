@@ -157,6 +157,7 @@ struct GridSpec {
   std::filesystem::path file = {};  // this or a preset
   std::string preset = {};
   double scale = 1;            // chains, steps, burn-in and training iterations times √scale
+  int64_t repeats = 0;         // of every cell; 0: as many as the grid says
   double until_converged = 0;  // seconds of a cell at most that is run again until R̂ suffices
   std::filesystem::path weights = {};  // in place of training
   std::filesystem::path cache = {};    // where trained models are kept

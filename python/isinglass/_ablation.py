@@ -71,8 +71,8 @@ def _sampler_entry(sampler):
     return sampler
 
 
-def _grid_text(title, targets, samplers, repeats, claims, common):
-    text = f"title = {_toml(title)}\nrepeats = {_toml(repeats)}\n[common]\n{_table(common)}"
+def _grid_text(title, targets, samplers, claims, common):
+    text = f"title = {_toml(title)}\n[common]\n{_table(common)}"
     for label in targets:
         text += f"[[models]]\nlabel = {_toml(label)}\n"
     for sampler in samplers:
@@ -82,8 +82,7 @@ def _grid_text(title, targets, samplers, repeats, claims, common):
     return text
 
 
-def ablate(grid=None, *, targets=None, samplers=(), repeats=1, title="Samplers", claims=(), out=None, device="cpu",
-           **options):
+def ablate(grid=None, *, targets=None, samplers=(), title="Samplers", claims=(), out=None, device="cpu", **options):
     directory_for_all(out)
     own = {option["python"] for option in TABLES["ablate"]}
     values = {name: value for name, value in options.items() if name in own}
@@ -102,7 +101,7 @@ def ablate(grid=None, *, targets=None, samplers=(), repeats=1, title="Samplers",
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-"))
             values["grid"] = os.path.join(folder, "grid.toml")
             with open(values["grid"], "w", encoding="utf-8") as file:
-                file.write(_grid_text(title, targets, samplers, repeats, claims, common))
+                file.write(_grid_text(title, targets, samplers, claims, common))
         results, error = _isinglass.ablate(values, dict(targets or {}), str(device), directory)
     if error is not None:
         return interrupt(error, "directory", directory)
@@ -116,7 +115,6 @@ ablate.__signature__ = inspect.Signature(
                        annotation="Mapping[str, Target] | None"),
      inspect.Parameter("samplers", inspect.Parameter.KEYWORD_ONLY, default=(),
                        annotation="Sequence[str | Sampler | Mapping[str, Any]]"),
-     inspect.Parameter("repeats", inspect.Parameter.KEYWORD_ONLY, default=1, annotation="int"),
      inspect.Parameter("title", inspect.Parameter.KEYWORD_ONLY, default="Samplers", annotation="str"),
      inspect.Parameter("claims", inspect.Parameter.KEYWORD_ONLY, default=(),
                        annotation="Sequence[Mapping[str, Any]]"),
@@ -130,7 +128,6 @@ ablate.__doc__ = f"""Runs a grid of targets × samplers × settings, and measure
     targets: the targets by their labels.
     samplers: names, samplers made by sampler(), or dictionaries of a sampler and its options, where a list of
         values is swept: {{"sampler": "pafs", "radius": [3, 5, 8]}}.
-    repeats: of every cell, each with a seed of its own.
     claims: what is to be judged, as in a grid file's [[claims]].
     out: a directory, in which finished cells are kept: the same call goes on. Without it nothing is kept but the
         result.

@@ -7,8 +7,9 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 
-# PRESET:SCALE:SECONDS, the seconds being what a cell may take to converge (ablate --until-converged);
-# 0 where the claims are of a finite time.
+# PRESET:SCALE:SECONDS[:REPEATS], the seconds being what a cell may take to converge
+# (ablate --until-converged); 0 where the claims are of a finite time. Repeats: the preset's own, or as
+# many as its claims need to be told from noise.
 scales=(
   parity:1:0 permutation:0.01:0 ising-50:0.04:20 ising-100:0.04:20 ising-150:0.04:20
   ising-200:0.04:30 fhl-flat:0.2:0 fhl-mixture:0.4:0 fhl-jem:0.1:0 lsb-bayesnet:0.5:10
@@ -27,7 +28,7 @@ if [[ ${1:-} == --data-dir ]]; then
 fi
 
 for entry in "${scales[@]}"; do
-  IFS=: read -r preset scale seconds <<< "$entry"
+  IFS=: read -r preset scale seconds repeats <<< "$entry"
   out=$root/runs/presets/$preset
   [[ $# == 0 || " $* " == *" $preset "* ]] || continue
   flags=("${data[@]}")
@@ -36,7 +37,7 @@ for entry in "${scales[@]}"; do
     "$root/build/isinglass" ablate --resume "$out" --threads "$threads"
   else
     "$root/build/isinglass" ablate --preset "$preset" --scale "$scale" --until-converged "$seconds" \
-      "${flags[@]}" --threads "$threads" --out "$out"
+      --repeats "${repeats:-0}" "${flags[@]}" --threads "$threads" --out "$out"
   fi
   mkdir -p "$root/docs/results/$preset"
   for file in report.html results.csv results.json; do # paths of this machine stay here

@@ -57,6 +57,22 @@ than = ["pas radius=2"]
 models = ["chain"]
 )";
 
+// Chains of the first sampler are far from converged after these steps, and those of the second one
+// are not.
+inline const std::string kSlowAndFast = R"(
+[common]
+chains = 10
+burn-in = 10
+steps = 20
+[[models]]
+instance = "bernoulli:sites=40,sigma=1"
+[[samplers]]
+sampler = "rwm"
+[[samplers]]
+sampler = "lbj"
+tau = 3
+)";
+
 class Ablate : public testing::Test {
  protected:
   Ablate() {

@@ -1,8 +1,6 @@
-// `isinglass ablate`: cells are runs of `isinglass sample`; a killed grid goes on where it was; a
-// failing cell stops no other.
+// `isinglass ablate`: cells are runs of `isinglass sample`, and a failing cell stops no other.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -48,19 +46,7 @@ TEST_F(Ablate, CellsAreRunsOfSample) {
 
 // Cells are of different lengths, each long enough; a cell that needs no more stays as it is.
 TEST_F(Ablate, RunsACellUntilItHasConverged) {
-  write_text(folder / "grid.toml", R"(
-[common]
-chains = 10
-burn-in = 10
-steps = 20
-[[models]]
-instance = "bernoulli:sites=40,sigma=1"
-[[samplers]]
-sampler = "rwm"
-[[samplers]]
-sampler = "lbj"
-tau = 3
-)");
+  write_text(folder / "grid.toml", kSlowAndFast);
   ASSERT_EQ(run(grid(), "short").exit_code, 0);
   ASSERT_EQ(run(grid() + " --until-converged 20", "long").exit_code, 0);
   const Json before = json_file(folder / "short/results.json")["rows"];
@@ -71,49 +57,6 @@ tau = 3
   EXPECT_GE(calls(after[0]), 4 * calls(before[0]).get<int64_t>());
   EXPECT_LE(before[1]["metrics"]["rhat"], 1.05);
   EXPECT_EQ(calls(after[1]), calls(before[1]));
-}
-
-TEST_F(Ablate, AKilledGridGoesOnAtTheNextCell) {
-  std::string slow = kGrid;
-  slow.replace(slow.find("steps = 400"), 11, "steps = 20000");
-  write_text(folder / "grid.toml", slow);
-  const auto third = folder / "out/cells/00003.json";
-  {
-    Program killed(
-        words(fmt::format("ablate --quiet --out {} {}", (folder / "out").string(), grid())));
-    ASSERT_TRUE(killed.reaches([&] { return std::filesystem::exists(third); }));
-    killed.signal(SIGKILL);
-    killed.wait();
-  }
-  EXPECT_FALSE(std::filesystem::exists(folder / "out/results.json"));
-  const std::string before = file_bytes(third);
-  const std::string resume = "ablate --quiet --resume " + (folder / "out").string();
-  const Outcome done = run_program(resume);
-  ASSERT_EQ(done.exit_code, 0) << done.err;
-  EXPECT_EQ(file_bytes(third), before);  // its seconds would differ
-  EXPECT_EQ(json_file(folder / "out/results.json")["rows"].size(), 12u);
-
-  write_text(folder / "grid.toml", kGrid);  // other steps
-  const Outcome changed = run_program(resume);
-  EXPECT_EQ(changed.exit_code, 2);
-  EXPECT_NE(changed.err.find("the grid has changed since"), std::string::npos) << changed.err;
-  EXPECT_EQ(file_bytes(third), before);
-}
-
-TEST_F(Ablate, AnInterruptedGridKeepsItsCells) {
-  std::string slow = kGrid;
-  slow.replace(slow.find("steps = 400"), 11, "steps = 20000");
-  write_text(folder / "grid.toml", slow);
-  Program running(
-      words(fmt::format("ablate --quiet --out {} {}", (folder / "out").string(), grid())));
-  ASSERT_TRUE(
-      running.reaches([&] { return std::filesystem::exists(folder / "out/cells/00001.json"); }));
-  running.signal(SIGINT);
-  const Outcome stopped = running.wait();
-  EXPECT_EQ(stopped.exit_code, 130);
-  EXPECT_NE(stopped.err.find("--resume"), std::string::npos);
-  EXPECT_EQ(line_count(stopped.err), 1) << stopped.err;
-  EXPECT_TRUE(std::filesystem::exists(folder / "out/cells/00001.json"));
 }
 
 TEST_F(Ablate, TrainsWhatTheGridAsksForOnce) {
@@ -155,41 +98,6 @@ sampler = "gwg"
   ASSERT_EQ(run(grid() + " --weights " + (kept.path() / "ema.pt").string(), "third").exit_code, 0);
   EXPECT_EQ(json_file(folder / "third/results.json")["rows"][0]["metrics"]["mmd"],
             row["metrics"]["mmd"]);
-}
-
-// Cells are never mixed: what another program made, or of other files, goes again.
-TEST_F(Ablate, FinishedCellsOfAnotherProgramOrModelGoAgain) {
-  ASSERT_EQ(run(grid()).exit_code, 0);
-  const auto cell = [&](int index) { return folder / fmt::format("out/cells/{:05}.json", index); };
-  const auto resumed = [&](const std::string& said) {
-    std::vector<std::string> before;
-    for (int i = 1; i <= 12; ++i) before.push_back(file_bytes(cell(i)));
-    const Outcome done = run_program("ablate --resume " + (folder / "out").string());
-    EXPECT_EQ(done.exit_code, 0) << done.err;
-    EXPECT_NE(done.err.find(said), std::string::npos) << done.err;
-    std::vector<int> changed;
-    for (int i = 1; i <= 12; ++i) {
-      if (file_bytes(cell(i)) != before[i - 1]) changed.push_back(i);
-    }
-    return changed;
-  };
-  EXPECT_EQ(resumed(""), std::vector<int>());
-
-  Json other = json_file(cell(2));
-  other["identity"]["program"] = "1f2e3d";
-  write_text(cell(2), other.dump());
-  EXPECT_EQ(resumed("1 finished cells go again: the program was 1f2e3d and is "),
-            std::vector<int>({2}));
-  other = json_file(cell(5));
-  other.erase("identity");
-  write_text(cell(5), other.dump());
-  EXPECT_EQ(resumed("1 finished cells go again: they do not say of which program and data"),
-            std::vector<int>({5}));
-  // The cells of the chain; those of the other model stand.
-  write_ising(folder / "ising.pt", 0.31);
-  EXPECT_EQ(resumed("6 finished cells go again: " + (folder / "ising.pt").string() +
-                    " holds something else"),
-            std::vector<int>({1, 2, 3, 4, 5, 6}));
 }
 
 TEST_F(Ablate, TrainedModelsAreOfTheirData) {
