@@ -4,17 +4,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <omp.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <thread>
 
 #include "cli/terminal/interrupt.h"
 #include "engine/ranks/process_group.h"
-#include "io/files.h"
 #include "lab/run/assemble.h"
 
 namespace isinglass {
@@ -28,13 +25,6 @@ constexpr auto kUntilTold = std::chrono::seconds(12);
 std::optional<Place> place;
 std::unique_ptr<Job> job;
 std::unique_ptr<ProcessGroup> ranks;
-
-void end_process(const Job::End& end) {
-  if (!end.line.empty()) fmt::print(stderr, "isinglass: rank {}: error: {}\n", end.rank, end.line);
-  std::fflush(stderr);
-  remove_unfinished_files();
-  _exit(end.code);
-}
 
 // By a signal to any rank.
 bool asked_to_stop() {
@@ -51,7 +41,7 @@ void find_job() {
 
 void join_job(const std::vector<std::string>& arguments) {
   if (!place) return;
-  job = std::make_unique<Job>(*place, end_process);
+  job = std::make_unique<Job>(*place);
   job->meet(fmt::format("{}", fmt::join(arguments, " ")));
 }
 

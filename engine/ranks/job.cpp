@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <future>
 #include <string_view>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -11,6 +13,7 @@
 
 #include "engine/ranks/job_stores.h"
 #include "io/error.h"
+#include "io/files.h"
 
 namespace isinglass {
 namespace {
@@ -86,9 +89,22 @@ Store part_of(const Store& store, const std::string& name) {
 
 }  // namespace
 
-Job::Job(const Place& place, std::function<void(const End&)> on_end)
+// Of a job before its time, by a rank's failure.
+struct Job::End {
+  int code;
+  int64_t rank;      // the one that failed
+  std::string line;  // what to say of it; empty where another rank says it
+
+  [[noreturn]] void process() const {
+    if (!line.empty()) fmt::print(stderr, "isinglass: rank {}: error: {}\n", rank, line);
+    std::fflush(stderr);
+    remove_unfinished_files();
+    _exit(code);
+  }
+};
+
+Job::Job(const Place& place)
     : place_(place),
-      on_end_(std::move(on_end)),
       stores_(std::make_unique<JobStores>()),
       beats_(place.size),
       silent_(place.size) {
@@ -196,7 +212,7 @@ void Job::await_all(const std::string& counter, int64_t count, std::chrono::seco
 // A rank that keeps the store ends after the others have learned of the end.
 void Job::end(const End& end) {
   if (keeps_store()) await_all("told", place_.size - 1, kLastWords);
-  on_end_(end);
+  end.process();
 }
 
 void Job::watch() {
@@ -222,7 +238,7 @@ void Job::watch() {
       if (over_ || left_) return;
       lock.unlock();
       const bool speaks = place_.rank == (place_.agent ? 0 : 1);
-      return on_end_({kGone, 0, speaks ? kGoneWithoutAWord : ""});
+      End{kGone, 0, speaks ? kGoneWithoutAWord : ""}.process();
     }
   }
 }

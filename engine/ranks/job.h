@@ -2,12 +2,12 @@
 // (under torchrun its agent does): that all have come, that each still works, and how the job ends.
 //
 // A thread of every rank looks at the store a few times a second. So a rank that fails ends the others
-// wherever they are, and one that is killed is missed by rank 0 after some seconds of silence.
+// wherever they are, and one that is killed is missed by rank 0 after some seconds of silence. The
+// processes end at once, without their unfinished files.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -22,17 +22,8 @@ struct JobStores;  // engine/ranks/job_stores.h
 
 class Job {
  public:
-  // Before its time: by a rank's failure. `line` is what to say of it, and empty where another rank
-  // says it.
-  struct End {
-    int code;
-    int64_t rank;  // the one that failed
-    std::string line;
-  };
-
-  // Reaches the store; on_end, in another thread, ends the process. Throws Error if nobody keeps the
-  // store in time, or its port is in use.
-  Job(const Place& place, std::function<void(const End&)> on_end);
+  // Reaches the store. Throws Error if nobody keeps it in time, or its port is in use.
+  explicit Job(const Place& place);
   ~Job();
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
@@ -67,13 +58,13 @@ class Job {
  private:
   void watch();
   void look_for_silent_ranks();
+  struct End;
   void end(const End& end);
   bool claim_end(int code);
   void await_all(const std::string& counter, int64_t count, std::chrono::seconds most);
   bool keeps_store() const { return place_.rank == 0 && !place_.agent; }
 
   Place place_;
-  std::function<void(const End&)> on_end_;
   std::unique_ptr<JobStores> stores_;
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -2,9 +2,7 @@
 #include "python/bindings/ranks.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -12,21 +10,12 @@
 
 #include "engine/ranks/process_group.h"
 #include "io/error.h"
-#include "io/files.h"
 
 namespace isinglass::python {
 namespace {
 
 constexpr auto kUntilTold = std::chrono::seconds(12);
 constexpr int kFailed = 1, kInterrupted = 130;
-
-// Another rank has failed: as the program does, this process ends.
-void end_process(const Job::End& end) {
-  if (!end.line.empty()) fmt::print(stderr, "isinglass: rank {}: error: {}\n", end.rank, end.line);
-  std::fflush(stderr);
-  remove_unfinished_files();
-  _exit(end.code);
-}
 
 // Its scope is a `with` statement's.
 class JobRanks {
@@ -83,7 +72,7 @@ void JobRanks::join(const std::string& command) {
   if (!place_) return;
   const torch::Device at = device();
   const py::gil_scoped_release no_gil;
-  job_ = std::make_unique<Job>(*place_, end_process);
+  job_ = std::make_unique<Job>(*place_);
   job_->meet(command);
   group_ = std::make_unique<ProcessGroup>(*job_, at);
   joined = this;
