@@ -65,6 +65,8 @@ void check_method(const EvaluateSpec& spec) {
   } else {
     require_options(!spec.reverse,
                     "`reverse` anneals; `method` tempering holds log Z from both ends by itself");
+    require_options(spec.schedule.empty(),
+                    "`schedule` is of annealing; `method` tempering adapts its rungs by itself");
   }
 }
 
@@ -106,6 +108,7 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
     if (spec_.rungs.empty()) spec_.rungs = "auto";
     spec_.exploration = spec_.exploration.value_or(1);
   } else {
+    if (spec_.schedule.empty()) spec_.schedule = "adaptive";
     sampler_ = fixed_sampler_of(spec_.sampler, *model_,
                                 "annealing has none: its target changes with every step");
   }

@@ -141,8 +141,8 @@ Fields<EvaluateSpec> evaluate_table() {
        field(&EvaluateSpec::exploration, exploration_option()),
        field(&EvaluateSpec::schedule, {.name = "schedule",
                                        .unit = "NAME",
-                                       .help = "spacing of the temperatures; adaptive: by a "
-                                               "pilot run",
+                                       .help = "spacing of the temperatures of annealing; "
+                                               "adaptive: by a pilot run (default)",
                                        .choices = schedule_names()}),
        field(&EvaluateSpec::path,
              {.name = "path",

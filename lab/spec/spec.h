@@ -124,7 +124,7 @@ struct EvaluateSpec {
   std::string method = "ais";                        // or tempering
   std::string rungs = {};                            // of tempering: a number, or auto
   std::optional<int64_t> exploration = {};           // of tempering: local steps a scan
-  std::string schedule = "adaptive";
+  std::string schedule = {};                         // of annealing
   std::string path = {};
   bool reverse = false;
   std::string reverse_from = {};     // exact, chains or a file of states

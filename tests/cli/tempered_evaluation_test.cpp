@@ -61,6 +61,7 @@ TEST_F(TemperedEvaluation, SaysWhyItIsOpen) {
   const std::map<std::string, std::string> wrong = {
       {"--method ais --rungs 4", "--rungs and --exploration are of --method tempering"},
       {"--method tempering --reverse", "holds log Z from both ends by itself"},
+      {"--method tempering --schedule linear", "--schedule is of annealing"},
       {"--method tempering --rungs 1", "--rungs is"},
       {"--method tempering --sampler lsb-1", "one thing for all rungs"},
       {"--method exact", "--method"},
