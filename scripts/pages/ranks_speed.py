@@ -3,7 +3,8 @@
 
     .venv/bin/python scripts/pages/ranks_speed.py [PROGRAM] [--repeats N]
 
-On a machine with two cores that do nothing else; the two take turns.
+On a machine with two cores that do nothing else; they take turns, with two processes apart: each does half the work and
+knows of no other. What those lose, as to a smaller batch or to the memory that the cores share, no ranks can win.
 """
 import argparse
 import json
@@ -20,7 +21,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/results/ranks.md"
 GRID = """title = "cells"
-repeats = 20
 [common]
 chains = 100
 burn-in = 500
@@ -59,8 +59,9 @@ WORK = {
         "train --dataset strokes --model resnet --channels 16 --sampler pafs --steps-per-iter 10 --batch 100 --buffer 500 --iters 40",
         rate_of_training, 1.85),
     "annealing of the RBM": (f"evaluate {RBM} --sampler pafs --radius 5 --chains 100 --steps 4000 --path linear --schedule linear", rate_of_annealing, 1.9),
-    "a grid of 20 cells": ("ablate --grid grid.toml", None, 1.9),
+    "a grid of 20 cells": ("ablate --grid grid.toml --repeats 20", None, 1.9),
 }
+SHARED = re.compile(r"(--(?:chains|batch|buffer|repeats)) (\d+)")  # what ranks share
 
 
 def environment(rank, size, port):
@@ -71,20 +72,23 @@ def environment(rank, size, port):
     return variables
 
 
-def rate(program, arguments, read, size, folder):
-    """What so many ranks do a second."""
+def rate(program, arguments, read, size, folder, apart=False):
+    """What so many ranks, or processes apart, do a second."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    out = folder / f"out-{size}-{time.monotonic_ns()}"
-    command = [program, *arguments.split(), "--device", "cpu", "--threads", "1", "--quiet", "--out", str(out)]
+    if apart:
+        arguments = SHARED.sub(lambda found: f"{found[1]} {int(found[2]) // size}", arguments)
+    command = [program, *arguments.split(), "--device", "cpu", "--threads", "1", "--quiet"]
     command = [str(folder / word) if word == "grid.toml" else word for word in command]
+    outs = [folder / f"out-{time.monotonic_ns()}-{process if apart else 0}" for process in range(size if apart else 1)]
     start = time.perf_counter()
-    ranks = [subprocess.Popen(command, cwd=ROOT, env=environment(rank, size, port), stdout=subprocess.DEVNULL)
-             for rank in range(size)]
-    if any([rank.wait() for rank in ranks]):
+    processes = [subprocess.Popen([*command, "--out", str(outs[process if apart else 0])], cwd=ROOT, stdout=subprocess.DEVNULL,
+                                  env=environment(process, 1 if apart else size, port)) for process in range(size)]
+    if any([process.wait() for process in processes]):
         raise SystemExit(f"failed: {' '.join(command)}")
-    return read(out) if read else 1 / (time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    return statistics.mean(read(out) for out in outs) if read else 1 / seconds
 
 
 def measured(program, repeats):
@@ -92,13 +96,18 @@ def measured(program, repeats):
         folder = Path(name)
         (folder / "grid.toml").write_text(GRID)
         for work, (arguments, read, least) in WORK.items():
-            rates = {1: [], 2: []}
+            ratios, apart = [], []
             for _ in range(repeats):
-                for size, found in rates.items():
-                    found.append(rate(program, arguments, read, size, folder))
-            ratios = [two / one for one, two in zip(*rates.values(), strict=True)]
-            print(f"{work}: {statistics.median(ratios):.2f} ({', '.join(f'{ratio:.2f}' for ratio in ratios)})", flush=True)
-            yield work, arguments, ratios, least
+                one, two = (rate(program, arguments, read, size, folder) for size in (1, 2))
+                ratios.append(two / one)
+                apart.append(rate(program, arguments, read, 2, folder, apart=True) / one)
+            print(f"{work}: {told(ratios)}, apart {told(apart)}", flush=True)
+            yield work, arguments, ratios, apart, least
+
+
+def told(ratios):
+    """The median, and all."""
+    return f"{statistics.median(ratios):.2f} ({', '.join(f'{ratio:.2f}' for ratio in ratios)})"
 
 
 def page(rows, program, repeats):
@@ -107,16 +116,18 @@ def page(rows, program, repeats):
     text = f"""# Two ranks beside one
 
 Written by `.venv/bin/python scripts/pages/ranks_speed.py`: {version}, {processor[1] if processor else platform.machine()},
-two cores, two processes of one thread beside one process of one thread, in turns, {repeats} times; the same chains, images or
-cells in all. Medians of the ratios of what they do a second, and all of them. No GPU was measured.
+two cores, two ranks of one thread beside one process of one thread, in turns, {repeats} times; the same chains, images or cells
+in all. Medians of the ratios of what they do a second, and in parentheses all of them. The third in turn are two processes
+apart: each does half the work and knows of no other. What those lose, as to a smaller batch or to the memory that the
+cores share, no ranks can win. No GPU was measured.
 
-| | times as fast | all | aim |
+| | two ranks, times as fast | two processes apart | aim |
 | --- | --- | --- | --- |
 """
-    for work, _, ratios, least in rows:
-        text += f"| {work} | {statistics.median(ratios):.2f} | {', '.join(f'{ratio:.2f}' for ratio in ratios)} | {least} |\n"
+    for work, _, ratios, apart, least in rows:
+        text += f"| {work} | {told(ratios)} | {told(apart)} | {least} |\n"
     text += "\n```text\n"
-    for work, arguments, _, _ in rows:
+    for work, arguments, *_ in rows:
         text += f"# {work.replace('`', '')}\nisinglass {arguments}\n"
     return text + "```\n"
 
