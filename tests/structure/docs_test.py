@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 SHIM = Path(__file__).with_name("docs_shim.py")
@@ -150,8 +151,10 @@ def main():
                 check_that_failures_show(sandbox)
             for block in chosen:
                 print(f"--- {name}\n{block}", flush=True)
+                start = time.monotonic()
                 if code := sandbox.run(block):
                     sys.exit(f"exit code {code} from the block above")
+                print(f"--- {time.monotonic() - start:.1f} s", flush=True)
                 ran += 1
             check_keys(sandbox.folder, source)
     if len(pages) > 1 and (not ran or not parsed):
