@@ -45,7 +45,7 @@ Dataset load_points(const std::string& name, const std::filesystem::path& data_d
 // set has none.
 torch::Tensor load_labels(const std::string& name, const std::filesystem::path& data_dir);
 
-// Whether --data-dir has the files of Fashion-MNIST.
+// Whether --data-dir, or Debian's package, has the files of Fashion-MNIST.
 bool has_fashion_mnist(const std::filesystem::path& data_dir);
 
 // SHA-256 of what the set holds: its splits, the size of its images and their levels

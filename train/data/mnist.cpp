@@ -17,18 +17,28 @@ constexpr int64_t kTrain = 50000, kValidation = 10000, kTest = 10000, kSide = 28
 
 struct MnistFiles {
   const char *folder, *title, *origin;
+  const char* packaged = nullptr;  // where a package of Debian puts them
 };
 
 constexpr MnistFiles kMnist = {
     "mnist", "MNIST", "MNIST by LeCun, Cortes and Burges, published at yann.lecun.com/exdb/mnist"};
 constexpr MnistFiles kFashion = {
     "fashion_mnist", "Fashion-MNIST",
-    "Fashion-MNIST by Xiao, Rasul and Vollgraf, published at github.com/zalandoresearch"};
+    "Fashion-MNIST by Xiao, Rasul and Vollgraf, published at github.com/zalandoresearch (Debian: "
+    "dataset-fashion-mnist)",
+    "/usr/share/datasets/fashion-mnist"};
 constexpr const char* kTrainImages = "train-images-idx3-ubyte";
+
+// The data folder's own, or the packaged one if that has none.
+fs::path folder_of(const fs::path& data_dir, const MnistFiles& files) {
+  const fs::path own = data_dir / files.folder;
+  if (!files.packaged || find_data_file(own, kTrainImages)) return own;
+  return find_data_file(files.packaged, kTrainImages) ? fs::path(files.packaged) : own;
+}
 
 torch::Tensor read_mnist_images(const fs::path& data_dir, const MnistFiles& files,
                                 const std::string& name, int64_t count) {
-  const fs::path file = need_data_file(data_dir / files.folder, name, files.origin);
+  const fs::path file = need_data_file(folder_of(data_dir, files), name, files.origin);
   const torch::Tensor images = read_idx(file);
   require_images(file, images, count, kSide, kSide);
   return images.view({count, kSide * kSide});
@@ -43,13 +53,13 @@ Dataset read_grey(const fs::path& data_dir, const MnistFiles& files) {
   data.test = read_mnist_images(data_dir, files, "t10k-images-idx3-ubyte", kTest);
   data.levels = 256;
   data.source = fmt::format("{}: {}, validation = the last {} training images",
-                            (data_dir / files.folder).string(), files.title, kValidation);
+                            folder_of(data_dir, files).string(), files.title, kValidation);
   return data;
 }
 
 torch::Tensor read_labels(const fs::path& data_dir, const MnistFiles& files) {
   const fs::path file =
-      need_data_file(data_dir / files.folder, "train-labels-idx1-ubyte", files.origin);
+      need_data_file(folder_of(data_dir, files), "train-labels-idx1-ubyte", files.origin);
   const torch::Tensor labels = read_idx(file);
   require(
       labels.dim() == 1 && labels.size(0) == kTrain + kValidation && labels.max().item<int>() < 10,
@@ -85,7 +95,7 @@ DatasetEntry grey_entry(const char* name, const MnistFiles& files) {
 }  // namespace
 
 bool has_fashion_mnist(const fs::path& data_dir) {
-  return find_data_file(data_dir / kFashion.folder, kTrainImages).has_value();
+  return find_data_file(folder_of(data_dir, kFashion), kTrainImages).has_value();
 }
 
 std::vector<DatasetEntry> mnist_datasets() {

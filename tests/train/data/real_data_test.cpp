@@ -2,6 +2,7 @@
 // the agreement of published and derived files. Skipped without them.
 #include <gtest/gtest.h>
 
+#include "tests/support/data_files.h"
 #include "tests/support/scratch.h"
 #include "tests/support/source_tree.h"
 #include "train/data/describe.h"
@@ -19,15 +20,15 @@ class RealData : public testing::Test {
   void SetUp() override {
     if (!fs::exists(kData)) GTEST_SKIP() << "no data sets in " << kData;
   }
-
-  // Mean foreground as the data's description has it, to its last digit.
-  static void expect_split(const torch::Tensor& pixels, int64_t levels, int64_t count, double mean,
-                           double last_digit) {
-    EXPECT_EQ(pixels.sizes(), torch::IntArrayRef({count, 784}));
-    EXPECT_NEAR(pixels.mean(torch::kFloat64).item<double>() / static_cast<double>(levels - 1), mean,
-                0.5 * last_digit * (1 + 1e-9));
-  }
 };
+
+// Mean foreground as the data's description has it, to its last digit.
+void expect_split(const torch::Tensor& pixels, int64_t levels, int64_t count, double mean,
+                  double last_digit) {
+  EXPECT_EQ(pixels.sizes(), torch::IntArrayRef({count, 784}));
+  EXPECT_NEAR(pixels.mean(torch::kFloat64).item<double>() / static_cast<double>(levels - 1), mean,
+              0.5 * last_digit * (1 + 1e-9));
+}
 
 TEST_F(RealData, Mnist) {
   const Dataset data = load_dataset("mnist", kData);
@@ -43,6 +44,29 @@ TEST_F(RealData, StaticMnist) {
   expect_split(data.train, 2, 50000, 0.130562, 1e-6);
   expect_split(data.validation, 2, 10000, 0.131127, 1e-6);
   expect_split(data.test, 2, 10000, 0.132512, 1e-6);
+}
+
+// Means and classes as numpy counts them in the package's files.
+TEST(PackagedFashionMnist, IsReadWhereTheDataFolderHasNone) {
+  if (!fs::exists("/usr/share/datasets/fashion-mnist")) {
+    GTEST_SKIP() << "Debian's package dataset-fashion-mnist is not installed";
+  }
+  const Scratch scratch;
+  const Dataset data = load_dataset("fashion-mnist", scratch.folder());
+  EXPECT_TRUE(data.dynamic());
+  expect_split(data.train, 256, 50000, 0.28550, 1e-5);
+  expect_split(data.validation, 256, 10000, 0.28875, 1e-5);
+  expect_split(data.test, 256, 10000, 0.28685, 1e-5);
+  const std::vector<int64_t> classes = {4977, 5012, 4992, 4979, 4950, 5004, 5030, 5045, 5032, 4979};
+  EXPECT_TRUE(torch::bincount(load_labels("fashion-mnist", scratch.folder()))
+                  .equal(torch::tensor(classes)));
+}
+
+TEST(FashionMnist, OfTheDataFolderComesFirst) {
+  const Scratch scratch;
+  put_file(scratch / "fashion_mnist/train-images-idx3-ubyte", idx_bytes({2, 1, 2}, "abcd"));
+  EXPECT_ERROR(load_dataset("fashion-mnist", scratch.folder()),
+               "2x1x2; expected 60000 images of 28x28");
 }
 
 TEST_F(RealData, OmniglotStandin) {
