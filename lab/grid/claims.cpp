@@ -249,7 +249,9 @@ Json judge_model(const Claim& claim, const Json& rows, const std::string& model,
     reason = doubt(claim, who, than, c.verdict);
     if (!reason.empty()) c.verdict = Verdict::kUndecided;
     if (c.verdict == Verdict::kUndecided && reason.empty()) {
-      reason = std::isfinite(c.low) ? "within the error" : "no error is known";
+      reason = !std::isfinite(c.low) ? "no error is known"
+               : c.low == c.high     ? "both sides have the same number in every repeat"
+                                     : "within the error";
     }
   }
   verdict = c.verdict;

@@ -138,6 +138,7 @@ TEST(Claims, UndefinedNumbersDecideNothing) {
   Json never = {row("m", "a", 1, 716, 0), row("m", "b", 1, 716, 0)};
   EXPECT_EQ(verdict("beats", never), "undecided");
   EXPECT_EQ(verdict("matches", never), "undecided");
+  EXPECT_EQ(reason("beats", never), "both sides have the same number in every repeat");
 }
 
 // One repeat of a metric that reports no error says nothing of its error.
