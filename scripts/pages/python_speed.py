@@ -60,17 +60,10 @@ class ResNet(torch.nn.Module):
         return self.energy_linear(self.net(self.proj(x.reshape(-1, 1, 28, 28))).mean((2, 3))).squeeze(-1)
 
 
-class ChannelsLast(torch.nn.Module):
-    """The wrapper of docs/guide/python.md."""
-
-    def __init__(self, module):
-        super().__init__()
-        self.module = module
-
-    def forward(self, x):
-        weights = {name: p.clone(memory_format=torch.channels_last) if p.dim() == 4 else p
-                   for name, p in self.module.named_parameters()}
-        return torch.func.functional_call(self.module, weights, (x,))
+def channels_last(module, x):
+    """The function of docs/guide/python.md."""
+    weights = {name: p.clone(memory_format=torch.channels_last) if p.dim() == 4 else p for name, p in module.named_parameters()}
+    return torch.func.functional_call(module, weights, (x,))
 
 
 def seconds(work):
@@ -139,9 +132,8 @@ def networks(repeats, gwg, pas):
     """Rows: what, ms, times the module's own energy and gradient; and the times of all."""
     torch.manual_seed(0)
     module, theirs = published(gwg, pas) if gwg else (ResNet(), {})
-    channels_last = ChannelsLast(module)
     targets = {"on the module": ig.energy(lambda x: -module(x), sites=784, name="ResNet-64"),
-               "on the module, weights channels-last": ig.energy(lambda x: -channels_last(x), sites=784, name="ResNet-64")}
+               "on the module, weights channels-last": ig.energy(lambda x: -channels_last(module, x), sites=784, name="ResNet-64")}
     with tempfile.TemporaryDirectory() as folder:
         torch.save(module.state_dict(), f"{folder}/resnet.pt")
         targets["on `ig.load` of its weights"] = ig.load("resnet", f"{folder}/resnet.pt")
@@ -201,7 +193,7 @@ def page(closed, deep, times, repeats):
     if above:
         text += f"\nAbove it: {'; '.join(above)}.\n"
     text += (f"\n## A PyTorch module\n\nResNet-64 on 28 × 28, new weights, {CHAINS['network']} chains. A step on the module "
-             f"may take {RATIO:g} times its own energy and gradient. Channels-last is what a wrapper of six lines makes of it "
+             f"may take {RATIO:g} times its own energy and gradient. Channels-last is what a function of three lines makes of it "
              "([guide](../guide/python.md)); `ig.load` takes the same weights into the library's ResNet:\n\n")
     text += table(["what", "ms", "times the module's own"], [[name, f"{time:.1f}", f"{ratio:.3f}"] for name, time, ratio in deep])
     if compared:

@@ -22,7 +22,8 @@ void expect_equal_rows(const Json& a, const Json& b) {
     EXPECT_EQ(a[i]["settings"], b[i]["settings"]);
     EXPECT_EQ(a[i]["repeat"], b[i]["repeat"]);
     for (const char* metric : {"ess_per_step", "rhat", "hops", "energy_evaluations"}) {
-      EXPECT_EQ(a[i]["metrics"][metric], b[i]["metrics"][metric]) << metric << " of row " << i;
+      EXPECT_EQ(a[i]["metrics"].value(metric, Json()), b[i]["metrics"].value(metric, Json()))
+          << metric << " of row " << i;  // a cell that failed has none
     }
   }
 }
