@@ -9,7 +9,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 run=${1:-$root/runs/demo}
 training=(--sampler pafs --radius 8 --channels 16 --steps-per-iter 10 --buffer 500 --batch 100
-  --iters 800 --lr 1.5e-4 --warmup 100 --l2 1e-3 --ema 0.99)
+  --iters 1000 --lr 1.5e-4 --warmup 100 --l2 1e-3 --ema 0.99)
 # What three minutes of annealing both ways allow; the verdict says what that is worth.
 annealing=(--sampler pafs --radius 24 --chains 50 --steps 3000 --reverse)
 
