@@ -35,7 +35,9 @@ Json finished_cell(const fs::path& file, const Cell& cell) {
   if (!fs::exists(file)) return nullptr;
   const Json json = Json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
   require(json.is_object() && json.contains("status"), "{} is not a cell of a grid", file.string());
-  if (!json.contains("sampling")) return json;  // it is stale, whatever its settings
+  const Json identity = json.value("identity", Json::object());
+  const bool own = identity.value("program", "") == program_revision();
+  if (!json.contains("sampling") || !own) return json;  // it is stale, whatever its settings
   const Json expected = cell_settings(cell);
   require(json["sampling"] == expected["sampling"] && json["training"] == expected["training"],
           "{} was made with other settings: the grid has changed since", file.string());

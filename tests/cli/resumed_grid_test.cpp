@@ -137,6 +137,11 @@ TEST_F(ResumedGrid, FinishedCellsOfAnotherProgramOrModelGoAgain) {
   write_text(cell(2), other.dump());
   EXPECT_EQ(resumed("1 finished cells go again: the program was 1f2e3d and is "),
             std::vector<int>({2}));
+  other = json_file(cell(3));  // which may have numbered its cells otherwise
+  other["identity"]["program"] = "1f2e3d";
+  write_text(cell(2), other.dump());
+  EXPECT_EQ(resumed("1 finished cells go again: the program was 1f2e3d and is "),
+            std::vector<int>({2}));
   other = json_file(cell(5));
   other.erase("identity");
   write_text(cell(5), other.dump());
