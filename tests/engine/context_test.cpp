@@ -5,8 +5,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 #include "engine/agreement.h"
@@ -16,72 +14,12 @@
 #include "io/error.h"
 #include "models/density/gaussian_mixture.h"
 #include "models/lattice/ising.h"
+#include "tests/support/ranks_of_threads.h"
 
 namespace isinglass {
 namespace {
 
 using torch::Tensor;
-
-// Ranks that are threads of this process: a value is given, and taken when all have come.
-class Meeting {
- public:
-  explicit Meeting(int64_t size) : given_(size) {}
-
-  std::vector<Tensor> exchange(int64_t rank, const Tensor& value) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    const int64_t round = round_;
-    given_[rank] = value.clone();
-    if (++arrived_ == size()) {
-      taken_ = given_;
-      arrived_ = 0;
-      ++round_;
-      all_.notify_all();
-    } else {
-      // A bounded wait: a rank that does not come fails the test, and wait() is of a newer libstdc++
-      // than the archive's machines have.
-      EXPECT_TRUE(all_.wait_for(lock, std::chrono::minutes(1), [&] { return round_ != round; }));
-    }
-    return taken_;
-  }
-  int64_t size() const { return static_cast<int64_t>(given_.size()); }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable all_;
-  std::vector<Tensor> given_, taken_;
-  int64_t arrived_ = 0, round_ = 0;
-};
-
-class Part : public Ranks {
- public:
-  Part(Meeting& meeting, int64_t rank) : meeting_(meeting), rank_(rank) {}
-  int64_t rank() const override { return rank_; }
-  int64_t size() const override { return meeting_.size(); }
-  Tensor sum(const Tensor& value) const override {
-    return torch::stack(meeting_.exchange(rank_, value)).sum(0, false, value.scalar_type());
-  }
-  Tensor gather(const Tensor& rows) const override {
-    return torch::cat(meeting_.exchange(rank_, rows));
-  }
-  bool any(bool value) const override { return sum(torch::tensor(value ? 1 : 0)).item<int>() > 0; }
-
- private:
-  Meeting& meeting_;
-  int64_t rank_;
-};
-
-// `work` on every one of so many ranks; what it comes to on each.
-template <class Result>
-std::vector<Result> on_ranks(int64_t size, const std::function<Result(const Ranks&)>& work) {
-  Meeting meeting(size);
-  std::vector<Result> results(size);
-  std::vector<std::thread> ranks;
-  for (int64_t r = 0; r < size; ++r) {
-    ranks.emplace_back([&, r] { results[r] = work(Part(meeting, r)); });
-  }
-  for (std::thread& rank : ranks) rank.join();
-  return results;
-}
 
 TEST(Ranks, ShareChainsInWholeGroups) {
   const auto shares = [](int64_t size, int64_t chains, int64_t group) {

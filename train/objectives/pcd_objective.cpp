@@ -71,17 +71,18 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
     slots = buffer_.draw_slots(options_.batch, iteration);
     starts = buffer_.chains(slots, options_.reinit, iteration);
   }
-  std::string error;
+  torch::Tensor moved = starts.narrow(0, 0, 0);  // a rank whose chains failed has none to give
+  std::string error = "chains of another rank are not finite";
   try {
     chains_ = sampling_.advance(model, share_.own.of(starts).contiguous(),
                                 share_.own.of(slots).contiguous(), iteration);
+    moved = chains_.states;
   } catch (const NumericalError& own) {
     error = own.what();
   }
-  if (ranks_.any(!error.empty())) {
-    throw NumericalError(error.empty() ? "chains of another rank are not finite" : error);
-  }
-  buffer_.write_back(slots, ranks_.gather(chains_.states));
+  const torch::Tensor states = ranks_.gather(moved);
+  if (states.size(0) < options_.batch) throw NumericalError(error);
+  buffer_.write_back(slots, states);
 }
 
 Loss PcdObjective::loss(EnergyModel& model, int64_t iteration) {

@@ -7,6 +7,7 @@
 #include "io/error.h"
 #include "kernels/random/streams.h"
 #include "models/registry.h"
+#include "tests/support/ranks_of_threads.h"
 #include "tests/support/scratch.h"
 #include "tests/support/training_fixture.h"
 #include "train/objectives/pcd_objective.h"
@@ -255,6 +256,31 @@ TEST(PcdTest, OtherErrorsStayWhatTheyAre) {
   const PcdOptions options = {.batch = 8, .steps = 5};
   PcdSampling sampling(*sampler, options);
   EXPECT_ERROR(advance(sampling, model, buffer, options, 1), "too many sites");
+}
+
+// Chains that are not finite on one rank end the iteration on all, and no buffer has them.
+TEST(PcdTest, ChainsOfOneRankThatFailAreEveryRanks) {
+  const Dataset data = bars_and_stripes(3);
+  const PcdOptions options = {.batch = 6, .buffer = 12, .steps = 2};
+  const auto words = on_ranks<std::string>(3, [&](const Ranks& ranks) -> std::string {
+    const auto model = new_model("rbm", {.image_height = 3, .image_width = 3, .hidden = 5}, 1);
+    const auto sampler = make_sampler("pafs", {.radius = 2}, *model);
+    PcdObjective objective(*model, *sampler, data, options, 9, torch::kCPU, ranks);
+    objective.advance_chains(*model, 1);
+    const torch::Tensor before = objective.chains().clone();
+    torch::NoGradGuard no_grad;
+    if (ranks.rank() == 1) model->parameters()[0].fill_(NAN);
+    try {
+      objective.advance_chains(*model, 2);
+    } catch (const NumericalError& error) {
+      EXPECT_TRUE(torch::equal(objective.chains(), before)) << ranks.rank();
+      return error.what();
+    }
+    return "went on";
+  });
+  EXPECT_EQ(words[0], "chains of another rank are not finite");
+  EXPECT_NE(words[1].find("the energy is not finite"), std::string::npos) << words[1];
+  EXPECT_EQ(words[2], words[0]);
 }
 
 }  // namespace

@@ -1,0 +1,77 @@
+// Ranks that are threads of this process.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "engine/context.h"
+
+namespace isinglass {
+
+// Where a value is given, and taken when all have come.
+class Meeting {
+ public:
+  explicit Meeting(int64_t size) : given_(size) {}
+
+  std::vector<torch::Tensor> exchange(int64_t rank, const torch::Tensor& value) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const int64_t round = round_;
+    given_[rank] = value.clone();
+    if (++arrived_ == size()) {
+      taken_ = given_;
+      arrived_ = 0;
+      ++round_;
+      all_.notify_all();
+    } else {
+      // A bounded wait: a rank that does not come fails the test, and wait() is of a newer libstdc++
+      // than the archive's machines have.
+      EXPECT_TRUE(all_.wait_for(lock, std::chrono::minutes(1), [&] { return round_ != round; }));
+    }
+    return taken_;
+  }
+  int64_t size() const { return static_cast<int64_t>(given_.size()); }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable all_;
+  std::vector<torch::Tensor> given_, taken_;
+  int64_t arrived_ = 0, round_ = 0;
+};
+
+class RankOfThreads : public Ranks {
+ public:
+  RankOfThreads(Meeting& meeting, int64_t rank) : meeting_(meeting), rank_(rank) {}
+  int64_t rank() const override { return rank_; }
+  int64_t size() const override { return meeting_.size(); }
+  torch::Tensor sum(const torch::Tensor& value) const override {
+    return torch::stack(meeting_.exchange(rank_, value)).sum(0, false, value.scalar_type());
+  }
+  torch::Tensor gather(const torch::Tensor& rows) const override {
+    return torch::cat(meeting_.exchange(rank_, rows));
+  }
+  bool any(bool value) const override { return sum(torch::tensor(value ? 1 : 0)).item<int>() > 0; }
+
+ private:
+  Meeting& meeting_;
+  int64_t rank_;
+};
+
+// `work` on every one of so many ranks; what it comes to on each.
+template <class Result>
+std::vector<Result> on_ranks(int64_t size, const std::function<Result(const Ranks&)>& work) {
+  Meeting meeting(size);
+  std::vector<Result> results(size);
+  std::vector<std::thread> ranks;
+  for (int64_t r = 0; r < size; ++r) {
+    ranks.emplace_back([&, r] { results[r] = work(RankOfThreads(meeting, r)); });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  return results;
+}
+
+}  // namespace isinglass
