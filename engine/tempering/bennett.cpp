@@ -8,14 +8,33 @@
 namespace isinglass {
 namespace {
 
-// sign·rises of all ensembles but one (none: −1); rises [C, S].
-std::vector<double> weights(const torch::Tensor& rises, double sign, int64_t without) {
+constexpr int64_t kMostGroups =
+    100;  // more tell no more of a standard error, and cost their square
+
+// Ensembles from first up to but without last.
+struct Group {
+  int64_t first = 0, last = 0;
+};
+
+// As many to a group, but for the last one, which takes what is left.
+std::vector<Group> groups_of(int64_t ensembles) {
+  const int64_t size = (ensembles + kMostGroups - 1) / kMostGroups;
+  std::vector<Group> groups;
+  for (int64_t first = 0; first + size <= ensembles; first += size) {
+    groups.push_back({first, first + size});
+  }
+  groups.back().last = ensembles;
+  return groups;
+}
+
+// sign·rises of all ensembles but those of a group; rises [C, S].
+std::vector<double> weights(const torch::Tensor& rises, double sign, const Group& without) {
   const double* values = rises.const_data_ptr<double>();
   const int64_t draws = rises.size(1);
   std::vector<double> result;
   result.reserve(rises.numel());
   for (int64_t e = 0; e < rises.size(0); ++e) {
-    if (e == without) continue;
+    if (e >= without.first && e < without.last) continue;
     for (int64_t k = e * draws; k < (e + 1) * draws; ++k) result.push_back(sign * values[k]);
   }
   return result;
@@ -27,24 +46,24 @@ LogZ log_z_of_rungs(const torch::Tensor& rises, double log_z_0) {
   const int64_t draws = rises.size(0), ensembles = rises.size(1);
   if (draws == 0 || !torch::isfinite(rises).all().item<bool>()) return {NAN, NAN};
   const torch::Tensor of_pairs = rises.permute({2, 3, 1, 0}).contiguous();  // [R − 1, 2, C, S]
-  std::vector<double> without(ensembles, log_z_0);
+  std::vector<Group> groups;
+  if (ensembles >= kLeastEnsembles) groups = groups_of(ensembles);
+  std::vector<double> without(groups.size(), log_z_0);
   LogZ result{log_z_0, NAN, log_z_0, log_z_0};
   const double log_draws = std::log(static_cast<double>(draws * ensembles));
   for (int64_t i = 0; i < of_pairs.size(0); ++i) {
     const torch::Tensor lower = of_pairs[i][0], upper = of_pairs[i][1];
-    const auto log_ratio = [&](int64_t without) {
+    const auto log_ratio = [&](const Group& without) {
       return acceptance_ratio_root(weights(lower, -1, without), weights(upper, 1, without));
     };
-    result.value += log_ratio(-1);
+    result.value += log_ratio({});
     result.lower += torch::logsumexp(-lower.flatten(), 0).item<double>() - log_draws;
     result.upper -= torch::logsumexp(upper.flatten(), 0).item<double>() - log_draws;
-    for (int64_t e = 0; ensembles >= kLeastEnsembles && e < ensembles; ++e) {
-      without[e] += log_ratio(e);
-    }
+    for (size_t g = 0; g < groups.size(); ++g) without[g] += log_ratio(groups[g]);
   }
-  if (ensembles < kLeastEnsembles) return result;
+  if (groups.empty()) return result;
   double mean = 0, squares = 0;
-  const double n = static_cast<double>(ensembles);
+  const double n = static_cast<double>(groups.size());
   for (const double w : without) mean += w / n;
   for (const double w : without) squares += (w - mean) * (w - mean);
   result.standard_error = std::sqrt((n - 1) / n * squares);

@@ -3,8 +3,9 @@
 //
 //   U_{β_{i+1}} − U_{β_i} at x ~ π_{β_i} and at x ~ π_{β_{i+1}}
 //
-// Its standard error is the jackknife's over ensembles, which do not depend on each other, while the
-// draws of one do: along its run and between its rungs. What the draws of one end alone say (Zwanzig
+// Its standard error is the jackknife's over ensembles (over groups of them where there are more than
+// a hundred), which do not depend on each other, while the draws of one do: along its run and between
+// its rungs. What the draws of one end alone say (Zwanzig
 // 1954) bounds log Z on average:
 //
 //   log Z_0 + Σ log mean exp(−rise) of lower rungs ≤ log Z ≤ log Z_0 − Σ log mean exp(rise) of upper

@@ -50,14 +50,18 @@ TEST(Bennett, UndefinedWithoutDraws) {
 }
 
 // Normals of every rung, fresh or repeated ten times: over seeds the errors have the size that the
-// jackknife says, with repeated draws as without.
+// jackknife says, with repeated draws as without, over ensembles and over groups of them.
 TEST(Bennett, StandardErrorsKnowOfDrawsThatDependOnEachOther) {
   const std::vector<double> betas = {0, 0.5, 1};
-  for (const int64_t repeats : {1, 10}) {
+  struct Draws {
+    int64_t fresh, repeats, ensembles;
+  };
+  for (const auto& [fresh, repeats, ensembles] :
+       {Draws{40, 1, 12}, Draws{40, 10, 12}, Draws{2, 10, 230}}) {
     std::vector<double> standardised;
     for (uint64_t seed = 0; seed < 40; ++seed) {
-      const torch::Tensor x =
-          torch::randn({40, 12, 3}, generator(seed), torch::kFloat64).repeat_interleave(repeats, 0);
+      const torch::Tensor x = torch::randn({fresh, ensembles, 3}, generator(seed), torch::kFloat64)
+                                  .repeat_interleave(repeats, 0);
       torch::Tensor v = torch::empty_like(x);  // U_0 = x²/2, V = x²/2: β is a variance of 1/(1 + β)
       for (int64_t i = 0; i < 3; ++i) {
         v.select(2, i) = (x.select(2, i) / std::sqrt(1 + betas[i])).square() / 2;
@@ -66,8 +70,8 @@ TEST(Bennett, StandardErrorsKnowOfDrawsThatDependOnEachOther) {
       standardised.push_back((estimate.value + 0.5 * std::log(2.0)) / estimate.standard_error);
     }
     const double deviation = torch::tensor(standardised, torch::kFloat64).std().item<double>();
-    EXPECT_GT(deviation, 0.7) << repeats;
-    EXPECT_LT(deviation, 1.4) << repeats;
+    EXPECT_GT(deviation, 0.7) << repeats << " " << ensembles;
+    EXPECT_LT(deviation, 1.4) << repeats << " " << ensembles;
   }
 }
 
