@@ -95,6 +95,7 @@ class Sampler {
   virtual Needs needs() const = 0;
   virtual std::vector<Scale> scales() const { return {}; }  // what StepParams::scale starts from
   virtual bool exact() const { return true; }               // leaves π invariant
+  virtual bool couples() const { return false; }            // moves a chain by where others are
   // A step is a proposal, model calls and a Metropolis test; else a draw from conditionals, which
   // the model may supply without a call.
   virtual bool proposes() const { return true; }

@@ -31,7 +31,11 @@ double mean_energy(EnergyModel& model, const torch::Tensor& x, const std::string
 
 }  // namespace
 
-Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch::Device device) {
+Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch::Device device,
+                           const std::optional<double>& scale) {
+  const StateSpace space = model.space();
+  if (!space.discrete()) return Factorised::normal(space.sites, scale.value_or(1), device);
+  require_options(!scale, "`start-scale` is of continuous states; {} has others", model.title());
   const torch::Tensor base = model.base_mean();
   if (base.defined()) return Factorised::bernoulli(base.to(device));
   if (data) return Factorised::bernoulli(clamped_mean(*data).to(device));

@@ -14,8 +14,10 @@
 namespace isinglass {
 
 // Where annealing starts: the base distribution that the model carries; else Bernoulli(clamped
-// mean) of the data; else, with no data (null), the uniform distribution.
-Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch::Device device);
+// mean) of the data; else, with no data (null), the uniform distribution. Of continuous states a
+// normal one of standard deviation `scale` (none: 1), which others do not have: throws Error.
+Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch::Device device,
+                           const std::optional<double>& scale = {});
 
 struct SplitLikelihood {
   std::string split;      // "train", "validation", "test"

@@ -62,6 +62,14 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
       options_(options),
       device_(device),
       ranks_(ranks) {
+  require_options(
+      sampler.exact(),
+      "annealing weighs steps that leave the distribution as it is, and {} is not exact",
+      sampler.name());
+  require_options(
+      !sampler.couples(),
+      "annealing weighs chains that move alone; {} pulls those of a group to each other",
+      sampler.name());
   require_option(options.chains >= 1, "chains", options.chains, "at least 1 is needed");
   require_option(options.temperatures >= 1, "steps", options.temperatures,
                  "at least 1 temperature is needed");
@@ -139,9 +147,11 @@ void AnnealedImportanceSampling::begin_leg() {
   params_ = sampler_.params(key(), device_, k_);
   const torch::Tensor ids = leg_chain_ids();
   const std::vector<torch::Tensor> saved = std::move(state_.current.cache);
+  const torch::Tensor kept = state_.workspace.kept;
   state_ = sampler_.init(path_->model(), first_states(ids), ids);
   if (resumed_.defined()) {
     restore_cache(saved, state_.current.cache);
+    if (state_.workspace.kept.defined() && kept.defined()) state_.workspace.kept.copy_(kept);
     state_.statistics.acceptance_sum.copy_(acceptance_sum_);
     resumed_ = acceptance_sum_ = torch::Tensor();
   } else {

@@ -61,6 +61,7 @@ PtDict AnnealedImportanceSampling::checkpoint() const {
   PtList cache(state_.current.cache.size());
   for (size_t i = 0; i < cache.size(); ++i) cache[i].value = all(state_.current.cache[i]);
   put(dict, "cache", cache);
+  if (state_.workspace.kept.defined()) put(dict, "kept", all(state_.workspace.kept));
   put(dict, "log_weights", all(log_weights_));
   put(dict, "acceptance_sum", all(state_.statistics.acceptance_sum));
   if (result_.x.defined()) {  // the forward chains are over
@@ -131,6 +132,11 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
     require(rows.dim() > 0 && rows.size(0) == leg().chains, "{} does not hold {} chains", kWhat,
             leg().chains);
     state_.current.cache.push_back(own.of(rows));
+  }
+  if (const torch::Tensor* kept = entries.find<torch::Tensor>("kept")) {
+    require(kept->dim() > 0 && kept->size(0) == leg().chains, "{} does not hold {} chains", kWhat,
+            leg().chains);
+    state_.workspace.kept = own.of(*kept);
   }
   log_weights_ = own.of(of_chains(entries.tensor("log_weights"), leg().chains)).clone();
   acceptance_sum_ = own.of(of_chains(entries.tensor("acceptance_sum"), leg().chains)).clone();

@@ -2,14 +2,15 @@
 #include "engine/annealing/factorised.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "io/error.h"
 #include "kernels/ops/random_states.h"
+#include "models/density/gaussian.h"
 #include "models/lattice/bernoulli.h"
 #include "models/lattice/categorical.h"
 
 namespace isinglass {
-
 Factorised Factorised::bernoulli(const torch::Tensor& mean) {
   require(
       mean.dim() == 1 && ((mean > 0) & (mean < 1)).all().item<bool>(),
@@ -39,6 +40,18 @@ Factorised Factorised::uniform(const StateSpace& space, torch::Device device) {
   return start;
 }
 
+Factorised Factorised::normal(int64_t sites, double scale, torch::Device device) {
+  require(scale > 0 && std::isfinite(scale),
+          "the standard deviation of the starting distribution is {}; it must be above 0", scale);
+  Factorised start;
+  const auto real = torch::TensorOptions(torch::kFloat64).device(device);
+  start.model_ = std::make_shared<GaussianModel>(torch::zeros({sites}, real),
+                                                 torch::full({sites}, 1 / (scale * scale), real));
+  start.scale_ = scale;
+  start.log_z_ = static_cast<double>(sites) * std::log(scale * std::sqrt(2 * std::numbers::pi));
+  return start;
+}
+
 torch::Tensor Factorised::logits() const {
   return -model_->named_buffers()["theta"];
 }
@@ -46,9 +59,12 @@ torch::Tensor Factorised::logits() const {
 torch::Tensor Factorised::sample(const torch::Tensor& chain_ids, uint64_t seed) const {
   const StateSpace space = model_->space();
   torch::Tensor x =
-      torch::empty({chain_ids.size(0), space.sites}, chain_ids.options().dtype(torch::kUInt8));
+      torch::empty({chain_ids.size(0), space.sites}, chain_ids.options().dtype(space.dtype()));
   const auto key = static_cast<int64_t>(seed);
-  if (mean_.defined()) {
+  if (scale_ > 0) {
+    ops::normal_rows(chain_ids, key, 0, Purpose::kInitialState, x);
+    x.mul_(scale_);
+  } else if (mean_.defined()) {
     ops::bernoulli_rows(mean_, chain_ids, key, 0, Purpose::kInitialState, x);
   } else {
     ops::uniform_rows(space.categories, chain_ids, key, 0, Purpose::kInitialState, x);
@@ -58,6 +74,11 @@ torch::Tensor Factorised::sample(const torch::Tensor& chain_ids, uint64_t seed) 
 
 void Factorised::draw(const torch::Tensor& rng, const torch::Tensor& chain_ids,
                       torch::Tensor& x) const {
+  if (scale_ > 0) {
+    ops::step_normal_rows(rng, chain_ids, Purpose::kReference, x);
+    x.mul_(scale_);
+    return;
+  }
   ops::step_sites(mean_, model_->space().categories, rng, chain_ids, Purpose::kReference, x);
 }
 

@@ -1,5 +1,5 @@
 // The distribution that annealing starts from: independent sites, p(x) = Π_i p_i(x_i), with exact
-// samples and an exact normaliser. As a model it is `bernoulli` or `categorical`.
+// samples and an exact normaliser. As a model it is `bernoulli`, `categorical` or `gaussian`.
 #pragma once
 
 #include <memory>
@@ -14,24 +14,27 @@ class Factorised {
   static Factorised bernoulli(const torch::Tensor& mean);
   // Uniform over the states of a binary or categorical space. Throws Error for any other.
   static Factorised uniform(const StateSpace& space, torch::Device device);
+  // N(0, scale²) at every one of `sites` continuous sites; scale > 0.
+  static Factorised normal(int64_t sites, double scale, torch::Device device);
 
   EnergyModel& model() const { return *model_; }
   double log_z() const { return log_z_; }
-  bool uniform() const { return !mean_.defined(); }
+  bool uniform() const { return !mean_.defined() && scale_ == 0; }
   torch::Tensor logits() const;  // −θ: float64 [D], or [D, K] of categorical sites
 
-  // Exact samples, uint8 [N, D], by (seed, chain id).
+  // Exact samples [N, D], uint8 or float32, by (seed, chain id).
   torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const;
 
   // The same of a step, in place: by (seed, chain id, step number).
   void draw(const torch::Tensor& rng, const torch::Tensor& chain_ids, torch::Tensor& x) const;
 
-  // Mean log p(x) over the rows of x (uint8 [N, D]), nats; NaN without rows.
+  // Mean log p(x) over the rows of x [N, D], nats; NaN without rows.
   double mean_log_likelihood(const torch::Tensor& x) const;
 
  private:
   std::shared_ptr<EnergyModel> model_;
-  torch::Tensor mean_;  // float32 [D]; undefined: uniform
+  torch::Tensor mean_;  // float32 [D] of bernoulli
+  double scale_ = 0;    // of normal
   double log_z_ = 0;
 };
 

@@ -6,8 +6,8 @@
 namespace isinglass {
 namespace {
 
-// Cache layout: U; with a table the target's; the start's energy and, with differences, its table;
-// the target's own cache.
+// Cache layout: U; with a table the target's; the start's energy and, where it differs from state to
+// state, its table; the target's own cache.
 enum : size_t { kTarget = 0, kTable = 1 };
 
 // out becomes a tensor like the other, or undefined like it.
@@ -78,7 +78,7 @@ TemperedModel::TemperedModel(EnergyModel& target, const Factorised* start, torch
   } else if (lattice && (!start || start->uniform())) {
     lattice_ = lattice;
   }
-  if (start_ && target_.differentiable()) {
+  if (start_ && target_.differentiable() && space().discrete()) {
     const auto any =
         torch::zeros({1, space().sites}, torch::TensorOptions(torch::kUInt8).device(device));
     start_gradient_ = start_->energy_and_grad(any).gradient[0];
@@ -112,8 +112,23 @@ void TemperedModel::mix(torch::Tensor& out, const torch::Tensor& start,
   }
 }
 
+TemperedModel::Parts TemperedModel::parts(bool gradient, bool differences) const {
+  const bool start = start_ != nullptr;
+  return {start, gradient, differences, start && gradient && !start_gradient_.defined()};
+}
+
 TemperedModel::Parts TemperedModel::parts_of(const Evaluation& known) const {
-  return {start_ != nullptr, known.gradient.defined(), known.differences.defined()};
+  return parts(known.gradient.defined(), known.differences.defined());
+}
+
+void TemperedModel::evaluate_start(const torch::Tensor& x, const Parts& parts,
+                                   Evaluation& start) const {
+  if (!start_) return;
+  if (parts.start_gradient) {
+    start_->evaluate(x, start);
+  } else {
+    start_->evaluate_energy(x, start);
+  }
 }
 
 Evaluation TemperedModel::start_in(const Evaluation& known, const Parts& parts) const {
@@ -121,6 +136,7 @@ Evaluation TemperedModel::start_in(const Evaluation& known, const Parts& parts) 
   if (!start_ || known.cache.size() < parts.own() || parts_of(known) != parts) return start;
   start.energy = known.cache[parts.start_energy()];
   if (parts.differences) start.differences = known.cache[parts.start_table()];
+  if (parts.start_gradient) start.gradient = known.cache[parts.start_table()];
   return start;
 }
 
@@ -140,7 +156,8 @@ void TemperedModel::combine(const Evaluation& start, const Evaluation& target,
   if (target.gradient.defined()) out.cache.push_back(target.gradient);
   if (target.differences.defined()) out.cache.push_back(target.differences);
   if (start_) out.cache.push_back(start.energy);
-  if (start_ && target.differences.defined()) out.cache.push_back(start.differences);
+  if (start.differences.defined()) out.cache.push_back(start.differences);
+  if (start.gradient.defined()) out.cache.push_back(start.gradient);
   out.cache.insert(out.cache.end(), target.cache.begin(), target.cache.end());
   make_like(out.energy, target.energy);
   make_like(out.gradient, target.gradient);
@@ -163,7 +180,11 @@ void TemperedModel::recombine_table(Evaluation& out) const {
     mix(out.differences, of_start(parts.start_table()), out.cache[kTable]);
   } else if (parts.gradient) {
     const torch::Tensor& table = out.cache[kTable];
-    mix(out.gradient, start_ ? start_gradient_.expand_as(table) : torch::Tensor(), table);
+    mix(out.gradient,
+        parts.start_gradient ? of_start(parts.start_table())
+        : start_             ? start_gradient_.expand_as(table)
+                             : torch::Tensor(),
+        table);
   }
 }
 
@@ -176,18 +197,18 @@ torch::Tensor TemperedModel::energy(const torch::Tensor& x) {
 
 void TemperedModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
   if (is_lattice_) return scaled_->evaluate_energy(x, out);
-  const Parts parts{start_ != nullptr, false, false};
+  const Parts parts = this->parts(false, false);
   Evaluation start = start_in(out, parts), target = target_in(out, parts);
-  if (start_) start_->evaluate_energy(x, start);
+  evaluate_start(x, parts, start);
   target_.evaluate_energy(x, target);
   combine(start, target, out);
 }
 
 void TemperedModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   if (is_lattice_) return scaled_->evaluate(x, out);
-  const Parts parts{start_ != nullptr, true, false};
+  const Parts parts = this->parts(true, false);
   Evaluation start = start_in(out, parts), target = target_in(out, parts);
-  if (start_) start_->evaluate_energy(x, start);
+  evaluate_start(x, parts, start);
   target_.evaluate(x, target);
   combine(start, target, out);
 }
@@ -195,16 +216,16 @@ void TemperedModel::evaluate(const torch::Tensor& x, Evaluation& out) {
 void TemperedModel::evaluate_moved(const torch::Tensor& x, const Evaluation& at_x,
                                    const torch::Tensor& y, bool gradient, Evaluation& out) {
   if (is_lattice_) return scaled_->evaluate_moved(x, at_x, y, gradient, out);
-  const Parts parts{start_ != nullptr, gradient, false};
+  const Parts parts = this->parts(gradient, false);
   Evaluation start = start_in(out, parts), target = target_in(out, parts);
-  if (start_) start_->evaluate_energy(y, start);
+  evaluate_start(y, parts, start);
   target_.evaluate_moved(x, target_in(at_x, parts_of(at_x)), y, gradient, target);
   combine(start, target, out);
 }
 
 void TemperedModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
   if (is_lattice_) return scaled_->evaluate_differences(x, out);
-  const Parts parts{start_ != nullptr, false, true};
+  const Parts parts = this->parts(false, true);
   Evaluation start = start_in(out, parts), target = target_in(out, parts);
   if (start_) isinglass::evaluate_differences(*start_, x, start);
   difference_calls_ = isinglass::evaluate_differences(target_, x, target);

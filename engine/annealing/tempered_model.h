@@ -85,16 +85,20 @@ class TemperedModel : public EnergyModel,
   // What an evaluation has, and where its cache holds that.
   struct Parts {
     bool start, gradient, differences;
+    bool start_gradient;  // that differs from state to state
 
+    bool has_start_table() const { return start && (differences || start_gradient); }
     size_t start_energy() const { return gradient || differences ? 2 : 1; }
     size_t start_table() const { return start_energy() + 1; }
     size_t own() const {  // what the target itself keeps
-      return start_energy() + (start ? 1 : 0) + (start && differences ? 1 : 0);
+      return start_energy() + (start ? 1 : 0) + (has_start_table() ? 1 : 0);
     }
     bool operator==(const Parts&) const = default;
   };
 
+  Parts parts(bool gradient, bool differences) const;
   Parts parts_of(const Evaluation& known) const;
+  void evaluate_start(const torch::Tensor& x, const Parts& parts, Evaluation& start) const;
   // What the evaluation knows of target and start, if it has such parts.
   Evaluation target_in(const Evaluation& known, const Parts& parts) const;
   Evaluation start_in(const Evaluation& known, const Parts& parts) const;
@@ -106,9 +110,11 @@ class TemperedModel : public EnergyModel,
   void mix(torch::Tensor& out, const torch::Tensor& start, const torch::Tensor& target) const;
 
   EnergyModel& target_;
-  EnergyModel* start_;            // null: none
-  torch::Tensor start_gradient_;  // float32 [D] or [D, K]: ∇U_0, the same everywhere
-  torch::Tensor beta_, beta32_;   // float64, float32
+  EnergyModel* start_;  // null: none
+  // float32 [D] or [D, K]: ∇U_0, of sites with finitely many values the same everywhere; of
+  // continuous ones undefined
+  torch::Tensor start_gradient_;
+  torch::Tensor beta_, beta32_;  // float64, float32
   std::unique_ptr<Scaled> scaled_;
   bool is_lattice_ = false;
   LatticeModel* lattice_ = nullptr;     // the target, where sweeps take a β a chain

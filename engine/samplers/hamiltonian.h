@@ -39,6 +39,7 @@ class HamiltonianSampler : public Sampler {
   Needs needs() const override { return Needs::kGradient; }
   std::vector<Scale> scales() const override { return {step_size_}; }
   bool exact() const override { return !options_.unadjusted && !options_.elastic_energy; }
+  bool couples() const override { return options_.group > 1; }
 
   // The two halves of a step before its test: new momenta; the trajectory from the state and the
   // momenta to workspace.y, with all that the test reads.

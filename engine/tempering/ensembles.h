@@ -45,16 +45,18 @@ struct ParallelTempering::Scratch : SamplerScratch {
   static constexpr int64_t kOfTheFirst = -1;  // a dim: the tensor is of the first ensemble alone
 
   std::vector<Kept> kept(const Statistics& counted) const {
-    return {{"energy", chains.current.energy},
-            {"rejection", sums.rejection},
-            {"acceptance", sums.acceptance},
-            {"end", sums.end},
-            {"trips", sums.trips},
-            {"history", sums.history, kOfTheFirst},
-            {"rises", sums.rises, 1},
-            {"acceptance_sum", counted.acceptance_sum},
-            {"hops_sum", counted.hops_sum},
-            {"non_finite", counted.non_finite}};
+    std::vector<Kept> all = {{"energy", chains.current.energy},
+                             {"rejection", sums.rejection},
+                             {"acceptance", sums.acceptance},
+                             {"end", sums.end},
+                             {"trips", sums.trips},
+                             {"history", sums.history, kOfTheFirst},
+                             {"rises", sums.rises, 1},
+                             {"acceptance_sum", counted.acceptance_sum},
+                             {"hops_sum", counted.hops_sum},
+                             {"non_finite", counted.non_finite}};
+    if (chains.workspace.kept.defined()) all.push_back({"kept", chains.workspace.kept});
+    return all;
   }
 };
 

@@ -85,6 +85,9 @@ ParallelTempering::ParallelTempering(EnergyModel& target, std::unique_ptr<Sample
                  "the ladder begins at 0 or between 0 and 1");
   require_option(options_.exploration >= 1, "exploration", options_.exploration,
                  "a scan has at least 1 local step");
+  require_options(!local_->couples(),
+                  "`rungs` tempers chains that move alone; {} pulls those of a group to each other",
+                  local_->name());
   require_options(!local_->learns() || local_->adapts(),
                   "`rungs` tempers samplers that adapt by their acceptance or do not adapt, and {} "
                   "would learn one thing for all rungs{}",

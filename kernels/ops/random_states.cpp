@@ -63,6 +63,13 @@ void step_sites(const Tensor& p, int64_t categories, const Tensor& rng, const Te
            data<uint8_t>(out));
 }
 
+void step_normal_rows(const Tensor& rng, const Tensor& chain_ids, Purpose purpose, Tensor& out) {
+  RowDraws draws = row_draws(chain_ids, 0, 0, purpose, out, torch::kFloat32);
+  check(rng, out, torch::kInt64, 2, "rng");
+  draws.rng = data<int64_t>(rng);
+  run_twin(out, cpu::normal_rows, cuda::normal_rows, draws, data<float>(out));
+}
+
 void step_normals(const Tensor& rng, const Tensor& chain_ids, Tensor& out) {
   TORCH_CHECK(out.dim() == 2, "isinglass operator: out must be [B, D]");
   check(out, out, torch::kFloat64, out.numel(), "out");

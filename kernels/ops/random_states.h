@@ -23,7 +23,9 @@ void permutation_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose pur
 // categories − 1. out uint8 [B, D].
 void step_sites(const Tensor& p, int64_t categories, const Tensor& rng, const Tensor& chain_ids,
                 Purpose purpose, Tensor& out);
-// out float64 [B, D]
+// out float32 [B, D]
+void step_normal_rows(const Tensor& rng, const Tensor& chain_ids, Purpose purpose, Tensor& out);
+// out float64 [B, D], of purpose kNoise
 void step_normals(const Tensor& rng, const Tensor& chain_ids, Tensor& out);
 
 }  // namespace isinglass::ops

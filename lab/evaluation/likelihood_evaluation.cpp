@@ -120,8 +120,10 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
   data_ = std::move(given.data);
   if (!data_ && !spec_.data.name.empty()) data_ = images_of(spec_.data);
   if (data_) check_data();
-  start_ = given.mean.defined() ? Factorised::bernoulli(given.mean.to(device))
-                                : annealing_start(*model_, data_ ? &*data_ : nullptr, device);
+  start_ = given.mean.defined()
+               ? Factorised::bernoulli(given.mean.to(device))
+               : annealing_start(*model_, data_ ? &*data_ : nullptr, device, spec_.start_scale);
+  if (!model_->space().discrete()) spec_.start_scale = spec_.start_scale.value_or(1);
   begin_round();
   if (spec_.cuda_graph) require_capturable(*model_, *sampler_, device);
 }
@@ -134,6 +136,9 @@ void LikelihoodEvaluation::begin_round() {
   estimate_.reset();
   if (tempers()) {
     auto tempering = tempering_of(spec_, steps(), *model_, *start_, context_);
+    require_options(tempering->exact(),
+                    "log Z takes steps that leave the distribution as it is, and {} is not exact",
+                    tempering->name());
     estimate_ = std::make_unique<TemperedEstimate>(spec_, *model_, *tempering, *start_, steps(),
                                                    first_chain_, context_);
     sampler_ = std::move(tempering);

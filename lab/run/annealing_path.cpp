@@ -37,7 +37,9 @@ void resolve_path(EvaluateSpec& spec, const EnergyModel& model) {
                   model.title());
   if (sampler.name.empty()) {
     const bool sweeping = joint || (spec.path.empty() && is_rbm(model) && sampler.options.empty());
-    sampler.name = sweeping ? "gibbs" : kDefaultSampler;
+    sampler.name = sweeping                   ? "gibbs"
+                   : model.space().discrete() ? kDefaultSampler
+                                              : kDefaultContinuousSampler;
     if (sweeping) sampler.options.try_emplace("scan", "chromatic");
   }
   const PathKind own = path_for(sampler, model);

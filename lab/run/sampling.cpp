@@ -129,9 +129,11 @@ void Sampling::make_sampler() {
     sampler_ = std::move(tempering);
     spec_.exploration = spec_.exploration.value_or(1);
     spec_.lowest_beta = spec_.lowest_beta.value_or(0);
+    if (!model_->space().discrete()) spec_.start_scale = spec_.start_scale.value_or(1);
   } else {
     require_options(!spec_.exploration, "`exploration` is of tempering, and needs `rungs`");
     require_options(!spec_.lowest_beta, "`lowest-beta` is of tempering, and needs `rungs`");
+    require_options(!spec_.start_scale, "`start-scale` is of tempering, and needs `rungs`");
     sampler_ = sampler_of(spec_.sampler, target(), warm);
   }
   spec_.sampler = resolved(spec_.sampler, target(), warm);

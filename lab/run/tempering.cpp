@@ -35,16 +35,20 @@ std::optional<int64_t> rungs_of(const std::string& text) {
 
 void check_space(const StateSpace& space) {
   require_options(
-      space.kind == StateKind::kBinary || space.kind == StateKind::kCategorical,
+      space.kind == StateKind::kBinary || space.kind == StateKind::kCategorical ||
+          space.kind == StateKind::kContinuous,
       "`rungs` needs a distribution of which exact draws are made at beta = 0; there is "
-      "one of binary and of categorical sites, and the model's states are {}",
+      "one of binary, of categorical and of continuous sites, and the model's states are {}",
       kinds_text({space.kind}));
 }
 
 // Without data an RBM's joint path begins at its visible biases: the RBM of weights 0.
-Factorised reference_of(PathKind path, const EnergyModel& model, torch::Device device) {
+Factorised reference_of(PathKind path, const EnergyModel& model, torch::Device device,
+                        const std::optional<double>& scale = {}) {
   const auto* rbm = path == PathKind::kJoint ? dynamic_cast<const RbmModel*>(&model) : nullptr;
-  if (!rbm || rbm->visible_biases().dim() > 1) return annealing_start(model, nullptr, device);
+  if (!rbm || scale || rbm->visible_biases().dim() > 1) {
+    return annealing_start(model, nullptr, device, scale);
+  }
   const torch::Tensor mean = rbm->visible_biases().sigmoid();
   return Factorised::bernoulli(mean.clamp(kLeastMean, 1 - kLeastMean).to(device));
 }
@@ -102,7 +106,8 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
   require_options(options.rungs || plan.burn_in > 0 || warm,
                   "`rungs` auto finds their number in burn-in: `burn-in` is 0");
   options.path = path_for(spec.sampler, model);
-  return tempering_with(spec.sampler, model, reference_of(options.path, model, device), options,
+  return tempering_with(spec.sampler, model,
+                        reference_of(options.path, model, device, spec.start_scale), options,
                         device, warm);
 }
 

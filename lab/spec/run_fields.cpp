@@ -36,6 +36,17 @@ Option exploration_option() {
           .maximum = 1e6};
 }
 
+Option start_scale_option() {
+  return {.name = "start-scale",
+          .unit = "S",
+          .help =
+              "of continuous states: tempering and annealing begin at N(0, S^2) of every site; "
+              "as wide as the target is best (default: 1)",
+          .minimum = 0,
+          .maximum = 1e6,
+          .above_minimum = true};
+}
+
 Fields<SampleSpec> sample_table() {
   Fields<SampleSpec> all;
   append_model(all, {instance_field(), gradient_model_field(), gradient_precision_field()});
@@ -87,6 +98,7 @@ Fields<SampleSpec> sample_table() {
                     "there is no log Z",
             .minimum = 0,
             .maximum = 1}),
+       field(&SampleSpec::start_scale, start_scale_option()),
        field(&SampleSpec::cuda_graph, cuda_graph_option()),
        field(&SampleSpec::seed, seed_option())});
   append_data(all);
@@ -139,6 +151,7 @@ Fields<EvaluateSpec> evaluate_table() {
               .unit = "R",
               .help = "of tempering: a number, or auto: as many as the target asks for (default)"}),
        field(&EvaluateSpec::exploration, exploration_option()),
+       field(&EvaluateSpec::start_scale, start_scale_option()),
        field(&EvaluateSpec::schedule, {.name = "schedule",
                                        .unit = "NAME",
                                        .help = "spacing of the temperatures of annealing; "

@@ -59,6 +59,7 @@ struct DataSpec {
 };
 
 inline constexpr const char* kDefaultSampler = "pafs";  // of training, evaluation and bench
+inline constexpr const char* kDefaultContinuousSampler = "hmc";  // of evaluation
 
 struct SampleSpec {
   ModelSpec model = {};
@@ -74,6 +75,7 @@ struct SampleSpec {
   std::string rungs = {};                   // of tempering: their number, or auto
   std::optional<int64_t> exploration = {};  // of tempering: local steps a scan
   std::optional<double> lowest_beta = {};   // of tempering: where the ladder begins
+  std::optional<double> start_scale = {};   // of tempering continuous states: beta = 0
   std::optional<double> optimum = {};       // of a graph problem
   std::string statistic = "energy";         // of ESS and R̂
   bool no_samples = false, netcdf = false;  // what is written beside the summary
@@ -124,6 +126,7 @@ struct EvaluateSpec {
   std::string method = "ais";                        // or tempering
   std::string rungs = {};                            // of tempering: a number, or auto
   std::optional<int64_t> exploration = {};           // of tempering: local steps a scan
+  std::optional<double> start_scale = {};            // of continuous states: beta = 0
   std::string schedule = {};                         // of annealing
   std::string path = {};
   bool reverse = false;

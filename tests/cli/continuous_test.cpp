@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "io/files.h"
 #include "tests/models/script_files.h"
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
@@ -191,6 +192,29 @@ TEST_F(Continuous, ClassesOfAClassifierAreEnergies) {
                  "--init instance needs");
 }
 
+TEST_F(Continuous, HasALogZ) {
+  const std::string mixture = "--model gaussian-mixture --weights mixture.pt --start-scale 1.5 ";
+  const std::string evaluate = "evaluate " + mixture + "--json --quiet ";
+  const Json annealed = Json::parse(
+      run(evaluate + "--step-size 0.4 --leapfrog 4 --chains 100 --steps 200 --reverse --out a")
+          .out);
+  EXPECT_EQ(annealed["sampler"], "hmc");
+  const Json rungs = Json::parse(
+      run(evaluate + "--sampler mala --adapt --method tempering --chains 10 --steps 300 --out b")
+          .out);
+  for (const Json& json : {annealed, rungs}) {
+    const double error = json["log_z_bidirectional_se"];
+    EXPECT_LT(error, 0.05) << json;
+    EXPECT_NEAR(json["log_z_bidirectional"], 0, 3 * error) << json;
+    EXPECT_EQ(json["verdict"], "closed") << json;
+  }
+  run("sample " + mixture +
+      "--sampler hmc --adapt --rungs auto --chains 10 --burn-in 100 --steps 50 "
+      "--quiet --out c");
+  EXPECT_EQ(draws("c")[0].second.scalar_type(), torch::kFloat32);
+  EXPECT_NE(read_file(dir_ / "c" / "config.toml").find("start-scale = 1.5"), std::string::npos);
+}
+
 TEST_F(Continuous, MistakesGetOneLine) {
   const std::string start = kGaussian + "--steps 2 --sampler ";
   expect_refused(start + "fhl --chains 10", "--chains is 10; it must be a multiple of --group 4");
@@ -210,8 +234,8 @@ TEST_F(Continuous, MistakesGetOneLine) {
   expect_refused("sample --model script --weights script.pt --steps 2 --sampler hmc", "--sites D");
   expect_refused("sample --model script --weights gaussian.pt --sites 2 --steps 2 --sampler hmc",
                  "not a TorchScript module");
-  expect_refused("evaluate --model gaussian --weights gaussian.pt --sampler hmc --steps 2",
-                 "annealing");
+  expect_refused("evaluate --model gaussian --weights gaussian.pt --sampler ula --steps 2",
+                 "ula is not exact");
 }
 
 }  // namespace

@@ -112,8 +112,18 @@ TEST_F(TemperedSample, BadInputIsOneLine) {
       {"sample --model permutation --weights permutation.pt --sampler lb --steps 2 --rungs 4 --out "
        "out",
        "the model's states are permutation"},
-      {"sample --instance misled-flat --sampler hmc --steps 2 --rungs 4 --out out",
-       "the model's states are continuous"},
+      {"sample --instance misled-flat --sampler fhl --steps 2 --rungs 4 --out out",
+       "fhl pulls those of a group to each other"},
+      {"sample --instance misled-flat --sampler hmc --steps 2 --rungs 4 --start-scale 0 --out out",
+       "--start-scale"},
+      {"sample --instance misled-flat --sampler hmc --steps 2 --start-scale 2 --out out",
+       "--start-scale is of tempering, and needs --rungs"},
+      {gwg + "--rungs 4 --start-scale 2", "--start-scale is of continuous states"},
+      {"evaluate --instance ising-grid:side=6 --sampler dlp --unadjusted --steps 5 --out out",
+       "dlp is not exact"},
+      {"evaluate --instance ising-grid:side=6 --sampler dlp --unadjusted --method tempering "
+       "--steps 5 --out out",
+       "dlp is not exact"},
   };
   for (const auto& [command, message] : wrong) {
     const Outcome outcome = run(command);
