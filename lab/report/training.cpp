@@ -89,14 +89,27 @@ Json training_pictures(const fs::path& directory) {
   return list;
 }
 
+// When training diverged and went back, by the lines of log.txt: a time, and a sentence.
+Json divergences(const fs::path& directory) {
+  Json rows = Json::array();
+  if (!fs::exists(directory / "log.txt")) return rows;
+  std::istringstream in(read_file(directory / "log.txt"));
+  for (std::string line; std::getline(in, line);) {
+    const size_t sentence = line.find("training diverged at iteration");
+    if (sentence == std::string::npos || sentence == 0) continue;
+    rows.push_back({line.substr(0, sentence - 1), line.substr(sentence)});
+  }
+  return rows;
+}
+
 void add_training(Page& page, const fs::path& directory) {
   const Curves curves(directory / "metrics.jsonl");
   page.title = "Training";
   const Json& last = curves.last();
   page.add("", "",
            {facts_of(last, {"iteration", "loss", "energy_data", "energy_model", "difference",
-                            "acceptance", "hops", "validation_score", "validation_weight_ess",
-                            "validation_verdict", "seconds"})});
+                            "acceptance", "hops", "learning_rate", "recoveries", "validation_score",
+                            "validation_weight_ess", "validation_verdict", "seconds"})});
   Json list = Json::array();
   const auto add = [&](const std::string& title,
                        const std::vector<std::pair<const char*, const char*>>& columns) {
@@ -110,6 +123,7 @@ void add_training(Page& page, const fs::path& directory) {
   add("Acceptance", {{"acceptance", "acceptance"}});
   add("Sites changed per step", {{"hops", "hops"}});
   add("Norm of the gradient", {{"gradient_norm", "gradient"}});
+  add("Learning rate", {{"learning_rate", "rate"}});
   add("Iterations per second", {{"iterations_per_second", "rate"}});
   add("Validation score, nats per image (open)", {{"validation_score", "score"}});
   add("Validation score: ESS of the weights", {{"validation_weight_ess", "ESS"}});
@@ -119,6 +133,13 @@ void add_training(Page& page, const fs::path& directory) {
           : "";
   page.add("Curves", "Long runs are drawn as means over stretches of iterations." + scores,
            {charts("", list)});
+  Json diverged = divergences(directory);
+  if (!diverged.empty()) {
+    page.add("Recoveries",
+             "Iterations after the one that training went back to were made anew; the curves have "
+             "those alone.",
+             {table("", {{"when", true}, {"what", true, true}}, std::move(diverged))});
+  }
   const Json images = training_pictures(directory);
   if (!images.empty()) page.add("Images", "", {pictures("", images)});
 }

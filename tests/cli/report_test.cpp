@@ -139,6 +139,22 @@ TEST_F(Report, TrainingAndEvaluationHaveCurvesAndPictures) {
             "open: weight ESS 1.4 of 50; forward annealing alone");
 }
 
+TEST_F(Report, TrainingShowsWhereItDivergedAndWentBack) {
+  const std::string sentence =
+      "training diverged at iteration 30: the loss is nan; back to iteration 0 with the learning "
+      "rate "
+      "halved (recovery 1)";
+  write("metrics.jsonl", "{\"iteration\":1,\"loss\":2.5,\"learning_rate\":0.5,\"recoveries\":1}\n");
+  write("log.txt",
+        "2026-01-01 00:00:00Z iteration 0: saved a\n2026-01-01 00:00:09Z " + sentence + "\n");
+  ASSERT_EQ(run_program("report " + folder.path().string()).exit_code, 0);
+  const Json data = data_of(file_bytes(folder / "report.html"));
+  EXPECT_EQ(data["parts"][0]["pieces"][0]["facts"]["recoveries"], 1);
+  ASSERT_TRUE(part(data, "Recoveries"));
+  const Json& rows = (*part(data, "Recoveries"))["pieces"][0]["rows"];
+  EXPECT_EQ(rows, Json::array({Json::array({"2026-01-01 00:00:09Z", sentence})}));
+}
+
 // Training without chains has a loss, and none of the charts that chains have.
 TEST_F(Report, TrainingWithoutChainsShowsItsLoss) {
   ASSERT_EQ(run_program("train --objective dsm --dataset ring-points --iters 20 --batch 16 --quiet "
@@ -159,7 +175,7 @@ TEST_F(Report, TrainingWithoutChainsShowsItsLoss) {
     ASSERT_TRUE(part(data, "Curves"));
     const Json& charts = (*part(data, "Curves"))["pieces"][0]["charts"];
     EXPECT_EQ(charts[0]["title"], title);
-    EXPECT_EQ(charts.size(), name == std::string("dsm") ? 3u : 2u);
+    EXPECT_EQ(charts.size(), name == std::string("dsm") ? 4u : 2u);
     for (const Json& chart : charts) {
       for (const Json& series : chart["series"]) EXPECT_FALSE(series["y"].empty()) << chart;
     }
