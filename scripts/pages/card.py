@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Writes the card of trained weights from what their run and their evaluation recorded.
 
-    scripts/pages/card.py RUN EVALUATION WEIGHTS.pt [--note TEXT]
+    scripts/pages/card.py RUN EVALUATION WEIGHTS.pt [--iterations N] [--note TEXT]
+    scripts/pages/card.py EVALUATION WEIGHTS.pt
 
 RUN is a directory of `isinglass train`, EVALUATION one of `isinglass evaluate` on the weights. Makes
-WEIGHTS.md and WEIGHTS.png (the buffer's sample grid) beside the weights. No number is typed by hand.
+WEIGHTS.md and WEIGHTS.png (the buffer's sample grid) beside the weights; without RUN it writes the
+evaluation of the card that is there anew. No number is typed by hand.
 """
 import argparse
 import json
@@ -12,21 +14,16 @@ import pathlib
 import shutil
 import tomllib
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("run", type=pathlib.Path)
-parser.add_argument("evaluation", type=pathlib.Path)
-parser.add_argument("weights", type=pathlib.Path)
-parser.add_argument("--iterations", type=int, help="the iteration of the weights, if the run went on")
-parser.add_argument("--note", default="")
-arguments = parser.parse_args()
+EVALUATION = "## What it is of\n"
+SPLITS = ("train", "validation", "test")
 
 
-def command(name, directory):
+def command(name, directory, weights, iterations=None):
     config = tomllib.loads((directory / "config.toml").read_text())
-    if name == "train" and arguments.iterations:
-        config["iters"] = arguments.iterations
+    if iterations:
+        config["iters"] = iterations
     if "weights" in config:
-        config["weights"] = arguments.weights.name
+        config["weights"] = weights.name
     skipped = {"data-dir", "device", "threads"}
     flags = " ".join(f"--{key} {value:g}" if isinstance(value, float) else f"--{key} {value}"
                      for key, value in config.items()
@@ -34,96 +31,127 @@ def command(name, directory):
     return f"isinglass {name} {flags} --data-dir DIR --out OUT"
 
 
-def revisions(ais):
-    return "revision " + ", then ".join(f"`{r}`" for r in ais.get("earlier_revisions", []) + [ais["revision"]])
-
-
-def options(ais):
-    return ", ".join(f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
-                     for key, value in ais["sampler_options"].items()) or "no options"
-
-
-ais = json.loads((arguments.evaluation / "ais.json").read_text())
-lines = [json.loads(line) for line in (arguments.run / "metrics.jsonl").read_text().splitlines()]
-iterations = arguments.iterations or lines[-1]["iteration"]
-last = next(line for line in lines if line["iteration"] == iterations)
-config = tomllib.loads((arguments.run / "config.toml").read_text())
-grid = arguments.run / "samples" / f"{iterations:08d}.png"
-shutil.copyfile(grid, arguments.weights.with_suffix(".png"))
-
-splits = ("train", "validation", "test")
-
-
-def row(title, values):
-    return f"| {title} | " + " | ".join(number(values[s]) for s in splits) + " |"
-
-
-def number(value):
-    return "not measured" if value is None else f"{value:.2f}"
-
-
-def bound(key):
-    return {s: ais["log_likelihood"][s][key] for s in splits}
-
-
-def estimate(value, error):
-    return f"{ais[value]:.2f} ± " + ("undefined" if ais[error] is None else f"{ais[error]:.2f}")
-
-
-ends = f"""forward: {estimate("log_z", "log_z_se")}, effective sample size of the weights {ais["weight_ess"]:.1f} of {ais["chains"]}"""
-if "log_z_upper" in ais:
-    start = ais["reverse_start"]
-    rhat = "not known" if start["rhat"] is None else f"{start['rhat']:.3f}"
-    steps = f" of {start['steps']} steps" if "steps" in start else ""
-    ends += f"""\\
-reverse: {estimate("log_z_upper", "log_z_upper_se")}, effective sample size {ais["weight_ess_reverse"]:.1f}; started from {start["from"]}{steps}, R̂ {rhat}\\
-both: {estimate("log_z_bidirectional", "log_z_bidirectional_se")}"""
-verdict = ais["verdict"] + (f": {ais['reason']}" if ais["reason"] else "")
-curve = "\n".join(f"| {t} | {z:.2f} |" for t, z in ais["curve"])
-size = f"{config['hidden']} hidden units" if config["model"] == "rbm" else f"{config['channels']} channels"
-arguments.weights.with_suffix(".md").write_text(f"""# {arguments.weights.name}
+def training(run, weights, iterations, note):
+    """The card's head."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    count = iterations or lines[-1]["iteration"]
+    last = next(line for line in lines if line["iteration"] == count)
+    config = tomllib.loads((run / "config.toml").read_text())
+    shutil.copyfile(run / "samples" / f"{count:08d}.png", weights.with_suffix(".png"))
+    size = f"{config['hidden']} hidden units" if config["model"] == "rbm" else f"{config['channels']} channels"
+    return f"""# {weights.name}
 
 {"An" if config["model"] == "rbm" else "A"} {config["model"]} EBM with {size}, trained on `{config["dataset"]}` by persistent
-contrastive divergence; these are the averaged (EMA) parameters after iteration {iterations}. Until then the run took
-{last["seconds"] / 60:.0f} minutes, evaluations and checkpoints included, on {config["threads"]} CPU thread(s). {arguments.note}
+contrastive divergence; these are the averaged (EMA) parameters after iteration {count}. Until then the run took
+{last["seconds"] / 60:.0f} minutes, evaluations and checkpoints included, on {config["threads"]} CPU thread(s). {note}
 
-![chains of the replay buffer after iteration {iterations}]({arguments.weights.stem}.png)
+![chains of the replay buffer after iteration {count}]({weights.stem}.png)
 
 ## How it was trained
 ```
-{command("train", arguments.run)}
+{command("train", run, weights, iterations)}
 ```
-At iteration {iterations}: acceptance {last["acceptance"]:.2f}, {last["hops"]:.1f} hops per step,
+At iteration {count}: acceptance {last["acceptance"]:.2f}, {last["hops"]:.1f} hops per step,
 U(data) − U(chains) = {last["difference"]:.1f}.
 
-## What it is of
+"""
 
+
+def revisions(found):
+    return "revision " + ", then ".join(f"`{r}`" for r in found.get("earlier_revisions", []) + [found["revision"]])
+
+
+def options(found):
+    return ", ".join(f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
+                     for key, value in found["sampler_options"].items()) or "no options"
+
+
+def estimate(value, error):
+    return f"{value:.2f} ± " + ("undefined" if error is None else f"{error:.2f}")
+
+
+def of_annealing(found):
+    """log Z from both ends, or one."""
+    text = (f"forward: {estimate(found['log_z'], found['log_z_se'])}, effective sample size of the weights "
+            f"{found['weight_ess']:.1f} of {found['chains']}")
+    if "log_z_upper" not in found:
+        return text
+    start = found["reverse_start"]
+    rhat = "not known" if start["rhat"] is None else f"{start['rhat']:.3f}"
+    steps = f" of {start['steps']} steps" if "steps" in start else ""
+    return text + (f"\\\nreverse: {estimate(found['log_z_upper'], found['log_z_upper_se'])}, effective sample size "
+                   f"{found['weight_ess_reverse']:.1f}; started from {start['from']}{steps}, R̂ {rhat}\\\n"
+                   f"both: {estimate(found['log_z_bidirectional'], found['log_z_bidirectional_se'])}")
+
+
+def of_tempering(found):
+    ladder = found["tempering"]
+    return (f"going up the ladder: {found['log_z']:.2f}\\\ngoing down: {found['log_z_upper']:.2f}\\\n"
+            f"both: {estimate(found['log_z_bidirectional'], found['log_z_bidirectional_se'])}; {ladder['rungs']} rungs, "
+            f"{ladder['round_trips']:.3g} round trips of each of {found['chains']} ensembles, R̂ {found['rhat']:.3f}")
+
+
+def row(title, values):
+    return f"| {title} | " + " | ".join("not measured" if values[s] is None else f"{values[s]:.2f}" for s in SPLITS) + " |"
+
+
+def evaluation(directory, weights):
+    """What the weights are worth."""
+    found = json.loads((directory / "ais.json").read_text())
+    tempered = found["method"] == "tempering"
+    verdict = found["verdict"] + (f": {found['reason']}" if found["reason"] else "")
+    sides = {"forward": "up", "reverse": "down"} if tempered else {"forward": "forward", "reverse": "in reverse"}
+    rows = [row(f"this model, {name}", {s: found["log_likelihood"][s][key] for s in SPLITS})
+            for key, name in {**sides, "bidirectional": "both ways"}.items()]
+    rows.append(row("independent pixels (clamped mean)", found["baseline"]))
+    newline = "\n"
+    curve = "\n".join(f"| {count} | {z:.2f} |" for count, z in found["curve"])
+    unit = "scans" if tempered else "temperatures"
+    return f"""{EVALUATION}
 | | SHA-256 (`docs/reference/files.md`) |
 | --- | --- |
-| parameters | `{ais["parameters_sha256"]}` |
-| data `{config["dataset"]}` | `{ais["data_sha256"]}` |
+| parameters | `{found["parameters_sha256"]}` |
+| data `{found["dataset"]}` | `{found["data_sha256"]}` |
 
-Evaluated by {revisions(ais)} with the sampler {ais["sampler"]} ({options(ais)}).
+Evaluated by {revisions(found)} with the sampler {found["sampler"]} ({options(found)}).
 
-## Annealed importance sampling
+## {"Parallel tempering" if tempered else "Annealed importance sampling"}
 ```
-{command("evaluate", arguments.evaluation)}
+{command("evaluate", directory, weights)}
 ```
-**Verdict: {verdict}.** The test images have {ais["log_likelihood_text"]["test"]}.
+**Verdict: {verdict}.** The test images have {found["log_likelihood_text"]["test"]}.
 
-log Z, {ais["seconds"]:.0f} s in all:\\
-{ends}
+log Z, {found["seconds"]:.0f} s in all, on {found["threads"]} CPU thread(s):\\
+{of_tempering(found) if tempered else of_annealing(found)}
 
-| log-likelihood, nats an image | {" | ".join(splits)} |
+| log-likelihood, nats an image | {" | ".join(SPLITS)} |
 | --- | --- | --- | --- |
-{row("this model, forward", bound("forward"))}
-{row("this model, in reverse", bound("reverse"))}
-{row("this model, both ways", bound("bidirectional"))}
-{row("independent pixels (clamped mean)", ais["baseline"])}
+{newline.join(rows)}
 
-| temperatures | log Z |
+| {unit} | log Z |
 | --- | --- |
 {curve}
 
-{ais["note"]} The table shows how far the estimate still moves with the number of temperatures.
-""")
+{found["note"]} The table shows how far the estimate still moves with the number of {unit}.
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", type=pathlib.Path, nargs="+", metavar="PATH", help="[RUN] EVALUATION WEIGHTS.pt")
+    parser.add_argument("--iterations", type=int, help="the iteration of the weights, if the run went on")
+    parser.add_argument("--note", default="")
+    arguments = parser.parse_args()
+    if len(arguments.paths) not in (2, 3):
+        parser.error("[RUN] EVALUATION WEIGHTS.pt are needed")
+    *run, found, weights = arguments.paths
+    card = weights.with_suffix(".md")
+    if run:
+        head = training(run[0], weights, arguments.iterations, arguments.note)
+    else:
+        head = card.read_text().split(EVALUATION)[0]
+    card.write_text(head + evaluation(found, weights))
+
+
+if __name__ == "__main__":
+    main()

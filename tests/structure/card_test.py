@@ -11,7 +11,7 @@ import tempfile
 source = pathlib.Path(sys.argv[1])
 
 
-def card(folder, **changes):
+def card(folder, again=False, **changes):
     run, evaluation = folder / "run", folder / "evaluation"
     (run / "samples").mkdir(parents=True, exist_ok=True)
     evaluation.mkdir(exist_ok=True)
@@ -26,10 +26,10 @@ def card(folder, **changes):
            "log_likelihood": forward, "baseline": splits, "note": "What is so of it.",
            "verdict": "open", "reason": "forward annealing alone", "log_likelihood_text": {"test": "-92.0 nats (open: forward annealing alone)"},
            "parameters_sha256": "12ab", "data_sha256": "34cd", "revision": "abc123", "sampler": "pafs",
-           "sampler_options": {"radius": 5.0}} | changes
+           "sampler_options": {"radius": 5.0}, "method": "ais", "dataset": "bars", "threads": 2} | changes
     (evaluation / "ais.json").write_text(json.dumps(ais))
-    script = [sys.executable, "-B", source / "scripts/pages/card.py", run, evaluation, folder / "weights.pt"]
-    subprocess.run(script, check=True)
+    paths = [evaluation, folder / "weights.pt"] if again else [run, evaluation, folder / "weights.pt"]
+    subprocess.run([sys.executable, "-B", source / "scripts/pages/card.py", *paths], check=True)
     return (folder / "weights.md").read_text()
 
 
@@ -48,4 +48,13 @@ with tempfile.TemporaryDirectory() as name:
                  "**Verdict: closed.**", "(closed: from -90.8", "| -90.75 |", "| -90.50 |"):
         assert text in closed, (text, closed)
     assert "not measured" not in closed, closed
+    # Evaluated again, without the run: the head stays.
+    ladder = {"rungs": 24, "round_trips": 12.5}
+    tempered = card(folder, again=True, method="tempering", log_z=12.25, log_z_upper=13.0, log_z_bidirectional=12.75,
+                    log_z_bidirectional_se=0.25, rhat=1.004, tempering=ladder, log_likelihood=both, verdict="closed", reason=None)
+    assert tempered.startswith(closed.split("## What it is of")[0]), tempered
+    for text in ("## Parallel tempering", "going up the ladder: 12.25", "going down: 13.00", "both: 12.75 ± 0.25; 24 rungs, 12.5 round trips",
+                 "50 ensembles, R̂ 1.004", "| this model, up | -90.00 |", "| scans | log Z |"):
+        assert text in tempered, (text, tempered)
+    assert tempered.count("## What it is of") == 1 and "Annealed" not in tempered, tempered
 print("cards: as they should be")
