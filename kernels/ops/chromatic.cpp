@@ -1,14 +1,79 @@
 // See chromatic.h.
 #include "kernels/ops/chromatic.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "kernels/gibbs/chromatic.h"
 #include "kernels/gibbs/fast/chromatic_table_cpu.h"
 #include "kernels/ops/pointers.h"
 
 namespace isinglass::ops {
+namespace {
+
+constexpr int64_t kMostBytes = int64_t{256} << 20;  // of thresholds
+
+// The chains of beta [B] in the order of their β, and where those are among `betas`; kept between
+// calls.
+struct ByBeta {
+  std::vector<int64_t> chain, table, first;
+
+  void sort(const double* beta, int64_t chains, const double* betas, int64_t count) {
+    chain.resize(chains);
+    table.resize(chains);
+    first.assign(count + 1, 0);
+    const auto place = [&](int64_t c) {
+      const auto found = std::lower_bound(betas, betas + count, beta[c]);
+      TORCH_CHECK(found != betas + count && *found == beta[c],
+                  "isinglass operator: the thresholds are of other betas");
+      return found - betas;
+    };
+    for (int64_t c = 0; c < chains; ++c) ++first[place(c) + 1];
+    for (int64_t t = 0; t < count; ++t) first[t + 1] += first[t];
+    for (int64_t c = 0; c < chains; ++c) {
+      const int64_t t = place(c), at = first[t]++;
+      chain[at] = c;
+      table[at] = t;
+    }
+  }
+};
+
+}  // namespace
+
+void tabulate_thresholds(const LatticeTensors& l, const Tensor& beta,
+                         ThresholdTensors& thresholds) {
+  if (!beta.is_cpu() || !l.neighbourhoods.defined()) {
+    thresholds = {};
+    return;
+  }
+  const double* of_chain = data<double>(beta);
+  thread_local std::vector<double> betas;
+  betas.assign(of_chain, of_chain + beta.numel());
+  std::sort(betas.begin(), betas.end());
+  betas.erase(std::unique(betas.begin(), betas.end()), betas.end());
+  const auto count = static_cast<int64_t>(betas.size());
+  if (thresholds.betas.defined() && thresholds.betas.numel() == count &&
+      std::equal(betas.begin(), betas.end(), data<double>(thresholds.betas))) {
+    return;
+  }
+  thresholds = {};
+  const int64_t sites = l.unary.size(0);
+  const NeighbourhoodTable table =
+      neighbourhood_pointers(l.neighbourhoods, torch::empty({0, sites}, torch::kUInt8));
+  const Tensor row = torch::empty({sites}, torch::kInt32);
+  const int64_t rows = cpu::find_rows(table, data<int32_t>(row)), size = rows * kNeighbourhoods;
+  if (count * size * static_cast<int64_t>(sizeof(uint32_t)) > kMostBytes) return;
+  thresholds = {torch::tensor(betas, torch::kFloat64), row,
+                torch::empty({count, rows, kNeighbourhoods}, torch::kUInt32)};
+  for (int64_t t = 0; t < count; ++t) {
+    cpu::tabulate_thresholds(table, data<int32_t>(row), betas[t],
+                             data<uint32_t>(thresholds.words) + t * size);
+  }
+}
 
 void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
-                     const Tensor& chain_ids, const Tensor& beta, Tensor& x, Tensor& energy,
+                     const Tensor& chain_ids, const Tensor& beta,
+                     const ThresholdTensors& thresholds, Tensor& x, Tensor& energy,
                      StepBuffers& counts) {
   const Lattice lattice = lattice_pointers(l, x);
   const int64_t chains = x.size(0);
@@ -20,9 +85,23 @@ void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
   if (beta.defined()) check(beta, x, torch::kFloat64, chains, "beta");
   const Colouring colouring{l.colour_offset.numel() - 1, data<int64_t>(l.colour_offset),
                             data<int32_t>(l.coloured)};
-  if (x.is_cpu() && l.neighbourhoods.defined() && !beta.defined()) {
+  const bool tabulated = x.is_cpu() && l.neighbourhoods.defined();
+  if (tabulated && (!beta.defined() || thresholds.words.defined())) {
+    thread_local ByBeta order;
+    cpu::TemperedThresholds tempered = {};
+    if (beta.defined()) {
+      const double* betas = data<double>(thresholds.betas);
+      order.sort(data<double>(beta), chains, betas, thresholds.betas.numel());
+      tempered = {thresholds.words.size(1),
+                  data<int32_t>(thresholds.row),
+                  betas,
+                  data<uint32_t>(thresholds.words),
+                  order.chain.data(),
+                  order.table.data()};
+    }
     return cpu::table_sweep(neighbourhood_pointers(l.neighbourhoods, x), colouring, chains, steps,
-                            data<int64_t>(rng), data<int64_t>(chain_ids), data<uint8_t>(x),
+                            data<int64_t>(rng), data<int64_t>(chain_ids),
+                            beta.defined() ? &tempered : nullptr, data<uint8_t>(x),
                             data<double>(energy), count_pointers(counts, x, chains));
   }
   run_twin(x, cpu::chromatic_sweep, cuda::chromatic_sweep, lattice, colouring, chains, steps,

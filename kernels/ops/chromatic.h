@@ -6,10 +6,23 @@
 
 namespace isinglass::ops {
 
+// What sweeps at several β look up on a lattice with neighbourhood tables
+// (kernels/gibbs/fast/chromatic_table_cpu.h); undefined: nothing.
+struct ThresholdTensors {
+  Tensor betas;  // float64 [T], rising
+  Tensor row;    // int32 [D]
+  Tensor words;  // uint32 [T, rows, 16]
+};
+
+// Those of beta float64 [B]: the ones that are there, or, for other β, new ones.
+void tabulate_thresholds(const LatticeTensors& lattice, const Tensor& beta,
+                         ThresholdTensors& thresholds);
+
 // `steps` sweeps: x uint8 [B, D] and energy float64 [B] in place; beta float64 [B], undefined: 1; the
-// lattice must have its colours.
+// lattice must have its colours. thresholds: of these β.
 void chromatic_sweep(const LatticeTensors& lattice, int64_t steps, const Tensor& rng,
-                     const Tensor& chain_ids, const Tensor& beta, Tensor& x, Tensor& energy,
+                     const Tensor& chain_ids, const Tensor& beta,
+                     const ThresholdTensors& thresholds, Tensor& x, Tensor& energy,
                      StepBuffers& counts);
 
 }  // namespace isinglass::ops

@@ -193,6 +193,11 @@ void Training::by_chains(TrainObserver* observer) {
   const bool evaluated = *spec_.evaluate_every > 0;
   require_options(!evaluated || data_.validation.size(0) > 0,
                   "`evaluate-every` needs validation images; {} has none", data_.name);
+  require_options(
+      !evaluated || sampler_->exact(),
+      "`evaluate-every` anneals by steps that leave the distribution as it is, and {} is "
+      "not exact",
+      sampler_->name());
   const ValidationOptions validation{.temperatures = *spec_.evaluate_steps,
                                      .path = path_for(spec_.sampler, *model_),
                                      .seed = static_cast<uint64_t>(spec_.seed)};

@@ -119,7 +119,9 @@ void LatticeModel::tempered_sweeps(int64_t steps, const torch::Tensor& beta,
                                    ops::StepBuffers& counts) {
   const ops::LatticeTensors& graph = lattice(x.device());
   neighbourhoods();  // the sweep looks them up
-  ops::chromatic_sweep(graph, steps, rng, chain_ids, beta, x, energy, counts);
+  ops::ThresholdTensors& thresholds = on_device_.last()->thresholds;
+  if (beta.defined()) ops::tabulate_thresholds(graph, beta, thresholds);
+  ops::chromatic_sweep(graph, steps, rng, chain_ids, beta, thresholds, x, energy, counts);
 }
 
 ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::Tensor& edges,

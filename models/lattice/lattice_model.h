@@ -2,6 +2,7 @@
 // differences and one-site conditionals in float64, with no allocation once the buffers exist.
 #pragma once
 
+#include "kernels/ops/chromatic.h"
 #include "kernels/ops/lattice.h"
 #include "models/derived.h"
 #include "models/energy_model.h"
@@ -45,7 +46,8 @@ class LatticeModel : public EnergyModel,
   struct OnDevice {
     torch::Device device;
     ops::LatticeTensors lattice;
-    bool sought = false;  // the neighbourhoods
+    bool sought = false;                    // the neighbourhoods
+    ops::ThresholdTensors thresholds = {};  // of the latest β of chains
   };
 
   std::vector<torch::Tensor> sources_;

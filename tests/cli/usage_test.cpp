@@ -230,6 +230,10 @@ TEST_F(Mistakes, OfTheOtherSubcommands) {
            {"train --dataset bars.pt --model ising --out out", {"ising", "trained"}},
            {"train --dataset bars.pt --channels 100000000 --out out", {"--channels", "memory"}},
            {train + "--out out --image 9x9", {"--image", "3x3"}},
+           {"train --dataset strokes --model rbm --sampler dlp --unadjusted --evaluate-every 2 "
+            "--out "
+            "out",
+            {"--evaluate-every", "dlp is not exact"}},
            {train + "--resume held --config type.toml", {"--config", "--resume"}},
            {train + "--resume nowhere", {"nowhere"}},
            {"evaluate --weights ising.pt --out out", {"--model"}},

@@ -107,10 +107,10 @@ class JumpGroup {
   ISINGLASS_AVX512 JumpGroup(const LatticeJumpStep& step, int64_t number, uint8_t* states)
       : step_(step),
         sites_(step.neighbourhoods.sites),
-        chains_(number, step.shape.chains, step.rng, step.chain_ids, 0),
+        chains_(number, step.shape.chains, nullptr, step.rng, step.chain_ids, 0, step.x, sites_),
         numbers_(chains_.draws, Purpose::kSiteValue),
         lanes_{step.neighbourhoods, step.threshold, states, states + (sites_ + 1) * kChains16} {
-    fill_lanes(x(), chains_.count, sites_, lanes_.x);
+    fill_lanes(chains_.state, sites_, lanes_.x);
     set_values(lanes_.y, sites_, _mm_setzero_si128());
   }
 
@@ -132,7 +132,7 @@ class JumpGroup {
   ISINGLASS_AVX512 void decide() {
     unsigned taken = 0;
     for (int64_t l = 0; l < chains_.count; ++l) {
-      const int64_t chain = chains_.first + l;
+      const int64_t chain = chains_.chain[l];
       const double proposed = step_.neighbourhoods.constant + lanes_.energy[l];
       const double forward = forward_[l].log(), backward = backward_[l].log();
       double* energy = step_.energy + chain;
@@ -143,11 +143,10 @@ class JumpGroup {
       *energy = proposed;
       taken |= 1u << l;
     }
-    store_lanes(lanes_.y, static_cast<__mmask16>(taken), sites_, x());
+    store_lanes(lanes_.y, static_cast<__mmask16>(taken), sites_, chains_.state);
   }
 
  private:
-  uint8_t* x() const { return step_.x + chains_.first * sites_; }
   int64_t size(int64_t block) const {
     return std::min<int64_t>(kBlockSites, sites_ - block * kBlockSites);
   }

@@ -119,14 +119,14 @@ ISINGLASS_AVX512 inline __mmask16 first_bytes(int64_t count) {
   return static_cast<__mmask16>(count < kChains16 ? (1 << count) - 1 : 0xffff);
 }
 
-// x [B, D] of 1 ≤ B ≤ 16 chains as lanes; those beyond B repeat the last chain.
-ISINGLASS_AVX512 inline void fill_lanes(const uint8_t* x, int64_t chains, int64_t sites,
+// The states of sixteen chains, [D] each, as lanes.
+ISINGLASS_AVX512 inline void fill_lanes(const uint8_t* const* state, int64_t sites,
                                         uint8_t* lanes) {
   for (int64_t first = 0; first < sites; first += kChains16) {
     const __mmask16 inside = first_bytes(sites - first);
     __m128i row[kChains16];
     for (int64_t l = 0; l < kChains16; ++l) {
-      row[l] = _mm_maskz_loadu_epi8(inside, x + (l < chains ? l : chains - 1) * sites + first);
+      row[l] = _mm_maskz_loadu_epi8(inside, state[l] + first);
     }
     transpose(row);
     for (int64_t i = first; i < sites && i < first + kChains16; ++i) {
@@ -138,7 +138,7 @@ ISINGLASS_AVX512 inline void fill_lanes(const uint8_t* x, int64_t chains, int64_
 
 // The same backwards, of the chains whose bits are taken.
 ISINGLASS_AVX512 inline void store_lanes(const uint8_t* lanes, __mmask16 taken, int64_t sites,
-                                         uint8_t* x) {
+                                         uint8_t* const* state) {
   for (int64_t first = 0; first < sites; first += kChains16) {
     const __mmask16 inside = first_bytes(sites - first);
     __m128i row[kChains16] = {};
@@ -147,7 +147,7 @@ ISINGLASS_AVX512 inline void store_lanes(const uint8_t* lanes, __mmask16 taken, 
     }
     transpose(row);
     for (int64_t l = 0; l < kChains16; ++l) {
-      if (taken >> l & 1) _mm_mask_storeu_epi8(x + l * sites + first, inside, row[l]);
+      if (taken >> l & 1) _mm_mask_storeu_epi8(state[l] + first, inside, row[l]);
     }
   }
 }
@@ -176,17 +176,23 @@ void for_lane_groups(int64_t chains, int64_t steps, int64_t sites, F work) {
   }
 }
 
-// A group's chains: first … first + count − 1, 1 ≤ count ≤ 16, and their draws.
+// A group's chains, 1 ≤ count ≤ 16, with their draws and states; those beyond count repeat the last.
 struct LaneGroup {
-  int64_t first, count;
-  Draws draws[kChains16];  // those beyond count repeat the last one
+  int64_t count;
+  int64_t chain[kChains16];
+  Draws draws[kChains16];
+  uint8_t* state[kChains16];
 
-  // The step that is `steps_ahead` steps after the present one.
-  LaneGroup(int64_t number, int64_t chains, const int64_t* rng, const int64_t* chain_ids,
-            int64_t steps_ahead)
-      : first(number * kChains16), count(std::min<int64_t>(kChains16, chains - first)) {
+  // The chains of places 16·number … of `order`, null: as they are numbered; x [B, D]. The step that
+  // is `steps_ahead` steps after the present one.
+  LaneGroup(int64_t number, int64_t chains, const int64_t* order, const int64_t* rng,
+            const int64_t* chain_ids, int64_t steps_ahead, uint8_t* x, int64_t sites)
+      : count(std::min<int64_t>(kChains16, chains - number * kChains16)) {
     for (int64_t l = 0; l < kChains16; ++l) {
-      draws[l] = step_draws(rng, chain_ids[first + std::min(l, count - 1)], steps_ahead);
+      const int64_t place = number * kChains16 + std::min(l, count - 1);
+      chain[l] = order ? order[place] : place;
+      draws[l] = step_draws(rng, chain_ids[chain[l]], steps_ahead);
+      state[l] = x + chain[l] * sites;
     }
   }
 };

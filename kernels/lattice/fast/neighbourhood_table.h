@@ -39,6 +39,8 @@ namespace cpu {
 // Whether a table can be made: the machine has the instructions, and the lattice is binary, has few
 // neighbours and finite energies.
 bool has_neighbourhood_table(const Lattice& lattice);
+// NeighbourhoodTable::threshold_word of a difference in energy.
+uint32_t find_threshold_word(double d);
 // Returns the constant.
 double tabulate_neighbourhoods(const Lattice& lattice, const NeighbourhoodBuffers& out);
 }  // namespace cpu

@@ -7,7 +7,6 @@
 #include "kernels/random/bernoulli.h"
 
 namespace isinglass::cpu {
-namespace {
 
 // The largest word at which BernoulliConditional::one() is not certain.
 uint32_t find_threshold_word(double d) {
@@ -18,8 +17,6 @@ uint32_t find_threshold_word(double d) {
   while (!weights.certainly_one(word + 1)) ++word;
   return static_cast<uint32_t>(word);
 }
-
-}  // namespace
 
 bool has_neighbourhood_table(const Lattice& lattice) {
   if (!has_avx512() || lattice.categories != 2 || !std::isfinite(lattice.constant)) return false;

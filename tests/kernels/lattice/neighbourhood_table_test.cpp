@@ -172,9 +172,38 @@ struct Swept {
   std::vector<int64_t> hops, hops_sum, non_finite;
 };
 
-// neighbourhoods null: without
+// Chains take turns at these β; their order, and thresholds.
+struct Tempered {
+  static constexpr double kBetas[] = {0, 0.25, 0.7, 1};
+  std::vector<double> beta;
+  std::vector<int64_t> chain, table;
+  std::vector<int32_t> row;
+  std::vector<uint32_t> word;
+  int64_t rows;
+
+  Tempered(const NeighbourhoodTable& neighbourhoods, int64_t chains) {
+    row.resize(static_cast<std::size_t>(neighbourhoods.sites));
+    rows = cpu::find_rows(neighbourhoods, row.data());
+    const int64_t size = rows * kNeighbourhoods;
+    word.resize(std::size(kBetas) * size);
+    for (int64_t c = 0; c < chains; ++c) beta.push_back(kBetas[7 * c % 4]);
+    for (int64_t t = 0; t < 4; ++t) {
+      cpu::tabulate_thresholds(neighbourhoods, row.data(), kBetas[t], word.data() + t * size);
+      for (int64_t c = 0; c < chains; ++c) {
+        if (beta[c] != kBetas[t]) continue;
+        chain.push_back(c);
+        table.push_back(t);
+      }
+    }
+  }
+  cpu::TemperedThresholds pointers() const {
+    return {rows, row.data(), kBetas, word.data(), chain.data(), table.data()};
+  }
+};
+
+// neighbourhoods null: without; tempered null: all at β = 1
 Swept sweep(const Graph& graph, const NeighbourhoodTable* neighbourhoods, int64_t chains,
-            int64_t steps) {
+            int64_t steps, const Tempered* tempered = nullptr) {
   const auto count = static_cast<std::size_t>(chains);
   Swept out{graph.states(chains, 5),    std::vector<double>(count),  std::vector<double>(count),
             std::vector<double>(count), std::vector<int64_t>(count), std::vector<int64_t>(count),
@@ -185,11 +214,13 @@ Swept sweep(const Graph& graph, const NeighbourhoodTable* neighbourhoods, int64_
   const StepCounts counts{out.acceptance.data(), out.hops.data(), out.acceptance_sum.data(),
                           out.hops_sum.data(), out.non_finite.data()};
   if (neighbourhoods) {
+    const cpu::TemperedThresholds own = tempered ? tempered->pointers() : cpu::TemperedThresholds();
     cpu::table_sweep(*neighbourhoods, graph.colouring(), chains, steps, rng, ids.data(),
-                     out.x.data(), out.energy.data(), counts);
+                     tempered ? &own : nullptr, out.x.data(), out.energy.data(), counts);
   } else {
     cpu::chromatic_sweep(graph.lattice(), graph.colouring(), chains, steps, rng, ids.data(),
-                         nullptr, out.x.data(), out.energy.data(), counts, nullptr);
+                         tempered ? tempered->beta.data() : nullptr, out.x.data(),
+                         out.energy.data(), counts, nullptr);
   }
   return out;
 }
@@ -210,6 +241,9 @@ TEST_F(NeighbourhoodTableTest, SweepsAreThoseWithoutATable) {
         SCOPED_TRACE(testing::Message() << sites << " sites, " << chains << " chains");
         expect_same(sweep(graph, &found.neighbourhoods, chains, 9),
                     sweep(graph, nullptr, chains, 9));
+        const Tempered tempered(found.neighbourhoods, chains);
+        expect_same(sweep(graph, &found.neighbourhoods, chains, 9, &tempered),
+                    sweep(graph, nullptr, chains, 9, &tempered));
       }
     }
   }
@@ -227,6 +261,16 @@ TEST_F(NeighbourhoodTableTest, OtherWordsDecideWhereTheFirstDoesNot) {
     }
   }
   expect_same(sweep(graph, &found.neighbourhoods, 1, 1), sweep(graph, nullptr, 1, 1));
+  Tempered tempered(found.neighbourhoods, 1);
+  tempered.beta = {0.7};
+  tempered.table = {2};
+  ASSERT_EQ(tempered.rows, graph.sites);
+  for (int t = 0; t < 4; ++t) {
+    std::copy(found.threshold_word.begin(), found.threshold_word.end(),
+              tempered.word.begin() + t * static_cast<int64_t>(found.threshold_word.size()));
+  }
+  expect_same(sweep(graph, &found.neighbourhoods, 1, 1, &tempered),
+              sweep(graph, nullptr, 1, 1, &tempered));
 }
 
 }  // namespace
