@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""When tempering pays: plain chains beside ladders, in one run each, into docs/results/tempering.md.
+
+    .venv/bin/python scripts/pages/tempering_page.py [PROGRAM] [PART…] [--data-dir DIR] [--gwg FOLDER]
+
+PART: lattice, cut, rbm, network (default: all). Some minutes each, on one core that does nothing else. With --gwg, a
+checkout of https://github.com/wgrathwohl/GWG_release, its block Gibbs sweeps stand beside those of the RBM.
+"""
+import argparse
+import importlib
+import json
+import platform
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from unittest import mock
+
+import arviz
+import torch
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/results/tempering.md"
+SIDE, VERTICES, EDGES, SHARPNESS = 50, 800, 19176, 4
+
+
+class Runs:
+    """Commands of the program, and what they say."""
+
+    def __init__(self, given, folder):
+        self.program, self.data, self.gwg, self.folder, self.commands = given.program, given.data_dir, given.gwg, folder, []
+
+    def sample(self, arguments, name):
+        """summary.json of a run, with its seconds from start to end, burn-in included, and its directory."""
+        out = self.folder / name
+        self.commands.append(f"isinglass sample {arguments}")
+        command = [self.program, "sample", *arguments.split(), "--threads", "1", "--device", "cpu", "--json", "--quiet"]
+        if "--dataset" in command:
+            command += ["--data-dir", self.data]
+        command = [str(self.folder / word) if word in INPUTS else word for word in command]
+        start = time.perf_counter()
+        done = subprocess.run([*command, "--out", str(out), "--overwrite"], cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{arguments}\n{done.stderr}")
+        return json.loads(done.stdout) | {"wall": time.perf_counter() - start}, out
+
+
+RBM = "weights/static-mnist-rbm500.pt"
+INPUTS = ("graph.txt", "states.pt")
+
+
+def table(columns, rows):
+    lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n\n"
+
+
+def pace(summary):
+    """Seconds, R-hat, bulk ESS of all draws together, and that a second where chains have converged."""
+    rhat, bulk, seconds = summary["rhat"], summary["ess"]["bulk"], summary["seconds"]
+    rate = f"{bulk / seconds:.3g}" if rhat < 1.01 else "not converged"
+    return [f"{seconds:.0f}", f"{rhat:.3f}", f"{bulk:.0f}", rate]
+
+
+def trips(summary):
+    tempering = summary.get("tempering")
+    return f"{tempering['round_trips']:.3g}" if tempering else ""
+
+
+PACE = ["seconds", "R̂", "bulk ESS", "bulk ESS a second"]
+
+
+def lattice(runs):
+    """Below the critical temperature: both signs of the magnetisation."""
+    model = f"--instance ising-grid:side={SIDE},coupling=0.6,periodic=1 --sampler gibbs --scan chromatic --statistic sum"
+    rows = []
+    for name, how in (("sweeps", "--chains 448 --burn-in 4000 --steps 80000 --thin 40"),
+                      ("56 rungs", "--rungs 56 --chains 8 --burn-in 8000 --steps 80000 --thin 40")):
+        summary, out = runs.sample(f"{model} {how}", "lattice")
+        x = torch.load(out / "samples.pt", weights_only=True)["samples"].double().mean(2) > 0.5
+        share = x.double().mean(0)
+        crossed = ((share > 0) & (share < 1)).double().mean()
+        error = share.std() / len(share) ** 0.5
+        rows.append([name, *pace(summary), trips(summary), f"{100 * crossed:.0f} %", f"{share.mean():.2f} ± {error:.2f}"])
+    return (f"An Ising torus, {SIDE} × {SIDE}, J = 0.6, below the critical temperature. R̂ and ESS are of the magnetisation; the last "
+            "columns are the chains, or ensembles, that had both signs, and the share of draws with the sign +.\n\n"
+            + table(["", *PACE, "round trips an ensemble", "both signs", "sign +"], rows))
+
+
+def graph(folder):
+    generator = torch.Generator().manual_seed(1)
+    number = torch.randperm(VERTICES * (VERTICES - 1) // 2, generator=generator)[:EDGES]
+    pairs = torch.triu_indices(VERTICES, VERTICES, 1)[:, number].t().tolist()
+    (folder / "graph.txt").write_text("".join(f"{a} {b} {SHARPNESS}\n" for a, b in pairs))
+
+
+def cut(runs):
+    """The best value that is found in as many seconds."""
+    graph(runs.folder)
+    model = "--model maxcut --weights graph.txt --sampler gibbs --scan chromatic --no-samples"
+    rows = []
+    for seed in range(3):
+        tempered, _ = runs.sample(f"{model} --rungs 24 --chains 8 --burn-in 500 --steps 2000 --seed {seed}", "cut")
+        pilot, _ = runs.sample(f"{model} --chains 192 --anneal {10 * SHARPNESS},1 --burn-in 250 --steps 1 --seed {seed}", "cut")
+        steps = int(250 * tempered["wall"] / pilot["wall"])
+        cooled, _ = runs.sample(f"{model} --chains 192 --anneal {10 * SHARPNESS},1 --burn-in {steps} --steps 1 --seed {seed}", "cut")
+        best = [f"{summary['best']['value'] / SHARPNESS:.0f} in {summary['wall']:.0f} s" for summary in (cooled, tempered)]
+        rows.append([str(seed), *best])
+    return (f"Maximum cut of a random graph of {VERTICES} vertices and {EDGES} edges: the best value that 192 cooled chains find, and "
+            f"8 ensembles of 24 rungs up to the temperature 1/{SHARPNESS}, in about equal time.\n\n"
+            + table(["seed", "`--anneal`", "`--rungs`"], rows))
+
+
+def published_sweeps(checkout, burn_in, sweeps, thin):
+    """What a run of GWG_release's BernoulliRBM says as a summary of ours does."""
+    sys.path.insert(0, checkout)
+    with mock.patch.dict(sys.modules, {name: mock.MagicMock() for name in ("igraph", "tqdm")}):
+        theirs = importlib.import_module("rbm").BernoulliRBM(784, 500)
+    torch.set_num_threads(1)
+    theirs.load_state_dict(torch.load(ROOT / RBM, weights_only=True))
+    with torch.no_grad():
+        x = theirs.gibbs_sample(v=torch.bernoulli(torch.full((100, 784), 0.5)), n_steps=burn_in)
+        energies, seconds = [], 0.0
+        for _ in range(sweeps // thin):
+            start = time.perf_counter()
+            x = theirs.gibbs_sample(v=x, n_steps=thin)
+            seconds += time.perf_counter() - start
+            energies.append(-theirs(x))
+    draws = torch.stack(energies, 1).double().numpy()  # [chains, draws]
+    return {"rhat": float(arviz.rhat(draws, method="rank")), "seconds": seconds, "ess": {"bulk": float(arviz.ess(draws, method="bulk"))}}
+
+
+def rbm(runs):
+    """Block Gibbs sweeps alone, on a whole ladder and on parts of one."""
+    model = f"--model rbm --weights {RBM} --sampler gibbs --scan chromatic --no-samples"
+    rows = []
+    if runs.gwg:
+        rows.append(["GWG_release's sweeps", *pace(published_sweeps(runs.gwg, 10000, 40000, 40)), ""])
+    for name, how in (("sweeps", "--chains 100 --burn-in 10000 --steps 40000 --thin 40"),
+                      ("24 rungs, from 0", "--rungs 24 --chains 8 --burn-in 4000 --steps 16000 --thin 16"),
+                      ("12 rungs, from 0.5", "--rungs 12 --lowest-beta 0.5 --chains 16 --burn-in 4000 --steps 16000 --thin 16"),
+                      ("6 rungs, from 0.8", "--rungs 6 --lowest-beta 0.8 --chains 32 --burn-in 4000 --steps 16000 --thin 16")):
+        summary, _ = runs.sample(f"{model} {how}", "rbm")
+        rows.append([name, *pace(summary), trips(summary)])
+    return ("The RBM of 500 hidden units that is trained on static MNIST; R̂ and ESS of the free energy, seconds of all rungs' work "
+            "after burn-in.\n\n" + table(["", *PACE, "round trips an ensemble"], rows))
+
+
+def network(runs):
+    """Half of the chains begin at digits, half at noise; R-hat sees whether they meet."""
+    weights = "--model resnet --weights weights/static-mnist-resnet16.pt"
+    _, digits = runs.sample(f"{weights} --sampler pafs --radius 8 --chains 32 --steps 1 --init data --dataset static-mnist", "digits")
+    states = torch.load(digits / "samples.pt", weights_only=True)["samples"][-1]
+    noise = torch.randint(0, 2, states.shape, generator=torch.Generator().manual_seed(2), dtype=torch.uint8)
+    torch.save(torch.stack([states, noise], 1).flatten(0, 1), runs.folder / "states.pt")
+    rows = []
+    for name, how in (("64 chains", "--burn-in 2000 --steps 4000 --thin 4"),
+                      ("24 rungs", "--rungs 24 --chains 8 --adapt --burn-in 500 --steps 1500")):
+        init = "" if "--rungs" in how else "--init states.pt"
+        summary, _ = runs.sample(f"{weights} --sampler pafs --radius 8 --no-samples {how} {init}".strip(), "network")
+        rows.append([name, *pace(summary), trips(summary)])
+    return ("The shipped ResNet-16: half of the plain chains begin at digits and half at noise, and R̂ of the energy sees whether they "
+            "meet.\n\n" + table(["", *PACE, "round trips an ensemble"], rows))
+
+
+PARTS = {"lattice": lattice, "cut": cut, "rbm": rbm, "network": network}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program", nargs="?", default=str(ROOT / "build/isinglass"))
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
+    parser.add_argument("--data-dir", default="data")
+    parser.add_argument("--gwg", metavar="FOLDER")
+    arguments = parser.parse_args()
+    processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    version = subprocess.run([arguments.program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    text = f"""# When tempering pays
+
+Written by `.venv/bin/python scripts/pages/tempering_page.py {' '.join(["build/isinglass", *arguments.parts])}`: {version}, one core of {processor[1] if processor else platform.machine()}.
+[What a ladder is](../concepts/tempering.md). Bulk ESS is rank-normalised and of all chains or ensembles together; it is stated a second
+of all rungs' work where R̂ is below 1.01.
+
+"""
+    with tempfile.TemporaryDirectory() as name:
+        for part in arguments.parts or PARTS:
+            runs = Runs(arguments, Path(name))
+            section = PARTS[part](runs)
+            print(section, flush=True)
+            text += section + "```text\n" + "\n".join(dict.fromkeys(runs.commands)) + "\n```\n\n"
+    PAGE.write_text(text.rstrip() + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
