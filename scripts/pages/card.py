@@ -25,10 +25,14 @@ def command(name, directory, weights, iterations=None):
     if "weights" in config:
         config["weights"] = weights.name
     skipped = {"data-dir", "device", "threads"}
-    flags = " ".join(f"--{key} {value:g}" if isinstance(value, float) else f"--{key} {value}"
-                     for key, value in config.items()
-                     if key not in skipped and not isinstance(value, bool))
+    flags = " ".join(flag(key, value) for key, value in config.items() if key not in skipped and value is not False)
     return f"isinglass {name} {flags} --data-dir DIR --out OUT"
+
+
+def flag(key, value):
+    if value is True:
+        return f"--{key}"
+    return f"--{key} {value:g}" if isinstance(value, float) else f"--{key} {value}"
 
 
 def training(run, weights, iterations, note):
