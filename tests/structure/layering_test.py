@@ -19,7 +19,7 @@ APART = {"python": "cli"}  # … but this one, which stands beside it
 FLOORS = ["base", "random", "accept", "lattice", "families", "ops"]  # of kernels/; any other is a family
 # The layer of what lies in tests/ under another name. The references are plain loops that share
 # nothing with the code under test; three have targets that are models.
-TESTS = {"support": "io", "support/training_fixture.h": "train", "support/trainer_fixture.h": "train", "support/data_files.h": "train",
+TESTS = {"support": "io", "support/ranks_of_threads.h": "engine", "support/training_fixture.h": "train", "support/trainer_fixture.h": "train", "support/data_files.h": "train",
          "harness": "io", "reference": "io",
          "reference/tiny_target.h": "models", "reference/lattice_target.h": "models",
          "reference/any_scale.h": "models",
