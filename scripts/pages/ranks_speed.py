@@ -138,7 +138,7 @@ cores share, no ranks can win. No GPU was measured.
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program", nargs="?", default=str(ROOT / "build/isinglass"))
-    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--repeats", type=int, default=7)
     arguments = parser.parse_args()
     rows = list(measured(arguments.program, arguments.repeats))
     PAGE.write_text(page(rows, arguments.program, arguments.repeats), encoding="utf-8")
