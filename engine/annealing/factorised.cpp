@@ -11,6 +11,7 @@
 #include "models/lattice/categorical.h"
 
 namespace isinglass {
+
 Factorised Factorised::bernoulli(const torch::Tensor& mean) {
   require(
       mean.dim() == 1 && ((mean > 0) & (mean < 1)).all().item<bool>(),

@@ -108,7 +108,7 @@ def cut(runs):
         best = [f"{summary['best']['value'] / SHARPNESS:.0f} in {summary['wall']:.0f} s" for summary in (cooled, tempered)]
         rows.append([str(seed), *best])
     return (f"Maximum cut of a random graph of {VERTICES} vertices and {EDGES} edges: the best value that 192 cooled chains find, and "
-            f"8 ensembles of 24 rungs up to the temperature 1/{SHARPNESS}, in about equal time.\n\n"
+            f"8 ensembles of 24 rungs up to the temperature 1/{SHARPNESS}, in the times given: start and burn-in included.\n\n"
             + table(["seed", "`--anneal`", "`--rungs`"], rows))
 
 
