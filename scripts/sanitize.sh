@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The tests of everything that links LibTorch, under AddressSanitizer and UndefinedBehaviorSanitizer:
+# The C++ tests of everything that links LibTorch, and those of ranks, under AddressSanitizer and
+# UndefinedBehaviorSanitizer:
 #   scripts/sanitize.sh [CTEST-OPTION…]
-#   ISINGLASS_FUZZ_SECONDS=120 scripts/sanitize.sh --tests-regex 'Fuzz|MatLibrary'
+#   ISINGLASS_FUZZ_SECONDS=120 scripts/sanitize.sh --tests-regex 'Fuzz|MatFiles'
 # Builds the host's code with them in build-sanitize/ (most of an hour on two cores) and runs what
 # the quick suite has of it. LibTorch itself is compiled without; what follows from that is off:
 #   leaks        LibTorch keeps tables to the end, and its reader loses its directory when it refuses
@@ -22,13 +23,15 @@ flags=(-O1 -g1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS -Wno-maybe-uninitia
 # Code for GPUs is compiled without, and once is enough.
 configure "$build" -DCMAKE_CXX_FLAGS_RELEASE="${flags[*]}" -DISINGLASS_CUDA_ARCHITECTURES=8.0
 say "building with sanitizers"
-cmake --build "$build" --parallel "$(parallelism)" >&2
+suites=(cli dispatch engine io kernels lab models netcdf train)
+cmake --build "$build" --parallel "$(parallelism)" --target isinglass "${suites[@]/%/_tests}" >&2
 
 cores=$(nproc)
 export OMP_NUM_THREADS=1
 # Of no exit code that the program has.
 export ASAN_OPTIONS=exitcode=99:detect_leaks=0:detect_container_overflow=0:detect_stack_use_after_return=1:allocator_may_return_null=1
 export UBSAN_OPTIONS=exitcode=99:print_stacktrace=1
-# Tests of the tree, of times and of what needs no LibTorch gain nothing here.
-exec ctest --test-dir "$build" --label-exclude long --exclude-regex '^(structure|bench|harness|simt)\.' \
+# The Python that loads the package is without, and tests of the tree and of times gain nothing here.
+only=$(IFS='|' && echo "^(${suites[*]}|ranks)\\.")
+exec ctest --test-dir "$build" --label-exclude long --tests-regex "$only" --exclude-regex '^ranks\.python' \
   --parallel "$cores" --output-on-failure --no-tests=error "$@"

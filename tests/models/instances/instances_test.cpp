@@ -11,10 +11,8 @@ namespace isinglass {
 namespace {
 
 torch::Tensor buffer(const EnergyModel& model, const std::string& name) {
-  const torch::Tensor* found = model.named_buffers().find(name);
-  if (!found) found = model.named_parameters().find(name);
-  EXPECT_TRUE(found) << name;
-  return *found;
+  const auto buffers = model.named_buffers(), parameters = model.named_parameters();
+  return buffers.contains(name) ? buffers[name] : parameters[name];
 }
 
 TEST(Instances, AreMadeFromTheirSeedAlone) {

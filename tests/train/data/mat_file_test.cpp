@@ -159,6 +159,8 @@ TEST(MatFiles, ContradictionsAreErrors) {
   expect(mat_array("A", kDouble, {100, 784}, two), "of 78400 elements holds 2 bytes");
   expect(mat_array("A", kDouble, {0xffffffff, 2}, two), "a size of -1");
   expect(mat_array("A", kDouble, {0x7fffffff, 0x7fffffff}, two), "2147483647x2147483647");
+  expect(mat_array("A", kDouble, {0x7fffffff, 0x7fffffff, 0x7fffffff, 0}, mat_element(9, "")),
+         "2147483647x0");
   expect(mat_array("A", kDouble, {2}, two), "no valid dimensions");
   expect(mat_array("A", kDouble | kComplex, {1, 2}, two + two), "not an array of real numbers");
   expect(mat_array("A", kStruct, {1, 1}, two), "not an array of real numbers");

@@ -112,7 +112,7 @@ std::vector<int64_t> shape_of(const fs::path& file, const Element& element) {
     const auto size = static_cast<int32_t>(word_at(element.data, 4 * d));
     require(size >= 0, "{} is corrupt: an array has a size of {}", file.string(), size);
     shape.push_back(size);
-    elements *= size;
+    elements *= std::max(size, 1);  // no product on the way to 0 may leave int64 either
   }
   require(elements <= static_cast<double>(kLargestDataFile),
           "{} announces an array of {} elements, more than {}", file.string(),
