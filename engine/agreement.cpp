@@ -6,9 +6,9 @@
 namespace isinglass {
 namespace {
 
-constexpr double kEvery = 0.25;  // seconds from word to word, each of which waits for the slowest
+constexpr double kEvery = 0.25;  // seconds from word to word
 constexpr int64_t kGrowth = 8;   // of the steps between: the first may be the quickest
-constexpr double kLeast = 1e-9;  // seconds
+constexpr double kLeast = 1e-9;  // seconds of a call
 
 }  // namespace
 
@@ -18,17 +18,22 @@ Wishes Agreement::operator()(Wishes own) {
   own_.save |= own.save;
   if (++calls_ < until_word_) return {};
   const double seconds = std::chrono::duration<double>(Clock::now() - last_word_).count();
-  const torch::Tensor all = ranks_.sum(
-      torch::tensor({own_.stop ? 1.0 : 0.0, own_.save ? 1.0 : 0.0, seconds}, torch::kFloat64));
-  const double* sums = all.const_data_ptr<double>();
-  const double of_calls = std::max(kLeast, sums[2] / static_cast<double>(ranks_.size()));
-  const double calls = kEvery / of_calls * static_cast<double>(calls_);
-  until_word_ = std::clamp<int64_t>(
-      static_cast<int64_t>(std::min(calls, static_cast<double>(kGrowth * until_word_))), 1,
-      kGrowth * until_word_);
+  const Wishes granted = said_.valid() ? hear() : Wishes{};
+  said_ = ranks_.sum_meanwhile(torch::tensor(
+      {own_.stop ? 1.0 : 0.0, own_.save ? 1.0 : 0.0, seconds / static_cast<double>(calls_)},
+      torch::kFloat64));
   calls_ = 0;
   own_ = {};
   last_word_ = Clock::now();
+  return granted;
+}
+
+Wishes Agreement::hear() {
+  const torch::Tensor all = said_.get();
+  const double* sums = all.const_data_ptr<double>();
+  const double of_a_call = std::max(kLeast, sums[2] / static_cast<double>(ranks_.size()));
+  const double most = static_cast<double>(kGrowth * until_word_);
+  until_word_ = static_cast<int64_t>(std::clamp(kEvery / of_a_call, 1.0, most));
   return {sums[0] > 0, sums[1] > 0};
 }
 

@@ -1,12 +1,13 @@
 // What any rank wishes (to stop, to save), granted by all before the same step.
 //
-// Every rank asks before every step. They tell each other about four times a second, for a word on the
-// network takes as long as a short step does, and waits for the slowest rank: the number of steps from
-// one word to the next follows from what all ranks' steps took, and so is the same on all. One rank
-// alone has its wishes at once.
+// Every rank asks before every step. They tell each other about four times a second, and hear at one
+// word what was said at the one before: nobody waits for the slowest rank, unless it is a whole word
+// behind. The number of steps from one word to the next follows from what all ranks' steps took, and
+// so is the same on all. One rank alone has its wishes at once.
 #pragma once
 
 #include <chrono>
+#include <future>
 
 #include "engine/context.h"
 
@@ -26,8 +27,12 @@ class Agreement {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // What all said at the last word.
+  Wishes hear();
+
   const Ranks& ranks_;
   Wishes own_;
+  std::future<torch::Tensor> said_;
   int64_t calls_ = 0, until_word_ = 1;
   Clock::time_point last_word_ = Clock::now();
 };

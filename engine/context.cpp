@@ -10,6 +10,10 @@ torch::Tensor Ranks::mean(const torch::Tensor& rows) const {
   return (all.is_floating_point() ? all : all.to(torch::kFloat64)).mean(0);
 }
 
+std::future<torch::Tensor> Ranks::sum_meanwhile(const torch::Tensor& value) const {
+  return std::async(std::launch::deferred, [this, value] { return sum(value); });
+}
+
 Share Ranks::share(int64_t chains, int64_t group) const {
   const int64_t groups = chains / group;
   if (size() == 1) return {0, chains};

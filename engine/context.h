@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 
 #include "io/torch.h"
 
@@ -27,6 +28,8 @@ class Ranks {
   // The order of a sum depends on how many ranks there are; that of rows does not.
   virtual torch::Tensor sum(const torch::Tensor& value) const { return value; }
   virtual torch::Tensor gather(const torch::Tensor& rows) const { return rows; }
+  // A sum that the others add to while this rank goes on; get() waits for the last of them.
+  virtual std::future<torch::Tensor> sum_meanwhile(const torch::Tensor& value) const;
   virtual bool any(bool value) const { return value; }
 
   // The one that writes and prints.

@@ -18,14 +18,20 @@ namespace {
 // Rows of so many bytes go in one message, with their number.
 constexpr int64_t kFrame = 4096, kHeader = 8;
 
-// A collective that waits for its end. One that fails has lost a rank.
-template <class Start>
-void together(Start start) {
+// A collective, or a part of one. One that fails has lost a rank.
+template <class Action>
+auto losing(Action action) {
   try {
-    start()->wait();
+    return action();
   } catch (const std::exception& error) {
     throw RankLost(error.what());
   }
+}
+
+// A collective to its end.
+template <class Start>
+void together(Start start) {
+  losing([&] { start()->wait(); });
 }
 
 Tensor bytes_of(const Tensor& rows) {
@@ -53,11 +59,7 @@ ProcessGroup::ProcessGroup(const Job& job, torch::Device device)
   const auto named = [&](const char* name) {
     return c10::make_intrusive<c10d::PrefixStore>(name, store);
   };
-  try {
-    backends_->cpu = gloo_backend(named("gloo"), place_);
-  } catch (const std::exception& error) {
-    throw RankLost(error.what());
-  }
+  backends_->cpu = losing([&] { return gloo_backend(named("gloo"), place_); });
   const Tensor gpus = gather(torch::tensor({device.is_cuda() ? 1 : 0}));
   const int64_t with = gpus.sum().item<int64_t>();
   require(
@@ -73,9 +75,16 @@ ProcessGroup::ProcessGroup(const Job& job, torch::Device device)
 ProcessGroup::~ProcessGroup() = default;
 
 Tensor ProcessGroup::sum(const Tensor& value) const {
+  return sum_meanwhile(value).get();
+}
+
+std::future<Tensor> ProcessGroup::sum_meanwhile(const Tensor& value) const {
   std::vector<Tensor> total = {value.clone(at::MemoryFormat::Contiguous)};
-  together([&] { return backends_->of(value).allreduce(total); });
-  return total[0];
+  const auto begun = losing([&] { return backends_->of(value).allreduce(total); });
+  return std::async(std::launch::deferred, [total, begun] {
+    losing([&] { begun->wait(); });
+    return total[0];
+  });
 }
 
 bool ProcessGroup::any(bool value) const {

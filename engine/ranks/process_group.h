@@ -27,6 +27,7 @@ class ProcessGroup : public Ranks {
   int64_t rank() const override { return place_.rank; }
   int64_t size() const override { return place_.size; }
   torch::Tensor sum(const torch::Tensor& value) const override;
+  std::future<torch::Tensor> sum_meanwhile(const torch::Tensor& value) const override;
   torch::Tensor gather(const torch::Tensor& rows) const override;
   bool any(bool value) const override;
 

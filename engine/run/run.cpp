@@ -99,7 +99,8 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
     audience.show_step(done - 1, false);
     if (done % plan.thin == 0) audience.show_draw(done / plan.thin - 1);
   }
-  result.seconds = synchronised_seconds(state.x.device()) - start;
+  const double own_seconds = synchronised_seconds(state.x.device()) - start;
+  result.seconds = ranks.gather(torch::tensor({own_seconds}, torch::kFloat64)).max().item<double>();
   end();
   result.energy_evaluations = stepper.take_evaluations();
   result.steps = done;

@@ -27,7 +27,8 @@ struct RunResult {
   double hops = 0;
   int64_t unmoved = 0;  // chains that no kept step of the sampler moved
   int64_t non_finite = 0;
-  double seconds = 0;  // of the kept steps with their observers, device synchronised
+  double seconds =
+      0;  // of the kept steps and their observers, on the slowest rank, device synchronised
   std::optional<Adaptation> adaptation = {};  // none: nothing adapts, or burn-in was stopped
 };
 
