@@ -90,15 +90,21 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
   if (!options.reverse) return;
   const ReverseStart& from = *options.reverse;
   if (from.states.defined()) {
-    check_states(model.space(), from.states, "the states where reverse annealing starts");
-    require(from.states.size(0) == options.chains,
-            "reverse annealing of {} chains needs as many states; there are {}", options.chains,
-            from.states.size(0));
-  } else {
+    reverse_from(from.states, from.rhat);
+  } else if (from.longest > 0) {
     add(Part::kEquilibrium, from.longest, options.chains);
     watch_ = EquilibriumWatch(ranks.share(options.chains).count, device);
   }
   add(Part::kReverse, options.temperatures, options.chains);
+}
+
+void AnnealedImportanceSampling::reverse_from(const torch::Tensor& states, double rhat) {
+  check_states(target_.space(), states, "the states where reverse annealing starts");
+  require(states.size(0) == options_.chains,
+          "reverse annealing of {} chains needs as many states; there are {}", options_.chains,
+          states.size(0));
+  options_.reverse->states = states;
+  options_.reverse->rhat = rhat;
 }
 
 int64_t AnnealedImportanceSampling::steps_total() const {
@@ -122,6 +128,8 @@ torch::Tensor AnnealedImportanceSampling::first_states(const torch::Tensor& ids)
   if (leg().part == Part::kEquilibrium) return own_chains().of(result_.x);
   if (leg().part != Part::kReverse) return path_->sample(ids, key());
   const torch::Tensor& given = options_.reverse->states;
+  TORCH_INTERNAL_ASSERT(given.defined() || options_.reverse->longest > 0,
+                        "reverse_from() comes first");
   return given.defined() ? own_chains().of(given).to(device_) : state_.x.clone();
 }
 

@@ -34,7 +34,8 @@ namespace isinglass {
 
 // Where reverse chains begin.
 struct ReverseStart {
-  // Exact draws or saved states, one a chain, on the CPU or the device; undefined: long chains.
+  // Exact draws or saved states, one a chain, on the CPU or the device; undefined: long chains, or
+  // if those may not make a step, states that reverse_from() gives before run().
   torch::Tensor states = {};
   double rhat = 1;  // of given ones: that of the chains they come from, NaN where it is not known
   int64_t longest = 0;  // steps of long chains at most
@@ -90,6 +91,9 @@ class AnnealedImportanceSampling : private Transition {
   AnnealedImportanceSampling(EnergyModel& model, const Sampler& sampler, const Factorised& start,
                              const AisOptions& options, torch::Device device,
                              const Ranks& ranks = Ranks::alone());
+
+  // The states, one a chain, where options.reverse left them open, and the R̂ of their chains.
+  void reverse_from(const torch::Tensor& states, double rhat);
 
   // Runs to the end, or until stop() is true, which is the same on all ranks; on_step after every
   // step. The result is that of all ranks' chains.

@@ -36,7 +36,7 @@ PtDict AnnealedImportanceSampling::settings() const {
                      {"sampler_options", {settings_text(sampler_.settings())}}};
   if (options_.reverse) {
     const ReverseStart& from = *options_.reverse;
-    settings.push_back({"reverse", {from.states.defined() ? "from states" : "from long chains"}});
+    settings.push_back({"reverse", {from.longest > 0 ? "from long chains" : "from states"}});
     settings.push_back({"longest", {from.longest}});
   }
   return settings;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "io/pt/entries.h"
 #include "lab/evaluation/reverse_start.h"
 #include "lab/spec/tables.h"
 
@@ -56,14 +57,49 @@ AnnealedEstimate::AnnealedEstimate(const EvaluateSpec& spec, EnergyModel& model,
     : schedule_(spec.schedule),
       path_(spec.path),
       reverse_from_(spec.reverse_from),
+      tempered_(spec.reverse && reverse_from_ == kTemperedStart
+                    ? std::make_unique<TemperedStart>(spec, model, start, temperatures, first_chain,
+                                                      context)
+                    : nullptr),
       annealing_(model, sampler, start,
                  ais_options(spec, model, temperatures, first_chain, curve, context.device),
                  context.device, *context.ranks) {}
 
 bool AnnealedEstimate::run(const std::function<void()>& on_step,
                            const std::function<bool()>& stop) {
+  if (tempered_) {
+    if (!tempered_->run(on_step, stop)) return false;
+    annealing_.reverse_from(tempered_->states(), tempered_->rhat());
+  }
   result_ = annealing_.run(on_step, stop);
   return result_.finished;
+}
+
+int64_t AnnealedEstimate::steps_done() const {
+  return annealing_.steps_done() + (tempered_ ? tempered_->steps_done() : 0);
+}
+
+int64_t AnnealedEstimate::steps_total() const {
+  return annealing_.steps_total() + (tempered_ ? tempered_->steps_total() : 0);
+}
+
+int64_t AnnealedEstimate::energy_evaluations() const {
+  return result_.energy_evaluations + (tempered_ ? tempered_->energy_evaluations() : 0);
+}
+
+PtDict AnnealedEstimate::checkpoint() const {
+  if (!tempered_) return annealing_.checkpoint();
+  PtDict dict = tempered_->finished() ? annealing_.checkpoint() : PtDict();
+  put(dict, "reverse_start", tempered_->checkpoint());
+  return dict;
+}
+
+void AnnealedEstimate::restore(const PtDict& checkpoint) {
+  if (tempered_) {
+    tempered_->restore(PtEntries(checkpoint, "the annealing checkpoint").dict("reverse_start"));
+    if (!tempered_->finished()) return;
+  }
+  annealing_.restore(checkpoint);
 }
 
 BracketVerdict AnnealedEstimate::verdict(double largest_bracket) const {
@@ -98,7 +134,13 @@ Json AnnealedEstimate::json() const {
                    {"log_z_bidirectional", reverse.log_z_bidirectional},
                    {"log_z_bidirectional_se", reverse.log_z_bidirectional_se},
                    {"reverse_start", reverse_start_json(reverse_from_, reverse)}});
+  if (tempered_) json["reverse_start"].update(tempered_->json());
   return json;
+}
+
+std::optional<double> AnnealedEstimate::reverse_start_rhat() const {
+  if (!result_.reverse) return {};
+  return result_.reverse->rhat;
 }
 
 PtDict AnnealedEstimate::chains() const {

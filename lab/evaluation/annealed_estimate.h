@@ -1,7 +1,10 @@
 // log Z by annealed importance sampling, forward and in reverse (engine/annealing/ais.h).
 #pragma once
 
+#include <memory>
+
 #include "lab/evaluation/log_z_estimate.h"
+#include "lab/evaluation/tempered_start.h"
 #include "lab/spec/spec.h"
 
 namespace isinglass {
@@ -15,11 +18,11 @@ class AnnealedEstimate : public LogZEstimate {
                    const Context& context);
 
   bool run(const std::function<void()>& on_step, const std::function<bool()>& stop) override;
-  int64_t steps_done() const override { return annealing_.steps_done(); }
-  int64_t steps_total() const override { return annealing_.steps_total(); }
+  int64_t steps_done() const override;
+  int64_t steps_total() const override;
   int64_t chain_numbers() const override { return annealing_.chain_numbers(); }
-  PtDict checkpoint() const override { return annealing_.checkpoint(); }
-  void restore(const PtDict& checkpoint) override { annealing_.restore(checkpoint); }
+  PtDict checkpoint() const override;
+  void restore(const PtDict& checkpoint) override;
 
   LogZBounds log_z() const override { return result_.bounds(); }
   BracketVerdict verdict(double largest_bracket) const override;
@@ -27,11 +30,13 @@ class AnnealedEstimate : public LogZEstimate {
   std::string text() const override;
   nlohmann::ordered_json json() const override;
   double acceptance() const override { return result_.acceptance; }
-  int64_t energy_evaluations() const override { return result_.energy_evaluations; }
+  int64_t energy_evaluations() const override;
   PtDict chains() const override;
+  std::optional<double> reverse_start_rhat() const override;
 
  private:
   std::string schedule_, path_, reverse_from_;
+  std::unique_ptr<TemperedStart> tempered_;  // comes first; null: the reverse chains need none
   AnnealedImportanceSampling annealing_;
   AisResult result_;
 };

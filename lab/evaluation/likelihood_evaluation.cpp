@@ -60,8 +60,9 @@ EvaluateSpec with_reverse(EvaluateSpec spec) {
 // What does not go with the method.
 void check_method(const EvaluateSpec& spec) {
   if (spec.method != kTemperingMethod) {
-    require_options(spec.rungs.empty() && !spec.exploration,
-                    "`rungs` and `exploration` are of `method` tempering");
+    require_options(
+        (spec.rungs.empty() && !spec.exploration) || spec.reverse_from == kTemperedStart,
+        "`rungs` and `exploration` are of `method` tempering, or of `reverse-from` tempering");
   } else {
     require_options(!spec.reverse,
                     "`reverse` anneals; `method` tempering holds log Z from both ends by itself");
@@ -114,6 +115,7 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
   }
   spec_.sampler = resolved(spec_.sampler, *model_);
   if (reverses()) spec_.reverse_from = resolved_reverse_start(spec_.reverse_from, *model_);
+  if (spec_.reverse_from == kAnyStart) reverse_from_ = kChainsStart;
   // The target's and the annealed model's buffers.
   require_memory(2 * sampling_bytes(*model_, ranks().share(spec_.chains).count), device,
                  fmt::format("`chains` {}", spec_.chains));
@@ -143,10 +145,34 @@ void LikelihoodEvaluation::begin_round() {
                                                    first_chain_, context_);
     sampler_ = std::move(tempering);
   } else {
-    estimate_ = std::make_unique<AnnealedEstimate>(spec_, *model_, *sampler_, *start_, steps(),
-                                                   first_chain_, /*curve=*/round_ == 0, context_);
+    estimate_ = annealing();
   }
   round_started_ = seconds();
+}
+
+std::unique_ptr<LogZEstimate> LikelihoodEvaluation::annealing() const {
+  EvaluateSpec spec = spec_;
+  if (!reverse_from_.empty()) spec.reverse_from = reverse_from_;
+  return std::make_unique<AnnealedEstimate>(spec, *model_, *sampler_, *start_, steps(),
+                                            first_chain_, /*curve=*/round_ == 0, context_);
+}
+
+// Long chains that have not mixed were the pilot: a ladder starts the next round's reverse chains,
+// if one fits.
+void LikelihoodEvaluation::next_round() {
+  earlier_steps_ = steps_done();
+  first_chain_ += estimate_->chain_numbers();
+  ++round_;
+  const std::optional<double> rhat = estimate_->reverse_start_rhat();
+  if (reverse_from_ == kChainsStart && *rhat >= kLargestRhat) {
+    reverse_from_ = kTemperedStart;
+    try {
+      return begin_round();
+    } catch (const OptionError&) {
+      reverse_from_ = kChainsStart;
+    }
+  }
+  begin_round();
 }
 
 void LikelihoodEvaluation::check_data() {
@@ -173,6 +199,7 @@ void LikelihoodEvaluation::restore(const fs::path& checkpoint) {
     round_ = earlier.integer("round");
     first_chain_ = earlier.integer("first_chain");
     earlier_steps_ = earlier.integer("earlier_steps");
+    if (const auto* from = earlier.find<std::string>("reverse_from")) reverse_from_ = *from;
     const torch::Tensor curve = earlier.tensor("curve").to(torch::kFloat64).contiguous();
     require(curve.dim() == 2 && curve.size(1) == 2, "{}: its curve is damaged",
             checkpoint.string());
@@ -213,6 +240,7 @@ void LikelihoodEvaluation::save(const fs::path& checkpoint) {
     put(rounds, "round", round_);
     put(rounds, "first_chain", first_chain_);
     put(rounds, "earlier_steps", earlier_steps_);
+    put(rounds, "reverse_from", reverse_from_);
     put(rounds, "curve", torch::tensor(curve, torch::kFloat64).view({-1, 2}));
     put(dict, "rounds", std::move(rounds));
   }
@@ -254,10 +282,7 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
     const std::vector<CurvePoint> curve = estimate_->curve();
     curve_.insert(curve_.end(), curve.begin(), curve.end());
     if (!another_round()) break;
-    earlier_steps_ = steps_done();
-    first_chain_ += estimate_->chain_numbers();
-    ++round_;
-    begin_round();
+    next_round();
   }
   for (const SplitEnergy& split : energies)
     splits_.push_back(split.at(estimate_->log_z(), verdict_));

@@ -64,7 +64,9 @@ class LikelihoodEvaluation {
   bool tempers() const;
   int64_t steps() const { return spec_.temperatures << round_; }  // temperatures or scans
   void begin_round();
+  std::unique_ptr<LogZEstimate> annealing() const;  // of this round
   bool another_round() const;
+  void next_round();
   const Ranks& ranks() const { return *context_.ranks; }
   double seconds() const;  // earlier sittings included
   void save(const std::filesystem::path& checkpoint);
@@ -81,6 +83,7 @@ class LikelihoodEvaluation {
   std::unique_ptr<LogZEstimate> estimate_;
   BracketVerdict verdict_;
   std::vector<SplitLikelihood> splits_;
+  std::string reverse_from_;       // of this round; empty: as the spec says
   int64_t round_ = 0;              // from 0
   int64_t first_chain_ = 0;        // of this round
   int64_t earlier_steps_ = 0;      // of earlier rounds

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ class LogZEstimate {
   virtual double acceptance() const = 0;
   virtual int64_t energy_evaluations() const = 0;
   virtual PtDict chains() const = 0;  // chains.pt
+  // Of the chains that reverse annealing began from; none: there was no such.
+  virtual std::optional<double> reverse_start_rhat() const { return {}; }
   // int16 [H, R]: rungs.pt; undefined: there are no rungs.
   virtual torch::Tensor rung_history() const { return {}; }
 };

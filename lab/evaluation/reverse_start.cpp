@@ -63,9 +63,10 @@ ReverseStart saved_states(const std::string& file, EnergyModel& model, int64_t c
 
 std::string resolved_reverse_start(const std::string& said, const EnergyModel& model) {
   const bool exact = exact_samples_of(model) != nullptr;
-  if (said.empty()) return exact ? kExactStart : kChainsStart;
+  if (said.empty() || said == kAnyStart) return exact ? kExactStart : kAnyStart;
   require_options(said != kExactStart || exact,
-                  "`reverse-from` is exact; {} has no exact draws, chains or a file of states work",
+                  "`reverse-from` is exact; {} has no exact draws, chains, tempering or a file of "
+                  "states work",
                   model.title());
   return said;
 }
@@ -76,6 +77,7 @@ ReverseStart reverse_start(const std::string& resolved, EnergyModel& model, int6
   if (resolved == kChainsStart) {
     return {.longest = std::max(kLongest * temperatures, kLeastSteps)};
   }
+  if (resolved == kTemperedStart) return {};
   if (resolved != kExactStart) return saved_states(resolved, model, chains, device);
   const auto ids = torch::arange(first_chain, first_chain + chains,
                                  torch::TensorOptions(torch::kInt64).device(device));

@@ -33,7 +33,8 @@ torch::Tensor ids_from(int64_t first, int64_t count, torch::Device device) {
 
 TemperedEstimate::TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model,
                                    const ParallelTempering& tempering, const Factorised& start,
-                                   int64_t scans, int64_t first_chain, const Context& context)
+                                   int64_t scans, int64_t first_chain, const Context& context,
+                                   int64_t states)
     : model_(model),
       tempering_(tempering),
       ranks_(*context.ranks),
@@ -58,7 +59,11 @@ TemperedEstimate::TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model,
         return tempering.init(model, start.sample(ids, key), ids);
       }()),
       energies_(torch::zeros({scans / every_, own_.count},
-                             torch::TensorOptions(torch::kFloat64).device(context.device))) {}
+                             torch::TensorOptions(torch::kFloat64).device(context.device))) {
+  require(states <= scans, "{} scans have no {} states", scans, states);
+  if (states > 0)
+    states_ = torch::zeros({states, own_.count, state_.x.size(1)}, state_.x.options());
+}
 
 bool TemperedEstimate::run(const std::function<void()>& on_step,
                            const std::function<bool()>& stop) {
@@ -77,6 +82,10 @@ bool TemperedEstimate::run(const std::function<void()>& on_step,
     if (done_ == burn_in_) state_.statistics.reset();
     const int64_t kept = done_ - burn_in_;
     if (kept > 0 && kept % every_ == 0) energies_[kept / every_ - 1].copy_(state_.current.energy);
+    if (kept > 0 && states_.defined()) {
+      const int64_t apart = scans_ / states_.size(0), row = kept / apart - 1;
+      if (kept % apart == 0 && row < states_.size(0)) states_[row].copy_(state_.x);
+    }
     if (on_step) on_step();
   }
   report_ = tempering_.report(state_, params_, ranks_);
@@ -91,6 +100,11 @@ bool TemperedEstimate::run(const std::function<void()>& on_step,
 
 torch::Tensor TemperedEstimate::all_energies() const {
   return ranks_.gather(energies_.t().contiguous()).t().contiguous().to(torch::kCPU);
+}
+
+torch::Tensor TemperedEstimate::states() const {
+  const torch::Tensor all = ranks_.gather(states_.transpose(0, 1).contiguous());
+  return all.transpose(0, 1).contiguous().to(torch::kCPU);
 }
 
 PtDict TemperedEstimate::settings() const {
@@ -114,6 +128,7 @@ PtDict TemperedEstimate::checkpoint() const {
   put(dict, "done", done_);
   put(dict, "evaluations", evaluations_);
   put(dict, "energies", all_energies().clone());
+  if (states_.defined()) put(dict, "states", states());
   put(dict, "ensembles", tempering_.saved(state_, params_, ranks_));
   return dict;
 }
@@ -133,6 +148,13 @@ void TemperedEstimate::restore(const PtDict& checkpoint) {
               energies.size(1) == ensembles_,
           "{} holds energies of other ensembles", kWhat);
   energies_.copy_(energies.narrow(1, own_.first, own_.count));
+  if (states_.defined()) {
+    const torch::Tensor& states = entries.tensor("states");
+    require(states.dim() == 3 && states.size(0) == states_.size(0) &&
+                states.size(1) == ensembles_ && states.size(2) == states_.size(2),
+            "{} holds states of other ensembles", kWhat);
+    states_.copy_(states.narrow(1, own_.first, own_.count));
+  }
   tempering_.restore_saved(state_, params_, entries.dict("ensembles"), ranks_);
 }
 

@@ -11,11 +11,11 @@ namespace isinglass {
 class TemperedEstimate : public LogZEstimate {
  public:
   // Of a resolved spec: half as many scans of burn-in, then `scans`, of ensembles from the given
-  // number on that begin as draws of `start`. Ranks share them. Tempering, model and start outlive
-  // this.
+  // number on that begin as draws of `start`. Ranks share them. It keeps so many states of each at
+  // β = 1, evenly apart. Tempering, model and start outlive this.
   TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model, const ParallelTempering& tempering,
                    const Factorised& start, int64_t scans, int64_t first_chain,
-                   const Context& context);
+                   const Context& context, int64_t states = 0);
 
   bool run(const std::function<void()>& on_step, const std::function<bool()>& stop) override;
   int64_t steps_done() const override { return done_; }
@@ -34,10 +34,15 @@ class TemperedEstimate : public LogZEstimate {
   PtDict chains() const override { return {{"x", {x_}}}; }
   torch::Tensor rung_history() const override { return report_.history; }
 
+  // Once it is finished: the kept states of all ranks' ensembles [states, ensembles, D] on the CPU,
+  // R̂ of the energies at β = 1, and how often all ensembles together went to β = 0 and back.
+  torch::Tensor states() const;
+  double rhat() const { return rhat_; }
+  double round_trips() const;
+
  private:
   PtDict settings() const;
   torch::Tensor all_energies() const;  // of all ranks, on the CPU
-  double round_trips() const;          // of all ensembles
 
   EnergyModel& model_;
   const ParallelTempering& tempering_;
@@ -52,6 +57,7 @@ class TemperedEstimate : public LogZEstimate {
   StepParams params_;
   ChainState state_;
   torch::Tensor energies_;  // float64 [rows, own_.count]: U at β = 1
+  torch::Tensor states_;    // [states, own_.count, D]; undefined: none are kept
   int64_t done_ = 0, evaluations_ = 0;
   torch::Tensor x_;  // of all ranks, at the end
   TemperingReport report_;

@@ -146,6 +146,24 @@ TEST_F(Evaluate, ReverseChainsStartFromAFile) {
   EXPECT_EQ(line_count(few.err), 1) << few.err;
 }
 
+// A ladder of its own, whose R-hat and round trips it states.
+TEST_F(Evaluate, ReverseChainsStartFromALadder) {
+  const double exact = torch::logsumexp(-energies("ising"), 0).item<double>();
+  const Json ais = Json::parse(
+      run("evaluate --model ising --weights ising.pt --sampler gwg --chains 60 --steps 400 "
+          "--reverse-from tempering --rungs 4 --quiet --json --out out")
+          .out);
+  const Json& start = ais["reverse_start"];
+  EXPECT_EQ(start["from"], "tempering");
+  EXPECT_LT(start["rhat"].get<double>(), 1.05);
+  EXPECT_EQ(start["steps"], 1024 + 512);
+  EXPECT_EQ(start["rungs"], 4);
+  EXPECT_GT(start["round_trips"].get<double>(), 10);
+  EXPECT_EQ(ais["verdict"], "closed") << ais["reason"];
+  EXPECT_NEAR(ais["log_z_bidirectional"].get<double>(), exact,
+              4 * ais["log_z_bidirectional_se"].get<double>());
+}
+
 class InterruptedEvaluation : public Evaluate, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(InterruptedEvaluation, GoesOnToTheSameResult) {
@@ -171,13 +189,18 @@ TEST_P(InterruptedEvaluation, GoesOnToTheSameResult) {
             file_bytes(dir_ / "stopped" / "chains.pt"));
 }
 
+std::string method_title(const testing::TestParamInfo<const char*>& info) {
+  static const std::vector<std::string> titles = {"Annealing", "Tempering", "ReverseFromALadder"};
+  return titles.at(info.index);
+}
+
 INSTANTIATE_TEST_SUITE_P(Methods, InterruptedEvaluation,
                          testing::Values("--chains 50 --steps 10000 --sampler gwg --reverse",
                                          "--method tempering --chains 10 --steps 4000 --rungs 6 "
-                                         "--sampler dlp --adapt"),
-                         [](const auto& info) {
-                           return std::string(info.index == 0 ? "Annealing" : "Tempering");
-                         });
+                                         "--sampler dlp --adapt",
+                                         "--chains 50 --steps 8000 --sampler gwg "
+                                         "--reverse-from tempering"),
+                         method_title);
 
 // Cards of trained weights name them by their hash.
 TEST_F(Evaluate, CardsNameTheirWeights) {

@@ -59,7 +59,7 @@ TEST_F(TemperedEvaluation, SaysWhyItIsOpen) {
   }
   EXPECT_NE(text.find("still open at 4 scans"), std::string::npos) << text;
   const std::map<std::string, std::string> wrong = {
-      {"--method ais --rungs 4", "--rungs and --exploration are of --method tempering"},
+      {"--method ais --rungs 4", "--rungs and --exploration are of --method tempering, or"},
       {"--method tempering --reverse", "holds log Z from both ends by itself"},
       {"--method tempering --schedule linear", "--schedule is of annealing"},
       {"--method tempering --rungs 1", "--rungs is"},
