@@ -103,6 +103,8 @@ class Planted : public Objective {
       loss.value = loss.value * NAN;
     return loss;
   }
+  void before_step() override { objective_->before_step(); }
+  void after_step() override { objective_->after_step(); }
   PtDict settings() const override { return objective_->settings(); }
   torch::Tensor chains() const override { return objective_->chains(); }
   void repair(EnergyModel& model, int64_t recovery) override {

@@ -63,26 +63,25 @@ PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, con
 }
 
 void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
-  torch::Tensor slots, starts;
+  torch::Tensor starts;
   if (options_.from_data) {
     starts = batches_.states(iteration);
-    slots = torch::arange(options_.batch, starts.options().dtype(torch::kInt64));
+    slots_ = torch::arange(options_.batch, starts.options().dtype(torch::kInt64));
   } else {
-    slots = buffer_.draw_slots(options_.batch, iteration);
-    starts = buffer_.chains(slots, options_.reinit, iteration);
+    slots_ = buffer_.draw_slots(options_.batch, iteration);
+    starts = buffer_.chains(slots_, options_.reinit, iteration);
   }
-  torch::Tensor moved = starts.narrow(0, 0, 0);  // a rank whose chains failed has none to give
-  std::string error = "chains of another rank are not finite";
+  starts = share_.own.of(starts).contiguous();
+  failure_.clear();
   try {
-    chains_ = sampling_.advance(model, share_.own.of(starts).contiguous(),
-                                share_.own.of(slots).contiguous(), iteration);
-    moved = chains_.states;
-  } catch (const NumericalError& own) {
-    error = own.what();
+    chains_ =
+        sampling_.advance(model, starts, share_.own.of(slots_).contiguous(), iteration);
+  } catch (const NumericalError& failure) {
+    if (ranks_.size() == 1) throw;
+    failure_ = failure.what();  // it goes on with the others, who wait for its gradients
+    const torch::Tensor none = torch::zeros({}, torch::kFloat64).to(starts.device());
+    chains_ = {starts, none, none};
   }
-  const torch::Tensor states = ranks_.gather(moved);
-  if (states.size(0) < options_.batch) throw NumericalError(error);
-  buffer_.write_back(slots, states);
 }
 
 Loss PcdObjective::loss(EnergyModel& model, int64_t iteration) {
@@ -105,6 +104,12 @@ void PcdObjective::before_step() {
 
 void PcdObjective::after_step() {
   if (centring_) centring_->after_step();
+  const bool failed = !failure_.empty();  // has no chains to give
+  const torch::Tensor all = ranks_.gather(failed ? chains_.states.narrow(0, 0, 0) : chains_.states);
+  if (all.size(0) < options_.batch) {
+    throw NumericalError(failed ? failure_ : "chains of another rank are not finite");
+  }
+  buffer_.write_back(slots_, all);
 }
 
 NamedTensors PcdObjective::carried() const {

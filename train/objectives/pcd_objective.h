@@ -24,11 +24,12 @@ class PcdObjective : public Objective {
                const Ranks& ranks = Ranks::alone());
 
   // Draws `batch` distinct slots of the buffer and restarts some; or, in contrastive divergence,
-  // starts at the iteration's data, a slot each; and writes the chains back after their steps. Ranks
-  // share the chains' steps and have the same buffer. Throws NumericalError on all of them.
+  // starts at the iteration's data, a slot each; and moves this rank's share of the chains.
   void advance_chains(EnergyModel& model, int64_t iteration) override;
   Loss loss(EnergyModel& model, int64_t iteration) override;
   void before_step() override;
+  // Writes the chains of all ranks back: after the step, for which the ranks have waited for each
+  // other already. Throws NumericalError on all of them if those of one have failed.
   void after_step() override;
   PtDict settings() const override;
   torch::Tensor chains() const override { return buffer_.states(); }
@@ -49,7 +50,9 @@ class PcdObjective : public Objective {
   ReplayBuffer buffer_;
   const Ranks& ranks_;
   BatchShare share_;
-  PcdChains chains_;  // this rank's, of the latest iteration
+  PcdChains chains_;     // this rank's, of the latest iteration
+  torch::Tensor slots_;  // of all ranks' chains
+  std::string failure_;  // of this rank's chains; empty: none
   NamedTensors batch_energies_;
   std::optional<Centring> centring_;
 };
