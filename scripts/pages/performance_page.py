@@ -1,23 +1,20 @@
 #!/usr/bin/env python3
 """Times the steps of ResNet-64, a 50x50 Ising lattice and an RBM of 500 hidden units.
 
-    scripts/pages/performance_page.py OUT.md [--chains B] [--repeats N] [--threads T] [--rbm FILE]
+    scripts/pages/performance_page.py OUT.md [--chains B] [--repeats N] [--threads T]
                                 [--peers FILE.json…]
 
 Every row is what `isinglass bench` measured: stages in turn within one run, medians over rounds; those
-of scripts/pages/performance_samples.py are runs of `isinglass sample`. --rbm FILE, .pt or .npz, is the RBM
-that is sampled (W [500, 784], b_v, b_h); without it one is trained on strokes.
+of scripts/pages/performance_samples.py are runs of `isinglass sample`.
 Uses build/isinglass and the Python of .venv. Run it on a machine that does nothing else. A file of
 --peers says what published programs took on the same machine just before: {"row": {"median_s": …}}, a step.
 """
 import argparse
 import json
 import pathlib
-import shutil
 import subprocess
 import tempfile
 
-import numpy
 import torch
 
 import performance_samples
@@ -77,24 +74,6 @@ def ising(file, side=50, coupling=0.5):
                file)
 
 
-def rbm(file, given):
-    """The given RBM, or one trained by contrastive divergence."""
-    if given is None:
-        subprocess.run([PROGRAM, "train", "--objective", "cd", "--model", "rbm", "--hidden", "500",
-                        "--dataset", "strokes", "--steps-per-iter", "10", "--iters", "600", "--lr",
-                        "1e-3", "--warmup", "0", "--quiet", "--out", "trained"],
-                       check=True, stdout=subprocess.DEVNULL, cwd=file.parent)
-        (file.parent / "trained" / "ema.pt").rename(file)
-        return "trained on strokes by `isinglass train --objective cd`"
-    if given.suffix == ".npz":
-        arrays = numpy.load(given)
-        torch.save({name: torch.from_numpy(arrays[name]).float() for name in ("W", "b_v", "b_h")},
-                   file)
-    else:
-        shutil.copy(given, file)
-    return f"`{given.name}`"
-
-
 def peer_rows(files, ours):
     """Ratios of the published programs' times to ours, a step."""
     lines = ["| program | its median, ms | ours, ms | ratio |", "| --- | --- | --- | --- |"]
@@ -137,7 +116,6 @@ def main():
     parser.add_argument("--chains", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--rbm", type=pathlib.Path)
     parser.add_argument("--peers", type=pathlib.Path, nargs="*", default=[])
     arguments = parser.parse_args()
     parts, ours = [], []
@@ -150,9 +128,7 @@ def main():
                 parts.append(table)
                 ours.append((case, medians))
                 print(table, flush=True)
-        source = rbm(pathlib.Path(folder) / "rbm.pt", arguments.rbm)
         parts.append(performance_samples.sections(PROGRAM, WEIGHTS, arguments, folder))
-        parts.append(f"The RBM of the samples: {source}.\n")
     if arguments.peers:
         parts.append("## Beside published programs\n\nIn the same hour on the same machine.\n")
         parts.append(peer_rows(arguments.peers, ours))

@@ -3,8 +3,9 @@
 
     .venv/bin/python scripts/pages/tempering_page.py [PROGRAM] [PART…] [--data-dir DIR] [--gwg FOLDER]
 
-PART: lattice, cut, rbm, network (default: all). Some minutes each, on one core that does nothing else. With --gwg, a
-checkout of https://github.com/wgrathwohl/GWG_release, its block Gibbs sweeps stand beside those of the RBM.
+PART: lattice, cut, rbm, network (default: all); the others stay on the page as they are. Some minutes each, on one core
+that does nothing else. With --gwg, a checkout of https://github.com/wgrathwohl/GWG_release, its block Gibbs sweeps stand
+beside those of the RBM.
 """
 import argparse
 import importlib
@@ -136,11 +137,11 @@ def rbm(runs):
     model = f"--model rbm --weights {RBM} --sampler gibbs --scan chromatic --no-samples"
     rows = []
     if runs.gwg:
-        rows.append(["GWG_release's sweeps", *pace(published_sweeps(runs.gwg, 10000, 40000, 40)), ""])
-    for name, how in (("sweeps", "--chains 100 --burn-in 10000 --steps 40000 --thin 40"),
-                      ("24 rungs, from 0", "--rungs 24 --chains 8 --burn-in 4000 --steps 16000 --thin 16"),
-                      ("12 rungs, from 0.5", "--rungs 12 --lowest-beta 0.5 --chains 16 --burn-in 4000 --steps 16000 --thin 16"),
-                      ("6 rungs, from 0.8", "--rungs 6 --lowest-beta 0.8 --chains 32 --burn-in 4000 --steps 16000 --thin 16")):
+        rows.append(["GWG_release's sweeps", *pace(published_sweeps(runs.gwg, 15000, 240000, 240)), ""])
+    for name, how in (("sweeps", "--chains 100 --burn-in 15000 --steps 240000 --thin 240"),
+                      ("24 rungs, from 0", "--rungs 24 --chains 8 --burn-in 8000 --steps 80000 --thin 80"),
+                      ("12 rungs, from 0.5", "--rungs 12 --lowest-beta 0.5 --chains 16 --burn-in 8000 --steps 80000 --thin 80"),
+                      ("6 rungs, from 0.8", "--rungs 6 --lowest-beta 0.8 --chains 32 --burn-in 8000 --steps 80000 --thin 80")):
         summary, _ = runs.sample(f"{model} {how}", "rbm")
         rows.append([name, *pace(summary), trips(summary)])
     return ("The RBM of 500 hidden units that is trained on static MNIST; R̂ and ESS of the free energy, seconds of all rungs' work "
@@ -164,7 +165,14 @@ def network(runs):
             "meet.\n\n" + table(["", *PACE, "round trips an ensemble"], rows))
 
 
-PARTS = {"lattice": lattice, "cut": cut, "rbm": rbm, "network": network}
+PARTS = {"lattice": (lattice, "A cold lattice"), "cut": (cut, "A cut"), "rbm": (rbm, "A restricted Boltzmann machine"),
+         "network": (network, "A deep network")}
+
+
+def sections():
+    """Of the page as it is: what stands under each heading."""
+    _, *parts = re.split(r"^## (.*)\n", PAGE.read_text(encoding="utf-8") if PAGE.exists() else "", flags=re.M)
+    return dict(zip(parts[::2], parts[1::2]))
 
 
 def main():
@@ -176,19 +184,26 @@ def main():
     arguments = parser.parse_args()
     processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     version = subprocess.run([arguments.program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    text = f"""# When tempering pays
-
-Written by `.venv/bin/python scripts/pages/tempering_page.py {' '.join(["build/isinglass", *arguments.parts])}`: {version}, one core of {processor[1] if processor else platform.machine()}.
-[What a ladder is](../concepts/tempering.md). Bulk ESS is rank-normalised and of all chains or ensembles together; it is stated a second
-of all rungs' work where R̂ is below 1.01.
-
-"""
+    found = sections()
     with tempfile.TemporaryDirectory() as name:
         for part in arguments.parts or PARTS:
+            work, title = PARTS[part]
             runs = Runs(arguments, Path(name))
-            section = PARTS[part](runs)
+            section = work(runs)
             print(section, flush=True)
-            text += section + "```text\n" + "\n".join(dict.fromkeys(runs.commands)) + "\n```\n\n"
+            commands = "\n".join(dict.fromkeys(runs.commands))
+            found[title] = (f"\n{section}One core of {processor[1] if processor else platform.machine()}, {version}:\n\n"
+                            f"```text\n{commands}\n```\n\n")
+    text = """# When tempering pays
+
+Written by `.venv/bin/python scripts/pages/tempering_page.py build/isinglass`. [What a ladder is](../concepts/tempering.md).
+Bulk ESS is rank-normalised and of all chains or ensembles together; it is stated a second of all rungs' work where R̂ is
+below 1.01.
+
+"""
+    for _, title in PARTS.values():
+        if title in found:
+            text += f"## {title}\n{found[title]}"
     PAGE.write_text(text.rstrip() + "\n", encoding="utf-8")
 
 

@@ -74,8 +74,7 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
   starts = share_.own.of(starts).contiguous();
   failure_.clear();
   try {
-    chains_ =
-        sampling_.advance(model, starts, share_.own.of(slots_).contiguous(), iteration);
+    chains_ = sampling_.advance(model, starts, share_.own.of(slots_).contiguous(), iteration);
   } catch (const NumericalError& failure) {
     if (ranks_.size() == 1) throw;
     failure_ = failure.what();  // it goes on with the others, who wait for its gradients
