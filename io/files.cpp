@@ -145,14 +145,22 @@ AtomicFile::AtomicFile(fs::path file) : file_(std::move(file)), part_(file_) {
   require(file_.has_filename() && !fs::is_directory(file_, ignored),
           "cannot write {}: it is a directory, not a file", file_.string());
   part_ += ".part";
-  descriptor_ = open_part(file_, part_);
-  note_unfinished(part_);
+  // Noted before it is there, for a signal may come in between. One that is there may be another's.
+  const bool created = access(part_.c_str(), F_OK) != 0;
+  if (created) note_unfinished(part_);
+  try {
+    descriptor_ = open_part(file_, part_);
+  } catch (const Error&) {
+    if (created) forget_unfinished(part_);
+    throw;
+  }
+  if (!created) note_unfinished(part_);
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
-  forget_unfinished(part_);
   unlink(part_.c_str());
+  forget_unfinished(part_);
   close(descriptor_);
 }
 
