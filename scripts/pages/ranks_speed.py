@@ -102,8 +102,9 @@ def measured(program, repeats):
                 one.append(rate(program, arguments, read, 1, folder))
                 two.append(rate(program, arguments, read, 2, folder))
                 apart.append(rate(program, arguments, read, 2, folder, apart=True))
-            print(f"{work}: {told(two, one)}, apart {told(apart, one)}", flush=True)
-            yield work, arguments, told(two, one), told(apart, one), least
+            row = work, arguments, told(two, one), told(apart, one), told(two, apart), least
+            print(row[0], *row[2:], sep=" | ", flush=True)
+            yield row
 
 
 def told(rates, of_one):
@@ -121,14 +122,14 @@ Written by `.venv/bin/python scripts/pages/ranks_speed.py`: {version}, {processo
 two cores, two ranks of one thread beside one process of one thread, in turns, {repeats} times; the same chains, images or cells
 in all. Ratios of what they do a second: of the best of these runs, which other work on the machine disturbed least, and
 in parentheses the quartiles of the ratios in turn. The third in turn are two processes
-apart: each does half the work and knows of no other, and the slower counts, as ranks wait for theirs. What those lose, as to a smaller batch or to the memory that the
-cores share, no ranks can win. No GPU was measured.
+apart: each does half the work and knows of no other, and the slower counts, as ranks wait for theirs. What those lose,
+as to a smaller batch or to the memory that the cores share, no ranks can win: the last ratio is that of two ranks to them. No GPU was measured.
 
-| | two ranks, times as fast | two processes apart | aim |
-| --- | --- | --- | --- |
+| | two ranks, times as fast | two processes apart | ranks beside those | aim of the first |
+| --- | --- | --- | --- | --- |
 """
-    for work, _, ratios, apart, least in rows:
-        text += f"| {work} | {ratios} | {apart} | {least} |\n"
+    for work, _, *figures in rows:
+        text += f"| {work} | {' | '.join(str(figure) for figure in figures)} |\n"
     text += "\n```text\n"
     for work, arguments, *_ in rows:
         text += f"# {work.replace('`', '')}\nisinglass {arguments}\n"
