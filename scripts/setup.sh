@@ -24,7 +24,7 @@ default_cuda=13.0.2  # the toolkit that the default LibTorch is built with
 tools=(g++:g++ cmake:cmake ninja-build:ninja)
 libraries=(
   zlib1g-dev:zlib.h nettle-dev:nettle/sha2.h libpng-dev:png.h libfmt-dev:fmt/core.h libgtest-dev:gtest/gtest.h
-  libcxxopts-dev:cxxopts.hpp libtomlplusplus-dev:toml++/toml.h
+  libcxxopts-dev:cxxopts.hpp libtomlplusplus-dev:toml++/toml.h libhwy-dev:hwy/highway.h
   nlohmann-json3-dev:nlohmann/json.hpp libhdf5-dev:hdf5/serial/hdf5_hl.h
 )
 chart_js=/usr/share/javascript/chart.js/chart.min.js  # becomes part of the program's pages

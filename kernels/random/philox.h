@@ -72,6 +72,12 @@ ISINGLASS_HD inline double uniform_from_words(uint32_t high, uint32_t low) {
   return static_cast<double>(bits) * (1.0 / 9007199254740992.0);
 }
 
+// floor(u·n), an integer in [0, n), of u in [0, 1)
+ISINGLASS_HD inline uint32_t below_from_uniform(uint32_t n, double u) {
+  const uint32_t draw = static_cast<uint32_t>(u * n);
+  return draw < n ? draw : n - 1;
+}
+
 // Where a chain's numbers come from: one value, passed along instead of a generator object.
 struct Draws {
   uint64_t seed;
@@ -97,8 +103,7 @@ struct Draws {
 
   // an integer in [0, n), n < 2^32; bias below n·2^−53
   ISINGLASS_HD uint32_t below(uint32_t n, Purpose purpose, uint32_t position = 0) const {
-    const uint32_t draw = static_cast<uint32_t>(uniform(purpose, position) * n);
-    return draw < n ? draw : n - 1;
+    return below_from_uniform(n, uniform(purpose, position));
   }
 };
 

@@ -1,28 +1,47 @@
 // CPU twin of random_states.h.
+#include <algorithm>
+
+#include "kernels/random/fast/philox_cpu.h"
 #include "kernels/random/normal.h"
 #include "kernels/random/random_states.h"
 
 namespace isinglass::cpu {
+namespace {
+
+// f(i, row.uniform(purpose, i)) of a row's sites i, whose numbers are drawn many at once.
+template <class F>
+void each_uniform(const Draws& row, Purpose purpose, int64_t sites, F f) {
+  constexpr int kTile = 128, kMultiple = 8;  // of philox_words()
+  uint32_t chain[kTile], position[kTile], word[4 * kTile];
+  for (int i = 0; i < kTile; ++i) {
+    chain[i] = row.chain;
+    position[i] = static_cast<uint32_t>(i);
+  }
+  for (int64_t first = 0; first < sites; first += kTile) {
+    const int wanted = static_cast<int>(std::min<int64_t>(kTile, sites - first));
+    const int count = (wanted + kMultiple - 1) / kMultiple * kMultiple;
+    philox_words(row.seed, row.step, purpose, count, chain, position, static_cast<uint32_t>(first),
+                 word);
+    for (int i = 0; i < wanted; ++i) f(first + i, uniform_from_words(word[i], word[count + i]));
+  }
+}
+
+}  // namespace
 
 void bernoulli_rows(const RowDraws& draws, const float* p, int64_t stride, uint8_t* out, Stream) {
 #pragma omp parallel for schedule(static) if (parallel_pays(draws.rows * draws.sites))
   for (int64_t r = 0; r < draws.rows; ++r) {
-    const Draws row = draws.row(r);
-    for (int64_t i = 0; i < draws.sites; ++i) {
-      out[r * draws.sites + i] =
-          row.uniform(draws.purpose, static_cast<uint32_t>(i)) < p[r * stride + i];
-    }
+    each_uniform(draws.row(r), draws.purpose, draws.sites,
+                 [&](int64_t i, double u) { out[r * draws.sites + i] = u < p[r * stride + i]; });
   }
 }
 
 void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream) {
 #pragma omp parallel for schedule(static) if (parallel_pays(draws.rows * draws.sites))
   for (int64_t r = 0; r < draws.rows; ++r) {
-    const Draws row = draws.row(r);
-    for (int64_t i = 0; i < draws.sites; ++i) {
-      out[r * draws.sites + i] =
-          static_cast<uint8_t>(row.below(categories, draws.purpose, static_cast<uint32_t>(i)));
-    }
+    each_uniform(draws.row(r), draws.purpose, draws.sites, [&](int64_t i, double u) {
+      out[r * draws.sites + i] = static_cast<uint8_t>(below_from_uniform(categories, u));
+    });
   }
 }
 

@@ -1,13 +1,48 @@
-// See philox_cpu.h. AVX-512 multiplies 32-bit numbers to 64-bit ones, eight an instruction: a
-// counter's words are the lower halves of 64-bit lanes, whose upper halves nobody reads.
+// See philox_cpu.h. Vectors of Highway, which compiles what stands between HWY_BEFORE_NAMESPACE and
+// HWY_AFTER_NAMESPACE for each instruction set and picks when the program starts. Instructions
+// multiply 32-bit numbers to 64-bit ones: a counter's words are the lower halves of 64-bit lanes,
+// whose upper halves nobody reads.
 #include "kernels/random/fast/philox_cpu.h"
+
+#include <hwy/base.h>
 
 #include <cstring>
 
 #include "kernels/base/vectors_cpu.h"
 
+// Arrays hold vectors of a length that the compiler knows.
+#define ISINGLASS_SCALABLE (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#ifdef ISINGLASS_WITHOUT_AVX512
+#define HWY_DISABLED_TARGETS (ISINGLASS_SCALABLE | HWY_AVX3 | HWY_AVX3_DL)
+#else
+#define HWY_DISABLED_TARGETS ISINGLASS_SCALABLE
+#endif
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/random/fast/philox_cpu.cpp"
+#include <hwy/foreach_target.h>
+// After it.
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
 namespace isinglass::cpu {
-namespace {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+void fill_words(uint64_t seed, uint32_t step, uint32_t purpose, int count, const uint32_t* chain,
+                const uint32_t* position, uint32_t first, uint32_t* word) {
+  for (int i = 0; i < count; ++i) {
+    const Philox4x32 r = philox4x32(seed, chain[i], step, purpose, first + position[i]);
+    for (int k = 0; k < 4; ++k) word[k * count + i] = r.word[k];
+  }
+}
+#else
+namespace hn = hwy::HWY_NAMESPACE;
+using Wide = hn::ScalableTag<uint64_t>;
+using Narrow = hn::Repartition<uint32_t, Wide>;
+using Half = hn::Rebind<uint32_t, Wide>;
+using Lanes = hn::Vec<Wide>;
+constexpr int kLanes = static_cast<int>(hn::MaxLanes(Wide()));
+static_assert(8 % kLanes == 0);
 
 // What all counters of a call share.
 struct Common {
@@ -15,46 +50,48 @@ struct Common {
   uint32_t step, purpose, first;
 };
 
-#ifdef ISINGLASS_AVX512
-constexpr int kLanes = 8, kVectors = 4;  // vectors that wait for each other's products
-
 struct Counters {
-  __m512i c0, c1, c2, c3;
+  Lanes c0, c1, c2, c3;
 };
 
-ISINGLASS_AVX512 inline void take_round(Counters& c, __m512i key0, __m512i key1) {
-  constexpr int kXor = 0x96;  // of three
-  const __m512i product0 = _mm512_mul_epu32(_mm512_set1_epi64(kPhiloxMultiplier0), c.c0);
-  const __m512i product1 = _mm512_mul_epu32(_mm512_set1_epi64(kPhiloxMultiplier1), c.c2);
-  c.c0 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product1, 32), c.c1, key0, kXor);
+HWY_INLINE Lanes same(uint32_t number) {
+  return hn::Set(Wide(), number);
+}
+
+HWY_INLINE Lanes product(Lanes a, uint32_t b) {
+  return hn::MulEven(hn::BitCast(Narrow(), a), hn::Set(Narrow(), b));
+}
+
+HWY_INLINE void take_round(Counters& c, Lanes key0, Lanes key1) {
+  const Lanes product0 = product(c.c0, kPhiloxMultiplier0);
+  const Lanes product1 = product(c.c2, kPhiloxMultiplier1);
+  c.c0 = hn::Xor3(hn::ShiftRight<32>(product1), c.c1, key0);
   c.c1 = product1;
-  c.c2 = _mm512_ternarylogic_epi64(_mm512_srli_epi64(product0, 32), c.c3, key1, kXor);
+  c.c2 = hn::Xor3(hn::ShiftRight<32>(product0), c.c3, key1);
   c.c3 = product0;
 }
 
-ISINGLASS_AVX512 inline __m512i load_lanes(const uint32_t* from) {
-  return _mm512_cvtepu32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+HWY_INLINE Lanes load_lanes(const uint32_t* from) {
+  return hn::PromoteTo(Wide(), hn::LoadU(Half(), from));
 }
 
-ISINGLASS_AVX512 inline void store_lanes(__m512i lanes, uint32_t* to) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi64_epi32(lanes));
+HWY_INLINE void store_lanes(Lanes lanes, uint32_t* to) {
+  hn::StoreU(hn::TruncateTo(Half(), lanes), Half(), to);
 }
 
+// `vectors` at a time wait for each other's products.
 template <int vectors>
-ISINGLASS_AVX512 inline void fill_vectors(const Common& common, int count, const uint32_t* chain,
-                                          const uint32_t* position, uint32_t* word) {
+HWY_INLINE void fill_vectors(const Common& common, int count, const uint32_t* chain,
+                             const uint32_t* position, uint32_t* word) {
   Counters c[vectors];
   for (int v = 0; v < vectors; ++v) {
-    c[v] = {load_lanes(chain + v * kLanes), _mm512_set1_epi64(common.step),
-            _mm512_set1_epi64(common.purpose),
-            _mm512_add_epi64(load_lanes(position + v * kLanes), _mm512_set1_epi64(common.first))};
+    c[v] = {load_lanes(chain + v * kLanes), same(common.step), same(common.purpose),
+            hn::Add(load_lanes(position + v * kLanes), same(common.first))};
   }
   uint32_t key0 = static_cast<uint32_t>(common.seed);
   uint32_t key1 = static_cast<uint32_t>(common.seed >> 32);
   for (int round = 0; round < kPhiloxRounds; ++round) {
-    for (int v = 0; v < vectors; ++v) {
-      take_round(c[v], _mm512_set1_epi64(key0), _mm512_set1_epi64(key1));
-    }
+    for (int v = 0; v < vectors; ++v) take_round(c[v], same(key0), same(key1));
     key0 += kPhiloxWeyl0;
     key1 += kPhiloxWeyl1;
   }
@@ -67,8 +104,10 @@ ISINGLASS_AVX512 inline void fill_vectors(const Common& common, int count, const
   }
 }
 
-ISINGLASS_AVX512 void fill_words(const Common& common, int count, const uint32_t* chain,
-                                 const uint32_t* position, uint32_t* word) {
+void fill_words(uint64_t seed, uint32_t step, uint32_t purpose, int count, const uint32_t* chain,
+                const uint32_t* position, uint32_t first, uint32_t* word) {
+  constexpr int kVectors = 4;
+  const Common common{seed, step, purpose, first};
   int i = 0;
   for (; i + kVectors * kLanes <= count; i += kVectors * kLanes) {
     fill_vectors<kVectors>(common, count, chain + i, position + i, word + i);
@@ -79,18 +118,19 @@ ISINGLASS_AVX512 void fill_words(const Common& common, int count, const uint32_t
 }
 #endif
 
-}  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace isinglass::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace isinglass::cpu {
+
+HWY_EXPORT(fill_words);
 
 void philox_words(uint64_t seed, uint32_t step, Purpose purpose, int count, const uint32_t* chain,
                   const uint32_t* position, uint32_t first, uint32_t* word) {
-  const Common common{seed, step, static_cast<uint32_t>(purpose), first};
-#ifdef ISINGLASS_AVX512
-  if (has_avx512()) return fill_words(common, count, chain, position, word);
-#endif
-  for (int i = 0; i < count; ++i) {
-    const Philox4x32 r = philox4x32(seed, chain[i], step, common.purpose, first + position[i]);
-    for (int k = 0; k < 4; ++k) word[k * count + i] = r.word[k];
-  }
+  HWY_DYNAMIC_DISPATCH(fill_words)
+  (seed, step, static_cast<uint32_t>(purpose), count, chain, position, first, word);
 }
 
 void site_words(const Draws& draws, Purpose purpose, uint32_t first, uint32_t* word) {
@@ -109,3 +149,4 @@ void site_words(const Draws& draws, Purpose purpose, uint32_t first, uint32_t* w
 }
 
 }  // namespace isinglass::cpu
+#endif

@@ -3,6 +3,7 @@
 #include "kernels/random/philox.h"
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 
 #include <map>
 #include <set>
@@ -79,7 +80,7 @@ TEST(Philox, SitesHaveNumbersOfTheirOwn) {
   EXPECT_EQ(seen.size(), kSites);
 }
 
-TEST(Philox, ManyCountersAtOnce) {
+void expect_words_of_single_counters() {
   constexpr uint64_t kSeed = 0xfedcba9876543210;
   constexpr uint32_t kStep = 0x80000001, kFirst = 0xfffffff0;  // positions wrap
   for (const int count : {8, 24, 32, 128, 136}) {
@@ -96,6 +97,18 @@ TEST(Philox, ManyCountersAtOnce) {
       for (int k = 0; k < 4; ++k) EXPECT_EQ(word[k * count + i], one.word[k]) << count << " " << i;
     }
   }
+}
+
+// In every instruction set that this machine has.
+TEST(Philox, ManyCountersAtOnce) {
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    expect_words_of_single_counters();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
 TEST(Philox, IntegersBelowAreUniform) {
