@@ -65,8 +65,13 @@ template <int kBytes>
 ISINGLASS_BY_WIDTH(ISINGLASS_CONTRACT void, add_rows,
                    (const FlippedUnits& moved, int64_t hidden, double* sum), (moved, hidden, sum))
 
-// Σ softplus(a) of a block, and σ(a) where it is wanted.
-[[gnu::always_inline]] inline double units(const double* input, float* on) {
+// Of a block, Σ softplus(a) = linear + log factor.
+struct BlockSum {
+  double linear, factor;
+};
+
+// And σ(a) where it is wanted.
+[[gnu::always_inline]] inline BlockSum units(const double* input, float* on) {
   double positive[kBlockSites], least[kBlockSites], factor[kBlockSites];
   for (int i = 0; i < kBlockSites; ++i) {
     const HiddenUnit unit(input[i]);
@@ -77,7 +82,7 @@ ISINGLASS_BY_WIDTH(ISINGLASS_CONTRACT void, add_rows,
   for (int i = 0; on && i < kBlockSites; ++i) {
     on[i] = HiddenUnit::sigmoid(positive[i], least[i]);
   }
-  return tree_sum(positive) + elementary::log(tree_product(factor));
+  return {tree_sum(positive), tree_product(factor)};
 }
 
 // Whether y is nearer to x than to no unit on.
@@ -151,20 +156,27 @@ double bias_sum(const float* biases, const uint8_t* y, int64_t count) {
 
 }  // namespace
 
+// The logarithms of many blocks at once: one alone would wait for each of its own operations.
 ISINGLASS_VECTOR_CLONES
 double hidden_sum(const double* a, int64_t count, float* on, double beta) {
-  double total = 0, input[kBlockSites];
-  int64_t first = 0;
-  for (; first + kBlockSites <= count; first += kBlockSites) {
-    for (int i = 0; i < kBlockSites; ++i) input[i] = beta * a[first + i];
-    total += units(input, on ? on + first : nullptr);
-  }
-  if (first == count) return total;
+  constexpr int kTogether = 16;
+  double total = 0, input[kBlockSites], linear[kTogether], factor[kTogether];
   float sigmoid[kBlockSites];
-  std::fill_n(input, kBlockSites, -INFINITY);
-  for (int64_t i = first; i < count; ++i) input[i - first] = beta * a[i];
-  total += units(input, sigmoid);
-  if (on) std::copy_n(sigmoid, count - first, on + first);
+  for (int64_t first = 0; first < count;) {
+    for (int b = 0; b < kTogether; ++b, first += kBlockSites) {
+      linear[b] = 0, factor[b] = 1;
+      if (first >= count) continue;
+      const int64_t size = std::min<int64_t>(kBlockSites, count - first);
+      for (int64_t i = 0; i < size; ++i) input[i] = beta * a[first + i];
+      std::fill(input + size, input + kBlockSites, -INFINITY);
+      const bool whole = size == kBlockSites;
+      const BlockSum sum = units(input, !on ? nullptr : whole ? on + first : sigmoid);
+      if (on && !whole) std::copy_n(sigmoid, size, on + first);
+      linear[b] = sum.linear, factor[b] = sum.factor;
+    }
+    for (int b = 0; b < kTogether; ++b) factor[b] = elementary::log(factor[b]);
+    for (int b = 0; b < kTogether; ++b) total += linear[b] + factor[b];
+  }
   return total;
 }
 

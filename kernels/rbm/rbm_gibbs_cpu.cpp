@@ -16,7 +16,7 @@ namespace isinglass::cpu {
 namespace {
 
 constexpr int kSums = 1 << kRowGroup;  // of the rows of four units
-constexpr int64_t kTables = 24;        // fours whose sums are in the first cache together
+constexpr int64_t kTables = 16;        // fours whose sums are in the first cache together
 constexpr int kPanel = 10;             // chains whose sums are in registers
 constexpr int64_t kPartChains = 256;   // that share a table, at most
 
@@ -124,49 +124,79 @@ void multiply(const ActiveUnits& on, int64_t first, int64_t end, const TiledMatr
   }
 }
 
-// draw_unit() of 32 units. Returns whether all inputs are finite.
+// d = −input of 32 units from `first` on, at a point of the path; behind the last one 0. Returns
+// whether all are finite.
 ISINGLASS_VECTOR_CLONES
-bool draw_units(const Draws& draws, Purpose purpose, Purpose rest, uint32_t first,
-                const double* input, const uint32_t* word, uint8_t* on) {
-  double d[kBlockSites];
-  int64_t one[kBlockSites], broken = 0;
-  for (int i = 0; i < kBlockSites; ++i) {
-    d[i] = -input[i];
-    broken |= input[i] - input[i] == 0 ? 0 : 1;
+bool hidden_differences(const PathPoint& point, const double* input, int64_t size, double* d) {
+  int64_t broken = 0;
+  const double beta = point.beta;
+  for (int64_t i = 0; i < size; ++i) d[i] = -(beta * input[i]);
+  for (int64_t i = size; i < kBlockSites; ++i) d[i] = 0;
+  for (int i = 0; i < kBlockSites; ++i) broken |= d[i] - d[i] == 0 ? 0 : 1;
+  return !broken;
+}
+ISINGLASS_VECTOR_CLONES
+bool visible_differences(const PathPoint& point, const float* input, int64_t first, int64_t size,
+                         double* d) {
+  int64_t broken = 0;
+  const PathPoint at = point;
+  if (at.logits) {
+    for (int64_t i = 0; i < size; ++i) d[i] = -at.visible(input[i], first + i);
+  } else {
+    for (int64_t i = 0; i < size; ++i) d[i] = -static_cast<double>(input[i]);
   }
-  const bool open = draw_by_words<kBlockSites>(d, word, one);
-  for (int i = 0; i < kBlockSites; ++i) on[i] = static_cast<uint8_t>(one[i]);
-  for (int i = 0; open && i < kBlockSites; ++i) {
-    on[i] = draw_unit(draws, purpose, rest, first + i, input[i]);
-  }
+  for (int64_t i = size; i < kBlockSites; ++i) d[i] = 0;
+  for (int i = 0; i < kBlockSites; ++i) broken |= d[i] - d[i] == 0 ? 0 : 1;
   return !broken;
 }
 
-// Calls take(first, on, size) for every block of 32 units as drawn, of inputs scaled by
-// at(input, unit).
-template <class In, class At, class Take>
-bool draw_unit_blocks(const Draws& draws, Purpose purpose, Purpose rest, const In* inputs,
-                      int64_t units, At at, Take take) {
+// draw_unit() of 32 units of which the differences are known.
+ISINGLASS_VECTOR_CLONES
+bool draw_by_first_words(const double* d, const uint32_t* word, uint8_t* on) {
+  return draw_by_words<kBlockSites>(d, word, on);
+}
+void draw_units(const Draws& draws, Purpose purpose, Purpose rest, uint32_t first, const double* d,
+                const uint32_t* word, uint8_t* on) {
+  if (!draw_by_first_words(d, word, on)) return;
+  for (int i = 0; i < kBlockSites; ++i) on[i] = draw_unit(draws, purpose, rest, first + i, -d[i]);
+}
+
+// Calls take(first, on, size) for every block of 32 units as drawn, of differences that
+// fill(first, size, d) finds. Returns whether all are finite.
+template <class Fill, class Take>
+bool draw_unit_blocks(const Draws& draws, Purpose purpose, Purpose rest, int64_t units, Fill fill,
+                      Take take) {
   bool finite = true;
   uint32_t word[kWordTile];
+  double d[kBlockSites];
+  uint8_t on[kBlockSites];
   for (int64_t first = 0; first < units; first += kBlockSites) {
     const auto number = static_cast<uint32_t>(first);
     if (first % kWordTile == 0) site_words(draws, purpose, number, word);
     const int64_t size = std::min<int64_t>(kBlockSites, units - first);
-    double input[kBlockSites] = {};
-    uint8_t on[kBlockSites];
-    for (int64_t i = 0; i < size; ++i) input[i] = at(inputs[first + i], first + i);
-    finite &= draw_units(draws, purpose, rest, number, input, word + first % kWordTile, on);
+    finite &= fill(first, size, d);
+    draw_units(draws, purpose, rest, number, d, word + first % kWordTile, on);
     std::fill(on + size, on + kBlockSites, uint8_t{0});
     take(first, on, size);
   }
   return finite;
 }
 
+// Σ_i of the biases of binary sites that are on.
+ISINGLASS_VECTOR_CLONES
+double on_biases(const SweepShape& s, const PathPoint& point, const float* biases,
+                 const uint8_t* x) {
+  const PathPoint at = point;
+  if (!at.logits) return visible_sum(s.sites, [=](int64_t i) { return x[i] * double{biases[i]}; });
+  return visible_sum(s.sites, [=](int64_t i) { return x[i] * at.visible(biases[i], i); });
+}
+
 double free_energy(const SweepShape& s, const float* visible_biases, const PathPoint& point,
                    const uint8_t* x, const double* inputs) {
   const auto bias = [&](int64_t i) { return value_bias(s, point, visible_biases, i, x[i]); };
-  return -visible_sum(s.sites, bias) - hidden_sum(inputs, s.hidden, nullptr, point.beta);
+  const double biases =
+      s.columns == 1 ? on_biases(s, point, visible_biases, x) : visible_sum(s.sites, bias);
+  return -biases - hidden_sum(inputs, s.hidden, nullptr, point.beta);
 }
 
 // What the threads of a call share.
@@ -233,9 +263,11 @@ class Sweeps {
       shared_.hidden.set(c, first, on);
     };
     const PathPoint point(chains_.path, c);
-    const auto at = [&](double input, int64_t) { return point.hidden(input); };
+    const auto fill = [&, input = inputs(c)](int64_t first, int64_t size, double* d) {
+      return hidden_differences(point, input + first, size, d);
+    };
     return draw_unit_blocks(sweep_draws(chains_, c, number), Purpose::kHidden, Purpose::kHiddenRest,
-                            inputs(c), s_.hidden, at, take);
+                            s_.hidden, fill, take);
   }
 
   int64_t draw_sites(int64_t number, int64_t c, bool& finite) {
@@ -247,9 +279,11 @@ class Sweeps {
       shared_.visible.set(c, first, on);
     };
     const PathPoint point(chains_.path, c);
-    const auto at = [&](double input, int64_t i) { return point.visible(input, i); };
+    const auto fill = [&, input = visible_inputs(c)](int64_t first, int64_t size, double* d) {
+      return visible_differences(point, input + first, first, size, d);
+    };
     finite &= draw_unit_blocks(sweep_draws(chains_, c, number), Purpose::kSiteValue,
-                               Purpose::kSiteValueRest, visible_inputs(c), s_.sites, at, take);
+                               Purpose::kSiteValueRest, s_.sites, fill, take);
     return hops;
   }
 

@@ -31,7 +31,7 @@ struct Tile {
 
 // The first words of the numbers of a tile's sites.
 [[gnu::always_inline]] inline void fill_words(const Draws* draws, int64_t first_rank,
-                                              double* word) {
+                                              uint32_t* word) {
   const uint32_t position =
       static_cast<uint32_t>(first_rank / kBlockRanks * kTileStride + first_rank % kTileStride);
   const uint64_t seed = draws[0].seed;
@@ -79,7 +79,8 @@ template <int kBytes>
   Numbers difference = none, hops = none, broken = none;
   double own_beta[kChainLanes];
   std::copy_n(beta, kChainLanes, own_beta);
-  double d[kTile], tempered[kTile], word[kTile], up[kTile];
+  double d[kTile], tempered[kTile], up[kTile];
+  uint32_t word[kTile];
   for (int64_t colour = 0; colour < colouring.colours; ++colour) {
     const int64_t first = colouring.offset[colour], end = colouring.offset[colour + 1];
     for (int64_t n = first / kBlockRanks * kBlockRanks; n < end;
