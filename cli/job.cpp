@@ -90,8 +90,8 @@ bool quiet(const Options& options) {
 
 int threads_of(int64_t said) {
   if (said > 0) return static_cast<int>(said);
-  const auto share = place ? place->local_size : 1;
-  return static_cast<int>(std::max<int64_t>(1, omp_get_num_procs() / share));
+  if (!place) return omp_get_max_threads();  // OMP_NUM_THREADS, else all
+  return static_cast<int>(std::max<int64_t>(1, omp_get_num_procs() / place->local_size));
 }
 
 }  // namespace isinglass

@@ -38,7 +38,8 @@ Context context_of(const Options& options);
 // --quiet, or another rank than 0.
 bool quiet(const Options& options);
 
-// CPU threads of --threads N; 0 is this rank's part of all.
+// CPU threads of --threads N; 0: as many as OMP_NUM_THREADS says, else all; of several ranks this
+// one's part of all, since torchrun sets that variable to 1.
 int threads_of(int64_t said);
 
 }  // namespace isinglass

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "tests/models/script_files.h"
@@ -49,6 +50,17 @@ TEST_F(Summary, CountsTheModelCallsOfItsSteps) {
     EXPECT_DOUBLE_EQ(summary["ess"]["per_second"], ess / seconds);
     EXPECT_DOUBLE_EQ(summary["ess"]["per_second_all"], 7 * ess / seconds);
   }
+}
+
+TEST_F(Summary, ThreadsAreThoseOfTheFlagOrOfTheEnvironment) {
+  const char* const variable = std::getenv("OMP_NUM_THREADS");
+  const std::string before = variable ? variable : "";
+  setenv("OMP_NUM_THREADS", "3", 1);
+  const std::string short_run = "--instance ising-grid:side=3 --sampler rwm --steps 4 ";
+  const Json asked = run(short_run + "--threads 2"), silent = run(short_run);
+  variable ? setenv("OMP_NUM_THREADS", before.c_str(), 1) : unsetenv("OMP_NUM_THREADS");
+  EXPECT_EQ(asked["threads"], 2);
+  EXPECT_EQ(silent["threads"], 3);
 }
 
 // U is 0 where nothing is set and infinite elsewhere: from there every proposal is to an infinite
