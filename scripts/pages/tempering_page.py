@@ -203,7 +203,7 @@ below 1.01.
 """
     for _, title in PARTS.values():
         if title in found:
-            text += f"## {title}\n{found[title]}"
+            text += f"## {title}\n\n{found[title].strip()}\n\n"
     PAGE.write_text(text.rstrip() + "\n", encoding="utf-8")
 
 
