@@ -92,6 +92,11 @@ class Sampler {
   void restart(EnergyModel& model, ChainState& state, const torch::Tensor& x,
                const torch::Tensor& chain_ids) const;
 
+  // The states of these chains (int64) have been replaced from outside, with their evaluations.
+  virtual void states_replaced(ChainState& state, const torch::Tensor& chains) const {}
+  // Whether steps read the evaluation's gradient or differences, and not U's alone (local_steps()).
+  virtual bool reads_table(const ChainState& state) const { return true; }
+
   virtual Needs needs() const = 0;
   virtual std::vector<Scale> scales() const { return {}; }  // what StepParams::scale starts from
   virtual bool exact() const { return true; }               // leaves π invariant

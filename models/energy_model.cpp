@@ -74,6 +74,13 @@ LatticeModel* EnergyModel::as_lattice() {
   return dynamic_cast<LatticeModel*>(this);
 }
 
+LocalSteps EnergyModel::local_steps(Evaluation& current) {
+  return {as_lattice(),
+          current.energy,
+          current.differences.defined() ? current.differences : current.gradient,
+          {}};
+}
+
 EnergyGrad EnergyModel::energy_and_grad(const torch::Tensor& x) {
   Evaluation out;
   evaluate(x, out);

@@ -73,9 +73,18 @@ struct FlopCounts {
 };
 
 class HasConditionals;
+class LatticeModel;
+
+// Where local steps are taken (kernels/path/fast/lattice_path.h), and what they bring along: U and its
+// gradient or differences, in the tensors of an evaluation; and the chains' β.
+struct LocalSteps {
+  LatticeModel* lattice = nullptr;  // null: nowhere
+  torch::Tensor energy, table;
+  torch::Tensor beta;  // float64 [B]; undefined: 1
+};
+
 class HasEnergyDifferences;
 class HasSweeps;
-class LatticeModel;
 
 class EnergyModel : public torch::nn::Module {
  public:
@@ -113,6 +122,11 @@ class EnergyModel : public torch::nn::Module {
   // steps on a lattice. The default has nothing to do: energy is U.
   virtual void settle(const torch::Tensor& x, Evaluation& current) {}
 
+  // Of the present evaluation of chains; and, once steps have been taken, what follows from U: the
+  // energy. The defaults are those of a lattice.
+  virtual LocalSteps local_steps(Evaluation& current);
+  virtual void follow_local_steps(Evaluation& current) {}
+
   // What can be had for less than model calls; null: nothing. The defaults find what the class
   // itself derives from; a model made of others asks them.
   virtual HasConditionals* conditionals();
@@ -122,6 +136,7 @@ class EnergyModel : public torch::nn::Module {
   const HasConditionals* conditionals() const { return mutable_this()->conditionals(); }
   const HasSweeps* sweeps() const { return mutable_this()->sweeps(); }
   const LatticeModel* as_lattice() const { return mutable_this()->as_lattice(); }
+  LocalSteps local_steps(Evaluation& current) const { return mutable_this()->local_steps(current); }
 
   // evaluate() into fresh tensors.
   EnergyGrad energy_and_grad(const torch::Tensor& x);

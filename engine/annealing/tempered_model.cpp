@@ -70,7 +70,8 @@ TemperedModel::TemperedModel(EnergyModel& target, const Factorised* start, torch
       start_(start ? &start->model() : nullptr),
       beta_(torch::full({betas}, start ? 0.0 : 1.0,
                         torch::TensorOptions(torch::kFloat64).device(device))),
-      beta32_(beta_.to(torch::kFloat32)) {
+      beta32_(beta_.to(torch::kFloat32)),
+      flat_start_(start && start->uniform()) {
   LatticeModel* lattice = target_.as_lattice();
   if (lattice && betas == 1) {
     scaled_ = std::make_unique<Scaled>(*lattice, start_ ? start_->as_lattice() : nullptr, beta_);
@@ -167,25 +168,26 @@ void TemperedModel::combine(const Evaluation& start, const Evaluation& target,
 }
 
 void TemperedModel::recombine(Evaluation& out) const {
-  const Parts parts = parts_of(out);
-  const auto of_start = [&](size_t part) { return start_ ? out.cache[part] : torch::Tensor(); };
-  mix(out.energy, of_start(parts.start_energy()), out.cache[kTarget]);
+  recombine_energy(out);
   recombine_table(out);
+}
+
+void TemperedModel::recombine_energy(Evaluation& out) const {
+  mix(out.energy, start_ ? out.cache[parts_of(out).start_energy()] : torch::Tensor(),
+      out.cache[kTarget]);
 }
 
 void TemperedModel::recombine_table(Evaluation& out) const {
   const Parts parts = parts_of(out);
-  const auto of_start = [&](size_t part) { return start_ ? out.cache[part] : torch::Tensor(); };
-  if (parts.differences) {
-    mix(out.differences, of_start(parts.start_table()), out.cache[kTable]);
-  } else if (parts.gradient) {
-    const torch::Tensor& table = out.cache[kTable];
-    mix(out.gradient,
-        parts.start_gradient ? of_start(parts.start_table())
-        : start_             ? start_gradient_.expand_as(table)
-                             : torch::Tensor(),
-        table);
+  if (!parts.differences && !parts.gradient) return;
+  const torch::Tensor& table = out.cache[kTable];
+  torch::Tensor start;  // undefined: zeros
+  if (parts.has_start_table() && !flat_start_) {
+    start = out.cache[parts.start_table()];
+  } else if (parts.gradient && start_ && !flat_start_) {
+    start = start_gradient_.expand_as(table);
   }
+  mix(parts.differences ? out.differences : out.gradient, start, table);
 }
 
 torch::Tensor TemperedModel::energy(const torch::Tensor& x) {
@@ -244,6 +246,15 @@ HasEnergyDifferences* TemperedModel::exact_differences() {
 
 LatticeModel* TemperedModel::as_lattice() {
   return is_lattice_ ? scaled_.get() : nullptr;
+}
+
+LocalSteps TemperedModel::local_steps(Evaluation& current) {
+  if (!lattice_) return EnergyModel::local_steps(current);
+  return {lattice_, current.cache[kTarget], current.cache[kTable], beta_};
+}
+
+void TemperedModel::follow_local_steps(Evaluation& current) {
+  if (lattice_) recombine_energy(current);
 }
 
 HasConditionals* TemperedModel::conditionals() {

@@ -8,8 +8,8 @@
 // It has one of two forms.
 //   parts    The parts (U, U_0, and ∇U or the differences of both) of every state stay in its cache
 //            and behind them what the model itself keeps there: a change of β costs no model call.
-//            Conditionals are those of the parts; a lattice has sweeps, with a β a chain where U_0
-//            is uniform.
+//            Conditionals are those of the parts; a lattice has sweeps and local steps, with a β a
+//            chain where U_0 is uniform.
 //   lattice  β·U of a lattice is a lattice, of couplings and fields times β: samplers see that, and
 //            local steps stay local. A change of β costs an evaluation. Of one β, without a start.
 //
@@ -57,6 +57,8 @@ class TemperedModel : public EnergyModel,
   HasSweeps* sweeps() override;
   HasEnergyDifferences* exact_differences() override;
   LatticeModel* as_lattice() override;
+  LocalSteps local_steps(Evaluation& current) override;
+  void follow_local_steps(Evaluation& current) override;
   void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                torch::Tensor& out) override;
   void follow(const torch::Tensor& x, Evaluation& current) override;
@@ -108,6 +110,7 @@ class TemperedModel : public EnergyModel,
   torch::Tensor beta_of(const torch::Tensor& beta, int64_t rows, int64_t dimensions) const;
   // start + β (target − start), or β·target where start is undefined.
   void mix(torch::Tensor& out, const torch::Tensor& start, const torch::Tensor& target) const;
+  void recombine_energy(Evaluation& current) const;
 
   EnergyModel& target_;
   EnergyModel* start_;  // null: none
@@ -115,9 +118,10 @@ class TemperedModel : public EnergyModel,
   // continuous ones undefined
   torch::Tensor start_gradient_;
   torch::Tensor beta_, beta32_;  // float64, float32
+  bool flat_start_;              // U_0 is the same everywhere
   std::unique_ptr<Scaled> scaled_;
   bool is_lattice_ = false;
-  LatticeModel* lattice_ = nullptr;     // the target, where sweeps take a β a chain
+  LatticeModel* lattice_ = nullptr;     // the target, where sweeps and steps take a β a chain
   torch::Tensor of_target_, of_start_;  // float64 [B, K]: conditional differences
   int64_t difference_calls_ = 1;
 };

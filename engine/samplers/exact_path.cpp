@@ -49,6 +49,15 @@ void DifferencePathSampler::renew_kept(const EnergyModel& model, ChainState& sta
       local_paths(model, state, PathRule::kLinearised, balancing_, max_length());
 }
 
+void DifferencePathSampler::states_replaced(ChainState& state, const torch::Tensor& chains) const {
+  auto& scratch = static_cast<DifferencePathScratch&>(*state.workspace.scratch);
+  if (scratch.local) forget_local(state, chains, *scratch.local);
+}
+
+bool DifferencePathSampler::reads_table(const ChainState& state) const {
+  return !static_cast<DifferencePathScratch&>(*state.workspace.scratch).local;
+}
+
 StepInfo DifferencePathSampler::step(EnergyModel& model, ChainState& state,
                                      StepParams& params) const {
   Workspace& workspace = state.workspace;

@@ -35,6 +35,8 @@ class DifferencePathSampler : public Sampler {
   bool asks_device() const override;
   Needs needs() const override { return Needs::kDifferences; }
   std::vector<Scale> scales() const override;
+  void states_replaced(ChainState& state, const torch::Tensor& chains) const override;
+  bool reads_table(const ChainState& state) const override;
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;

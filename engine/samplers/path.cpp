@@ -60,14 +60,12 @@ std::optional<ops::LatticePaths> local_paths(const EnergyModel& model, ChainStat
                                              PathRule rule, Balancing balancing,
                                              int64_t max_length) {
   const bool exact = state.current.differences.defined();
-  const torch::Tensor& table = exact ? state.current.differences : state.current.gradient;
-  if (!model.as_lattice() || !ops::LatticePaths::fit(state.x, table)) {
-    return {};
-  }
+  const LocalSteps at = model.local_steps(state.current);
+  if (!at.lattice || !ops::LatticePaths::fit(state.x, at.table)) return {};
   state.workspace.y.copy_(state.x);
   state.workspace.proposed = {};
   return ops::LatticePaths::create(exact ? LocalTable::kDifferences : LocalTable::kGradient, rule,
-                                   balancing, state.x, table, max_length,
+                                   balancing, state.x, at.table, at.beta, max_length,
                                    state.x.is_cuda() ? kStepsALaunch : 1);
 }
 
@@ -77,13 +75,18 @@ int64_t local_steps_at_once(const std::optional<ops::LatticePaths>& local) {
 
 void local_steps(EnergyModel& model, ChainState& state, StepParams& params,
                  const torch::Tensor& radius, ops::LatticePaths& paths, int64_t n) {
-  Evaluation& current = state.current;
-  ops::lattice_path_step(
-      model.as_lattice()->lattice(state.x.device()), n, params.rng, state.chain_ids, radius,
-      state.x, state.workspace.y,
-      paths.what == LocalTable::kGradient ? current.gradient : current.differences, current.energy,
-      paths, state.statistics);
+  LocalSteps at = model.local_steps(state.current);
+  ops::lattice_path_step(at.lattice->lattice(state.x.device()), n, params.rng, state.chain_ids,
+                         radius, at.beta, state.x, state.workspace.y, at.table, at.energy, paths,
+                         state.statistics);
+  model.follow_local_steps(state.current);
   params.advance(n);
+}
+
+void forget_local(ChainState& state, const torch::Tensor& chains, ops::LatticePaths& paths) {
+  if (!state.x.is_cpu()) return;  // local steps keep nothing on a GPU
+  state.workspace.y.index_copy_(0, chains, state.x.index_select(0, chains));
+  paths.kept_beta.index_fill_(0, chains, std::nan(""));
 }
 
 void PathSampler::prepare(const EnergyModel& model, ChainState& state) const {
@@ -101,6 +104,15 @@ void PathSampler::renew_kept(const EnergyModel& model, ChainState& state) const 
   if (!state.x.is_cpu()) return;  // local steps keep nothing on a GPU
   static_cast<PathScratch&>(*state.workspace.scratch).local =
       local_paths(model, state, rule_, balancing_, longest_path(radius_));
+}
+
+void PathSampler::states_replaced(ChainState& state, const torch::Tensor& chains) const {
+  auto& scratch = static_cast<PathScratch&>(*state.workspace.scratch);
+  if (scratch.local) forget_local(state, chains, *scratch.local);
+}
+
+bool PathSampler::reads_table(const ChainState& state) const {
+  return !static_cast<PathScratch&>(*state.workspace.scratch).local;
 }
 
 StepInfo PathSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {

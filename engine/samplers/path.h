@@ -33,6 +33,8 @@ class PathSampler : public Sampler {
   int64_t steps_at_once(const ChainState& state) const override;
   Needs needs() const override { return Needs::kGradient; }
   std::vector<Scale> scales() const override { return {radius_}; }
+  void states_replaced(ChainState& state, const torch::Tensor& chains) const override;
+  bool reads_table(const ChainState& state) const override;
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;
@@ -56,6 +58,8 @@ std::optional<ops::LatticePaths> local_paths(const EnergyModel& model, ChainStat
                                              int64_t max_length);
 void local_steps(EnergyModel& model, ChainState& state, StepParams& params,
                  const torch::Tensor& radius, ops::LatticePaths& paths, int64_t n);
+// The states of these tempered chains (int64) have been replaced, with what is known of them.
+void forget_local(ChainState& state, const torch::Tensor& chains, ops::LatticePaths& paths);
 // How many local steps are worth to be taken at once.
 int64_t local_steps_at_once(const std::optional<ops::LatticePaths>& local);
 

@@ -26,7 +26,7 @@ class LadderPath {
   virtual void place(const ops::RungTensors& rungs, const ops::RungChainTensors& at,
                      ChainState& chains) = 0;
   virtual void before_swaps(ops::RungChainTensors& at, const ChainState& chains) = 0;
-  virtual void after_swaps(ChainState& chains) = 0;
+  virtual void after_swaps(ChainState& chains) = 0;  // gradients or differences, of the new β
 };
 
 // For `chains` chains of target, which outlives the path as start does. Throws Error as make_path

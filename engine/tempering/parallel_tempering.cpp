@@ -174,6 +174,7 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
     reference_.draw(params.rng, state.chain_ids, s.fresh.x);
     local_->renew(s.path->reference(), s.fresh);
     ops::replace_reference(s.at.chain, params.rng, rows_of(s.chains), rows_of(s.fresh));
+    local_->states_replaced(s.chains, s.at.chain.select(1, 0));
     const HasEnergyDifferences* differences = s.path->reference().exact_differences();
     info.evaluations +=
         local_->needs() == Needs::kDifferences ? differences->difference_calls() : 1;
@@ -183,7 +184,7 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
   ops::TopTensors top{s.chains.x, state.x, state.current.energy, options_.exploration};
   ops::swap_rungs(s.rungs, s.at, s.sums, top, s.chains.statistics, state.statistics, params.rng,
                   state.chain_ids);
-  s.path->after_swaps(s.chains);
+  if (local_->reads_table(s.chains)) s.path->after_swaps(s.chains);
   params.advance();
   return info;
 }

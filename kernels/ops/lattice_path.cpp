@@ -1,6 +1,9 @@
 // See lattice_path.h.
 #include "kernels/ops/lattice_path.h"
 
+#include <limits>
+
+#include "kernels/ops/chain_scale.h"
 #include "kernels/ops/pointers.h"
 #include "kernels/path/fast/lattice_path.h"
 
@@ -24,8 +27,8 @@ bool LatticePaths::fit(const Tensor& x, const Tensor& table) {
 }
 
 LatticePaths LatticePaths::create(LocalTable what, PathRule rule, Balancing balancing,
-                                  const Tensor& x, const Tensor& table, int64_t max_length,
-                                  int64_t most_steps) {
+                                  const Tensor& x, const Tensor& table, const Tensor& beta,
+                                  int64_t max_length, int64_t most_steps) {
   LatticePaths paths{what, rule, balancing,
                      PathBuffers::create(x.size(0), x.size(1), max_length, x.device())};
   Tensor& kept = paths.buffers.scratch;
@@ -33,7 +36,9 @@ LatticePaths LatticePaths::create(LocalTable what, PathRule rule, Balancing bala
   Tensor& length = paths.buffers.length;
   length = torch::zeros({most_steps, x.size(0)}, length.options());
   const PathShape shape = local_shape(x, table, paths);
-  if (x.is_cpu()) {
+  if (x.is_cpu() && beta.defined()) {
+    paths.kept_beta = torch::full_like(beta, std::numeric_limits<double>::quiet_NaN());
+  } else if (x.is_cpu()) {
     cpu::cache_weights(shape, what, data<uint8_t>(x), data<float>(table), data<double>(kept),
                        nullptr);
   }
@@ -41,14 +46,15 @@ LatticePaths LatticePaths::create(LocalTable what, PathRule rule, Balancing bala
 }
 
 void lattice_path_step(const LatticeTensors& lattice, int64_t steps, const Tensor& rng,
-                       const Tensor& chain_ids, const Tensor& radius, Tensor& x, Tensor& y,
-                       Tensor& table, Tensor& energy, LatticePaths& paths, StepBuffers& counts) {
+                       const Tensor& chain_ids, const Tensor& radius, const Tensor& beta, Tensor& x,
+                       Tensor& y, Tensor& table, Tensor& energy, LatticePaths& paths,
+                       StepBuffers& counts) {
   const int64_t most_steps = paths.buffers.length.size(0);
   TORCH_CHECK(steps <= most_steps, "isinglass operator: local paths for ", most_steps, " steps");
   const PathShape shape = local_shape(x, table, paths);
   check(rng, x, torch::kInt64, 2, "rng");
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
-  check(radius, x, torch::kFloat64, 1, "radius");
+  if (beta.defined()) check(beta, x, torch::kFloat64, shape.chains, "beta");
   check(y, x, torch::kUInt8, x.numel(), "y");
   check(energy, x, torch::kFloat64, shape.chains, "energy");
   const LatticePathStep step{steps,
@@ -57,14 +63,16 @@ void lattice_path_step(const LatticeTensors& lattice, int64_t steps, const Tenso
                              lattice_pointers(lattice, x),
                              data<int64_t>(rng),
                              data<int64_t>(chain_ids),
-                             data<double>(radius),
+                             chain_scale(radius, x, shape.chains, 1, "radius"),
                              data<uint8_t>(x),
                              data<uint8_t>(y),
                              data<float>(table),
                              data<double>(energy),
                              data<double>(paths.buffers.scratch),
                              path_pointers(paths.buffers),
-                             count_pointers(counts, x, shape.chains)};
+                             count_pointers(counts, x, shape.chains),
+                             data<double>(beta),
+                             data<double>(paths.kept_beta)};
   run_twin(x, cpu::lattice_path_step, cuda::lattice_path_step, step);
 }
 

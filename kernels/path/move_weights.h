@@ -4,7 +4,7 @@
 // A move of site i from its current value c to k ≠ c has weight g(e^d): to first order with
 // d = s_{i,k} − s_{i,c} of the fixed score s = −∇U (differences.h), or exact with
 // d = Δ_{i,k} = U(x) − U(x with x_i←k) at the current state. The swaps of a permutation count as
-// sites of one move each.
+// sites of one move each. β scales d where a chain's own is given.
 //
 // A site's weight is the sum over k ≠ c. Sites are summed in blocks of 32 (blocks.h), each block on
 // a scale near its own maximum, and the blocks on the largest of theirs: Σ_b S_b·e^{m_b}, by a tree
@@ -30,9 +30,10 @@ namespace isinglass {
 struct BinaryGradientWeights {
   const float* gradient;
   Balancing balancing;
+  float beta = 1;
 
   ISINGLASS_HD double log_weight(int64_t site, int from, int to) const {
-    return log_balance(balancing, ordered_difference(gradient, site, from, to));
+    return log_balance(balancing, ordered_difference(gradient, site, from, to, beta));
   }
   ISINGLASS_HD double log_site_weight(int64_t site, int from) const {
     return log_weight(site, from, 1 - from);
@@ -56,9 +57,10 @@ struct CategoricalGradient {
   const float* gradient;
   Balancing balancing;
   int values;
+  float beta = 1;
 
   ISINGLASS_HD double log_weight(int64_t site, int from, int to) const {
-    return log_balance(balancing, one_hot_difference(gradient, values, site, from, to));
+    return log_balance(balancing, one_hot_difference(gradient, values, site, from, to, beta));
   }
 };
 
@@ -72,9 +74,10 @@ struct ValueDifferences {
   const float* difference;
   Balancing balancing;
   int values;
+  float beta = 1;
 
   ISINGLASS_HD double log_weight(int64_t site, int, int to) const {
-    return log_exact_weight(balancing, difference[site * values + to]);
+    return log_exact_weight(balancing, beta * difference[site * values + to]);
   }
 };
 
@@ -82,9 +85,10 @@ struct ValueDifferences {
 struct ExactWeights {
   const float* difference;
   Balancing balancing;
+  float beta = 1;
 
   ISINGLASS_HD double log_weight(int64_t site, int, int) const {
-    return log_exact_weight(balancing, difference[site]);
+    return log_exact_weight(balancing, beta * difference[site]);
   }
   ISINGLASS_HD double log_site_weight(int64_t site, int from) const {
     return log_weight(site, from, 1 - from);

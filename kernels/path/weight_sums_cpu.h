@@ -25,6 +25,32 @@ inline int64_t site_at(const double* weight, int64_t block, int64_t sites, doubl
   return first + inverse_cdf(std::min<int64_t>(kBlockSites, sites - first), of_site, target, 0);
 }
 
+template <class Weights>
+constexpr bool kFlips = std::is_same_v<Weights, BinaryGradientWeights>;
+
+// The weights of a block on its scale, which is returned: 0 of sites that are removed or that the
+// block lacks. values null: the weights need none.
+template <class Weights>
+double block_weights(const Weights& weights, const uint8_t* values, int64_t sites,
+                     RemovedSites removed, int64_t block, double* weight) {
+  const int64_t first = block * kBlockSites;
+  if constexpr (kFlips<Weights>) {
+    return flip_weights(weights.balancing, weights.gradient + first, values + first, sites - first,
+                        removed.word ? removed.word[block] : 0, weight, weights.beta);
+  } else {
+    double log_weights[kBlockSites];
+    for (int i = 0; i < kBlockSites; ++i) {
+      const int64_t site = first + i;
+      const bool in_pool = site < sites && !removed.contains(site);
+      log_weights[i] =
+          in_pool ? weights.log_site_weight(site, values ? values[site] : 0) : -INFINITY;
+    }
+    const double scale = block_scale(tree_max(log_weights));
+    scaled_weights(log_weights, scale, weight);
+    return scale;
+  }
+}
+
 // The sums at a chain's current values (null: the weights need none), over the sites that are in
 // the pool.
 template <class Weights>
@@ -40,8 +66,9 @@ class WeightSums : public OneLane {
         removed_(removed) {
     if (removed_.word) std::fill_n(removed_.word, blocks_, 0u);
     std::fill_n(sums_.tree.leaf(), sums_.tree.leaves, 0.0);
-    if constexpr (kFlips) {
-      flip_sums(weights_.balancing, weights_.gradient, values_, sites_, sums_.scale, sums_.sum);
+    if constexpr (kFlips<Weights>) {
+      flip_sums(weights_.balancing, weights_.gradient, values_, sites_, sums_.scale, sums_.sum,
+                weights_.beta);
     } else {
       for (int64_t b = 0; b < blocks_; ++b) refresh(b);
     }
@@ -78,36 +105,15 @@ class WeightSums : public OneLane {
   }
   int64_t draw_site(const TreePosition& position) const {
     double weight[kBlockSites];
-    weigh(position.block, weight);
+    block_weights(weights_, values_, sites_, removed_, position.block, weight);
     return site_at(weight, position.block, sites_,
                    unscaled(position.rest, sums_.scale[position.block], scale_));
   }
 
  private:
-  static constexpr bool kFlips = std::is_same_v<Weights, BinaryGradientWeights>;
-
-  double log_weight(int64_t site) const {
-    if (site >= sites_ || removed_.contains(site)) return -INFINITY;
-    return weights_.log_site_weight(site, values_ ? values_[site] : 0);
-  }
-
-  // The weights of a block on its scale, which is returned.
-  double weigh(int64_t block, double* weight) const {
-    const int64_t first = block * kBlockSites;
-    if constexpr (kFlips) {
-      return flip_weights(weights_.balancing, weights_.gradient + first, values_ + first,
-                          sites_ - first, removed_.word ? removed_.word[block] : 0, weight);
-    }
-    double log_weights[kBlockSites];
-    for (int i = 0; i < kBlockSites; ++i) log_weights[i] = log_weight(first + i);
-    const double scale = block_scale(tree_max(log_weights));
-    scaled_weights(log_weights, scale, weight);
-    return scale;
-  }
-
   void refresh(int64_t block) {
     double weight[kBlockSites];
-    sums_.scale[block] = weigh(block, weight);
+    sums_.scale[block] = block_weights(weights_, values_, sites_, removed_, block, weight);
     sums_.sum[block] = tree_sum(weight);
   }
 

@@ -1,6 +1,7 @@
 // kernels/path/fast/lattice_path.cu against lattice_path_cpu.cpp: the same chains, bit for bit but
 // for energies that are summed afresh; and a launch of many steps against as many launches.
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/path/fast/lattice_path.h"
 #include "tests/simt/ring.h"
@@ -15,8 +16,9 @@ struct Case {
   LocalTable what;
   PathRule rule;
   Balancing balancing;
-  double scale;      // of the fields
-  bool hub = false;  // all sites joined to the first one, instead of a ring
+  double scale;           // of the fields
+  bool hub = false;       // all sites joined to the first one, instead of a ring
+  bool tempered = false;  // a β a chain
 };
 
 // Site 0 and its neighbours, all others.
@@ -67,10 +69,12 @@ Outcome run(const Case& c, int launches, int64_t steps, Twin twin) {
   o.energy.values = o.acceptance.values = o.acceptance_sum.values = std::vector<double>(b);
   o.hops = o.hops_sum = o.non_finite = std::vector<int64_t>(b);
   std::vector<uint8_t> y = o.x;
-  std::vector<double> kept(b * cpu::cached_weights(d));
+  std::vector<double> kept(b * cpu::cached_weights(d)), beta(b), kept_beta(b, NAN);
+  for (int64_t i = 0; i < b; ++i) beta[i] = 0.2 + 0.5 * static_cast<double>(i);
   cpu::lattice_evaluate(lattice, b, o.x.data(), c.one_hot, c.what, o.energy.values.data(),
                         o.table.data(), nullptr);
-  if (cpu) cpu::cache_weights(shape, c.what, o.x.data(), o.table.data(), kept.data(), nullptr);
+  if (cpu && !c.tempered)
+    cpu::cache_weights(shape, c.what, o.x.data(), o.table.data(), kept.data(), nullptr);
   for (int n = 0; n < launches; ++n) {
     (cpu ? cpu::lattice_path_step : cuda::lattice_path_step)(
         {steps,
@@ -87,7 +91,9 @@ Outcome run(const Case& c, int launches, int64_t steps, Twin twin) {
          cpu ? kept.data() : nullptr,
          {o.length.data() + n * steps * b, o.site.data(), o.from.data(), o.to.data(), nullptr},
          {o.acceptance.values.data(), o.hops.data(), o.acceptance_sum.values.data(),
-          o.hops_sum.data(), o.non_finite.data()}},
+          o.hops_sum.data(), o.non_finite.data()},
+         c.tempered ? beta.data() : nullptr,
+         cpu ? kept_beta.data() : nullptr},
         nullptr);
     cpu::advance(rng, steps, nullptr);
   }
@@ -132,6 +138,22 @@ TEST(LocalPathTwins, ManyNeighbours) {
   for (const auto& [what, rule] : rules()) {
     for (const int64_t sites : {32, 65}) {
       expect_alike({{2, sites}, 2, false, what, rule, Balancing::kSqrt, 1, /*hub=*/true});
+    }
+  }
+}
+
+TEST(LocalPathTwins, TemperedChains) {
+  for (const int categories : {2, 5}) {
+    for (const auto& [what, rule] : rules()) {
+      expect_alike({{3, 40},
+                    categories,
+                    categories > 2,
+                    what,
+                    rule,
+                    Balancing::kSqrt,
+                    1,
+                    /*hub=*/false,
+                    /*tempered=*/true});
     }
   }
 }

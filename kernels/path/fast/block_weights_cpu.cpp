@@ -37,14 +37,14 @@ template <int kSites>
 // that they lack weigh 0.
 template <int kBlocks>
 [[gnu::always_inline]] inline void weigh(Balancing g, const float* gradient, const uint8_t* values,
-                                         int64_t count, uint32_t removed, double* scale,
+                                         int64_t count, uint32_t removed, float beta, double* scale,
                                          double* weight) {
   constexpr int kSites = kBlocks * kBlockSites;
   const Padded<float, kSites> slope(gradient, count);
   const Padded<uint8_t, kSites> from(values, count);
   float d[kSites];
   double log_weight[kSites];
-  for (int i = 0; i < kSites; ++i) d[i] = flip_difference(slope.whole[i], from.whole[i]);
+  for (int i = 0; i < kSites; ++i) d[i] = flip_difference(beta * slope.whole[i], from.whole[i]);
   fill_log_balances<kSites>(g, d, log_weight);
   for (int64_t i = count; i < kSites; ++i) log_weight[i] = -INFINITY;
   for (; removed != 0; removed &= removed - 1) log_weight[__builtin_ctz(removed)] = -INFINITY;
@@ -63,20 +63,20 @@ template <int kBlocks>
 
 ISINGLASS_VECTOR_CLONES
 double flip_weights(Balancing g, const float* gradient, const uint8_t* values, int64_t count,
-                    uint32_t removed, double* weight) {
+                    uint32_t removed, double* weight, float beta) {
   double scale;
-  weigh<1>(g, gradient, values, count, removed, &scale, weight);
+  weigh<1>(g, gradient, values, count, removed, beta, &scale, weight);
   return scale;
 }
 
 ISINGLASS_VECTOR_CLONES
 void flip_sums(Balancing g, const float* gradient, const uint8_t* values, int64_t sites,
-               double* scale, double* sum) {
+               double* scale, double* sum, float beta) {
   constexpr int kBlocks = kTile / kBlockSites;
   double weight[kTile], scales[kBlocks];
   for (int64_t first = 0; first < sites; first += kTile) {
     const int64_t count = sites - first;
-    weigh<kBlocks>(g, gradient + first, values + first, count, 0, scales, weight);
+    weigh<kBlocks>(g, gradient + first, values + first, count, 0, beta, scales, weight);
     for (int b = 0; b < kBlocks && b * kBlockSites < count; ++b) {
       *scale++ = scales[b];
       *sum++ = tree_sum(weight + b * kBlockSites);

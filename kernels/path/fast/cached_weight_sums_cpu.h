@@ -41,13 +41,15 @@ class CachedWeightSums : public OneLane {
 
   // From nothing.
   void build() {
-    std::fill_n(sums_.scale, blocks_, NAN);  // differs from every scale
     std::fill_n(sums_.tree.leaf(), sums_.tree.leaves, 0.0);
     std::fill_n(changed_, blocks_, 0u);
     std::fill_n(removed_.word, blocks_, 0u);
-    *scale_ = NAN;
-    for (int64_t b = 0; b < blocks_; ++b) mark(b, ~0u);
-    flush();
+    for (int64_t b = 0; b < blocks_; ++b) {
+      double* weight = weight_ + b * kBlockSites;
+      sums_.scale[b] = block_weights(weights_, values_, sites_, removed_, b, weight);
+      sums_.sum[b] = written_sum(weight);
+    }
+    total();
   }
 
   // The weight of `site` at its present value, from the next flush() on.
@@ -78,17 +80,13 @@ class CachedWeightSums : public OneLane {
       const double after = sums_.scale[block];
       other_scale |= before != after && (before == *scale_ || !(after <= *scale_));
     }
-    const double scale =
-        other_scale ? *std::max_element(sums_.scale, sums_.scale + blocks_) : *scale_;
-    if (scale == *scale_) {
+    if (!other_scale || largest_scale() == *scale_) {
       for (int64_t p = 0; p < pending_count_; ++p) {
         rescale(pending_[p]);
         sums_.tree.update(pending_[p]);
       }
     } else {
-      *scale_ = scale;
-      for (int64_t b = 0; b < blocks_; ++b) rescale(b);
-      sums_.tree.build();
+      total();
     }
     pending_count_ = 0;
   }
@@ -119,6 +117,15 @@ class CachedWeightSums : public OneLane {
 
  private:
   static constexpr int64_t kLine = 8;  // numbers
+
+  double largest_scale() const { return *std::max_element(sums_.scale, sums_.scale + blocks_); }
+
+  // All blocks on the scale of the largest.
+  void total() {
+    *scale_ = largest_scale();
+    for (int64_t b = 0; b < blocks_; ++b) rescale(b);
+    sums_.tree.build();
+  }
 
   void prefetch_block(int64_t block) const {
     for (int i = 0; i < kBlockSites; i += kLine) prefetch(weight_ + block * kBlockSites + i);

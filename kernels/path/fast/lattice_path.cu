@@ -27,6 +27,7 @@ class LatticeChain {
         x_(step.x + chain * step.shape.sites),
         y_(y),
         energy_(step.energy[chain]),
+        beta_(beta_of(step, chain)),
         counts_(step.counts, chain) {}
 
   __device__ void run() {
@@ -48,12 +49,13 @@ class LatticeChain {
   __device__ void take_step(int64_t t) {
     const Draws draws = step_draws(step_.rng, step_.chain_ids[chain_], t);
     const int64_t most = step_.shape.max_length, chains = step_.shape.chains;
-    path_ = path_of_chain(step_.paths, chain_, draw_path_length(draws, *step_.radius, most), most);
+    path_ = path_of_chain(step_.paths, chain_, draw_path_length(draws, step_.radius[chain_], most),
+                          most);
     if (lane_ == 0) step_.paths.length[t * chains + chain_] = static_cast<int32_t>(path_.length);
     const LogQ log_q = draw_and_score(draws);
     const double proposed = energy_ + path_difference(step_.lattice, path_, y_, sums_);
-    const ProposalScores scores{&energy_, &proposed, &log_q.forward, &log_q.backward};
-    const Verdict verdict = metropolis(scores, 0, draws.uniform(Purpose::kAccept));
+    const Verdict verdict = path_verdict(beta_, energy_, proposed, log_q.forward, log_q.backward,
+                                         draws.uniform(Purpose::kAccept));
     if (verdict.accept) energy_ = proposed;
     count_verdict(counts_.pointers(), 0, verdict, verdict.accept ? take() : reject());
     if ((draws.step + draws.chain) % kRenewal == 0) recompute_energy();
@@ -188,7 +190,7 @@ class LatticeChain {
   float* table_;
   uint8_t *x_, *y_;
   Path path_ = {};
-  double energy_;
+  double energy_, beta_;
   ChainCounts counts_;
 };
 
@@ -214,16 +216,18 @@ __global__ void lattice_path_kernel(LatticePathStep step) {
   __syncwarp();
   const Balancing g = shape.balancing;
   const int values = shape.categories;
+  const auto beta = static_cast<float>(beta_of(step, c));
   constexpr auto kGradient = LocalTable::kGradient, kDifferences = LocalTable::kDifferences;
   if (step.what == kGradient && shape.one_hot) {
-    run_chain<kGradient>(step, CategoricalGradientWeights{{table, g, values}}, sums_memory, table,
-                         y);
+    run_chain<kGradient>(step, CategoricalGradientWeights{{table, g, values, beta}}, sums_memory,
+                         table, y);
   } else if (step.what == kGradient) {
-    run_chain<kGradient>(step, BinaryGradientWeights{table, g}, sums_memory, table, y);
+    run_chain<kGradient>(step, BinaryGradientWeights{table, g, beta}, sums_memory, table, y);
   } else if (shape.one_hot) {
-    run_chain<kDifferences>(step, ExactValueWeights{{table, g, values}}, sums_memory, table, y);
+    run_chain<kDifferences>(step, ExactValueWeights{{table, g, values, beta}}, sums_memory, table,
+                            y);
   } else {
-    run_chain<kDifferences>(step, ExactWeights{table, g}, sums_memory, table, y);
+    run_chain<kDifferences>(step, ExactWeights{table, g, beta}, sums_memory, table, y);
   }
   __syncwarp();
   for (int64_t i = threadIdx.x; i < size; i += kWarp) kept[i] = table[i];

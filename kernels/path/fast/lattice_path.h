@@ -9,14 +9,18 @@
 //   U(y) − U(x) = Σ_l e_i(to) − e_i(from) along the path, in float64
 //   metropolis.h; a rejected path is walked back
 //
+// Chains may have inverse temperatures: chain c then proposes and accepts by β_c U, while its table
+// and its energy stay those of U.
+//
 // Proposals and verdicts are those of draw_path, score_path, advance_exact_path, lattice_evaluate
 // and accept, draw for draw: tables are recomputed from the neighbours, weights and sums from their
 // parts. U alone follows its differences, and is evaluated afresh every kRenewal steps. A call
-// takes any number of steps. The CPU keeps the weights between calls; a GPU makes them anew from
-// the table and keeps them, y and the table in shared memory, as long as a call lasts.
+// takes any number of steps. The CPU keeps the weights between calls, while a chain has the β that
+// they are of; a GPU makes them anew from the table and keeps them, y and the table in shared memory, as long as a call lasts.
 #pragma once
 
 #include "kernels/accept/metropolis.h"
+#include "kernels/base/chain_scale.h"
 #include "kernels/lattice/lattice.h"
 #include "kernels/path/first_order_path.h"
 
@@ -31,14 +35,28 @@ struct LatticePathStep {
   Lattice lattice;
   const int64_t* rng;        // {seed, step}
   const int64_t* chain_ids;  // [B]
-  const double* radius;      // []
+  ChainScale radius;         // R
   uint8_t *x, *y;            // [B, D], equal between steps; y: CPU
   float* table;              // at x: ∇U or Δ, [B, D] or [B, D, K]
   double* energy;            // U(x) [B]
   double* kept;              // [B, cached_weights(D)]; CPU
   Paths paths;               // without scratch; length [steps, B], the others of the last step
   StepCounts counts;
+  const double* beta = nullptr;  // [B], null: 1
+  double* kept_beta = nullptr;   // [B]: of the kept weights, NaN: of none; CPU, where beta is given
 };
+
+// β of a chain
+ISINGLASS_HD inline double beta_of(const LatticePathStep& step, int64_t chain) {
+  return step.beta ? step.beta[chain] : 1;
+}
+
+// The Metropolis test at β of a chain of which U is known on both sides.
+ISINGLASS_HD inline Verdict path_verdict(double beta, double energy, double proposed,
+                                         double log_forward, double log_backward, double u) {
+  const double at_x = beta * energy, at_y = beta * proposed;
+  return metropolis({&at_x, &at_y, &log_forward, &log_backward}, 0, u);
+}
 
 // U(y) − U(x), one move after the other; y is walked back and restored. Of lanes that share a chain
 // (path_moves.h), all call it.

@@ -16,12 +16,13 @@ namespace {
 constexpr int64_t kTogether = 5;  // chains
 
 template <class Weights>
-Weights weights_of(const PathShape& shape, const float* table) {
+Weights weights_of(const PathShape& shape, const float* table, double beta) {
+  const auto beta32 = static_cast<float>(beta);
   if constexpr (std::is_same_v<Weights, CategoricalGradientWeights> ||
                 std::is_same_v<Weights, ExactValueWeights>) {
-    return {{table, shape.balancing, shape.categories}};
+    return {{table, shape.balancing, shape.categories, beta32}};
   } else {
-    return {table, shape.balancing};
+    return {table, shape.balancing, beta32};
   }
 }
 
@@ -37,11 +38,16 @@ class LatticeChain {
         table_(step.table + chain * step.shape.table_size()),
         x_(step.x + chain * step.shape.sites),
         y_(step.y + chain * step.shape.sites),
+        beta_(beta_of(step, chain)),
         draws_(step_draws(step.rng, step.chain_ids[chain], steps_ahead)),
-        sums_(weights_of<Weights>(step.shape, table_), y_, step.shape.sites,
+        sums_(weights_of<Weights>(step.shape, table_, beta_), y_, step.shape.sites,
               step.kept + chain * cached_sums_size(step.shape.sites)) {
+    if (step.beta && step.kept_beta[chain] != beta_) {
+      sums_.build();
+      step.kept_beta[chain] = beta_;
+    }
     sums_.prefetch_tree();
-    const int64_t length = draw_path_length(draws_, *step.radius, step.shape.max_length);
+    const int64_t length = draw_path_length(draws_, step.radius[chain], step.shape.max_length);
     step.paths.length[steps_ahead * step.shape.chains + chain] = static_cast<int32_t>(length);
     path_ = path_of_chain(step.paths, chain, length, step.shape.max_length);
   }
@@ -76,8 +82,8 @@ class LatticeChain {
   void decide() {
     const double forward = forward_.total(), backward = backward_.total();
     const double proposed = step_.energy[chain_] + path_difference(step_.lattice, path_, y_, sums_);
-    const ProposalScores scores{step_.energy + chain_, &proposed, &forward, &backward};
-    const Verdict verdict = metropolis(scores, 0, draws_.uniform(Purpose::kAccept));
+    const Verdict verdict = path_verdict(beta_, step_.energy[chain_], proposed, forward, backward,
+                                         draws_.uniform(Purpose::kAccept));
     count_verdict(step_.counts, chain_, verdict, verdict.accept ? take(proposed) : reject());
     if ((draws_.step + draws_.chain) % kRenewal == 0) {
       lattice_evaluate(step_.lattice, 1, x_, step_.shape.one_hot, LocalTable::kGradient,
@@ -131,6 +137,7 @@ class LatticeChain {
   int64_t chain_;
   float* table_;
   uint8_t *x_, *y_;
+  double beta_;
   Draws draws_;
   CachedWeightSums<Weights> sums_;
   Path path_ = {};
@@ -166,8 +173,8 @@ void step_together(const LatticePathStep& step, int64_t first, int64_t end, int6
 template <class Weights>
 void cache_chain(const PathShape& shape, const uint8_t* x, const float* table, double* kept,
                  int64_t c) {
-  CachedWeightSums(weights_of<Weights>(shape, table + c * shape.table_size()), x + c * shape.sites,
-                   shape.sites, kept + c * cached_sums_size(shape.sites))
+  CachedWeightSums(weights_of<Weights>(shape, table + c * shape.table_size(), 1),
+                   x + c * shape.sites, shape.sites, kept + c * cached_sums_size(shape.sites))
       .build();
 }
 
