@@ -124,30 +124,25 @@ void multiply(const ActiveUnits& on, int64_t first, int64_t end, const TiledMatr
   }
 }
 
-// d = −input of 32 units from `first` on, at a point of the path; behind the last one 0. Returns
-// whether all are finite.
-ISINGLASS_VECTOR_CLONES
-bool hidden_differences(const PathPoint& point, const double* input, int64_t size, double* d) {
+// d = −input of a block's units, of input(i); behind the last one 0. Returns whether all are finite.
+template <class Input>
+[[gnu::always_inline]] inline bool differences(int64_t size, Input input, double* d) {
   int64_t broken = 0;
-  const double beta = point.beta;
-  for (int64_t i = 0; i < size; ++i) d[i] = -(beta * input[i]);
+  for (int64_t i = 0; i < size; ++i) d[i] = -input(i);
   for (int64_t i = size; i < kBlockSites; ++i) d[i] = 0;
   for (int i = 0; i < kBlockSites; ++i) broken |= d[i] - d[i] == 0 ? 0 : 1;
   return !broken;
 }
 ISINGLASS_VECTOR_CLONES
+bool hidden_differences(const PathPoint& point, const double* input, int64_t size, double* d) {
+  const PathPoint at = point;
+  return differences(size, [=](int64_t i) { return at.hidden(input[i]); }, d);
+}
+ISINGLASS_VECTOR_CLONES
 bool visible_differences(const PathPoint& point, const float* input, int64_t first, int64_t size,
                          double* d) {
-  int64_t broken = 0;
   const PathPoint at = point;
-  if (at.logits) {
-    for (int64_t i = 0; i < size; ++i) d[i] = -at.visible(input[i], first + i);
-  } else {
-    for (int64_t i = 0; i < size; ++i) d[i] = -static_cast<double>(input[i]);
-  }
-  for (int64_t i = size; i < kBlockSites; ++i) d[i] = 0;
-  for (int i = 0; i < kBlockSites; ++i) broken |= d[i] - d[i] == 0 ? 0 : 1;
-  return !broken;
+  return differences(size, [=](int64_t i) { return at.visible(input[i], first + i); }, d);
 }
 
 // draw_unit() of 32 units of which the differences are known.
@@ -182,21 +177,18 @@ bool draw_unit_blocks(const Draws& draws, Purpose purpose, Purpose rest, int64_t
   return finite;
 }
 
-// Σ_i of the biases of binary sites that are on.
+// Σ_i of the biases of the sites' values.
 ISINGLASS_VECTOR_CLONES
-double on_biases(const SweepShape& s, const PathPoint& point, const float* biases,
-                 const uint8_t* x) {
+double bias_sum(const SweepShape& shape, const PathPoint& point, const float* biases,
+                const uint8_t* x) {
+  const SweepShape s = shape;
   const PathPoint at = point;
-  if (!at.logits) return visible_sum(s.sites, [=](int64_t i) { return x[i] * double{biases[i]}; });
-  return visible_sum(s.sites, [=](int64_t i) { return x[i] * at.visible(biases[i], i); });
+  return visible_sum(s.sites, [=](int64_t i) { return value_bias(s, at, biases, i, x[i]); });
 }
 
 double free_energy(const SweepShape& s, const float* visible_biases, const PathPoint& point,
                    const uint8_t* x, const double* inputs) {
-  const auto bias = [&](int64_t i) { return value_bias(s, point, visible_biases, i, x[i]); };
-  const double biases =
-      s.columns == 1 ? on_biases(s, point, visible_biases, x) : visible_sum(s.sites, bias);
-  return -biases - hidden_sum(inputs, s.hidden, nullptr, point.beta);
+  return -bias_sum(s, point, visible_biases, x) - hidden_sum(inputs, s.hidden, nullptr, point.beta);
 }
 
 // What the threads of a call share.
