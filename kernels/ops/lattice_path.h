@@ -16,8 +16,8 @@ struct LatticePaths {
   PathRule rule;
   Balancing balancing;
   PathBuffers buffers = {};
-  Tensor kept_beta =
-      {};  // float64 [B]: of the kept weights, NaN: of none; CPU, where chains have one
+  // float64 [B]: of the kept weights, NaN: of none; CPU, where chains have one
+  Tensor kept_beta = {};
 
   static LatticePaths create(LocalTable what, PathRule rule, Balancing balancing, const Tensor& x,
                              const Tensor& table, const Tensor& beta, int64_t max_length,
