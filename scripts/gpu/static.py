@@ -1,0 +1,265 @@
+"""What the compiler made of every kernel, from the machine code itself: registers, local memory, shared memory,
+128-bit loads, float64 instructions in loops, and the occupancy that follows. No GPU is needed.
+
+Usage: static.py check --budgets FILE BINARY          fails where a kernel passes its budget (seconds)
+       static.py page --budgets FILE --shapes FILE BINARY…  prints docs/results/gpu-static.md
+
+BINARY is a library or program with CUDA code in it, or a cubin. `cuobjdump` (and for the page `nvdisasm`) must
+be on the PATH. --shapes is the report of build/counters_tests (--gtest_output=json:FILE), which has the threads and
+the shared memory that each kernel is launched with.
+
+Local memory is a thread's stack in the GPU's memory: what the compiler spills, arrays, and structures whose address
+is taken. Where the stack has 0 bytes, nothing is spilled.
+
+Occupancy: resident warps of a multiprocessor over the most that it holds, the least of what threads, blocks,
+registers (given to warps in units of 256) and shared memory allow (CUDA C++ Programming Guide, "Compute
+Capabilities", table "Technical Specifications per Compute Capability"; the CUDA Occupancy Calculator's formula).
+"""
+import argparse
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+REGISTERS, REGISTER_UNIT, WARP = 65536, 256, 32  # of a multiprocessor, the same since 7.0
+
+
+@dataclass(frozen=True)
+class Multiprocessor:
+    warps: int
+    blocks: int
+    shared: int  # bytes
+    shared_block: int  # the most of a block
+    shared_reserved: int  # of every block, by the system
+    shared_unit: int
+
+
+# Programming Guide, same table.
+MULTIPROCESSORS = {
+    "7.0": Multiprocessor(64, 32, 96 << 10, 96 << 10, 0, 256),
+    "7.5": Multiprocessor(32, 16, 64 << 10, 64 << 10, 0, 256),
+    "8.0": Multiprocessor(64, 32, 164 << 10, 163 << 10, 1 << 10, 128),
+    "9.0": Multiprocessor(64, 32, 228 << 10, 227 << 10, 1 << 10, 128),
+}
+
+# Arithmetic, comparisons and conversions of float64, and the starts of its divisions and roots.
+FLOAT64 = re.compile(r"^(D(ADD|MUL|FMA|SETP|MNMX|SET)|MUFU\.\w*64H|F2F\.\w*\.?F64|I2F\.\w*\.?F64|F2I\.\w*\.?F64|"
+                     r"F2F\.F64|I2F\.F64|F2I\.F64)")
+WIDE_LOAD = re.compile(r"^LD[GSL]?\.\S*\b128\b")
+LOCAL = re.compile(r"^(LDL|STL)")
+INSTRUCTION = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)(.*?);")
+TARGET = re.compile(r"0x([0-9a-f]+)")
+
+
+@dataclass(frozen=True)
+class Resources:
+    registers: int
+    stack: int
+    shared: int
+
+
+def die(message):
+    sys.exit(f"isinglass: error: {message}")
+
+
+def run(*command):
+    if not shutil.which(command[0]):
+        print(f"isinglass: {command[0]} is missing: it is in the wheel nvidia-cuda-{command[0]}", file=sys.stderr)
+        sys.exit(77)
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        die(f"{' '.join(map(str, command))}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def short_names(mangled):
+    """Names as in the sources, without name spaces and parameters; template arguments stay."""
+    plain = run("c++filt", *mangled)
+    names = {}
+    for symbol, name in zip(mangled, plain.splitlines(), strict=True):
+        name = re.sub(r"\(anonymous namespace\)::|^void |isinglass::|cuda::", "", name)
+        names[symbol] = re.sub(r"\(.*", "", name)
+    return names
+
+
+def architecture_of(line):
+    match = re.match(r"(?:arch = |\s*code for )sm_(\d+)(\d)a?$", line)
+    return f"{match[1]}.{match[2]}" if match else None
+
+
+def resources(binary):
+    """{architecture: {kernel: Resources}}"""
+    found, architecture, function = defaultdict(dict), None, None
+    for line in run("cuobjdump", "--dump-resource-usage", str(binary)).splitlines():
+        architecture = architecture_of(line) or architecture
+        if match := re.match(r"\s*Function (\S+):", line):
+            function = match[1]
+        elif match := re.match(r"\s*REG:(\d+) STACK:(\d+) SHARED:(\d+)", line):
+            reserved = MULTIPROCESSORS[architecture].shared_reserved if architecture == "9.0" else 0
+            shared = max(0, int(match[3]) - reserved)
+            found[architecture][function] = Resources(int(match[1]), int(match[2]), shared)
+    if not found:
+        die(f"{binary} has no kernels in it")
+    return {a: {short: kernels[symbol] for symbol, short in short_names(list(kernels)).items()}
+            for a, kernels in found.items()}
+
+
+def loops(instructions):
+    """The intervals of addresses that branches backwards close."""
+    found = []
+    for address, name, rest in instructions:
+        if name.startswith(("BRA", "JMP")) and (target := TARGET.search(rest)) and int(target[1], 16) < address:
+            found.append((int(target[1], 16), address))
+    return found
+
+
+def code_facts(instructions):
+    inside = loops(instructions)
+
+    def in_loop(address):
+        return any(first <= address <= last for first, last in inside)
+
+    facts = dict.fromkeys(("instructions", "wide_loads", "float64_in_loops", "local_in_loops"), 0)
+    for address, name, _ in instructions:
+        facts["instructions"] += name != "NOP"
+        facts["wide_loads"] += bool(WIDE_LOAD.match(name))
+        facts["float64_in_loops"] += bool(FLOAT64.match(name)) and in_loop(address)
+        facts["local_in_loops"] += bool(LOCAL.match(name)) and in_loop(address)
+    return facts
+
+
+def code(binary):
+    """{architecture: {kernel: facts}}, by disassembly."""
+    listing, architecture, function = defaultdict(dict), None, None
+    for line in run("cuobjdump", "-sass", str(binary)).splitlines():
+        architecture = architecture_of(line) or architecture
+        if match := re.match(r"\s*Function : (\S+)", line):
+            function = listing[architecture].setdefault(match[1], [])
+        elif match := INSTRUCTION.match(line):
+            function.append((int(match[1], 16), match[2], match[3]))
+    return {a: {short: code_facts(kernels[symbol]) for symbol, short in short_names(list(kernels)).items()}
+            for a, kernels in listing.items()}
+
+
+def occupancy(architecture, threads, registers, shared):
+    """Resident blocks and the share of warps; 0 where a block does not fit."""
+    m = MULTIPROCESSORS[architecture]
+    warps = -(-threads // WARP)
+    of_warp = -(-registers * WARP // REGISTER_UNIT) * REGISTER_UNIT
+    # Warps are spread over four schedulers with a quarter of the registers each.
+    by_registers = (REGISTERS // 4 // of_warp * 4) // warps if registers else m.blocks
+    of_block = -(-(shared + m.shared_reserved) // m.shared_unit) * m.shared_unit
+    by_shared = m.shared // of_block if of_block else m.blocks
+    fits = shared <= m.shared_block
+    blocks = min(m.blocks, m.warps // warps, by_registers, by_shared) if fits else 0
+    return blocks, blocks * warps / m.warps
+
+
+def read_budgets(path):
+    table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    default = table.pop("default")
+    return lambda kernel: {**default, **table.get(kernel.split("<")[0], {})}
+
+
+def excesses(budget_of, architectures):
+    for architecture, kernels in sorted(architectures.items()):
+        for kernel, r in sorted(kernels.items()):
+            budget = budget_of(kernel)
+            for what in ("registers", "stack"):
+                if getattr(r, what) > budget[what]:
+                    yield (f"{kernel}, {architecture}: {getattr(r, what)} "
+                           f"{'registers' if what == 'registers' else 'bytes of stack'}, "
+                           f"and its budget is {budget[what]} (kernels/budgets.toml)")
+
+
+def read_shapes(path):
+    """{kernel: (threads, dynamic shared memory)}, of the smallest launch."""
+    shapes = {}
+    for suite in json.loads(Path(path).read_text(encoding="utf-8"))["testsuites"]:
+        for test in suite["testsuite"]:
+            for name, value in test.items():
+                if name.endswith("_kernel") and re.fullmatch(r"\d+,\d+", str(value)):
+                    shape = tuple(map(int, value.split(",")))
+                    shapes[name] = min(shapes.get(name, shape), shape)
+    if not shapes:
+        die(f"{path} names no launches")
+    return shapes
+
+
+PAGE = """# What the compiler makes of the kernels
+
+`scripts/gpu-static.sh` wrote this page, on a machine without a GPU, from the machine code: {compilers}.
+The budgets are [kernels/budgets.toml](../../kernels/budgets.toml)'s; a test fails where one is passed
+([using a GPU](../howto/gpu.md#what-is-checked-without-one)).
+
+- *registers*, *stack*: of a thread; the stack is local memory, spills among it: 0 bytes, no spill
+- *shared*: bytes of a block, of the kernel's own variables and of the smallest launch in the tests of `tests/simt`
+- *occupancy*: resident warps of a multiprocessor in hundredths of the most, at the *threads* that the kernel is
+  launched with and this shared memory; larger problems take more ([predictions](gpu-predictions.md) have theirs)
+- *128-bit loads*, *float64 in loops*, *local in loops*: instructions in the code; a loop is what a branch backwards
+  closes
+- **bold**: more than the default budget of {registers} registers and {stack} bytes of stack, as an exception allows
+
+| kernel | capability | registers | stack | shared | threads | occupancy | instructions | 128-bit loads | float64 in loops | local in loops |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+"""
+
+
+def page(arguments):
+    budget_of, shapes = read_budgets(arguments.budgets), read_shapes(arguments.shapes)
+    default = budget_of("")
+    rows = {}
+    for binary in arguments.binaries:
+        facts = code(binary)
+        for architecture, kernels in resources(binary).items():
+            for kernel, r in kernels.items():
+                rows[kernel, architecture] = (r, facts[architecture][kernel])
+    text = PAGE.format(compilers=arguments.compilers, **default)
+    for (kernel, architecture), (r, facts) in sorted(rows.items()):
+        shape = shapes.get(kernel.split("<")[0])
+        threads, dynamic = shape or (None, 0)
+        share = f"{100 * occupancy(architecture, threads, r.registers, r.shared + dynamic)[1]:.0f}" if shape else "–"
+
+        def marked(what, value=r):
+            number = getattr(value, what)
+            return f"**{number}**" if number > default[what] else str(number)
+
+        text += (f"| `{kernel}` | {architecture} | {marked('registers')} | {marked('stack')} | {r.shared + dynamic} | "
+                 f"{threads or '–'} | {share} | {facts['instructions']} | {facts['wide_loads']} | "
+                 f"{facts['float64_in_loops']} | {facts['local_in_loops']} |\n")
+    missing = sorted({a for _, a in rows} ^ set(MULTIPROCESSORS))
+    if missing:
+        text += f"\nNot compiled here: {', '.join(missing)}.\n"
+    print(text, end="")
+    failed = list(excesses(budget_of, {a: {k: r for (k, b), (r, _) in rows.items() if a == b} for _, a in rows}))
+    if failed:
+        die("\n".join(failed))
+
+
+def check(arguments):
+    found = resources(arguments.binaries[0])
+    failed = list(excesses(read_budgets(arguments.budgets), found))
+    if failed:
+        die("\n".join(failed))
+    counts = {a: len(kernels) for a, kernels in sorted(found.items())}
+    print("isinglass: " + ", ".join(f"{n} kernels of {a}" for a, n in counts.items()) + " keep their budgets")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("check", "page"))
+    parser.add_argument("binaries", nargs="+")
+    parser.add_argument("--budgets", required=True)
+    parser.add_argument("--shapes")
+    parser.add_argument("--compilers", default="")
+    arguments = parser.parse_args()
+    {"check": check, "page": page}[arguments.what](arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""No kernel passes its budget of registers and local memory (kernels/budgets.toml), by the machine code of the built
+library; and the check sees it where one does. The parts of scripts/gpu/static.py that read code and state occupancy are
+held against code and numbers of known answers.
+
+Usage: gpu_static_test.py ROOT LIBRARY. The exit code is 77, by which ctest calls it skipped, without cuobjdump.
+"""
+import contextlib
+import io
+import shutil
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+root, library = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
+sys.path.insert(0, str(root / "scripts/gpu"))
+import static  # noqa: E402
+
+BUDGETS = root / "kernels/budgets.toml"
+
+SASS = """
+        code for sm_80
+                Function : _Z5twicePd
+        /*0000*/                   MOV R1, c[0x0][0x28] ;
+        /*0010*/                   DADD R2, R2, R2 ;
+        /*0020*/                   LDG.E.128 R4, [R2.64] ;
+        /*0030*/              @!P0 LDL.LU R5, [R1+0x4] ;
+        /*0040*/                   DFMA R2, R2, R2, R4 ;
+        /*0050*/                   LDG.E.64 R4, [R2.64] ;
+        /*0060*/               @P0 BRA 0x30 ;
+        /*0070*/                   STL [R1], R5 ;
+        /*0080*/                   EXIT ;
+        /*0090*/                   BRA 0x90;
+        /*00a0*/                   NOP;
+"""
+
+
+class Budgets(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.found = static.resources(library)
+
+    def excesses(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "budgets.toml")
+            file.write_text(text, encoding="utf-8")
+            return list(static.excesses(static.read_budgets(file), self.found))
+
+    def test_no_kernel_passes_its_budget(self):
+        self.assertEqual(list(static.excesses(static.read_budgets(BUDGETS), self.found)), [])
+        for kernels in self.found.values():
+            self.assertGreaterEqual(len(kernels), 40)
+
+    def test_a_planted_excess_is_found(self):
+        def complain(what):
+            return [line for line in self.excesses("[default]\nregisters = 255\nstack = 4096\n" + what)
+                    if line.startswith("accept_kernel, ")]
+        self.assertEqual(complain(""), [])
+        planted = complain("[accept_kernel]\nregisters = 7\n")
+        self.assertEqual(len(planted), len(self.found))
+        self.assertRegex(planted[0], r"accept_kernel, \d\.\d: \d+ registers, and its budget is 7 ")
+
+    def test_local_memory_is_found_where_none_is_allowed(self):
+        self.assertTrue(any(r.stack > 0 for kernels in self.found.values() for r in kernels.values()),
+                        "no kernel has local memory: plant one here")
+        self.assertRegex("\n".join(self.excesses("[default]\nregisters = 255\nstack = 0\n")), "bytes of stack")
+
+
+class Code(unittest.TestCase):
+    def test_kinds_of_instructions(self):
+        instructions = [(int(m[1], 16), m[2], m[3]) for m in map(static.INSTRUCTION.match, SASS.splitlines()) if m]
+        self.assertEqual(static.code_facts(instructions), {
+            "instructions": 10, "wide_loads": 1, "float64_in_loops": 1, "local_in_loops": 1})
+        self.assertEqual(static.loops(instructions), [(0x30, 0x60)])
+        for name, float64 in {"DADD": 1, "DSETP.GEU.AND": 1, "MUFU.RCP64H": 1, "F2F.F64.F32": 1, "I2F.F64.U32": 1,
+                              "F2F.F32.F64": 1, "FADD": 0, "MUFU.EX2": 0, "DEPBAR.LE": 0}.items():
+            with self.subTest(name):
+                self.assertEqual(bool(static.FLOAT64.match(name)), bool(float64))
+
+    def test_occupancy_worked_out_by_hand(self):
+        # capability, threads, registers, shared memory → blocks of a multiprocessor
+        known = {("7.0", 256, 32, 0): 8, ("7.0", 256, 64, 0): 4, ("7.0", 128, 255, 0): 2, ("7.0", 1024, 32, 0): 2,
+                 ("7.5", 256, 32, 0): 4, ("7.5", 32, 32, 0): 16, ("7.5", 128, 32, 33 << 10): 1,
+                 ("8.0", 256, 32, 0): 8, ("8.0", 32, 32, 0): 32, ("8.0", 128, 32, 40 << 10): 4,
+                 ("8.0", 128, 32, 163 << 10): 1, ("8.0", 128, 32, 164 << 10): 0,
+                 ("9.0", 256, 104, 0): 2, ("9.0", 32, 112, 16 << 10): 13}
+        for (capability, threads, registers, shared), blocks in known.items():
+            with self.subTest(capability=capability, threads=threads, registers=registers, shared=shared):
+                found, share = static.occupancy(capability, threads, registers, shared)
+                self.assertEqual(found, blocks)
+                self.assertAlmostEqual(share, blocks * threads / 32 / static.MULTIPROCESSORS[capability].warps)
+
+
+if __name__ == "__main__":
+    if not shutil.which("cuobjdump"):
+        print("cuobjdump is missing: scripts/setup.sh --tests installs it")
+        sys.exit(77)
+    with contextlib.redirect_stdout(io.StringIO()):
+        unittest.main(argv=sys.argv[:1])
