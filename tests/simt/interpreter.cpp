@@ -1,6 +1,7 @@
 // See interpreter.h. Fibers are ucontexts whose stacks AddressSanitizer is told about.
 #include "tests/simt/interpreter.h"
 
+#include <pthread.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 
 // The linker's names for the ends of the section of __shared__ variables.
 extern char __start_simt_shared, __stop_simt_shared;
+extern char __executable_start, _end;  // and of the program
 
 namespace simt {
 namespace {
@@ -44,7 +46,10 @@ struct Machine {
   void* scheduler_sanitizer = nullptr;
   const std::function<void()>* body = nullptr;
   std::unique_ptr<char[]> shared;
+  size_t shared_bytes = 0;
   std::mt19937_64 random;
+  Observer* observer = nullptr;
+  const char *host_stack = nullptr, *host_stack_end = nullptr;
 };
 
 Machine machine;
@@ -102,14 +107,26 @@ std::vector<unsigned> order_of(unsigned count) {
   return order;
 }
 
+// How many threads of each warp can run.
+std::vector<unsigned> ready_lanes() {
+  std::vector<unsigned> ready((machine.threads + kWarp - 1) / kWarp);
+  for (unsigned t = 0; t < machine.threads; ++t) {
+    ready[t / kWarp] += machine.fibers[t].life == Life::kReady;
+  }
+  return ready;
+}
+
 // Runs every thread that can run up to its next meeting.
 void run_ready() {
+  std::vector<unsigned> ready = ready_lanes();
   for (const unsigned t : order_of(machine.threads)) {
     Fiber& fiber = machine.fibers[t];
     if (fiber.life != Life::kReady) continue;
     machine.current = t;
     threadIdx.x = t;
+    if (machine.observer) machine.observer->run(t);
     enter(fiber);
+    if (--ready[t / kWarp] == 0 && machine.observer) machine.observer->stop(t / kWarp);
   }
 }
 
@@ -124,6 +141,7 @@ bool release_block() {
     Fiber& fiber = machine.fibers[t];
     if (fiber.life == Life::kAtBlock) fiber.life = Life::kReady;
   }
+  if (waiting && machine.observer) machine.observer->meet_block();
   return waiting;
 }
 
@@ -148,6 +166,7 @@ bool release_lanes(unsigned first, unsigned mask) {
   for (unsigned l = 0; l < kWarp; ++l) {
     if (present >> l & 1) machine.fibers[first + l].life = Life::kReady;
   }
+  if (machine.observer) machine.observer->meet_lanes(first / kWarp);
   return true;
 }
 
@@ -196,6 +215,18 @@ uint64_t wait(Life life, unsigned mask, uint64_t value, unsigned source) {
   return fiber.result;
 }
 
+// Of the thread that launches.
+void find_host_stack() {
+  pthread_attr_t attributes;
+  void* begin = nullptr;
+  size_t bytes = 0;
+  pthread_getattr_np(pthread_self(), &attributes);
+  pthread_attr_getstack(&attributes, &begin, &bytes);
+  pthread_attr_destroy(&attributes);
+  machine.host_stack = static_cast<const char*>(begin);
+  machine.host_stack_end = machine.host_stack + bytes;
+}
+
 }  // namespace
 
 void set_schedule(const Schedule& schedule) {
@@ -203,22 +234,54 @@ void set_schedule(const Schedule& schedule) {
   machine.random.seed(schedule.seed);
 }
 
-void run_grid(unsigned blocks, unsigned threads, size_t shared_bytes,
-              const std::function<void()>& thread) {
-  machine.threads = machine.schedule.threads ? machine.schedule.threads : threads;
+void set_observer(Observer* observer) {
+  machine.observer = observer;
+}
+
+void run_grid(const Launch& launch, const std::function<void()>& thread) {
+  machine.threads = machine.schedule.threads ? machine.schedule.threads : launch.threads;
   if (machine.fibers.size() < machine.threads) machine.fibers.resize(machine.threads);
   machine.body = &thread;
+  machine.shared_bytes = launch.shared_bytes;
   blockDim.x = machine.threads;
-  gridDim.x = blocks;
-  for (const unsigned b : order_of(blocks)) {
+  gridDim.x = launch.blocks;
+  if (machine.observer) find_host_stack();
+  if (machine.observer) machine.observer->begin_launch(launch);
+  for (const unsigned b : order_of(launch.blocks)) {
     if (b < machine.schedule.first_block) continue;
     blockIdx.x = b;
-    machine.shared = std::make_unique<char[]>(shared_bytes);
-    std::memset(machine.shared.get(), machine.schedule.poison, shared_bytes);
-    std::memset(&__start_simt_shared, machine.schedule.poison,
-                static_cast<size_t>(&__stop_simt_shared - &__start_simt_shared));
+    machine.shared = std::make_unique<char[]>(launch.shared_bytes);
+    std::memset(machine.shared.get(), machine.schedule.poison, launch.shared_bytes);
+    std::memset(&__start_simt_shared, machine.schedule.poison, static_range().bytes);
+    if (machine.observer) machine.observer->begin_block();
     run_block();
+    if (machine.observer) machine.observer->end_block();
   }
+  if (machine.observer) machine.observer->end_launch();
+}
+
+SharedRange dynamic_range() {
+  return {machine.shared.get(), machine.shared_bytes};
+}
+
+SharedRange static_range() {
+  return {&__start_simt_shared, static_cast<size_t>(&__stop_simt_shared - &__start_simt_shared)};
+}
+
+Space space_of(const void* address) {
+  const auto* at = static_cast<const char*>(address);
+  const auto within = [at](const char* begin, const char* end) { return at >= begin && at < end; };
+  for (const SharedRange& range : {dynamic_range(), static_range()}) {
+    if (within(range.begin, range.begin + range.bytes)) return Space::kShared;
+  }
+  const char* stack = machine.fibers[machine.current].stack.get();
+  const bool none = within(stack, stack + kStack) || within(&__executable_start, &_end) ||
+                    within(machine.host_stack, machine.host_stack_end);
+  return none ? Space::kNone : Space::kGlobal;
+}
+
+void tell_atomic(const void* at) {
+  if (machine.observer) machine.observer->atomic(at);
 }
 
 void* dynamic_shared() {

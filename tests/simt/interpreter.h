@@ -8,6 +8,9 @@
 // is reported as an error. Shared memory is filled before every block with a pattern that orders
 // may differ in, so that a result of a word which nobody wrote differs, too, or is not a number.
 //
+// An observer sees launches, meetings and atomics, and counts with the help of the compiler
+// (tests/simt/counters/).
+//
 // To test a family: kernels/<family>.cu is compiled as C++ with tests/simt/shim/ in front of the
 // include path (its kernels/base/launch.h replaces ours), both found by a glob; add
 // tests/simt/<family>_test.cpp, which compares cuda::f with cpu::f under expect_twins() of twins.h.
@@ -42,6 +45,43 @@ struct Schedule {
 // The schedule of the launches that follow.
 void set_schedule(const Schedule& schedule);
 
+struct Launch {
+  std::string kernel;
+  unsigned blocks = 0, threads = 0;
+  size_t shared_bytes = 0;  // dynamic
+};
+
+// Is told what the interpreter does, in order.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void begin_launch(const Launch& launch) = 0;
+  virtual void begin_block() = 0;              // shared memory is new
+  virtual void run(unsigned thread) = 0;       // what follows is this thread's
+  virtual void stop(unsigned warp) = 0;        // all its lanes wait, or have ended
+  virtual void meet_lanes(unsigned warp) = 0;  // some at an operation of the warp
+  virtual void meet_block() = 0;               // at a barrier
+  virtual void atomic(const void* at) = 0;
+  virtual void end_block() = 0;
+  virtual void end_launch() = 0;
+};
+
+// Of the launches that follow; null: none.
+void set_observer(Observer* observer);
+
+// Where an address lies for a running thread. Stacks, constants of the program and arguments of
+// kernels, which lie on the host's stack, are none's.
+enum class Space { kGlobal, kShared, kNone };
+Space space_of(const void* address);
+
+// The bytes of shared memory: of the launch, and of kernels' own variables.
+struct SharedRange {
+  const char* begin;
+  size_t bytes;
+};
+SharedRange dynamic_range();
+SharedRange static_range();
+
 // A kernel whose threads cannot go on together: a barrier that some never reach.
 class Deadlock : public std::runtime_error {
  public:
@@ -49,8 +89,7 @@ class Deadlock : public std::runtime_error {
 };
 
 // Runs `thread` once per thread of every block; throws Deadlock.
-void run_grid(unsigned blocks, unsigned threads, size_t shared_bytes,
-              const std::function<void()>& thread);
+void run_grid(const Launch& launch, const std::function<void()>& thread);
 
 void* dynamic_shared();  // of the running block, exactly as large as the launch says
 
@@ -63,6 +102,8 @@ uint64_t meet(Meeting meeting, unsigned mask, uint64_t value, unsigned source);
 unsigned vote(unsigned mask, bool value);
 
 unsigned lane();
+
+void tell_atomic(const void* at);
 
 template <class T>
 T exchange(unsigned mask, T value, unsigned source) {
@@ -119,14 +160,18 @@ inline int __all_sync(unsigned mask, int value) {
 inline int __ffs(int bits) {
   return __builtin_ffs(bits);
 }
+// Counted as atomics, not as reads and writes.
+#define ISINGLASS_ATOMIC __attribute__((no_sanitize("thread")))
 template <class T, class V>
-T atomicAdd(T* at, V value) {
+ISINGLASS_ATOMIC T atomicAdd(T* at, V value) {
+  simt::tell_atomic(at);
   const T before = *at;
   *at = static_cast<T>(before + value);
   return before;
 }
 template <class T>
-T atomicMax(T* at, T value) {
+ISINGLASS_ATOMIC T atomicMax(T* at, T value) {
+  simt::tell_atomic(at);
   const T before = *at;
   if (value > before) *at = value;
   return before;

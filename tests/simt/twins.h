@@ -17,9 +17,12 @@ enum class Twin { kCpu, kCuda };
 inline const std::vector<simt::Schedule>& schedules() {
   static const std::vector<simt::Schedule> all = {
       {.order = simt::Order::kForwards},
+#ifndef ISINGLASS_COUNTED  // counts do not depend on the order
       {.order = simt::Order::kBackwards, .poison = 0xcd},
       {.order = simt::Order::kShuffled, .seed = 7, .poison = 0x3f},  // doubles of some 1e-4
-      {.order = simt::Order::kShuffled, .seed = 8}};
+      {.order = simt::Order::kShuffled, .seed = 8},
+#endif
+  };
   return all;
 }
 

@@ -21,14 +21,17 @@ struct LaunchShape {
   size_t shared_bytes = 0;
 };
 
+// `words`: the arguments of ISINGLASS_LAUNCH, the kernel's name first
 template <class... Parameters, class... Arguments>
-void launch_kernel(void (*kernel)(Parameters...), LaunchShape shape, Stream stream,
-                   Arguments&&... arguments) {
+void launch_kernel(const char* words, void (*kernel)(Parameters...), LaunchShape shape,
+                   Stream stream, Arguments&&... arguments) {
   simt::begin_launch(stream, shape.shared_bytes);
-  simt::run_grid(shape.blocks, shape.threads, shape.shared_bytes, [&] { kernel(arguments...); });
+  const std::string name(words, std::strcspn(words, ",<"));
+  const auto thread = [&] { kernel(arguments...); };  // on the stack, where nothing is counted
+  simt::run_grid({name, shape.blocks, shape.threads, shape.shared_bytes}, std::cref(thread));
 }
 
-#define ISINGLASS_LAUNCH(...) ::isinglass::launch_kernel(__VA_ARGS__)
+#define ISINGLASS_LAUNCH(...) ::isinglass::launch_kernel(#__VA_ARGS__, __VA_ARGS__)
 
 template <class T>
 T* dynamic_shared_memory() {
