@@ -69,8 +69,18 @@ SweepPath path_pointers(const PathTensors& path, const Tensor& x, const SweepSha
 
 }  // namespace
 
+void SweepScratch::prepare(const SweepTensors& w, const Tensor& x, const Tensor& inputs) {
+  const SweepShape shape = sweep_shape(w.visible_biases, x, inputs);
+  const auto allocate = [&](Tensor& t, int64_t numel, torch::ScalarType type) {
+    if (t.defined() && t.numel() == numel && t.device() == x.device()) return;
+    t = torch::empty({numel}, x.options().dtype(type));
+  };
+  allocate(visible_inputs, shape.chains * shape.visible(), torch::kFloat32);
+  if (x.is_cuda()) allocate(words, cuda::sweep_words(shape), torch::kUInt32);
+}
+
 void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const Tensor& chain_ids,
-                  Tensor& x, Tensor& inputs, Tensor& energy, Tensor& visible_inputs,
+                  Tensor& x, Tensor& inputs, Tensor& energy, SweepScratch& scratch,
                   StepBuffers& counts, const PathTensors& path) {
   const SweepShape shape = sweep_shape(w.visible_biases, x, inputs);
   const auto check_tiles = [&](const Tensor& t, int64_t units, int64_t columns, const char* name) {
@@ -84,22 +94,17 @@ void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
   check(inputs, x, torch::kFloat64, shape.chains * shape.hidden, "inputs");
   check(energy, x, torch::kFloat64, shape.chains, "energy");
-  check(visible_inputs, x, torch::kFloat32, shape.chains * shape.visible(), "visible_inputs");
+  scratch.prepare(w, x, inputs);
   const SweepWeights weights{data<float>(w.to_visible), data<float>(w.to_hidden),
                              data<float>(w.visible_biases)};
-  Tensor units;
-  if (x.is_cuda()) {
-    const int64_t bytes = cuda::sweep_scratch(shape, x.get_device());
-    if (bytes > 0) units = torch::empty({bytes}, x.options());
-  }
   const SweepChains chains{data<int64_t>(rng),
                            data<int64_t>(chain_ids),
                            data<uint8_t>(x),
                            data<double>(inputs),
                            data<double>(energy),
-                           data<float>(visible_inputs),
+                           data<float>(scratch.visible_inputs),
                            count_pointers(counts, x, shape.chains),
-                           data<uint8_t>(units),
+                           data<uint32_t>(scratch.words),
                            path_pointers(path, x, shape)};
   run_twin(x, cpu::sweep_hidden, cuda::sweep_hidden, shape, weights, steps, chains);
 }

@@ -36,11 +36,19 @@ struct PathTensors {
   Tensor logits;  // float32 [D] or [D, K]
 };
 
-// `steps` Gibbs sweeps of x uint8 [B, D], inputs float64 [B, H] and energy float64 [B] in place;
-// visible_inputs float32 [B·D] or [B·D·K] is scratch.
+// Scratch of sweeps.
+struct SweepScratch {
+  Tensor visible_inputs;  // float32 [B·D] or [B·D·K]
+  Tensor words;           // uint32, on a GPU
+
+  // Makes it for states x [B, D] and inputs [B, H] where it is not there yet.
+  void prepare(const SweepTensors& weights, const Tensor& x, const Tensor& inputs);
+};
+
+// `steps` Gibbs sweeps of x uint8 [B, D], inputs float64 [B, H] and energy float64 [B] in place.
 void sweep_hidden(const SweepTensors& weights, int64_t steps, const Tensor& rng,
                   const Tensor& chain_ids, Tensor& x, Tensor& inputs, Tensor& energy,
-                  Tensor& visible_inputs, StepBuffers& counts, const PathTensors& path = {});
+                  SweepScratch& scratch, StepBuffers& counts, const PathTensors& path = {});
 
 // The free energies at β, float64 [B], of states whose inputs are known.
 void free_energies(const Tensor& visible_biases, const PathTensors& path, const Tensor& x,

@@ -32,36 +32,53 @@ struct BernoulliConditional {
   ISINGLASS_HD bool certainly_one(double word) const { return one(word * kWord); }
   ISINGLASS_HD bool certainly_zero(double word) const { return !one((word + 1) * kWord); }
 
+  // The value at a number of this first word; rest() is the second, asked for where it decides.
+  template <class Rest>
+  ISINGLASS_HD bool draw(uint32_t word, Rest rest) const {
+    return certainly_one(word) || (!certainly_zero(word) && one(uniform_from_words(word, rest())));
+  }
   // The value at the number of a site or unit, its two words drawn by these purposes.
   ISINGLASS_HD bool draw(const Draws& draws, Purpose first, Purpose rest, uint32_t site) const {
-    const double word = draws.site_word(first, site);
-    return certainly_one(word) ||
-           (!certainly_zero(word) && one(draws.site_uniform(first, rest, site)));
+    return draw(draws.site_word(first, site), [&] { return draws.site_word(rest, site); });
   }
 
  private:
   static constexpr double kWord = 1.0 / 4294967296.0;
 };
 
-// `count` values in float32, for loops that the compiler turns into vectors. Returns whether any of
-// them is not certain: closer to its threshold than kDrawMargin, and draw() decides. What rounding
-// adds to the difference of u·total and the weight of 0 is below 1e-6: 3e-7 of the exponential,
-// twice; of d 2^−24·|d|·e^−|d|; 2^−24 each of the word, of which 24 bits are taken, and of the
-// products.
+// What u·total is above the weight of 0, in float32, of a number's first word: beyond kDrawMargin
+// its sign is the value, closer draw() decides. What rounding adds is below 1e-6: 3e-7 of the
+// exponential, twice; of d 2^−24·|d|·e^−|d|; 2^−24 each of the word, of which 24 bits are taken, and
+// of the products.
 constexpr float kDrawMargin = 4e-6f;
 
+ISINGLASS_HD inline float word_margin(float d, uint32_t word) {
+  constexpr float kUnit = 1.0f / 16777216;  // of 24 bits
+  const float size = d < 0 ? -d : d;
+  const float least = elementary::exp_within(size < 80 ? -size : -80.0f);
+  const float zero = d > 0 ? 1.0f : least;
+  const float u = static_cast<float>(static_cast<int32_t>(word >> 8)) * kUnit;
+  return u * (1 + least) - zero;
+}
+
+// draw() at d, in float32 where that is certain.
+template <class Rest>
+ISINGLASS_HD inline bool draw_by_word(double d, uint32_t word, Rest rest) {
+  const float above = word_margin(static_cast<float>(d), word);
+  if (above > kDrawMargin) return true;
+  if (above < -kDrawMargin) return false;
+  return BernoulliConditional(d).draw(word, rest);
+}
+
+// `count` values, for loops that the compiler turns into vectors. Returns whether any of them is
+// not certain.
 template <int count, class Word, class Value>
 [[gnu::always_inline]] inline bool draw_by_words(const double* d, const Word* word, Value* value) {
-  constexpr float kUnit = 1.0f / 16777216;  // of 24 bits
   float of_site[count];
   int32_t one[count], open = 0;
   for (int i = 0; i < count; ++i) of_site[i] = static_cast<float>(d[i]);
   for (int i = 0; i < count; ++i) {
-    const float size = of_site[i] < 0 ? -of_site[i] : of_site[i];
-    const float least = elementary::exp_within(size < 80 ? -size : -80.0f);
-    const float zero = of_site[i] > 0 ? 1.0f : least;
-    const float u = static_cast<float>(static_cast<int32_t>(word[i] >> 8)) * kUnit;
-    const float above = u * (1 + least) - zero;
+    const float above = word_margin(of_site[i], static_cast<uint32_t>(word[i]));
     one[i] = above > 0 ? 1 : 0;
     open |= above > kDrawMargin || above < -kDrawMargin ? 0 : 1;
   }

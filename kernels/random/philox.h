@@ -43,6 +43,12 @@ enum class Purpose : uint32_t {
 
 struct Philox4x32 {
   uint32_t word[4];
+
+  // word[k], chosen: an array that is indexed lies in a GPU's memory, not in registers.
+  ISINGLASS_HD uint32_t word_of(uint32_t k) const {
+    const uint32_t even = k < 2 ? word[0] : word[2], odd = k < 2 ? word[1] : word[3];
+    return k % 2 ? odd : even;
+  }
 };
 
 constexpr uint32_t kPhiloxMultiplier0 = 0xD2511F53u, kPhiloxMultiplier1 = 0xCD9E8D57u;
@@ -78,6 +84,20 @@ ISINGLASS_HD inline uint32_t below_from_uniform(uint32_t n, double u) {
   return draw < n ? draw : n - 1;
 }
 
+// The sites whose words one call gives: i, i + 8, i + 16 and i + 24 of every 32, so that eight lanes
+// of a GPU own a block of 32 sites, and a warp 128.
+constexpr int kCallSites = 4, kBlockCalls = 8;
+
+struct SiteCall {
+  int64_t number;
+
+  ISINGLASS_HD int64_t site(int word) const {
+    return number / kBlockCalls * 32 + number % kBlockCalls + kBlockCalls * word;
+  }
+  // In whole blocks; a call's last sites may not be there.
+  ISINGLASS_HD static int64_t count(int64_t sites) { return (sites + 31) / 32 * kBlockCalls; }
+};
+
 // Where a chain's numbers come from: one value, passed along instead of a generator object.
 struct Draws {
   uint64_t seed;
@@ -90,11 +110,14 @@ struct Draws {
     return uniform_from_words(r.word[0], r.word[1]);
   }
 
-  // The first 32 bits of site_uniform(), which decide but for one comparison in 2^32. Sites i, i +
-  // 8, i + 16 and i + 24 of 32 share a call.
+  // The first 32 bits of site_uniform() of the sites of a call (SiteCall), which decide but for one
+  // comparison in 2^32.
+  ISINGLASS_HD Philox4x32 call_words(Purpose purpose, uint32_t call) const {
+    return philox4x32(seed, chain, step, static_cast<uint32_t>(purpose), call);
+  }
+  // Those of one site.
   ISINGLASS_HD uint32_t site_word(Purpose purpose, uint32_t site) const {
-    return philox4x32(seed, chain, step, static_cast<uint32_t>(purpose), site / 32 * 8 + site % 8)
-        .word[site % 32 / 8];
+    return call_words(purpose, site / 32 * 8 + site % 8).word_of(site % 32 / 8);
   }
   // u in [0, 1) of a site, in a step that draws at every site.
   ISINGLASS_HD double site_uniform(Purpose first, Purpose rest, uint32_t site) const {

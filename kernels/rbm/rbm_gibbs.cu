@@ -1,7 +1,12 @@
-// CUDA twin of rbm_gibbs.h: one block makes all sweeps of eight chains. Shared memory holds
-// which of them have a unit on, a byte a hidden unit and a column, or global memory where a block
-// has too little; and a tile of the energies' sums of blocks. A thread reads a weight once for the
-// eight chains.
+// CUDA twin of rbm_gibbs.h: two launches a sweep, to the visible units and back. A block multiplies 16
+// chains by 32 columns and draws what they are the inputs of; eight lanes share a chain, and each
+// owns the four units whose numbers one Philox call gives (SiteCall). Rows of weights pass through
+// shared memory, 64 at a time, the next ones on their way to registers meanwhile; every lane adds the
+// rows that its chain has on, in the order of the CPU. Which are on is handed on in bits, 32 units a
+// word, in global memory: so any number of units fits any GPU.
+//
+// Sites of K values are drawn by a launch of their own, a block a chain.
+#include "kernels/base/blocks.h"
 #include "kernels/base/launch.h"
 #include "kernels/rbm/rbm_gibbs.h"
 #include "kernels/rbm/unit_sums_cuda.h"
@@ -10,56 +15,296 @@ namespace isinglass::cuda {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr int kGroup = 8;  // chains of a block: the bits of a byte
+constexpr unsigned kProductThreads = 128;
+constexpr int kProductChains = kProductThreads / kBlockCalls;
+constexpr int64_t kStageRows = 64;
+constexpr int kStageWords = kStageRows / kBlockSites;
+constexpr int kFetches = kStageRows / kProductChains;  // of a thread, for a stage
 
+// The words of global memory that a call's launches share.
 struct Shared {
-  double* tile;      // of fold_blocks()
-  int* hops;         // [8]
-  int* broken;       // [8]
-  uint8_t* hidden;   // [H]: the chains in which a unit is on
-  uint8_t* visible;  // [D·C]
+  uint32_t* hidden;   // [B, H/32]: which units are on
+  uint32_t* visible;  // [B, D·C/32]
+  int* hops;          // [2, B]: in a sweep and the one after it
+  int* broken;        // [2, B]
 
-  __device__ Shared(const SweepShape& s, uint8_t* units) {
-    tile = dynamic_shared_memory<double>();
-    hops = reinterpret_cast<int*>(tile + kTileBlocks);
-    broken = hops + kGroup;
-    hidden =
-        units ? units + blockIdx.x * unit_bytes(s) : reinterpret_cast<uint8_t*>(broken + kGroup);
-    visible = hidden + s.hidden;
+  __device__ Shared(const SweepShape& s, uint32_t* words)
+      : hidden(words),
+        visible(hidden + s.chains * site_blocks(s.hidden)),
+        hops(reinterpret_cast<int*>(visible + s.chains * site_blocks(s.visible()))),
+        broken(hops + 2 * s.chains) {}
+  static int64_t words(const SweepShape& s) {
+    return s.chains * (site_blocks(s.hidden) + site_blocks(s.visible()) + 4);
   }
-  ISINGLASS_HD static int64_t unit_bytes(const SweepShape& s) { return s.hidden + s.visible(); }
-  static size_t bytes(const SweepShape& s, bool units) {
-    return tile_bytes() + 2 * kGroup * sizeof(int) + (units ? unit_bytes(s) : 0);
+  __device__ static int64_t of_sweep(const SweepShape& s, int64_t sweep, int64_t chain) {
+    return sweep % 2 * s.chains + chain;
   }
 };
 
-int64_t groups_of(const SweepShape& s) {
-  return (s.chains + kGroup - 1) / kGroup;
+// For the eight lanes of a chain; all lanes of the warp come.
+__device__ unsigned bits_of_lanes(unsigned bits) {
+  for (int offset = kBlockCalls / 2; offset > 0; offset /= 2) {
+    bits |= __shfl_xor_sync(0xffffffffu, bits, offset);
+  }
+  return bits;
+}
+__device__ int sum_of_lanes(int value) {
+  for (int offset = kBlockCalls / 2; offset > 0; offset /= 2) {
+    value += __shfl_xor_sync(0xffffffffu, value, offset);
+  }
+  return value;
 }
 
-// out [chains, columns]
-template <class Out>
-__device__ void multiply(const uint8_t* on, int chains, const TiledMatrix& weights, Out* out) {
-  for (int64_t j = threadIdx.x; j < weights.columns; j += blockDim.x) {
-    const float* row = weights.biases(j / kTileColumns) + j % kTileColumns;
-    float sum[kGroup];
-    for (float& own : sum) own = *row;
-    for (int64_t begin = 0; begin < weights.units; begin += kRowGroup) {
-      const int64_t end = begin + kRowGroup < weights.units ? begin + kRowGroup : weights.units;
-      float four[kGroup] = {};
-      for (int64_t i = begin; i < end; ++i) {
-        row += kTileColumns;
-        const unsigned chains_on = on[i];
-        if (chains_on == 0) continue;
-        const float weight = *row;
-        for (int g = 0; g < kGroup; ++g) {
-          if (chains_on >> g & 1) four[g] += weight;
-        }
-      }
-      for (int g = 0; g < kGroup; ++g) sum[g] += four[g];
-    }
-    for (int g = 0; g < chains; ++g) out[g * weights.columns + j] = sum[g];
+// The four units of a lane, of chain c.
+struct LaneUnits {
+  int64_t chain;
+  bool any;  // whether the chain is there
+  SiteCall call;
+  int64_t count;  // of all units
+
+  __device__ bool has(int k) const { return any && call.site(k) < count; }
+  __device__ bool first_lane() const { return any && call.number % kBlockCalls == 0; }
+  __device__ int64_t word() const { return chain * site_blocks(count) + call.number / kBlockCalls; }
+};
+
+// Which of a lane's units are on, as bits of their word; input(k) of unit k.
+template <class Input>
+__device__ unsigned draw_units(const LaneUnits& units, const Draws& draws, Purpose first,
+                               Purpose rest, Input input, int& broken) {
+  if (!units.any) return 0;
+  const Philox4x32 words = draws.call_words(first, static_cast<uint32_t>(units.call.number));
+  unsigned on = 0;
+  for (int k = 0; k < kCallSites; ++k) {
+    if (!units.has(k)) continue;
+    const int64_t unit = units.call.site(k);
+    const double at = input(k);
+    const bool is_on = draw_by_word(
+        -at, words.word[k], [&] { return draws.site_word(rest, static_cast<uint32_t>(unit)); });
+    on |= static_cast<unsigned>(is_on) << unit % kBlockSites;
+    broken |= !std::isfinite(at);
   }
+  return on;
+}
+
+// The hidden units of a sweep, of inputs input(k).
+template <class Input>
+__device__ void draw_hidden(const SweepShape& s, const SweepChains& chains, int64_t sweep,
+                            const LaneUnits& units, Input input) {
+  const Shared shared(s, chains.words);
+  int broken = 0;
+  unsigned on = 0;
+  if (units.any) {
+    const PathPoint point(chains.path, units.chain);
+    on = draw_units(
+        units, sweep_draws(chains, units.chain, sweep), Purpose::kHidden, Purpose::kHiddenRest,
+        [&](int k) { return point.hidden(input(k)); }, broken);
+  }
+  on = bits_of_lanes(on);
+  if (units.first_lane()) shared.hidden[units.word()] = on;
+  if (broken) atomicMax(shared.broken + Shared::of_sweep(s, sweep, units.chain), 1);
+}
+
+// A block a chain: the first sweep's, from the inputs that there are.
+__global__ void draw_hidden_kernel(SweepShape s, SweepChains chains) {
+  const int64_t c = blockIdx.x;
+  const Shared shared(s, chains.words);
+  if (threadIdx.x < 2) {
+    shared.hops[Shared::of_sweep(s, threadIdx.x, c)] = 0;
+    shared.broken[Shared::of_sweep(s, threadIdx.x, c)] = 0;
+  }
+  __syncthreads();
+  const double* inputs = chains.inputs + c * s.hidden;
+  const int64_t calls = SiteCall::count(s.hidden);
+  for (int64_t first = threadIdx.x / 32 * 32; first < calls; first += blockDim.x) {
+    const int64_t call = first + threadIdx.x % 32;
+    const LaneUnits units{c, call < calls, {call}, s.hidden};
+    draw_hidden(s, chains, 0, units, [&](int k) { return inputs[units.call.site(k)]; });
+  }
+}
+
+// Numbers of a lane's four columns.
+struct alignas(16) Four {
+  float of[kCallSites];
+};
+
+// Rows of a block's 32 columns, those of a lane side by side; two of them take turns.
+struct Stage {
+  Four row[kStageRows][kBlockCalls];
+};
+
+// The biases of a lane's columns, and the rows of the units that are on in its chain, those of
+// every four units to each other. All threads of the block come.
+class Product {
+ public:
+  __device__ Product(const TiledMatrix& weights, const LaneUnits& columns, const uint32_t* words)
+      : weights_(weights), columns_(columns), words_(words) {
+    for (int k = 0; k < kCallSites; ++k) {
+      const int64_t column = columns.call.site(k), tile = column / kTileColumns;
+      at_[k] = tile < tile_count(weights.columns) ? weights.biases(tile) + column % kTileColumns
+                                                  : nullptr;
+    }
+    sum_ = row(0);
+    Stage* const stages = dynamic_shared_memory<Stage>();
+    fetch(0);
+    for (int64_t first = 0; first < weights.units; first += kStageRows) {
+      Stage& stage = stages[first / kStageRows % 2];
+      uint32_t on[kStageWords];
+      for (int w = 0; w < kStageWords; ++w) on[w] = next_on_[w];
+      for (int n = 0; n < kFetches; ++n) stage.row[stage_row(n)][lane()] = next_[n];
+      __syncthreads();
+      fetch(first + kStageRows);
+#pragma unroll
+      for (int w = 0; w < kStageWords; ++w) add(&stage.row[w * kBlockSites], on[w]);
+    }
+  }
+  __device__ float sum(int k) const { return sum_.of[k]; }
+
+ private:
+  __device__ static int lane() { return threadIdx.x % kBlockCalls; }
+  __device__ static int stage_row(int n) {
+    return n * kProductChains + static_cast<int>(threadIdx.x / kBlockCalls);
+  }
+  // The biases, or the unit behind which it is.
+  __device__ Four row(int64_t n) const {
+    Four row;
+    for (int k = 0; k < kCallSites; ++k) {
+      row.of[k] = at_[k] && n < tile_rows(weights_.units) ? at_[k][n * kTileColumns] : 0.0f;
+    }
+    return row;
+  }
+  // Begins to load the rows of 64 units, and which of these are on.
+  __device__ void fetch(int64_t first) {
+    for (int w = 0; w < kStageWords; ++w) {
+      const int64_t word = first / kBlockSites + w;
+      next_on_[w] = columns_.any && word < site_blocks(weights_.units) ? words_[word] : 0;
+    }
+    for (int n = 0; n < kFetches; ++n) next_[n] = row(1 + first + stage_row(n));
+  }
+  // 32 units' rows
+  __device__ void add(const Four (*rows)[kBlockCalls], uint32_t on) {
+#pragma unroll
+    for (int first = 0; first < kBlockSites; first += kRowGroup) {
+      Four four = {};
+      for (int i = first; i < first + kRowGroup; ++i) {
+        const Four row = rows[i][lane()];
+        const float times = on >> i & 1 ? 1.0f : 0.0f;  // the product is exact
+        for (int k = 0; k < kCallSites; ++k) four.of[k] += times * row.of[k];
+      }
+      for (int k = 0; k < kCallSites; ++k) sum_.of[k] += four.of[k];
+    }
+  }
+
+  const TiledMatrix weights_;
+  const LaneUnits& columns_;
+  const uint32_t* words_;  // of the chain
+  const float* at_[kCallSites];
+  Four sum_, next_[kFetches];
+  uint32_t next_on_[kStageWords];
+};
+
+ISINGLASS_HD int64_t chain_parts(const SweepShape& s) {
+  return (s.chains + kProductChains - 1) / kProductChains;
+}
+unsigned product_blocks(const SweepShape& s, int64_t columns) {
+  return static_cast<unsigned>(chain_parts(s) * site_blocks(columns));
+}
+
+// Of a lane of a product: blocks of the same columns are side by side.
+__device__ LaneUnits lane_columns(const SweepShape& s, int64_t columns) {
+  const int64_t parts = chain_parts(s);
+  const int64_t c = blockIdx.x % parts * kProductChains + threadIdx.x / kBlockCalls;
+  return {c, c < s.chains, {blockIdx.x / parts * kBlockCalls + threadIdx.x % kBlockCalls}, columns};
+}
+
+// Registers for loads far ahead of their use (three blocks a multiprocessor): there are few warps to
+// hide them.
+#define ISINGLASS_PRODUCT __global__ void __launch_bounds__(kProductThreads, 3)
+
+// c = b_v + Wᵀ h, and binary sites of it.
+ISINGLASS_PRODUCT to_visible_kernel(SweepShape s, SweepWeights w, int64_t sweep,
+                                    SweepChains chains) {
+  const Shared shared(s, chains.words);
+  const LaneUnits units = lane_columns(s, s.visible());
+  const Product c({w.to_visible, s.hidden, s.visible()}, units,
+                  shared.hidden + units.chain * site_blocks(s.hidden));
+  if (s.columns > 1) {
+    float* inputs = chains.visible_inputs + units.chain * s.visible();
+    for (int k = 0; k < kCallSites; ++k) {
+      if (units.has(k)) inputs[units.call.site(k)] = c.sum(k);
+    }
+    return;
+  }
+  unsigned on = 0;
+  int hops = 0, broken = 0;
+  if (units.any) {
+    const PathPoint point(chains.path, units.chain);
+    on = draw_units(
+        units, sweep_draws(chains, units.chain, sweep), Purpose::kSiteValue,
+        Purpose::kSiteValueRest, [&](int k) { return point.visible(c.sum(k), units.call.site(k)); },
+        broken);
+    for (int k = 0; k < kCallSites; ++k) {
+      if (!units.has(k)) continue;
+      uint8_t& value = chains.x[units.chain * s.sites + units.call.site(k)];
+      const uint8_t to = on >> units.call.site(k) % kBlockSites & 1;
+      hops += to != value;
+      value = to;
+    }
+  }
+  on = bits_of_lanes(on);
+  hops = sum_of_lanes(hops);
+  const int64_t count = Shared::of_sweep(s, sweep, units.chain);
+  if (units.first_lane()) {
+    shared.visible[units.word()] = on;
+    if (hops > 0) atomicAdd(shared.hops + count, hops);
+  }
+  if (broken) atomicMax(shared.broken + count, 1);
+}
+
+// A block a chain: sites of K values, given their inputs.
+__global__ void draw_values_kernel(SweepShape s, int64_t sweep, SweepChains chains) {
+  const int64_t c = blockIdx.x;
+  const Shared shared(s, chains.words);
+  const Draws draws = sweep_draws(chains, c, sweep);
+  const PathPoint point(chains.path, c);
+  const float* inputs = chains.visible_inputs + c * s.visible();
+  uint8_t* x = chains.x + c * s.sites;
+  int hops = 0;
+  bool broken = false;
+  for (int64_t i = threadIdx.x; i < s.sites; i += blockDim.x) {
+    bool finite;
+    const int to = draw_value(s, draws, point, i, x[i], inputs, &finite);
+    hops += to != x[i];
+    broken |= !finite;
+    x[i] = static_cast<uint8_t>(to);
+  }
+  const int64_t count = Shared::of_sweep(s, sweep, c);
+  if (hops > 0) atomicAdd(shared.hops + count, hops);
+  if (broken) atomicMax(shared.broken + count, 1);
+  __syncthreads();
+  for (int64_t w = threadIdx.x / 32; w < site_blocks(s.visible()); w += blockDim.x / 32) {
+    const int64_t column = w * kBlockSites + threadIdx.x % 32, site = column / s.columns;
+    const bool on = site < s.sites && s.column(site, x[site]) == column;
+    const unsigned word = __ballot_sync(0xffffffffu, on);
+    if (threadIdx.x % 32 == 0) shared.visible[c * site_blocks(s.visible()) + w] = word;
+  }
+}
+
+// a = b_h + W v, what the sweep counts, and the hidden units of the next sweep, if there is one.
+ISINGLASS_PRODUCT to_hidden_kernel(SweepShape s, SweepWeights w, int64_t sweep, bool last,
+                                   SweepChains chains) {
+  const Shared shared(s, chains.words);
+  const LaneUnits units = lane_columns(s, s.hidden);
+  const Product a({w.to_hidden, s.visible(), s.hidden}, units,
+                  shared.visible + units.chain * site_blocks(s.visible()));
+  for (int k = 0; k < kCallSites; ++k) {
+    if (units.has(k)) chains.inputs[units.chain * s.hidden + units.call.site(k)] = a.sum(k);
+  }
+  if (units.first_lane() && units.call.number == 0) {
+    const int64_t count = Shared::of_sweep(s, sweep, units.chain);
+    count_draw(chains.counts, units.chain, shared.hops[count], shared.broken[count] == 0);
+    shared.hops[count] = shared.broken[count] = 0;  // of the sweep after the next
+  }
+  if (!last) draw_hidden(s, chains, sweep + 1, units, [&](int k) { return a.sum(k); });
 }
 
 // F_β of a chain, for a block.
@@ -80,102 +325,24 @@ __global__ void free_energies_kernel(SweepShape s, const float* visible_biases, 
   set_free_energy(s, visible_biases, path, states, blockIdx.x, dynamic_shared_memory<double>());
 }
 
-// The chains of a block, from `first` on.
-struct Group {
-  const SweepShape& s;
-  const SweepWeights& w;
-  const SweepChains& chains;
-  Shared shared;
-  int64_t first;
-  int count;
-
-  __device__ void draw_hidden(int64_t sweep) const {
-    for (int64_t h = threadIdx.x; h < s.hidden; h += blockDim.x) {
-      unsigned on = 0;
-      for (int g = 0; g < count; ++g) {
-        const PathPoint point(chains.path, first + g);
-        const double input = point.hidden(chains.inputs[(first + g) * s.hidden + h]);
-        const Draws draws = sweep_draws(chains, first + g, sweep);
-        on |= draw_unit(draws, Purpose::kHidden, Purpose::kHiddenRest, h, input) << g;
-        if (!std::isfinite(input)) atomicMax(shared.broken + g, 1);
-      }
-      shared.hidden[h] = static_cast<uint8_t>(on);
-    }
-  }
-
-  __device__ void draw_sites(int64_t sweep) const {
-    for (int64_t i = threadIdx.x; i < s.sites; i += blockDim.x) {
-      for (int k = 0; k < s.columns; ++k) shared.visible[i * s.columns + k] = 0;
-      for (int g = 0; g < count; ++g) {
-        const float* inputs = chains.visible_inputs + (first + g) * s.visible();
-        const PathPoint point(chains.path, first + g);
-        uint8_t& value = chains.x[(first + g) * s.sites + i];
-        const Draws draws = sweep_draws(chains, first + g, sweep);
-        bool finite = true;
-        int to;
-        if (s.columns == 1) {
-          const double input = point.visible(inputs[i], i);
-          finite = std::isfinite(input);
-          to = draw_unit(draws, Purpose::kSiteValue, Purpose::kSiteValueRest, i, input);
-        } else {
-          to = draw_value(s, draws, point, i, value, inputs, &finite);
-        }
-        if (to != value) atomicAdd(shared.hops + g, 1);
-        if (!finite) atomicMax(shared.broken + g, 1);
-        value = static_cast<uint8_t>(to);
-        const int64_t column = s.column(i, to);
-        if (column >= 0) shared.visible[column] |= static_cast<uint8_t>(1u << g);
-      }
-    }
-  }
-
-  __device__ void sweep(int64_t number) const {
-    if (threadIdx.x < kGroup) shared.hops[threadIdx.x] = shared.broken[threadIdx.x] = 0;
-    __syncthreads();
-    draw_hidden(number);
-    __syncthreads();
-    multiply(shared.hidden, count, {w.to_visible, s.hidden, s.visible()},
-             chains.visible_inputs + first * s.visible());
-    __syncthreads();
-    draw_sites(number);
-    __syncthreads();
-    for (int g = threadIdx.x; g < count; g += blockDim.x) {
-      count_draw(chains.counts, first + g, shared.hops[g], shared.broken[g] == 0);
-    }
-    multiply(shared.visible, count, {w.to_hidden, s.visible(), s.hidden},
-             chains.inputs + first * s.hidden);
-    __syncthreads();
-  }
-
-  __device__ void set_energy(int64_t c) const {
-    set_free_energy(s, w.visible_biases, chains.path, {chains.x, chains.inputs, chains.energy}, c,
-                    shared.tile);
-  }
-};
-
-__global__ void sweep_hidden_kernel(SweepShape s, SweepWeights w, int64_t steps,
-                                    SweepChains chains) {
-  const int64_t first = static_cast<int64_t>(blockIdx.x) * kGroup;
-  const int64_t left = s.chains - first;
-  const Group group{s,      w,
-                    chains, Shared(s, chains.units),
-                    first,  left < kGroup ? static_cast<int>(left) : kGroup};
-  for (int64_t t = 0; t < steps; ++t) group.sweep(t);
-  for (int g = 0; g < group.count; ++g) group.set_energy(first + g);
-}
-
 }  // namespace
 
-int64_t sweep_scratch(const SweepShape& s, int device) {
-  const bool fits = static_cast<int64_t>(Shared::bytes(s, true)) <= shared_memory_limit(device);
-  return fits ? 0 : groups_of(s) * Shared::unit_bytes(s);
+int64_t sweep_words(const SweepShape& s) {
+  return Shared::words(s);
 }
 
 void sweep_hidden(const SweepShape& s, const SweepWeights& w, int64_t steps,
                   const SweepChains& chains, Stream stream) {
-  const LaunchShape launch{static_cast<unsigned>(groups_of(s)), kThreads,
-                           Shared::bytes(s, !chains.units)};
-  ISINGLASS_LAUNCH(sweep_hidden_kernel, launch, stream, s, w, steps, chains);
+  const LaunchShape block_a_chain{static_cast<unsigned>(s.chains), kThreads};
+  const LaunchShape to_visible{product_blocks(s, s.visible()), kProductThreads, 2 * sizeof(Stage)};
+  const LaunchShape to_hidden{product_blocks(s, s.hidden), kProductThreads, 2 * sizeof(Stage)};
+  if (steps > 0) ISINGLASS_LAUNCH(draw_hidden_kernel, block_a_chain, stream, s, chains);
+  for (int64_t t = 0; t < steps; ++t) {
+    ISINGLASS_LAUNCH(to_visible_kernel, to_visible, stream, s, w, t, chains);
+    if (s.columns > 1) ISINGLASS_LAUNCH(draw_values_kernel, block_a_chain, stream, s, t, chains);
+    ISINGLASS_LAUNCH(to_hidden_kernel, to_hidden, stream, s, w, t, t == steps - 1, chains);
+  }
+  free_energies(s, w.visible_biases, chains.path, {chains.x, chains.inputs, chains.energy}, stream);
 }
 
 void free_energies(const SweepShape& s, const float* visible_biases, const SweepPath& path,

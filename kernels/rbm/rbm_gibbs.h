@@ -102,7 +102,7 @@ struct SweepChains {
   double* energy;         // [B]
   float* visible_inputs;  // c [B, D·C], scratch
   StepCounts counts;
-  uint8_t* units = nullptr;  // [sweep_scratch()]; null where that is 0
+  uint32_t* words = nullptr;  // [cuda::sweep_words()], scratch of the CUDA twin
   SweepPath path = {};
 };
 
@@ -157,9 +157,8 @@ ISINGLASS_TWINS(free_energies, const SweepShape&, const float* visible_biases, c
                 const PathStates&, Stream)
 
 namespace cuda {
-// Bytes of global memory that sweeps on a device need as scratch: none where what the chains have
-// on fits into a block's shared memory.
-int64_t sweep_scratch(const SweepShape&, int device);
+// Of global memory, for sweeps.
+int64_t sweep_words(const SweepShape&);
 }  // namespace cuda
 
 }  // namespace isinglass

@@ -170,13 +170,8 @@ int64_t RbmModel::sweep(int64_t steps, const torch::Tensor& rng, const torch::Te
                         torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts,
                         const ops::PathTensors& path) {
   torch::NoGradGuard no_grad;
-  const int64_t units = x.size(0) * b_v_.numel();
-  if (!visible_inputs_.defined() || visible_inputs_.numel() != units ||
-      visible_inputs_.device() != x.device()) {
-    visible_inputs_ = torch::empty({units}, x.options().dtype(torch::kFloat32));
-  }
   ops::sweep_hidden(sweep_weights(), steps, rng, chain_ids, x, current.cache.at(0), current.energy,
-                    visible_inputs_, counts, path);
+                    sweep_scratch_, counts, path);
   return 2 * steps;
 }
 

@@ -80,7 +80,7 @@ class RbmModel : public EnergyModel,
   Derived<torch::Tensor> by_visible_;  // Wᵀ, contiguous
   torch::Tensor on_;                   // σ(inputs) of the last evaluation, float32 [B, H]
   Derived<ops::SweepTensors> sweep_weights_;
-  torch::Tensor visible_inputs_;  // scratch of sweeps, float32 [B·D] or [B·D·K]
+  ops::SweepScratch sweep_scratch_;
 };
 
 }  // namespace isinglass

@@ -53,7 +53,7 @@ Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin, int
   for (int64_t n = 0; n < betas; ++n) beta[n] = betas == 1 ? 0.3 : n / (betas - 1.0);
   const SweepPath path{betas > 0 ? beta.data() : nullptr, betas, logits.data()};
   std::vector<float> visible_inputs(b * s.visible());
-  std::vector<uint8_t> units(twin == Twin::kCpu ? 0 : cuda::sweep_scratch(s, 0));
+  std::vector<uint32_t> words(twin == Twin::kCpu ? 0 : cuda::sweep_words(s), 0xdeadbeef);
   int64_t rng[] = {5, 3};
   for (int64_t n = 0; n < launches; ++n, rng[1] += steps) {
     (twin == Twin::kCpu ? cpu::sweep_hidden : cuda::sweep_hidden)(
@@ -66,7 +66,7 @@ Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin, int
          visible_inputs.data(),
          {o.acceptance.data(), o.hops.data(), o.acceptance_sum.data(), o.hops_sum.data(),
           o.non_finite.data()},
-         units.empty() ? nullptr : units.data(),
+         words.data(),
          path},
         nullptr);
   }
@@ -108,12 +108,11 @@ TEST(HiddenSweepTwins, SweepAlikeOnTheJointPath) {
   }
 }
 
-// Where a block's shared memory does not hold what the chains have on.
-TEST(HiddenSweepTwins, UnitsInGlobalMemory) {
-  const SharedMemory limit(4200);
-  for (const int columns : {1, 3}) {
-    const SweepShape shape{19, 33, columns, 70};
-    ASSERT_GT(cuda::sweep_scratch(shape, 0), 0);
+// More units than a block's shared memory could hold, on the smallest GPU; more than two stages of
+// rows, and the last one not whole.
+TEST(HiddenSweepTwins, ManyUnits) {
+  const SharedMemory limit(simt::kTuring);
+  for (const SweepShape& shape : {SweepShape{17, 210, 1, 333}, SweepShape{3, 70, 5, 129}}) {
     expect_twins([&](Twin twin) { return run(shape, 1, 2, twin); });
   }
 }

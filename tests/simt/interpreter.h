@@ -121,6 +121,7 @@ T exchange(unsigned mask, T value, unsigned source) {
 #define __device__
 #define __host__
 #define __noinline__
+#define __launch_bounds__(...)
 // Blocks run one after the other. In a section of their own, to be poisoned. Bounds of such arrays
 // are UndefinedBehaviorSanitizer's to check.
 #define __shared__ static __attribute__((section("simt_shared")))
