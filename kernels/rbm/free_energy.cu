@@ -1,12 +1,15 @@
 // CUDA twin of free_energy.h: one block per chain, a thread for every hidden unit. Shared memory: a
-// tile of the sums of blocks of 32 units.
+// tile of the sums of blocks of 32 units, and a list of the visible units to add, 2048 sites at a
+// time, so that a thread's work is the units that moved.
 #include "kernels/rbm/free_energy.h"
 #include "kernels/rbm/unit_sums_cuda.h"
 
 namespace isinglass::cuda {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kThreads = 256, kWarps = kThreads / 32;
+constexpr int64_t kListed = 2048;                 // sites whose moves are listed together
+constexpr int64_t kWarpSites = kListed / kWarps;  // of a warp
 
 // Whether y is nearer to x than to no unit on.
 __device__ bool moves_from(const uint8_t* x, const uint8_t* y, int64_t visible) {
@@ -17,20 +20,69 @@ __device__ bool moves_from(const uint8_t* x, const uint8_t* y, int64_t visible) 
   return block_sum(balance) <= 0;
 }
 
+// The units that moved among the sites first … first + kListed − 1, in ascending order, for all
+// threads of a block: those of y that differ from x, or are on. Site i as i + 1, minus that where it
+// went off.
+struct MovedUnits {
+  int32_t place[kListed];
+  int count_of[kWarps];
+
+  // Which of 32 sites of a warp moved, for its lanes.
+  __device__ static unsigned moved(const uint8_t* x, const uint8_t* y, int64_t site, int64_t end) {
+    return __ballot_sync(0xffffffffu, site < end && y[site] != (x ? x[site] : 0));
+  }
+  // Returns how many.
+  __device__ int list(const uint8_t* x, const uint8_t* y, int64_t first, int64_t visible) {
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int64_t last = first + (warp + 1) * kWarpSites;
+    const int64_t begin = last - kWarpSites, end = last < visible ? last : visible;
+    __syncthreads();  // the list before it has been read
+    int count = 0;
+    for (int64_t i = begin; i < end; i += 32) count += __popc(moved(x, y, i + lane, end));
+    if (lane == 0) count_of[warp] = count;
+    __syncthreads();
+    int at = 0, all = 0;
+    for (int w = 0; w < static_cast<int>(kWarps); ++w) {
+      if (w < warp) at += count_of[w];
+      all += count_of[w];
+    }
+    for (int64_t i = begin; i < end; i += 32) {
+      const unsigned own = moved(x, y, i + lane, end);
+      const int before = __popc(own & ((1u << lane) - 1));
+      const auto number = static_cast<int32_t>(i + lane + 1);
+      if (own >> lane & 1) place[at + before] = y[i + lane] ? number : -number;
+      at += __popc(own);
+    }
+    __syncthreads();
+    return all;
+  }
+};
+
 __global__ void move_hidden_kernel(HiddenShape s, HiddenWeights w, HiddenStart start,
                                    const uint8_t* states, HiddenUnits out) {
   double* tile = dynamic_shared_memory<double>();
+  MovedUnits& units = *reinterpret_cast<MovedUnits*>(tile + kTileBlocks);
   const int64_t c = blockIdx.x;
   const uint8_t* y = states + c * s.visible;
   const uint8_t* x = start.x ? start.x + c * s.visible : nullptr;
   const bool moves = x && moves_from(x, y, s.visible);
+  if (!moves) x = nullptr;
+  double* inputs = out.inputs + c * s.hidden;
   for (int64_t h = threadIdx.x; h < s.hidden; h += blockDim.x) {
-    double a = moves ? start.inputs[c * s.hidden + h] : w.hidden_biases[h];
-    for (int64_t i = 0; i < s.visible; ++i) {
-      const int change = static_cast<int>(y[i]) - (moves ? static_cast<int>(x[i]) : 0);
-      if (change != 0) a += change * static_cast<double>(w.by_visible[i * s.hidden + h]);
+    inputs[h] = moves ? start.inputs[c * s.hidden + h] : w.hidden_biases[h];
+  }
+  for (int64_t first = 0; first < s.visible; first += kListed) {
+    const int count = units.list(x, y, first, s.visible);
+    for (int64_t h = threadIdx.x; h < s.hidden; h += blockDim.x) {
+      double a = inputs[h];
+      for (int n = 0; n < count; ++n) {
+        const int32_t place = units.place[n];
+        const int64_t i = (place > 0 ? place : -place) - 1;
+        const double weight = w.by_visible[i * s.hidden + h];
+        a += place > 0 ? weight : -weight;
+      }
+      inputs[h] = a;
     }
-    out.inputs[c * s.hidden + h] = a;
   }
   __syncthreads();
   const double visible = visible_sum(
@@ -46,8 +98,9 @@ __global__ void move_hidden_kernel(HiddenShape s, HiddenWeights w, HiddenStart s
 
 void move_hidden(const HiddenShape& s, HiddenWeights w, HiddenStart start, const uint8_t* y,
                  HiddenUnits out, Stream stream) {
-  ISINGLASS_LAUNCH(move_hidden_kernel, {static_cast<unsigned>(s.chains), kThreads, tile_bytes()},
-                   stream, s, w, start, y, out);
+  const LaunchShape shape{static_cast<unsigned>(s.chains), kThreads,
+                          tile_bytes() + sizeof(MovedUnits)};
+  ISINGLASS_LAUNCH(move_hidden_kernel, shape, stream, s, w, start, y, out);
 }
 
 }  // namespace isinglass::cuda

@@ -45,5 +45,14 @@ TEST(HiddenTwins, MoveAlike) {
   }
 }
 
+// More sites than are listed together.
+TEST(HiddenTwins, ManySites) {
+  const SharedMemory limit(simt::kTuring);
+  for (const double moved : {-1.0, 0.02, 0.9}) {
+    const HiddenShape shape{2, 4100, 40};
+    expect_twins([&](Twin twin) { return run(shape, moved, true, twin); });
+  }
+}
+
 }  // namespace
 }  // namespace isinglass

@@ -158,6 +158,9 @@ inline int __any_sync(unsigned mask, int value) {
 inline int __all_sync(unsigned mask, int value) {
   return simt::vote(mask, value == 0) == 0;
 }
+inline int __popc(unsigned bits) {
+  return __builtin_popcount(bits);
+}
 inline int __ffs(int bits) {
   return __builtin_ffs(bits);
 }
