@@ -55,8 +55,11 @@ ISINGLASS_HD inline bool draw_rank(const BernoulliConditional& conditional, cons
 }
 
 // Draws the value of the site of a rank of x [D] at β. A binary site whose d is not finite stays.
+// word: the first word of the rank's number; rest(): its second.
+template <class Rest>
 ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& colouring,
-                                       const Draws& draws, double beta, int64_t rank, uint8_t* x) {
+                                       double beta, int64_t rank, uint32_t word, Rest rest,
+                                       uint8_t* x) {
   const int64_t site = colouring.site[rank];
   const int from = x[site];
   SiteDraw draw{0, false, true};
@@ -64,12 +67,12 @@ ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& 
   if (lattice.categories == 2) {
     const double d = flip_energy(lattice, x, site);
     draw.finite = std::isfinite(d);
-    if (draw.finite) to = draw_rank(BernoulliConditional(beta * d), draws, rank);
+    if (draw.finite) to = draw_by_word(beta * d, word, rest);
     draw.moved = to != from;
     if (draw.moved) draw.difference = to ? d : -d;
   } else {
     const SiteEnergies energies{lattice, x, site, beta};
-    to = draw_conditional(energies, lattice.categories, from, rank_uniform(draws, rank),
+    to = draw_conditional(energies, lattice.categories, from, uniform_from_words(word, rest()),
                           &draw.finite);
     draw.moved = to != from;
     if (draw.moved) {

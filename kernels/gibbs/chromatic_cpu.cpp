@@ -41,7 +41,10 @@ void sweep_values(const Lattice& lattice, const Colouring& colouring, int64_t ch
     bool finite = true;
     const double own = beta ? beta[c] : 1;
     for (int64_t n = 0; n < lattice.sites; ++n) {
-      const SiteDraw draw = draw_site(lattice, colouring, draws, own, n, x + c * lattice.sites);
+      const auto rank = static_cast<uint32_t>(n);
+      const SiteDraw draw = draw_site(
+          lattice, colouring, own, n, draws.site_word(Purpose::kSiteValue, rank),
+          [&] { return draws.site_word(Purpose::kSiteValueRest, rank); }, x + c * lattice.sites);
       difference += draw.difference;
       hops += draw.moved;
       finite = finite && draw.finite;

@@ -79,11 +79,13 @@ struct SweepOutcome {
   bool operator==(const SweepOutcome&) const = default;
 };
 
-// `launches` calls of `steps` steps each; with a β a chain or without.
+// `launches` calls of `steps` steps each; with a β a chain or without. broken: a value's energy is
+// not finite.
 SweepOutcome sweep(const Size& size, int categories, int launches, int64_t steps, Twin twin,
-                   bool tempered = false) {
+                   bool tempered = false, bool broken = false) {
   Inputs inputs(15);
-  const Ring ring(size.sites, categories, inputs);
+  Ring ring(size.sites, categories, inputs);
+  if (broken) ring.unary[1] = NAN;
   // Even sites, odd sites, and the last one of an odd ring.
   std::vector<int32_t> site;
   std::vector<int64_t> offset = {0};
@@ -97,8 +99,10 @@ SweepOutcome sweep(const Size& size, int categories, int launches, int64_t steps
   const auto ids = inputs.ids(size.chains);
   const auto beta = inputs.reals<double>(size.chains, 1);
   SweepOutcome o{inputs.states(size.chains * size.sites, categories),
-                 {inputs.reals<double>(size.chains, 1)},
+                 {std::vector<double>(size.chains)},
                  Counts(size.chains)};
+  cpu::lattice_evaluate(ring.lattice(size.sites, categories), size.chains, o.x.data(), false,
+                        LocalTable::kGradient, o.energy.values.data(), nullptr, nullptr);
   int64_t rng[] = {kRng[0], kRng[1]};
   for (int n = 0; n < launches; ++n) {
     (twin == Twin::kCpu ? cpu::chromatic_sweep : cuda::chromatic_sweep)(
@@ -120,12 +124,25 @@ TEST(ChromaticTwins, SweepAlike) {
   }
 }
 
+TEST(ChromaticTwins, CountSweepsWithEnergiesThatAreNotFinite) {
+  for (const int categories : {2, 5}) {
+    const Size size{2, 7};
+    EXPECT_EQ(sweep(size, categories, 1, 70, Twin::kCpu, false, true).counts.non_finite,
+              std::vector<int64_t>(2, 70));
+    const auto run = [&](Twin twin) {
+      const SweepOutcome o = sweep(size, categories, 1, 70, twin, false, true);
+      return std::pair(o.x, o.counts);
+    };
+    expect_twins(run);
+  }
+}
+
 // A launch of many steps does what as many launches do, bit for bit.
 TEST(ChromaticTwins, ManyStepsALaunch) {
   for (const Size& size : {Size{3, 7}, Size{2, 100}, Size{1, 32801}}) {  // the last: not shared
     for (const int categories : {2, 5}) {
       for (const Twin twin : {Twin::kCpu, Twin::kCuda}) {
-        const int64_t steps = size.sites > 1000 ? 2 : 6;
+        const int64_t steps = size.sites > 1000 ? 2 : size.sites > 10 ? 6 : 70;
         const SweepOutcome one = sweep(size, categories, static_cast<int>(steps), 1, twin);
         const SweepOutcome many = sweep(size, categories, 1, steps, twin);
         EXPECT_TRUE(one == many);
