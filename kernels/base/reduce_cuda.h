@@ -26,6 +26,16 @@ __device__ inline double warp_product(double v) {
   return v;
 }
 
+// The product over 32 numbers of which eight lanes have four each, those of i, i + 8, i + 16 and i +
+// 24: that of warp_product(), for each eight of a warp.
+__device__ inline double eighth_product(const double* v) {
+  double product = (v[0] * v[2]) * (v[1] * v[3]);
+  for (int offset = 4; offset > 0; offset >>= 1) {
+    product *= __shfl_xor_sync(0xffffffffu, product, offset);
+  }
+  return product;
+}
+
 namespace cuda {
 
 // The sum over a block of whole warps, for all of its threads.
@@ -48,15 +58,18 @@ inline size_t tile_bytes() {
 }
 
 // fold(of_block(b)) for b = 0, 1, … of so many blocks of 32 sites, or units: of_block by whole
-// warps, fold by the first thread in that order. tile [kTileBlocks] is shared.
-template <class OfBlock, class Fold>
+// warps, or of `parts` blocks side by side by as many parts of a warp, which come for blocks that
+// are not there, too; fold by the first thread in that order. tile [kTileBlocks] is shared.
+template <int parts = 1, class OfBlock, class Fold>
 __device__ void fold_blocks(int64_t blocks, double* tile, OfBlock of_block, Fold fold) {
-  const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
+  constexpr int kLanes = 32 / parts;
+  const int part = threadIdx.x % 32 / kLanes;
+  const int64_t own = threadIdx.x / 32 * parts, all = blockDim.x / 32 * parts;
   for (int64_t first = 0; first < blocks; first += kTileBlocks) {
     const int64_t end = first + kTileBlocks < blocks ? first + kTileBlocks : blocks;
-    for (int64_t b = first + warp; b < end; b += warps) {
-      const double value = of_block(b);
-      if (threadIdx.x % 32 == 0) tile[b - first] = value;
+    for (int64_t b = first + own; b < end; b += all) {
+      const double value = of_block(b + part);
+      if (threadIdx.x % kLanes == 0 && b + part < end) tile[b + part - first] = value;
     }
     __syncthreads();
     for (int64_t b = first; b < end && threadIdx.x == 0; ++b) fold(tile[b - first]);

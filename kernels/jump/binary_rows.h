@@ -72,8 +72,8 @@ ISINGLASS_HD inline int32_t flip_threshold(const BinaryJumpParameters& time, flo
   return flip_threshold(time.rule, time.balancing, time, d);
 }
 
-ISINGLASS_HD inline bool flips(const Draws& draws, int64_t site, int32_t threshold) {
-  const uint32_t word = draws.site_word(Purpose::kSiteValue, static_cast<uint32_t>(site));
+// Of a site whose first word (Draws::site_word()) of kSiteValue this is.
+ISINGLASS_HD inline bool flips(uint32_t word, int32_t threshold) {
   return static_cast<int32_t>(word >> 1) < threshold;
 }
 

@@ -1,5 +1,6 @@
-// CUDA twin of jump.h: one block per chain. A warp takes 32 sites: a lane each where the row has a
-// closed form, else all lanes solve one site after the other. Shared memory: a tile of the sums of
+// CUDA twin of jump.h: one block per chain. A warp takes 128 binary sites, the four of a Philox call a
+// lane; of other sites 32, a lane each where the row has a closed form, else all lanes solve one site
+// after the other. Shared memory: a tile of the sums of
 // blocks of sites (4 KiB), and a warp's K² + 2K numbers (33 KiB at K = 64).
 #include "kernels/base/blocks.h"
 #include "kernels/base/launch.h"
@@ -21,30 +22,43 @@ struct WarpSync {
   }
 };
 
+// The words that decide of a lane's binary sites; none where the new values are given.
+__device__ Philox4x32 flip_words(const DrawTarget& target, SiteCall call) {
+  return target.draws.call_words(Purpose::kSiteValue, static_cast<uint32_t>(call.number));
+}
+__device__ Philox4x32 flip_words(const ScoreTarget&, SiteCall) {
+  return {};
+}
+
 // Whether a binary site flips; drawn.
-__device__ bool flipped_at(const DrawTarget& target, int64_t site, int32_t threshold) {
-  const bool flipped = flips(target.draws, site, threshold);
+__device__ bool flipped_at(const DrawTarget& target, int64_t site, uint32_t word,
+                           int32_t threshold) {
+  const bool flipped = flips(word, threshold);
   target.y[site] = static_cast<uint8_t>(target.x[site] ^ flipped);
   return flipped;
 }
 
 // The same where the new values are given.
-__device__ bool flipped_at(const ScoreTarget& target, int64_t site, int32_t) {
+__device__ bool flipped_at(const ScoreTarget& target, int64_t site, uint32_t, int32_t) {
   return target.x[site] != target.y[site];
 }
 
-// P of a block of binary sites, a lane each.
+// P of a block of binary sites, by eight lanes: a lane has the sites of a call.
 template <class Target>
 __device__ double block_of_flips(const JumpShape& shape, const BinaryJumpParameters& jump,
                                  const float* gradient, const uint8_t* x, const Target& target,
-                                 int64_t site) {
-  double weight = kFlipWhole;
-  if (site < shape.sites) {
+                                 SiteCall call) {
+  double weight[kCallSites];
+  const Philox4x32 words = flip_words(target, call);
+  for (int k = 0; k < kCallSites; ++k) {
+    weight[k] = kFlipWhole;
+    const int64_t site = call.site(k);
+    if (site >= shape.sites) continue;
     const float d = flip_difference(gradient[site], x[site]);
     const int32_t threshold = flip_threshold(jump, d);
-    weight = outcome_weight(threshold, flipped_at(target, site, threshold), d);
+    weight[k] = outcome_weight(threshold, flipped_at(target, site, words.word[k], threshold), d);
   }
-  return block_probability(warp_product(weight));
+  return block_probability(eighth_product(weight));
 }
 
 // log q of a chain of binary sites, for the first thread.
@@ -52,12 +66,12 @@ template <class Target>
 __device__ double flip_chain(const JumpShape& shape, double scale, const float* gradient,
                              const uint8_t* x, const Target& target, double* tile) {
   const BinaryJumpParameters jump(shape, scale);
-  const int lane = threadIdx.x % 32;
+  const int lane = threadIdx.x % kBlockCalls;
   LogProduct total;
-  fold_blocks(
+  fold_blocks<32 / kBlockCalls>(
       site_blocks(shape.sites), tile,
       [&](int64_t b) {
-        return block_of_flips(shape, jump, gradient, x, target, b * kBlockSites + lane);
+        return block_of_flips(shape, jump, gradient, x, target, SiteCall{b * kBlockCalls + lane});
       },
       [&](double q) { total.multiply(q); });
   return total.log();
