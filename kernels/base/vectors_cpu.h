@@ -1,20 +1,24 @@
 // Vectors of the CPU twins, three kinds: loops that the compiler turns into vectors, for several
 // instruction sets (ISINGLASS_VECTOR_CLONES); arithmetic of whole vectors, as long as the machine's
-// (Vector, ISINGLASS_BY_WIDTH); and functions written in AVX-512 instructions, where the compiler
-// does not find them by itself (ISINGLASS_AVX512). Each of the last has a caller that takes another
-// way on machines without them: if (has_avx512()) ….
+// (Vector, ISINGLASS_BY_WIDTH); and Highway's, where the compiler does not find the instructions by
+// itself: sources that have hwy/foreach_target.h are compiled for each instruction set.
 #pragma once
 
 #include <cstdint>
 
 #if defined(__x86_64__) && !defined(ISINGLASS_WITHOUT_AVX512)
 #define ISINGLASS_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wuninitialized"  // GCC's own intrinsics (its bug 105593)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#include <immintrin.h>
+
+// Highway's instruction sets: arrays hold vectors of a length that the compiler knows.
+#define ISINGLASS_SCALABLE (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#ifdef ISINGLASS_WITHOUT_AVX512
+#define HWY_DISABLED_TARGETS (ISINGLASS_SCALABLE | HWY_AVX3 | HWY_AVX3_DL)
+#else
+#define HWY_DISABLED_TARGETS ISINGLASS_SCALABLE
 #endif
+// In code that is compiled for each: it is not a machine's without vectors.
+#define ISINGLASS_HAS_VECTORS (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
 
 // A loop compiled for AVX-512, AVX2 and the baseline; the machine picks when the program starts. A
 // clone takes in functions of the baseline only where they are inlined.
@@ -96,9 +100,9 @@ using Vector = typename VectorOf<T, kBytes>::type;
 // instruction set.
 template <class F>
 [[gnu::always_inline]] inline double fold(const double* v, F f) {
-  using Four = Vector<double, 32>;
+  typedef double Four __attribute__((vector_size(32)));
   Four part[8];
-  for (int k = 0; k < 8; ++k) part[k] = reinterpret_cast<const Four*>(v)[k];
+  for (int k = 0; k < 8; ++k) part[k] = reinterpret_cast<const Vector<double, 32>*>(v)[k];
   for (int half = 4; half >= 1; half /= 2) {
     for (int k = 0; k < half; ++k) f(part[k], part[k + half]);
   }

@@ -3,16 +3,25 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <optional>
 
 #include "kernels/base/blocks.h"
-#include "kernels/lattice/fast/chain_lanes_avx512_cpu.h"
+#include "kernels/base/vectors_cpu.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/gibbs/fast/chromatic_table_cpu.cpp"
+#include <hwy/foreach_target.h>
+// After it.
+#include "kernels/lattice/fast/sixteen_lanes_cpu.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace isinglass::cpu {
+namespace HWY_NAMESPACE {
 namespace {
 
-#ifdef ISINGLASS_AVX512
+#if ISINGLASS_HAS_VECTORS
 
 // The tables of thresholds that a group's chains have, and which of them has which.
 struct GroupThresholds {
@@ -20,8 +29,7 @@ struct GroupThresholds {
   const int32_t* row;               // [D]; null: every site has its own
   const uint32_t* word[kChains16];  // [rows, 16] each
   double beta[kChains16];
-  __mmask16 chains[kChains16] = {};
-  int of_chain[kChains16];
+  alignas(64) int32_t of_chain[kChains16];
 
   GroupThresholds(const NeighbourhoodTable& neighbourhoods, const TemperedThresholds* tempered,
                   int64_t number, int64_t count)
@@ -36,7 +44,6 @@ struct GroupThresholds {
         last_ = table;
       }
       of_chain[l] = tables - 1;
-      chains[tables - 1] = static_cast<__mmask16>(chains[tables - 1] | 1u << l);
     }
   }
 
@@ -58,17 +65,18 @@ struct Sweep {
   int32_t hops[kChains16] = {};
 };
 
-// Of every chain at its neighbourhood.
+// Of a part of the chains, at their neighbourhoods.
 template <bool kTempered>
-ISINGLASS_AVX512 inline __m512i threshold_words(const GroupThresholds& thresholds, int64_t site,
-                                                __m128i neighbourhood) {
-  const __m512i index = _mm512_cvtepu8_epi32(neighbourhood);
+HWY_INLINE hn::Vec<Words> threshold_words(const GroupThresholds& thresholds, int64_t site, int part,
+                                          hn::Vec<Signed> neighbourhood) {
   const int64_t at = thresholds.at(site);
-  const auto words = [&](int t) { return thresholds.word[t] + at; };
-  __m512i found = _mm512_permutexvar_epi32(index, _mm512_loadu_si512(words(0)));
-  for (int t = 1; kTempered && t < thresholds.tables; ++t) {
-    found = _mm512_mask_permutexvar_epi32(found, thresholds.chains[t], index,
-                                          _mm512_loadu_si512(words(t)));
+  auto found = look_up<kNeighbourhoods>(Words(), thresholds.word[0] + at, neighbourhood);
+  if (!kTempered) return found;
+  const auto table = hn::Load(Signed(), thresholds.of_chain + part * kWordLanes);
+  for (int t = 1; t < thresholds.tables; ++t) {
+    const auto words = look_up<kNeighbourhoods>(Words(), thresholds.word[t] + at, neighbourhood);
+    const auto own = hn::Eq(table, hn::Set(Signed(), t));
+    found = hn::IfThenElse(hn::RebindMask(Words(), own), words, found);
   }
   return found;
 }
@@ -76,33 +84,39 @@ ISINGLASS_AVX512 inline __m512i threshold_words(const GroupThresholds& threshold
 // The sites of ranks first … end − 1, which lie in one block and have one colour. Returns whether
 // anywhere a number's other words decide.
 template <bool kTempered>
-ISINGLASS_AVX512 bool draw_ranks(Sweep& sweep, const BlockOf<uint32_t>& words, int64_t first,
-                                 int64_t end) {
+bool draw_ranks(Sweep& sweep, const BlockOf<uint32_t>& words, int64_t first, int64_t end) {
   const NeighbourhoodTable& neighbourhoods = sweep.neighbourhoods;
-  const __m128i none = _mm_setzero_si128();
-  DoubleLanes difference;
-  __m512i hops = _mm512_setzero_si512();
-  __mmask16 open = 0;
+  const auto one = hn::Set(Signed(), 1);
+  hn::Vec<Doubles> difference[kDoubleParts];
+  hn::Vec<Signed> hops[kWordParts];
+  for (auto& sum : difference) sum = hn::Zero(Doubles());
+  for (auto& sum : hops) sum = hn::Zero(Signed());
+  auto open = hn::FirstN(Words(), 0);
   for (int64_t rank = first; rank < end; ++rank) {
     const int64_t site = sweep.colouring.site[rank];
-    const __m128i neighbourhood = neighbourhood_at(neighbourhoods, sweep.lanes, site, none);
-    const __m512i threshold_word =
-        threshold_words<kTempered>(sweep.thresholds, site, neighbourhood);
-    const __m512i word = _mm512_load_si512(words.row(rank % kBlockSites));
-    const __mmask16 up = _mm512_cmpgt_epu32_mask(word, threshold_word);
-    open |= _mm512_cmpeq_epu32_mask(word, threshold_word);
-    const __m128i own = values_at(sweep.lanes, site);
-    const __mmask16 moved = up ^ _mm_test_epi8_mask(own, own);
-    set_values(sweep.lanes, site, _mm_maskz_set1_epi8(up, 1));
-    hops = _mm512_mask_add_epi32(hops, moved, hops, _mm512_set1_epi32(1));
-    add(look_up(neighbourhoods.flip_energy + site * kNeighbourhoods, neighbourhood), moved & up,
-        moved & ~up, difference);
+    alignas(16) uint8_t near[kChains16];
+    find_neighbourhoods(neighbourhoods, sweep.lanes, site, near);
+    uint8_t* values = sweep.lanes + site * kChains16;
+    for (int p = 0; p < kWordParts; ++p) {
+      const auto neighbourhood = part_of(near, p), own = part_of(values, p);
+      const auto threshold_word =
+          threshold_words<kTempered>(sweep.thresholds, site, p, neighbourhood);
+      const auto word = hn::Load(Words(), words.row(rank % kBlockSites) + p * kWordLanes);
+      open = hn::Or(open, hn::Eq(word, threshold_word));
+      const auto up = hn::RebindMask(Signed(), hn::Gt(word, threshold_word));
+      set_part(values, p, up);
+      const auto now = hn::IfThenElseZero(up, one);
+      hops[p] = hn::Add(hops[p], hn::Xor(own, now));
+      add_answers(neighbourhoods.flip_energy + site * kNeighbourhoods, neighbourhood,
+                  hn::Sub(now, own), difference + 2 * p);
+    }
   }
-  alignas(64) double moved[kChains16];
-  store(difference, moved);
-  for (int l = 0; l < kChains16; ++l) sweep.difference[l] += moved[l];
-  _mm512_storeu_si512(sweep.hops, _mm512_add_epi32(hops, _mm512_loadu_si512(sweep.hops)));
-  return open != 0;
+  add_to(sweep.difference, difference);
+  for (int p = 0; p < kWordParts; ++p) {
+    int32_t* at = sweep.hops + p * kWordLanes;
+    hn::StoreU(hn::Add(hops[p], hn::LoadU(Signed(), at)), Signed(), at);
+  }
+  return !hn::AllFalse(Words(), open);
 }
 
 // The same sites once more where the first word was the threshold word: they have been set to 0,
@@ -144,22 +158,71 @@ void sweep_block(Sweep& sweep, int64_t block, int64_t colour) {
   if (open) resolve(sweep, words, first, end);
 }
 
-ISINGLASS_AVX512 void begin(Sweep& sweep) {
+void begin(Sweep& sweep) {
   fill_lanes(sweep.chains.state, sweep.neighbourhoods.sites, sweep.lanes);
 }
 
-ISINGLASS_AVX512 void finish(const Sweep& sweep, double* energy, const StepCounts& counts) {
+void finish(const Sweep& sweep, double* energy, const StepCounts& counts) {
   const LaneGroup& chains = sweep.chains;
-  store_lanes(sweep.lanes, first_bytes(chains.count), sweep.neighbourhoods.sites, chains.state);
+  store_lanes(sweep.lanes, (1u << chains.count) - 1, sweep.neighbourhoods.sites, chains.state);
   for (int64_t l = 0; l < chains.count; ++l) {
     energy[chains.chain[l]] += sweep.difference[l];
     count_draw(counts, chains.chain[l], sweep.hops[l], true);
   }
 }
 
+void sweep_chains(const NeighbourhoodTable& neighbourhoods, const Colouring& colouring,
+                  int64_t chains, int64_t steps, const int64_t* rng, const int64_t* chain_ids,
+                  const TemperedThresholds* tempered, uint8_t* x, double* energy,
+                  const StepCounts& counts) {
+  const int64_t sites = neighbourhoods.sites, state = lane_bytes(sites);
+  const auto sweep_groups = [&](int64_t first, int64_t end, int64_t t) {
+    uint8_t* states = lane_states(kLaneGroups, sites);
+    std::optional<Sweep> groups[kLaneGroups];
+    for (int64_t g = first; g < end; ++g) {
+      const LaneGroup own(g, chains, tempered ? tempered->chain : nullptr, rng, chain_ids, t, x,
+                          sites);
+      groups[g - first].emplace(Sweep{
+          neighbourhoods, colouring, own, GroupThresholds(neighbourhoods, tempered, g, own.count),
+          BlockNumbers(own.draws, Purpose::kSiteValue), states + (g - first) * state});
+      begin(*groups[g - first]);
+    }
+    for (int64_t k = 0; k < colouring.colours; ++k) {
+      for (int64_t block = colouring.offset[k] / kBlockSites;
+           block * kBlockSites < colouring.offset[k + 1]; ++block) {
+        for (int64_t g = 0; g < end - first; ++g) sweep_block(*groups[g], block, k);
+      }
+    }
+    for (int64_t g = 0; g < end - first; ++g) finish(*groups[g], energy, counts);
+  };
+  for_lane_groups(chains, steps, sites, [&](int64_t first, int64_t end) {
+    for (int64_t t = 0; t < steps; ++t) sweep_groups(first, end, t);
+  });
+}
+
+#else  // no lattice has a neighbourhood table
+void sweep_chains(const NeighbourhoodTable&, const Colouring&, int64_t, int64_t, const int64_t*,
+                  const int64_t*, const TemperedThresholds*, uint8_t*, double*, const StepCounts&) {
+}
 #endif
 
 }  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace isinglass::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace isinglass::cpu {
+
+HWY_EXPORT(sweep_chains);
+
+void table_sweep(const NeighbourhoodTable& neighbourhoods, const Colouring& colouring,
+                 int64_t chains, int64_t steps, const int64_t* rng, const int64_t* chain_ids,
+                 const TemperedThresholds* tempered, uint8_t* x, double* energy,
+                 const StepCounts& counts) {
+  HWY_DYNAMIC_DISPATCH(sweep_chains)
+  (neighbourhoods, colouring, chains, steps, rng, chain_ids, tempered, x, energy, counts);
+}
 
 int64_t find_rows(const NeighbourhoodTable& neighbourhoods, int32_t* row) {
   std::map<std::array<double, kNeighbourhoods>, int32_t> rows;
@@ -185,38 +248,5 @@ void tabulate_thresholds(const NeighbourhoodTable& neighbourhoods, const int32_t
   }
 }
 
-#ifdef ISINGLASS_AVX512
-void table_sweep(const NeighbourhoodTable& neighbourhoods, const Colouring& colouring,
-                 int64_t chains, int64_t steps, const int64_t* rng, const int64_t* chain_ids,
-                 const TemperedThresholds* tempered, uint8_t* x, double* energy,
-                 const StepCounts& counts) {
-  const int64_t sites = neighbourhoods.sites, state = (sites + 1) * kChains16;
-  const auto sweep_groups = [&](int64_t first, int64_t end, int64_t t) {
-    uint8_t* states = lane_states(kLaneGroups, sites);
-    std::optional<Sweep> groups[kLaneGroups];
-    for (int64_t g = first; g < end; ++g) {
-      const LaneGroup own(g, chains, tempered ? tempered->chain : nullptr, rng, chain_ids, t, x,
-                          sites);
-      groups[g - first].emplace(Sweep{
-          neighbourhoods, colouring, own, GroupThresholds(neighbourhoods, tempered, g, own.count),
-          BlockNumbers(own.draws, Purpose::kSiteValue), states + (g - first) * state});
-      begin(*groups[g - first]);
-    }
-    for (int64_t k = 0; k < colouring.colours; ++k) {
-      for (int64_t block = colouring.offset[k] / kBlockSites;
-           block * kBlockSites < colouring.offset[k + 1]; ++block) {
-        for (int64_t g = 0; g < end - first; ++g) sweep_block(*groups[g], block, k);
-      }
-    }
-    for (int64_t g = 0; g < end - first; ++g) finish(*groups[g], energy, counts);
-  };
-  for_lane_groups(chains, steps, sites, [&](int64_t first, int64_t end) {
-    for (int64_t t = 0; t < steps; ++t) sweep_groups(first, end, t);
-  });
-}
-#else  // no lattice has a neighbourhood table
-void table_sweep(const NeighbourhoodTable&, const Colouring&, int64_t, int64_t, const int64_t*,
-                 const int64_t*, const TemperedThresholds*, uint8_t*, double*, const StepCounts&) {}
-#endif
-
 }  // namespace isinglass::cpu
+#endif

@@ -1,19 +1,28 @@
 // See lattice_jump.h.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "kernels/base/blocks.h"
 #include "kernels/base/log_product.h"
+#include "kernels/base/vectors_cpu.h"
 #include "kernels/jump/binary_rows.h"
 #include "kernels/jump/fast/binary_rows_cpu.h"
 #include "kernels/jump/fast/lattice_jump.h"
-#include "kernels/lattice/fast/chain_lanes_avx512_cpu.h"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/jump/fast/lattice_jump_cpu.cpp"
+#include <hwy/foreach_target.h>
+// After it.
+#include "kernels/lattice/fast/sixteen_lanes_cpu.h"
+
+HWY_BEFORE_NAMESPACE();
 namespace isinglass::cpu {
+namespace HWY_NAMESPACE {
 namespace {
 
-#ifdef ISINGLASS_AVX512
+#if ISINGLASS_HAS_VECTORS
 
 // A group's states.
 struct JumpLanes {
@@ -24,97 +33,111 @@ struct JumpLanes {
   double energy[kChains16] = {};  // of y, beside the constant
 };
 
-// flip_threshold() of a site by its value and neighbourhood.
-ISINGLASS_AVX512 inline __m512i threshold_of(const JumpLanes& lanes, int64_t site,
-                                             __m128i neighbourhood) {
-  const int32_t* of_site = lanes.threshold + site * 2 * kNeighbourhoods;
-  return _mm512_permutex2var_epi32(_mm512_loadu_si512(of_site), _mm512_cvtepu8_epi32(neighbourhood),
-                                   _mm512_loadu_si512(of_site + kNeighbourhoods));
+// flip_threshold() of a site by its values and neighbourhoods.
+HWY_INLINE hn::Vec<Signed> threshold_of(const JumpLanes& lanes, int64_t site, hn::Vec<Signed> value,
+                                        hn::Vec<Signed> neighbourhood) {
+  constexpr int kBits = kTableNeighbours;
+  return look_up<2 * kNeighbourhoods>(Signed(), lanes.threshold + site * 2 * kNeighbourhoods,
+                                      hn::Or(hn::ShiftLeft<kBits>(value), neighbourhood));
 }
 
 // outcome_weight()
-ISINGLASS_AVX512 inline __m512i weight_of(__m512i threshold, __mmask16 flipped) {
-  const __m512i whole = _mm512_set1_epi32(static_cast<int32_t>(kFlipWhole));
-  return _mm512_mask_sub_epi32(threshold, static_cast<__mmask16>(~flipped), whole, threshold);
+HWY_INLINE hn::Vec<Signed> weight_of(hn::Vec<Signed> threshold, hn::Mask<Signed> flipped) {
+  const auto whole = hn::Set(Signed(), static_cast<int32_t>(kFlipWhole));
+  return hn::IfThenElse(flipped, threshold, hn::Sub(whole, threshold));
 }
 
-ISINGLASS_AVX512 inline __m512d half_weights(const int32_t* weight) {
-  return _mm512_cvtepi32_pd(_mm256_load_si256(reinterpret_cast<const __m256i*>(weight)));
+HWY_INLINE hn::Vec<Doubles> weights_of(const int32_t* weight, int part) {
+  using Weights = hn::Rebind<int32_t, Doubles>;
+  return hn::PromoteTo(Doubles(), hn::Load(Weights(), weight + part * kDoubleLanes));
 }
 
 // The product of a block's outcome weights in every chain, in the order of fold(). Sites that the
 // block lacks count 2^31.
-ISINGLASS_AVX512 void multiply(BlockOf<int32_t>& weight, int64_t sites, double* product) {
+void multiply(BlockOf<int32_t>& weight, int64_t sites, double* product) {
   constexpr int kPairs = kBlockSites / 2;
   std::fill(weight.row(sites), weight.number + kBlockSites * kChains16, 1);
-  const __m512d lacking = _mm512_set1_pd(
+  const auto lacking = hn::Set(
+      Doubles(),
       sites == kBlockSites ? 1.0 : std::ldexp(1.0, static_cast<int>(31 * (kBlockSites - sites))));
-  for (int half = 0; half < kChains16; half += kHalfLanes) {
-    __m512d p[kPairs];
+  for (int part = 0; part < kDoubleParts; ++part) {
+    hn::Vec<Doubles> p[kPairs];
     for (int i = 0; i < kPairs; ++i) {
-      p[i] = half_weights(weight.row(i) + half) * half_weights(weight.row(i + kPairs) + half);
+      p[i] = hn::Mul(weights_of(weight.row(i), part), weights_of(weight.row(i + kPairs), part));
     }
-    for (int i = 0; i < 8; ++i) p[i] *= p[i + 8];
-    for (int i = 0; i < 4; ++i) p[i] *= p[i + 4];
-    _mm512_storeu_pd(product + half, p[0] * p[2] * (p[1] * p[3]) * lacking);
+    for (int i = 0; i < 8; ++i) p[i] = hn::Mul(p[i], p[i + 8]);
+    for (int i = 0; i < 4; ++i) p[i] = hn::Mul(p[i], p[i + 4]);
+    const auto of_block = hn::Mul(hn::Mul(p[0], p[2]), hn::Mul(p[1], p[3]));
+    hn::StoreU(hn::Mul(of_block, lacking), Doubles(), product + part * kDoubleLanes);
   }
 }
 
 // y drawn at the sites first … first + sites − 1, a block; the product of their outcome weights.
-ISINGLASS_AVX512 void draw_block(JumpLanes& lanes, const BlockOf<uint32_t>& words, int64_t first,
-                                 int64_t sites, double* product) {
+void draw_block(JumpLanes& lanes, const BlockOf<uint32_t>& words, int64_t first, int64_t sites,
+                double* product) {
   BlockOf<int32_t> weight;
-  __m512i hops = _mm512_loadu_si512(lanes.hops);
+  const auto one = hn::Set(Signed(), 1);
+  hn::Vec<Signed> hops[kWordParts];
+  for (auto& sum : hops) sum = hn::Zero(Signed());
   for (int64_t i = 0; i < sites; ++i) {
     const int64_t site = first + i;
-    const __m128i own = values_at(lanes.x, site);
-    const __m512i threshold =
-        threshold_of(lanes, site, neighbourhood_at(lanes.neighbourhoods, lanes.x, site, own));
-    const __m512i bits = _mm512_srli_epi32(_mm512_load_si512(words.row(i)), 1);
-    const __mmask16 flipped = _mm512_cmplt_epi32_mask(bits, threshold);
-    _mm512_store_si512(weight.row(i), weight_of(threshold, flipped));
-    hops = _mm512_mask_add_epi32(hops, flipped, hops, _mm512_set1_epi32(1));
-    set_values(lanes.y, site, _mm_xor_si128(own, _mm_maskz_set1_epi8(flipped, 1)));
+    alignas(16) uint8_t near[kChains16];
+    find_neighbourhoods(lanes.neighbourhoods, lanes.x, site, near);
+    for (int p = 0; p < kWordParts; ++p) {
+      const auto own = part_of(lanes.x + site * kChains16, p);
+      const auto threshold = threshold_of(lanes, site, own, part_of(near, p));
+      const auto word = hn::Load(Words(), words.row(i) + p * kWordLanes);
+      const auto flipped = hn::Lt(hn::BitCast(Signed(), hn::ShiftRight<1>(word)), threshold);
+      hn::Store(weight_of(threshold, flipped), Signed(), weight.row(i) + p * kWordLanes);
+      const auto flip = hn::IfThenElseZero(flipped, one);
+      hops[p] = hn::Add(hops[p], flip);
+      set_part(lanes.y + site * kChains16, p, hn::Ne(own, flip));
+    }
   }
-  _mm512_storeu_si512(lanes.hops, hops);
+  for (int p = 0; p < kWordParts; ++p) {
+    int32_t* at = lanes.hops + p * kWordLanes;
+    hn::StoreU(hn::Add(hops[p], hn::LoadU(Signed(), at)), Signed(), at);
+  }
   multiply(weight, sites, product);
 }
 
 // The way back from y, and the sites' part of U(y).
-ISINGLASS_AVX512 void score_block(JumpLanes& lanes, int64_t first, int64_t sites, double* product) {
+void score_block(JumpLanes& lanes, int64_t first, int64_t sites, double* product) {
   BlockOf<int32_t> weight;
-  DoubleLanes energy;
+  const auto one = hn::Set(Signed(), 1);
+  hn::Vec<Doubles> energy[kDoubleParts];
+  for (auto& sum : energy) sum = hn::Zero(Doubles());
   for (int64_t i = 0; i < sites; ++i) {
     const int64_t site = first + i;
-    const __m128i own = values_at(lanes.y, site);
-    const __m128i neighbourhood = neighbourhood_at(lanes.neighbourhoods, lanes.y, site, own);
-    const __m512i threshold = threshold_of(lanes, site, neighbourhood);
-    const __mmask16 flipped = _mm_cmpneq_epi8_mask(own, values_at(lanes.x, site));
-    _mm512_store_si512(weight.row(i), weight_of(threshold, flipped));
-    const __mmask16 up = _mm_test_epi8_mask(own, own);
-    add(look_up(lanes.neighbourhoods.half_flip + site * kNeighbourhoods, neighbourhood), up,
-        static_cast<__mmask16>(~up), energy);
+    alignas(16) uint8_t near[kChains16];
+    find_neighbourhoods(lanes.neighbourhoods, lanes.y, site, near);
+    for (int p = 0; p < kWordParts; ++p) {
+      const auto own = part_of(lanes.y + site * kChains16, p), neighbourhood = part_of(near, p);
+      const auto threshold = threshold_of(lanes, site, own, neighbourhood);
+      const auto flipped = hn::Ne(own, part_of(lanes.x + site * kChains16, p));
+      hn::Store(weight_of(threshold, flipped), Signed(), weight.row(i) + p * kWordLanes);
+      add_answers(lanes.neighbourhoods.half_flip + site * kNeighbourhoods, neighbourhood,
+                  hn::Sub(hn::Add(own, own), one), energy + 2 * p);
+    }
   }
-  alignas(64) double of_block[kChains16];
-  store(energy, of_block);
-  for (int l = 0; l < kChains16; ++l) lanes.energy[l] += of_block[l];
+  add_to(lanes.energy, energy);
   multiply(weight, sites, product);
 }
 
 // A group's part of a step, a block of sites after the other.
 class JumpGroup {
  public:
-  ISINGLASS_AVX512 JumpGroup(const LatticeJumpStep& step, int64_t number, uint8_t* states)
+  JumpGroup(const LatticeJumpStep& step, int64_t number, uint8_t* states)
       : step_(step),
         sites_(step.neighbourhoods.sites),
         chains_(number, step.shape.chains, nullptr, step.rng, step.chain_ids, 0, step.x, sites_),
         numbers_(chains_.draws, Purpose::kSiteValue),
-        lanes_{step.neighbourhoods, step.threshold, states, states + (sites_ + 1) * kChains16} {
+        lanes_{step.neighbourhoods, step.threshold, states, states + lane_bytes(sites_)} {
     fill_lanes(chains_.state, sites_, lanes_.x);
-    set_values(lanes_.y, sites_, _mm_setzero_si128());
+    hn::Store(hn::Zero(Bytes()), Bytes(), lanes_.y + sites_ * kChains16);
   }
 
-  ISINGLASS_AVX512 void draw(int64_t block) {
+  void draw(int64_t block) {
     BlockOf<uint32_t> words;
     double product[kChains16];
     numbers_.fill(block, words);
@@ -122,14 +145,14 @@ class JumpGroup {
     multiply_in(product, forward_);
   }
 
-  ISINGLASS_AVX512 void score(int64_t block) {
+  void score(int64_t block) {
     double product[kChains16];
     score_block(lanes_, block * kBlockSites, size(block), product);
     multiply_in(product, backward_);
   }
 
   // The Metropolis test of every chain.
-  ISINGLASS_AVX512 void decide() {
+  void decide() {
     unsigned taken = 0;
     for (int64_t l = 0; l < chains_.count; ++l) {
       const int64_t chain = chains_.chain[l];
@@ -143,14 +166,14 @@ class JumpGroup {
       *energy = proposed;
       taken |= 1u << l;
     }
-    store_lanes(lanes_.y, static_cast<__mmask16>(taken), sites_, chains_.state);
+    store_lanes(lanes_.y, taken, sites_, chains_.state);
   }
 
  private:
   int64_t size(int64_t block) const {
     return std::min<int64_t>(kBlockSites, sites_ - block * kBlockSites);
   }
-  ISINGLASS_AVX512 static void multiply_in(const double* product, LogProduct* log_q) {
+  static void multiply_in(const double* product, LogProduct* log_q) {
     for (int l = 0; l < kChains16; ++l) log_q[l].multiply(block_probability(product[l]));
   }
 
@@ -163,7 +186,7 @@ class JumpGroup {
 };
 
 void jump_groups(const LatticeJumpStep& step, int64_t first, int64_t end) {
-  const int64_t sites = step.neighbourhoods.sites, state = (sites + 1) * kChains16;
+  const int64_t sites = step.neighbourhoods.sites, state = lane_bytes(sites);
   uint8_t* states = lane_states(2 * kLaneGroups, sites);
   std::optional<JumpGroup> groups[kLaneGroups];
   for (int64_t g = first; g < end; ++g) {
@@ -178,9 +201,19 @@ void jump_groups(const LatticeJumpStep& step, int64_t first, int64_t end) {
   for (int64_t g = 0; g < end - first; ++g) groups[g]->decide();
 }
 
+#else  // no lattice has a neighbourhood table
+void jump_groups(const LatticeJumpStep&, int64_t, int64_t) {
+  std::abort();
+}
 #endif
 
 }  // namespace
+}  // namespace HWY_NAMESPACE
+}  // namespace isinglass::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace isinglass::cpu {
 
 void find_thresholds(const JumpShape& shape, const NeighbourhoodTable& neighbourhoods, double scale,
                      int32_t* threshold) {
@@ -201,13 +234,13 @@ void find_thresholds(const JumpShape& shape, const NeighbourhoodTable& neighbour
   }
 }
 
-#ifdef ISINGLASS_AVX512
+HWY_EXPORT(jump_groups);
+
 void lattice_jump_step(const LatticeJumpStep& step) {
-  for_lane_groups(step.shape.chains, 1, step.shape.sites,
-                  [&](int64_t first, int64_t end) { jump_groups(step, first, end); });
+  for_lane_groups(step.shape.chains, 1, step.shape.sites, [&](int64_t first, int64_t end) {
+    HWY_DYNAMIC_DISPATCH(jump_groups)(step, first, end);
+  });
 }
-#else  // no lattice has a neighbourhood table
-void lattice_jump_step(const LatticeJumpStep&) {}
-#endif
 
 }  // namespace isinglass::cpu
+#endif

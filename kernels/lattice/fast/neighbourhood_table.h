@@ -1,7 +1,7 @@
-// Binary graphs on which no site has more than four neighbours (lattice.h), on a CPU with AVX-512.
+// Binary graphs on which no site has more than four neighbours (lattice.h), on a CPU.
 // The local energies of a site depend on the values of its neighbours alone, four bits: its
 // neighbourhood. What steps read of them is tabulated once for all sixteen neighbourhoods and
-// looked up for sixteen chains at a time (chain_lanes_avx512_cpu.h). Entries equal the functions
+// looked up for sixteen chains at a time (sixteen_lanes_cpu.h). Entries equal the functions
 // named, bit for bit.
 //
 // Bit n of a neighbourhood is the value of the site's neighbour n in the order of Lattice.
@@ -36,8 +36,8 @@ struct NeighbourhoodBuffers {
 };
 
 namespace cpu {
-// Whether a table can be made: the machine has the instructions, and the lattice is binary, has few
-// neighbours and finite energies.
+// Whether a table can be made: the machine has vectors (any since 2006 does), and the lattice is
+// binary, has few neighbours and finite energies.
 bool has_neighbourhood_table(const Lattice& lattice);
 // NeighbourhoodTable::threshold_word of a difference in energy.
 uint32_t find_threshold_word(double d);

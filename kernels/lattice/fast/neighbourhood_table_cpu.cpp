@@ -1,8 +1,10 @@
 // See neighbourhood_table.h.
+#include <hwy/targets.h>
+
 #include <cmath>
 #include <vector>
 
-#include "kernels/lattice/fast/chain_lanes_avx512_cpu.h"
+#include "kernels/lattice/fast/lane_groups_cpu.h"
 #include "kernels/lattice/fast/neighbourhood_table.h"
 #include "kernels/random/bernoulli.h"
 
@@ -18,8 +20,16 @@ uint32_t find_threshold_word(double d) {
   return static_cast<uint32_t>(word);
 }
 
+namespace {
+
+bool has_vectors() {
+  return hwy::SupportedTargets() & ~(HWY_SCALAR | HWY_EMU128);
+}
+
+}  // namespace
+
 bool has_neighbourhood_table(const Lattice& lattice) {
-  if (!has_avx512() || lattice.categories != 2 || !std::isfinite(lattice.constant)) return false;
+  if (!has_vectors() || lattice.categories != 2 || !std::isfinite(lattice.constant)) return false;
   for (int64_t i = 0; i < lattice.sites; ++i) {
     if (lattice.offset[i + 1] - lattice.offset[i] > kTableNeighbours) return false;
     double all = std::fabs(lattice.unary[2 * i]) + std::fabs(lattice.unary[2 * i + 1]);
@@ -55,15 +65,13 @@ double tabulate_neighbourhoods(const Lattice& lattice, const NeighbourhoodBuffer
   return constant;
 }
 
-#ifdef ISINGLASS_AVX512
 uint8_t* lane_states(int64_t states, int64_t sites) {
   constexpr std::size_t kAlignment = 64;
   thread_local std::vector<uint8_t> lanes;
-  const auto size = static_cast<std::size_t>(states * (sites + 1) * kChains16) + kAlignment;
+  const auto size = static_cast<std::size_t>(states * lane_bytes(sites)) + kAlignment;
   if (lanes.size() < size) lanes.resize(size);
   const auto at = reinterpret_cast<std::uintptr_t>(lanes.data());
   return lanes.data() + (kAlignment - at % kAlignment);
 }
-#endif
 
 }  // namespace isinglass::cpu

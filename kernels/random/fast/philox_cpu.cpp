@@ -10,13 +10,6 @@
 
 #include "kernels/base/vectors_cpu.h"
 
-// Arrays hold vectors of a length that the compiler knows.
-#define ISINGLASS_SCALABLE (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
-#ifdef ISINGLASS_WITHOUT_AVX512
-#define HWY_DISABLED_TARGETS (ISINGLASS_SCALABLE | HWY_AVX3 | HWY_AVX3_DL)
-#else
-#define HWY_DISABLED_TARGETS ISINGLASS_SCALABLE
-#endif
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/random/fast/philox_cpu.cpp"
 #include <hwy/foreach_target.h>
@@ -27,15 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace isinglass::cpu {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-void fill_words(uint64_t seed, uint32_t step, uint32_t purpose, int count, const uint32_t* chain,
-                const uint32_t* position, uint32_t first, uint32_t* word) {
-  for (int i = 0; i < count; ++i) {
-    const Philox4x32 r = philox4x32(seed, chain[i], step, purpose, first + position[i]);
-    for (int k = 0; k < 4; ++k) word[k * count + i] = r.word[k];
-  }
-}
-#else
+#if ISINGLASS_HAS_VECTORS
 namespace hn = hwy::HWY_NAMESPACE;
 using Wide = hn::ScalableTag<uint64_t>;
 using Narrow = hn::Repartition<uint32_t, Wide>;
@@ -114,6 +99,14 @@ void fill_words(uint64_t seed, uint32_t step, uint32_t purpose, int count, const
   }
   for (; i < count; i += kLanes) {
     fill_vectors<1>(common, count, chain + i, position + i, word + i);
+  }
+}
+#else
+void fill_words(uint64_t seed, uint32_t step, uint32_t purpose, int count, const uint32_t* chain,
+                const uint32_t* position, uint32_t first, uint32_t* word) {
+  for (int i = 0; i < count; ++i) {
+    const Philox4x32 r = philox4x32(seed, chain[i], step, purpose, first + position[i]);
+    for (int k = 0; k < 4; ++k) word[k * count + i] = r.word[k];
   }
 }
 #endif

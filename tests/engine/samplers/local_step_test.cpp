@@ -7,7 +7,6 @@
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
 #include "engine/run/run.h"
-#include "kernels/base/vectors_cpu.h"
 #include "models/lattice/ising.h"
 #include "models/lattice/potts.h"
 #include "tests/engine/samplers/dense_model.h"
@@ -145,8 +144,7 @@ TEST(LocalStep, JumpsAreThoseOfTheDenseKernels) {
     SCOPED_TRACE(target.name);
     expect_alike(*target.model, "dlp", {.step_size = 0.1, .unadjusted = true}, 2, 50);
   }
-  // Without AVX-512 every jump is dense.
-  EXPECT_EQ(local > 0, cpu::has_avx512());
+  EXPECT_GT(local, 0);
 }
 
 // The thresholds follow the scale.

@@ -4,115 +4,16 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-#include <set>
 #include <vector>
 
-#include "kernels/base/vectors_cpu.h"
 #include "kernels/gibbs/fast/chromatic_table_cpu.h"
+#include "tests/kernels/instruction_sets.h"
+#include "tests/kernels/lattice/random_graph.h"
 
 namespace isinglass {
 namespace {
 
-// A random graph of at most four neighbours a site, coloured.
-struct Graph {
-  int64_t sites;
-  std::vector<double> unary, coupling;
-  std::vector<int64_t> offset = {0}, colour_offset = {0};
-  std::vector<int32_t> neighbour, coloured;
-
-  Graph(int64_t count, double field, unsigned seed) : sites(count) {
-    std::mt19937 random(seed);
-    std::normal_distribution<double> normal;
-    std::vector<std::vector<std::pair<int32_t, double>>> of(static_cast<std::size_t>(count));
-    std::set<std::pair<int32_t, int32_t>> edges;
-    for (int64_t trial = 0; count > 1 && trial < 6 * count; ++trial) {
-      const auto a = static_cast<int32_t>(random() % count),
-                 b = static_cast<int32_t>(random() % count);
-      if (a == b || of[a].size() == 4 || of[b].size() == 4) continue;
-      if (!edges.insert(std::minmax(a, b)).second) continue;
-      const double c = normal(random);
-      of[a].emplace_back(b, c);
-      of[b].emplace_back(a, c);
-    }
-    for (int64_t i = 0; i < 2 * count; ++i) unary.push_back(field * normal(random));
-    for (const auto& around : of) {
-      for (const auto& [site, c] : around) {
-        neighbour.push_back(site);
-        coupling.push_back(c);
-      }
-      offset.push_back(static_cast<int64_t>(neighbour.size()));
-    }
-    colour(of);
-  }
-
-  void colour(const std::vector<std::vector<std::pair<int32_t, double>>>& of) {
-    std::vector<int> colour(of.size(), -1);
-    for (std::size_t i = 0; i < of.size(); ++i) {
-      std::set<int> taken;
-      for (const auto& near : of[i]) taken.insert(colour[near.first]);
-      while (taken.count(++colour[i])) {
-      }
-    }
-    for (int k = 0; k < 5; ++k) {
-      for (std::size_t i = 0; i < of.size(); ++i) {
-        if (colour[i] == k) coloured.push_back(static_cast<int32_t>(i));
-      }
-      colour_offset.push_back(static_cast<int64_t>(coloured.size()));
-    }
-  }
-
-  Lattice lattice() const {
-    return {sites, 2, unary.data(), offset.data(), neighbour.data(), coupling.data(), 0.25};
-  }
-  Colouring colouring() const { return {5, colour_offset.data(), coloured.data()}; }
-  std::vector<uint8_t> states(int64_t chains, unsigned seed) const {
-    std::mt19937 random(seed);
-    std::vector<uint8_t> x(static_cast<std::size_t>(chains * sites));
-    for (uint8_t& value : x) value = random() & 1;
-    return x;
-  }
-};
-
-struct Found {
-  std::vector<int32_t> neighbour;
-  std::vector<double> flip_energy, half_flip;
-  std::vector<float> gradient;
-  std::vector<uint32_t> threshold_word;
-  NeighbourhoodTable neighbourhoods;
-
-  explicit Found(const Graph& graph)
-      : neighbour(graph.sites * 4),
-        flip_energy(graph.sites * 16),
-        half_flip(graph.sites * 16),
-        gradient(graph.sites * 16),
-        threshold_word(graph.sites * 16) {
-    const double constant = cpu::tabulate_neighbourhoods(
-        graph.lattice(), {neighbour.data(), flip_energy.data(), half_flip.data(), gradient.data(),
-                          threshold_word.data()});
-    neighbourhoods = {graph.sites,      constant,        neighbour.data(),     flip_energy.data(),
-                      half_flip.data(), gradient.data(), threshold_word.data()};
-  }
-
-  int64_t at(const uint8_t* x, int64_t site) const {
-    int64_t neighbourhood = 0;
-    for (int n = 0; n < 4; ++n) {
-      const int32_t other = neighbour[site * 4 + n];
-      if (other < neighbourhoods.sites) neighbourhood += x[other] << n;
-    }
-    return site * 16 + neighbourhood;
-  }
-};
-
-// The machine has the instructions.
-class NeighbourhoodTableTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!cpu::has_avx512()) GTEST_SKIP() << "this machine has no AVX-512";
-  }
-};
-
-TEST_F(NeighbourhoodTableTest, AnswersAreThoseOfTheLattice) {
+TEST(NeighbourhoodTable, AnswersAreThoseOfTheLattice) {
   for (const double field : {0.0, 1.0, 300.0}) {
     const Graph graph(60, field, 1);
     const Found found(graph);
@@ -136,7 +37,7 @@ TEST_F(NeighbourhoodTableTest, AnswersAreThoseOfTheLattice) {
 
 // Below the threshold word the least certain number gives 0, above it the least certain one gives
 // 1.
-TEST_F(NeighbourhoodTableTest, OneWordIsUndecided) {
+TEST(NeighbourhoodTable, OneWordIsUndecided) {
   constexpr uint32_t kMost = 0xffffffff;
   for (const double field : {0.1, 1.0, 5.0, 40.0, 1000.0}) {
     const Found found(Graph(60, field, 2));
@@ -154,7 +55,7 @@ TEST_F(NeighbourhoodTableTest, OneWordIsUndecided) {
   }
 }
 
-TEST_F(NeighbourhoodTableTest, OtherLatticesHaveNone) {
+TEST(NeighbourhoodTable, OtherLatticesHaveNone) {
   Graph graph(10, 1, 3);
   EXPECT_TRUE(cpu::has_neighbourhood_table(graph.lattice()));
   graph.unary[4] = INFINITY;
@@ -232,25 +133,38 @@ void expect_same(const Swept& a, const Swept& b) {
   for (std::size_t c = 0; c < a.energy.size(); ++c) EXPECT_NEAR(a.energy[c], b.energy[c], 1e-9);
 }
 
-TEST_F(NeighbourhoodTableTest, SweepsAreThoseWithoutATable) {
+// Sweeps by the table are those without, and have the same bits in every instruction set.
+void expect_alike(const Graph& graph, const Found& found, int64_t chains, int64_t steps,
+                  const Tempered* tempered = nullptr) {
+  const Swept plain = sweep(graph, nullptr, chains, steps, tempered);
+  std::vector<double> energy;
+  in_every_instruction_set([&] {
+    if (!cpu::has_neighbourhood_table(graph.lattice())) return;
+    const Swept own = sweep(graph, &found.neighbourhoods, chains, steps, tempered);
+    expect_same(own, plain);
+    if (energy.empty()) energy = own.energy;
+    EXPECT_EQ(own.energy, energy);
+  });
+  EXPECT_FALSE(energy.empty());
+}
+
+TEST(NeighbourhoodTable, SweepsAreThoseWithoutATable) {
   for (const int64_t sites : {1, 7, 16, 33, 150}) {
     for (const double field : {0.5, 30.0}) {
       const Graph graph(sites, field, 6);
       const Found found(graph);
       for (const int64_t chains : {1, 5, 16, 17, 40}) {
         SCOPED_TRACE(testing::Message() << sites << " sites, " << chains << " chains");
-        expect_same(sweep(graph, &found.neighbourhoods, chains, 9),
-                    sweep(graph, nullptr, chains, 9));
+        expect_alike(graph, found, chains, 9);
         const Tempered tempered(found.neighbourhoods, chains);
-        expect_same(sweep(graph, &found.neighbourhoods, chains, 9, &tempered),
-                    sweep(graph, nullptr, chains, 9, &tempered));
+        expect_alike(graph, found, chains, 9, &tempered);
       }
     }
   }
 }
 
 // Tables in which every word that is drawn is threshold_word.
-TEST_F(NeighbourhoodTableTest, OtherWordsDecideWhereTheFirstDoesNot) {
+TEST(NeighbourhoodTable, OtherWordsDecideWhereTheFirstDoesNot) {
   const Graph graph(150, 0.5, 7);
   Found found(graph);
   const Draws draws{77, 3, 4};  // of sweep()
@@ -260,7 +174,7 @@ TEST_F(NeighbourhoodTableTest, OtherWordsDecideWhereTheFirstDoesNot) {
           draws.site_word(Purpose::kSiteValue, static_cast<uint32_t>(rank));
     }
   }
-  expect_same(sweep(graph, &found.neighbourhoods, 1, 1), sweep(graph, nullptr, 1, 1));
+  expect_alike(graph, found, 1, 1);
   Tempered tempered(found.neighbourhoods, 1);
   tempered.beta = {0.7};
   tempered.table = {2};
@@ -269,8 +183,7 @@ TEST_F(NeighbourhoodTableTest, OtherWordsDecideWhereTheFirstDoesNot) {
     std::copy(found.threshold_word.begin(), found.threshold_word.end(),
               tempered.word.begin() + t * static_cast<int64_t>(found.threshold_word.size()));
   }
-  expect_same(sweep(graph, &found.neighbourhoods, 1, 1, &tempered),
-              sweep(graph, nullptr, 1, 1, &tempered));
+  expect_alike(graph, found, 1, 1, &tempered);
 }
 
 }  // namespace

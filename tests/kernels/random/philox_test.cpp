@@ -3,13 +3,13 @@
 #include "kernels/random/philox.h"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <map>
 #include <set>
 #include <vector>
 
 #include "kernels/random/fast/philox_cpu.h"
+#include "tests/kernels/instruction_sets.h"
 
 namespace isinglass {
 namespace {
@@ -99,16 +99,8 @@ void expect_words_of_single_counters() {
   }
 }
 
-// In every instruction set that this machine has.
 TEST(Philox, ManyCountersAtOnce) {
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    expect_words_of_single_counters();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  in_every_instruction_set(expect_words_of_single_counters);
 }
 
 TEST(Philox, IntegersBelowAreUniform) {
