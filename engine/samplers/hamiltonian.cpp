@@ -17,8 +17,7 @@ constexpr double kNone =
     std::numeric_limits<double>::quiet_NaN();  // no momentum of an earlier step
 
 struct Scratch : SamplerScratch {
-  torch::Tensor momentum;      // float64 [B, D]
-  torch::Tensor leader, pull;  // int64 [B / n], float64 [B]; undefined where nothing pulls
+  torch::Tensor momentum;  // float64 [B, D]
 };
 
 Scratch& scratch_of(ChainState& state) {
@@ -100,10 +99,6 @@ void HamiltonianSampler::prepare(const EnergyModel&, ChainState& state) const {
   auto scratch = std::make_shared<Scratch>();
   const auto real = state.current.energy.options();
   scratch->momentum = torch::zeros(state.x.sizes(), real);
-  if (options_.group > 1) {
-    scratch->leader = torch::zeros({state.chains() / options_.group}, real.dtype(torch::kInt64));
-    scratch->pull = torch::zeros({state.chains()}, real);
-  }
   Workspace& workspace = state.workspace;
   if (options_.damping > 0) {
     workspace.kept = torch::full(state.x.sizes(), kNone, real);
@@ -131,26 +126,19 @@ void HamiltonianSampler::integrate(EnergyModel& model, ChainState& state,
   Workspace& workspace = state.workspace;
   const ops::Particles particles{options_.group, options_.mass};
   const auto forces = [&](const torch::Tensor& x, const Evaluation& at) {
-    if (scratch.leader.defined()) {
-      ops::choose_leaders(particles, at.energy, options_.pull, scratch.leader, scratch.pull);
-    }
-    return ops::Forces{x, at.gradient, scratch.leader, scratch.pull};
+    return ops::Forces{x, at.gradient, options_.group > 1 ? at.energy : torch::Tensor(),
+                       options_.pull};
   };
-  const auto log_momentum = [&](ops::Forces field, torch::Tensor& out) {
-    if (!options_.elastic_energy) field.leader = field.pull = torch::Tensor();
-    ops::log_momentum(particles, field, scratch.momentum, out);
-  };
-  ops::Forces field = forces(state.x, state.current);
-  log_momentum(field, workspace.log_forward);
-  ops::kick_and_drift(particles, field, params.scale, 0.5, 1, scratch.momentum, workspace.y);
+  const bool elastic = options_.elastic_energy;
+  ops::kick_and_drift(particles, forces(state.x, state.current), params.scale, 0.5, 1,
+                      scratch.momentum, workspace.y, {workspace.log_forward, {}, elastic});
   for (int64_t l = 1; l <= options_.leapfrog; ++l) {
     evaluate_proposal(model, state);
-    field = forces(workspace.y, workspace.proposed);
     const bool last = l == options_.leapfrog;
-    ops::kick_and_drift(particles, field, params.scale, last ? 0.5 : 1, last ? 0 : 1,
-                        scratch.momentum, workspace.y);
+    ops::kick_and_drift(particles, forces(workspace.y, workspace.proposed), params.scale,
+                        last ? 0.5 : 1, last ? 0 : 1, scratch.momentum, workspace.y,
+                        {{}, last ? workspace.log_backward : torch::Tensor(), elastic});
   }
-  log_momentum(field, workspace.log_backward);
 }
 
 StepInfo HamiltonianSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {

@@ -1,37 +1,80 @@
-// CUDA twin of leapfrog.h: one block per chain, or per group where particles move together; threads
-// over sites. A thread moves its sites of all particles of a group: nothing else reads them.
+// CUDA twin of leapfrog.h: blocks over groups and, where nothing is summed over sites, tiles of
+// sites. A thread moves its sites of all particles of a group: nothing else reads them. Leaders and
+// pulls are found by every block anew, and log densities of momenta beside the kick: a trajectory of
+// L leapfrog steps is a refresh and L + 1 of these launches.
 #include "kernels/base/launch.h"
 #include "kernels/hamiltonian/leapfrog.h"
 
 namespace isinglass::cuda {
 namespace {
 
-constexpr unsigned kThreads = 128;
+constexpr unsigned kThreads = 128, kSumThreads = 512;  // of a tile; where sites are summed
+constexpr int64_t kPulls = 256;                        // particles whose pulls are shared together
 
-__global__ void refresh_momentum_kernel(ParticleShape shape, const int64_t* rng,
+int64_t tiles_of(const ParticleShape& shape) {
+  return (shape.sites + kThreads - 1) / kThreads;
+}
+
+// The sites of a thread.
+struct ThreadSites {
+  int64_t first, stride;
+
+  __device__ explicit ThreadSites(int64_t tiles)
+      : first(blockIdx.x % tiles * blockDim.x + threadIdx.x), stride(tiles * blockDim.x) {}
+};
+
+__global__ void refresh_momentum_kernel(ParticleShape shape, int64_t tiles, const int64_t* rng,
                                         const int64_t* chain_ids, double damping, double* kept,
                                         double* momentum) {
-  const int64_t c = blockIdx.x;
+  const int64_t c = blockIdx.x / tiles;
+  const ThreadSites sites(tiles);
   const Draws draws = step_draws(rng, chain_ids[c]);
-  for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
+  for (int64_t i = sites.first; i < shape.sites; i += sites.stride) {
     momentum[c * shape.sites + i] = refreshed_momentum(shape, draws, damping, c, i, kept);
   }
 }
 
-__global__ void choose_leaders_kernel(ParticleShape shape, const double* energy, double strength,
-                                      int64_t* leader, double* pull) {
-  const int64_t g = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (g < shape.chains / shape.group) {
-    choose_leader(shape, g, energy, strength, leader, pull);
+// For the first thread.
+__device__ double log_momentum(const ParticleShape& shape, const ForceField& field, bool elastic,
+                               const Pulled& particle, const double* momentum) {
+  double sum = 0;
+  for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
+    sum += log_momentum_share(shape, field, elastic, particle, momentum, i);
   }
+  return block_sum(sum);
 }
 
-__global__ void kick_and_drift_kernel(ParticleShape shape, ForceField field, ChainScale step_size,
-                                      Leap leap, double* momentum, float* to) {
-  const int64_t first = blockIdx.x * shape.group, last = first + shape.group;
+__global__ void kick_and_drift_kernel(ParticleShape shape, int64_t tiles, ForceField field,
+                                      ChainScale step_size, Leap leap, double* momentum, float* to,
+                                      LogMomenta log) {
+  double* const pull = dynamic_shared_memory<double>();  // [kPulls]
+  const int64_t first = blockIdx.x / tiles * shape.group, last = first + shape.group;
+  const int64_t leader = leader_of(shape, field, first);
   const double kick = leap.kick * step_size[first], drift = leap.drift * step_size[first];
-  for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
-    for (int64_t c = first; c < last; ++c) kick_site(shape, field, kick, c, i, momentum);
+  const ThreadSites sites(tiles);
+  for (int64_t begin = first; begin < last; begin += kPulls) {
+    const int64_t end = begin + kPulls < last ? begin + kPulls : last;
+    __syncthreads();  // the pulls before these have been read
+    for (int64_t c = begin + threadIdx.x; c < end; c += blockDim.x) {
+      pull[c - begin] = Pulled(field, c, leader).pull;
+    }
+    __syncthreads();
+    for (int64_t c = begin; c < end; ++c) {
+      const Pulled particle(c, pull[c - begin], leader);
+      if (log.before) {
+        const double before = log_momentum(shape, field, log.elastic, particle, momentum);
+        if (threadIdx.x == 0) log.before[c] = before;
+      }
+      for (int64_t i = sites.first; i < shape.sites; i += sites.stride) {
+        kick_site(shape, field, kick, particle, i, momentum);
+      }
+      if (log.after) {
+        const double after = log_momentum(shape, field, log.elastic, particle, momentum);
+        if (threadIdx.x == 0) log.after[c] = after;
+      }
+    }
+  }
+  for (int64_t i = sites.first; i < shape.sites; i += sites.stride) {
     for (int64_t c = first; c < last; ++c) {
       const int64_t at = c * shape.sites + i;
       to[at] = drifted_site(shape, field, drift, momentum, at);
@@ -39,47 +82,23 @@ __global__ void kick_and_drift_kernel(ParticleShape shape, ForceField field, Cha
   }
 }
 
-__global__ void log_momentum_kernel(ParticleShape shape, ForceField field, const double* momentum,
-                                    double* out) {
-  const int64_t c = blockIdx.x;
-  double sum = 0;
-  for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
-    sum += log_momentum_share(shape, field, momentum, c, i);
-  }
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) out[c] = sum;
-}
-
-LaunchShape block_per_chain(const ParticleShape& shape) {
-  return {static_cast<unsigned>(shape.chains), kThreads};
-}
-
 }  // namespace
 
 void refresh_momentum(const ParticleShape& shape, const int64_t* rng, const int64_t* chain_ids,
                       double damping, double* kept, double* momentum, Stream stream) {
-  ISINGLASS_LAUNCH(refresh_momentum_kernel, block_per_chain(shape), stream, shape, rng, chain_ids,
-                   damping, kept, momentum);
-}
-
-void choose_leaders(const ParticleShape& shape, const double* energy, double strength,
-                    int64_t* leader, double* pull, Stream stream) {
-  const int64_t groups = shape.chains / shape.group;
-  ISINGLASS_LAUNCH(choose_leaders_kernel, {static_cast<unsigned>((groups + 127) / 128), kThreads},
-                   stream, shape, energy, strength, leader, pull);
+  const int64_t tiles = tiles_of(shape);
+  ISINGLASS_LAUNCH(refresh_momentum_kernel, {static_cast<unsigned>(shape.chains * tiles), kThreads},
+                   stream, shape, tiles, rng, chain_ids, damping, kept, momentum);
 }
 
 void kick_and_drift(const ParticleShape& shape, const ForceField& field, ChainScale step_size,
-                    Leap leap, double* momentum, float* to, Stream stream) {
-  const auto groups = static_cast<unsigned>(shape.chains / shape.group);
-  ISINGLASS_LAUNCH(kick_and_drift_kernel, {groups, kThreads}, stream, shape, field, step_size, leap,
-                   momentum, to);
-}
-
-void log_momentum(const ParticleShape& shape, const ForceField& field, const double* momentum,
-                  double* out, Stream stream) {
-  ISINGLASS_LAUNCH(log_momentum_kernel, block_per_chain(shape), stream, shape, field, momentum,
-                   out);
+                    Leap leap, double* momentum, float* to, const LogMomenta& log, Stream stream) {
+  const bool sums = log.before || log.after;
+  const int64_t groups = shape.chains / shape.group, tiles = sums ? 1 : tiles_of(shape);
+  const LaunchShape launch{static_cast<unsigned>(groups * tiles), sums ? kSumThreads : kThreads,
+                           kPulls * sizeof(double)};
+  ISINGLASS_LAUNCH(kick_and_drift_kernel, launch, stream, shape, tiles, field, step_size, leap,
+                   momentum, to, log);
 }
 
 }  // namespace isinglass::cuda

@@ -30,10 +30,10 @@ struct ParticleShape {
 
 // What forces are made of, at positions x.
 struct ForceField {
-  const float* x;         // [B, D]
-  const float* gradient;  // [B, D] of U; null where only the elastic energy is asked for
-  const int64_t* leader;  // [B / n]: l as a chain; null: no elastic force
-  const double* pull;     // [B]: ρ; null with leader
+  const float* x;                  // [B, D]
+  const float* gradient;           // [B, D] of U
+  const double* energy = nullptr;  // [B]: U(x); null: no elastic force
+  double strength = 0;             // λ
 };
 
 // The multiples of η of a kick and of the drift that follows.
@@ -41,35 +41,52 @@ struct Leap {
   double kick, drift;
 };
 
-// Writes the leader of one group and the pull on its particles.
-ISINGLASS_HD inline void choose_leader(const ParticleShape& shape, int64_t group_index,
-                                       const double* energy, double strength, int64_t* leader,
-                                       double* pull) {
-  const int64_t first = group_index * shape.group;
+// Where log densities go, [B], of the momenta before a kick or after it, at positions x; null: not
+// wanted.
+struct LogMomenta {
+  double* before = nullptr;
+  double* after = nullptr;
+  bool elastic = false;  // with −½ ρ ‖x − x_l‖²
+};
+
+// l of a group that begins with the chain `first`.
+ISINGLASS_HD inline int64_t leader_of(const ParticleShape& shape, const ForceField& field,
+                                      int64_t first) {
+  if (!field.energy) return first;
   int64_t least = first;
   for (int64_t c = first + 1; c < first + shape.group; ++c) {
-    if (energy[c] < energy[least]) least = c;
+    if (field.energy[c] < field.energy[least]) least = c;
   }
-  leader[group_index] = least;
-  for (int64_t c = first; c < first + shape.group; ++c) {
-    pull[c] = strength * tanh(0.5 * (energy[c] - energy[least]));
-  }
+  return least;
 }
+
+// A particle and what pulls it: chain c, ρ and the leader's chain.
+struct Pulled {
+  int64_t chain;
+  double pull;
+  int64_t leader;
+
+  ISINGLASS_HD Pulled(const ForceField& field, int64_t c, int64_t l)
+      : chain(c),
+        pull(field.energy ? field.strength * tanh(0.5 * (field.energy[c] - field.energy[l])) : 0.0),
+        leader(l) {}
+  ISINGLASS_HD Pulled(int64_t c, double rho, int64_t l) : chain(c), pull(rho), leader(l) {}
+};
 
 // x_i − x_l at one site; 0 where nothing pulls.
 ISINGLASS_HD inline double distance_to_leader(const ParticleShape& shape, const ForceField& field,
-                                              int64_t c, int64_t i) {
-  if (!field.leader || field.pull[c] == 0) return 0;
-  const int64_t l = field.leader[c / shape.group];
-  return static_cast<double>(field.x[c * shape.sites + i]) - field.x[l * shape.sites + i];
+                                              const Pulled& particle, int64_t i) {
+  if (particle.pull == 0) return 0;
+  return static_cast<double>(field.x[particle.chain * shape.sites + i]) -
+         field.x[particle.leader * shape.sites + i];
 }
 
 ISINGLASS_HD inline void kick_site(const ParticleShape& shape, const ForceField& field, double step,
-                                   int64_t c, int64_t i, double* momentum) {
-  const int64_t at = c * shape.sites + i;
+                                   const Pulled& particle, int64_t i, double* momentum) {
+  const int64_t at = particle.chain * shape.sites + i;
   double force = field.gradient[at];
-  const double distance = distance_to_leader(shape, field, c, i);
-  if (distance != 0) force += field.pull[c] * distance;
+  const double distance = distance_to_leader(shape, field, particle, i);
+  if (distance != 0) force += particle.pull * distance;
   momentum[at] -= step * force;
 }
 
@@ -92,26 +109,21 @@ ISINGLASS_HD inline double refreshed_momentum(const ParticleShape& shape, const 
   return momentum;
 }
 
-// Site i's share of −½‖p‖²/m − ½ ρ ‖x − x_l‖².
+// Site i's share of −½‖p‖²/m, and with the elastic energy of − ½ ρ ‖x − x_l‖².
 ISINGLASS_HD inline double log_momentum_share(const ParticleShape& shape, const ForceField& field,
-                                              const double* momentum, int64_t c, int64_t i) {
-  const double p = momentum[c * shape.sites + i];
-  const double distance = distance_to_leader(shape, field, c, i);
-  const double elastic = distance != 0 ? field.pull[c] * distance * distance : 0.0;
-  return -0.5 * (p * p / shape.mass + elastic);
+                                              bool elastic, const Pulled& particle,
+                                              const double* momentum, int64_t i) {
+  const double p = momentum[particle.chain * shape.sites + i];
+  const double distance = elastic ? distance_to_leader(shape, field, particle, i) : 0.0;
+  const double stretched = distance != 0 ? particle.pull * distance * distance : 0.0;
+  return -0.5 * (p * p / shape.mass + stretched);
 }
 
 // rng {seed, step}, chain_ids [B]; kept [B, D] or null; momentum [B, D].
 ISINGLASS_TWINS(refresh_momentum, const ParticleShape&, const int64_t* rng,
                 const int64_t* chain_ids, double damping, double* kept, double* momentum, Stream)
-// energy [B]; strength λ; leader [B / n], pull [B].
-ISINGLASS_TWINS(choose_leaders, const ParticleShape&, const double* energy, double strength,
-                int64_t* leader, double* pull, Stream)
 // step_size: η, of a group its first chain's; to [B, D], which may be field.x.
 ISINGLASS_TWINS(kick_and_drift, const ParticleShape&, const ForceField&, ChainScale step_size, Leap,
-                double* momentum, float* to, Stream)
-// out [B]: −½‖p‖²/m, and with a leader − ½ ρ ‖x − x_l‖².
-ISINGLASS_TWINS(log_momentum, const ParticleShape&, const ForceField&, const double* momentum,
-                double* out, Stream)
+                double* momentum, float* to, const LogMomenta&, Stream)
 
 }  // namespace isinglass

@@ -17,14 +17,12 @@ ParticleShape particle_shape(const Particles& particles, const Tensor& momentum)
 
 ForceField force_field(const ParticleShape& shape, const Forces& forces, const Tensor& momentum) {
   check(forces.x, momentum, torch::kFloat32, momentum.numel(), "x");
-  TORCH_CHECK(forces.leader.defined() == forces.pull.defined(),
-              "isinglass operator: leader and pull go together");
-  if (forces.leader.defined()) {
-    check(forces.leader, momentum, torch::kInt64, shape.chains / shape.group, "leader");
-    check(forces.pull, momentum, torch::kFloat64, shape.chains, "pull");
+  check(forces.gradient, momentum, torch::kFloat32, momentum.numel(), "gradient");
+  if (forces.energy.defined()) {
+    check(forces.energy, momentum, torch::kFloat64, shape.chains, "energy");
   }
-  return {data<float>(forces.x), data<float>(forces.gradient), data<int64_t>(forces.leader),
-          data<double>(forces.pull)};
+  return {data<float>(forces.x), data<float>(forces.gradient), data<double>(forces.energy),
+          forces.strength};
 }
 
 }  // namespace
@@ -39,37 +37,19 @@ void refresh_momentum(const Particles& particles, const Tensor& rng, const Tenso
            data<int64_t>(chain_ids), damping, data<double>(kept), data<double>(momentum));
 }
 
-void choose_leaders(const Particles& particles, const Tensor& energy, double strength,
-                    Tensor& leader, Tensor& pull) {
-  const int64_t chains = energy.numel();
-  TORCH_CHECK(particles.group >= 1 && chains % particles.group == 0,
-              "isinglass operator: a group must divide the chains");
-  check(energy, energy, torch::kFloat64, chains, "energy");
-  check(leader, energy, torch::kInt64, chains / particles.group, "leader");
-  check(pull, energy, torch::kFloat64, chains, "pull");
-  const ParticleShape shape{chains, 1, particles.group, particles.mass};
-  run_twin(energy, cpu::choose_leaders, cuda::choose_leaders, shape, data<double>(energy), strength,
-           data<int64_t>(leader), data<double>(pull));
-}
-
 void kick_and_drift(const Particles& particles, const Forces& forces, const Tensor& step_size,
-                    double kick, double drift, Tensor& momentum, Tensor& to) {
+                    double kick, double drift, Tensor& momentum, Tensor& to,
+                    const LogMomentumTensors& log) {
   const ParticleShape shape = particle_shape(particles, momentum);
   const ForceField field = force_field(shape, forces, momentum);
-  check(forces.gradient, momentum, torch::kFloat32, momentum.numel(), "gradient");
   check(to, momentum, torch::kFloat32, momentum.numel(), "to");
+  for (const Tensor& out : {log.before, log.after}) {
+    if (out.defined()) check(out, momentum, torch::kFloat64, shape.chains, "log momentum");
+  }
   run_twin(momentum, cpu::kick_and_drift, cuda::kick_and_drift, shape, field,
            chain_scale(step_size, momentum, shape.chains, 1, "step_size"), Leap{kick, drift},
-           data<double>(momentum), data<float>(to));
-}
-
-void log_momentum(const Particles& particles, const Forces& forces, const Tensor& momentum,
-                  Tensor& out) {
-  const ParticleShape shape = particle_shape(particles, momentum);
-  const ForceField field = force_field(shape, forces, momentum);
-  check(out, momentum, torch::kFloat64, shape.chains, "out");
-  run_twin(momentum, cpu::log_momentum, cuda::log_momentum, shape, field, data<double>(momentum),
-           data<double>(out));
+           data<double>(momentum), data<float>(to),
+           LogMomenta{data<double>(log.before), data<double>(log.after), log.elastic});
 }
 
 namespace {
@@ -84,22 +64,13 @@ void refresh_momentum_op(int64_t group, double mass, const Tensor& rng, const Te
   refresh_momentum({group, mass}, rng, chain_ids, damping, old, momentum);
 }
 
-void choose_leaders_op(int64_t group, const Tensor& energy, double strength, Tensor leader,
-                       Tensor pull) {
-  choose_leaders({group, 1}, energy, strength, leader, pull);
-}
-
 void kick_and_drift_op(int64_t group, double mass, const Tensor& x, const Tensor& gradient,
-                       const Optional& leader, const Optional& pull, const Tensor& step_size,
-                       double kick, double drift, Tensor momentum, Tensor to) {
-  kick_and_drift({group, mass}, {x, gradient, leader.value_or(Tensor()), pull.value_or(Tensor())},
-                 step_size, kick, drift, momentum, to);
-}
-
-void log_momentum_op(int64_t group, double mass, const Tensor& x, const Optional& leader,
-                     const Optional& pull, const Tensor& momentum, Tensor out) {
-  log_momentum({group, mass}, {x, {}, leader.value_or(Tensor()), pull.value_or(Tensor())}, momentum,
-               out);
+                       const Optional& energy, double strength, const Tensor& step_size,
+                       double kick, double drift, bool elastic, Tensor momentum, Tensor to,
+                       Optional before, Optional after) {
+  kick_and_drift({group, mass}, {x, gradient, energy.value_or(Tensor()), strength}, step_size, kick,
+                 drift, momentum, to,
+                 {before.value_or(Tensor()), after.value_or(Tensor()), elastic});
 }
 
 }  // namespace
@@ -110,17 +81,10 @@ TORCH_LIBRARY_FRAGMENT(isinglass, m) {
       "Tensor(a!)? kept, Tensor(b!) momentum) -> ()",
       on_all_devices(refresh_momentum_op));
   m.def(
-      "choose_leaders(int group, Tensor energy, float strength, Tensor(a!) leader, Tensor(b!) "
-      "pull) -> ()",
-      on_all_devices(choose_leaders_op));
-  m.def(
-      "kick_and_drift(int group, float mass, Tensor x, Tensor gradient, Tensor? leader, Tensor? "
-      "pull, Tensor step_size, float kick, float drift, Tensor(a!) momentum, Tensor(b!) to) -> ()",
+      "kick_and_drift(int group, float mass, Tensor x, Tensor gradient, Tensor? energy, float "
+      "strength, Tensor step_size, float kick, float drift, bool elastic, Tensor(a!) momentum, "
+      "Tensor(b!) to, Tensor(c!)? log_before, Tensor(d!)? log_after) -> ()",
       on_all_devices(kick_and_drift_op));
-  m.def(
-      "log_momentum(int group, float mass, Tensor x, Tensor? leader, Tensor? pull, Tensor "
-      "momentum, Tensor(a!) out) -> ()",
-      on_all_devices(log_momentum_op));
 }
 
 }  // namespace isinglass::ops

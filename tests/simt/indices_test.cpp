@@ -139,8 +139,11 @@ TEST_F(Indices, Particles) {
   const auto run = [&](int64_t chains, auto kick_and_drift) {
     Sparse<float> at(chains * kSites, x), force(chains * kSites, gradient), to(chains * kSites);
     Sparse<double> momentum(chains * kSites, start);
-    kick_and_drift({chains, kSites, 1, 1.0}, {at.data(), force.data(), nullptr, nullptr}, &step,
-                   {0.5, 1}, momentum.data(), to.data(), nullptr);
+    LogMomenta log;  // summed: a block a chain
+    Sparse<double> before(chains);
+    log.before = before.data();
+    kick_and_drift({chains, kSites, 1, 1.0}, {at.data(), force.data()}, &step, {0.5, 1},
+                   momentum.data(), to.data(), log, nullptr);
     return std::tuple(momentum.last(kSites), to.last(kSites));
   };
   EXPECT_EQ(run(kChains, cuda::kick_and_drift), run(1, cpu::kick_and_drift));

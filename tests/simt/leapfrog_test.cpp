@@ -8,14 +8,14 @@ namespace {
 
 // Log densities are summed over sites: to rounding.
 struct Outcome {
-  std::vector<double> kept, momentum, pull;
-  std::vector<int64_t> leader;
+  std::vector<double> kept, momentum;
   std::vector<float> y;
-  Sums log_momentum;
+  Sums before, after;
   bool operator==(const Outcome&) const = default;
 };
 
-Outcome run(const ParticleShape& shape, bool pulled, bool kept, Twin twin) {
+// elastic: in the log densities, where the particles are pulled; summed: these are wanted.
+Outcome run(const ParticleShape& shape, bool pulled, bool elastic, bool summed, Twin twin) {
   Inputs inputs(14);
   const bool cpu = twin == Twin::kCpu;
   const int64_t n = shape.chains * shape.sites;
@@ -26,20 +26,16 @@ Outcome run(const ParticleShape& shape, bool pulled, bool kept, Twin twin) {
   const auto ids = inputs.ids(shape.chains);
   Outcome o{inputs.reals<double>(n, 1),
             std::vector<double>(n),
-            std::vector<double>(shape.chains),
-            std::vector<int64_t>(shape.chains / shape.group),
             x,
+            {std::vector<double>(shape.chains)},
             {std::vector<double>(shape.chains)}};
   (cpu ? cpu::refresh_momentum : cuda::refresh_momentum)(
-      shape, rng, ids.data(), 0.7, kept ? o.kept.data() : nullptr, o.momentum.data(), nullptr);
-  (cpu ? cpu::choose_leaders : cuda::choose_leaders)(shape, energy.data(), 2.0, o.leader.data(),
-                                                     o.pull.data(), nullptr);
-  const ForceField field{o.y.data(), gradient.data(), pulled ? o.leader.data() : nullptr,
-                         pulled ? o.pull.data() : nullptr};
+      shape, rng, ids.data(), 0.7, pulled ? o.kept.data() : nullptr, o.momentum.data(), nullptr);
+  const ForceField field{o.y.data(), gradient.data(), pulled ? energy.data() : nullptr, 2.0};
+  const LogMomenta log{summed ? o.before.values.data() : nullptr,
+                       summed ? o.after.values.data() : nullptr, elastic};
   (cpu ? cpu::kick_and_drift : cuda::kick_and_drift)(shape, field, &step_size, {0.5, 1},
-                                                     o.momentum.data(), o.y.data(), nullptr);
-  (cpu ? cpu::log_momentum : cuda::log_momentum)(shape, field, o.momentum.data(),
-                                                 o.log_momentum.values.data(), nullptr);
+                                                     o.momentum.data(), o.y.data(), log, nullptr);
   return o;
 }
 
@@ -48,25 +44,20 @@ TEST(LeapfrogTwins, MoveAlike) {
     for (const int64_t group : {int64_t{1}, int64_t{2}, size.chains}) {
       if (size.chains % group != 0) continue;
       for (const bool pulled : {false, true}) {
-        expect_twins([&](Twin twin) {
-          return run({size.chains, size.sites, group, 0.4}, pulled, pulled, twin);
-        });
+        for (const bool summed : {false, true}) {
+          const ParticleShape shape{size.chains, size.sites, group, 0.4};
+          expect_twins([&](Twin twin) { return run(shape, pulled, pulled, summed, twin); });
+        }
       }
     }
   }
+  expect_twins([&](Twin twin) { return run({4, 33, 4, 0.4}, true, false, true, twin); });
 }
 
-// More groups than a block has threads.
-TEST(LeapfrogTwins, ChooseLeadersAlike) {
-  const ParticleShape shape{300, 1, 2, 1};
-  expect_twins([&](Twin twin) {
-    const auto energy = Inputs(15).reals<double>(shape.chains, 2);
-    std::vector<int64_t> leader(150);
-    std::vector<double> pull(300);
-    (twin == Twin::kCpu ? cpu::choose_leaders : cuda::choose_leaders)(
-        shape, energy.data(), 2.0, leader.data(), pull.data(), nullptr);
-    return std::pair(leader, pull);
-  });
+// A group of more particles than share their pulls at once.
+TEST(LeapfrogTwins, ManyParticlesFollowALeader) {
+  const ParticleShape shape{600, 3, 300, 1};
+  expect_twins([&](Twin twin) { return run(shape, true, true, false, twin); });
 }
 
 }  // namespace

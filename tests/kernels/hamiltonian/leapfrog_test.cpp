@@ -40,15 +40,14 @@ struct Inputs {
 TEST(Leapfrog, KicksByTheElasticForceAndDrifts) {
   const Inputs in;
   const double strength = 1.7, step = 0.2;
-  std::vector<int64_t> leader(2);
-  std::vector<double> pull(6), momentum = in.momentum;
-  cpu::choose_leaders(kShape, in.energy.data(), strength, leader.data(), pull.data(), nullptr);
+  std::vector<double> momentum = in.momentum;
   std::vector<float> x = in.x;
-  const ForceField field{x.data(), in.gradient.data(), leader.data(), pull.data()};
-  cpu::kick_and_drift(kShape, field, &step, {0.5, 1}, momentum.data(), x.data(), nullptr);
+  const ForceField field{x.data(), in.gradient.data(), in.energy.data(), strength};
+  for (const int64_t first : {0, 3})
+    EXPECT_EQ(leader_of(kShape, field, first), in.leader_of(first));
+  cpu::kick_and_drift(kShape, field, &step, {0.5, 1}, momentum.data(), x.data(), {}, nullptr);
   for (int64_t c = 0; c < 6; ++c) {
-    EXPECT_EQ(leader[c / 3], in.leader_of((c / 3) * 3));
-    EXPECT_NEAR(pull[c], in.pull(c, strength), 1e-14);
+    EXPECT_NEAR(Pulled(field, c, in.leader_of(c)).pull, in.pull(c, strength), 1e-14);
     for (int64_t i = 0; i < 4; ++i) {
       const int64_t at = c * 4 + i;
       const double distance = double(in.x[at]) - in.x[in.leader_of(c) * 4 + i];
@@ -60,53 +59,55 @@ TEST(Leapfrog, KicksByTheElasticForceAndDrifts) {
   }
 }
 
+// Before the kick that of the momenta there were, after it that of the new ones, both at x.
 TEST(Leapfrog, ALogMomentumHoldsTheElasticEnergyIfAsked) {
   const Inputs in;
-  std::vector<int64_t> leader(2);
-  std::vector<double> pull(6), with(6), without(6);
-  cpu::choose_leaders(kShape, in.energy.data(), 1.7, leader.data(), pull.data(), nullptr);
-  cpu::log_momentum(kShape, {in.x.data(), nullptr, leader.data(), pull.data()}, in.momentum.data(),
-                    with.data(), nullptr);
-  cpu::log_momentum(kShape, {in.x.data(), nullptr, nullptr, nullptr}, in.momentum.data(),
-                    without.data(), nullptr);
-  for (int64_t c = 0; c < 6; ++c) {
-    double kinetic = 0, stretched = 0;
-    for (int64_t i = 0; i < 4; ++i) {
-      const double p = in.momentum[c * 4 + i];
-      const double distance = double(in.x[c * 4 + i]) - in.x[in.leader_of(c) * 4 + i];
-      kinetic += 0.5 * p * p / 0.5;
-      stretched += 0.5 * distance * distance;
+  const double step = 0.2;
+  for (const bool elastic : {false, true}) {
+    std::vector<double> before(6), after(6), momentum = in.momentum;
+    std::vector<float> x = in.x;
+    cpu::kick_and_drift(kShape, {x.data(), in.gradient.data(), in.energy.data(), 1.7}, &step,
+                        {0.5, 1}, momentum.data(), x.data(), {before.data(), after.data(), elastic},
+                        nullptr);
+    for (int64_t c = 0; c < 6; ++c) {
+      double kinetic_before = 0, kinetic_after = 0, stretched = 0;
+      for (int64_t i = 0; i < 4; ++i) {
+        const int64_t at = c * 4 + i;
+        const double distance = double(in.x[at]) - in.x[in.leader_of(c) * 4 + i];
+        kinetic_before += 0.5 * in.momentum[at] * in.momentum[at] / 0.5;
+        kinetic_after += 0.5 * momentum[at] * momentum[at] / 0.5;
+        stretched += 0.5 * distance * distance;
+      }
+      const double pulled = elastic ? in.pull(c, 1.7) * stretched : 0;
+      EXPECT_NEAR(before[c], -kinetic_before - pulled, 1e-13);
+      EXPECT_NEAR(after[c], -kinetic_after - pulled, 1e-13);
     }
-    EXPECT_NEAR(without[c], -kinetic, 1e-13);
-    EXPECT_NEAR(with[c], -kinetic - in.pull(c, 1.7) * stretched, 1e-13);
   }
 }
 
 TEST(Leapfrog, TheFirstOfEqualsLeadsAndAPullNeverUnderflows) {
-  std::vector<int64_t> leader(2);
-  std::vector<double> pull(6);
   const std::vector<double> energy = {4, 2, 2, 1e5, 3e5, 2e5};
-  cpu::choose_leaders(kShape, energy.data(), 2, leader.data(), pull.data(), nullptr);
-  EXPECT_EQ(leader, (std::vector<int64_t>{1, 3}));
-  EXPECT_EQ(pull[1], 0);
-  EXPECT_EQ(pull[2], 0);
-  EXPECT_NEAR(pull[0], 2 * std::tanh(1.0), 1e-15);
-  EXPECT_EQ(pull[3], 0);
-  EXPECT_EQ(pull[4], 2);
-  EXPECT_EQ(pull[5], 2);
+  const ForceField field{nullptr, nullptr, energy.data(), 2};
+  EXPECT_EQ(leader_of(kShape, field, 0), 1);
+  EXPECT_EQ(leader_of(kShape, field, 3), 3);
+  const auto pull = [&](int64_t c) { return Pulled(field, c, c < 3 ? 1 : 3).pull; };
+  EXPECT_EQ(pull(1), 0);
+  EXPECT_EQ(pull(2), 0);
+  EXPECT_NEAR(pull(0), 2 * std::tanh(1.0), 1e-15);
+  EXPECT_EQ(pull(3), 0);
+  EXPECT_EQ(pull(4), 2);
+  EXPECT_EQ(pull(5), 2);
 }
 
 TEST(Leapfrog, WithoutStrengthNothingPulls) {
   const Inputs in;
   const double step = 0.2;
-  std::vector<int64_t> leader(2);
-  std::vector<double> pull(6), together = in.momentum, alone = in.momentum;
-  cpu::choose_leaders(kShape, in.energy.data(), 0, leader.data(), pull.data(), nullptr);
+  std::vector<double> together = in.momentum, alone = in.momentum;
   std::vector<float> x = in.x, y = in.x;
-  cpu::kick_and_drift(kShape, {x.data(), in.gradient.data(), leader.data(), pull.data()}, &step,
-                      {1, 1}, together.data(), x.data(), nullptr);
-  cpu::kick_and_drift(kShape, {y.data(), in.gradient.data(), nullptr, nullptr}, &step, {1, 1},
-                      alone.data(), y.data(), nullptr);
+  cpu::kick_and_drift(kShape, {x.data(), in.gradient.data(), in.energy.data(), 0}, &step, {1, 1},
+                      together.data(), x.data(), {}, nullptr);
+  cpu::kick_and_drift(kShape, {y.data(), in.gradient.data()}, &step, {1, 1}, alone.data(), y.data(),
+                      {}, nullptr);
   EXPECT_EQ(together, alone);
   EXPECT_EQ(x, y);
 }
