@@ -3,7 +3,9 @@
 
 #include "engine/registry.h"
 #include "io/error.h"
+#include "kernels/ops/lattice_gibbs.h"
 #include "kernels/ops/one_site.h"
+#include "models/lattice/lattice_model.h"
 
 namespace isinglass {
 namespace {
@@ -13,7 +15,18 @@ struct GibbsScratch : SamplerScratch {
   torch::Tensor difference;  // float64 [B, K]
   torch::Tensor choice;      // int64 [B]: the neighbour taken, −1 for none
   torch::Tensor neighbours;  // uint8 [B·(K − 1), D], for models without conditionals
+  bool lattice = false;      // whose steps are taken together; the tensors are not there
 };
+
+GibbsScratch& scratch_of(const ChainState& state) {
+  return static_cast<GibbsScratch&>(*state.workspace.scratch);
+}
+
+// Whether a model's conditionals are those of its lattice.
+bool has_lattice(const EnergyModel& model) {
+  const LatticeModel* lattice = model.as_lattice();
+  return lattice && model.conditionals() == lattice;
+}
 
 void require_sweeps(const EnergyModel& model) {
   require_options(model.sweeps(),
@@ -45,6 +58,9 @@ void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
   const int64_t chains = state.chains(), categories = model.space().categories;
   const auto whole = torch::TensorOptions(torch::kInt64).device(state.x.device());
   auto scratch = std::make_shared<GibbsScratch>();
+  state.workspace.scratch = scratch;
+  scratch->lattice = has_lattice(model);
+  if (scratch->lattice) return;
   scratch->site = torch::zeros({chains}, whole);
   scratch->choice = torch::zeros({chains}, whole);
   scratch->difference = torch::zeros({chains, categories}, whole.dtype(torch::kFloat64));
@@ -53,12 +69,18 @@ void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
         torch::empty({chains * (categories - 1), state.sites()}, state.x.options());
     state.workspace.proposed = {};  // of the neighbours; the first step makes its buffers
   }
-  state.workspace.scratch = scratch;
 }
 
 StepInfo GibbsSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
                              int64_t n) const {
-  if (scan_ != Scan::kChromatic) return Sampler::steps(model, state, params, n);
+  if (scan_ != Scan::kChromatic) {
+    if (!scratch_of(state).lattice) return Sampler::steps(model, state, params, n);
+    ops::lattice_gibbs_steps(model.as_lattice()->lattice(state.x.device()), n,
+                             scan_ == Scan::kSystematic, params.rng, state.chain_ids, state.x,
+                             state.current.energy, state.statistics);
+    params.advance(n);
+    return {.evaluations = n};
+  }
   const int64_t calls = model.sweeps()->gibbs_sweeps(n, params.rng, state.chain_ids, state.x,
                                                      state.current, state.statistics);
   params.advance(n);
@@ -66,12 +88,13 @@ StepInfo GibbsSampler::steps(EnergyModel& model, ChainState& state, StepParams& 
 }
 
 int64_t GibbsSampler::steps_at_once(const ChainState& state) const {
-  return scan_ == Scan::kChromatic && state.x.is_cuda() ? kStepsALaunch : 1;
+  const bool together = scan_ == Scan::kChromatic || scratch_of(state).lattice;
+  return together && state.x.is_cuda() ? kStepsALaunch : 1;
 }
 
 StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
-  if (scan_ == Scan::kChromatic) return steps(model, state, params, 1);
-  auto& scratch = static_cast<GibbsScratch&>(*state.workspace.scratch);
+  if (scan_ == Scan::kChromatic || scratch_of(state).lattice) return steps(model, state, params, 1);
+  GibbsScratch& scratch = scratch_of(state);
   Evaluation& neighbours = state.workspace.proposed;
   const int64_t categories = scratch.difference.size(1);
   ops::choose_sites(params.rng, state.chain_ids, state.sites(), scan_ == Scan::kSystematic,

@@ -2,7 +2,8 @@
 // from the exact conditional π(x_i | rest). Always accepted. A model that has cheap conditionals
 // supplies them; for the others the K − 1 neighbours are evaluated in one batch. The chromatic scan
 // draws all sites in one step, those at once that do not depend on each other: on a lattice the
-// sites of one colour, of an RBM the hidden units and then the sites; on a GPU many steps a launch.
+// sites of one colour, of an RBM the hidden units and then the sites. On a GPU these steps, and
+// those of one site of a lattice, are many a call.
 #pragma once
 
 #include "engine/sampler.h"
