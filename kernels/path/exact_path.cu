@@ -1,5 +1,4 @@
-// CUDA twin of exact_path.h: one block per chain. All warps build the sums, the first one scores
-// and draws.
+// CUDA twin of exact_path.h: a warp a chain, which builds the sums, scores and draws.
 #include "kernels/base/launch.h"
 #include "kernels/path/path_moves.h"
 #include "kernels/path/weight_sums_cuda.h"
@@ -7,24 +6,23 @@
 namespace isinglass::cuda {
 namespace {
 
-__global__ void advance_exact_path_kernel(ExactPathShape shape, int64_t position,
-                                          const float* table, const int64_t* rng,
+__global__ void advance_exact_path_kernel(ISINGLASS_GRID_CONSTANT const ExactPathShape shape,
+                                          int64_t position, const float* table, const int64_t* rng,
                                           const int64_t* chain_ids, ChainScale radius, uint8_t* y,
-                                          ExactPaths paths, double* log_forward,
-                                          double* log_backward) {
-  const int64_t c = blockIdx.x, entries = shape.entries();
+                                          ISINGLASS_GRID_CONSTANT const ExactPaths paths,
+                                          double* log_forward, double* log_backward) {
+  const int64_t c = chain_of_warp(), entries = shape.entries();
+  if (c >= shape.chains) return;
   const PathPosition at = path_position(shape, position, rng, chain_ids, radius, paths, c);
-  if (position == 0 && threadIdx.x == 0) {
+  if (position == 0 && threadIdx.x % kWarp == 0) {
     paths.length[c] = static_cast<int32_t>(at.length);
     log_forward[c] = log_backward[c] = 0;
   }
   if (position > at.length) return;
   uint8_t* own = y + c * shape.state_bytes();
-  double* scratch = chain_scratch(paths.block_sums, block_sums_size(entries), c);
   with_exact_weights(shape, table + c * shape.table_stride(), [&](auto weights) {
-    auto sums = build_sums(weights, site_values(shape, own), entries, scratch);
-    if (threadIdx.x >= 32) return;
-    sums.total();
+    const auto sums = build_sums(weights, site_values(shape, own), entries, paths.block_sums,
+                                 block_sums_size(entries));
     advance_chain(shape, sums, at, own, paths, c, log_forward, log_backward);
   });
 }

@@ -91,7 +91,7 @@ class PathLogQ {
 
 // Calls f with the weights of a chain by its gradient.
 template <class F>
-ISINGLASS_HD void with_gradient_weights(const PathShape& shape, const float* gradient, F f) {
+void with_gradient_weights(const PathShape& shape, const float* gradient, F f) {
   if (shape.one_hot) {
     f(CategoricalGradientWeights{{gradient, shape.balancing, shape.categories}});
   } else if (shape.categories > 2) {

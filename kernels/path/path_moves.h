@@ -1,8 +1,8 @@
 // The moves of a path, drawn and scored: the same code on the CPU and on the GPU, for whole paths
 // and for the steps on a lattice that make them one by one.
 //
-// Sums are the two-level sums of a chain's weights (move_weights.h), with locate, draw_site, scale,
-// sum, update, remove and weights; where several lanes share a chain, sync() is their barrier and
+// Sums are the two-level sums of a chain's weights (move_weights.h), with site_uniform, locate,
+// draw_site, scale, sum, update, remove and weights; where several lanes share a chain, sync() is their barrier and
 // leads() says which of them writes.
 #pragma once
 
@@ -110,7 +110,7 @@ ISINGLASS_DEVICE double draw_path_of_chain(PathRule rule, Sums& sums, const Draw
                                            const uint8_t* x, uint8_t* y, const Path& path) {
   PathLogQ log_q;
   for (int64_t l = 0; l < path.length; ++l) {
-    const TreePosition position = sums.locate(draws.uniform(Purpose::kSite, l));
+    const TreePosition position = sums.locate(sums.site_uniform(draws, l));
     draw_path_move(rule, sums, position, draws, x, y, path, l, log_q);
   }
   return log_q.total();

@@ -1,4 +1,4 @@
-// CUDA twin of tabulated_site.h: one block per chain (weight_sums_cuda.h).
+// CUDA twin of tabulated_site.h: a warp a chain (weight_sums_cuda.h).
 #include "kernels/base/launch.h"
 #include "kernels/path/tabulated_site.h"
 #include "kernels/path/weight_sums_cuda.h"
@@ -9,22 +9,22 @@ namespace {
 
 __device__ WeightSums<TabulatedWeights> table_sums(const TableShape& shape, const double* row,
                                                    const uint8_t* values, double* block_sums) {
-  return build_sums(TabulatedWeights{row}, values, shape.sites,
-                    chain_scratch(block_sums, block_sums_size(shape.sites), blockIdx.x));
+  return build_sums(TabulatedWeights{row}, values, shape.sites, block_sums,
+                    block_sums_size(shape.sites));
 }
 
 __global__ void draw_tabulated_site_kernel(TableShape shape, const double* table, const uint8_t* x,
                                            const int64_t* rng, const int64_t* chain_ids,
                                            uint32_t position, uint8_t* y, int64_t* site,
                                            double* block_sums, double* log_q) {
-  const int64_t c = blockIdx.x;
+  const int64_t c = chain_of_warp();
+  if (c >= shape.chains) return;
   const double* row = table + c * shape.sites;
   const uint8_t* from = x + c * shape.sites;
   uint8_t* to = y + c * shape.sites;
-  for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) to[i] = from[i];
-  auto sums = table_sums(shape, row, from, block_sums);
-  if (threadIdx.x >= 32) return;
-  sums.total();
+  for (int64_t i = threadIdx.x % kWarp; i < shape.sites; i += kWarp) to[i] = from[i];
+  __syncwarp();
+  const auto sums = table_sums(shape, row, from, block_sums);
   const double u = step_draws(rng, chain_ids[c]).uniform(Purpose::kSite, position);
   const int64_t drawn = sums.draw_site(sums.locate(u));
   if (sums.leads()) {
@@ -37,11 +37,10 @@ __global__ void draw_tabulated_site_kernel(TableShape shape, const double* table
 __global__ void score_tabulated_site_kernel(TableShape shape, const double* table, const uint8_t* x,
                                             const int64_t* site, double* block_sums,
                                             double* log_q) {
-  const int64_t c = blockIdx.x;
+  const int64_t c = chain_of_warp();
+  if (c >= shape.chains) return;
   const double* row = table + c * shape.sites;
-  auto sums = table_sums(shape, row, x + c * shape.sites, block_sums);
-  if (threadIdx.x >= 32) return;
-  sums.total();
+  const auto sums = table_sums(shape, row, x + c * shape.sites, block_sums);
   if (sums.leads()) log_q[c] = row[site[c]] - sums.log_total();
 }
 

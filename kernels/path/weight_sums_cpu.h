@@ -9,6 +9,7 @@
 #include "kernels/base/vectors_cpu.h"
 #include "kernels/path/fast/block_weights_cpu.h"
 #include "kernels/path/move_weights.h"
+#include "kernels/random/philox.h"
 
 namespace isinglass::cpu {
 
@@ -16,6 +17,9 @@ namespace isinglass::cpu {
 struct OneLane {
   bool leads() const { return true; }
   void sync() const {}
+  double site_uniform(const Draws& draws, int64_t l) const {
+    return draws.uniform(Purpose::kSite, static_cast<uint32_t>(l));
+  }
 };
 
 // The site of a block that a draw falls on: the target is on the block's scale.

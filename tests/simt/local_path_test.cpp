@@ -170,6 +170,17 @@ TEST(LocalPathTwins, ChainsMove) {
   }
 }
 
+// Two and four chains a block, the last block not full.
+TEST(LocalPathTwins, SeveralChainsABlock) {
+  simt::set_schedule(schedules()[2]);
+  for (const int64_t chains : {257, 514}) {
+    const Case c{{chains, 3},      2, false, LocalTable::kGradient, PathRule::kLinearised,
+                 Balancing::kSqrt, 1};
+    EXPECT_TRUE(run(c, 1, 1, Twin::kCuda) == run(c, 1, 1, Twin::kCpu));
+  }
+  simt::set_schedule({});
+}
+
 // A chain fits exactly where its launch is allowed.
 TEST(LocalPathTwins, FitsSharedMemory) {
   const SharedMemory limit(4000);

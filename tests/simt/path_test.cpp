@@ -72,6 +72,27 @@ TEST(PathTwins, DrawAndScoreAlike) {
   }
 }
 
+// Two and four chains a block, the last block not full; and one, where its shared memory has room for
+// no more.
+TEST(PathTwins, SeveralChainsABlock) {
+  simt::set_schedule(schedules()[2]);
+  for (const auto& [chains, bytes] :
+       {std::pair{257, simt::kTuring}, {514, simt::kTuring}, {514, int64_t{600}}}) {
+    const SharedMemory limit(bytes);
+    const PathShape shape{chains, 33, 2, false, PathRule::kNoBacktrack, Balancing::kSqrt, 2};
+    EXPECT_TRUE(run({shape, 1.5, 1.0}, Twin::kCuda) == run({shape, 1.5, 1.0}, Twin::kCpu));
+  }
+  simt::set_schedule({});
+}
+
+// Lanes draw the numbers of 32 moves at once.
+TEST(PathTwins, LongPaths) {
+  for (const PathRule rule : {PathRule::kLinearised, PathRule::kNoBacktrack}) {
+    const PathShape shape{6, 100, 2, false, rule, Balancing::kSqrt, 79};
+    expect_twins([&](Twin twin) { return run({shape, 40, 1.0}, twin); });
+  }
+}
+
 // Where a block's shared memory does not hold the sums.
 TEST(PathTwins, SumsInGlobalMemory) {
   const SharedMemory limit(600);

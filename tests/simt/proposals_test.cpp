@@ -51,6 +51,12 @@ TEST(TableTwins, SumsInGlobalMemory) {
   expect_twins([&](Twin twin) { return table({3, 785}, 1.0, twin); });
 }
 
+TEST(TableTwins, SeveralChainsABlock) {
+  simt::set_schedule(schedules()[2]);
+  EXPECT_TRUE(table({514, 33}, 1.0, Twin::kCuda) == table({514, 33}, 1.0, Twin::kCpu));
+  simt::set_schedule({});
+}
+
 struct PathOutcome {
   std::vector<uint8_t> y, from;
   std::vector<int32_t> length, entry;
@@ -97,6 +103,13 @@ TEST(ExactPathTwins, AdvanceAlike) {
       }
     }
   }
+}
+
+TEST(ExactPathTwins, SeveralChainsABlock) {
+  simt::set_schedule(schedules()[2]);
+  const ExactPathShape shape{514, 7, 2, Moves::kSwaps, Balancing::kSqrt, 1};
+  EXPECT_TRUE(exact_path(shape, 3.0, Twin::kCuda) == exact_path(shape, 3.0, Twin::kCpu));
+  simt::set_schedule({});
 }
 
 // 65 536 entries have 73 KiB of sums: a block of a Volta holds them, one of a Turing does not.

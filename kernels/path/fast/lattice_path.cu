@@ -1,4 +1,4 @@
-// CUDA twin of lattice_path.h: one warp per chain, from the first step to the last. y, its table
+// CUDA twin of lattice_path.h: a warp a chain, from the first step to the last. y, its table
 // and the sums of its weights stay in shared memory: 6 bytes a binary site, 2 + 4K of K values. The
 // lanes share the sites of a block and the neighbours of a site; what depends on the move before,
 // they all do.
@@ -11,8 +11,6 @@
 namespace isinglass::cuda {
 namespace {
 
-constexpr unsigned kWarp = 32;
-
 template <class Weights, LocalTable kTable>
 class LatticeChain {
  public:
@@ -20,7 +18,7 @@ class LatticeChain {
                           uint8_t* y, int64_t chain)
       : step_(step),
         chain_(chain),
-        lane_(threadIdx.x),
+        lane_(threadIdx.x % kWarp),
         rule_(kExact ? PathRule::kLinearised : step.shape.rule),
         sums_(sums),
         table_(table),
@@ -31,8 +29,7 @@ class LatticeChain {
         counts_(step.counts, chain) {}
 
   __device__ void run() {
-    for (int64_t b = 0; b < site_blocks(step_.shape.sites); ++b) sums_.refresh(b);
-    total();
+    sums_.build();
     for (int64_t t = 0; t < step_.steps; ++t) take_step(t);
     if (lane_ > 0) return;
     step_.energy[chain_] = energy_;
@@ -80,7 +77,7 @@ class LatticeChain {
   __device__ LogQ exact_path(const Draws& draws) {
     PathLogQ forward, backward;
     for (int64_t l = 0; l < path_.length; ++l) {
-      const TreePosition position = sums_.locate(draws.uniform(Purpose::kSite, l));
+      const TreePosition position = sums_.locate(sums_.site_uniform(draws, l));
       const Move move = make_move(rule_, sums_, position, draws, x_, y_, path_, l, forward);
       recompute_around(move.site);
       __syncwarp();
@@ -94,7 +91,7 @@ class LatticeChain {
 
   // The table and the sums where y's values have changed along the path. Lanes may write an entry
   // of the table for two moves at once, a neighbour of both: the same number, of the same y.
-  __device__ __noinline__ void refresh_tables() {
+  __device__ void refresh_tables() {
     restore_pool();
     for (int64_t l = 0; l < path_.length; ++l) recompute_around(path_.site[l]);
     __syncwarp();
@@ -194,60 +191,58 @@ class LatticeChain {
   ChainCounts counts_;
 };
 
-template <LocalTable kTable, class Weights>
-__device__ void run_chain(const LatticePathStep& step, const Weights& weights, double* sums_memory,
-                          float* table, uint8_t* y) {
-  const auto sums =
-      sums_in(sums_memory, sums_memory + kBlockSites, weights, y, step.shape.sites,
-              kTable == LocalTable::kGradient && without_replacement(step.shape.rule));
-  LatticeChain<Weights, kTable>(step, sums, table, y, blockIdx.x).run();
+// What a chain has in shared memory: the sums, its table and y.
+ISINGLASS_HD inline int64_t chain_bytes(int64_t sites, int64_t table) {
+  const int64_t bytes = 8 * (kBlockSites + sums_scratch(sites)) + 4 * table + sites;
+  return (bytes + 7) / 8 * 8;
 }
 
-__global__ void lattice_path_kernel(LatticePathStep step) {
+template <LocalTable kTable, class Weights>
+__global__ void lattice_path_kernel(ISINGLASS_GRID_CONSTANT const LatticePathStep step) {
   const PathShape& shape = step.shape;
-  const int64_t c = blockIdx.x, size = shape.table_size();
-  auto* sums_memory = dynamic_shared_memory<double>();
+  const int64_t c = chain_of_warp(), size = shape.table_size(), lane = threadIdx.x % kWarp;
+  if (c >= shape.chains) return;
+  auto* sums_memory =
+      dynamic_shared_memory<double>() + threadIdx.x / kWarp * (chain_bytes(shape.sites, size) / 8);
   auto* table = reinterpret_cast<float*>(sums_memory + kBlockSites + sums_scratch(shape.sites));
   auto* y = reinterpret_cast<uint8_t*>(table + size);
   const uint8_t* x = step.x + c * shape.sites;
   float* kept = step.table + c * size;
-  for (int64_t i = threadIdx.x; i < size; i += kWarp) table[i] = kept[i];
-  for (int64_t i = threadIdx.x; i < shape.sites; i += kWarp) y[i] = x[i];
+  for (int64_t i = lane; i < size; i += kWarp) table[i] = kept[i];
+  for (int64_t i = lane; i < shape.sites; i += kWarp) y[i] = x[i];
   __syncwarp();
-  const Balancing g = shape.balancing;
-  const int values = shape.categories;
-  const auto beta = static_cast<float>(beta_of(step, c));
-  constexpr auto kGradient = LocalTable::kGradient, kDifferences = LocalTable::kDifferences;
-  if (step.what == kGradient && shape.one_hot) {
-    run_chain<kGradient>(step, CategoricalGradientWeights{{table, g, values, beta}}, sums_memory,
-                         table, y);
-  } else if (step.what == kGradient) {
-    run_chain<kGradient>(step, BinaryGradientWeights{table, g, beta}, sums_memory, table, y);
-  } else if (shape.one_hot) {
-    run_chain<kDifferences>(step, ExactValueWeights{{table, g, values, beta}}, sums_memory, table,
-                            y);
-  } else {
-    run_chain<kDifferences>(step, ExactWeights{table, g, beta}, sums_memory, table, y);
-  }
+  const auto sums = sums_in(sums_memory, sums_memory + kBlockSites,
+                            weights_of<Weights>(shape, table, beta_of(step, c)), y, shape.sites,
+                            kTable == LocalTable::kGradient && without_replacement(shape.rule));
+  LatticeChain<Weights, kTable>(step, sums, table, y, c).run();
   __syncwarp();
-  for (int64_t i = threadIdx.x; i < size; i += kWarp) kept[i] = table[i];
+  for (int64_t i = lane; i < size; i += kWarp) kept[i] = table[i];
 }
 
-int64_t shared_bytes(int64_t sites, int64_t table) {
-  return 8 * (kBlockSites + sums_scratch(sites)) + 4 * table + sites;
+template <LocalTable kTable, class Weights>
+void launch_steps(const LatticePathStep& step, Stream stream) {
+  const int64_t bytes = chain_bytes(step.shape.sites, step.shape.table_size());
+  const LaunchShape launch = chains_launch(step.shape.chains, bytes);
+  ISINGLASS_LAUNCH(lattice_path_kernel<kTable, Weights>, launch, stream, step);
 }
 
 }  // namespace
 
 bool lattice_path_fits(int64_t sites, int64_t table, int device) {
-  return shared_bytes(sites, table) <= shared_memory_limit(device);
+  return chain_bytes(sites, table) <= shared_memory_limit(device);
 }
 
 void lattice_path_step(const LatticePathStep& step, Stream stream) {
-  const int64_t bytes = shared_bytes(step.shape.sites, step.shape.table_size());
-  const LaunchShape launch{static_cast<unsigned>(step.shape.chains), kWarp,
-                           static_cast<size_t>(bytes)};
-  ISINGLASS_LAUNCH(lattice_path_kernel, launch, stream, step);
+  constexpr auto kGradient = LocalTable::kGradient, kDifferences = LocalTable::kDifferences;
+  if (step.what == kGradient && step.shape.one_hot) {
+    launch_steps<kGradient, CategoricalGradientWeights>(step, stream);
+  } else if (step.what == kGradient) {
+    launch_steps<kGradient, BinaryGradientWeights>(step, stream);
+  } else if (step.shape.one_hot) {
+    launch_steps<kDifferences, ExactValueWeights>(step, stream);
+  } else {
+    launch_steps<kDifferences, ExactWeights>(step, stream);
+  }
 }
 
 }  // namespace isinglass::cuda

@@ -19,6 +19,8 @@
 // they are of; a GPU makes them anew from the table and keeps them, y and the table in shared memory, as long as a call lasts.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/accept/metropolis.h"
 #include "kernels/base/chain_scale.h"
 #include "kernels/lattice/lattice.h"
@@ -49,6 +51,18 @@ struct LatticePathStep {
 // β of a chain
 ISINGLASS_HD inline double beta_of(const LatticePathStep& step, int64_t chain) {
   return step.beta ? step.beta[chain] : 1;
+}
+
+// The weights of a chain with its table of what the step is made of.
+template <class Weights>
+ISINGLASS_HD Weights weights_of(const PathShape& shape, const float* table, double beta) {
+  const auto beta32 = static_cast<float>(beta);
+  if constexpr (std::is_same_v<Weights, CategoricalGradientWeights> ||
+                std::is_same_v<Weights, ExactValueWeights>) {
+    return {{table, shape.balancing, shape.categories, beta32}};
+  } else {
+    return {table, shape.balancing, beta32};
+  }
 }
 
 // The Metropolis test at β of a chain of which U is known on both sides.

@@ -1,7 +1,6 @@
 // See lattice_path.h: a thread works on a few chains at a time.
 #include <algorithm>
 #include <optional>
-#include <type_traits>
 
 #include "kernels/path/fast/cached_weight_sums_cpu.h"
 #include "kernels/path/fast/lattice_path.h"
@@ -14,17 +13,6 @@ namespace {
 [[maybe_unused]] constexpr int64_t kNumbersAStep =
     512;                          // that one chain's step touches, for parallel_pays
 constexpr int64_t kTogether = 5;  // chains
-
-template <class Weights>
-Weights weights_of(const PathShape& shape, const float* table, double beta) {
-  const auto beta32 = static_cast<float>(beta);
-  if constexpr (std::is_same_v<Weights, CategoricalGradientWeights> ||
-                std::is_same_v<Weights, ExactValueWeights>) {
-    return {{table, shape.balancing, shape.categories, beta32}};
-  } else {
-    return {table, shape.balancing, beta32};
-  }
-}
 
 // One chain's part of a step, in pieces: the memory that one chain waits for arrives while others
 // work.
