@@ -2,27 +2,26 @@
 #include "io/beside.h"
 
 #include <dlfcn.h>
-
-#include <filesystem>
+#include <link.h>
 
 #include "io/error.h"
 
 namespace isinglass {
-namespace {
 
-// Of the program or library that holds this code.
-std::filesystem::path own_folder() {
+// A program has no name among the libraries that are loaded; that of its command line is looked up in
+// $PATH and says nothing.
+std::filesystem::path own_file() {
   Dl_info info;
-  require(dladdr(reinterpret_cast<void*>(&own_folder), &info) != 0 && info.dli_fname,
+  link_map* loaded = nullptr;
+  require(dladdr1(reinterpret_cast<void*>(&own_file), &info, reinterpret_cast<void**>(&loaded),
+                  RTLD_DL_LINKMAP) != 0,
           "the system does not say where this program lies");
-  return std::filesystem::canonical(info.dli_fname).parent_path();
+  return std::filesystem::canonical(*loaded->l_name ? loaded->l_name : "/proc/self/exe");
 }
-
-}  // namespace
 
 void* symbol_beside(const std::string& library, const std::string& symbol, const std::string& what,
                     const std::string& package) {
-  const std::filesystem::path file = own_folder() / library;
+  const std::filesystem::path file = own_file().parent_path() / library;
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     fail("{} needs {} beside the program and Debian's package {}: {}", what, library, package,

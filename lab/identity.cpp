@@ -1,6 +1,7 @@
 // See identity.h.
 #include "lab/identity.h"
 
+#include "io/beside.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "io/sha256.h"
@@ -11,7 +12,7 @@ const std::string& program_revision() {
   static const std::string revision = [] {
     const std::string source = kSourceRevision;
     if (!source.ends_with("dirty") && source != "unknown") return source;
-    return source + "-" + sha256(read_file("/proc/self/exe")).substr(0, 12);
+    return source + "-" + sha256(read_file(own_file())).substr(0, 12);
   }();
   return revision;
 }

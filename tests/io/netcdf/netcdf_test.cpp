@@ -124,6 +124,17 @@ TEST_F(InferenceData, IsSamplesPtAndTheSummary) {
   EXPECT_TRUE(torch::equal(read_array(file(), "sample_stats/hops").narrow(1, 1, 59), moved));
 }
 
+// By name, as an installed program is.
+TEST_F(InferenceData, IsWrittenByAProgramThatIsFoundInPath) {
+  const std::filesystem::path program = std::getenv("ISINGLASS_BINARY");
+  const std::string line = fmt::format(
+      "PATH={0}:$PATH {1} sample --model ising --weights {2}/ising.pt --sampler gwg "
+      "--steps 5 --chains 3 --quiet --netcdf --out {2}/out",
+      program.parent_path().string(), program.filename().string(), folder.path().string());
+  EXPECT_EQ(std::system(line.c_str()), 0);
+  EXPECT_TRUE(std::filesystem::exists(file()));
+}
+
 // The draws made before SIGINT, with the statistics of their own steps.
 TEST_F(InferenceData, AnInterruptedRunKeepsItsDraws) {
   constexpr int64_t kSteps = 100000000, kThin = 10000;
