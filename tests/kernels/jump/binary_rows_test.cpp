@@ -32,7 +32,8 @@ TEST(BinaryRows, FlipsEqualSingleSites) {
     for (int64_t i = 0; i < sites; ++i) {
       const float d = flip_difference(gradient[i], x[i]);
       const int32_t threshold = flip_threshold(time, d);
-      const bool flipped = flips(draws, i, threshold);
+      const uint32_t word = draws.site_word(Purpose::kSiteValue, static_cast<uint32_t>(i));
+      const bool flipped = flips(word, threshold);
       log_q += std::log(outcome_weight(threshold, flipped, d) / kFlipWhole);
       EXPECT_EQ(y[i], x[i] ^ flipped);
     }
