@@ -102,9 +102,10 @@ bundle=$scratch/$name
 cmake --install "$build" --prefix "$bundle" --component bundle --strip > /dev/null
 copy_libraries "$bundle"
 check_files "$bundle"
-mkdir -p "$bundle"/{bin,scripts,tests/io/pt,tests/models,tests/engine/data,tests/ranks}
+mkdir -p "$bundle"/{bin,scripts/gpu,tests/io/pt,tests/models,tests/engine/data,tests/ranks}
 install -m 755 "$root"/scripts/{launch.sh,gpu-check.sh} "$bundle/scripts/"
 install -m 644 "$root"/scripts/common.sh "$bundle/scripts/"
+install -m 644 "$root"/scripts/gpu/{measure.py,steps.tsv,predictions.json} "$bundle/scripts/gpu/"
 install -m 644 "$root"/{LICENSE,README.md} "$bundle/"
 echo "$release $torch_for" > "$bundle/torch"  # for launch.sh
 cp -r "$root"/tests/io/corpus "$bundle/tests/io/"

@@ -14,14 +14,7 @@ if ! command -v clang++-19 > /dev/null; then
 fi
 
 install_cuda_12
-mapfile -t kernels < <(find "$root/kernels" -name "*.cu" | sort)
-failed=0
-for kernel in "${kernels[@]}"; do
-  clang++-19 -x cuda --cuda-path="$cuda_12" --cuda-gpu-arch=sm_70 --cuda-device-only -std=c++17 \
-    -O2 -Wno-unknown-cuda-version -I"$root" -c "$kernel" -o /dev/null || {
-    say "error: $(basename "$kernel") does not compile for sm_70"
-    failed=$((failed + 1))
-  }
-done
-[[ $failed == 0 ]] || die "$failed of ${#kernels[@]} kernels do not compile for sm_70"
-say "all ${#kernels[@]} kernels compile for sm_70"
+cubins=$(mktemp -d)
+trap 'rm -rf "$cubins"' EXIT
+compile_for_volta "$cubins"
+say "all $(find "$cubins" -name "*.cubin" | wc -l) kernels compile for sm_70"

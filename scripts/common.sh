@@ -64,6 +64,37 @@ install_cuda_12() {
   mv "$cuda_12.part" "$cuda_12"
 }
 
+# compile_for_volta FOLDER: every kernel as FOLDER/NAME.cubin for sm_70, which CUDA 13 no longer knows, by clang 19
+# and CUDA 12. Options as of the build (kernels/CMakeLists.txt).
+compile_for_volta() {
+  local kernel name failed=0 kernels options
+  mapfile -t kernels < <(find "$root/kernels" -name "*.cu" | sort)
+  for kernel in "${kernels[@]}"; do
+    name=$(basename "$kernel" .cu) options=()
+    [[ $name != jump ]] || options=(-ffp-contract=off)
+    clang++-19 -x cuda --cuda-path="$cuda_12" --cuda-gpu-arch=sm_70 --cuda-device-only -std=c++17 -O3 \
+      -Wno-unknown-cuda-version "${options[@]}" -I"$root" -c "$kernel" -o "$1/$name.cubin" || {
+      say "error: $name.cu does not compile for sm_70"
+      failed=$((failed + 1))
+    }
+  done
+  [[ $failed == 0 ]] || die "$failed of ${#kernels[@]} kernels do not compile for sm_70"
+}
+
+# Puts cuobjdump and nvdisasm on the PATH: of a toolkit, of the test packages (setup.sh), or else of wheels that it
+# brings to .cuda-tools/ (6 MB).
+find_disassembler() {
+  local folder
+  for folder in "${CUDA_HOME:-/usr/local/cuda}/bin" "$venv"/lib/python3*/site-packages/nvidia/cu13/bin \
+    "$root/.cuda-tools/nvidia/cu13/bin"; do
+    PATH=$PATH:$folder
+  done
+  if command -v cuobjdump > /dev/null && command -v nvdisasm > /dev/null; then return; fi
+  say "installing cuobjdump and nvdisasm into .cuda-tools"
+  "$venv/bin/python" -m pip install --disable-pip-version-check --quiet --no-deps --target "$root/.cuda-tools" \
+    nvidia-cuda-cuobjdump==13.2.78 nvidia-cuda-nvdisasm==13.2.78 >&2
+}
+
 # configure BUILD [CMAKE-OPTION…]: a Release build of the repository in the folder BUILD. CMake's words
 # are shown only when it fails.
 configure() {

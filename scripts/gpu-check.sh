@@ -7,9 +7,10 @@
 #   lattice-*/    summaries of chains on a lattice
 #   bench/        the times of every stage, for isinglass bench --compare, and a trace of one
 #                 training iteration, for chrome://tracing
+#   measured.json the steps whose times are predicted, for scripts/gpu-predict.sh; steps.log has both
 # Checks: the tests of the GPU, among them that the CPU and the GPU agree for every sampler; a short
 # training; ranks with a GPU each, where there are two; the benchmark of a ResNet, without and with
-# --cuda-graph; chains on a lattice; memcheck, racecheck, initcheck and synccheck of this project's
+# --cuda-graph; chains on a lattice; the steps of the predictions; memcheck, racecheck, initcheck and synccheck of this project's
 # kernels in the GPU tests of a few steps, where compute-sanitizer is installed. The exit code is 0 if
 # all passed. $ISINGLASS_PYTHON (default python3) is the Python with the bundle's PyTorch.
 set -euo pipefail
@@ -106,6 +107,13 @@ lattice_steps() {
     --out "$out/lattice-${1%% *}" --overwrite
 }
 
+# The steps of docs/results/gpu-predictions.md, beside what is predicted for a device of this name.
+predicted_steps() {
+  local name
+  name=$("$python" -I -c 'import json, sys; print(json.loads(sys.argv[1])["device"])' "$device")
+  "$python" -I "$root/scripts/gpu/measure.py" "$bundle/bin/isinglass" "$out/measured.json" --name "$name"
+}
+
 # A tool of compute-sanitizer over our kernels in one step of every sampler, and in the other GPU tests
 # of few steps; each tensor in memory of its own so that a stray index is seen.
 sanitize() {
@@ -164,6 +172,7 @@ check bench-graph "$bundle/bin/isinglass" bench --model resnet --channels 64 --s
 for sampler in "gibbs --scan chromatic" "pafs --radius 5"; do
   check "lattice-${sampler%% *}" lattice_steps "$sampler"
 done
+check steps predicted_steps
 sanitizer=$(find_sanitizer)
 for tool in memcheck racecheck initcheck synccheck; do
   if [[ -n $sanitizer ]]; then

@@ -2,11 +2,11 @@
 128-bit loads, float64 instructions in loops, and the occupancy that follows. No GPU is needed.
 
 Usage: static.py check --budgets FILE BINARY          fails where a kernel passes its budget (seconds)
-       static.py page --budgets FILE --shapes FILE BINARY…  prints docs/results/gpu-static.md
+       static.py page --budgets FILE --launches FILE --title TEXT BINARY…  prints docs/results/gpu-static.md
 
 BINARY is a library or program with CUDA code in it, or a cubin. `cuobjdump` (and for the page `nvdisasm`) must
-be on the PATH. --shapes is the report of build/counters_tests (--gtest_output=json:FILE), which has the threads and
-the shared memory that each kernel is launched with.
+be on the PATH. --launches is predictions.json of model.py, which has the threads and the shared memory that kernels of
+the predicted steps are launched with; others have no occupancy.
 
 Local memory is a thread's stack in the GPU's memory: what the compiler spills, arrays, and structures whose address
 is taken. Where the stack has 0 bytes, nothing is spilled.
@@ -92,9 +92,17 @@ def architecture_of(line):
     return f"{match[1]}.{match[2]}" if match else None
 
 
+def cubin_architecture(binary):
+    """That of a cubin, whose header has it in the lowest byte of its flags; None of other files."""
+    if Path(binary).suffix != ".cubin":
+        return None
+    number = Path(binary).read_bytes()[48]
+    return f"{number // 10}.{number % 10}"
+
+
 def resources(binary):
     """{architecture: {kernel: Resources}}"""
-    found, architecture, function = defaultdict(dict), None, None
+    found, architecture, function = defaultdict(dict), cubin_architecture(binary), None
     for line in run("cuobjdump", "--dump-resource-usage", str(binary)).splitlines():
         architecture = architecture_of(line) or architecture
         if match := re.match(r"\s*Function (\S+):", line):
@@ -118,13 +126,16 @@ def loops(instructions):
     return found
 
 
+FACTS = ("instructions", "wide_loads", "float64_in_loops", "local_in_loops")
+
+
 def code_facts(instructions):
     inside = loops(instructions)
 
     def in_loop(address):
         return any(first <= address <= last for first, last in inside)
 
-    facts = dict.fromkeys(("instructions", "wide_loads", "float64_in_loops", "local_in_loops"), 0)
+    facts = dict.fromkeys(FACTS, 0)
     for address, name, _ in instructions:
         facts["instructions"] += name != "NOP"
         facts["wide_loads"] += bool(WIDE_LOAD.match(name))
@@ -134,8 +145,10 @@ def code_facts(instructions):
 
 
 def code(binary):
-    """{architecture: {kernel: facts}}, by disassembly."""
-    listing, architecture, function = defaultdict(dict), None, None
+    """{architecture: {kernel: facts}}, by disassembly; nothing of 7.0, which nvdisasm 13 does not read."""
+    if cubin_architecture(binary) == "7.0":
+        return {}
+    listing, architecture, function = defaultdict(dict), cubin_architecture(binary), None
     for line in run("cuobjdump", "-sass", str(binary)).splitlines():
         architecture = architecture_of(line) or architecture
         if match := re.match(r"\s*Function : (\S+)", line):
@@ -177,33 +190,26 @@ def excesses(budget_of, architectures):
                            f"and its budget is {budget[what]} (kernels/budgets.toml)")
 
 
-def read_shapes(path):
-    """{kernel: (threads, dynamic shared memory)}, of the smallest launch."""
-    shapes = {}
-    for suite in json.loads(Path(path).read_text(encoding="utf-8"))["testsuites"]:
-        for test in suite["testsuite"]:
-            for name, value in test.items():
-                if name.endswith("_kernel") and re.fullmatch(r"\d+,\d+", str(value)):
-                    shape = tuple(map(int, value.split(",")))
-                    shapes[name] = min(shapes.get(name, shape), shape)
-    if not shapes:
-        die(f"{path} names no launches")
-    return shapes
+def read_launches(path):
+    """{kernel: (threads, dynamic shared memory)}, of the steps that are predicted (model.py)."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))["launches"]
 
 
 PAGE = """# What the compiler makes of the kernels
 
-`scripts/gpu-static.sh` wrote this page, on a machine without a GPU, from the machine code: {compilers}.
+`scripts/gpu-static.sh` wrote this page, on a machine without a GPU, from the machine code: {title}.
 The budgets are [kernels/budgets.toml](../../kernels/budgets.toml)'s; a test fails where one is passed
 ([using a GPU](../howto/gpu.md#what-is-checked-without-one)).
 
 - *registers*, *stack*: of a thread; the stack is local memory, spills among it: 0 bytes, no spill
-- *shared*: bytes of a block, of the kernel's own variables and of the smallest launch in the tests of `tests/simt`
-- *occupancy*: resident warps of a multiprocessor in hundredths of the most, at the *threads* that the kernel is
-  launched with and this shared memory; larger problems take more ([predictions](gpu-predictions.md) have theirs)
+- *shared*: bytes of a block, of the kernel's own variables and of its launch in the first of the
+  [predicted steps](gpu-predictions.md) that has it
+- *occupancy*: resident warps of a multiprocessor in hundredths of the most, at the *threads* and the shared memory
+  of that launch; kernels of other samplers have none here
 - *128-bit loads*, *float64 in loops*, *local in loops*: instructions in the code; a loop is what a branch backwards
-  closes
-- **bold**: more than the default budget of {registers} registers and {stack} bytes of stack, as an exception allows
+  closes; nothing of 7.0, whose code nvdisasm of CUDA 13 does not read
+- **bold**: more than the default budget of {registers} registers and {stack} bytes of stack; budgets, with exceptions,
+  are of nvcc's code, and clang's for 7.0 has none
 
 | kernel | capability | registers | stack | shared | threads | occupancy | instructions | 128-bit loads | float64 in loops | local in loops |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
@@ -211,17 +217,17 @@ The budgets are [kernels/budgets.toml](../../kernels/budgets.toml)'s; a test fai
 
 
 def page(arguments):
-    budget_of, shapes = read_budgets(arguments.budgets), read_shapes(arguments.shapes)
+    budget_of, launches = read_budgets(arguments.budgets), read_launches(arguments.launches)
     default = budget_of("")
     rows = {}
     for binary in arguments.binaries:
         facts = code(binary)
         for architecture, kernels in resources(binary).items():
             for kernel, r in kernels.items():
-                rows[kernel, architecture] = (r, facts[architecture][kernel])
-    text = PAGE.format(compilers=arguments.compilers, **default)
+                rows[kernel, architecture] = (r, facts.get(architecture, {}).get(kernel, dict.fromkeys(FACTS, "–")))
+    text = PAGE.format(title=arguments.title, **default)
     for (kernel, architecture), (r, facts) in sorted(rows.items()):
-        shape = shapes.get(kernel.split("<")[0])
+        shape = launches.get(kernel.split("<")[0])
         threads, dynamic = shape or (None, 0)
         share = f"{100 * occupancy(architecture, threads, r.registers, r.shared + dynamic)[1]:.0f}" if shape else "–"
 
@@ -236,7 +242,8 @@ def page(arguments):
     if missing:
         text += f"\nNot compiled here: {', '.join(missing)}.\n"
     print(text, end="")
-    failed = list(excesses(budget_of, {a: {k: r for (k, b), (r, _) in rows.items() if a == b} for _, a in rows}))
+    failed = list(excesses(budget_of, {a: {k: r for (k, b), (r, _) in rows.items() if a == b}
+                                      for a in {a for _, a in rows} - {"7.0"}}))  # budgets are of nvcc's code
     if failed:
         die("\n".join(failed))
 
@@ -255,8 +262,8 @@ def main():
     parser.add_argument("what", choices=("check", "page"))
     parser.add_argument("binaries", nargs="+")
     parser.add_argument("--budgets", required=True)
-    parser.add_argument("--shapes")
-    parser.add_argument("--compilers", default="")
+    parser.add_argument("--launches")
+    parser.add_argument("--title", default="", help="revision and compilers")
     arguments = parser.parse_args()
     {"check": check, "page": page}[arguments.what](arguments)
 

@@ -24,7 +24,7 @@ TESTS = {"support": "io", "support/ranks_of_threads.h": "engine", "support/train
          "harness": "io", "reference": "io",
          "reference/tiny_target.h": "models", "reference/lattice_target.h": "models",
          "reference/any_scale.h": "models",
-         "simt": "kernels", "dispatch": "kernels", "extending": "lab"}
+         "simt": "kernels", "dispatch": "kernels", "extending": "lab", "bench": "lab"}
 FOLDERS = [*LAYERS, "tests", "examples", "scripts", "cmake"]
 SOURCES = {".h", ".cpp", ".cu"}
 WRITTEN = SOURCES | {".py", ".sh", ".cmake", ".css", ".js"}

@@ -1,0 +1,147 @@
+// See workloads.h.
+#include "tests/bench/gpu_model/workloads.h"
+
+#include "engine/annealing/ais.h"
+#include "engine/registry.h"
+#include "engine/run/initial_states.h"
+#include "io/torch.h"
+#include "models/instances/instances.h"
+#include "models/registry.h"
+#include "train/likelihood.h"
+#include "train/objectives/pcd_objective.h"
+#include "train/trainer.h"
+
+namespace isinglass {
+namespace {
+
+const torch::Device kGpu(torch::kCUDA, 0);
+constexpr uint64_t kSeed = 1;
+constexpr int64_t kStepsAnIteration = 10;
+
+using Model = std::shared_ptr<EnergyModel>;
+using Options = SamplerOptions;
+
+Model resnet() {
+  const Model model = new_model("resnet", {.channels = 64}, kSeed);
+  model->to(kGpu);
+  return model;
+}
+
+Model rbm() {
+  const Model model = new_model("rbm", {.hidden = 500}, kSeed);
+  model->to(kGpu);
+  return model;
+}
+
+std::function<Model()> instance(const std::string& text) {
+  return [text] {
+    const Model model = make_instance(text);
+    model->to(kGpu);
+    return model;
+  };
+}
+
+// Of a step and chain, as `isinglass bench` counts them.
+double flops_of(const EnergyModel& model, const Sampler& sampler) {
+  const FlopCounts flops = model.flops();
+  if (!sampler.proposes() || sampler.needs() == Needs::kDifferences) return 0;
+  return sampler.needs() == Needs::kGradient ? flops.state_gradient : flops.energy;
+}
+
+std::function<Work(int64_t)> steps(std::function<Model()> make, const std::string& name,
+                                   const Options& options) {
+  return [=](int64_t chains) {
+    const Model model = make();
+    const std::shared_ptr<Sampler> sampler = make_sampler(name, options, *model);
+    const torch::Tensor ids = torch::arange(chains, torch::TensorOptions(torch::kInt64)).to(kGpu);
+    auto state = std::make_shared<ChainState>(
+        sampler->init(*model, random_states(model->space(), ids, kSeed, kGpu), ids));
+    auto params = std::make_shared<StepParams>(sampler->params(kSeed, kGpu));
+    const int64_t at_once = sampler->steps_at_once(*state);
+    return Work{[=](int64_t n) {
+                  if (at_once > 1) {
+                    sampler->steps(*model, *state, *params, n);
+                  } else {
+                    sampler->step(*model, *state, *params);
+                  }
+                },
+                at_once, flops_of(*model, *sampler)};
+  };
+}
+
+Work annealing(int64_t chains) {
+  const Model model = resnet();
+  const std::shared_ptr<Sampler> sampler = make_sampler("pafs", {.radius = 5}, *model);
+  const auto start = std::make_shared<Factorised>(annealing_start(*model, nullptr, kGpu));
+  const auto run = std::make_shared<AnnealedImportanceSampling>(
+      *model, *sampler, *start,
+      AisOptions{.chains = chains, .temperatures = 1000000, .seed = kSeed}, kGpu);
+  return {[run, model, sampler, start](int64_t) { run->step(); }, 1, flops_of(*model, *sampler)};
+}
+
+// An iteration of persistent contrastive divergence, of ten steps.
+Work training(int64_t chains) {
+  const Model model = resnet();
+  const std::shared_ptr<Sampler> sampler = make_sampler("pafs", {.radius = 5}, *model);
+  auto data = std::make_shared<Dataset>();
+  data->name = "random images";
+  data->height = data->width = 28;
+  data->train = random_states(model->space(), torch::arange(200), kSeed, torch::kCPU);
+  data->validation = data->test = data->train.narrow(0, 0, 0);
+  const PcdOptions options{
+      .batch = chains, .buffer = 10 * chains, .steps = kStepsAnIteration, .seed = kSeed};
+  const auto trainer =
+      std::make_shared<Trainer>(model,
+                                std::make_unique<PcdObjective>(*model, *sampler, *data, options,
+                                                               TrainOptions().iterations, kGpu),
+                                TrainOptions());
+  const double flops =
+      (kStepsAnIteration + 1) * flops_of(*model, *sampler) + 2 * model->flops().parameter_gradient;
+  return {[trainer, sampler, data](int64_t) { trainer->iterate(); }, 1, flops};
+}
+
+std::vector<Workload> lattice(const std::string& side, int64_t chains, int64_t few) {
+  const auto ising = instance("ising-grid:side=" + side);
+  const std::string name = "ising-" + side, size = side + "×" + side;
+  return {
+      {name + "/gwg", "Ising " + size + ", a GWG step", chains, few, steps(ising, "gwg", {})},
+      {name + "/pafs-5", "Ising " + size + ", a PAFS step of R = 5", chains, few,
+       steps(ising, "pafs", {.radius = 5})},
+      {name + "/lbj", "Ising " + size + ", an LBJ step", chains, few,
+       steps(ising, "lbj", {.tau = 0.1})},
+      {name + "/chromatic", "Ising " + size + ", a chromatic Gibbs sweep", chains, few,
+       steps(ising, "gibbs", {.scan = Scan::kChromatic})},
+  };
+}
+
+std::vector<Workload> all() {
+  std::vector<Workload> found = {
+      {"resnet-64/gwg", "ResNet-64, a GWG step", 100, 2, steps(resnet, "gwg", {})},
+      {"resnet-64/pafs-5", "ResNet-64, a PAFS step of R = 5", 100, 2,
+       steps(resnet, "pafs", {.radius = 5})},
+      {"resnet-64/ais", "ResNet-64, a step of AIS by PAFS of R = 5", 100, 2, annealing},
+      {"resnet-64/training", "ResNet-64, a PCD iteration of ten PAFS steps", 100, 2, training},
+  };
+  for (const Workload& w : lattice("50", 4096, 4)) found.push_back(w);
+  for (const Workload& w : lattice("1024", 100, 1)) found.push_back(w);
+  const std::vector<Workload> rest = {
+      {"rbm-500/pafs-5", "RBM 784×500, a PAFS step of R = 5", 100, 4,
+       steps(rbm, "pafs", {.radius = 5})},
+      {"rbm-500/lbj", "RBM 784×500, an LBJ step", 100, 4, steps(rbm, "lbj", {.tau = 0.1})},
+      {"rbm-500/sweep", "RBM 784×500, a Gibbs sweep", 100, 8,
+       steps(rbm, "gibbs", {.scan = Scan::kChromatic})},
+      {"mixture/fhl", "misled-mixture, an FHL step of 8 leapfrogs, groups of 4", 100, 8,
+       steps(instance("misled-mixture"), "fhl", {.leapfrog = 8, .group = 4})},
+  };
+  found.insert(found.end(), rest.begin(), rest.end());
+  return found;
+}
+
+}  // namespace
+
+const std::vector<Workload>& workloads() {
+  static const std::vector<Workload> found = all();
+  return found;
+}
+
+}  // namespace isinglass
