@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Writes docs/results/gpu-static.md: registers, local memory, shared memory, occupancy and the kinds of
+# instructions of every kernel and architecture, from the machine code (scripts/gpu/static.py). Needs no GPU.
+#   scripts/gpu-static.sh
+# Builds what is missing of the default build's library and, where clang 19 is installed, the kernels for compute
+# capability 7.0 (check-v100.sh). Launches, for the occupancy, are those that scripts/gpu-predict.sh last saw.
+# Fails where a kernel passes kernels/budgets.toml.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+page=$root/docs/results/gpu-static.md
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+find_disassembler
+find_cuda || die "no nvcc of CUDA $(torch_cuda)"
+[[ -f $build/build.ninja ]] || configure "$build"
+cmake --build "$build" --parallel "$(parallelism)" --target isinglass_ops > "$work/build.log" 2>&1 || {
+  cat "$work/build.log" >&2
+  die "the library of operators could not be built"
+}
+
+title="revision $(git -C "$root" rev-parse --short HEAD), 7.5 to 9.0 by nvcc $("$cuda/bin/nvcc" --version | sed -n 's/.*V\([0-9.]*\)$/\1/p')"
+volta=()
+if command -v clang++-19 > /dev/null; then
+  install_cuda_12
+  compile_for_volta "$work"
+  volta=("$work"/*.cubin)
+  title+=", 7.0 by clang $(clang++-19 -dumpversion) and ptxas 12.6"
+else
+  title+="; 7.0 is missing, for which CUDA 13 has no compiler: install clang-19"
+fi
+python3 -B "$root/scripts/gpu/static.py" page --budgets "$root/kernels/budgets.toml" --launches "$root/scripts/gpu/predictions.json" \
+  --title "$title" "$build/libisinglass_ops.so" "${volta[@]}" > "$work/page.md"
+mv "$work/page.md" "$page"
+say "wrote ${page#"$root"/}"
