@@ -72,8 +72,8 @@ ISINGLASS_HD inline bool draw_by_word(double d, uint32_t word, Rest rest) {
 
 // `count` values, for loops that the compiler turns into vectors. Returns whether any of them is
 // not certain.
-template <int count, class Word, class Value>
-[[gnu::always_inline]] inline bool draw_by_words(const double* d, const Word* word, Value* value) {
+template <int count, class Number, class Word, class Value>
+[[gnu::always_inline]] inline bool draw_by_words(const Number* d, const Word* word, Value* value) {
   float of_site[count];
   int32_t one[count], open = 0;
   for (int i = 0; i < count; ++i) of_site[i] = static_cast<float>(d[i]);

@@ -1,177 +1,88 @@
-// CPU twin of rbm_gibbs.h. The sixteen sums that the rows of four units can have are found once
-// for all chains and looked up by each (the method of Arlazarov, Dinic, Kronrod and Faradzhev
-// 1970): an addition for four rows. Tables of as many fours as fit into a core's first cache serve
-// panels of chains, whose sums stay in registers. Threads share chains to draw, and tiles to
-// multiply.
+// CPU twin of rbm_gibbs.h. Threads share chains to draw, and tiles to multiply
+// (unit_product_cpu.h).
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "kernels/base/vectors_cpu.h"
 #include "kernels/random/fast/philox_cpu.h"
 #include "kernels/rbm/rbm_gibbs.h"
+#include "kernels/rbm/unit_product_cpu.h"
 #include "kernels/rbm/unit_sums_cpu.h"
 
 namespace isinglass::cpu {
 namespace {
 
-constexpr int kSums = 1 << kRowGroup;  // of the rows of four units
-constexpr int64_t kTables = 16;        // fours whose sums are in the first cache together
-constexpr int kPanel = 10;             // chains whose sums are in registers
-constexpr int64_t kPartChains = 256;   // that share a table, at most
-
-// Which of every four units are on in each chain, as a place in a table of sums.
-class ActiveUnits {
- public:
-  void resize(int64_t chains, int64_t units) {
-    groups_ = row_groups(units);
-    place_.resize(static_cast<std::size_t>((chains + kPanel) * groups_));  // a panel may reach over
-  }
-  // Sets 32 units from `first`, a multiple of 32, to `on`; those behind the last one are off.
-  void set(int64_t chain, int64_t first, const uint8_t* on) {
-    uint16_t* own = places(chain) + first / kRowGroup;
-    const int64_t count = std::min<int64_t>(kBlockSites / kRowGroup, groups_ - first / kRowGroup);
-    for (int64_t n = 0; n < count; ++n) {
-      uint32_t four;  // bytes of 0 or 1, which the product puts side by side
-      std::memcpy(&four, on + n * kRowGroup, sizeof four);
-      own[n] = static_cast<uint16_t>((four * 0x01020408 >> 24) % kSums * kTileColumns);
-    }
-  }
-  void clear(int64_t chain) { std::fill_n(places(chain), groups_, uint16_t{0}); }
-  void add(int64_t chain, int64_t unit) {
-    places(chain)[unit / kRowGroup] += static_cast<uint16_t>(kTileColumns << unit % kRowGroup);
-  }
-  int64_t groups() const { return groups_; }
-  const uint16_t* places(int64_t chain) const { return place_.data() + chain * groups_; }
-
- private:
-  uint16_t* places(int64_t chain) { return place_.data() + chain * groups_; }
-
-  int64_t groups_ = 0;
-  std::vector<uint16_t> place_;  // [chains, groups]
+// What is known of up to 128 units after their first words.
+struct DrawnTile {
+  unsigned open;  // a bit for each block of 32 that has a unit on which they do not decide
+  bool finite;    // all inputs
 };
 
-// The sums of every four rows, [16, 16]; bit i of a number says whether row i is in.
-template <int kBytes>
-[[gnu::always_inline]] inline void sum_groups_of(const float* row, int64_t groups, float* table) {
-  using Columns = Vector<float, kBytes>;
-  constexpr int kWidth = kBytes / sizeof(float);
-  for (int64_t n = 0; n < groups;
-       ++n, table += kSums * kTileColumns, row += kRowGroup * kTileColumns) {
-    for (int first = 0; first < kTileColumns; first += kWidth) {
-      Columns sum[kSums] = {};
-      for (int top = 0; top < kRowGroup; ++top) {
-        const Columns added = *reinterpret_cast<const Columns*>(row + top * kTileColumns + first);
-        for (int m = 0; m < 1 << top; ++m) sum[1 << top | m] = sum[m] + added;
-      }
-      for (int m = 0; m < kSums; ++m) {
-        *reinterpret_cast<Columns*>(table + m * kTileColumns + first) = sum[m];
-      }
-    }
-  }
-}
-ISINGLASS_BY_WIDTH(void, sum_groups, (const float* row, int64_t groups, float* table),
-                   (row, groups, table))
-
-// total [10, 16] += what `groups` tables have at the chains' places, which lie `stride` apart.
-// Copies as calls of memcpy would keep the sums out of registers.
-template <int kBytes>
-[[gnu::always_inline]] inline void add_groups_of(const float* tables, const uint16_t* place,
-                                                 int64_t stride, int64_t groups, float* total) {
-  using Columns = Vector<float, kBytes>;
-  constexpr int kWidth = kBytes / sizeof(float);
-  for (int first = 0; first < kTileColumns; first += kWidth) {
-    const float* table = tables + first;
-    Columns sum[kPanel];
-    for (int l = 0; l < kPanel; ++l) {
-      sum[l] = *reinterpret_cast<const Columns*>(total + l * kTileColumns + first);
-    }
-    for (int64_t n = 0; n < groups; ++n, table += kSums * kTileColumns) {
-      for (int l = 0; l < kPanel; ++l) {
-        sum[l] += *reinterpret_cast<const Columns*>(table + place[l * stride + n]);
-      }
-    }
-    for (int l = 0; l < kPanel; ++l) {
-      *reinterpret_cast<Columns*>(total + l * kTileColumns + first) = sum[l];
-    }
-  }
-}
-ISINGLASS_BY_WIDTH(void, add_groups,
-                   (const float* table, const uint16_t* place, int64_t stride, int64_t groups,
-                    float* total),
-                   (table, place, stride, groups, total))
-
-// The columns of tile t of out [chains, columns], for the chains first … end − 1.
-template <class Out>
-void multiply(const ActiveUnits& on, int64_t first, int64_t end, const TiledMatrix& weights,
-              int64_t t, Out* out) {
-  alignas(64) float table[kTables * kSums * kTileColumns];
-  alignas(64) float total[(kPartChains + kPanel) * kTileColumns];
-  const float* biases = weights.biases(t);
-  const int64_t rows = (end - first + kPanel - 1) / kPanel * kPanel;
-  for (int64_t l = 0; l < rows; ++l) std::copy_n(biases, kTileColumns, total + l * kTileColumns);
-  for (int64_t begin = 0; begin < on.groups(); begin += kTables) {
-    const int64_t count = std::min(kTables, on.groups() - begin);
-    sum_groups(biases + (1 + begin * kRowGroup) * kTileColumns, count, table);
-    for (int64_t l = 0; l < rows; l += kPanel) {
-      add_groups(table, on.places(first + l) + begin, on.groups(), count, total + l * kTileColumns);
-    }
-  }
-  const int64_t column = t * kTileColumns;
-  const int64_t size = std::min<int64_t>(kTileColumns, weights.columns - column);
-  for (int64_t c = first; c < end; ++c) {
-    std::copy_n(total + (c - first) * kTileColumns, size, out + c * weights.columns + column);
-  }
-}
-
-// d = −input of a block's units, of input(i); behind the last one 0. Returns whether all are finite.
+// draw_unit() of `size` units from `first` on, of input(i); those behind the last one are off.
 template <class Input>
-[[gnu::always_inline]] inline bool differences(int64_t size, Input input, double* d) {
-  int64_t broken = 0;
-  for (int64_t i = 0; i < size; ++i) d[i] = -input(i);
-  for (int64_t i = size; i < kBlockSites; ++i) d[i] = 0;
-  for (int i = 0; i < kBlockSites; ++i) broken |= d[i] - d[i] == 0 ? 0 : 1;
-  return !broken;
+[[gnu::always_inline]] inline DrawnTile draw_tile(Input input, int64_t first, int64_t size,
+                                                  const uint32_t* word, uint8_t* on) {
+  DrawnTile drawn{0, true};
+  for (int64_t at = 0; at < size; at += kBlockSites) {
+    decltype(input(first)) d[kBlockSites];
+    const int64_t count = std::min<int64_t>(kBlockSites, size - at);
+    if (count == kBlockSites) {
+      for (int i = 0; i < kBlockSites; ++i) d[i] = -input(first + at + i);
+    } else {
+      for (int i = 0; i < kBlockSites; ++i) d[i] = i < count ? -input(first + at + i) : 0;
+    }
+    int32_t broken = 0;
+    for (int i = 0; i < kBlockSites; ++i) broken |= d[i] - d[i] == 0 ? 0 : 1;
+    drawn.finite &= !broken;
+    drawn.open |= draw_by_words<kBlockSites>(d, word + at, on + at) << (at / kBlockSites);
+    for (int64_t i = count; i < kBlockSites; ++i) on[at + i] = 0;
+  }
+  return drawn;
 }
 ISINGLASS_VECTOR_CLONES
-bool hidden_differences(const PathPoint& point, const double* input, int64_t size, double* d) {
+DrawnTile draw_hidden_tile(const PathPoint& point, const double* input, int64_t first, int64_t size,
+                           const uint32_t* word, uint8_t* on) {
   const PathPoint at = point;
-  return differences(size, [=](int64_t i) { return at.hidden(input[i]); }, d);
+  return draw_tile([=](int64_t i) { return at.hidden(input[i]); }, first, size, word, on);
 }
 ISINGLASS_VECTOR_CLONES
-bool visible_differences(const PathPoint& point, const float* input, int64_t first, int64_t size,
-                         double* d) {
+DrawnTile draw_visible_tile(const PathPoint& point, const float* input, int64_t first, int64_t size,
+                            const uint32_t* word, uint8_t* on) {
   const PathPoint at = point;
-  return differences(size, [=](int64_t i) { return at.visible(input[i], first + i); }, d);
+  if (!at.logits) return draw_tile([=](int64_t i) { return input[i]; }, first, size, word, on);
+  return draw_tile([=](int64_t i) { return at.visible(input[i], i); }, first, size, word, on);
 }
 
-// draw_unit() of 32 units of which the differences are known.
+// x = on; returns how many change, at most 128.
 ISINGLASS_VECTOR_CLONES
-bool draw_by_first_words(const double* d, const uint32_t* word, uint8_t* on) {
-  return draw_by_words<kBlockSites>(d, word, on);
-}
-void draw_units(const Draws& draws, Purpose purpose, Purpose rest, uint32_t first, const double* d,
-                const uint32_t* word, uint8_t* on) {
-  if (!draw_by_first_words(d, word, on)) return;
-  for (int i = 0; i < kBlockSites; ++i) on[i] = draw_unit(draws, purpose, rest, first + i, -d[i]);
+int take_sites(const uint8_t* on, int64_t size, uint8_t* x) {
+  uint8_t changes = 0;
+  for (int64_t i = 0; i < size; ++i) changes += x[i] ^ on[i];
+  for (int64_t i = 0; i < size; ++i) x[i] = on[i];
+  return changes;
 }
 
-// Calls take(first, on, size) for every block of 32 units as drawn, of differences that
-// fill(first, size, d) finds. Returns whether all are finite.
-template <class Fill, class Take>
-bool draw_unit_blocks(const Draws& draws, Purpose purpose, Purpose rest, int64_t units, Fill fill,
-                      Take take) {
+// Calls take(first, on, size) for every 128 units as drawn: by their first words in
+// draw(first, size, word, on), by all bits of input(i) where these do not decide. Returns whether
+// all inputs are finite.
+template <class Draw, class Input, class Take>
+bool draw_units(const Draws& draws, Purpose purpose, Purpose rest, int64_t units, Draw draw,
+                Input input, Take take) {
   bool finite = true;
   uint32_t word[kWordTile];
-  double d[kBlockSites];
-  uint8_t on[kBlockSites];
-  for (int64_t first = 0; first < units; first += kBlockSites) {
-    const auto number = static_cast<uint32_t>(first);
-    if (first % kWordTile == 0) site_words(draws, purpose, number, word);
-    const int64_t size = std::min<int64_t>(kBlockSites, units - first);
-    finite &= fill(first, size, d);
-    draw_units(draws, purpose, rest, number, d, word + first % kWordTile, on);
-    std::fill(on + size, on + kBlockSites, uint8_t{0});
+  uint8_t on[kWordTile];
+  for (int64_t first = 0; first < units; first += kWordTile) {
+    site_words(draws, purpose, static_cast<uint32_t>(first), word);
+    const int64_t size = std::min<int64_t>(kWordTile, units - first);
+    const DrawnTile drawn = draw(first, size, word, on);
+    finite &= drawn.finite;
+    for (unsigned open = drawn.open; open != 0; open &= open - 1) {
+      const int64_t begin = __builtin_ctz(open) * kBlockSites;
+      const int64_t end = std::min<int64_t>(begin + kBlockSites, size);
+      for (int64_t i = begin; i < end; ++i) {
+        on[i] = draw_unit(draws, purpose, rest, first + i, input(first + i));
+      }
+    }
     take(first, on, size);
   }
   return finite;
@@ -239,43 +150,47 @@ class Sweeps {
 
   // out [chains, columns]
   template <class Out>
-  void multiply_all(const ActiveUnits& on, const TiledMatrix& weights, Out* out) {
-    const int64_t tiles = tile_count(weights.columns);
-    const int64_t parts = (s_.chains + kPartChains - 1) / kPartChains;
+  void multiply_all(ActiveUnits& on, const TiledMatrix& weights, Out* out) {
+    const int64_t tiles = tile_count(weights.columns), panels = on.panels();
+    const int64_t parts = (panels + kPartPanels - 1) / kPartPanels;
+#pragma omp for schedule(static)
+    for (int64_t p = 0; p < panels; ++p) on.list(p);
 #pragma omp for schedule(static)
     for (int64_t n = 0; n < tiles * parts; ++n) {
       const int64_t part = n / tiles;
-      multiply(on, s_.chains * part / parts, s_.chains * (part + 1) / parts, weights, n % tiles,
-               out);
+      multiply(on, panels * part / parts, panels * (part + 1) / parts, s_.chains, weights,
+               n % tiles, out);
     }
   }
 
   bool draw_hidden(int64_t number, int64_t c) {
-    const auto take = [&](int64_t first, const uint8_t* on, int64_t) {
-      shared_.hidden.set(c, first, on);
-    };
     const PathPoint point(chains_.path, c);
-    const auto fill = [&, input = inputs(c)](int64_t first, int64_t size, double* d) {
-      return hidden_differences(point, input + first, size, d);
-    };
-    return draw_unit_blocks(sweep_draws(chains_, c, number), Purpose::kHidden, Purpose::kHiddenRest,
-                            s_.hidden, fill, take);
+    const double* input = inputs(c);
+    return draw_units(
+        sweep_draws(chains_, c, number), Purpose::kHidden, Purpose::kHiddenRest, s_.hidden,
+        [&](int64_t first, int64_t size, const uint32_t* word, uint8_t* on) {
+          return draw_hidden_tile(point, input, first, size, word, on);
+        },
+        [&](int64_t h) { return point.hidden(input[h]); },
+        [&](int64_t first, const uint8_t* on, int64_t size) {
+          shared_.hidden.set(c, first, on, size);
+        });
   }
 
   int64_t draw_sites(int64_t number, int64_t c, bool& finite) {
-    uint8_t* x = states(c);
-    int64_t hops = 0;
-    const auto take = [&](int64_t first, const uint8_t* on, int64_t size) {
-      for (int64_t i = 0; i < size; ++i) hops += x[first + i] != on[i];
-      std::copy_n(on, size, x + first);
-      shared_.visible.set(c, first, on);
-    };
     const PathPoint point(chains_.path, c);
-    const auto fill = [&, input = visible_inputs(c)](int64_t first, int64_t size, double* d) {
-      return visible_differences(point, input + first, first, size, d);
-    };
-    finite &= draw_unit_blocks(sweep_draws(chains_, c, number), Purpose::kSiteValue,
-                               Purpose::kSiteValueRest, s_.sites, fill, take);
+    const float* input = visible_inputs(c);
+    int64_t hops = 0;
+    finite &= draw_units(
+        sweep_draws(chains_, c, number), Purpose::kSiteValue, Purpose::kSiteValueRest, s_.sites,
+        [&](int64_t first, int64_t size, const uint32_t* word, uint8_t* on) {
+          return draw_visible_tile(point, input, first, size, word, on);
+        },
+        [&](int64_t i) { return point.visible(input[i], i); },
+        [&](int64_t first, const uint8_t* on, int64_t size) {
+          hops += take_sites(on, size, states(c) + first);
+          shared_.visible.set(c, first, on, size);
+        });
     return hops;
   }
 

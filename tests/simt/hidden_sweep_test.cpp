@@ -28,11 +28,16 @@ std::vector<float> tiled(const std::vector<float>& biases, int64_t units, Entry 
 }
 
 // `launches` of `steps` sweeps each; betas: at so many points of the joint path, 0: at its end.
-Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin, int64_t betas = 0) {
+// Biases lie around `bias`.
+Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin, int64_t betas = 0,
+            float bias = 0) {
   Inputs inputs(21);
   const auto w = inputs.reals<float>(s.hidden * s.visible(), 0.3);
-  const auto visible_biases = inputs.reals<float>(s.visible(), 1);
-  const auto hidden_biases = inputs.reals<float>(s.hidden, 1);
+  auto visible_biases = inputs.reals<float>(s.visible(), 1);
+  auto hidden_biases = inputs.reals<float>(s.hidden, 1);
+  for (auto* biases : {&visible_biases, &hidden_biases}) {
+    for (float& b : *biases) b += bias;
+  }
   const auto weight = [&](int64_t h, int64_t i) { return w[h * s.visible() + i]; };
   const auto to_visible = tiled(visible_biases, s.hidden, weight);
   const auto to_hidden =
@@ -114,6 +119,16 @@ TEST(HiddenSweepTwins, ManyUnits) {
   const SharedMemory limit(simt::kTuring);
   for (const SweepShape& shape : {SweepShape{17, 210, 1, 333}, SweepShape{3, 70, 5, 129}}) {
     expect_twins([&](Twin twin) { return run(shape, 1, 2, twin); });
+  }
+}
+
+// The CPU leaves out what no chain of eight has on: here most, or all.
+TEST(HiddenSweepTwins, UnitsThatAreOff) {
+  for (const int64_t chains : {1, 19}) {
+    const SweepShape shape{chains, 150, 1, 150};
+    for (const float bias : {-3.f, -90.f}) {
+      expect_twins([&](Twin twin) { return run(shape, 1, 2, twin, 0, bias); });
+    }
   }
 }
 

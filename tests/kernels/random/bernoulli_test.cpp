@@ -21,8 +21,9 @@ double threshold(double d) {
 }
 
 // What is certain, for any number whose first word this is, is right.
-void expect_right_where_certain(double d, uint32_t word) {
-  double same[kCount];
+template <class Number>
+void expect_right_where_certain(Number d, uint32_t word) {
+  Number same[kCount];
   uint32_t words[kCount];
   int64_t value[kCount];
   std::fill_n(same, kCount, d);
@@ -46,7 +47,9 @@ TEST(Bernoulli, DrawsByWordsAreRightWhereTheyAreCertain) {
     for (double away = 1; away < kWords; away *= 1.5) {
       for (const double sign : {-1.0, 1.0}) {
         const double word = std::floor(threshold(d) + sign * away);
-        expect_right_where_certain(d, static_cast<uint32_t>(std::clamp(word, 0.0, kWords - 1)));
+        const auto whole = static_cast<uint32_t>(std::clamp(word, 0.0, kWords - 1));
+        expect_right_where_certain(d, whole);
+        expect_right_where_certain(static_cast<float>(d), whole);
       }
     }
   }
