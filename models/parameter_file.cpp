@@ -99,7 +99,10 @@ void load_state(torch::nn::Module& module, ParameterReader& reader) {
     entry.value().copy_(reader.real(entry.key(), entry.value().sizes().vec()));
   }
   for (auto& entry : module.named_buffers()) {
-    entry.value().copy_(reader.real(entry.key(), entry.value().sizes().vec()));
+    torch::Tensor& own = entry.value();
+    const auto shape = own.sizes().vec();
+    own.copy_(own.is_floating_point() ? reader.real(entry.key(), shape)
+                                      : reader.whole(entry.key(), shape));
   }
   reader.finish();
 }

@@ -12,6 +12,7 @@
 
 #include "io/pt/pt_file.h"
 #include "models/energy_model.h"
+#include "models/lattice/edge_set.h"
 #include "models/parameter_file.h"
 
 namespace isinglass {
@@ -44,10 +45,11 @@ struct NewModelOptions {
   int64_t channels = 64;  // resnet
   int64_t hidden = 500;   // rbm
   // Mean of the data, float32 [D] inside (0, 1), or undefined: resnet contains it as its base
-  // distribution, rbm starts with visible biases that have it.
+  // distribution, rbm and ising start with biases that have it.
   torch::Tensor base_mean = {};
-  bool continuous = false;  // mlp: its states
-  int64_t classes = 1;      // mlp: its outputs
+  EdgeSet edges = EdgeSet::kAll;  // ising
+  bool continuous = false;        // mlp: its states
+  int64_t classes = 1;            // mlp: its outputs
 };
 
 struct ModelEntry {

@@ -80,6 +80,12 @@ double training_bytes(const std::string& model, const NewModelOptions& options, 
     const double channels = static_cast<double>(options.channels);
     parameters = 16 * 9 * channels * channels;
     activations = resnet_activations(options.channels, static_cast<int64_t>(sites));
+  } else if (model == "ising") {
+    // float64 couplings, their lattice and the matrix or the pairs of a gradient
+    const double edges =
+        static_cast<double>(options.edges == EdgeSet::kAll ? sites * (sites - 1) / 2 : 2 * sites);
+    parameters = 4 * edges;
+    activations = options.edges == EdgeSet::kAll ? 32 * sites : 32 * edges;
   } else {
     const double hidden = model == "rbm" ? static_cast<double>(options.hidden) : 256.0;
     parameters = hidden * (sites + 512);

@@ -40,6 +40,7 @@ void refuse_chains(const TrainSpec& spec) {
   refuse(spec.base, "base", spec);
   refuse(spec.steps, "steps-per-iter", spec);
   refuse(spec.buffer, "buffer", spec);
+  refuse(spec.l1, "l1", spec);
   refuse(spec.l2, "l2", spec);
   refuse(spec.p_control, "p-control", spec);
   refuse(spec.centre, "centre", spec);
@@ -97,6 +98,12 @@ TrainSpec resolved_objective(TrainSpec spec) {
   const NewModelOptions shape;
   set_default(spec.shape.channels, shape.channels);
   set_default(spec.shape.hidden, shape.hidden);
+  if (spec.model.name == "ising") {
+    set_default(spec.shape.edges, edge_set_names().front());
+    set_default(spec.l1, PcdOptions().l1);
+  } else {
+    require_options(!spec.shape.edges, "`edges` is of an ising; `model` is {}", spec.model.name);
+  }
   spec.data = resolved(spec.data);
   return spec;
 }
@@ -128,13 +135,14 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
   if (given_.model) return given_.model;
   const std::string& name = spec_.model.name;
   require_options(find_model(name).trainable(),
-                  "`model` {} cannot be trained; a deep model or rbm is needed", name);
+                  "`model` {} cannot be trained; resnet, mlp, rbm or ising is needed", name);
   NewModelOptions model{.image_height = data_.height,
                         .image_width = data_.width,
                         .channels = *spec_.shape.channels,
                         .hidden = *spec_.shape.hidden,
                         .continuous = !has_chains(spec_),
                         .classes = classes};
+  if (spec_.shape.edges) model.edges = edge_set(*spec_.shape.edges);
   if (spec_.base.value_or(false)) model.base_mean = clamped_mean(data_);
   require_memory(training_bytes(name, model, spec_.batch, chains()), context_.device,
                  fmt::format("`channels` {} `hidden` {} `batch` {} with {} chains", model.channels,
@@ -176,6 +184,7 @@ PcdOptions Training::pcd_options() const {
           .reinit = spec_.reinit.value_or(0),
           .l2 = *spec_.l2,
           .p_control = *spec_.p_control,
+          .l1 = spec_.l1.value_or(0),
           .centre = *spec_.centre,
           .seed = static_cast<uint64_t>(spec_.seed),
           .cuda_graph = *spec_.cuda_graph};

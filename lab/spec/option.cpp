@@ -9,6 +9,7 @@
 
 #include "io/error.h"
 #include "lab/spec/field.h"
+#include "models/instances/instances.h"
 #include "models/registry.h"
 
 namespace isinglass {
@@ -63,7 +64,7 @@ void check_value(const Option& option, const OptionValue& value) {
 
 bool is_file(const Option& option, const std::string& value) {
   if (option.type == ValueType::kPath) return true;
-  return !option.names.empty() &&
+  return !option.names.empty() && !names_instance(value) &&  // a target stands for its states
          std::find(option.names.begin(), option.names.end(), value) == option.names.end();
 }
 

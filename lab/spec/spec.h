@@ -44,6 +44,8 @@ struct ModelSpec {
 // A model without weights yet.
 struct NewModelSpec {
   std::optional<int64_t> channels = {}, hidden = {};
+  std::optional<std::string> edges =
+      {};  // of a new ising: all, grid, torus (models/lattice/edge_set.h)
 };
 
 // A sampler by name, with the options that are said, by their names in the registry
@@ -92,7 +94,7 @@ struct TrainSpec {
   // Of training by chains.
   std::optional<bool> base = {}, centre = {}, cuda_graph = {};
   std::optional<int64_t> steps = {}, buffer = {};
-  std::optional<double> l2 = {}, p_control = {}, reinit = {};
+  std::optional<double> l1 = {}, l2 = {}, p_control = {}, reinit = {};
   std::optional<int64_t> evaluate_every = {}, evaluate_steps = {};
   std::optional<double> noise = {};  // of score matching
   int64_t batch = PcdOptions().batch;

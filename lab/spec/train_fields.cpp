@@ -88,6 +88,8 @@ Fields<TrainSpec> objective_fields() {
           number("weight-decay", "X",
                  "by which an iteration shrinks weights, times the learning rate; biases stay", 0)),
       field(&TrainSpec::ema, decay),
+      field(&TrainSpec::l1,
+            number("l1", "X", "weight of the absolute couplings of an ising", 0, pcd.l1)),
       field(&TrainSpec::l2, number("l2", "X", "weight of the squared energies", 0, pcd.l2)),
       field(
           &TrainSpec::p_control,
@@ -110,10 +112,11 @@ Fields<TrainSpec> objective_fields() {
 
 Fields<TrainSpec> train_table() {
   const Fields<ModelSpec> model = {
-      field(&ModelSpec::name, {.name = "model",
-                               .unit = "NAME",
-                               .help = "resnet, mlp or rbm; rbm by cd, mlp by dsm and classify",
-                               .initial = "resnet"}),
+      field(&ModelSpec::name,
+            {.name = "model",
+             .unit = "NAME",
+             .help = "resnet, mlp, rbm or ising; rbm by cd, mlp by dsm and classify",
+             .initial = "resnet"}),
       field(&ModelSpec::weights,
             {.name = "weights",
              .unit = "FILE",
@@ -127,6 +130,14 @@ Fields<TrainSpec> train_table() {
   Fields<TrainSpec> all;
   append(all, Topic::kModel, fields_in(&TrainSpec::model, model));
   append(all, Topic::kModel, fields_in(&TrainSpec::shape, new_model_fields()));
+  const Fields<NewModelSpec> edges = {field(
+      &NewModelSpec::edges,
+      {.name = "edges",
+       .unit = "NAME",
+       .help = "sites that a new ising joins: all pairs, or the neighbours in the image, with open "
+               "or periodic boundaries; without `base` it has no fields",
+       .choices = edge_set_names()})};
+  append(all, Topic::kModel, fields_in(&TrainSpec::shape, edges));
   append(all, Topic::kSampler, fields_in(&TrainSpec::sampler, sampler_fields(kDefaultSampler)));
   append(all, Topic::kTraining, objective_fields());
   append(all, Topic::kData, fields_in(&TrainSpec::data, data_fields()));

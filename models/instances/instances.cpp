@@ -22,6 +22,7 @@
 #include "models/instances/entry.h"
 #include "models/lattice/bernoulli.h"
 #include "models/lattice/categorical.h"
+#include "models/lattice/edge_set.h"
 #include "models/lattice/ising.h"
 #include "models/lattice/potts.h"
 #include "models/registry.h"
@@ -31,17 +32,8 @@ namespace {
 
 using ModelPointer = std::shared_ptr<EnergyModel>;
 
-// Edges of the side × side lattice, each once.
 torch::Tensor lattice_edges(int64_t side, bool periodic) {
-  const torch::Tensor site = torch::arange(side * side).view({side, side});
-  std::vector<torch::Tensor> pairs;
-  for (const int64_t axis : {0, 1}) {
-    const int64_t kept = periodic ? side : side - 1;
-    pairs.push_back(torch::stack(
-        {site.slice(axis, 0, kept).flatten(), site.roll(-1, axis).slice(axis, 0, kept).flatten()},
-        1));
-  }
-  return torch::cat(pairs);
+  return edges_of(periodic ? EdgeSet::kTorus : EdgeSet::kGrid, side, side);
 }
 
 torch::Tensor equal_couplings(const torch::Tensor& edges, double coupling) {
@@ -372,6 +364,12 @@ ModelPointer make_instance(const std::string& text, const ImageSource& images) {
   require(space.categories <= 256, "instance {}: {} categories; at most 256 are allowed", text,
           space.categories);
   return model;
+}
+
+bool names_instance(const std::string& text) {
+  const std::string name = text.substr(0, text.find(':'));
+  return std::any_of(instances().begin(), instances().end(),
+                     [&](const Instance& instance) { return instance.name == name; });
 }
 
 void check_instance(const std::string& text) {

@@ -23,6 +23,9 @@ struct ImageSource {
 // an instance that needs images and is given none.
 std::shared_ptr<EnergyModel> make_instance(const std::string& text, const ImageSource& images = {});
 
+// Whether the part before a colon is the name of one.
+bool names_instance(const std::string& text);
+
 // The same Errors, but those of the images.
 void check_instance(const std::string& text);
 

@@ -2,24 +2,33 @@
 // once. Parameter file: edges int64 [E, 2], coupling [E], field [D].
 #pragma once
 
+#include "models/derived.h"
 #include "models/lattice/lattice_model.h"
 
 namespace isinglass {
 
 class IsingModel : public LatticeModel {
  public:
-  // edges int64 [E, 2] within 0 … D − 1, coupling floating [E], field floating [D]
-  IsingModel(const torch::Tensor& edges, const torch::Tensor& coupling, const torch::Tensor& field);
+  // edges int64 [E, 2] within 0 … D − 1, coupling floating [E], field floating [D]. Couplings, and
+  // fields if they are learned, are parameters that take gradients.
+  IsingModel(const torch::Tensor& edges, const torch::Tensor& coupling, const torch::Tensor& field,
+             bool learns_field = true);
 
   std::string kind_name() const override { return "ising"; }
   StateSpace space() const override { return {StateKind::kBinary, field_.size(0), 2}; }
   torch::Tensor energy(const torch::Tensor& x) override;
 
+  const torch::Tensor& edges() const { return edges_; }        // int64 [E, 2]
+  const torch::Tensor& coupling() const { return coupling_; }  // J, float64 [E]
+
  protected:
   ops::LatticeTensors make_lattice() const override;
 
  private:
+  torch::Tensor pair_energy(const torch::Tensor& z) const;  // Σ_e J_e z_i z_j [B]
+
   torch::Tensor edges_, coupling_, field_;  // int64 [E, 2], float64 [E], float64 [D]
+  mutable Derived<LatticeGraph> graph_;     // of the edges
 };
 
 }  // namespace isinglass

@@ -17,10 +17,10 @@ void make_buffer(torch::Tensor& out, at::IntArrayRef shape, torch::ScalarType ty
 }
 
 // Colours the sites greedily and sorts them by colour.
-void colour_sites(ops::LatticeTensors& lattice) {
-  const int64_t sites = lattice.offset.size(0) - 1;
-  const int64_t* start = lattice.offset.data_ptr<int64_t>();
-  const int32_t* neighbour = lattice.neighbour.data_ptr<int32_t>();
+void colour_sites(LatticeGraph& graph) {
+  const int64_t sites = graph.offset.size(0) - 1;
+  const int64_t* start = graph.offset.data_ptr<int64_t>();
+  const int32_t* neighbour = graph.neighbour.data_ptr<int32_t>();
   std::vector<std::vector<int32_t>> of_colour;
   std::vector<int64_t> colour(sites, -1);
   for (int64_t i = 0; i < sites; ++i) {
@@ -38,8 +38,8 @@ void colour_sites(ops::LatticeTensors& lattice) {
     sorted.insert(sorted.end(), same.begin(), same.end());
     offset.push_back(static_cast<int64_t>(sorted.size()));
   }
-  lattice.colour_offset = torch::tensor(offset, torch::kInt64);
-  lattice.coloured = torch::tensor(sorted, torch::kInt32);
+  graph.colour_offset = torch::tensor(offset, torch::kInt64);
+  graph.coloured = torch::tensor(sorted, torch::kInt32);
 }
 
 }  // namespace
@@ -124,30 +124,42 @@ void LatticeModel::tempered_sweeps(int64_t steps, const torch::Tensor& beta,
   ops::chromatic_sweep(graph, steps, rng, chain_ids, beta, thresholds, x, energy, counts);
 }
 
-ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::Tensor& edges,
-                                       const torch::Tensor& coupling, double constant) {
-  const int64_t sites = unary.size(0), count = edges.size(0);
+LatticeGraph graph_of_edges(int64_t sites, const torch::Tensor& edges) {
+  const int64_t count = edges.size(0);
   const torch::Tensor pairs = edges.to(torch::kCPU, torch::kInt64).contiguous();
-  const torch::Tensor weight = coupling.to(torch::kCPU, torch::kFloat64).contiguous();
   const int64_t* pair = pairs.data_ptr<int64_t>();
-  torch::Tensor offset = torch::zeros({sites + 1}, torch::kInt64);
-  torch::Tensor neighbour = torch::empty({2 * count}, torch::kInt32);
-  torch::Tensor along = torch::empty({2 * count}, torch::kFloat64);
-  int64_t* start = offset.data_ptr<int64_t>();
+  LatticeGraph graph{torch::zeros({sites + 1}, torch::kInt64),
+                     torch::empty({2 * count}, torch::kInt32),
+                     torch::empty({2 * count}, torch::kInt64)};
+  int64_t* start = graph.offset.data_ptr<int64_t>();
   for (int64_t e = 0; e < 2 * count; ++e) ++start[pair[e] + 1];
   for (int64_t i = 0; i < sites; ++i) start[i + 1] += start[i];
   std::vector<int64_t> next(start, start + sites);
   for (int64_t e = 0; e < count; ++e) {
     for (int end = 0; end < 2; ++end) {
       const int64_t at = next[pair[2 * e + end]]++;
-      neighbour.data_ptr<int32_t>()[at] = static_cast<int32_t>(pair[2 * e + 1 - end]);
-      along.data_ptr<double>()[at] = weight.data_ptr<double>()[e];
+      graph.neighbour.data_ptr<int32_t>()[at] = static_cast<int32_t>(pair[2 * e + 1 - end]);
+      graph.edge.data_ptr<int64_t>()[at] = e;
     }
   }
-  ops::LatticeTensors lattice{unary.to(torch::kCPU, torch::kFloat64).contiguous(), offset,
-                              neighbour, along, constant};
-  colour_sites(lattice);
-  return lattice;
+  colour_sites(graph);
+  return graph;
+}
+
+ops::LatticeTensors lattice_on(const LatticeGraph& graph, const torch::Tensor& unary,
+                               const torch::Tensor& coupling, double constant) {
+  return {unary.to(torch::kCPU, torch::kFloat64).contiguous(),
+          graph.offset,
+          graph.neighbour,
+          coupling.to(torch::kCPU, torch::kFloat64).index_select(0, graph.edge),
+          constant,
+          graph.colour_offset,
+          graph.coloured};
+}
+
+ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::Tensor& edges,
+                                       const torch::Tensor& coupling, double constant) {
+  return lattice_on(graph_of_edges(unary.size(0), edges), unary, coupling, constant);
 }
 
 ops::LatticeTensors lattice_without_edges(const torch::Tensor& unary) {

@@ -54,9 +54,18 @@ class LatticeModel : public EnergyModel,
   mutable Derived<OnDevice> on_device_;
 };
 
-// CSR adjacency of edges int64 [E, 2] with coupling float64 [E] (each edge at both its ends, in the
-// order of the edges), beside unary energies float64 [D, K]. Sites are coloured greedily in their
-// order: each takes the first colour that no neighbour has.
+// CSR adjacency of edges int64 [E, 2] (each at both its ends, in the order of the edges), with no
+// numbers on it. Sites are coloured greedily in their order: each takes the first colour that no
+// neighbour has.
+struct LatticeGraph {
+  torch::Tensor offset, neighbour, edge;  // int64 [D + 1]; int32, and which edge: int64 [2E]
+  torch::Tensor colour_offset = {}, coloured = {};  // as in LatticeTensors
+};
+LatticeGraph graph_of_edges(int64_t sites, const torch::Tensor& edges);
+
+// With coupling float64 [E], beside unary energies float64 [D, K].
+ops::LatticeTensors lattice_on(const LatticeGraph& graph, const torch::Tensor& unary,
+                               const torch::Tensor& coupling, double constant);
 ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::Tensor& edges,
                                        const torch::Tensor& coupling, double constant);
 ops::LatticeTensors lattice_without_edges(const torch::Tensor& unary);

@@ -111,7 +111,7 @@ train.__signature__ = inspect.Signature(
 train.__doc__ = f"""Trains a model on images or points, as `isinglass train` does: the same bits for the same seed.
 
     model: a torch.nn.Module or a target, whose parameters are trained in place; or the name of a model of
-        the registry (resnet, mlp, rbm), which begins with fresh parameters.
+        the registry (resnet, mlp, rbm, ising), which begins with fresh parameters.
     data: images [N, D] or [N, H, W], shuffled with a fixed seed and split 80/10/10; a dictionary with train
         and perhaps validation and test; or a data set by name or file.
     sampler: a sampler's name (default: pafs), or one made by sampler().

@@ -41,8 +41,7 @@ TEST(Derived, IsMadeAnewWhenASourceIsWrittenTo) {
 TEST(Derived, ALatticeFollowsItsCouplings) {
   IsingModel model(torch::tensor({0, 1, 1, 2}, torch::kInt64).view({2, 2}),
                    torch::tensor({0.3, -0.2}, torch::kFloat64), torch::zeros({3}));
-  Tensor coupling = model.named_buffers()["coupling"];
-  coupling.requires_grad_();
+  Tensor coupling = model.named_parameters()["coupling"];
   const Tensor x = torch::tensor({{0, 1, 1}, {1, 1, 1}}).to(torch::kUInt8);
   Evaluation before, after;
   model.evaluate(x, before);

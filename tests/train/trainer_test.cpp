@@ -48,7 +48,7 @@ TEST(TrainerTest, ACentredRunGoesOnBitForBit) {
   EXPECT_EQ(read_checkpoint(scratch / "part/checkpoints/00000020.pt").carried.size(), 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, ResumeTest, testing::Values("rbm", "mlp", "resnet"),
+INSTANTIATE_TEST_SUITE_P(Models, ResumeTest, testing::Values("rbm", "mlp", "resnet", "ising"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(TrainerTest, MovesParametersAndLeavesTheDocumentedFiles) {

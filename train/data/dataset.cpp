@@ -9,6 +9,7 @@
 #include "io/pt/pt_file.h"
 #include "io/sha256.h"
 #include "kernels/ops/random_states.h"
+#include "models/instances/instances.h"
 #include "models/registry.h"
 #include "train/data/formats/format.h"
 #include "train/data/readers.h"
@@ -55,9 +56,14 @@ Dataset load_dataset(const std::string& name, const fs::path& data_dir) {
   if (const DatasetEntry* entry = find_dataset(name)) {
     require(!entry->points, "data set {} holds points of the plane, not images", name);
     data = entry->read(data_dir);
+  } else if (names_instance(name)) {
+    data = draw_target_states(name);
   } else {
-    require(names_a_file(name), "unknown data set '{}'; known: {}, or a path to a file: {}", name,
-            fmt::join(nearest_first(name, dataset_names()), ", "), readable_formats());
+    require(
+        names_a_file(name),
+        "unknown data set '{}'; known: {}, a path to a file: {}, or a standard target, of which "
+        "states are drawn",
+        name, fmt::join(nearest_first(name, dataset_names()), ", "), readable_formats());
     data = read_own_images(name);
   }
   data.name = name;

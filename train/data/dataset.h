@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "io/torch.h"
+#include "models/energy_model.h"
 
 namespace isinglass {
 
@@ -19,14 +21,16 @@ struct Dataset {
   int64_t height = 28, width = 28;
   int64_t levels = 2;
   std::string source;  // the file or rule it came from
+  std::shared_ptr<const EnergyModel> drawn_from =
+      nullptr;  // whose states they are, where it is known
 
   bool dynamic() const { return levels == 256; }
 };
 
-// NAME is one of dataset_names() or a path to a .pt tensor or a file of a known format.
-// `data_dir` as in
-// --data-dir (its folders: mnist/, static_mnist/, caltech/, omniglot/). Throws Error that names the
-// file and what was expected, or where users get a missing one.
+// NAME is one of dataset_names(), a path to a .pt tensor or to a file of a known format, or a standard
+// target (models/instances/instances.h), of which states are drawn. `data_dir` as in --data-dir (its
+// folders: mnist/, static_mnist/, caltech/, omniglot/). Throws Error that names the file and what was
+// expected, or where users get a missing one.
 Dataset load_dataset(const std::string& name, const std::filesystem::path& data_dir);
 
 const std::vector<std::string>& dataset_names();

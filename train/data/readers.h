@@ -37,6 +37,10 @@ Dataset make_strokes();
 // fixed seed and split 80/10/10.
 Dataset read_own_images(const std::filesystem::path& file);
 
+// States of a standard target of binary sites that has Gibbs sweeps: 2000 chains after 2000 sweeps
+// from random states, all of them training images (target_states.cpp).
+Dataset draw_target_states(const std::string& instance);
+
 // FOLDER/NAME or FOLDER/NAME.gz, whichever exists (the plain file first).
 std::optional<std::filesystem::path> find_data_file(const std::filesystem::path& folder,
                                                     const std::string& name);

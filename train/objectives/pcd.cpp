@@ -3,6 +3,7 @@
 
 #include "io/error.h"
 #include "kernels/random/streams.h"
+#include "models/lattice/ising.h"
 
 namespace isinglass {
 namespace {
@@ -30,6 +31,10 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
     result.loss = result.loss + options.l2 * (u_data.square().mean() + u_chains.square().mean());
   }
   if (control) result.loss = result.loss + options.p_control * squared_gradient(u_data, x);
+  if (options.l1 > 0) {
+    result.loss =
+        result.loss + options.l1 * dynamic_cast<const IsingModel&>(model).coupling().abs().sum();
+  }
   return result;
 }
 

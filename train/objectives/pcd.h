@@ -6,6 +6,9 @@
 // (Hinton, "Training products of experts by minimizing contrastive divergence", 2002), over chains
 // that start at the iteration's data. One iteration descends
 //   L = E_data U − E_chains U + l2·(E_data U² + E_chains U²) + p_control·½·E_data ‖∇_x U‖²
+//       + l1·Σ_e |J_e|
+// The last term, of an Ising model's couplings J, is descended by its subgradient, l1·sign(J), which is
+// 0 at J = 0 (as Grathwohl et al. 2021 do, whose matrix holds half of J at both its sides).
 #pragma once
 
 #include "engine/run/step_graph.h"
@@ -22,6 +25,7 @@ struct PcdOptions {
   double reinit = 0;       // probability that a drawn chain restarts from the base Bernoulli
   double l2 = 0;           // weight of the squared energies
   double p_control = 0;    // weight of the squared gradient at the data
+  double l1 = 0;           // weight of the couplings' absolute values
   bool centre = false;     // steps of an RBM (train/optimiser/centring.h)
   uint64_t seed = 0;
   bool cuda_graph = false;  // engine/run/step_graph.h
@@ -33,7 +37,8 @@ struct PcdLoss {
   torch::Tensor of_data, of_chains;               // U, float64 [B], constants
 };
 
-// data, chains: uint8 [B, D] states of the model. The chains are constants of the loss.
+// data, chains: uint8 [B, D] states of the model, which is an IsingModel where l1 is above 0. The chains
+// are constants of the loss.
 PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Tensor& chains,
                  const PcdOptions& options);
 

@@ -37,6 +37,9 @@ PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& m
   require(std::isfinite(o.l2) && o.l2 >= 0, "l2 is {}; it must be 0 or more", o.l2);
   require(std::isfinite(o.p_control) && o.p_control >= 0, "p-control is {}; it must be 0 or more",
           o.p_control);
+  require(std::isfinite(o.l1) && o.l1 >= 0, "l1 is {}; it must be 0 or more", o.l1);
+  require_options(o.l1 == 0 || dynamic_cast<const IsingModel*>(&model),
+                  "`l1` is of the couplings of an ising; the model is '{}'", model.kind_name());
   check_fit(model, data);
   return o;
 }
@@ -56,6 +59,9 @@ PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, con
       buffer_(clamped_mean(data).to(device), options.buffer, options.seed),
       ranks_(ranks),
       share_(ranks, options.batch) {
+  const auto* learned = dynamic_cast<const IsingModel*>(&model);
+  const auto* truth = dynamic_cast<const IsingModel*>(data.drawn_from.get());
+  if (learned && truth) coupling_error_.emplace(*learned, *truth);
   if (!options.centre) return;
   const auto* machine = dynamic_cast<const RbmModel*>(&model);
   require_options(machine, "`centre` is for an rbm; the model is '{}'", model.kind_name());
@@ -89,12 +95,15 @@ Loss PcdObjective::loss(EnergyModel& model, int64_t iteration) {
   const PcdLoss loss = pcd_loss(model, share_.own.of(data), chains_.states, options_);
   batch_energies_ = {{"data", loss.of_data}, {"chains", loss.of_chains}};
   const double weight = share_.weight;
-  return {weight * loss.loss,
-          {{"energy_data", weight * loss.energy_data},
-           {"energy_model", weight * loss.energy_model},
-           {"difference", weight * (loss.energy_data - loss.energy_model)},
-           {"acceptance", weight * chains_.acceptance},
-           {"hops", weight * chains_.hops}}};
+  Loss result{weight * loss.loss,
+              {{"energy_data", weight * loss.energy_data},
+               {"energy_model", weight * loss.energy_model},
+               {"difference", weight * (loss.energy_data - loss.energy_model)},
+               {"acceptance", weight * chains_.acceptance},
+               {"hops", weight * chains_.hops}}};
+  if (coupling_error_)
+    result.metrics.emplace_back("coupling_rmse", weight * coupling_error_->rmse());
+  return result;
 }
 
 void PcdObjective::before_step() {
@@ -121,20 +130,22 @@ void PcdObjective::repair(EnergyModel& model, int64_t recovery) {
 }
 
 PtDict PcdObjective::settings() const {
-  return {{"objective", {std::string(options_.from_data ? "cd" : "pcd")}},
-          {"sampler", {sampler_.name()}},
-          {"sampler_options", {settings_text(sampler_.settings())}},
-          {"seed", {static_cast<int64_t>(options_.seed)}},
-          {"batch", {options_.batch}},
-          {"steps", {options_.steps}},
-          {"buffer", {buffer_.size()}},
-          {"reinit", {options_.reinit}},
-          {"l2", {options_.l2}},
-          {"p_control", {options_.p_control}},
-          {"centre", {options_.centre}},
-          {"data_images", {batches_.pixels().size(0)}},
-          {"data_sites", {batches_.pixels().size(1)}},
-          {"data_sha256", {data_sha256_}}};
+  PtDict all = {{"objective", {std::string(options_.from_data ? "cd" : "pcd")}},
+                {"sampler", {sampler_.name()}},
+                {"sampler_options", {settings_text(sampler_.settings())}},
+                {"seed", {static_cast<int64_t>(options_.seed)}},
+                {"batch", {options_.batch}},
+                {"steps", {options_.steps}},
+                {"buffer", {buffer_.size()}},
+                {"reinit", {options_.reinit}},
+                {"l2", {options_.l2}},
+                {"p_control", {options_.p_control}},
+                {"centre", {options_.centre}},
+                {"data_images", {batches_.pixels().size(0)}},
+                {"data_sites", {batches_.pixels().size(1)}},
+                {"data_sha256", {data_sha256_}}};
+  if (options_.l1 > 0) all.push_back({"l1", {options_.l1}});
+  return all;
 }
 
 void PcdObjective::draw_data(const std::filesystem::path& file) {

@@ -7,6 +7,7 @@
 #include "engine/sampler.h"
 #include "train/data/batches.h"
 #include "train/data/dataset.h"
+#include "train/objectives/coupling_error.h"
 #include "train/objectives/objective.h"
 #include "train/objectives/pcd.h"
 #include "train/objectives/replay_buffer.h"
@@ -55,6 +56,7 @@ class PcdObjective : public Objective {
   std::string failure_;  // of this rank's chains; empty: none
   NamedTensors batch_energies_;
   std::optional<Centring> centring_;
+  std::optional<CouplingError> coupling_error_;  // where data are drawn from known couplings
 };
 
 }  // namespace isinglass

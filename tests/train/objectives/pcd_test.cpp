@@ -71,6 +71,40 @@ TEST(PcdTest, GradientIsThatOfTheEnumeratedLikelihoodRbm) {
   expect_likelihood_gradient(*model);
 }
 
+TEST(PcdTest, GradientIsThatOfTheEnumeratedLikelihoodIsing) {
+  for (const EdgeSet set : {EdgeSet::kAll, EdgeSet::kTorus}) {
+    const auto model = new_model(
+        "ising",
+        {.image_height = 3, .image_width = 3, .base_mean = torch::full({9}, 0.4), .edges = set}, 1);
+    {
+      torch::NoGradGuard no_grad;
+      for (torch::Tensor& p : model->parameters()) {
+        p.add_(0.2 * torch::sin(1.7 * torch::arange(p.numel(), torch::kFloat64)));
+      }
+    }
+    expect_likelihood_gradient(*model);
+  }
+}
+
+// l1 adds its subgradient to the couplings alone: l1·sign(J), and nothing at 0.
+TEST(PcdTest, AbsoluteCouplingsHaveTheirSubgradient) {
+  const auto model = new_model(
+      "ising", {.image_height = 3, .image_width = 3, .base_mean = torch::full({9}, 0.4)}, 1);
+  const torch::Tensor coupling = model->named_parameters()["coupling"];
+  {
+    torch::NoGradGuard no_grad;
+    coupling.copy_(torch::arange(36, torch::kFloat64).remainder(3) - 1);
+  }
+  const torch::Tensor data = bars_and_stripes(3).train, chains = all_states(9).narrow(0, 40, 60);
+  const torch::Tensor without = flat_gradient(pcd_loss(*model, data, chains, {}).loss, *model);
+  const PcdLoss loss = pcd_loss(*model, data, chains, {.l1 = 0.25});
+  EXPECT_NEAR((loss.loss - loss.energy_data + loss.energy_model).item<double>(), 0.25 * 24, 1e-12);
+  const torch::Tensor with = flat_gradient(loss.loss, *model);
+  const torch::Tensor expected =
+      torch::cat({0.25 * coupling.detach().sign(), torch::zeros({9}, torch::kFloat64)});
+  EXPECT_TRUE(torch::allclose(with - without, expected, 0, 1e-12));
+}
+
 // Contrastive divergence: the chains of an iteration are the sampler's, from its data.
 TEST(PcdTest, ContrastedChainsStartAtTheData) {
   const auto model = new_model("rbm", {.image_height = 3, .image_width = 3, .hidden = 5}, 1);

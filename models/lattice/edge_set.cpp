@@ -1,0 +1,35 @@
+// See edge_set.h.
+#include "models/lattice/edge_set.h"
+
+#include <algorithm>
+
+namespace isinglass {
+
+const std::vector<std::string>& edge_set_names() {
+  static const std::vector<std::string> names = {"all", "grid", "torus"};
+  return names;
+}
+
+EdgeSet edge_set(const std::string& name) {
+  const auto& names = edge_set_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  TORCH_INTERNAL_ASSERT(found != names.end(), name);
+  return static_cast<EdgeSet>(found - names.begin());
+}
+
+torch::Tensor edges_of(EdgeSet set, int64_t height, int64_t width) {
+  const int64_t sites = height * width;
+  if (set == EdgeSet::kAll) return torch::combinations(torch::arange(sites), 2);
+  const torch::Tensor site = torch::arange(sites).view({height, width});
+  std::vector<torch::Tensor> pairs;
+  for (const int64_t axis : {0, 1}) {
+    const int64_t side = site.size(axis);
+    const int64_t kept = set == EdgeSet::kTorus && side > 1 ? side : side - 1;
+    pairs.push_back(torch::stack(
+        {site.slice(axis, 0, kept).flatten(), site.roll(-1, axis).slice(axis, 0, kept).flatten()},
+        1));
+  }
+  return torch::cat(pairs);
+}
+
+}  // namespace isinglass
