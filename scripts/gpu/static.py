@@ -83,7 +83,10 @@ def short_names(mangled):
     names = {}
     for symbol, name in zip(mangled, plain.splitlines(), strict=True):
         name = re.sub(r"\(anonymous namespace\)::|^void |isinglass::|cuda::", "", name)
+        name = re.sub(r"\((?:\w|::)+\)(?=-?\d)", "", name)  # of an enumerator as an argument
         names[symbol] = re.sub(r"\(.*", "", name)
+    if len(set(names.values())) < len(names):  # one would hide the other
+        die(f"kernels of one name: {sorted(names.values())}")
     return names
 
 
