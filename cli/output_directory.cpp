@@ -39,7 +39,7 @@ const std::array<RunFiles, 5> kRunFiles = {{
     {"train",
      {"metrics.jsonl", "log.txt", "data.png", "weights.pt", "ema.pt", "best.pt", "checkpoints/#.pt",
       "checkpoints/#.pt.unreadable", "samples/#.png"}},
-    {"ablate", {"cells/#.json", "results.json", "results.csv"}},
+    {"ablate", {"cells/#.json", "runs/#", "results.json", "results.csv"}},
     {"bench", {"bench.json", "profile.json"}},
 }};
 
@@ -96,6 +96,23 @@ std::vector<fs::path> files_named(const fs::path& directory, const std::string& 
   return files;
 }
 
+std::optional<fs::path> remove_run(const fs::path& directory, const std::string& command);
+
+// Runs of training in numbered folders of the folder: the cells of a grid that learn.
+std::optional<fs::path> remove_cells(const fs::path& folder) {
+  std::optional<fs::path> left;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    fs::remove(entry.path() / "cell.json", error);
+    const std::optional<fs::path> kept = remove_run(entry.path(), "train");
+    if (!left) left = kept;
+    fs::remove(entry.path(), error);
+  }
+  return left;
+}
+
 // Files first, then the folders if nothing else is in them, and config.toml last: as long as there
 // is something of the run, it is known to be one. Returns the first thing that did not go.
 std::optional<fs::path> remove_run(const fs::path& directory, const std::string& command) {
@@ -103,6 +120,7 @@ std::optional<fs::path> remove_run(const fs::path& directory, const std::string&
   const std::vector<std::string> names = names_of(command);
   for (const std::string& name : names) {
     std::error_code error;
+    if (name.ends_with("/#") && !left) left = remove_cells((directory / name).parent_path());
     for (const fs::path& file : files_named(directory, name)) {
       if (fs::is_directory(fs::symlink_status(file, error))) continue;
       fs::remove(file, error);

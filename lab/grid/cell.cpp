@@ -31,11 +31,6 @@ constexpr double kLongEnoughRhat =
     1.05;                           // below the bound of claims, which it should not just pass
 constexpr double kMostRight = 0.8;  // a share of chains that counts as there
 
-void put(Json& metrics, const std::string& key, const Estimate& measured) {
-  metrics[key] = measured.value;
-  if (find_metric(key, "metrics").has_error) metrics[key + "_se"] = measured.error;
-}
-
 std::vector<double> numbers(const torch::Tensor& values) {
   const torch::Tensor x = values.to(torch::kCPU, torch::kFloat64).contiguous();
   return {x.data_ptr<double>(), x.data_ptr<double>() + x.numel()};
@@ -166,19 +161,38 @@ Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch
   return done;
 }
 
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
+Json failed_cell(std::string error) {
+  std::replace(error.begin(), error.end(), '\n', ' ');
+  return {{"status", "failed"}, {"error", error}, {"metrics", Json::object()}};
 }
 
 }  // namespace
 
+void put(Json& metrics, const std::string& key, const Estimate& measured) {
+  metrics[key] = measured.value;
+  if (find_metric(key, "metrics").has_error) metrics[key + "_se"] = measured.error;
+}
+
+Json done_or_failed(const std::function<Json()>& measure) {
+  try {
+    return measure();
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const c10::Error& error) {
+    return failed_cell(error.what_without_backtrace());
+  } catch (const std::bad_alloc&) {
+    return failed_cell("out of memory");
+  } catch (const std::runtime_error& error) {
+    return failed_cell(error.what());
+  } catch (const std::logic_error& error) {
+    return failed_cell(error.what());
+  }
+  // What is none of these, as an exception of Python, is the caller's own, who gave the model.
+}
+
 Json run_cell(const Grid& grid, const Cell& cell, GridModels& models, torch::Device device,
               const Stop& stop, double until_converged) {
-  const auto failed = [](const std::string& error) {
-    return Json{{"status", "failed"}, {"error", one_line(error)}, {"metrics", Json::object()}};
-  };
-  try {
+  return done_or_failed([&] {
     Cell own = cell;
     while (true) {
       const double start = synchronised_seconds(device);
@@ -191,18 +205,7 @@ Json run_cell(const Grid& grid, const Cell& cell, GridModels& models, torch::Dev
       }
       lengthen(own.sampling);
     }
-  } catch (const Interrupted&) {
-    throw;
-  } catch (const c10::Error& error) {
-    return failed(error.what_without_backtrace());
-  } catch (const std::bad_alloc&) {
-    return failed("out of memory");
-  } catch (const std::runtime_error& error) {
-    return failed(error.what());
-  } catch (const std::logic_error& error) {
-    return failed(error.what());
-  }
-  // What is none of these, as an exception of Python, is the caller's own, who gave the model.
+  });
 }
 
 }  // namespace isinglass

@@ -2,10 +2,13 @@
 // it.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "io/torch.h"
 #include "lab/grid/grid.h"
+#include "lab/grid/metrics.h"
 #include "lab/grid/trained_models.h"
 #include "lab/run/assemble.h"
 
@@ -20,5 +23,12 @@ namespace isinglass {
 nlohmann::ordered_json run_cell(const Grid& grid, const Cell& cell, GridModels& models,
                                 torch::Device device, const Stop& stop = {},
                                 double until_converged = 0);
+
+// What `measure` returns, or {status: "failed", error, metrics: {}} with the message of what it throws
+// but Interrupted.
+nlohmann::ordered_json done_or_failed(const std::function<nlohmann::ordered_json()>& measure);
+
+// A metric of a cell, with its error if it has one.
+void put(nlohmann::ordered_json& metrics, const std::string& key, const Estimate& measured);
 
 }  // namespace isinglass

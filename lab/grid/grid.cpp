@@ -11,6 +11,7 @@
 #include "engine/sampler.h"
 #include "io/files.h"
 #include "lab/grid/entries.h"
+#include "lab/grid/learning_grid.h"
 #include "lab/grid/metrics.h"
 #include "lab/grid/presets.h"
 #include "lab/grid/rules/rule.h"
@@ -256,23 +257,18 @@ std::vector<Claim> read_claims(const toml::table& grid, const std::string& name)
   return claims;
 }
 
-// `name` is the preset or the file.
-Grid grid_of(const std::string& text, const std::string& name, const fs::path& folder,
-             const GridSpec& spec, const GivenModels& given) {
-  const toml::table table = parse_toml(text, name);
+// Cells that sample.
+void read_sampling_cells(const toml::table& table, const fs::path& folder, const GridSpec& spec,
+                         const GivenModels& given, Grid& grid) {
+  const std::string& name = grid.name;
   check_keys(table, name,
-             {"title", "repeats", "mean", "reference", "fixed", "pictures", "common", "models",
-              "samplers", "claims"});
-  Grid grid{.name = name, .title = text_of(table, "title", name).value_or(name)};
+             {"cells", "title", "repeats", "mean", "reference", "fixed", "pictures", "common",
+              "models", "samplers", "claims"});
   grid.true_mean = value_of<double>(table, "mean", name, "a number");
   const std::string reference = text_of(table, "reference", name).value_or("");
   require(reference.empty() || reference == "block-gibbs",
           "{}: reference is '{}'; block-gibbs is known", name, reference);
   grid.reference = !reference.empty();
-  const int64_t said = value_of<int64_t>(table, "repeats", name, "a whole number").value_or(1);
-  grid.repeats = spec.repeats > 0 ? spec.repeats : said;
-  require(said >= 1 && grid.repeats <= kMostCells, "{}: repeats is {}; 1 to {} are allowed", name,
-          said < 1 ? said : grid.repeats, kMostCells);
   const toml::table* shared = table_of(table, "common", name);
   require(shared, "{}: it needs [common] with at least steps", name);
   const std::vector<OptionValues> common =
@@ -296,6 +292,25 @@ Grid grid_of(const std::string& text, const std::string& name, const fs::path& f
       require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells", name,
               kMostCells);
     }
+  }
+}
+
+// `name` is the preset or the file.
+Grid grid_of(const std::string& text, const std::string& name, const fs::path& folder,
+             const GridSpec& spec, const GivenModels& given) {
+  const toml::table table = parse_toml(text, name);
+  Grid grid{.name = name, .title = text_of(table, "title", name).value_or(name)};
+  const int64_t said = value_of<int64_t>(table, "repeats", name, "a whole number").value_or(1);
+  grid.repeats = spec.repeats > 0 ? spec.repeats : said;
+  require(said >= 1 && grid.repeats <= kMostCells, "{}: repeats is {}; 1 to {} are allowed", name,
+          said < 1 ? said : grid.repeats, kMostCells);
+  const std::string cells = text_of(table, "cells", name).value_or("sample");
+  require(cells == "sample" || cells == "train", "{}: cells is '{}'; sample and train are known",
+          name, cells);
+  if (cells == "train") {
+    read_learning_cells(table, folder, spec, grid);
+  } else {
+    read_sampling_cells(table, folder, spec, given, grid);
   }
   grid.claims = read_claims(table, name);
   return grid;

@@ -21,6 +21,8 @@
 //   [[samplers]]                     more options, `sampler` among them; `label` likewise
 //   [[claims]]                       what a paper says of it (lab/grid/claims.h)
 //
+// A grid whose cells learn (learning_grid.h) begins with cells = "train".
+//
 // A list of values is swept: an entry stands for all combinations of its lists. Relative paths
 // start at the file's folder.
 #pragma once
@@ -49,6 +51,15 @@ struct Cell {
   std::vector<TrainSpec> training = {};  // resolved, one a network; empty: none is needed
   Modes modes = {};                      // that the grid names
   int64_t calls = 0;  // model calls that all samplers may make; 0: they have equal steps
+  std::optional<TrainSpec> learning =
+      {};  // of a cell that learns, resolved: then there is no sampling
+};
+
+// How an option of cells that learn follows the scale: times scale^exponent, a whole number at least
+// `least` where it was above it.
+struct ScaleRule {
+  std::string option;
+  double exponent = 0, least = 0;
 };
 
 struct Grid {
@@ -59,6 +70,7 @@ struct Grid {
   int64_t repeats = 1;
   std::vector<Cell> cells = {};  // the repeats of a setting one after another
   std::vector<Claim> claims = {};
+  std::vector<ScaleRule> rules = {};  // by which a grid of cells that learn has shrunk
 };
 
 // Models in memory, on the device: each stands for the entries of its label, which then name none.

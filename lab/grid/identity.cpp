@@ -10,6 +10,7 @@
 #include "lab/spec/configuration.h"
 #include "lab/spec/field.h"
 #include "models/identity.h"
+#include "models/instances/instances.h"
 
 namespace isinglass {
 namespace {
@@ -37,12 +38,14 @@ Json cell_settings(const Cell& cell) {
   for (const auto& [name, value] : cell.settings) settings[name] = value;
   Json training = Json::array();
   for (const TrainSpec& network : cell.training) training.push_back(settings_json(network));
-  return {{"model", cell.model},
-          {"sampler", cell.sampler},
-          {"settings", settings},
-          {"repeat", cell.repeat},
-          {"sampling", settings_json(cell.sampling)},
-          {"training", training}};
+  Json json = {{"model", cell.model},
+               {"sampler", cell.sampler},
+               {"settings", settings},
+               {"repeat", cell.repeat},
+               {"sampling", cell.learning ? Json::object() : settings_json(cell.sampling)},
+               {"training", training}};
+  if (cell.learning) json["learning"] = settings_json(*cell.learning);
+  return json;
 }
 
 const std::string& GridIdentity::known(const std::string& what,
@@ -82,6 +85,7 @@ void GridIdentity::add_sources(const SampleSpec& sampling, Json& sources) {
 void GridIdentity::add_sources(const TrainSpec& training, Json& sources) {
   add_files(options_of<TrainSpec>(), values_of(training), sources);
   const DataSpec& data = training.data;
+  if (names_instance(data.name)) return;  // the program draws it
   const bool images = training.objective == "pcd" || training.objective == "cd";
   const bool classes = training.objective == "classify";
   const std::string what = fmt::format("{} of {}: {}", data.name, data_directory(data).string(),
@@ -94,7 +98,11 @@ void GridIdentity::add_sources(const TrainSpec& training, Json& sources) {
 
 Json GridIdentity::of(const Cell& cell) {
   Json sources = Json::object();
-  add_sources(cell.sampling, sources);
+  if (cell.learning) {
+    add_sources(*cell.learning, sources);
+  } else {
+    add_sources(cell.sampling, sources);
+  }
   for (const TrainSpec& training : cell.training) add_sources(training, sources);
   if (const auto given = given_.find(cell.model); given != given_.end()) {
     sources[cell.model] = parameters_sha256(*given->second);

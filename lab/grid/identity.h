@@ -12,7 +12,7 @@
 
 namespace isinglass {
 
-// The cell as its spec says it: {model, sampler, settings, repeat, sampling, training}. Where data
+// The cell as its spec says it: {model, sampler, settings, repeat, sampling, training[, learning]}. Where data
 // lie is no matter.
 nlohmann::ordered_json cell_settings(const Cell& cell);
 

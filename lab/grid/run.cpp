@@ -12,6 +12,7 @@
 #include "io/error.h"
 #include "io/files.h"
 #include "lab/grid/cell.h"
+#include "lab/grid/learning_cell.h"
 #include "lab/grid/rows.h"
 #include "lab/grid/settings.h"
 #include "lab/identity.h"
@@ -30,6 +31,11 @@ fs::path cell_file(const fs::path& directory, const Grid& grid, size_t index) {
   return directory / "cells" / fmt::format("{:05}.json", number + 1);
 }
 
+// Where a cell that learns trains: beside cells/, runs/00001 of cells/00001.json.
+fs::path run_directory(const fs::path& cell_file) {
+  return cell_file.parent_path().parent_path() / "runs" / cell_file.stem();
+}
+
 // The file of a cell that an earlier sitting finished; null if there is none.
 Json finished_cell(const fs::path& file, const Cell& cell) {
   if (!fs::exists(file)) return nullptr;
@@ -39,8 +45,10 @@ Json finished_cell(const fs::path& file, const Cell& cell) {
   const bool own = identity.value("program", "") == program_revision();
   if (!json.contains("sampling") || !own) return json;  // it is stale, whatever its settings
   const Json expected = cell_settings(cell);
-  require(json["sampling"] == expected["sampling"] && json["training"] == expected["training"],
-          "{} was made with other settings: the grid has changed since", file.string());
+  for (const char* part : {"sampling", "training", "learning"}) {
+    require(json.value(part, Json()) == expected.value(part, Json()),
+            "{} was made with other settings: the grid has changed since", file.string());
+  }
   return json;
 }
 
@@ -86,11 +94,16 @@ Json row_of(const Json& cell) {
 Json results_json(const GridSpec& spec, const Grid& grid, const Json& rows, torch::Device device) {
   Json claims = Json::array();
   for (const Claim& claim : grid.claims) claims.push_back(judge(claim, rows));
+  Json rules = Json::array();
+  for (const ScaleRule& rule : grid.rules) {
+    rules.push_back({{"option", rule.option}, {"exponent", rule.exponent}, {"least", rule.least}});
+  }
   const auto failed = std::count_if(rows.begin(), rows.end(),
                                     [](const Json& row) { return row["status"] != "done"; });
   return {{"grid", grid.name},
           {"title", grid.title},
           {"scale", spec.scale},
+          {"scale_rules", rules},
           {"repeats", grid.repeats},
           {"until_converged", spec.until_converged},
           {"seed", spec.seed},
@@ -115,6 +128,7 @@ bool run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory
                const GivenModels& given) {
   GridModels models(spec.cache.empty() ? default_cache() : spec.cache, identity, context.device,
                     context.stop, given);
+  GridData data;
   int64_t counter = 0;
   const auto next = [&] { return static_cast<size_t>(hooks.next ? hooks.next() : counter++); };
   for (size_t i = next(); i < grid.cells.size(); i = next()) {
@@ -125,8 +139,10 @@ bool run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory
       try {
         json = cell_settings(cell);
         json["identity"] = identity.of(cell);
-        json.update(
-            run_cell(grid, cell, models, context.device, context.stop, spec.until_converged));
+        json.update(cell.learning ? run_learning_cell(cell, json, run_directory(file), data,
+                                                      context.device, context.stop, hooks.on_kept)
+                                  : run_cell(grid, cell, models, context.device, context.stop,
+                                             spec.until_converged));
       } catch (const Interrupted&) {
         return false;
       }

@@ -10,6 +10,7 @@
 #include "io/error.h"
 #include "lab/grid/claims.h"
 #include "lab/grid/rows.h"
+#include "lab/report/grid_curves.h"
 #include "lab/report/page.h"
 
 namespace isinglass::report {
@@ -171,34 +172,6 @@ Json against(const std::vector<Setting>& settings, const Metric& metric, const s
                     {metric.title, spans(all_y, 30)}, list);
 }
 
-// The files of the cells of the first repeat, by model and label.
-std::map<std::pair<std::string, std::string>, Json> first_cells(const fs::path& directory) {
-  std::map<std::pair<std::string, std::string>, Json> cells;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(directory / "cells", missing)) {
-    if (entry.path().extension() != ".json") continue;
-    Json cell = read_json(entry.path());
-    if (cell.value("status", "") != "done" || cell.value("repeat", -1) != 0) continue;
-    const Setting setting{cell["model"], cell["sampler"], cell["settings"], {}};
-    cells[{setting.model, setting.label()}] = std::move(cell);
-  }
-  return cells;
-}
-
-// A curve that the cells hold, of the best setting of every sampler.
-Json curves(const std::vector<Setting>& best,
-            const std::map<std::pair<std::string, std::string>, Json>& cells,
-            const std::string& key, const std::string& x, const std::string& y) {
-  Json series = Json::array();
-  for (const Setting& setting : best) {
-    const auto cell = cells.find({setting.model, setting.label()});
-    if (cell == cells.end() || !cell->second.contains(key)) continue;
-    series.push_back(
-        {{"label", setting.label()}, {"x", cell->second[key][x]}, {"y", cell->second[key][y]}});
-  }
-  return series;
-}
-
 Json claims_table(const Json& claims) {
   Json rows = Json::array();
   const auto side = [](const Json& model, const char* name) -> Json {
@@ -262,44 +235,6 @@ std::vector<std::string> charted_metrics(const Json& results) {
   return keys;
 }
 
-using Cells = std::map<std::pair<std::string, std::string>, Json>;
-
-// Curves of the cells: energies and shares of states from the start, autocorrelations.
-void add_curves(Json& list, const std::vector<Setting>& best, const Cells& cells) {
-  const auto add = [&](const char* title, const char* axis, const char* what, Json series) {
-    if (!series.empty()) list.push_back(line_chart(title, {axis}, {what}, std::move(series)));
-  };
-  const bool by_calls = std::any_of(cells.begin(), cells.end(), [](const auto& cell) {
-    return cell.second["trace"].contains("calls");
-  });
-  add("Mean energy from the start, burn-in included", by_calls ? "model calls per chain" : "step",
-      "energy, mean over chains",
-      curves(best, cells, "trace", by_calls ? "calls" : "step", "energy"));
-  add("Chains at right modes", "model calls per chain", "share",
-      curves(best, cells, "mode_trace", "calls", "share"));
-  const Json mmd = curves(best, cells, "mmd_trace", "seconds", "mmd");
-  if (!mmd.empty()) {
-    list.push_back(line_chart("MMD² to ground truth against time",
-                              {"seconds, burn-in included", true}, {"MMD² of all chains' states"},
-                              mmd));
-  }
-  add("Autocorrelation of the statistic", "lag, steps", "mean over chains",
-      curves(best, cells, "autocorrelation", "lag", "rho"));
-}
-
-// States of least energy, of the best setting of every sampler.
-Json cell_pictures(const std::vector<Setting>& best, const Cells& cells) {
-  Json list = Json::array();
-  for (const Setting& setting : best) {
-    const auto cell = cells.find({setting.model, setting.label()});
-    if (cell == cells.end() || !cell->second.contains("picture")) continue;
-    Json shown = cell->second["picture"];
-    shown["title"] = setting.label();
-    list.push_back(std::move(shown));
-  }
-  return list;
-}
-
 void add_model(Page& page, const Json& results, const std::string& model, const Cells& cells) {
   const Json& rows = results["rows"];
   Json list = Json::array();
@@ -316,7 +251,10 @@ void add_model(Page& page, const Json& results, const std::string& model, const 
   std::vector<Json> pieces = {charts("", list), numbers_table(rows, model)};
   const Json images = cell_pictures(best, cells);
   if (!images.empty()) {
-    pieces.push_back(pictures("Last states of least energy, best setting of each sampler", images));
+    const bool learned = images.front().contains("learned");
+    pieces.push_back(pictures(learned ? "Chains at the end, best setting of each sampler"
+                                      : "Last states of least energy, best setting of each sampler",
+                              images));
   }
   page.add(model, "", pieces);
 }
@@ -334,45 +272,55 @@ void add_failures(Page& page, const Json& rows) {
       {table("", {{"model", true}, {"sampler", true}, {"repeat"}, {"error", true, true}}, failed)});
 }
 
-// "4 to 5" of a number of the cells' summaries.
-std::string range_of(const std::map<std::pair<std::string, std::string>, Json>& cells,
-                     const char* key) {
-  std::set<int64_t> values;
-  for (const auto& [name, cell] : cells) {
-    if (cell.contains("summary")) values.insert(cell["summary"].value(key, int64_t{0}));
+// How much smaller than the published experiment the grid is, by what rule.
+Json scale_text(const Json& results) {
+  const double scale = results["scale"];
+  if (scale == 1) return "1: as published";
+  const Json rules = results.value("scale_rules", Json::array());
+  if (rules.empty()) {
+    return fmt::format("{}: chains and steps times {:.3g}, as far as the grid allows", scale,
+                       std::sqrt(scale));
   }
-  if (values.empty()) return "–";
-  return values.size() == 1 ? std::to_string(*values.begin())
-                            : fmt::format("{} to {}", *values.begin(), *values.rbegin());
+  std::string text = fmt::format("{}: ", scale);
+  for (const Json& rule : rules) {
+    text += fmt::format("{} times scale^{:g}", rule["option"].get<std::string>(),
+                        rule["exponent"].get<double>());
+    const double least = rule["least"];
+    if (least > 0) text += fmt::format(", at least {:g}", least);
+    text += "; ";
+  }
+  text.resize(text.size() - 2);
+  return text;
 }
 
 void add_grid(Page& page, const fs::path& directory) {
   const Json results = read_json(directory / "results.json");
-  const auto cells = first_cells(directory);
+  const Cells cells = first_cells(directory);
   page.title = results.value("title", "A grid");
   page.subtitle = fmt::format("isinglass ablate, grid {}", results.value("grid", "?"));
-  const double scale = results["scale"];
   double seconds = 0;
   for (const Json& row : results["rows"]) {
     const Json& taken = row["metrics"].value("seconds", Json());
     if (taken.is_number()) seconds += taken.get<double>();
   }
-  page.add("", "",
-           {facts({{"scale",
-                    scale == 1 ? Json("1: as published")
-                               : Json(fmt::format(
-                                     "{}: chains and steps times {:.3g}, as far as the grid allows",
-                                     scale, std::sqrt(scale)))},
-                   {"chains", range_of(cells, "chains")},
-                   {"burn-in", range_of(cells, "burn_in")},
-                   {"steps", range_of(cells, "steps")},
-                   {"cells", fmt::format("{}, {} failed", results["cells"].get<int64_t>(),
-                                         results["failed"].get<int64_t>())},
-                   {"measured", fmt::format("{:.3g} s", seconds)},
-                   {"device", results["device"]},
-                   {"threads", results["threads"]},
-                   {"seed", results["seed"]},
-                   {"version", results["version"]}})});
+  Json shown = {{"scale", scale_text(results)}};
+  if (results.value("scale_rules", Json::array()).empty()) {
+    shown["chains"] = range_of(cells, "summary", "chains");
+    shown["burn-in"] = range_of(cells, "summary", "burn_in");
+    shown["steps"] = range_of(cells, "summary", "steps");
+  } else {
+    for (const char* option : {"iters", "batch", "buffer", "steps-per-iter", "channels"}) {
+      shown[option] = range_of(cells, "learning", option);
+    }
+  }
+  shown.update(Json{{"cells", fmt::format("{}, {} failed", results["cells"].get<int64_t>(),
+                                          results["failed"].get<int64_t>())},
+                    {"measured", fmt::format("{:.3g} s", seconds)},
+                    {"device", results["device"]},
+                    {"threads", results["threads"]},
+                    {"seed", results["seed"]},
+                    {"version", results["version"]}});
+  page.add("", "", {facts(std::move(shown))});
   if (!results["claims"].empty()) {
     page.add("Claims", kRule, {claims_table(judge_again(results["claims"], results["rows"]))});
   }

@@ -9,6 +9,7 @@
 #include "io/error.h"
 #include "io/files.h"
 #include "lab/report/page.h"
+#include "lab/run/training_curves.h"
 #include "lab/toml.h"
 #include "train/metrics.h"
 
@@ -25,36 +26,7 @@ std::string loss_title(const fs::path& directory) {
   return objective == "classify" ? "Loss: cross-entropy, nats per image" : "Loss";
 }
 
-// Columns of metrics.jsonl by name; a line that lacks one has NaN there.
-class Curves {
- public:
-  explicit Curves(const fs::path& file) {
-    std::istringstream in(read_file(file));
-    for (std::string line; std::getline(in, line);) {
-      Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-      if (json.is_object()) lines_.push_back(std::move(json));  // the last one may be cut off
-    }
-    require(!lines_.empty(), "{} holds no iteration", file.string());
-  }
-  std::vector<double> column(const char* key) const {
-    std::vector<double> values;
-    for (const Json& line : lines_) {
-      const auto found = line.find(key);
-      values.push_back(found != line.end() && found->is_number() ? found->get<double>() : NAN);
-    }
-    return values;
-  }
-  bool has(const char* key) const {
-    const std::vector<double> values = column(key);
-    return std::any_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); });
-  }
-  const Json& last() const { return lines_.back(); }
-
- private:
-  std::vector<Json> lines_;
-};
-
-Json curve(const Curves& curves, const std::string& title,
+Json curve(const TrainingCurves& curves, const std::string& title,
            const std::vector<std::pair<const char*, const char*>>& columns) {
   Json series = Json::array();
   const std::vector<double> iteration = curves.column("iteration");
@@ -103,13 +75,14 @@ Json divergences(const fs::path& directory) {
 }
 
 void add_training(Page& page, const fs::path& directory) {
-  const Curves curves(directory / "metrics.jsonl");
+  const TrainingCurves curves(directory / "metrics.jsonl");
   page.title = "Training";
   const Json& last = curves.last();
   page.add("", "",
-           {facts_of(last, {"iteration", "loss", "energy_data", "energy_model", "difference",
-                            "acceptance", "hops", "learning_rate", "recoveries", "validation_score",
-                            "validation_weight_ess", "validation_verdict", "seconds"})});
+           {facts_of(last, {"iteration", "loss", "coupling_rmse", "energy_data", "energy_model",
+                            "difference", "acceptance", "hops", "learning_rate", "recoveries",
+                            "validation_score", "validation_weight_ess", "validation_verdict",
+                            "seconds"})});
   Json list = Json::array();
   const auto add = [&](const std::string& title,
                        const std::vector<std::pair<const char*, const char*>>& columns) {
@@ -118,6 +91,7 @@ void add_training(Page& page, const fs::path& directory) {
     if (recorded) list.push_back(curve(curves, title, columns));
   };
   add(loss_title(directory), {{"loss", "loss"}});
+  add("RMSE of the couplings", {{"coupling_rmse", "RMSE"}});
   add("Mean energy", {{"energy_data", "data"}, {"energy_model", "chains"}});
   add("Energy of data − chains", {{"difference", "difference"}});
   add("Acceptance", {{"acceptance", "acceptance"}});

@@ -17,7 +17,7 @@ scales=(
   alpha-sigma:0.1:10 lsb-ising:0.1:20:8 ab-deep:0.05:60 ab-ising:0.005:15 ab-gaussian:0.002:20
   ab-logistic:0.01:10 ab-quartic:0.001:30 rbm:0.1:200 fhmm:0.001:100 lbj-bernoulli:0.001:4
   lbj-ising:0.002:4:8 lbj-rbm:0.005:4 lbj-categorical:0.0005:4 lbj-potts:0.0005:20
-  lbj-fhmm:0.0001:5:4
+  lbj-fhmm:0.0001:5:4 ising-learning:0.01:0
 )
 
 threads=${OMP_NUM_THREADS:-0}

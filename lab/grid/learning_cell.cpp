@@ -1,0 +1,119 @@
+// See learning_cell.h.
+#include "lab/grid/learning_cell.h"
+
+#include <cmath>
+#include <vector>
+
+#include "io/error.h"
+#include "io/files.h"
+#include "lab/grid/cell.h"
+#include "lab/report/page.h"
+#include "lab/run/training.h"
+#include "lab/run/training_curves.h"
+#include "lab/spec/configuration.h"
+#include "lab/spec/field.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kCurves[] = {"coupling_rmse", "difference", "validation_score"};
+
+// Whether the directory has a checkpoint of this very cell; else it is empty afterwards.
+bool goes_on(const fs::path& directory, const Json& settings) {
+  const fs::path file = directory / "cell.json";
+  const bool same = fs::exists(file) && read_file(file) == settings.dump();
+  if (same && !newest_checkpoint(directory).empty()) return true;
+  fs::remove_all(directory);
+  return false;
+}
+
+Json metrics_of(const TrainingCurves& curves) {
+  Json metrics = Json::object();
+  for (const char* key : {"acceptance", "hops", "coupling_rmse", "iterations_per_second"}) {
+    if (curves.has(key)) put(metrics, key, {curves.late_mean(key)});
+  }
+  const auto last = [&](const char* key, double otherwise) {
+    return curves.last().value(key, Json()).is_number() ? curves.last()[key].get<double>()
+                                                        : otherwise;
+  };
+  put(metrics, "divergences", {last("recoveries", 0)});
+  put(metrics, "seconds", {last("seconds", NAN)});
+  return metrics;
+}
+
+// The chains of the end, if they are images.
+void add_picture(Json& cell, const fs::path& directory, int64_t iteration) {
+  const fs::path file = RunDirectory::open(directory).samples_file(iteration);
+  if (fs::exists(file)) cell["picture"] = report::picture("", read_file(file));
+}
+
+class OnCheckpoint : public TrainObserver {
+ public:
+  explicit OnCheckpoint(const std::function<void()>& call) : call_(call) {}
+  void on_checkpoint(const fs::path&) override {
+    if (call_) call_();
+  }
+
+ private:
+  const std::function<void()>& call_;
+};
+
+Json trained(const Cell& cell, const Json& settings, const fs::path& directory, GridData& data,
+             torch::Device device, const Stop& stop, const std::function<void()>& on_kept) {
+  const bool resumed = goes_on(directory, settings);
+  OnCheckpoint observer(on_kept);
+  Training training(*cell.learning, {.device = device, .stop = stop}, &observer, resumed,
+                    {.data = data.of(cell.learning->data)});
+  if (resumed) {
+    training.trainer().resume(directory);
+  } else {
+    training.trainer().start(directory);
+    write_file(directory / "config.toml",
+               configuration_text(options_of<TrainSpec>(), "train", values_of(training.spec())));
+    write_file(directory / "cell.json", settings.dump());
+  }
+  const TrainResult result = training.trainer().run();
+  if (result.interrupted) throw Interrupted("");
+  const TrainingCurves curves(directory / "metrics.jsonl");
+  Json done = {{"status", "done"}, {"metrics", metrics_of(curves)}, {"curves", Json::object()}};
+  for (const char* key : kCurves) {
+    if (!curves.has(key)) continue;
+    Json line = report::thinned("", curves.column("iteration"), curves.column(key));
+    done["curves"][key] = {{"iteration", line["x"]}, {"value", line["y"]}};
+  }
+  add_picture(done, directory, result.iteration);
+  return done;
+}
+
+}  // namespace
+
+const Dataset& GridData::of(const DataSpec& spec) {
+  const std::string key = json_of(values_of(TrainSpec{.data = spec})).dump();
+  if (key != latest_) {
+    data_ = images_of(spec);
+    latest_ = key;
+  }
+  return data_;
+}
+
+Json run_learning_cell(const Cell& cell, const Json& settings, const fs::path& directory,
+                       GridData& data, torch::Device device, const Stop& stop,
+                       const std::function<void()>& on_kept) {
+  Json done = done_or_failed([&]() -> Json {
+    try {
+      return trained(cell, settings, directory, data, device, stop, on_kept);
+    } catch (const NumericalError& error) {  // recovered as often as it may
+      const TrainingCurves curves(directory / "metrics.jsonl");
+      Json metrics = metrics_of(curves);
+      put(metrics, "divergences", {metrics["divergences"].get<double>() + 1});
+      return {{"status", "failed"}, {"error", error.what()}, {"metrics", metrics}};
+    }
+  });
+  fs::remove_all(directory / "checkpoints");
+  return done;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,36 @@
+// A cell of a grid that learns: a run of training (lab/run/training.h) in a directory of its own,
+// which goes on from its latest checkpoint if the grid is killed.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "engine/context.h"
+#include "lab/grid/grid.h"
+#include "lab/run/assemble.h"
+
+namespace isinglass {
+
+// The data of the grid's cells, of which the latest are kept.
+class GridData {
+ public:
+  const Dataset& of(const DataSpec& data);
+
+ private:
+  std::string latest_;
+  Dataset data_;
+};
+
+// Trains in the directory, whose cell.json says of what it is: a run of other settings, program or
+// data is begun anew; on_kept is called after every checkpoint. Returns {status, metrics, curves[,
+// picture]}, or, where it fails or diverges for good, {status: "failed", error, metrics}. Of the run,
+// weights, metrics and log stay. Throws Interrupted only.
+nlohmann::ordered_json run_learning_cell(const Cell& cell, const nlohmann::ordered_json& settings,
+                                         const std::filesystem::path& directory, GridData& data,
+                                         torch::Device device, const Stop& stop = {},
+                                         const std::function<void()>& on_kept = {});
+
+}  // namespace isinglass

@@ -1,0 +1,154 @@
+// See learning_grid.h.
+#include "lab/grid/learning_grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lab/grid/entries.h"
+#include "lab/grid/settings.h"
+#include "lab/run/training.h"
+#include "lab/spec/field.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Entry {
+  std::string label;
+  OptionValues values;
+};
+
+ScaleRule read_rule(const std::string& option, const toml::node& node, const std::string& where) {
+  const toml::array* both = node.as_array();
+  const auto number = [&](const toml::node* one) {
+    const auto value = one ? one->value<double>() : std::nullopt;
+    require(value.has_value(), "{}: {} is an exponent, or [exponent, least]", where, option);
+    return *value;
+  };
+  if (!both) return {option, number(&node)};
+  require(both->size() == 2, "{}: {} is an exponent, or [exponent, least]", where, option);
+  return {option, number(both->get(0)), number(both->get(1))};
+}
+
+std::vector<ScaleRule> read_rules(const toml::table& grid, const std::string& name) {
+  std::vector<ScaleRule> rules;
+  const std::string where = name + ": [scale]";
+  const toml::table* table = table_of(grid, "scale", name);
+  if (!table) return rules;
+  for (const auto& [key, node] : *table) {
+    const std::string option(key.str());
+    const Option* known = find_option(train_options().table, option);
+    require(known && (known->type == ValueType::kInteger || known->type == ValueType::kReal),
+            "{}: {} is no number of training", where, option);
+    rules.push_back(read_rule(option, node, where));
+  }
+  return rules;
+}
+
+void apply(const std::vector<ScaleRule>& rules, double scale, OptionValues& values) {
+  for (const ScaleRule& rule : rules) {
+    const auto found = values.find(rule.option);
+    if (found == values.end()) continue;
+    const double factor = std::pow(scale, rule.exponent);
+    if (auto* real = std::get_if<double>(&found->second)) {
+      *real *= factor;
+    } else {
+      auto& whole = std::get<int64_t>(found->second);
+      const auto given = static_cast<double>(whole);
+      const double scaled = std::max(std::round(given * factor), rule.least);
+      whole = std::llround(factor < 1 ? std::min(given, scaled) : scaled);
+    }
+  }
+}
+
+std::vector<Entry> read_models(const toml::table& grid, const std::string& name,
+                               const fs::path& folder, const GridSpec& spec) {
+  const std::string where = name + ": [[models]]";
+  std::vector<Entry> models;
+  for (const toml::node& node : entries(grid, "models", name)) {
+    const toml::table* table = node.as_table();
+    if (const toml::table* small = table_of(*table, "small", where)) {
+      const auto below = value_of<double>(*small, "below", where + " small", "a number");
+      require(below.has_value(), "{} small: below is missing", where);
+      if (spec.scale < *below) table = small;
+    }
+    const auto label = text_of(*table, "label", where);
+    for (OptionValues& values :
+         combinations(*table, train_options(), where, folder, {"label", "small", "below"})) {
+      const std::string data = text_or(values, "dataset", "");
+      models.push_back({label.value_or(data), std::move(values)});
+    }
+  }
+  return models;
+}
+
+std::vector<Entry> read_samplers(const toml::table& grid, const std::string& name,
+                                 const fs::path& folder) {
+  const std::string where = name + ": [[samplers]]";
+  std::vector<Entry> samplers;
+  for (const toml::node& node : entries(grid, "samplers", name)) {
+    const auto label = text_of(*node.as_table(), "label", where);
+    for (OptionValues& values :
+         combinations(*node.as_table(), train_options(), where, folder, {"label"})) {
+      const std::string sampler = text_or(values, "sampler", "");
+      require(!sampler.empty(), "{}: sampler is missing", where);
+      samplers.push_back({label.value_or(sampler), std::move(values)});
+    }
+  }
+  return samplers;
+}
+
+// All but the seed.
+Cell make_cell(OptionValues values, const Entry& model, const Entry& sampler, const Grid& grid,
+               const GridSpec& spec) {
+  Cell cell{.model = model.label, .sampler = sampler.label};
+  for (const OptionValues& more : {model.values, sampler.values}) override_values(values, more);
+  require_options(!values.contains("seed"),
+                  "seed = {}: seeds come from `seed` and the number of the repeat",
+                  text_or(values, "seed", ""));
+  apply(grid.rules, spec.scale, values);
+  for (const auto& [option, value] : sampler.values) {
+    if (option != "sampler") cell.settings.emplace_back(option, value_text(values.at(option)));
+  }
+  if (!spec.data.directory.empty()) values["data-dir"] = spec.data.directory.string();
+  cell.learning = resolved_objective(spec_of<TrainSpec>(values));
+  require_said(!cell.learning->data.name.empty(), "dataset");
+  return cell;
+}
+
+}  // namespace
+
+void read_learning_cells(const toml::table& table, const fs::path& folder, const GridSpec& spec,
+                         Grid& grid) {
+  const std::string& name = grid.name;
+  check_keys(table, name,
+             {"cells", "title", "repeats", "common", "models", "samplers", "claims", "scale"});
+  require_options(spec.until_converged == 0, "`until-converged` is of grids whose cells sample");
+  require_options(spec.weights.empty(), "`weights` is of grids whose cells sample");
+  require_options(spec.data.name.empty(), "`dataset` is the grid's own where its cells learn");
+  grid.rules = read_rules(table, name);
+  OptionValues common;
+  if (const toml::table* shared = table_of(table, "common", name)) {
+    const auto all = combinations(*shared, train_options(), name + ": [common]", folder);
+    require(all.size() == 1, "{}: [common] holds a list", name);
+    common = all.front();
+  }
+  const std::vector<Entry> samplers = read_samplers(table, name, folder);
+  for (const Entry& model : read_models(table, name, folder, spec)) {
+    for (const Entry& sampler : samplers) {
+      Cell cell = told_where(fmt::format("{}: {} by {}", name, model.label, sampler.label),
+                             [&] { return make_cell(common, model, sampler, grid, spec); });
+      for (cell.repeat = 0; cell.repeat < grid.repeats; ++cell.repeat) {
+        cell.learning->seed = spec.seed + cell.repeat;
+        grid.cells.push_back(cell);
+      }
+      require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells", name,
+              kMostCells);
+    }
+  }
+}
+
+}  // namespace isinglass

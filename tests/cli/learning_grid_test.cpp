@@ -1,0 +1,189 @@
+// Grids of `isinglass ablate` whose cells learn: they are runs of `train`, and go on where they were.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/ablate_fixture.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kLearning = R"(
+title = "A ring of spins"
+cells = "train"
+repeats = 2
+[scale]
+iters = [0.5, 30]
+lr = -0.25
+[common]
+model = "ising"
+base = false
+l1 = 0.001
+batch = 20
+buffer = 40
+lr = 1e-2
+warmup = 0
+iters = 40
+checkpoint-every = 10
+[[models]]
+label = "torus"
+dataset = "ising-grid:side=4,coupling=0.3,periodic=1"
+[models.small]
+below = 0.5
+label = "small torus"
+dataset = "ising-grid:side=3,coupling=0.3,periodic=1"
+[[samplers]]
+sampler = "gwg"
+steps-per-iter = [1, 4]
+[[samplers]]
+sampler = "pas"
+radius = 2
+steps-per-iter = 2
+[[claims]]
+text = "longer paths move further"
+rule = "beats"
+metric = "coupling_rmse"
+who = ["pas"]
+than = ["gwg steps-per-iter=4"]
+)";
+
+class LearningGrid : public Ablate {
+ protected:
+  LearningGrid() { write_text(folder / "grid.toml", kLearning); }
+};
+
+// The mean over the last tenth of a run's lines.
+double late_rmse(const fs::path& metrics, int lines) {
+  std::istringstream in(file_bytes(metrics));
+  double sum = 0;
+  int number = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (++number > lines - lines / 10) sum += Json::parse(line)["coupling_rmse"].get<double>();
+  }
+  return sum / (lines / 10);
+}
+
+TEST_F(LearningGrid, CellsAreRunsOfTrain) {
+  const Outcome done = run(grid() + " --seed 7");
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const Json results = json_file(folder / "out/results.json");
+  ASSERT_EQ(results["rows"].size(), 6u);
+  EXPECT_EQ(results["failed"], 0) << results["rows"];
+  const Json row = results["rows"][3];  // gwg, 4 steps, second repeat
+  EXPECT_EQ(row["model"], "torus");
+  EXPECT_EQ(row["settings"]["steps-per-iter"], "4");
+  EXPECT_EQ(row["repeat"], 1);
+
+  const Outcome train = run_program(fmt::format(
+      "train --model ising --base=false --l1 0.001 --batch 20 --buffer 40 --lr 1e-2 --warmup 0 "
+      "--iters 40 --checkpoint-every 10 --sampler gwg --steps-per-iter 4 --seed 8 --quiet "
+      "--dataset ising-grid:side=4,coupling=0.3,periodic=1 --out {}/one",
+      folder.path().string()));
+  ASSERT_EQ(train.exit_code, 0) << train.err;
+  EXPECT_DOUBLE_EQ(row["metrics"]["coupling_rmse"].get<double>(),
+                   late_rmse(folder / "one/metrics.jsonl", 40));
+  EXPECT_EQ(file_bytes(folder / "out/runs/00005/ema.pt"), file_bytes(folder / "one/ema.pt"));
+  EXPECT_EQ(row["metrics"]["divergences"], 0);
+  EXPECT_FALSE(fs::exists(folder / "out/runs/00005/checkpoints"));
+
+  const std::string page = file_bytes(folder / "out/report.html");
+  for (const char* part : {"RMSE of the couplings while they are learned", "against steps-per-iter",
+                           "Chains at the end", "longer paths move further"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+  EXPECT_NE(file_bytes(folder / "out/results.csv").find(",coupling_rmse,"), std::string::npos);
+}
+
+// By the rules of the file, which the page states.
+TEST_F(LearningGrid, ScalesByItsRules) {
+  ASSERT_EQ(run(grid() + " --scale 0.01 --repeats 1").exit_code, 0);
+  const Json cell = json_file(folder / "out/cells/00001.json");
+  EXPECT_EQ(cell["model"], "small torus");
+  EXPECT_EQ(cell["learning"]["iters"], 30);
+  EXPECT_NEAR(cell["learning"]["lr"].get<double>(), 1e-2 * std::pow(0.01, -0.25), 1e-12);
+  EXPECT_EQ(cell["learning"]["batch"], 20);
+  EXPECT_NE(file_bytes(folder / "out/report.html").find("iters times scale^0.5, at least 30"),
+            std::string::npos);
+}
+
+// Killed in the middle of a cell, it goes on at the latest checkpoint, to the same bits.
+TEST_F(LearningGrid, AKilledCellGoesOnAtItsCheckpoint) {
+  std::string slow = kLearning;
+  slow.replace(slow.find("iters = 40"), 10, "iters = 400");
+  write_text(folder / "grid.toml", slow);
+  ASSERT_EQ(run(grid() + " --repeats 1", "whole").exit_code, 0);
+  const fs::path second = folder / "out/runs/00002";
+  {
+    Program killed(words(
+        fmt::format("ablate --quiet --repeats 1 --out {} {}", (folder / "out").string(), grid())));
+    ASSERT_TRUE(killed.reaches([&] { return fs::exists(second / "checkpoints/00000050.pt"); }));
+    killed.signal(SIGKILL);
+    killed.wait();
+  }
+  ASSERT_FALSE(fs::exists(folder / "out/cells/00002.json"));
+  const std::string first = file_bytes(folder / "out/cells/00001.json");
+  const Outcome done = run_program("ablate --quiet --resume " + (folder / "out").string());
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_EQ(file_bytes(folder / "out/cells/00001.json"), first);
+  EXPECT_NE(file_bytes(second / "log.txt").find("resumed"), std::string::npos);
+  EXPECT_EQ(file_bytes(second / "ema.pt"), file_bytes(folder / "whole/runs/00002/ema.pt"));
+  const auto rmse = [&](const char* out) {
+    return json_file(folder / out / "results.json")["rows"][1]["metrics"]["coupling_rmse"];
+  };
+  EXPECT_EQ(rmse("out"), rmse("whole"));
+}
+
+TEST_F(LearningGrid, IsOverwrittenWholly) {
+  ASSERT_EQ(run(grid() + " --repeats 1").exit_code, 0);
+  ASSERT_TRUE(fs::exists(folder / "out/runs/00003/ema.pt"));
+  write_text(folder / "other.toml", kGrid);
+  const Outcome other = run("--overwrite --grid " + (folder / "other.toml").string());
+  ASSERT_EQ(other.exit_code, 0) << other.err;
+  EXPECT_FALSE(fs::exists(folder / "out/runs"));
+}
+
+TEST_F(LearningGrid, WhatDivergesFailsAlone) {
+  std::string wild = kLearning;
+  wild.replace(
+      wild.find("[[claims]]"), std::string::npos,
+      "[[samplers]]\nlabel = \"wild\"\nsampler = \"gwg\"\nlr = 1e6\nl2 = 1e300\nrecover = 0\n");
+  write_text(folder / "grid.toml", wild);
+  ASSERT_EQ(run(grid()).exit_code, 0);
+  const Json results = json_file(folder / "out/results.json");
+  EXPECT_EQ(results["failed"], 2);
+  const Json row = results["rows"][6];
+  EXPECT_EQ(row["status"], "failed");
+  EXPECT_NE(row["error"].get<std::string>().find("diverged"), std::string::npos) << row;
+  EXPECT_EQ(row["metrics"]["divergences"], 1);
+}
+
+TEST_F(LearningGrid, RefusesWhatIsOfOtherGrids) {
+  const auto refused = [&](const std::string& flags, const std::string& words) {
+    const Outcome outcome = run(grid() + flags, "no");
+    EXPECT_EQ(outcome.exit_code, 2) << flags;
+    EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
+  };
+  refused(" --until-converged 5", "is of grids whose cells sample");
+  const auto with = [&](const std::string& was, const std::string& is, const std::string& words) {
+    std::string text = kLearning;
+    text.replace(text.find(was), was.size(), is);
+    write_text(folder / "grid.toml", text);
+    refused("", words);
+  };
+  with("cells = \"train\"", "cells = \"dream\"", "cells is 'dream'; sample and train are known");
+  with("lr = -0.25", "sampler = 1", "sampler is no number of training");
+  with("lr = -0.25", "lr = [1]", "lr is an exponent, or [exponent, least]");
+  with("below = 0.5\n", "", "below is missing");
+  with("iters = 40", "iters = 40\nseed = 3", "seeds come from");
+  with("l1 = 0.001", "edges = \"ring\"", "--edges is 'ring'; known: grid, all, torus");
+  with("model = \"ising\"", "model = \"rbm\"\nedges = \"grid\"",
+       "--edges is of an ising; --model is rbm");
+}
+
+}  // namespace
+}  // namespace isinglass
