@@ -10,8 +10,8 @@
 #include "cli/output_directory.h"
 #include "cli/tensorboard.h"
 #include "cli/terminal/progress.h"
+#include "lab/grid/cells/trained_models.h"
 #include "lab/grid/run.h"
-#include "lab/grid/trained_models.h"
 #include "lab/report/write.h"
 #include "lab/spec/field.h"
 

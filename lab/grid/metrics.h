@@ -26,7 +26,7 @@ struct Metric {
   // It is a property of the sampler at equilibrium, which chains that have not converged do not show.
   bool at_equilibrium = false;
   bool has_zero = true;  // shares of it make sense; an energy's zero is arbitrary
-  // Of every cell; null: a grid asks for it, and lab/grid/cell.cpp measures it.
+  // Of every cell; null: a grid asks for it, and lab/grid/cells/cell.cpp measures it.
   std::function<Estimate(const CellRun&)> measure = nullptr;
 };
 

@@ -11,8 +11,8 @@
 
 #include "io/error.h"
 #include "io/files.h"
-#include "lab/grid/cell.h"
-#include "lab/grid/learning_cell.h"
+#include "lab/grid/cells/cell.h"
+#include "lab/grid/cells/learning_cell.h"
 #include "lab/grid/rows.h"
 #include "lab/grid/settings.h"
 #include "lab/identity.h"

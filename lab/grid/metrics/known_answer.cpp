@@ -1,5 +1,5 @@
 // Metrics of grids that ask for them, where something is known of the target: its modes, its mean, draws
-// from it. lab/grid/cell.cpp watches the run and measures them.
+// from it. lab/grid/cells/cell.cpp watches the run and measures them.
 #include "lab/grid/metrics.h"
 
 namespace isinglass {

@@ -1,4 +1,4 @@
-// Metrics of cells that learn; lab/grid/learning_cell.cpp measures them.
+// Metrics of cells that learn; lab/grid/cells/learning_cell.cpp measures them.
 #include "lab/grid/metrics.h"
 
 namespace isinglass {

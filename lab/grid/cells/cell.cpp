@@ -1,5 +1,5 @@
 // See cell.h.
-#include "lab/grid/cell.h"
+#include "lab/grid/cells/cell.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "engine/run/clock.h"
 #include "io/error.h"
 #include "io/picture.h"
-#include "lab/grid/ground_truth.h"
+#include "lab/grid/cells/ground_truth.h"
 #include "lab/grid/metrics/cell_run.h"
 #include "lab/grid/rows.h"
 #include "lab/grid/settings.h"

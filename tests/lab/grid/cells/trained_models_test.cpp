@@ -1,5 +1,5 @@
 // Networks of a grid: trained once, whoever needs them.
-#include "lab/grid/trained_models.h"
+#include "lab/grid/cells/trained_models.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Ground truth of an RBM: right where its chains converge, refused where they do not.
-#include "lab/grid/ground_truth.h"
+#include "lab/grid/cells/ground_truth.h"
 
 #include <gtest/gtest.h>
 
@@ -67,7 +67,9 @@ TEST(GroundTruth, HasChainsOfItsOwn) {
 
 TEST(GroundTruth, StopsWhenAsked) {
   const auto model = rbm_of(torch::zeros({3, 6}), torch::zeros({6}), torch::zeros({3}));
-  EXPECT_FALSE(block_gibbs_truth(*model, torch::kCPU, [] { return true; }, kShort).converged());
+  EXPECT_FALSE(block_gibbs_truth(
+                   *model, torch::kCPU, [] { return true; }, kShort)
+                   .converged());
 }
 
 }  // namespace

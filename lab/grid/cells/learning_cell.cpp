@@ -1,12 +1,12 @@
 // See learning_cell.h.
-#include "lab/grid/learning_cell.h"
+#include "lab/grid/cells/learning_cell.h"
 
 #include <cmath>
 #include <vector>
 
 #include "io/error.h"
 #include "io/files.h"
-#include "lab/grid/cell.h"
+#include "lab/grid/cells/cell.h"
 #include "lab/report/page.h"
 #include "lab/run/training.h"
 #include "lab/run/training_curves.h"

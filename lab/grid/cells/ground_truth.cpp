@@ -1,5 +1,5 @@
 // See ground_truth.h.
-#include "lab/grid/ground_truth.h"
+#include "lab/grid/cells/ground_truth.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
 // See trained_models.h.
-#include "lab/grid/trained_models.h"
+#include "lab/grid/cells/trained_models.h"
 
 #include <fmt/format.h>
 

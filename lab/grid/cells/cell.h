@@ -7,9 +7,9 @@
 #include <string>
 
 #include "io/torch.h"
+#include "lab/grid/cells/trained_models.h"
 #include "lab/grid/grid.h"
 #include "lab/grid/metrics.h"
-#include "lab/grid/trained_models.h"
 #include "lab/run/assemble.h"
 
 namespace isinglass {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "io/torch.h"
+#include "lab/grid/cells/ground_truth.h"
 #include "lab/grid/grid.h"
-#include "lab/grid/ground_truth.h"
 #include "lab/grid/identity.h"
 #include "lab/run/assemble.h"
 #include "models/energy_model.h"
