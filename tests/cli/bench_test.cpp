@@ -21,6 +21,7 @@ class Bench : public ::testing::Test {
  protected:
   void SetUp() override {
     write_ising(dir_ / "ising.pt");
+    write_potts(dir_ / "potts.pt");
     write_rbm(dir_ / "rbm.pt");
     write_permutation(dir_ / "permutation.pt");
   }
@@ -152,7 +153,8 @@ TEST_F(Bench, HasTheStagesThatModelAndSamplerHave) {
                  {"--stages scan", "--chains 4", "--rungs 3"});
   expect_refused(ising + "lsb-1 --rungs 2 --burn-in 5 --stages scan --chains 4",
                  {"lsb-1", "learn"});
-  expect_refused(ising + "gwg --stages training-iteration", {"ising", "cannot be trained"});
+  expect_refused("--model potts --weights potts.pt --sampler gwg --stages training-iteration",
+                 {"potts", "cannot be trained"});
   expect_refused("--model rbm --weights rbm.pt --sampler gibbs --scan chromatic --stages ais-step",
                  {"chromatic"});
   expect_refused("--model permutation --weights permutation.pt --sampler lb --stages ais-step",
@@ -202,7 +204,7 @@ TEST_F(Bench, RefusesWhatDoesNotFit) {
       << R"({"stages": [{"name": "step"}], "bounds": [], "settings": {}, "machine": {}})";
   const std::string ising = "--model ising --weights ising.pt --sampler gwg ";
   expect_refused("", {"--model", "required"});
-  expect_refused("--model ising", {"weights"});
+  expect_refused("--model potts", {"weights"});
   expect_refused("--model resnet --sampler pfas", {"pfas", "pafs"});
   expect_refused("--model resnet --sites 9", {"--sites", "--image"});
   expect_refused("--model resnet --channels 100000000", {"--channels", "memory"});
