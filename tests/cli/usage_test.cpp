@@ -227,7 +227,7 @@ TEST_F(Mistakes, OfTheOtherSubcommands) {
            {"train --dataset bars.pt --model rbm --batch 11 --buffer 10 --out out",
             {"buffer", "batch"}},
            {train + "--out out --model ising", {"--model", "twice"}},
-           {"train --dataset bars.pt --model ising --out out", {"ising", "trained"}},
+           {"train --dataset bars.pt --model potts --out out", {"potts", "trained"}},
            {"train --dataset bars.pt --channels 100000000 --out out", {"--channels", "memory"}},
            {train + "--out out --image 9x9", {"--image", "3x3"}},
            {"train --dataset strokes --model rbm --sampler dlp --unadjusted --evaluate-every 2 "

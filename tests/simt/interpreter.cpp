@@ -247,8 +247,9 @@ void run_grid(const Launch& launch, const std::function<void()>& thread) {
   gridDim.x = launch.blocks;
   if (machine.observer) find_host_stack();
   if (machine.observer) machine.observer->begin_launch(launch);
+  const unsigned first = std::min(machine.schedule.first_block, launch.blocks - 1);
   for (const unsigned b : order_of(launch.blocks)) {
-    if (b < machine.schedule.first_block) continue;
+    if (b < first) continue;
     blockIdx.x = b;
     machine.shared = std::make_unique<char[]>(launch.shared_bytes);
     std::memset(machine.shared.get(), machine.schedule.poison, launch.shared_bytes);

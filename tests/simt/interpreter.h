@@ -39,7 +39,7 @@ struct Schedule {
   uint64_t seed = 1;         // of the shuffles
   unsigned threads = 0;      // of a block; 0: as launched
   uint8_t poison = 0xff;     // bytes of shared memory before a block: 0xff makes NaN
-  unsigned first_block = 0;  // the blocks before it do not run
+  unsigned first_block = 0;  // the blocks before it do not run; the last one always does
 };
 
 // The schedule of the launches that follow.
