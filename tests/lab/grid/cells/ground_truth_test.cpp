@@ -67,9 +67,7 @@ TEST(GroundTruth, HasChainsOfItsOwn) {
 
 TEST(GroundTruth, StopsWhenAsked) {
   const auto model = rbm_of(torch::zeros({3, 6}), torch::zeros({6}), torch::zeros({3}));
-  EXPECT_FALSE(block_gibbs_truth(
-                   *model, torch::kCPU, [] { return true; }, kShort)
-                   .converged());
+  EXPECT_FALSE(block_gibbs_truth(*model, torch::kCPU, [] { return true; }, kShort).converged());
 }
 
 }  // namespace
