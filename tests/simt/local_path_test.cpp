@@ -172,7 +172,7 @@ TEST(LocalPathTwins, ChainsMove) {
 
 // Two and four chains a block, the last block not full.
 TEST(LocalPathTwins, SeveralChainsABlock) {
-  simt::set_schedule(schedules()[2]);
+  simt::set_schedule(schedules().back());
   for (const int64_t chains : {257, 514}) {
     const Case c{{chains, 3},      2, false, LocalTable::kGradient, PathRule::kLinearised,
                  Balancing::kSqrt, 1};

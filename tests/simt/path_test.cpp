@@ -75,7 +75,7 @@ TEST(PathTwins, DrawAndScoreAlike) {
 // Two and four chains a block, the last block not full; and one, where its shared memory has room for
 // no more.
 TEST(PathTwins, SeveralChainsABlock) {
-  simt::set_schedule(schedules()[2]);
+  simt::set_schedule(schedules().back());
   for (const auto& [chains, bytes] :
        {std::pair{257, simt::kTuring}, {514, simt::kTuring}, {514, int64_t{600}}}) {
     const SharedMemory limit(bytes);

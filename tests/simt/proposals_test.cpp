@@ -52,7 +52,7 @@ TEST(TableTwins, SumsInGlobalMemory) {
 }
 
 TEST(TableTwins, SeveralChainsABlock) {
-  simt::set_schedule(schedules()[2]);
+  simt::set_schedule(schedules().back());
   EXPECT_TRUE(table({514, 33}, 1.0, Twin::kCuda) == table({514, 33}, 1.0, Twin::kCpu));
   simt::set_schedule({});
 }
@@ -106,7 +106,7 @@ TEST(ExactPathTwins, AdvanceAlike) {
 }
 
 TEST(ExactPathTwins, SeveralChainsABlock) {
-  simt::set_schedule(schedules()[2]);
+  simt::set_schedule(schedules().back());
   const ExactPathShape shape{514, 7, 2, Moves::kSwaps, Balancing::kSqrt, 1};
   EXPECT_TRUE(exact_path(shape, 3.0, Twin::kCuda) == exact_path(shape, 3.0, Twin::kCpu));
   simt::set_schedule({});
