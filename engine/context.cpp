@@ -14,6 +14,10 @@ std::future<torch::Tensor> Ranks::sum_meanwhile(const torch::Tensor& value) cons
   return std::async(std::launch::deferred, [this, value] { return sum(value); });
 }
 
+std::future<torch::Tensor> Ranks::gather_meanwhile(const torch::Tensor& rows, int64_t) const {
+  return std::async(std::launch::deferred, [this, rows] { return gather(rows); });
+}
+
 Share Ranks::share(int64_t chains, int64_t group) const {
   const int64_t groups = chains / group;
   if (size() == 1) return {0, chains};

@@ -28,8 +28,11 @@ class Ranks {
   // The order of a sum depends on how many ranks there are; that of rows does not.
   virtual torch::Tensor sum(const torch::Tensor& value) const { return value; }
   virtual torch::Tensor gather(const torch::Tensor& rows) const { return rows; }
-  // A sum that the others add to while this rank goes on; get() waits for the last of them.
+  // The same while this rank goes on; get() waits for the last of the others. No rank has more than
+  // `most` rows.
   virtual std::future<torch::Tensor> sum_meanwhile(const torch::Tensor& value) const;
+  virtual std::future<torch::Tensor> gather_meanwhile(const torch::Tensor& rows,
+                                                      int64_t most) const;
   virtual bool any(bool value) const { return value; }
 
   // The one that writes and prints.

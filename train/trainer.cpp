@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 
-#include "engine/agreement.h"
 #include "io/error.h"
 #include "models/full_precision.h"
 
@@ -69,9 +68,8 @@ TrainResult Trainer::run() {
     save();  // the best score is part of the state
     tell([&](TrainObserver& observer) { observer.on_score(*score); });
   }
-  Agreement agreement(ranks());
-  bool stopped = false;
-  while (iteration_ < options_.iterations && !stopped) {
+  stopped_ = false;
+  while (iteration_ < options_.iterations && !unscored_ && !stopped_) {
     Metrics metrics;
     try {
       metrics = iterate();
@@ -87,7 +85,6 @@ TrainResult Trainer::run() {
     if (score) add_score(metrics, *score);
     tell([&](TrainObserver& observer) { observer.on_iteration(metrics); });
     if (iteration_ % options_.checkpoint_every == 0) save();
-    stopped = unscored_ || agreement({.stop = hooks_.stop && hooks_.stop()}).stop;
   }
   if (saved_ != iteration_) save();
   return {iteration_, unscored_ || iteration_ < options_.iterations, std::ssize(recoveries_)};
@@ -101,12 +98,15 @@ Metrics Trainer::iterate() {
   const Loss loss = objective_->loss(*model_, iteration_);
   std::vector<torch::Tensor> own = {loss.value.detach()};
   for (const auto& [name, value] : loss.metrics) own.push_back(value.detach());
+  const bool to_stop = hooks_.stop && hooks_.stop();
+  own.push_back(torch::full_like(own[0], to_stop ? 1.0 : 0.0));
   torch::Tensor scalars = torch::stack(own);
   const torch::Tensor norm = descend(loss.value, scalars);
   ema_.update();
 
   const torch::Tensor read = torch::cat({torch::stack({parameters_finite(), norm}), scalars}).cpu();
   const double *state = read.const_data_ptr<double>(), *number = state + 2;
+  stopped_ |= number[own.size() - 1] > 0;  // any rank's wish stops all
   if (!std::isfinite(number[0])) throw NumericalError(fmt::format("the loss is {}", number[0]));
   if (state[0] == 0) throw NumericalError("a parameter is not finite");
   Metrics metrics{.iteration = iteration_};

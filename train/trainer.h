@@ -132,6 +132,7 @@ class Trainer {
   std::vector<int64_t> recoveries_;  // the iterations that diverged
   Divergence divergence_;
   double best_score_ = -std::numeric_limits<double>::infinity();
+  bool stopped_ = false;        // a rank was told to stop
   bool unscored_ = false;       // the evaluation after the last iteration was stopped
   double earlier_seconds_ = 0;  // of earlier sittings
   std::chrono::steady_clock::time_point sitting_ = {};  // since when

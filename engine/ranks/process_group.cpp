@@ -1,8 +1,6 @@
 // See process_group.h.
 #include "engine/ranks/process_group.h"
 
-#include <algorithm>
-#include <cstring>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include "engine/ranks/backends.h"
@@ -15,7 +13,7 @@ using torch::Tensor;
 
 namespace {
 
-// Rows of so many bytes go in one message, with their number.
+// The first frame of a gather, and what of a frame says how many bytes there are.
 constexpr int64_t kFrame = 4096, kHeader = 8;
 
 // A collective, or a part of one. One that fails has lost a rank.
@@ -38,11 +36,46 @@ Tensor bytes_of(const Tensor& rows) {
   return rows.contiguous().view({-1}).view(torch::kUInt8);
 }
 
-// The ranks' tensors, each of as many bytes, in one.
-Tensor all_of(c10d::Backend& backend, Tensor own, int64_t ranks) {
-  Tensor all = torch::empty({ranks * own.numel()}, own.options());
-  together([&] { return backend._allgather_base(all, own); });
-  return all.view({ranks, own.numel()});
+// Bytes on their way to all ranks: a frame of so many, behind their number. Of a rank that has more,
+// all learn the number alone.
+class Frames {
+ public:
+  Frames(c10d::Backend& backend, const Tensor& bytes, int64_t most, int64_t ranks)
+      : own_(torch::zeros({kHeader + most}, bytes.options())),
+        all_(torch::empty({ranks, kHeader + most}, bytes.options())) {
+    const int64_t count = bytes.numel();
+    own_.narrow(0, 0, kHeader).copy_(bytes_of(torch::tensor({count})));
+    if (count <= most) own_.narrow(0, kHeader, count).copy_(bytes);
+    Tensor flat = all_.flatten();
+    begun_ = losing([&] { return backend._allgather_base(flat, own_); });
+  }
+
+  // How many bytes each rank has, int64 [ranks], after waiting for all.
+  Tensor counts() const {
+    losing([&] { begun_->wait(); });
+    return all_.narrow(1, 0, kHeader).contiguous().cpu().view(torch::kInt64).flatten();
+  }
+
+  // One rank's bytes after another's.
+  Tensor joined(const Tensor& counts) const {
+    std::vector<Tensor> parts;
+    for (int64_t r = 0; r < all_.size(0); ++r) {
+      parts.push_back(all_[r].narrow(0, kHeader, counts[r].item<int64_t>()));
+    }
+    return torch::cat(parts);
+  }
+
+ private:
+  Tensor own_, all_;
+  c10::intrusive_ptr<c10d::Work> begun_;
+};
+
+// Bytes as rows of the kind of these.
+Tensor rows_of(const Tensor& bytes, const Tensor& like) {
+  std::vector<int64_t> sizes = like.sizes().vec();
+  sizes[0] = bytes.numel() /
+             (like.element_size() * c10::multiply_integers(sizes.begin() + 1, sizes.end()));
+  return bytes.view(like.scalar_type()).view(sizes);
 }
 
 }  // namespace
@@ -95,38 +128,23 @@ bool ProcessGroup::any(bool value) const {
   return all[0].item<uint8_t>() != 0;
 }
 
-// Everyone's bytes, one rank's after another's, of as many as each has.
-Tensor ProcessGroup::gather_bytes(const Tensor& bytes) const {
-  const int64_t count = bytes.numel();
-  const bool small = bytes.is_cpu() && count <= kFrame - kHeader;
-  Tensor frame = torch::zeros({kFrame}, torch::kUInt8);
-  std::memcpy(frame.data_ptr(), &count, kHeader);
-  if (small) frame.narrow(0, kHeader, count).copy_(bytes);
-  const Tensor frames = all_of(*backends_->cpu, frame, size());
-  std::vector<int64_t> counts(size());
-  for (int64_t r = 0; r < size(); ++r) {
-    std::memcpy(&counts[r], frames[r].data_ptr(), kHeader);
-  }
-  const int64_t most = *std::max_element(counts.begin(), counts.end());
-  std::vector<Tensor> parts(size());
-  const bool framed = bytes.is_cpu() && most <= kFrame - kHeader;
-  Tensor padded = frames;
-  if (!framed) {
-    Tensor own = torch::empty({most}, bytes.options());
-    own.narrow(0, 0, count).copy_(bytes);
-    padded = all_of(backends_->of(bytes), own, size());
-  }
-  for (int64_t r = 0; r < size(); ++r) {
-    parts[r] = padded[r].narrow(0, framed ? kHeader : 0, counts[r]);
-  }
-  return torch::cat(parts);
+Tensor ProcessGroup::gather(const Tensor& rows) const {
+  const Tensor bytes = bytes_of(rows);
+  const Tensor first = bytes.is_cpu() ? bytes : torch::empty({bytes.numel()}, torch::kUInt8);
+  const int64_t small = bytes.is_cpu() ? kFrame - kHeader : 0;
+  const Frames frames(*backends_->cpu, first, small, size());
+  const Tensor counts = frames.counts();
+  const int64_t most = counts.max().item<int64_t>();
+  if (bytes.is_cpu() && most <= small) return rows_of(frames.joined(counts), rows);
+  const Frames all(backends_->of(bytes), bytes, most, size());
+  return rows_of(all.joined(all.counts()), rows);
 }
 
-Tensor ProcessGroup::gather(const Tensor& rows) const {
-  std::vector<int64_t> sizes = rows.sizes().vec();
-  sizes[0] = -1;
-  const Tensor bytes = gather_bytes(bytes_of(rows));
-  return bytes.view(rows.scalar_type()).view(sizes);
+std::future<Tensor> ProcessGroup::gather_meanwhile(const Tensor& rows, int64_t most) const {
+  const int64_t row = rows.element_size() * c10::multiply_integers(rows.sizes().slice(1));
+  const Frames all(backends_->of(rows), bytes_of(rows), most * row, size());
+  return std::async(std::launch::deferred,
+                    [all, rows] { return rows_of(all.joined(all.counts()), rows); });
 }
 
 }  // namespace isinglass

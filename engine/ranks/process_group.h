@@ -29,12 +29,12 @@ class ProcessGroup : public Ranks {
   torch::Tensor sum(const torch::Tensor& value) const override;
   std::future<torch::Tensor> sum_meanwhile(const torch::Tensor& value) const override;
   torch::Tensor gather(const torch::Tensor& rows) const override;
+  std::future<torch::Tensor> gather_meanwhile(const torch::Tensor& rows,
+                                              int64_t most) const override;
   bool any(bool value) const override;
 
  private:
   struct Backends;
-
-  torch::Tensor gather_bytes(const torch::Tensor& bytes) const;
 
   Place place_;
   std::unique_ptr<Backends> backends_;

@@ -9,6 +9,7 @@ BatchShare::BatchShare(const Ranks& ranks, int64_t batch) {
   require_option(batch >= ranks.size(), "batch", batch, "{} ranks need at least one image each",
                  ranks.size());
   own = ranks.share(batch);
+  most = (batch + ranks.size() - 1) / ranks.size();
   weight = static_cast<double>(own.count) / static_cast<double>(batch);
 }
 

@@ -25,6 +25,7 @@ struct Loss {
 // mean over them is.
 struct BatchShare {
   Share own;
+  int64_t most;  // of any rank
   double weight;
 
   // Throws Error if there are more ranks than images.

@@ -87,6 +87,8 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
     const torch::Tensor none = torch::zeros({}, torch::kFloat64).to(starts.device());
     chains_ = {starts, none, none};
   }
+  const int64_t count = failure_.empty() ? share_.own.count : 0;  // a failed rank has none to give
+  everyone_ = ranks_.gather_meanwhile(chains_.states.narrow(0, 0, count), share_.most);
 }
 
 Loss PcdObjective::loss(EnergyModel& model, int64_t iteration) {
@@ -112,10 +114,9 @@ void PcdObjective::before_step() {
 
 void PcdObjective::after_step() {
   if (centring_) centring_->after_step();
-  const bool failed = !failure_.empty();  // has no chains to give
-  const torch::Tensor all = ranks_.gather(failed ? chains_.states.narrow(0, 0, 0) : chains_.states);
+  const torch::Tensor all = everyone_.get();
   if (all.size(0) < options_.batch) {
-    throw NumericalError(failed ? failure_ : "chains of another rank are not finite");
+    throw NumericalError(failure_.empty() ? "chains of another rank are not finite" : failure_);
   }
   buffer_.write_back(slots_, all);
 }

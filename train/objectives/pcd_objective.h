@@ -2,6 +2,7 @@
 // in a replay buffer.
 #pragma once
 
+#include <future>
 #include <optional>
 
 #include "engine/sampler.h"
@@ -29,8 +30,8 @@ class PcdObjective : public Objective {
   void advance_chains(EnergyModel& model, int64_t iteration) override;
   Loss loss(EnergyModel& model, int64_t iteration) override;
   void before_step() override;
-  // Writes the chains of all ranks back: after the step, for which the ranks have waited for each
-  // other already. Throws NumericalError on all of them if those of one have failed.
+  // Writes the chains of all ranks back, which have been on their way since advance_chains(). Throws
+  // NumericalError on all of them if those of one have failed.
   void after_step() override;
   PtDict settings() const override;
   torch::Tensor chains() const override { return buffer_.states(); }
@@ -51,9 +52,10 @@ class PcdObjective : public Objective {
   ReplayBuffer buffer_;
   const Ranks& ranks_;
   BatchShare share_;
-  PcdChains chains_;     // this rank's, of the latest iteration
-  torch::Tensor slots_;  // of all ranks' chains
-  std::string failure_;  // of this rank's chains; empty: none
+  PcdChains chains_;                     // this rank's, of the latest iteration
+  std::future<torch::Tensor> everyone_;  // the chains of all ranks
+  torch::Tensor slots_;                  // of all ranks' chains
+  std::string failure_;                  // of this rank's chains; empty: none
   NamedTensors batch_energies_;
   std::optional<Centring> centring_;
   std::optional<CouplingError> coupling_error_;  // where data are drawn from known couplings
