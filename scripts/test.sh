@@ -1,23 +1,34 @@
 #!/usr/bin/env bash
-# Set-up, build, and the tests:  scripts/test.sh [--long | --only-long]
+# Set-up, build, and the tests:  scripts/test.sh [--long | --only-long] [--avx2]
 #   (no option)   all tests but those that take long
 #   --long        those too
 #   --only-long   only those
+#   --avx2        as on a processor without AVX-512, LibTorch too, in a build of its own (build-avx2/)
 # ISINGLASS_TORCH=2.7.1 or newest: with another LibTorch (common.sh).
 # Tests of a GPU or of data that is not there are skipped, and ctest says which.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-case "$*" in
-  "") selection=(--label-exclude long) ;;
-  --long) selection=() ;;
-  --only-long) selection=(--label-regex long) ;;
-  *) die "unknown option '$*': scripts/test.sh takes none, --long or --only-long" ;;
-esac
+selection=(--label-exclude long) avx2=
+for option in "$@"; do
+  case $option in
+    --long) selection=() ;;
+    --only-long) selection=(--label-regex long) ;;
+    --avx2) avx2=1 ;;
+    *) die "unknown option '$option': scripts/test.sh takes --long, --only-long and --avx2" ;;
+  esac
+done
 
 "$root/scripts/setup.sh" --tests
-"$root/scripts/build.sh" all
+if [[ $avx2 ]]; then
+  build=$root/build-avx2$variant
+  configure "$build" -DISINGLASS_AVX512=OFF
+  cmake --build "$build" --parallel "$(parallelism)" >&2
+  export ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2
+else
+  "$root/scripts/build.sh" all
+fi
 # A test on each core: tests that are about threads set their number themselves. nproc heeds the
 # variable, so that cores are counted first.
 cores=$(nproc)

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "io/error.h"
+#include "io/settings.h"
 
 namespace isinglass {
 namespace {
@@ -82,13 +82,8 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
   require(content.is_dict(), "{} is not a checkpoint of a training run: it holds no dictionary",
           file.string());
   const Entries entries(std::get<PtDict>(content.value), file.string());
-  const int64_t version = entries.get<int64_t>("format_version");
-  if (version != kFormatVersion) {
-    throw OtherFormat(fmt::format(
-        "{} has checkpoint format {}, of another version of the program, and this one reads format "
-        "{}: train anew, or go on with the program that wrote it; its ema.pt serves either",
-        file.string(), version, kFormatVersion));
-  }
+  require_format(entries.get<int64_t>("format_version"), kFormatVersion, file.string(),
+                 "train anew (its ema.pt serves either program)");
   Checkpoint c;
   c.settings = entries.get<PtDict>("settings");
   c.program = entries.get<std::string>("program");

@@ -32,12 +32,6 @@ struct Checkpoint {
 // Whole or absent, as write_pt.
 void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint);
 
-// The file is whole, but of a version of the program with other checkpoints.
-class OtherFormat : public Error {
- public:
-  using Error::Error;
-};
-
 // Throws Error naming the file and what it lacks, OtherFormat with the version that it has.
 Checkpoint read_checkpoint(const std::filesystem::path& file);
 

@@ -78,10 +78,7 @@ PtDict AnnealedImportanceSampling::checkpoint() const {
 
 void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
   const PtEntries entries(checkpoint, kWhat);
-  require(entries.integer("format") == kFormat,
-          "{} has format {}, of another version of the program, and this one reads format {}: "
-          "anneal anew, or go on with the program that wrote it",
-          kWhat, entries.integer("format"), kFormat);
+  require_format(entries.integer("format"), kFormat, kWhat, "anneal anew");
   require_same_settings(entries.dict("settings"), settings(), kWhat);
   leg_ = static_cast<size_t>(entries.integer("leg"));
   k_ = entries.integer("k");

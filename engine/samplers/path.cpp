@@ -37,6 +37,13 @@ std::vector<SamplerOptionUse> distinct_options() {
   return options;
 }
 
+// A local step takes a moved site's neighbours anew, each over its own neighbours, chain by chain: where
+// most sites are neighbours these are all sites, and an evaluation has them of eight chains at once.
+bool mostly_neighbours(const ops::LatticeTensors& lattice) {
+  const int64_t sites = lattice.unary.size(0);
+  return 2 * lattice.neighbour.size(0) > sites * sites;
+}
+
 }  // namespace
 
 Scale path_radius(const SamplerOptions& options, const EnergyModel& model) {
@@ -62,6 +69,7 @@ std::optional<ops::LatticePaths> local_paths(const EnergyModel& model, ChainStat
   const bool exact = state.current.differences.defined();
   const LocalSteps at = model.local_steps(state.current);
   if (!at.lattice || !ops::LatticePaths::fit(state.x, at.table)) return {};
+  if (state.x.is_cpu() && mostly_neighbours(at.lattice->lattice(state.x.device()))) return {};
   state.workspace.y.copy_(state.x);
   state.workspace.proposed = {};
   return ops::LatticePaths::create(exact ? LocalTable::kDifferences : LocalTable::kGradient, rule,

@@ -11,7 +11,8 @@
 //
 // One model call a step: energy and gradient at y; those at x are in the state. On a lattice a step
 // evaluates the neighbours of the path's sites only (kernels/path/fast/lattice_path.h): the same
-// draws, and the same chains; on a GPU many steps a launch, where a chain fits into shared memory.
+// draws, and the same chains; on a GPU many steps a launch, where a chain fits into shared memory. Not
+// where most sites are neighbours, on a CPU.
 #pragma once
 
 #include <optional>

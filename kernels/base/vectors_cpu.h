@@ -6,6 +6,10 @@
 
 #include <cstdint>
 
+#ifdef __clang__  // vectors pass between functions that are inlined: no convention of calls is touched
+#pragma clang diagnostic ignored "-Wpsabi"
+#endif
+
 #if defined(__x86_64__) && !defined(ISINGLASS_WITHOUT_AVX512)
 #define ISINGLASS_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #endif

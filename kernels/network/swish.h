@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/base/elementary.h"
 #include "kernels/base/host_device.h"
 
 namespace isinglass {
@@ -41,34 +42,13 @@ ISINGLASS_HD inline void narrow(float v, Bfloat16& out) {
   out.bits = static_cast<uint16_t>(v == v ? rounded : 0x7fc0);
 }
 
-// e^x of |x| ≤ 87, without a branch; relative error 2e-7.
-ISINGLASS_HD inline float exp_float(float x) {
-#ifdef __CUDA_ARCH__
-  return expf(x);
-#else
-  constexpr float kLog2E = 1.44269504f, kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
-  constexpr float kRound = 12582912.0f;  // 1.5·2^23: added and taken away, rounds to a whole number
-  const float shifted = x * kLog2E + kRound, n = shifted - kRound;
-  const float r = (x - n * kLn2High) - n * kLn2Low, r2 = r * r;
-  const float power = 1 + (r + r2 * ((0.5f + r * (1.0f / 6)) +
-                                     r2 * ((1.0f / 24 + r * (1.0f / 120)) + r2 * (1.0f / 720))));
-  uint32_t whole, bits;
-  memcpy(&whole, &shifted, sizeof whole);
-  memcpy(&bits, &power, sizeof bits);
-  bits += whole << 23;
-  float result;
-  memcpy(&result, &bits, sizeof result);
-  return result;
-#endif
-}
-
 struct Swish {
   float value, slope;
 
   ISINGLASS_HD explicit Swish(float a) {
     const float size = a < 0 ? -a : a;
-    const float e = size < 87 ? exp_float(size < 87 ? -size : 0.0f) : 0.0f, share = 1 / (1 + e);
-    const float on = a < 0 ? e * share : share;
+    const float least = size < 87 ? elementary::exp_within(size < 87 ? -size : 0.0f) : 0.0f;
+    const float on = elementary::sigmoid(a > 0, least);
     value = a * on;
     slope = on * (1 + a * (1 - on));
   }

@@ -135,10 +135,7 @@ PtDict TemperedEstimate::checkpoint() const {
 
 void TemperedEstimate::restore(const PtDict& checkpoint) {
   const PtEntries entries(checkpoint, kWhat);
-  require(entries.integer("format") == kFormat,
-          "{} has format {}, of another version of the program, and this one reads format {}: "
-          "evaluate anew, or go on with the program that wrote it",
-          kWhat, entries.integer("format"), kFormat);
+  require_format(entries.integer("format"), kFormat, kWhat, "evaluate anew");
   require_same_settings(entries.dict("settings"), settings(), kWhat);
   done_ = entries.integer("done");
   require(done_ >= 0 && done_ <= steps_total(), "{} stands outside this run", kWhat);
