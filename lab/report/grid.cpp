@@ -174,7 +174,7 @@ Json against(const std::vector<Setting>& settings, const Metric& metric, const s
 
 Json claims_table(const Json& claims) {
   Json rows = Json::array();
-  const auto side = [](const Json& model, const char* name) -> Json {
+  const auto side = [](const Json& model, const char* name, bool at_equilibrium) -> Json {
     if (!model.contains(name)) return nullptr;
     const Json& s = model[name];
     const auto number = [&](const char* key) {
@@ -183,7 +183,9 @@ Json claims_table(const Json& claims) {
     const Setting setting{"", s["sampler"], s["settings"], {}};
     std::string text = fmt::format("{}: {:.4g}", setting.label(), number("value"));
     if (std::isfinite(number("se"))) text += fmt::format(" ± {:.2g}", kNormal95 * number("se"));
-    if (!(number("rhat") <= kConvergedRhat)) text += fmt::format(", R-hat {:.3g}", number("rhat"));
+    if (at_equilibrium && !(number("rhat") <= kConvergedRhat)) {
+      text += fmt::format(", R-hat {:.3g}", number("rhat"));
+    }
     return text;
   };
   const auto interval = [](const Json& model) -> Json {
@@ -192,13 +194,13 @@ Json claims_table(const Json& claims) {
     return fmt::format("{:.3g} to {:.3g}", low.get<double>(), high.get<double>());
   };
   for (const Json& claim : claims) {
-    const std::string text =
-        fmt::format("{} ({}; {})", claim["claim"].get<std::string>(),
-                    find_metric(claim["metric"], "claims").title, rule_text(claim));
+    const Metric& metric = find_metric(claim["metric"], "claims");
+    const std::string text = fmt::format("{} ({}; {})", claim["claim"].get<std::string>(),
+                                         metric.title, rule_text(claim));
     for (const Json& model : claim["models"]) {
       rows.push_back({text, claim["verdict"], model["model"], model["verdict"],
-                      model.value("reason", ""), side(model, "who"), side(model, "than"),
-                      interval(model)});
+                      model.value("reason", ""), side(model, "who", metric.at_equilibrium),
+                      side(model, "than", metric.at_equilibrium), interval(model)});
     }
   }
   return table("",
@@ -219,9 +221,10 @@ constexpr const char* kRule =
     "chosen on the first half of the repeats and compared on the second; ± is 1.96 standard "
     "errors, and the difference (positive: the claimed one is better) has its 95 % interval by "
     "Student's t. Beats: supported where the interval is above 0, not supported where it is below, "
-    "or below what counts as a difference. Matches: supported where the interval excludes being "
-    "worse by more than the margin. Numbers of equilibrium need chains with R-hat up to 1.1; "
-    "others are never the best, and a claim that one of them might overturn is undecided.";
+    "or reaches 0 and not what counts as a difference. Matches: supported where the interval "
+    "excludes being worse by more than the margin. Numbers of equilibrium need chains with R-hat "
+    "up to 1.1; others are never the best, and a claim that one of them might overturn is "
+    "undecided.";
 
 // What the claims are about, first; at most three.
 std::vector<std::string> charted_metrics(const Json& results) {

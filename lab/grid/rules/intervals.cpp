@@ -1,5 +1,6 @@
 // The rules of the presets' claims, with [l, h] the interval and m the margin:
-//   beats          supported if l > 0; not supported if h < 0, or h < m: better by less than counts
+//   beats          supported if l > 0, by however little; otherwise not supported if h < m: if better, by
+//                  less than counts
 //   matches        supported if l ≥ −m; not supported if h < −m. Noise proves nothing: a wide
 //                  interval is undecided
 //   degrades-less  beats, of shares
@@ -21,7 +22,8 @@ Verdict matches(const Interval& difference, double margin) {
 }
 
 std::string ignored(double percent) {
-  return percent == 0 ? "" : fmt::format("; by less than {:g} % does not count", percent);
+  return percent == 0 ? ""
+                      : fmt::format(" (not supported if open, but by less than {:g} %)", percent);
 }
 
 }  // namespace

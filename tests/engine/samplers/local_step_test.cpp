@@ -122,6 +122,21 @@ TEST(LocalStep, PathsAreThoseOfTheDenseKernels) {
   }
 }
 
+// Where most sites are neighbours, they are the dense kernels.
+TEST(LocalStep, IsNotTakenOnDenseGraphs) {
+  torch::manual_seed(12);
+  const int64_t sites = 20, pairs = sites * (sites - 1) / 2;
+  for (const int64_t edges : {pairs / 4, pairs}) {
+    const auto model = ising(random_edges(sites, edges), sites, 1);
+    for (const std::string name : {"pafs", "pas"}) {
+      SCOPED_TRACE(fmt::format("{} of {} edges, {}", edges, pairs, name));
+      const auto sampler = make_sampler(name, {.radius = 3}, *model);
+      EXPECT_EQ(sampler->reads_table(start(*model, *sampler, 1).state), edges == pairs);
+      expect_alike(*model, name, {.radius = 3}, 1, 100);
+    }
+  }
+}
+
 // By patterns where sites have at most four neighbours, and densely elsewhere.
 TEST(LocalStep, JumpsAreThoseOfTheDenseKernels) {
   int64_t local = 0;
