@@ -16,7 +16,7 @@ scales=(
   lsb-rbm:0.05:60 fhl-score:0.3:0:24 fhl-rings:1:0 fhl-image:0.05:0:12 fhl-fashion:0.05:0:4
   alpha-sigma:0.1:10 lsb-ising:0.1:20:8 ab-deep:0.05:60 ab-ising:0.005:15 ab-gaussian:0.002:20
   ab-logistic:0.01:10 ab-quartic:0.001:30 rbm:0.1:200 fhmm:0.001:100 lbj-bernoulli:0.001:4
-  lbj-ising:0.002:4:8 lbj-rbm:0.005:4 lbj-categorical:0.0005:4 lbj-potts:0.0005:20
+  lbj-ising:0.002:4:8 lbj-rbm:0.005:4 lbj-categorical:0.0005:4 lbj-potts:0.0005:12:4
   lbj-fhmm:0.0001:5:4 ising-learning:0.01:0
 )
 
