@@ -17,10 +17,9 @@ namespace {
 
 using torch::Tensor;
 
-constexpr int64_t kFirstRungs = 8;        // from which the barrier is found
-constexpr int64_t kHistory = 512;         // scans of the rungs' history
-constexpr int64_t kKeptDraws = 1024;      // for log Z, at most, of every rung
-constexpr double kWorstRejection = 0.95;  // with more, replicas hardly get past a pair of rungs
+constexpr int64_t kFirstRungs = 8;    // from which the barrier is found
+constexpr int64_t kHistory = 512;     // scans of the rungs' history
+constexpr int64_t kKeptDraws = 1024;  // for log Z, at most, of every rung
 
 Tensor reals(const std::vector<double>& values, torch::Device device) {
   return torch::tensor(values, torch::kFloat64).to(device);
