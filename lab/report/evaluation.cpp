@@ -95,7 +95,7 @@ void add_evaluation(Page& page, const fs::path& directory) {
   const Json likelihoods = ais.value("log_likelihood", Json::object());
   for (const auto& [split, value] : likelihoods.items()) {
     const Bounds nats(value);
-    const auto other = [&](const char* key) {
+    const auto other = [&ais, &split = split](const char* key) {
       return ais.value(key, Json::object()).value(split, Json());
     };
     rows.push_back({split, nats.forward, nats.reverse, nats.both, verdict, other("bits_per_dim"),

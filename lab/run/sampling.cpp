@@ -173,7 +173,7 @@ void Sampling::read_warm_start() {
   for (const auto& [name, value] : summary["adapted"].items()) {
     require_options(
         value.is_number() && std::any_of(sampler_numbers().begin(), sampler_numbers().end(),
-                                         [&](const auto& n) { return n.first == name; }),
+                                         [&name = name](const auto& n) { return n.first == name; }),
         "`warm-start` {}: '{}' is not a number of a sampler", file, name);
     spec_.sampler.options.try_emplace(name, value.get<double>());
   }
