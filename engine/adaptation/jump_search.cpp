@@ -5,6 +5,8 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "kernels/base/balancing.h"
+
 namespace isinglass {
 namespace {
 
@@ -15,10 +17,6 @@ constexpr double kLeastSpacing = 0.25, kMostSpacing = 2;
 // Of u: e^−40 flips nothing, and σ = 6e5 holds 256 values as flat as ∞ does. Of v: α from 1/2 to 1
 // at each of them.
 constexpr double kLeastU = -40, kMostU = 14, kMostV = 60;
-
-double log_one_plus_exp(double x) {
-  return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
-}
 
 // Not std::hypot: that is of a newer C library than the oldest machines have that
 // scripts/bundle.sh serves.
@@ -72,7 +70,7 @@ JumpSearch::JumpSearch(Values start) : start_(start), precision_(kCoarsest) {
 }
 
 JumpSearch::Values JumpSearch::values_of(const Point& point) {
-  return {0.5 / log_one_plus_exp(-point[0]), 0.5 * (1 + 1 / (1 + std::exp(-point[0] - point[1])))};
+  return {0.5 / softplus(-point[0]), 0.5 * (1 + elementary::sigmoid(point[0] + point[1]))};
 }
 
 JumpSearch::Point JumpSearch::arm(int number) const {

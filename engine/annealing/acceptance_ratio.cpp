@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/base/elementary.h"
+
 namespace isinglass {
 namespace {
 
@@ -19,7 +21,7 @@ double log_share(const std::vector<double>& forward, const std::vector<double>& 
 
 AcceptedWeights::AcceptedWeights(const std::vector<double>& weights, double shift) {
   for (const double w : weights) {
-    const double f = 1 / (1 + std::exp(shift - w));
+    const double f = elementary::sigmoid(w - shift);
     sum += f;
     squares += f * f;
     slope += f * (1 - f);

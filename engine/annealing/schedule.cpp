@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "kernels/base/elementary.h"
+
 namespace isinglass {
 namespace {
 
@@ -13,11 +15,10 @@ constexpr size_t kWindows = 40;  // over which a pilot's noisy variances are ave
 
 std::vector<double> sigmoid_schedule(int64_t n) {
   std::vector<double> beta(n + 1);
-  const auto logistic = [](double t) { return 1 / (1 + std::exp(-t)); };
-  const double low = logistic(-kSigmoidSlope), high = logistic(kSigmoidSlope);
+  const double low = elementary::sigmoid(-kSigmoidSlope), high = elementary::sigmoid(kSigmoidSlope);
   for (int64_t k = 0; k <= n; ++k) {
     const double t = kSigmoidSlope * (2 * static_cast<double>(k) / static_cast<double>(n) - 1);
-    beta[k] = (logistic(t) - low) / (high - low);
+    beta[k] = (elementary::sigmoid(t) - low) / (high - low);
   }
   return beta;
 }

@@ -1,7 +1,7 @@
 // Where annealing puts its temperatures, β_0 = 0 … β_K = 1.
 //
 //   linear    equidistant
-//   sigmoid   logistic(δ(2k/K − 1)), δ = 4, scaled to [0, 1]
+//   sigmoid   σ(δ(2k/K − 1)), δ = 4, scaled to [0, 1]
 //   adaptive  equal lengths: a pilot run with chains of its own measures how much each of its
 //             intervals adds to the variance of the log-weights. At many temperatures this is
 //             D = ζ(β) Δβ² with a friction ζ(β) = Var(U − U_0)·τ, and what minimises the sum of D

@@ -27,22 +27,15 @@ __global__ void accept_kernel(StatePair states, ProposalScores scores, const int
                               const int64_t* chain_ids, AcceptedBuffers buffers,
                               StepCounts counts) {
   const int64_t first = blockIdx.x * scores.group;
-  __shared__ int moved;
   const Verdict verdict =
       metropolis(scores, first, step_draws(rng, chain_ids[first]).uniform(Purpose::kAccept));
   for (int64_t c = first; c < first + scores.group; ++c) {
-    if (threadIdx.x == 0) moved = 0;
-    __syncthreads();  // before U(x) and x are overwritten
-    if (verdict.accept) {
-      int own = 0;
-      with_site_type(states, [&](const auto* x, const auto* y) {
-        for (int64_t i = c * states.sites + threadIdx.x; i < (c + 1) * states.sites;
-             i += blockDim.x)
-          own += x[i] != y[i];
-      });
-      atomicAdd(&moved, own);
-    }
-    __syncthreads();
+    int own = 0;
+    with_site_type(states, [&](const auto* x, const auto* y) {
+      const int64_t end = verdict.accept ? (c + 1) * states.sites : 0;
+      for (int64_t i = c * states.sites + threadIdx.x; i < end; i += blockDim.x) own += x[i] != y[i];
+    });
+    const auto moved = static_cast<int>(block_sum(own));  // all have read U(x) and x then
     for (int r = 0; verdict.accept && r < buffers.count; ++r) copy_buffer(buffers.buffer[r], c);
     if (threadIdx.x == 0) count_verdict(counts, c, verdict, moved);
   }

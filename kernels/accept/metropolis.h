@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "kernels/accept/step_counts.h"
+#include "kernels/base/elementary.h"
 #include "kernels/base/host_device.h"
 #include "kernels/random/philox.h"
 
@@ -75,6 +76,11 @@ ISINGLASS_HD inline double log_ratio(const ProposalScores& scores, int64_t chain
   return ratio;
 }
 
+// min(1, e^ratio)
+ISINGLASS_HD inline double acceptance_probability(double log_ratio) {
+  return log_ratio < 0 ? elementary::exp(log_ratio) : 1.0;
+}
+
 // Of the group that begins with the chain `first`.
 ISINGLASS_HD inline Verdict metropolis(const ProposalScores& scores, int64_t first, double u) {
   double ratio = 0;
@@ -85,7 +91,7 @@ ISINGLASS_HD inline Verdict metropolis(const ProposalScores& scores, int64_t fir
   }
   if (!finite || std::isnan(ratio)) return {false, true, 0.0};
   if (scores.unadjusted) return {true, false, 1.0};
-  return {log(1 - u) < ratio, false, ratio < 0 ? exp(ratio) : 1.0};
+  return {elementary::log(1 - u) < ratio, false, acceptance_probability(ratio)};
 }
 
 // hops: the Hamming distance that the chain moved.

@@ -36,48 +36,26 @@ struct OrderedProposal {
   ChainScale scale;        // σ, α
 };
 
-// One site's distribution over values, about the value `from`.
-struct OrderedRow {
+// A site's log weights of values, about the current one.
+struct OrderedLogWeight {
   double slope, curvature;
-  int from, categories;
+  int from;
 
-  ISINGLASS_HD double log_weight(int v) const {
+  ISINGLASS_HD double operator()(int v) const {
     const double step = v - from;
     return step * (slope - 0.5 * step * curvature);
   }
-  ISINGLASS_HD double max_log_weight() const {
-    double max = -INFINITY;
-    for (int v = 0; v < categories; ++v) max = fmax(max, log_weight(v));
-    return max;
-  }
-  ISINGLASS_HD double weight(int v, double max) const { return exp(log_weight(v) - max); }
-  ISINGLASS_HD double total(double max) const {
-    double sum = 0;
-    for (int v = 0; v < categories; ++v) sum += weight(v, max);
-    return sum;
-  }
-  ISINGLASS_HD double log_probability(int v) const {
-    const double max = max_log_weight();
-    return log_weight(v) - max - log(total(max));
-  }
-  // The value at quantile u; `from` if the distribution is not a number. Also its log probability.
-  ISINGLASS_HD int draw(double u, double* log_probability) const {
-    const double max = max_log_weight(), sum = total(max);
-    const auto of_value = [&](int64_t v) { return weight(static_cast<int>(v), max); };
-    const int drawn = static_cast<int>(inverse_cdf(categories, of_value, u * sum, from));
-    *log_probability = log_weight(drawn) - max - log(sum);
-    return drawn;
-  }
 };
 
-// Site i's row of chain c, whose value is `from`.
-ISINGLASS_HD inline OrderedRow ordered_row(const OrderedShape& shape, const OrderedProposal& p,
-                                           int64_t c, int64_t i, int from) {
+// Of site i of chain c, whose value is `from`.
+ISINGLASS_HD inline Categorical<OrderedLogWeight> ordered_row(const OrderedShape& shape,
+                                                              const OrderedProposal& p, int64_t c,
+                                                              int64_t i, int from) {
   const double sigma = p.scale.row(c)[0], alpha = p.scale.row(c)[1];
   const int64_t at = c * shape.sites + i;
   const double score = -static_cast<double>(p.gradient[at]) + (p.field ? p.field[at] : 0.0);
   const double diagonal = p.diagonal ? p.diagonal[i] : 0.0;
-  return {alpha * score, alpha * diagonal + 1 / sigma, from, shape.categories};
+  return {shape.categories, {alpha * score, alpha * diagonal + 1 / sigma, from}};
 }
 
 // Site i's share of log N(u; A x, I).
@@ -94,13 +72,12 @@ ISINGLASS_HD inline double draw_ordered_site(const OrderedShape& shape, const Or
                                              const Draws& draws, int64_t c, int64_t i,
                                              const uint8_t* x, uint8_t* y, double* move) {
   const int64_t at = c * shape.sites + i;
-  double log_probability;
-  const OrderedRow row = ordered_row(shape, p, c, i, x[at]);
-  const int value =
-      row.draw(draws.uniform(Purpose::kValue, static_cast<uint32_t>(i)), &log_probability);
+  const auto row = ordered_row(shape, p, c, i, x[at]);
+  // x where the distribution is not a number.
+  const int value = row.draw(draws.uniform(Purpose::kValue, static_cast<uint32_t>(i)), x[at]);
   y[at] = static_cast<uint8_t>(value);
   if (move) move[at] = value - x[at];
-  return log_probability + log_normal_share(shape, p, c, i);
+  return row.log_probability(value) + log_normal_share(shape, p, c, i);
 }
 
 // Site i's share of log q(to, u | from).

@@ -34,6 +34,39 @@ ISINGLASS_HD inline int value_from(int place, int first) {
   return place == 0 ? first : place <= first ? place - 1 : place;
 }
 
+// A distribution over the values 0 … count − 1 by log weights up to a constant: anything callable, −∞
+// for a value of no weight. Sums are on the scale of the largest.
+template <class LogWeight>
+class Categorical {
+ public:
+  ISINGLASS_HD Categorical(int count, LogWeight log_weight)
+      : count_(count), log_weight_(log_weight) {
+    for (int k = 0; k < count_; ++k) scale_ = fmax(scale_, log_weight_(k));
+    for (int k = 0; k < count_; ++k) sum_ += weight(k);
+  }
+
+  // log Σ_k e^{log weight}; −∞ where no value has weight.
+  ISINGLASS_HD double log_sum() const {
+    return scale_ == -INFINITY ? scale_ : scale_ + elementary::log(sum_);
+  }
+  ISINGLASS_HD double log_probability(int k) const { return log_weight_(k) - log_sum(); }
+  // The value at quantile u; `none` where no value has weight.
+  ISINGLASS_HD int draw(double u, int none) const {
+    const auto of_value = [&](int64_t k) { return weight(static_cast<int>(k)); };
+    return static_cast<int>(inverse_cdf(count_, of_value, u * sum_, none));
+  }
+
+ private:
+  ISINGLASS_HD double weight(int k) const {
+    const double log_weight = log_weight_(k);
+    return log_weight == -INFINITY ? 0.0 : elementary::exp(log_weight - scale_);
+  }
+
+  int count_;
+  LogWeight log_weight_;
+  double scale_ = -INFINITY, sum_ = 0;
+};
+
 // The new value at quantile u, given the energies of all values up to a constant: a pointer, or
 // anything with operator[]. A value whose energy is not finite has no weight; `finite` tells
 // whether all were.
@@ -41,20 +74,13 @@ template <class Energies>
 ISINGLASS_HD inline int draw_conditional(const Energies& energy, int categories, int current,
                                          double u, bool* finite) {
   *finite = true;
-  double least = INFINITY, total = 0;
-  for (int k = 0; k < categories; ++k) {
-    if (std::isfinite(energy[k])) {
-      least = fmin(least, energy[k]);
-    } else {
-      *finite = false;
-    }
-  }
-  const auto weight = [&](int64_t k) {
-    const double e = energy[static_cast<int>(k)];
-    return std::isfinite(e) ? exp(least - e) : 0.0;
+  const auto log_weight = [&energy, finite](int k) -> double {
+    const double e = energy[k];
+    if (std::isfinite(e)) return -e;
+    *finite = false;
+    return -INFINITY;
   };
-  for (int k = 0; k < categories; ++k) total += weight(k);
-  return static_cast<int>(inverse_cdf(categories, weight, u * total, current));
+  return Categorical(categories, log_weight).draw(u, current);
 }
 
 }  // namespace isinglass

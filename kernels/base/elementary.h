@@ -11,6 +11,7 @@
 //   log    n·ln 2 + log(1 + f), √½ ≤ 1 + f < √2, atanh series of s = f/(2 + f) with the minimax
 //          coefficients of fdlibm's e_log.c; below 1 ulp of the result or 1e-16
 //   log1p  log(u) + (x − (u − 1))/u, u = 1 + x rounded (Kahan)
+//   sigmoid  σ(x) = 1/(1 + e^{−x}), the slope of softplus (balancing.h)
 //
 // NaN and infinities as in the standard library. exp_within() takes float32, too. Sources that
 // include this are compiled without fused multiplications (-ffp-contract=off), where the
@@ -195,6 +196,12 @@ ISINGLASS_HD inline double log1p(double x) {
   const double u = 1 + x, lost = (x - (u - 1)) / u;
   return log(u) + (u > 0 && u < kInfinity ? lost : 0.0);
 #endif
+}
+
+// σ(x) = 1/(1 + e^{−x}), from the power that does not overflow
+ISINGLASS_HD inline double sigmoid(double x) {
+  const double least = exp(x > 0 ? -x : x);
+  return (x > 0 ? 1.0 : least) / (1 + least);
 }
 
 }  // namespace isinglass::elementary

@@ -102,32 +102,18 @@ struct ValueWeights : LogWeights {
   using LogWeights::log_weight;
   using LogWeights::values;
 
-  ISINGLASS_HD double max_log_weight(int64_t site, int from) const {
-    double max = -INFINITY;
-    for (int k = 0; k < values; ++k) {
-      if (k != from) max = fmax(max, log_weight(site, from, k));
-    }
-    return max;
-  }
-  // On the scale of the largest log weight `max`.
-  ISINGLASS_HD double weight(int64_t site, int from, int k, double max) const {
-    return k == from ? 0.0 : elementary::exp(log_weight(site, from, k) - max);
-  }
-  ISINGLASS_HD double sum(int64_t site, int from, double max) const {
-    double sum = 0;
-    for (int k = 0; k < values; ++k) sum += weight(site, from, k, max);
-    return sum;
+  // Of the moves of a site, by the values that they lead to.
+  ISINGLASS_HD auto moves(int64_t site, int from) const {
+    return Categorical(values, [this, site, from](int k) -> double {
+      return k == from ? -INFINITY : log_weight(site, from, k);
+    });
   }
   ISINGLASS_HD double log_site_weight(int64_t site, int from) const {
-    const double max = max_log_weight(site, from);
-    return max == -INFINITY ? max : max + elementary::log(sum(site, from, max));
+    return moves(site, from).log_sum();
   }
   // The value k ≠ from at quantile u of the site's conditional.
   ISINGLASS_HD int draw_value(int64_t site, int from, double u) const {
-    const double max = max_log_weight(site, from);
-    const auto of_value = [&](int64_t k) { return weight(site, from, static_cast<int>(k), max); };
-    return static_cast<int>(
-        inverse_cdf(values, of_value, u * sum(site, from, max), from == 0 ? 1 : 0));
+    return moves(site, from).draw(u, from == 0 ? 1 : 0);
   }
 };
 

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/accept/metropolis.h"
 #include "kernels/accept/step_counts.h"
 #include "kernels/base/host_device.h"
 #include "kernels/random/philox.h"
@@ -70,8 +71,7 @@ struct TopChains {
 };
 
 ISINGLASS_HD inline double swap_probability(double log_ratio) {
-  if (std::isnan(log_ratio)) return 0;
-  return log_ratio < 0 ? exp(log_ratio) : 1;
+  return std::isnan(log_ratio) ? 0 : acceptance_probability(log_ratio);
 }
 
 // One ensemble's round of swaps, as both twins make it: in this order, each for all i.
