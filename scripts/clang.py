@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Whether clang takes the C++ sources, with the flags of their build, warnings as errors.
 
-    scripts/clang.py [--build DIR] [--jobs N] [FOLDER…]        default: build/, as many as cores, every folder
+    scripts/clang.py [--build DIR] [--jobs N] [--arm] [FOLDER…]    default: build/, as many as cores, every folder
 
 CUDA sources stay with nvcc and its host compiler. What sees no LibTorch, the twins and their vectors, is
 compiled; the rest is parsed, a few seconds a source after a precompiled header. A program made by clang:
--DCMAKE_CXX_COMPILER=clang++ for CMake. Exit code 77 (skipped) without clang++.
+-DCMAKE_CXX_COMPILER=clang++ for CMake. --arm compiles the twins alone, for Arm's 64-bit processors and their
+NEON, by aarch64-linux-gnu-g++. Exit code 77 (skipped) without the compiler.
 """
 import argparse
 import json
@@ -21,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PREFIXES = ("-I", "-D", "-std", "-f", "-O", "-W", "-m")
 VALUED = ("-isystem",)
+ARM = "aarch64-linux-gnu-g++"
 OTHERS = {"-Winvalid-pch", "-fno-tree-loop-distribute-patterns"}  # the other compiler's own
 
 
@@ -51,12 +53,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--arm", action="store_true")
     parser.add_argument("folders", nargs="*")
     arguments = parser.parse_args()
-    if not shutil.which("clang++"):
-        print("skipped: there is no clang++")
+    compiler = ARM if arguments.arm else "clang++"
+    if not shutil.which(compiler):
+        print(f"skipped: there is no {compiler}")
         sys.exit(77)
     found = dict(sources(arguments.build.resolve(), arguments.folders))
+    if arguments.arm:  # whose options of x86 it does not know
+        found = {file: [flag for flag in flags if not flag.startswith("-m")]
+                 for file, flags in found.items() if not sees_torch(flags)}
     with_torch = [flags for flags in found.values() if sees_torch(flags)]
     with tempfile.TemporaryDirectory() as folder:
         header = f"{folder}/torch.pch"
@@ -68,7 +75,7 @@ def main():
             how = ["-include-pch", header, "-Xclang", "-fno-validate-pch", "-fsyntax-only"]
             if not sees_torch(flags):
                 how = ["-c", "-o", os.devnull]
-            return file, subprocess.run(["clang++", *flags, *how, str(file)], capture_output=True, text=True,
+            return file, subprocess.run([compiler, *flags, *how, str(file)], capture_output=True, text=True,
                                         check=False)
 
         taken = 0
@@ -77,7 +84,7 @@ def main():
                 taken += result.returncode == 0
                 if result.returncode:
                     print(f"{file.relative_to(ROOT)}\n{result.stderr}", flush=True)
-    print(f"clang takes {taken} of {len(found)} sources")
+    print(f"{compiler} takes {taken} of {len(found)} sources")
     sys.exit(taken < len(found))
 
 

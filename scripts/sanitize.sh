@@ -19,7 +19,7 @@ build=$root/build-sanitize
 flags=(-O1 -g1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS -Wno-maybe-uninitialized
   "-fsanitize=address,undefined" -fno-sanitize=vptr -fno-sanitize-recover=all)
 
-"$root/scripts/setup.sh"
+"$root/scripts/setup.sh" --tests
 # Code for GPUs is compiled without, and once is enough.
 configure "$build" -DCMAKE_CXX_FLAGS_RELEASE="${flags[*]}" -DISINGLASS_CUDA_ARCHITECTURES=8.0
 say "building with sanitizers"

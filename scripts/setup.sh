@@ -3,7 +3,7 @@
 # root, or through sudo), LibTorch in .venv/, and, where no CUDA compiler is installed, the one
 # from wheels with links to it in .cuda/. No GPU is needed. Does nothing where nothing is missing.
 #   scripts/setup.sh           what the build and the program need
-#   scripts/setup.sh --tests   and the Python packages that only tests use
+#   scripts/setup.sh --tests   and what only tests use: GoogleTest and Python packages
 # ISINGLASS_TORCH=2.7.1 or newest: with another LibTorch (common.sh). One for CUDA 12, which knows the V100,
 # gets clang 19 as its CUDA compiler where no nvcc 12 is installed.
 set -euo pipefail
@@ -23,10 +23,11 @@ default_cuda=13.0.2  # the toolkit that the default LibTorch is built with
 # What the build uses, each package with a command or a header that it brings.
 tools=(g++:g++ cmake:cmake ninja-build:ninja)
 libraries=(
-  zlib1g-dev:zlib.h nettle-dev:nettle/sha2.h libpng-dev:png.h libfmt-dev:fmt/core.h libgtest-dev:gtest/gtest.h
+  zlib1g-dev:zlib.h nettle-dev:nettle/sha2.h libpng-dev:png.h libfmt-dev:fmt/core.h
   libcxxopts-dev:cxxopts.hpp libtomlplusplus-dev:toml++/toml.h libhwy-dev:hwy/highway.h
   nlohmann-json3-dev:nlohmann/json.hpp libhdf5-dev:hdf5/serial/hdf5_hl.h
 )
+[[ $tests == no ]] || libraries+=(libgtest-dev:gtest/gtest.h)
 chart_js=/usr/share/javascript/chart.js/chart.min.js  # becomes part of the program's pages
 
 # The compiler's own search, so that libraries from elsewhere count; without one, all are missing.

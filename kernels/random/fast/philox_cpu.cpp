@@ -35,10 +35,6 @@ struct Common {
   uint32_t step, purpose, first;
 };
 
-struct Counters {
-  Lanes c0, c1, c2, c3;
-};
-
 HWY_INLINE Lanes same(uint32_t number) {
   return hn::Set(Wide(), number);
 }
@@ -47,13 +43,13 @@ HWY_INLINE Lanes product(Lanes a, uint32_t b) {
   return hn::MulEven(hn::BitCast(Narrow(), a), hn::Set(Narrow(), b));
 }
 
-HWY_INLINE void take_round(Counters& c, Lanes key0, Lanes key1) {
-  const Lanes product0 = product(c.c0, kPhiloxMultiplier0);
-  const Lanes product1 = product(c.c2, kPhiloxMultiplier1);
-  c.c0 = hn::Xor3(hn::ShiftRight<32>(product1), c.c1, key0);
-  c.c1 = product1;
-  c.c2 = hn::Xor3(hn::ShiftRight<32>(product0), c.c3, key1);
-  c.c3 = product0;
+HWY_INLINE void take_round(Lanes* c, Lanes key0, Lanes key1) {
+  const Lanes product0 = product(c[0], kPhiloxMultiplier0);
+  const Lanes product1 = product(c[2], kPhiloxMultiplier1);
+  c[0] = hn::Xor3(hn::ShiftRight<32>(product1), c[1], key0);
+  c[1] = product1;
+  c[2] = hn::Xor3(hn::ShiftRight<32>(product0), c[3], key1);
+  c[3] = product0;
 }
 
 HWY_INLINE Lanes load_lanes(const uint32_t* from) {
@@ -68,10 +64,12 @@ HWY_INLINE void store_lanes(Lanes lanes, uint32_t* to) {
 template <int vectors>
 HWY_INLINE void fill_vectors(const Common& common, int count, const uint32_t* chain,
                              const uint32_t* position, uint32_t* word) {
-  Counters c[vectors];
+  Lanes c[vectors][4];  // no struct: its own constructor would be of no instruction set
   for (int v = 0; v < vectors; ++v) {
-    c[v] = {load_lanes(chain + v * kLanes), same(common.step), same(common.purpose),
-            hn::Add(load_lanes(position + v * kLanes), same(common.first))};
+    c[v][0] = load_lanes(chain + v * kLanes);
+    c[v][1] = same(common.step);
+    c[v][2] = same(common.purpose);
+    c[v][3] = hn::Add(load_lanes(position + v * kLanes), same(common.first));
   }
   uint32_t key0 = static_cast<uint32_t>(common.seed);
   uint32_t key1 = static_cast<uint32_t>(common.seed >> 32);
@@ -81,11 +79,7 @@ HWY_INLINE void fill_vectors(const Common& common, int count, const uint32_t* ch
     key1 += kPhiloxWeyl1;
   }
   for (int v = 0; v < vectors; ++v) {
-    uint32_t* to = word + v * kLanes;
-    store_lanes(c[v].c0, to);
-    store_lanes(c[v].c1, to + count);
-    store_lanes(c[v].c2, to + 2 * count);
-    store_lanes(c[v].c3, to + 3 * count);
+    for (int k = 0; k < 4; ++k) store_lanes(c[v][k], word + k * count + v * kLanes);
   }
 }
 
