@@ -46,17 +46,8 @@
 #define ISINGLASS_FLAT_CLONES [[gnu::flatten]]
 #endif
 
-// Fused multiplications in a function where a product is exact and they change nothing. Other
-// compilers than GCC go without.
-#if defined(__GNUC__) && !defined(__clang__)
-#define ISINGLASS_CONTRACT __attribute__((optimize("fp-contract=fast")))
-#else
-#define ISINGLASS_CONTRACT
-#endif
-
 // `type name parameters`, which is name_of<64> arguments on machines with AVX-512 and name_of<32>
-// arguments elsewhere: a template of the vectors' bytes, always inlined, which stands before. Of the
-// type's attributes, ISINGLASS_CONTRACT holds for all that is inlined.
+// arguments elsewhere: a template of the vectors' bytes, always inlined, which stands before.
 #ifdef ISINGLASS_AVX512
 #define ISINGLASS_BY_WIDTH(type, name, parameters, arguments)        \
   ISINGLASS_AVX512 static type name##_64 parameters {                \

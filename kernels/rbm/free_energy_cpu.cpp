@@ -3,67 +3,12 @@
 #include <cstring>
 
 #include "kernels/base/vectors_cpu.h"
+#include "kernels/rbm/flipped_rows_cpu.h"
 #include "kernels/rbm/free_energy.h"
 #include "kernels/rbm/unit_sums_cpu.h"
 
 namespace isinglass::cpu {
 namespace {
-
-constexpr int64_t kWordSites = 64;  // a bit each
-
-// Rows of Wᵀ to be added, those of the flipped units among a few.
-struct FlippedUnits {
-  static constexpr int64_t kUnits = 8 * kWordSites;
-  const float* row[kUnits];
-  double sign[kUnits];
-  int count;
-};
-
-constexpr int kAhead = 64;  // weights of a row in the widest tile
-
-// Rows lie far apart, so that the hardware does not fetch them ahead of time.
-inline void fetch_ahead(const float* weights) {
-  for (int k = 0; k < kAhead; k += 16) __builtin_prefetch(weights + k);
-}
-
-// The sums of as many tiles of hidden units as fit from `first` on, in registers; returns the first
-// unit behind them.
-template <int kVectors, int kBytes>
-[[gnu::always_inline]] ISINGLASS_CONTRACT inline int64_t add_tiles(const FlippedUnits& moved,
-                                                                   int64_t first, int64_t hidden,
-                                                                   double* sum) {
-  using Numbers = Vector<double, kBytes>;
-  constexpr int kWidth = kBytes / sizeof(double), kTile = kWidth * kVectors;
-  for (; first + kTile <= hidden; first += kTile) {
-    Numbers total[kVectors];
-    for (int k = 0; k < kVectors; ++k) total[k] = reinterpret_cast<Numbers*>(sum + first)[k];
-    for (int n = 0; n < moved.count; ++n) {
-      fetch_ahead(moved.row[n] + first + kTile);
-      for (int k = 0; k < kVectors; ++k) {
-        // One instruction, where __builtin_convertvector takes five.
-        Numbers weights;
-        for (int i = 0; i < kWidth; ++i) weights[i] = moved.row[n][first + k * kWidth + i];
-        total[k] += weights * moved.sign[n];
-      }
-    }
-    for (int k = 0; k < kVectors; ++k) reinterpret_cast<Numbers*>(sum + first)[k] = total[k];
-  }
-  return first;
-}
-
-// sum += the rows. A product by ±1 is exact, so that fused multiplications change nothing.
-template <int kBytes>
-[[gnu::always_inline]] ISINGLASS_CONTRACT inline void add_rows_of(const FlippedUnits& moved,
-                                                                  int64_t hidden, double* sum) {
-  int64_t first = add_tiles<8, kBytes>(moved, 0, hidden, sum);
-  first = add_tiles<4, kBytes>(moved, first, hidden, sum);
-  first = add_tiles<2, kBytes>(moved, first, hidden, sum);
-  for (int n = 0; n < moved.count; ++n) {
-    for (int64_t h = first; h < hidden; ++h) sum[h] += moved.row[n][h] * moved.sign[n];
-  }
-}
-ISINGLASS_BY_WIDTH(ISINGLASS_CONTRACT void, add_rows,
-                   (const FlippedUnits& moved, int64_t hidden, double* sum), (moved, hidden, sum))
 
 // Of a block, Σ softplus(a) = linear + log factor.
 struct BlockSum {
