@@ -12,6 +12,7 @@
 #include "engine/registry.h"
 #include "io/error.h"
 #include "io/files.h"
+#include "io/numbers.h"
 #include "io/pt/pt_file.h"
 #include "lab/evaluation/likelihood_evaluation.h"
 #include "lab/spec/field.h"
@@ -35,11 +36,6 @@ std::string result_text(const LikelihoodEvaluation& evaluation, const OutputDire
   }
   text += fmt::format("  {}\n", evaluation.note());
   return text + fmt::format("  written to {}\n", out.path().string());
-}
-
-std::vector<double> numbers(const torch::Tensor& values) {
-  const torch::Tensor x = values.to(torch::kCPU, torch::kFloat64).contiguous();
-  return {x.const_data_ptr<double>(), x.const_data_ptr<double>() + x.numel()};
 }
 
 // The curve over temperatures, and at its end the rest.

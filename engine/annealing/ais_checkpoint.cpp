@@ -1,6 +1,7 @@
 // What is saved of annealed importance sampling. See ais.h.
 #include "engine/annealing/ais.h"
 #include "io/error.h"
+#include "io/numbers.h"
 #include "io/pt/entries.h"
 #include "io/settings.h"
 #include "models/identity.h"
@@ -13,11 +14,6 @@ constexpr const char* kWhat = "the annealing checkpoint";
 
 torch::Tensor tensor_of(const std::vector<double>& values) {
   return torch::tensor(values, torch::kFloat64);
-}
-
-std::vector<double> numbers(const torch::Tensor& t) {
-  const torch::Tensor flat = t.to(torch::kFloat64).contiguous().view(-1);
-  return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
 }
 
 }  // namespace

@@ -8,17 +8,13 @@
 #include <vector>
 
 #include "engine/annealing/acceptance_ratio.h"
+#include "io/numbers.h"
 #include "kernels/random/philox.h"
 
 namespace isinglass {
 namespace {
 
 constexpr int kResamples = 1000;
-
-std::vector<double> numbers(const torch::Tensor& values) {
-  const torch::Tensor flat = values.to(torch::kCPU, torch::kFloat64).contiguous().view(-1);
-  return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
-}
 
 // log mean exp of values[index(0)], values[index(1)], …
 template <class Index>

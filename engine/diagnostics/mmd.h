@@ -12,6 +12,7 @@
 // samples of one law it is (1/m + 1/n)(1 − E k) and not 0.
 #pragma once
 
+#include "engine/diagnostics/normal_quantile.h"
 #include "io/torch.h"
 
 namespace isinglass {
@@ -19,8 +20,8 @@ namespace isinglass {
 struct Mmd {
   double u_statistic, standard_error;  // NaN where a sample has a single group (error: two)
   double v_statistic;
-  double lower() const { return u_statistic - 1.96 * standard_error; }  // 95 % interval
-  double upper() const { return u_statistic + 1.96 * standard_error; }
+  double lower() const { return u_statistic - kNormal975 * standard_error; }  // 95 % interval
+  double upper() const { return u_statistic + kNormal975 * standard_error; }
 };
 
 // x [G, m, D], y [H, n, D]: groups of draws, of one dtype. Throws Error for other shapes.

@@ -11,6 +11,7 @@
 #include "engine/tempering/ensembles.h"
 #include "engine/tempering/schedule.h"
 #include "io/error.h"
+#include "io/numbers.h"
 
 namespace isinglass {
 namespace {
@@ -23,11 +24,6 @@ constexpr int64_t kKeptDraws = 1024;  // for log Z, at most, of every rung
 
 Tensor reals(const std::vector<double>& values, torch::Device device) {
   return torch::tensor(values, torch::kFloat64).to(device);
-}
-
-std::vector<double> numbers(const Tensor& values) {
-  const Tensor x = values.to(torch::kCPU, torch::kFloat64).contiguous();
-  return {x.data_ptr<double>(), x.data_ptr<double>() + x.numel()};
 }
 
 // Of the option by which a local sampler adapts.

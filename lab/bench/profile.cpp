@@ -3,15 +3,12 @@
 
 #include <torch/csrc/autograd/profiler_kineto.h>
 
-#include <cstdlib>
-
 namespace isinglass {
 
 void write_profile(const std::filesystem::path& file, torch::Device device,
                    const std::function<void()>& work) {
   namespace profiler = torch::autograd::profiler;
   using torch::profiler::impl::ActivityType;
-  setenv("KINETO_LOG_LEVEL", "99", 0);  // it complains of a missing GPU on stderr
   const torch::profiler::impl::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO);
   std::set<ActivityType> activities = {ActivityType::CPU};
   if (device.is_cuda()) activities.insert(ActivityType::CUDA);

@@ -11,6 +11,7 @@
 #include <optional>
 #include <sstream>
 
+#include "engine/diagnostics/normal_quantile.h"
 #include "lab/grid/metrics.h"
 #include "lab/grid/rows.h"
 #include "lab/grid/rules/rule.h"
@@ -28,12 +29,11 @@ constexpr std::array kStudent = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.36
                                  2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
                                  2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
                                  2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
-constexpr double kNormal = 1.960;
 
 // Rounded down to whole degrees of freedom, the wider side; NaN below 1.
 double student(double freedom) {
   if (!(freedom >= 1)) return NAN;
-  if (freedom > 1000) return kNormal;
+  if (freedom > 1000) return kNormal975;
   const auto whole = static_cast<size_t>(freedom);
   return whole <= kStudent.size() ? kStudent[whole - 1] : kStudent.back();
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "engine/diagnostics/normal_quantile.h"
 #include "io/error.h"
 #include "lab/grid/claims.h"
 #include "lab/grid/rows.h"
@@ -17,8 +18,6 @@ namespace isinglass::report {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kNormal95 = 1.96;
 
 bool better(const Metric& metric, double a, double b) {
   return metric.higher_is_better ? a > b : a < b;
@@ -72,7 +71,7 @@ std::string clear_winner(const std::vector<Setting>& settings, const Metric& met
   for (auto other = settings.begin(); other != settings.end(); ++other) {
     const double apart = std::abs(best->estimate.value - other->estimate.value);
     const double error = added_errors(best->estimate.error, other->estimate.error);
-    if (other != best && !(apart > kNormal95 * error)) return "";
+    if (other != best && !(apart > kNormal975 * error)) return "";
   }
   return best->label();
 }
@@ -182,7 +181,7 @@ Json claims_table(const Json& claims) {
     };
     const Setting setting{"", s["sampler"], s["settings"], {}};
     std::string text = fmt::format("{}: {:.4g}", setting.label(), number("value"));
-    if (std::isfinite(number("se"))) text += fmt::format(" ± {:.2g}", kNormal95 * number("se"));
+    if (std::isfinite(number("se"))) text += fmt::format(" ± {:.2g}", kNormal975 * number("se"));
     if (at_equilibrium && !(number("rhat") <= kConvergedRhat)) {
       text += fmt::format(", R-hat {:.3g}", number("rhat"));
     }

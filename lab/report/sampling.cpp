@@ -6,6 +6,7 @@
 
 #include "engine/diagnostics/autocorrelation.h"
 #include "io/error.h"
+#include "io/numbers.h"
 #include "io/picture.h"
 #include "io/pt/pt_file.h"
 #include "lab/report/page.h"
@@ -14,11 +15,6 @@ namespace isinglass::report {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<double> numbers(const torch::Tensor& values) {
-  const torch::Tensor x = values.to(torch::kFloat64).contiguous();
-  return {x.data_ptr<double>(), x.data_ptr<double>() + x.numel()};
-}
 
 // Energies of a few chains, and the autocorrelation over all.
 Json sampling_charts(const torch::Tensor& energy, int64_t thin) {

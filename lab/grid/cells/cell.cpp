@@ -12,6 +12,7 @@
 #include "engine/observers/states.h"
 #include "engine/run/clock.h"
 #include "io/error.h"
+#include "io/numbers.h"
 #include "io/picture.h"
 #include "lab/grid/cells/ground_truth.h"
 #include "lab/grid/metrics/cell_run.h"
@@ -30,11 +31,6 @@ constexpr int64_t kPictures = 9, kPictureColumns = 3;  // states of a cell that 
 constexpr double kLongEnoughRhat =
     1.05;                           // below the bound of claims, which it should not just pass
 constexpr double kMostRight = 0.8;  // a share of chains that counts as there
-
-std::vector<double> numbers(const torch::Tensor& values) {
-  const torch::Tensor x = values.to(torch::kCPU, torch::kFloat64).contiguous();
-  return {x.data_ptr<double>(), x.data_ptr<double>() + x.numel()};
-}
 
 std::vector<double> thinned_numbers(const torch::Tensor& values) {
   const int64_t stride = std::max<int64_t>(1, values.numel() / kTracePoints);
