@@ -1,4 +1,4 @@
-// The samplers by name, from which --list, the checks and the documentation are made: the families
+// The samplers by name, from which listings, the checks and the documentation are made: the families
 // of list.inc, whose sources hold the entries.
 #include "engine/registry.h"
 

@@ -118,7 +118,7 @@ class Sampler {
   const PtDict& settings() const { return settings_; }
   void describe(std::string name, PtDict settings);
 
-  // --adapt: Robbins–Monro steps towards a mean acceptance (engine/adaptation/acceptance.h).
+  // `adapt`: Robbins–Monro steps towards a mean acceptance (engine/adaptation/acceptance.h).
   void adapt_to(double target_acceptance) { target_acceptance_ = target_acceptance; }
   bool adapts() const { return target_acceptance_ > 0; }
 

@@ -1,5 +1,5 @@
-// What is said of a sampler's options wherever they are listed: by --help and in documents. Their
-// ranges and defaults are those of the samplers that read them (SamplerOptionUse, engine/sampler.h).
+// What is said of a sampler's options wherever they are listed: in a front end's help and in
+// documents. Their ranges and defaults are those of the samplers that read them (SamplerOptionUse, engine/sampler.h).
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct SamplerOptionText {
   std::vector<std::string> choices = {};
 };
 
-// Every option that a sampler of the registry may read, in the order of --help.
+// Every option that a sampler of the registry may read, in the order of help.
 const std::vector<SamplerOptionText>& sampler_option_texts();
 
 }  // namespace isinglass

@@ -3,7 +3,7 @@
 // been written to, is another tensor, or has moved to another device.
 //
 // Writes are counted by the tensors themselves (Tensor::_version). Who writes behind their back, as
-// torch::optim and fused kernels do, bumps the version (train/adam.cpp).
+// torch::optim and fused kernels do, bumps the version (train/optimiser/adam.cpp).
 #pragma once
 
 #include <optional>

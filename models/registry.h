@@ -25,12 +25,12 @@ struct NamedFile {
 // What can be said about a model: its parameters, and what they do not tell.
 struct ModelOptions {
   std::filesystem::path weights = {};           // empty: none given
-  std::optional<int64_t> sites = {};            // --sites
-  std::optional<int64_t> categories = {};       // --categories
-  std::optional<int64_t> label = {};            // --class, of a classifier
-  int64_t image_height = 28, image_width = 28;  // --image
-  std::vector<NamedFile> factors = {};          // --factors
-  std::optional<double> penalty = {};           // --penalty: of a violated constraint
+  std::optional<int64_t> sites = {};            // `sites`
+  std::optional<int64_t> categories = {};       // `categories`
+  std::optional<int64_t> label = {};            // `class`, of a classifier
+  int64_t image_height = 28, image_width = 28;  // `image`
+  std::vector<NamedFile> factors = {};          // `factors`
+  std::optional<double> penalty = {};           // `penalty`: of a violated constraint
   bool continuous = false;  // the states of a model whose file does not say: mlp, script
   std::optional<NamedTensors> tensors = {};  // in memory, in place of a file of them
 
@@ -86,7 +86,7 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
 std::shared_ptr<EnergyModel> new_model(const std::string& name, const NewModelOptions& options,
                                        uint64_t seed);
 
-// --categories of a model whose parameters do not say. Throws Error without.
+// `categories` of a model whose parameters do not say. Throws Error without.
 int64_t needed_categories(const ModelOptions& options, const std::string& model);
 
 // "did you mean" order: the known names by edit distance to `name`.

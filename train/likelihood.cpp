@@ -72,8 +72,8 @@ std::optional<ValidationScore> quick_validation_likelihood(
     const Ranks& all_ranks) {
   // More ranks than chains make the same estimate, each all of it.
   const Ranks& ranks = all_ranks.size() <= options.chains ? all_ranks : Ranks::alone();
-  require(data.validation.defined() && data.validation.size(0) > 0,
-          "--evaluate-every needs validation images; {} has none", data.name);
+  require_options(data.validation.defined() && data.validation.size(0) > 0,
+                  "`evaluate-every` needs validation images; {} has none", data.name);
   const int64_t count = std::min(options.images, data.validation.size(0));
   const torch::Tensor x =
       binarise_once(data.validation.narrow(0, 0, count), data.levels, /*validation*/ 1);

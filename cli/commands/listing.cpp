@@ -8,6 +8,7 @@
 
 #include "engine/registry.h"
 #include "engine/sampler.h"
+#include "io/error.h"
 #include "models/registry.h"
 
 namespace isinglass {
@@ -44,6 +45,11 @@ std::string options_text(const SamplerEntry& sampler) {
   return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
+// The registry names options as errors do (io/error.h).
+std::string as_flags(const std::string& text) {
+  return spell_options(text, "--");
+}
+
 }  // namespace
 
 Json registry_json() {
@@ -58,9 +64,9 @@ Json registry_json() {
   }
   for (const ModelEntry& m : model_registry()) {
     list["models"].push_back({{"name", m.name},
-                              {"energy", m.energy},
-                              {"states", m.state_kinds},
-                              {"parameters", m.parameters},
+                              {"energy", as_flags(m.energy)},
+                              {"states", as_flags(m.state_kinds)},
+                              {"parameters", as_flags(m.parameters)},
                               {"gradient", m.gradient},
                               {"trainable", m.trainable()}});
   }
@@ -75,9 +81,9 @@ std::string registry_text() {
   }
   text += "\nmodels\n";
   for (const ModelEntry& m : model_registry()) {
-    text += fmt::format("  {:<12} {}\n{:15}states: {}; parameters: {}{}{}\n", m.name, m.energy, "",
-                        m.state_kinds, m.parameters, m.gradient ? "" : "; no gradient",
-                        m.trainable() ? "; can be trained" : "");
+    text += fmt::format("  {:<12} {}\n{:15}states: {}; parameters: {}{}{}\n", m.name,
+                        as_flags(m.energy), "", as_flags(m.state_kinds), as_flags(m.parameters),
+                        m.gradient ? "" : "; no gradient", m.trainable() ? "; can be trained" : "");
   }
   return text;
 }

@@ -95,9 +95,9 @@ ProcessGroup::ProcessGroup(const Job& job, torch::Device device)
   backends_->cpu = losing([&] { return gloo_backend(named("gloo"), place_); });
   const Tensor gpus = gather(torch::tensor({device.is_cuda() ? 1 : 0}));
   const int64_t with = gpus.sum().item<int64_t>();
-  require(
+  require_options(
       with == 0 || with == size(),
-      "{} of {} ranks have a GPU, and rank {} has none: all have one, or with --device cpu none",
+      "{} of {} ranks have a GPU, and rank {} has none: all have one, or with `device` cpu none",
       with, size(), gpus.argmin().item<int64_t>());
   if (with > 0) {
     torch::cuda::synchronize(device.index());

@@ -12,8 +12,8 @@
 //          whole. Exact for the product of n copies of π: the pull depends on positions alone and
 //          is no part of H. (Algorithm 2 of the paper prints the ratio with the other sign.)
 //
-// Without a pull particles are alone: fhl with λ = 0 or n = 1 is hmc. --elastic-energy adds the
-// elastic energy ½ Σ_i ρ_i ‖x_i − x_l‖² to H (eq. 4), whose law is not π; --always-accept leaves
+// Without a pull particles are alone: fhl with λ = 0 or n = 1 is hmc. `elastic-energy` adds the
+// elastic energy ½ Σ_i ρ_i ‖x_i − x_l‖² to H (eq. 4), whose law is not π; `always-accept` leaves
 // out the test. One model call a leapfrog step. U is the energy's; its gradient may be another's.
 #pragma once
 

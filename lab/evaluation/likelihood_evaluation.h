@@ -50,7 +50,7 @@ class LikelihoodEvaluation {
   // After run() has finished; of the last round.
   const LogZEstimate& estimate() const { return *estimate_; }
   const BracketVerdict& verdict() const { return verdict_; }
-  // What --until-closed came to; empty without it.
+  // What `until-closed` came to; empty without it.
   std::string outcome() const;
   const std::vector<SplitLikelihood>& splits() const { return splits_; }
   const char* note() const;             // which way the bias goes

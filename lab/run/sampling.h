@@ -36,7 +36,7 @@ class Sampling {
   const SampleSpec& spec() const { return spec_; }
   EnergyModel& model() const { return *model_; }
   Recorder::Shape draws() const;
-  // Of the run's draws and its --statistic; of whole states too, in `file` if one is named.
+  // Of the run's draws and its `statistic`; of whole states too, in `file` if one is named.
   Recorder recorder(bool keep_samples, std::filesystem::path file = {}) const;
 
   // Burn-in, in which alone anything adapts, then the steps that count. Ends early, with fewer

@@ -18,7 +18,7 @@ namespace isinglass {
 Fields<ModelSpec> model_fields() {
   return {
       field(&ModelSpec::name,
-            {.name = "model", .unit = "NAME", .help = "energy; see sample --list"}),
+            {.name = "model", .unit = "NAME", .help = "energy; see sample `list`"}),
       field(&ModelSpec::weights,
             {.name = "weights",
              .unit = "FILE",
@@ -142,7 +142,7 @@ Field<SamplerSpec> registered(const SamplerOptionText& text) {
 }  // namespace
 
 Fields<SamplerSpec> sampler_fields(const std::string& initial) {
-  Option name{.name = "sampler", .unit = "NAME", .help = "see sample --list"};
+  Option name{.name = "sampler", .unit = "NAME", .help = "see sample `list`"};
   if (!initial.empty()) name.initial = initial;
   Fields<SamplerSpec> all = {field(&SamplerSpec::name, name)};
   for (const SamplerOptionText& text : sampler_option_texts()) all.push_back(registered(text));

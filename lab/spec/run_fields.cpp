@@ -174,7 +174,7 @@ Fields<EvaluateSpec> evaluate_table() {
               .help = "where reverse chains start: exact (draws of a model that has them), chains "
                       "(long ones, until R-hat is below 1.05), tempering (states of a ladder) or "
                       "a .pt file of states [N, D] or draws [N, B, D]; auto: exact, else chains, "
-                      "and once they have not mixed (--until-closed) tempering (default)",
+                      "and once they have not mixed (`until-closed`) tempering (default)",
               .names = {"exact", "chains", "tempering", "auto"}}),
        field(&EvaluateSpec::bracket, {.name = "bracket",
                                       .unit = "NATS",

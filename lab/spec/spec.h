@@ -113,7 +113,7 @@ struct TrainSpec {
 // ais, tempering: how log Z is estimated.
 const std::vector<std::string>& method_names();
 
-// linear, sigmoid, adaptive: in the order of Schedule (engine/annealing/ais.h).
+// linear, sigmoid, adaptive: in the order of Schedule (engine/annealing/schedule.h).
 const std::vector<std::string>& schedule_names();
 
 // linear, joint: in the order of PathKind (engine/annealing/path.h).
@@ -132,7 +132,7 @@ struct EvaluateSpec {
   std::string schedule = {};                         // of annealing
   std::string path = {};
   bool reverse = false;
-  std::string reverse_from = {};     // exact, chains or a file of states
+  std::string reverse_from = {};     // exact, chains, tempering, auto or a file of states
   double bracket = kLargestBracket;  // nats
   double until_closed = 0;           // seconds; 0: one annealing
   bool cuda_graph = false;

@@ -1,4 +1,4 @@
-// The energy of one model with the gradient of another (--gradient-model): samplers propose by the
+// The energy of one model with the gradient of another (`gradient-model`): samplers propose by the
 // one and accept by the other. The gradient is then that of no energy in general; a
 // Metropolis–Hastings sampler stays exact for the energy.
 #pragma once

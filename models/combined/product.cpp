@@ -68,7 +68,7 @@ std::shared_ptr<EnergyModel> load_product(const ModelOptions& options) {
 }  // namespace
 
 std::vector<ModelEntry> product_models() {
-  return {{"product", "sum of the factors' energies", "none; --factors NAME=FILE.pt,NAME=FILE.pt",
+  return {{"product", "sum of the factors' energies", "none; `factors` NAME=FILE.pt,NAME=FILE.pt",
            "continuous", true, load_product, /*fresh=*/nullptr, /*weights=*/false}};
 }
 

@@ -1,5 +1,5 @@
 // Product of continuous targets: U(x) = Σ_f U_f(x), with the gradient of the sum. No parameter file
-// of its own: --factors NAME=FILE.pt,NAME=FILE.pt.
+// of its own: `factors` NAME=FILE.pt,NAME=FILE.pt.
 #pragma once
 
 #include <memory>

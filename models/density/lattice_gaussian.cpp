@@ -70,7 +70,7 @@ std::shared_ptr<EnergyModel> load_lattice_gaussian(const ModelOptions& options) 
 
 std::vector<ModelEntry> lattice_gaussian_models() {
   return {{"lattice-gaussian", "(x - b).P (x - b)/2",
-           "precision [D,D], mean [D]; and --categories K", "ordered", true,
+           "precision [D,D], mean [D]; and `categories` K", "ordered", true,
            load_lattice_gaussian}};
 }
 

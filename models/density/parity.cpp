@@ -36,7 +36,7 @@ std::shared_ptr<EnergyModel> load_parity(const ModelOptions& options) {
 }  // namespace
 
 std::vector<ModelEntry> parity_models() {
-  return {{"parity", "u (sum_i x_i mod 2)", "u []; and --sites D", "binary", false, load_parity}};
+  return {{"parity", "u (sum_i x_i mod 2)", "u []; and `sites` D", "binary", false, load_parity}};
 }
 
 }  // namespace isinglass

@@ -44,7 +44,7 @@ std::shared_ptr<EnergyModel> load_quartic_mixture(const ModelOptions& options) {
 std::vector<ModelEntry> quartic_mixture_models() {
   return {{"quartic-mixture",
            "-log sum_c exp(-sum_d (u_d + 1)(u_d^2 + 1/2)(u_d - 2)), u = R((x - b_c)/s)",
-           "centers [C,D], scale [D], rotation [D,D]; and --categories K", "ordered", true,
+           "centers [C,D], scale [D], rotation [D,D]; and `categories` K", "ordered", true,
            load_quartic_mixture}};
 }
 

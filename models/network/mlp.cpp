@@ -38,7 +38,7 @@ torch::Tensor MlpModel::energy(const torch::Tensor& x) {
 
 namespace {
 
-// --class is one of the outputs, and needed where there are several.
+// `class` is one of the outputs, and needed where there are several.
 void check_class(const ModelOptions& options, int64_t outputs, const std::string& file) {
   require_options(outputs == 1 || options.label.has_value(),
                   "{} is a classifier of {} classes; `class` Y names the one whose energy is meant",
@@ -47,7 +47,7 @@ void check_class(const ModelOptions& options, int64_t outputs, const std::string
                   options.label.value_or(0), file, outputs);
 }
 
-// The number of inputs tells the sites; --categories K makes the input one-hot.
+// The number of inputs tells the sites; `categories` K makes the input one-hot.
 std::shared_ptr<EnergyModel> load_mlp(const ModelOptions& options) {
   ParameterReader reader = options.reader();
   const int64_t inputs = reader.peek("0.weight", {MlpModel::kWidth, -1}).size(1);
@@ -76,9 +76,9 @@ std::shared_ptr<EnergyModel> fresh_mlp(const NewModelOptions& options) {
 
 std::vector<ModelEntry> mlp_models() {
   return {{.name = "mlp",
-           .energy = "-net(x), three layers of 256; of a classifier -net(x)[y], --class y",
+           .energy = "-net(x), three layers of 256; of a classifier -net(x)[y], `class` y",
            .parameters = "{0,2,4,6}.{weight,bias}",
-           .state_kinds = "binary, categorical (--categories), continuous",
+           .state_kinds = "binary, categorical (`categories`), continuous",
            .gradient = true,
            .load = load_mlp,
            .fresh = fresh_mlp,

@@ -116,10 +116,10 @@ std::shared_ptr<EnergyModel> load_script(const ModelOptions& options) {
 std::vector<ModelEntry> script_models() {
   return {{.name = "script",
            .energy = "whatever the TorchScript module returns for float [B,D] or one-hot [B,D,K]; "
-                     "of a classifier -f(x)[y], --class y",
+                     "of a classifier -f(x)[y], `class` y",
            .parameters =
-               "a TorchScript file, which is a program: load only what you trust; and --sites D",
-           .state_kinds = "continuous, binary, categorical (--categories)",
+               "a TorchScript file, which is a program: load only what you trust; and `sites` D",
+           .state_kinds = "continuous, binary, categorical (`categories`)",
            .gradient = true,
            .load = load_script,
            .classifier = true,

@@ -10,7 +10,7 @@ import re
 import torch
 
 from . import _isinglass
-from ._tables import TABLES, described, texts_of
+from ._tables import TABLES, described, spelled, texts_of
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _FIRST = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -60,11 +60,11 @@ def _signature_of(model, tensors, options):
 
 def _doc_of(model, options):
     names = {option["name"]: option["python"] for option in TABLES["target"]}
-    parameters = re.sub(r"--([a-z-]+)( [A-Z])?", lambda m: f"{m[1].replace('-', '_')}=", model["parameters"])
+    parameters = re.sub(r"`([a-z-]+)`( [A-Z])?", lambda m: f"{names.get(m[1], m[1])}=", model["parameters"])
     if parameters.startswith("a graph"):
         parameters = "edges int64 [E,2], each once, in either direction; weight [E] (default: 1 each)"
-    lines = [f"U(x) = {model['energy']}".replace("--class", "class_"), "",
-             f"    states: {model['states'].replace('--', '')}", f"    parameters: {parameters}"]
+    lines = [f"U(x) = {spelled(model['energy'], names)}", "",
+             f"    states: {spelled(model['states'], names)}", f"    parameters: {parameters}"]
     lines += [f"    {option['python']}: {described(option, names)}" for option in options]
     return "\n".join(lines) + "\n"
 

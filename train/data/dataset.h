@@ -28,7 +28,7 @@ struct Dataset {
 };
 
 // NAME is one of dataset_names(), a path to a .pt tensor or to a file of a known format, or a standard
-// target (models/instances/instances.h), of which states are drawn. `data_dir` as in --data-dir (its
+// target (models/instances/instances.h), of which states are drawn. `data_dir` as in `data-dir` (its
 // folders: mnist/, static_mnist/, caltech/, omniglot/). Throws Error that names the file and what was
 // expected, or where users get a missing one.
 Dataset load_dataset(const std::string& name, const std::filesystem::path& data_dir);
@@ -49,7 +49,7 @@ Dataset load_points(const std::string& name, const std::filesystem::path& data_d
 // set has none.
 torch::Tensor load_labels(const std::string& name, const std::filesystem::path& data_dir);
 
-// Whether --data-dir, or Debian's package, has the files of Fashion-MNIST.
+// Whether `data-dir`, or Debian's package, has the files of Fashion-MNIST.
 bool has_fashion_mnist(const std::filesystem::path& data_dir);
 
 // SHA-256 of what the set holds: its splits, the size of its images and their levels
