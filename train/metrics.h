@@ -7,8 +7,7 @@
 //   loss                       of an objective without chains, in place of the five before
 //   gradient_norm, learning_rate, iterations_per_second (of this iteration)
 //   seconds                    of the whole run so far: evaluations, checkpoints and pictures
-//   count,
-//                              and earlier sittings until their last iteration
+//                              count, and earlier sittings until their last iteration
 //   recoveries                 so far, from the first one on
 //   validation_score, validation_weight_ess    in iterations that were evaluated; the file adds
 //   validation_verdict                         what they are worth, a text

@@ -1,6 +1,6 @@
 """Writes the corpus of small .pt files beside this script: python make_corpus.py (needs torch 2.11).
 
-good_*.pt are what torch.save writes; tests/io/pt_file_test.cpp knows their contents.
+good_*.pt are what torch.save writes; tests/io/pt/pt_file_test.cpp knows their contents.
 bad_*.pt must be refused; the tests know the sentence.
 """
 
