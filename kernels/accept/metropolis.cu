@@ -33,7 +33,8 @@ __global__ void accept_kernel(StatePair states, ProposalScores scores, const int
     int own = 0;
     with_site_type(states, [&](const auto* x, const auto* y) {
       const int64_t end = verdict.accept ? (c + 1) * states.sites : 0;
-      for (int64_t i = c * states.sites + threadIdx.x; i < end; i += blockDim.x) own += x[i] != y[i];
+      for (int64_t i = c * states.sites + threadIdx.x; i < end; i += blockDim.x)
+        own += x[i] != y[i];
     });
     const auto moved = static_cast<int>(block_sum(own));  // all have read U(x) and x then
     for (int r = 0; verdict.accept && r < buffers.count; ++r) copy_buffer(buffers.buffer[r], c);
