@@ -102,31 +102,16 @@ std::string option_names(const SamplerEntry& entry) {
 #include "engine/samplers/list.inc"
 #undef ISINGLASS_SAMPLERS
 
-namespace {
-
-std::deque<SamplerEntry>& entries() {
-  static std::deque<SamplerEntry> all = [] {
-    std::deque<SamplerEntry> built_in;
+const std::vector<SamplerEntry>& sampler_registry() {
+  static const std::vector<SamplerEntry> all = [] {
+    std::vector<SamplerEntry> entries;
 #define ISINGLASS_SAMPLERS(family) \
-  for (SamplerEntry & entry : family()) built_in.push_back(std::move(entry));
+  for (SamplerEntry & entry : family()) entries.push_back(std::move(entry));
 #include "engine/samplers/list.inc"
 #undef ISINGLASS_SAMPLERS
-    return built_in;
+    return entries;
   }();
   return all;
-}
-
-}  // namespace
-
-const std::deque<SamplerEntry>& sampler_registry() {
-  return entries();
-}
-
-void register_sampler(SamplerEntry entry) {
-  for (const SamplerEntry& other : entries()) {
-    require(other.name != entry.name, "there is a sampler '{}' already", entry.name);
-  }
-  entries().push_back(std::move(entry));
 }
 
 const SamplerEntry& find_sampler(const std::string& name) {

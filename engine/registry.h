@@ -1,7 +1,6 @@
 // Samplers by name: what each is, needs and reads, and how to make it.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,10 +28,7 @@ struct SamplerEntry {
   bool fits(const EnergyModel& model) const;
 };
 
-const std::deque<SamplerEntry>& sampler_registry();
-
-// Adds an entry, whose name may be used from now on. Throws Error for a name that is taken.
-void register_sampler(SamplerEntry entry);
+const std::vector<SamplerEntry>& sampler_registry();
 
 // "radius, balancing": for messages.
 std::string option_names(const SamplerEntry& entry);
