@@ -29,7 +29,7 @@ std::string note(const Option& option) {
     parts.push_back("default " + value_text(*option.initial));
   }
   if (option.initial && option.type == ValueType::kSwitch && std::get<bool>(*option.initial)) {
-    parts.push_back("default on; --" + option.name + "=false turns it off");
+    parts.push_back("default on; --no-" + option.name + " turns it off");
   }
   return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, "; "));
 }

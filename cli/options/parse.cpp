@@ -64,7 +64,17 @@ std::string without_dashes(const std::string& flag) {
   fail("unknown flag {}; write --{}", flag, name);
 }
 
-OptionValues read_command_line(const Command& command, const std::vector<std::string>& arguments) {
+// --no-base is --base=false: of a switch that is on unless told otherwise.
+std::string without_no(const Command& command, const std::string& argument) {
+  for (const Option& option : command.options) {
+    const bool on = option.type == ValueType::kSwitch && option.initial == OptionValue(true);
+    if (on && argument == "--no-" + option.name) return "--" + option.name + "=false";
+  }
+  return argument;
+}
+
+OptionValues read_command_line(const Command& command, std::vector<std::string> arguments) {
+  for (std::string& argument : arguments) argument = without_no(command, argument);
   for (const std::string& argument : arguments) {  // cxxopts would take -steps for -s -t -e -p -s
     const bool single = argument.size() > 1 && argument[0] == '-' && std::isalpha(argument[1]);
     if (single) refuse_flag(command, argument);

@@ -7,6 +7,8 @@
 
 #include <optional>
 
+#include "io/error.h"
+
 namespace isinglass {
 namespace {
 
@@ -51,12 +53,19 @@ StepInfo StepGraph::step(EnergyModel& model, ChainState& state, StepParams& para
     return c.info;
   }
   if (!c.graph) {
-    c.on_stream(state.x.device(), [&] {
-      c.graph = std::make_unique<at::cuda::CUDAGraph>();
-      c.graph->capture_begin();
-      c.info = sampler_.step(model, state, params);
-      c.graph->capture_end();
-    });
+    try {
+      c.on_stream(state.x.device(), [&] {
+        c.graph = std::make_unique<at::cuda::CUDAGraph>();
+        c.graph->capture_begin();
+        c.info = sampler_.step(model, state, params);
+        c.graph->capture_end();
+      });
+    } catch (const c10::OutOfMemoryError&) {
+      throw;
+    } catch (const c10::Error& error) {
+      fail("a step cannot be captured in a CUDA graph, and with `cuda-graph` false it need not: {}",
+           error.what_without_backtrace());
+    }
   }
   c.graph->replay();
   return c.info;

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "io/error.h"
+#include "lab/run/assemble.h"
 #include "lab/run/memory.h"
 #include "lab/run/tempering.h"
 #include "lab/spec/field.h"
@@ -56,7 +57,6 @@ Bench::Bench(BenchSpec spec, torch::Device device, Stop stop)
   // The chains' own buffers, those of the annealed ones and those of the clocked stages.
   require_memory(3 * sampling_bytes(*model_, spec_.chains), device,
                  fmt::format("`chains` {}", spec_.chains));
-  if (spec_.cuda_graph) require_capturable(*model_, *sampler_, device);
   // An image of the model's sites: the spec's, or one row where the model is of another size.
   const int64_t sites = model_->space().sites;
   const ImageSize image = spec_.model.image->height * spec_.model.image->width == sites
@@ -75,7 +75,7 @@ Bench::Bench(BenchSpec spec, torch::Device device, Stop stop)
                    .image_width = image.width,
                    .steps_per_iteration = spec_.steps_per_iteration,
                    .seed = static_cast<uint64_t>(spec_.seed),
-                   .cuda_graph = spec_.cuda_graph,
+                   .cuda_graph = captures_steps(spec_.cuda_graph, *model_, *sampler_, device),
                    .stop = std::move(stop)});
 }
 

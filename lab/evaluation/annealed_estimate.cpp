@@ -8,6 +8,7 @@
 
 #include "io/pt/entries.h"
 #include "lab/evaluation/reverse_start.h"
+#include "lab/run/assemble.h"
 #include "lab/spec/tables.h"
 
 namespace isinglass {
@@ -20,8 +21,9 @@ Enum named(const std::vector<std::string>& names, const std::string& name) {
   return static_cast<Enum>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-AisOptions ais_options(const EvaluateSpec& spec, EnergyModel& model, int64_t temperatures,
-                       int64_t first_chain, bool curve, torch::Device device) {
+AisOptions ais_options(const EvaluateSpec& spec, EnergyModel& model, const Sampler& sampler,
+                       int64_t temperatures, int64_t first_chain, bool curve,
+                       torch::Device device) {
   AisOptions ais;
   ais.chains = spec.chains;
   ais.temperatures = temperatures;
@@ -29,7 +31,7 @@ AisOptions ais_options(const EvaluateSpec& spec, EnergyModel& model, int64_t tem
   ais.schedule = named<Schedule>(schedule_names(), spec.schedule);
   ais.path = named<PathKind>(path_names(), spec.path);
   ais.seed = static_cast<uint64_t>(spec.seed);
-  ais.cuda_graph = spec.cuda_graph;
+  ais.cuda_graph = captures_steps(spec.cuda_graph, model, sampler, device);
   if (curve) ais.curve = decades_below(temperatures);
   if (spec.reverse) {
     ais.reverse = reverse_start(spec.reverse_from, model, spec.chains, temperatures, first_chain,
@@ -61,9 +63,10 @@ AnnealedEstimate::AnnealedEstimate(const EvaluateSpec& spec, EnergyModel& model,
                     ? std::make_unique<TemperedStart>(spec, model, start, temperatures, first_chain,
                                                       context)
                     : nullptr),
-      annealing_(model, sampler, start,
-                 ais_options(spec, model, temperatures, first_chain, curve, context.device),
-                 context.device, *context.ranks) {}
+      annealing_(
+          model, sampler, start,
+          ais_options(spec, model, sampler, temperatures, first_chain, curve, context.device),
+          context.device, *context.ranks) {}
 
 bool AnnealedEstimate::run(const std::function<void()>& on_step,
                            const std::function<bool()>& stop) {

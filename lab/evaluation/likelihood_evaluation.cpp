@@ -127,7 +127,6 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
                : annealing_start(*model_, data_ ? &*data_ : nullptr, device, spec_.start_scale);
   if (!model_->space().discrete()) spec_.start_scale = spec_.start_scale.value_or(1);
   begin_round();
-  if (spec_.cuda_graph) require_capturable(*model_, *sampler_, device);
 }
 
 bool LikelihoodEvaluation::tempers() const {

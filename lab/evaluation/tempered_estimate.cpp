@@ -12,6 +12,7 @@
 #include "io/error.h"
 #include "io/pt/entries.h"
 #include "io/settings.h"
+#include "lab/run/assemble.h"
 #include "lab/run/tempering.h"
 #include "models/full_precision.h"
 #include "models/identity.h"
@@ -46,7 +47,7 @@ TemperedEstimate::TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model,
       first_chain_(first_chain),
       every_((scans + kLargestSeries - 1) / kLargestSeries),
       seed_(spec.seed),
-      cuda_graph_(spec.cuda_graph),
+      cuda_graph_(captures_steps(spec.cuda_graph, model, tempering, context.device)),
       path_(spec.path),
       start_sha256_(parameters_sha256(start.model())),
       params_(tempering.params(

@@ -248,7 +248,10 @@ std::unique_ptr<Sampler> fixed_sampler_of(const SamplerSpec& spec, const EnergyM
   return sampler;
 }
 
-void require_capturable(const EnergyModel& model, const Sampler& sampler, torch::Device device) {
+bool captures_steps(std::optional<bool> said, const EnergyModel& model, const Sampler& sampler,
+                    torch::Device device) {
+  if (!said) return device.is_cuda() && !sampler.asks_device() && model.capturable();
+  if (!*said) return false;
   require_options(
       !sampler.asks_device(),
       "`cuda-graph`: a step of {} waits for a number that the GPU finds, and cannot be captured",
@@ -257,6 +260,7 @@ void require_capturable(const EnergyModel& model, const Sampler& sampler, torch:
                   model.kind_name());
   require_options(device.is_cuda(), "`cuda-graph` captures steps on a GPU, and the device is {}",
                   device.str());
+  return true;
 }
 
 }  // namespace isinglass

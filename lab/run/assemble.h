@@ -79,7 +79,9 @@ std::unique_ptr<Sampler> sampler_of(const SamplerSpec& sampler, const EnergyMode
 std::unique_ptr<Sampler> fixed_sampler_of(const SamplerSpec& sampler, const EnergyModel& model,
                                           const std::string& reason);
 
-// Throws Error where steps cannot be captured.
-void require_capturable(const EnergyModel& model, const Sampler& sampler, torch::Device device);
+// Whether steps are captured in a CUDA graph: where nothing is said, on a GPU with a model and a
+// sampler that allow it. Throws Error where it is asked for and they do not.
+bool captures_steps(std::optional<bool> said, const EnergyModel& model, const Sampler& sampler,
+                    torch::Device device);
 
 }  // namespace isinglass

@@ -137,8 +137,7 @@ void Sampling::make_sampler() {
     sampler_ = sampler_of(spec_.sampler, target(), warm);
   }
   spec_.sampler = resolved(spec_.sampler, target(), warm);
-  plan_.cuda_graph = spec_.cuda_graph;
-  if (spec_.cuda_graph) require_capturable(target(), *sampler_, device);
+  plan_.cuda_graph = captures_steps(spec_.cuda_graph, target(), *sampler_, device);
 }
 
 std::shared_ptr<EnergyModel> Sampling::make_model() {

@@ -7,6 +7,7 @@
 #include "io/error.h"
 #include "lab/identity.h"
 #include "lab/run/annealing_path.h"
+#include "lab/run/assemble.h"
 #include "lab/run/memory.h"
 #include "lab/spec/field.h"
 #include "models/parameter_file.h"
@@ -88,7 +89,6 @@ TrainSpec resolved_objective(TrainSpec spec) {
     set_default(spec.centre, pcd.centre);
     set_default(spec.evaluate_every, TrainOptions().evaluate_every);
     set_default(spec.evaluate_steps, ValidationOptions().temperatures);
-    set_default(spec.cuda_graph, false);
   }
   if (spec.objective == "dsm") {
     set_default(spec.noise, DsmOptions().noise);
@@ -187,7 +187,7 @@ PcdOptions Training::pcd_options() const {
           .l1 = spec_.l1.value_or(0),
           .centre = *spec_.centre,
           .seed = static_cast<uint64_t>(spec_.seed),
-          .cuda_graph = *spec_.cuda_graph};
+          .cuda_graph = captures_steps(spec_.cuda_graph, *model_, *sampler_, context_.device)};
 }
 
 void Training::by_chains(TrainObserver* observer) {
@@ -198,7 +198,6 @@ void Training::by_chains(TrainObserver* observer) {
   sampler_ = fixed_sampler_of(spec_.sampler, *model_,
                               "training has none: its model changes with every iteration");
   spec_.sampler = resolved(spec_.sampler, *model_);
-  if (*spec_.cuda_graph) require_capturable(*model_, *sampler_, context_.device);
   const bool evaluated = *spec_.evaluate_every > 0;
   require_options(!evaluated || data_.validation.size(0) > 0,
                   "`evaluate-every` needs validation images; {} has none", data_.name);

@@ -163,9 +163,9 @@ Fields<DataSpec> data_fields() {
 Option cuda_graph_option() {
   return {.name = "cuda-graph",
           .help =
-              "on a GPU, capture a sampler's step in a CUDA graph once and replay it; new, and "
-              "not measured yet",
-          .initial = false,
+              "on a GPU, capture a sampler's step in a CUDA graph once and replay it, wherever "
+              "sampler and model allow it",
+          .initial = true,
           .adjustable = true};
 }
 

@@ -81,7 +81,7 @@ struct SampleSpec {
   std::optional<double> optimum = {};       // of a graph problem
   std::string statistic = "energy";         // of ESS and R̂
   bool no_samples = false, netcdf = false;  // what is written beside the summary
-  bool cuda_graph = false;
+  std::optional<bool> cuda_graph = {};
   int64_t seed = 0;
 };
 
@@ -135,7 +135,7 @@ struct EvaluateSpec {
   std::string reverse_from = {};     // exact, chains, tempering, auto or a file of states
   double bracket = kLargestBracket;  // nats
   double until_closed = 0;           // seconds; 0: one annealing
-  bool cuda_graph = false;
+  std::optional<bool> cuda_graph = {};
   int64_t seed = 0;
 };
 
@@ -149,7 +149,7 @@ struct BenchSpec {
   int64_t rungs = 10;                // of tempering, which the chains divide into ensembles
   int64_t warm_up = 2, repeats = 7;  // rounds
   std::string stages = {};           // with commas; empty: all that there are
-  bool cuda_graph = false;
+  std::optional<bool> cuda_graph = {};
   int64_t seed = 0;
 };
 

@@ -15,7 +15,7 @@ A kernel takes as long as the slowest of
   issue     instructions of accesses, Philox and warp operations / (multiprocessors at work × 4 a cycle)
   latency   waves of blocks × the longest warp's latencies, loads `in_flight` at a time
 and products take FLOPs / the peak in float32, or their bytes / bandwidth. Kernels of a stream run one after the other
-with a gap between; or the host's launches take longer, without a graph. What is left out makes times longer:
+with a gap between (launches); or the host's launches take longer, without a graph. What is left out makes times longer:
 arithmetic other than Philox and products (exp in float64 among it), caches that miss, libraries below the peak.
 """
 import argparse
@@ -72,7 +72,7 @@ def kernel_seconds(launch, d, registers_of):
 
 
 def predict(counted, d, registers_of):
-    """Seconds of a step, of the same in a graph, and what bounds it."""
+    """Seconds of a step in a graph, of the same without, and what bounds it."""
     steps = counted["steps"]
     device, shares = 0.0, Counter()
     for launch in counted["launches"]:
@@ -89,9 +89,8 @@ def predict(counted, d, registers_of):
     host = len(counted["launches"]) * d["launch"] + len(counted["library"]) * d["operator"]
     stream = device + kernels * d["gap"]
     graph = device + kernels * d["graph_gap"]
-    if host > stream:
-        shares = Counter({"host": host})
-    return max(stream, host) / steps, min(graph, max(stream, host)) / steps, shares.most_common(1)[0][0]
+    shares["launches"] = kernels * d["graph_gap"]
+    return min(graph, max(stream, host)) / steps, max(stream, host) / steps, shares.most_common(1)[0][0]
 
 
 def time_text(seconds):
@@ -183,15 +182,15 @@ def page(data, measured, registers_of, revision):
     text = INTRODUCTION + f"\nOf the kernels at revision {revision}."
     if missing:
         text += f" Not counted in this run: {', '.join(missing)}."
-    text += ("\n\n## Times of a step\n\nPredicted; in brackets, where it is shorter by a tenth, with the step "
-             "in a CUDA graph (`--cuda-graph`); the bound is that of the H100.\n\n| step | chains | " +
+    text += ("\n\n## Times of a step\n\nPredicted, with the step in a CUDA graph; in brackets, where it is "
+             "longer by a tenth, without (`--no-cuda-graph`); the bound is that of the H100.\n\n| step | chains | " +
              " | ".join(devices) + " | bound | measured | published |\n| --- | ---: |" + " ---: |" * len(devices) +
              " --- | --- | --- |\n")
     for w in data:
         cells, bounds = [], {}
         for device, d in devices.items():
-            plain, graph, bounds[device] = predict(w["capabilities"][d["capability"]], d, registers_of)
-            cells.append(time_text(plain) + (f" ({time_text(graph)})" if graph < 0.9 * plain else ""))
+            graph, plain, bounds[device] = predict(w["capabilities"][d["capability"]], d, registers_of)
+            cells.append(time_text(graph) + (f" ({time_text(plain)})" if plain > 1.1 * graph else ""))
         seen = [f"{m['device']}: {time_text(m['seconds'][w['name']])}" for m in measured if w["name"] in m["seconds"]]
         said = [f"{p['device']}: " + (time_text(p["seconds"]) if "seconds" in p else f"{p['flips'] / 1e9:.0f} flips/ns") +
                 f" [^{i + 1}]" for i, p in enumerate(published) if p["workload"] == w["name"]]

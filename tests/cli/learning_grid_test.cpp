@@ -80,7 +80,7 @@ TEST_F(LearningGrid, CellsAreRunsOfTrain) {
   EXPECT_EQ(row["repeat"], 1);
 
   const Outcome train = run_program(fmt::format(
-      "train --model ising --base=false --l1 0.001 --batch 20 --buffer 40 --lr 1e-2 --warmup 0 "
+      "train --model ising --no-base --l1 0.001 --batch 20 --buffer 40 --lr 1e-2 --warmup 0 "
       "--iters 40 --checkpoint-every 10 --sampler gwg --steps-per-iter 4 --seed 8 --quiet "
       "--dataset ising-grid:side=4,coupling=0.3,periodic=1 --out {}/one",
       folder.path().string()));

@@ -41,6 +41,7 @@ TEST(Usage, HelpShowsDefaultsAndRanges) {
   EXPECT_NE(help.find("default 50000"), std::string::npos);
   EXPECT_NE(help.find("default 0.0001"), std::string::npos);
   EXPECT_NE(help.find("at least 1"), std::string::npos);
+  EXPECT_NE(help.find("default on; --no-base turns it off"), std::string::npos);
   EXPECT_NE(help.find("sqrt, barker, min, max"), std::string::npos);
 }
 
@@ -263,6 +264,8 @@ TEST_F(Mistakes, OfTheOtherSubcommands) {
             "--cuda-graph",
             {"--cuda-graph", "pas", "captured"}},
            {train + "--out out --device cpu --cuda-graph", {"--cuda-graph", "GPU", "cpu"}},
+           {train + "--out out --base --no-base", {"--base is given twice"}},
+           {train + "--out out --no-centre", {"unknown flag --no-centre"}},
            {"bench --model ising --weights ising.pt --device cpu --cuda-graph",
             {"--cuda-graph", "GPU", "cpu"}},
            {"evaluate --model ising --weights ising.pt --out out --dataset strokes",
