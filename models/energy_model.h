@@ -102,6 +102,7 @@ class EnergyModel : public torch::nn::Module {
   virtual bool reads_parameters_in_place() const { return false; }
   // What evaluate() takes gradients in. Throws Error if the model knows no other than float32.
   virtual void set_gradient_precision(GradientPrecision precision);
+  virtual bool knows_bfloat16() const { return false; }
 
   // U of states (uint8) or of relaxed states (floating), [B]; differentiable in the parameters and,
   // for relaxed input, twice in the state. Deep models return float32, closed forms float64.

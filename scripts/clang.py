@@ -5,7 +5,7 @@
 
 CUDA sources stay with nvcc and its host compiler. What sees no LibTorch, the twins and their vectors, is
 compiled; the rest is parsed, a few seconds a source after a precompiled header. A program made by clang:
--DCMAKE_CXX_COMPILER=clang++ for CMake. --arm compiles the twins alone, for Arm's 64-bit processors and their
+-DCMAKE_CXX_COMPILER=clang++ for CMake. --arm compiles kernels/ alone, for Arm's 64-bit processors and their
 NEON, by aarch64-linux-gnu-g++. Exit code 77 (skipped) without the compiler.
 """
 import argparse
@@ -21,7 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PREFIXES = ("-I", "-D", "-std", "-f", "-O", "-W", "-m")
-VALUED = ("-isystem",)
+VALUED = ("-isystem", "-include")
+PRECOMPILED = "cmake_pch.hxx"  # the other compiler's
 ARM = "aarch64-linux-gnu-g++"
 OTHERS = {"-Winvalid-pch", "-fno-tree-loop-distribute-patterns"}  # the other compiler's own
 
@@ -30,7 +31,8 @@ def flags_of(command):
     words, flags = iter(shlex.split(command)), []
     for word in words:
         if word in VALUED:
-            flags.append(word + next(words))
+            value = next(words)
+            flags += [word, value] if Path(value).name != PRECOMPILED else []
         elif word.startswith(PREFIXES) and word not in OTHERS:
             flags.append(word)
     return flags
@@ -60,8 +62,9 @@ def main():
     if not shutil.which(compiler):
         print(f"skipped: there is no {compiler}")
         sys.exit(77)
-    found = dict(sources(arguments.build.resolve(), arguments.folders))
-    if arguments.arm:  # whose options of x86 it does not know
+    folders = ["kernels"] if arguments.arm else arguments.folders
+    found = dict(sources(arguments.build.resolve(), folders))
+    if arguments.arm:  # that knows no options of x86
         found = {file: [flag for flag in flags if not flag.startswith("-m")]
                  for file, flags in found.items() if not sees_torch(flags)}
     with_torch = [flags for flags in found.values() if sees_torch(flags)]

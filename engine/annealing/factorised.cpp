@@ -18,7 +18,7 @@ Factorised Factorised::bernoulli(const torch::Tensor& mean) {
       "the mean of the starting distribution must be a vector of numbers strictly between 0 and 1");
   Factorised start;
   const torch::Tensor m = mean.to(torch::kFloat64);
-  const torch::Tensor theta = torch::log1p(-m) - torch::log(m);
+  const torch::Tensor theta = -torch::logit(m);
   start.mean_ = mean.to(torch::kFloat32).contiguous();
   start.model_ = std::make_shared<BernoulliModel>(theta);
   start.log_z_ = torch::softplus(-theta).sum().item<double>();

@@ -41,7 +41,10 @@ class Categorical {
  public:
   ISINGLASS_HD Categorical(int count, LogWeight log_weight)
       : count_(count), log_weight_(log_weight) {
-    for (int k = 0; k < count_; ++k) scale_ = fmax(scale_, log_weight_(k));
+    for (int k = 0; k < count_; ++k) {
+      const double of_value = log_weight_(k);
+      if (of_value > scale_) scale_ = of_value;
+    }
     for (int k = 0; k < count_; ++k) sum_ += weight(k);
   }
 
@@ -57,10 +60,7 @@ class Categorical {
   }
 
  private:
-  ISINGLASS_HD double weight(int k) const {
-    const double log_weight = log_weight_(k);
-    return log_weight == -INFINITY ? 0.0 : elementary::exp(log_weight - scale_);
-  }
+  ISINGLASS_HD double weight(int k) const { return scaled_weight(log_weight_(k), scale_); }
 
   int count_;
   LogWeight log_weight_;

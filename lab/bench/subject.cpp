@@ -84,7 +84,7 @@ std::shared_ptr<EnergyModel> Bench::loaded_or_new() const {
   const bool loads = !spec_.model.weights.empty() || !find_model(spec_.model.name).trainable();
   const std::shared_ptr<EnergyModel> model =
       loads ? model_of(spec_.model, device_, moves_continuous(spec_.sampler)) : new_one();
-  set_gradient_precision(spec_.model, *model);
+  set_gradient_precision(spec_.model, *model, device_);
   return model;
 }
 

@@ -103,7 +103,7 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
            : spec_.model.instance.empty() ? model_of(spec_.model, device)
                                           : sampled_model(spec_.model, spec_.sampler, {}, device);
   if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
-  set_gradient_precision(spec_.model, *model_);
+  set_gradient_precision(spec_.model, *model_, device);
   resolve_path(spec_, *model_);
   if (tempers()) {
     if (spec_.rungs.empty()) spec_.rungs = "auto";

@@ -1,6 +1,7 @@
 // See assemble.h.
 #include "lab/run/assemble.h"
 
+#include <ATen/cuda/CUDAContext.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -225,9 +226,19 @@ std::shared_ptr<EnergyModel> sampled_model(const ModelSpec& spec, const SamplerS
   return model;
 }
 
-void set_gradient_precision(const ModelSpec& spec, EnergyModel& model) {
-  model.set_gradient_precision(spec.gradient_precision == "bf16" ? GradientPrecision::kBfloat16
-                                                                 : GradientPrecision::kFloat32);
+namespace {
+
+bool multiplies_bfloat16(torch::Device device) {
+  return device.is_cuda() && at::cuda::getDeviceProperties(device.index())->major >= 8;
+}
+
+}  // namespace
+
+void set_gradient_precision(const ModelSpec& spec, EnergyModel& model, torch::Device device) {
+  const bool low = spec.gradient_precision == "auto"
+                       ? model.knows_bfloat16() && multiplies_bfloat16(device)
+                       : spec.gradient_precision == "bf16";
+  model.set_gradient_precision(low ? GradientPrecision::kBfloat16 : GradientPrecision::kFloat32);
 }
 
 std::unique_ptr<Sampler> sampler_of(const SamplerSpec& sampler, const EnergyModel& model,

@@ -71,7 +71,8 @@ std::shared_ptr<EnergyModel> sampled_model(const ModelSpec& spec, const SamplerS
                                            const DataSpec& data, torch::Device device,
                                            const std::function<void(const Dataset&)>& on_data = {});
 
-void set_gradient_precision(const ModelSpec& spec, EnergyModel& model);
+// Of a model on this device.
+void set_gradient_precision(const ModelSpec& spec, EnergyModel& model, torch::Device device);
 
 std::unique_ptr<Sampler> sampler_of(const SamplerSpec& sampler, const EnergyModel& model,
                                     bool warm = false);

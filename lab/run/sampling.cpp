@@ -96,7 +96,7 @@ Sampling::Sampling(SampleSpec spec, Context context, Given given)
   model_ = given.model ? given.model : make_model();
   if (spec_.model.name.empty()) spec_.model.name = model_->kind_name();
   cooling_ = cooling_of(spec_, *model_, plan_, device);
-  set_gradient_precision(spec_.model, *model_);
+  set_gradient_precision(spec_.model, *model_, device);
   plan_.transition = cooling_.get();
   seek_solutions();
   const bool warm = !spec_.warm_start.empty();

@@ -153,7 +153,7 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
     load_state(*made, reader);
   }
   made->to(context_.device);
-  set_gradient_precision(spec_.model, *made);
+  set_gradient_precision(spec_.model, *made, context_.device);
   return made;
 }
 

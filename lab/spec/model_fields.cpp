@@ -74,8 +74,9 @@ Field<ModelSpec> gradient_precision_field() {
   return field(&ModelSpec::gradient_precision,
                {.name = "gradient-precision",
                 .unit = "TYPE",
-                .help = "of the gradients that proposals use, and never of energies; bf16: resnet",
-                .choices = {"float32", "bf16"}});
+                .help = "of the gradients that proposals use, and never of energies; bf16: resnet; "
+                        "auto: bf16 on GPUs with instructions for it (compute capability 8.0)",
+                .choices = {"auto", "float32", "bf16"}});
 }
 
 Fields<NewModelSpec> new_model_fields() {

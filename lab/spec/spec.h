@@ -38,7 +38,7 @@ struct ModelSpec {
   std::optional<int64_t> label = {};  // the class of a classifier
   std::optional<ImageSize> image = {};
   std::optional<NamedFile> gradient_model = {};  // whose gradient the sampler uses in its place
-  std::string gradient_precision = "float32";    // or bf16
+  std::string gradient_precision = "auto";       // float32, bf16
 };
 
 // A model without weights yet.

@@ -21,6 +21,7 @@ class OtherGradientModel : public EnergyModel {
   void set_gradient_precision(GradientPrecision precision) override {
     gradient_->set_gradient_precision(precision);
   }
+  bool knows_bfloat16() const override { return gradient_->knows_bfloat16(); }
   torch::Tensor energy(const torch::Tensor& x) override { return energy_->energy(x); }
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;

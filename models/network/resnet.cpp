@@ -225,7 +225,7 @@ torch::Tensor ResNetModel::energy_of(const torch::Tensor& log_p, const torch::Te
   if (!mean_.defined()) return -log_p;
   const torch::Tensor m = mean_.to(torch::kFloat64);
   const torch::Tensor base =
-      flat.to(torch::kFloat64).matmul(torch::log(m) - torch::log1p(-m)) + torch::log1p(-m).sum();
+      flat.to(torch::kFloat64).matmul(torch::logit(m)) + torch::log1p(-m).sum();
   return -(log_p.to(torch::kFloat64) + base);
 }
 
@@ -259,7 +259,7 @@ void ResNetModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   const torch::Tensor at_image = (low ? low_layers() : layers_).backward(slopes);
   store(out.energy, energy_of(log_p, flat).to(torch::kFloat64));
   torch::Tensor gradient = at_image.reshape(flat.sizes()).to(torch::kFloat32).neg();
-  if (mean_.defined()) gradient -= torch::log(mean_) - torch::log1p(-mean_);
+  if (mean_.defined()) gradient -= torch::logit(mean_);
   out.gradient = gradient;
 }
 

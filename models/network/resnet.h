@@ -46,6 +46,7 @@ class ResNetModel : public EnergyModel {
     return precision_ == GradientPrecision::kFloat32;
   }
   void set_gradient_precision(GradientPrecision precision) override { precision_ = precision; }
+  bool knows_bfloat16() const override { return true; }
   torch::Tensor energy(const torch::Tensor& x) override;
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
 

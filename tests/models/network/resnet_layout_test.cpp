@@ -1,0 +1,69 @@
+// A step of a ResNet leaves its activations where convolutions want them, channels last: it copies
+// none of them from one layout to another.
+#include <ATen/record_function.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "models/energy_model.h"
+#include "models/registry.h"
+
+namespace isinglass {
+namespace {
+
+thread_local std::vector<std::string>* copies = nullptr;
+
+// [B, C, H, W] of several channels and positions, in memory of its own: no broadcast weights.
+bool is_activation(const c10::IValue& value) {
+  if (!value.isTensor() || !value.toTensor().defined()) return false;
+  const torch::Tensor& t = value.toTensor();
+  return t.dim() == 4 && t.size(1) > 1 && t.size(2) > 1 && t.is_non_overlapping_and_dense();
+}
+
+std::unique_ptr<at::ObserverContext> note(const at::RecordFunction& call) {
+  const std::string name = call.name();
+  const bool moves = name == "aten::clone" || name == "aten::copy_" || name == "aten::_to_copy";
+  const auto inputs = call.inputs();
+  const size_t from = name == "aten::copy_" ? 1 : 0;
+  if (moves && inputs.size() > from && is_activation(inputs[from])) copies->push_back(name);
+  return nullptr;
+}
+
+// What the call copies of activations, by the names of LibTorch's operators.
+std::vector<std::string> copies_of(const std::function<void()>& call) {
+  std::vector<std::string> found;
+  copies = &found;
+  const auto handle = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(note).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+  call();
+  at::removeCallback(handle);
+  copies = nullptr;
+  return found;
+}
+
+TEST(ResNetLayout, ACopyIsNoticed) {
+  const torch::Tensor rows = torch::rand({3, 8, 5, 5});
+  EXPECT_FALSE(copies_of([&] { rows.contiguous(at::MemoryFormat::ChannelsLast); }).empty());
+  EXPECT_TRUE(copies_of([&] { rows.contiguous(); }).empty());
+}
+
+TEST(ResNetLayout, AStepCopiesNoActivations) {
+  for (const int64_t channels : {8, 64}) {
+    for (const auto precision : {GradientPrecision::kFloat32, GradientPrecision::kBfloat16}) {
+      const auto model =
+          new_model("resnet", {.image_height = 12, .image_width = 12, .channels = channels}, 1);
+      model->set_gradient_precision(precision);
+      const torch::Tensor x = torch::randint(0, 2, {6, 144}, torch::kUInt8);
+      Evaluation evaluation;
+      model->evaluate(x, evaluation);  // makes the weights in bfloat16
+      EXPECT_EQ(copies_of([&] { model->evaluate(x, evaluation); }), std::vector<std::string>{})
+          << channels << " channels";
+      EXPECT_EQ(copies_of([&] { model->evaluate_energy(x, evaluation); }),
+                std::vector<std::string>{})
+          << channels << " channels";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace isinglass
