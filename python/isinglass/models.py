@@ -32,7 +32,7 @@ def _tensor_names(model):
 
 
 def _options_of(model):
-    asked = [name for name in ("sites", "categories") if f"--{name}" in model["parameters"].partition(";")[2]]
+    asked = [name for name in ("sites", "categories") if f"`{name}`" in model["parameters"].partition(";")[2]]
     names = asked + [name for name in _MORE.get(model["name"], []) if name not in asked]
     found = {option["python"]: option for option in TABLES["target"]}
     return [found[name] for name in names]

@@ -37,7 +37,7 @@ def test_signatures_are_those_of_the_list(program):
 def test_options_are_those_of_the_program(function, command, program):
     """Every flag of the program is a keyword here, but those for which there is an argument of another name."""
     text = program(command, "--help")
-    flags = {python_name(flag) for flag in re.findall(r"^ +--([a-z0-9-]+)", text, re.MULTILINE)}
+    flags = {python_name(flag) for flag in re.findall(r"^  --([a-z0-9-]+)", text, re.MULTILINE)}
     known = set(inspect.signature(function).parameters)
     replaced = {"sample": {"model", "weights", "factors", "sites", "categories", "penalty", "class_", "image",
                            "instance", "gradient_model", "dataset", "data_dir", "netcdf", "list"},

@@ -51,8 +51,7 @@ TEST(MetropolisTwins, AcceptAlike) {
       for (const bool unadjusted : {false, true}) {
         for (const int64_t group : {int64_t{1}, int64_t{2}, int64_t{3}, size.chains}) {
           if (size.chains % group != 0) continue;
-          expect_twins([&](Twin twin) { return run(size, symmetric, unadjusted, group, twin); },
-                       /*any_block=*/true);
+          expect_twins([&](Twin twin) { return run(size, symmetric, unadjusted, group, twin); });
         }
       }
     }
