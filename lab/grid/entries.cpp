@@ -91,6 +91,11 @@ const EntryOptions& train_options() {
   return options;
 }
 
+const EntryOptions& evaluate_options() {
+  static const EntryOptions options{options_of<EvaluateSpec>(), "evaluate"};
+  return options;
+}
+
 std::vector<OptionValues> combinations(const toml::table& table, const EntryOptions& options,
                                        const std::string& where, const fs::path& folder,
                                        const std::vector<std::string>& others) {

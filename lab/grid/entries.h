@@ -1,5 +1,5 @@
-// Entries of a grid's TOML: values of keys by their type, and options of sampling and training, of
-// which lists are swept. Every Error begins with `where`, the entry.
+// Entries of a grid's TOML: values of keys by their type, and options of sampling, training and
+// evaluation, of which lists are swept. Every Error begins with `where`, the entry.
 #pragma once
 
 #include <toml++/toml.h>
@@ -57,7 +57,7 @@ auto told_where(const std::string& where, Check check) {
   }
 }
 
-// The options of an entry of `who` ("sample" or "train").
+// The options of an entry of `who` ("sample", "train", "evaluate").
 struct EntryOptions {
   OptionTable table;
   std::string who;
@@ -65,6 +65,7 @@ struct EntryOptions {
 
 const EntryOptions& sample_options();  // with the grid's own
 const EntryOptions& train_options();
+const EntryOptions& evaluate_options();
 
 // All combinations of the table's lists, the last key fastest; `others` are no options. Relative
 // paths start at the folder.

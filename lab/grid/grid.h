@@ -53,6 +53,7 @@ struct Cell {
   int64_t calls = 0;  // model calls that all samplers may make; 0: they have equal steps
   std::optional<TrainSpec> learning =
       {};  // of a cell that learns, resolved: then there is no sampling
+  std::optional<EvaluateSpec> evaluation = {};  // of what it has learned; its weights are not named
 };
 
 // How an option of cells that learn follows the scale: times scale^exponent, a whole number at least
@@ -71,6 +72,8 @@ struct Grid {
   std::vector<Cell> cells = {};  // the repeats of a setting one after another
   std::vector<Claim> claims = {};
   std::vector<ScaleRule> rules = {};  // by which a grid of cells that learn has shrunk
+  // What papers say of its samplers, for the page: numbers by name.
+  std::vector<std::pair<std::string, double>> published = {};
 };
 
 // Models in memory, on the device: each stands for the entries of its label, which then name none.

@@ -45,6 +45,7 @@ Json cell_settings(const Cell& cell) {
                {"sampling", cell.learning ? Json::object() : settings_json(cell.sampling)},
                {"training", training}};
   if (cell.learning) json["learning"] = settings_json(*cell.learning);
+  if (cell.evaluation) json["evaluation"] = settings_json(*cell.evaluation);
   return json;
 }
 

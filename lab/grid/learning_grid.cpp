@@ -33,16 +33,18 @@ ScaleRule read_rule(const std::string& option, const toml::node& node, const std
   return {option, number(both->get(0)), number(both->get(1))};
 }
 
-std::vector<ScaleRule> read_rules(const toml::table& grid, const std::string& name) {
+// The rules of the table's `scale`, for the options of its entries.
+std::vector<ScaleRule> read_rules(const toml::table& parent, const EntryOptions& options,
+                                  const std::string& name) {
   std::vector<ScaleRule> rules;
   const std::string where = name + ": [scale]";
-  const toml::table* table = table_of(grid, "scale", name);
+  const toml::table* table = table_of(parent, "scale", name);
   if (!table) return rules;
   for (const auto& [key, node] : *table) {
     const std::string option(key.str());
-    const Option* known = find_option(train_options().table, option);
+    const Option* known = find_option(options.table, option);
     require(known && (known->type == ValueType::kInteger || known->type == ValueType::kReal),
-            "{}: {} is no number of training", where, option);
+            "{}: {} is no number of {}", where, option, options.who);
     rules.push_back(read_rule(option, node, where));
   }
   return rules;
@@ -101,9 +103,57 @@ std::vector<Entry> read_samplers(const toml::table& grid, const std::string& nam
   return samplers;
 }
 
+// The one combination of a table that holds no lists.
+OptionValues only_values(const toml::table& table, const EntryOptions& options,
+                         const std::string& where, const fs::path& folder,
+                         const std::vector<std::string>& others = {}) {
+  const auto all = combinations(table, options, where, folder, others);
+  require(all.size() == 1, "{} holds a list", where);
+  return all.front();
+}
+
+// The options that [evaluate] gives; none: there is none. Adds the rules of their scale.
+std::optional<OptionValues> read_evaluation(const toml::table& given, const std::string& name,
+                                            const fs::path& folder, double scale, Grid& grid) {
+  const toml::table* table = table_of(given, "evaluate", name);
+  if (!table) return std::nullopt;
+  const std::string where = name + ": [evaluate]";
+  OptionValues values = only_values(*table, evaluate_options(), where, folder, {"scale"});
+  for (const char* own : {"model", "weights", "dataset", "seed"}) {
+    require_options(!values.contains(own), "{}: `{}` is that of the cell", where, own);
+  }
+  std::vector<ScaleRule> rules = read_rules(*table, evaluate_options(), where);
+  apply(rules, scale, values);
+  for (ScaleRule& rule : rules) {
+    rule.option = "evaluation's " + rule.option;
+    grid.rules.push_back(rule);
+  }
+  return values;
+}
+
+void read_published(const toml::table& given, const std::string& name, Grid& grid) {
+  const toml::table* table = table_of(given, "published", name);
+  if (!table) return;
+  for (const auto& [key, node] : *table) {
+    const std::string who(key.str());
+    const auto number = value_of<double>(*table, who, name + ": [published]", "a number");
+    grid.published.emplace_back(who, *number);
+  }
+}
+
+// Of what the cell learns, all but the weights and the seed.
+EvaluateSpec evaluation_of(const TrainSpec& learning, const OptionValues& values) {
+  EvaluateSpec spec = spec_of<EvaluateSpec>(values);
+  spec.model.name = learning.model.name;
+  spec.model.image = learning.model.image;
+  spec.data = learning.data;
+  if (spec.sampler.name.empty()) spec.sampler = learning.sampler;
+  return spec;
+}
+
 // All but the seed.
 Cell make_cell(OptionValues values, const Entry& model, const Entry& sampler, const Grid& grid,
-               const GridSpec& spec) {
+               const GridSpec& spec, const std::optional<OptionValues>& evaluation) {
   Cell cell{.model = model.label, .sampler = sampler.label};
   for (const OptionValues& more : {model.values, sampler.values}) override_values(values, more);
   require_options(!values.contains("seed"),
@@ -116,6 +166,7 @@ Cell make_cell(OptionValues values, const Entry& model, const Entry& sampler, co
   if (!spec.data.directory.empty()) values["data-dir"] = spec.data.directory.string();
   cell.learning = resolved_objective(spec_of<TrainSpec>(values));
   require_said(!cell.learning->data.name.empty(), "dataset");
+  if (evaluation) cell.evaluation = evaluation_of(*cell.learning, *evaluation);
   return cell;
 }
 
@@ -125,24 +176,27 @@ void read_learning_cells(const toml::table& table, const fs::path& folder, const
                          Grid& grid) {
   const std::string& name = grid.name;
   check_keys(table, name,
-             {"cells", "title", "repeats", "common", "models", "samplers", "claims", "scale"});
+             {"cells", "title", "repeats", "common", "models", "samplers", "claims", "scale",
+              "evaluate", "published"});
   require_options(spec.until_converged == 0, "`until-converged` is of grids whose cells sample");
   require_options(spec.weights.empty(), "`weights` is of grids whose cells sample");
   require_options(spec.data.name.empty(), "`dataset` is the grid's own where its cells learn");
-  grid.rules = read_rules(table, name);
+  grid.rules = read_rules(table, train_options(), name);
+  read_published(table, name, grid);
+  const auto evaluation = read_evaluation(table, name, folder, spec.scale, grid);
   OptionValues common;
   if (const toml::table* shared = table_of(table, "common", name)) {
-    const auto all = combinations(*shared, train_options(), name + ": [common]", folder);
-    require(all.size() == 1, "{}: [common] holds a list", name);
-    common = all.front();
+    common = only_values(*shared, train_options(), name + ": [common]", folder);
   }
   const std::vector<Entry> samplers = read_samplers(table, name, folder);
   for (const Entry& model : read_models(table, name, folder, spec)) {
     for (const Entry& sampler : samplers) {
-      Cell cell = told_where(fmt::format("{}: {} by {}", name, model.label, sampler.label),
-                             [&] { return make_cell(common, model, sampler, grid, spec); });
+      Cell cell = told_where(fmt::format("{}: {} by {}", name, model.label, sampler.label), [&] {
+        return make_cell(common, model, sampler, grid, spec, evaluation);
+      });
       for (cell.repeat = 0; cell.repeat < grid.repeats; ++cell.repeat) {
         cell.learning->seed = spec.seed + cell.repeat;
+        if (cell.evaluation) cell.evaluation->seed = cell.learning->seed;
         grid.cells.push_back(cell);
       }
       require(static_cast<int64_t>(grid.cells.size()) <= kMostCells, "{}: more than {} cells", name,

@@ -45,7 +45,7 @@ Json finished_cell(const fs::path& file, const Cell& cell) {
   const bool own = identity.value("program", "") == program_revision();
   if (!json.contains("sampling") || !own) return json;  // it is stale, whatever its settings
   const Json expected = cell_settings(cell);
-  for (const char* part : {"sampling", "training", "learning"}) {
+  for (const char* part : {"sampling", "training", "learning", "evaluation"}) {
     require(json.value(part, Json()) == expected.value(part, Json()),
             "{} was made with other settings: the grid has changed since", file.string());
   }
@@ -98,12 +98,15 @@ Json results_json(const GridSpec& spec, const Grid& grid, const Json& rows, torc
   for (const ScaleRule& rule : grid.rules) {
     rules.push_back({{"option", rule.option}, {"exponent", rule.exponent}, {"least", rule.least}});
   }
+  Json published = Json::array();
+  for (const auto& [who, nats] : grid.published) published.push_back({who, nats});
   const auto failed = std::count_if(rows.begin(), rows.end(),
                                     [](const Json& row) { return row["status"] != "done"; });
   return {{"grid", grid.name},
           {"title", grid.title},
           {"scale", spec.scale},
           {"scale_rules", rules},
+          {"published", published},
           {"repeats", grid.repeats},
           {"until_converged", spec.until_converged},
           {"seed", spec.seed},

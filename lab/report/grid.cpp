@@ -295,6 +295,16 @@ Json scale_text(const Json& results) {
   return text;
 }
 
+void add_published(Page& page, const Json& results) {
+  Json rows = Json::array();
+  for (const Json& one : results.value("published", Json::array())) {
+    rows.push_back({one[0], fmt::format("{:g}", one[1].get<double>())});
+  }
+  if (rows.empty()) return;
+  page.add("Published", "Log-likelihoods of test images in the papers, at their scale.",
+           {table("", {{"", true}, {"nats"}}, rows)});
+}
+
 void add_grid(Page& page, const fs::path& directory) {
   const Json results = read_json(directory / "results.json");
   const Cells cells = first_cells(directory);
@@ -323,6 +333,7 @@ void add_grid(Page& page, const fs::path& directory) {
                     {"seed", results["seed"]},
                     {"version", results["version"]}});
   page.add("", "", {facts(std::move(shown))});
+  add_published(page, results);
   if (!results["claims"].empty()) {
     page.add("Claims", kRule, {claims_table(judge_again(results["claims"], results["rows"]))});
   }

@@ -176,7 +176,7 @@ TEST_F(LearningGrid, RefusesWhatIsOfOtherGrids) {
     refused("", words);
   };
   with("cells = \"train\"", "cells = \"dream\"", "cells is 'dream'; sample and train are known");
-  with("lr = -0.25", "sampler = 1", "sampler is no number of training");
+  with("lr = -0.25", "sampler = 1", "sampler is no number of train");
   with("lr = -0.25", "lr = [1]", "lr is an exponent, or [exponent, least]");
   with("below = 0.5\n", "", "below is missing");
   with("iters = 40", "iters = 40\nseed = 3", "seeds come from");

@@ -6,6 +6,7 @@
 
 #include "io/error.h"
 #include "io/files.h"
+#include "lab/evaluation/likelihood_evaluation.h"
 #include "lab/grid/cells/cell.h"
 #include "lab/report/page.h"
 #include "lab/run/training.h"
@@ -61,12 +62,43 @@ class OnCheckpoint : public TrainObserver {
   const std::function<void()>& call_;
 };
 
+// The verdict, and the likelihoods if it is closed. The evaluation goes on from its checkpoint in the
+// directory.
+Json evaluated(const Cell& cell, const fs::path& directory, const Dataset& data,
+               torch::Device device, const Stop& stop, const std::function<void()>& on_kept,
+               Json& metrics) {
+  EvaluateSpec spec = *cell.evaluation;
+  const fs::path best = directory / "best.pt";  // of runs that validate
+  spec.model.weights = fs::exists(best) ? best : directory / "ema.pt";
+  LikelihoodEvaluation evaluation(spec, {.device = device, .stop = stop}, {.data = data});
+  const fs::path checkpoint = directory / "evaluation.pt";
+  if (fs::exists(checkpoint)) evaluation.restore(checkpoint);
+  if (!evaluation.run(checkpoint, {.on_saved = on_kept})) throw Interrupted("");
+  const BracketVerdict& verdict = evaluation.verdict();
+  for (const SplitLikelihood& split : evaluation.splits()) {
+    const double above = split.nats.forward, below = split.nats.reverse.value_or(NAN);
+    const double half = std::abs(above - below) / 2;
+    if (split.split == "validation" || split.split == "test") {
+      put(metrics, split.split + "_nats",
+          verdict.closed ? Estimate{split.quoted, half} : Estimate{NAN});
+    }
+    if (split.split != "test") continue;
+    put(metrics, "test_above", {above});
+    put(metrics, "test_below", {below});
+    put(metrics, "bracket", {2 * half});
+  }
+  Json shown = evaluation.json();
+  for (const char* series : {"curve", "beta"}) shown.erase(series);
+  return shown;
+}
+
 Json trained(const Cell& cell, const Json& settings, const fs::path& directory, GridData& data,
              torch::Device device, const Stop& stop, const std::function<void()>& on_kept) {
   const bool resumed = goes_on(directory, settings);
   OnCheckpoint observer(on_kept);
+  const Dataset& images = data.of(cell.learning->data);
   Training training(*cell.learning, {.device = device, .stop = stop}, &observer, resumed,
-                    {.data = data.of(cell.learning->data)});
+                    {.data = images});
   if (resumed) {
     training.trainer().resume(directory);
   } else {
@@ -85,6 +117,13 @@ Json trained(const Cell& cell, const Json& settings, const fs::path& directory, 
     done["curves"][key] = {{"iteration", line["x"]}, {"value", line["y"]}};
   }
   add_picture(done, directory, result.iteration);
+  if (!cell.evaluation) return done;
+  try {
+    done["evaluation_result"] =
+        evaluated(cell, directory, images, device, stop, on_kept, done["metrics"]);
+  } catch (const NumericalError& error) {  // the parameters are what they are
+    done["evaluation_result"] = {{"error", error.what()}};
+  }
   return done;
 }
 
@@ -113,6 +152,7 @@ Json run_learning_cell(const Cell& cell, const Json& settings, const fs::path& d
     }
   });
   fs::remove_all(directory / "checkpoints");
+  fs::remove(directory / "evaluation.pt");
   return done;
 }
 

@@ -1,5 +1,6 @@
-// A cell of a grid that learns: a run of training (lab/run/training.h) in a directory of its own,
-// which goes on from its latest checkpoint if the grid is killed.
+// A cell of a grid that learns: a run of training (lab/run/training.h) in a directory of its own, and the
+// evaluation of what it has learned (lab/evaluation/likelihood_evaluation.h) if the grid asks for one.
+// Both go on from their latest checkpoints if the grid is killed.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +27,7 @@ class GridData {
 
 // Trains in the directory, whose cell.json says of what it is: a run of other settings, program or
 // data is begun anew; on_kept is called after every checkpoint. Returns {status, metrics, curves[,
-// picture]}, or, where it fails or diverges for good, {status: "failed", error, metrics}. Of the run,
+// picture, evaluation_result]}, or, where it fails or diverges for good, {status: "failed", error, metrics}. Of the run,
 // weights, metrics and log stay. Throws Interrupted only.
 nlohmann::ordered_json run_learning_cell(const Cell& cell, const nlohmann::ordered_json& settings,
                                          const std::filesystem::path& directory, GridData& data,
