@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <string_view>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
@@ -99,6 +100,7 @@ struct Job::End {
 };
 
 Job::Job(const Place& place) : place_(place), beats_(place.size), silent_(place.size) {
+  std::signal(SIGPIPE, SIG_IGN);  // a store that has gone is an error, and no end without a word
   const Store store = connect_in_time(place_, keeps_store());
   stores_ = std::make_unique<JobStores>(part_of(store, "all"));
   const std::string start = std::to_string(number_of_start());
