@@ -163,61 +163,62 @@ bool OutputDirectory::begun_before(const Options& options) {
 }
 
 OutputDirectory::OutputDirectory(const Options& options)
-    : command_(options.command()), resumed_(options.has("resume")), keep_(resumed_) {
-  directory_ = whole_path(options.path(resumed_ ? "resume" : "out"));
+    : command_(options.command()),
+      resumed_(options.has("resume")),
+      run_(std::make_shared<Run>(command_.name,
+                                 whole_path(options.path(resumed_ ? "resume" : "out")))) {
+  run_->keep = resumed_;
   if (resumed_ || !leads()) return;
   std::error_code error;
-  const fs::file_status status = fs::status(directory_, error);
+  const fs::file_status status = fs::status(path(), error);
   require(!fs::exists(status) || fs::is_directory(status), "--out {} is a file, not a directory",
-          directory_.string());
-  const std::optional<std::string> held = held_command(directory_);
+          path().string());
+  const std::optional<std::string> held = held_command(path());
   held_run_ = held.has_value();
   const bool own = begun_before(options);
-  resumed_ = keep_ = own && held && find_option(command_.options, "resume");
+  resumed_ = own && held && find_option(command_.options, "resume");
+  run_->keep = resumed_;
   require(options.flag("overwrite") || !held || own,
-          "--out {} already holds a run; give another directory, or --overwrite",
-          directory_.string());
-  require_no_others(directory_, command_.name, held);
+          "--out {} already holds a run; give another directory, or --overwrite", path().string());
+  require_no_others(path(), command_.name, held);
 }
 
 void OutputDirectory::lock() {
-  if (lock_.take(directory_)) return;
-  keep_ = true;  // what is there is not this run's
-  fail("{}: another process is writing a run there", directory_.string());
+  if (lock_.take(path())) return;
+  run_->keep = true;  // what is there is not this run's
+  fail("{}: another process is writing a run there", path().string());
 }
 
 void OutputDirectory::create() {
   std::error_code error;
-  for (fs::path p = directory_; !fs::exists(p, error) && p.has_relative_path();
-       p = p.parent_path()) {
-    ++made_;
+  for (fs::path p = path(); !fs::exists(p, error) && p.has_relative_path(); p = p.parent_path()) {
+    ++run_->made;
   }
-  fs::create_directories(directory_, error);
-  require(!error, "--out {}: the directory cannot be made: {}", directory_.string(),
-          error.message());
+  fs::create_directories(path(), error);
+  require(!error, "--out {}: the directory cannot be made: {}", path().string(), error.message());
   lock();
-  if (const std::optional<std::string> held = held_command(directory_)) {
+  if (const std::optional<std::string> held = held_command(path())) {
     // One that another process has begun since this one looked.
-    keep_ = keep_ || !held_run_;
-    require(held_run_, "--out {} holds a run by now; give another directory", directory_.string());
-    const std::optional<fs::path> left = remove_run(directory_, *held);
-    require(!left, "--out {}: {} cannot be removed", directory_.string(),
-            left.value_or("").string());
+    if (!held_run_) run_->keep = true;
+    require(held_run_, "--out {} holds a run by now; give another directory", path().string());
+    const std::optional<fs::path> left = remove_run(path(), *held);
+    require(!left, "--out {}: {} cannot be removed", path().string(), left.value_or("").string());
   }
 }
 
 // Directories go only when they are empty: somebody else may have put a run beside this one.
-void OutputDirectory::discard() const {
-  remove_run(directory_, command_.name);
+void OutputDirectory::Run::discard() const {
+  if (keep) return;
+  remove_run(directory, command);
   std::error_code ignored;
-  fs::path directory = directory_;
-  for (int level = 0; level < made_; ++level, directory = directory.parent_path()) {
-    fs::remove(directory, ignored);
+  fs::path emptied = directory;
+  for (int level = 0; level < made; ++level, emptied = emptied.parent_path()) {
+    fs::remove(emptied, ignored);
   }
 }
 
 void OutputDirectory::keep(const std::string& how) {
-  keep_ = true;
+  run_->keep = true;
   kept_ = how;
 }
 
@@ -225,17 +226,25 @@ void OutputDirectory::fill(const OptionValues& run, const std::function<void()>&
   if (!leads()) return work();
   try {
     resumed_ ? lock() : create();
+    if (Job* job = present_job()) {
+      job->before_end([left = run_](int code) {
+        if (code != kNumericalFailure) left->discard();
+      });
+    }
     write_file(file(kConfiguration), configuration_text(command_.options, command_.name, run));
-    if (Job* job = present_job()) job->note(directory_.string());
+    if (Job* job = present_job()) job->note(path().string());
     work();
+    run_->keep = true;
   } catch (const NumericalError&) {
+    run_->keep = true;
     throw;
   } catch (const Interrupted&) {
+    run_->keep = true;
     throw;
   } catch (const RankLost&) {
-    throw;
+    throw;  // the job is about to end this process
   } catch (...) {
-    if (!keep_) discard();
+    run_->discard();
     if (kept_.empty()) throw;
     const Failure failure = failure_of(std::current_exception());
     throw Failed(failure.code, fmt::format("{}; {}", failure.message, kept_));

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "cli/job.h"
+#include "cli/output_directory.h"
+#include "io/numbers.h"
 #include "io/picture.h"
 
 namespace isinglass {
@@ -34,9 +36,13 @@ Option tensorboard_option() {
           .topic = Topic::kOutput};
 }
 
-std::unique_ptr<EventFile> event_file(const Options& options) {
+std::unique_ptr<EventFile> event_file(const Options& options, int64_t first_step) {
   if (!options.has("tensorboard") || !leads()) return nullptr;
-  return std::make_unique<EventFile>(options.path("tensorboard"));
+  auto events = std::make_unique<EventFile>(options.path("tensorboard"));
+  if (options.has("resume") || OutputDirectory::begun_before(options)) {
+    events->start_again(first_step);
+  }
+  return events;
 }
 
 DrawsOnBoard::DrawsOnBoard(EventFile* events, const RunPlan& plan, ImageSize image,
@@ -53,19 +59,26 @@ void DrawsOnBoard::on_draw(int64_t draw, const ChainState& state) {
   step_ = (draw + 1) * plan_.thin;
   const torch::Tensor all = ranks_.gather(state.current.untempered()).to(torch::kCPU).contiguous();
   if (!events_) return;
-  const double* energy = all.const_data_ptr<double>();
   events_->scalars(step_, {{"energy/mean", all.mean().item<double>()},
                            {"energy/least", all.min().item<double>()}});
-  events_->histogram(step_, "energy/chains", {energy, energy + all.numel()});
+  put_energies(*events_, step_, all);
 }
 
 void DrawsOnBoard::on_end() {
-  if (!last_.defined() || last_.size(1) != image_.height * image_.width) return;
-  if (last_.scalar_type() != torch::kUInt8) return;
+  if (!last_.defined()) return;
   const torch::Tensor all = ranks_.gather(last_).cpu();
-  if (!events_ || all.max().item<int>() > 1) return;
-  const torch::Tensor shown = all.slice(0, 0, kPictures);
-  events_->picture(step_, "states", picture_grid(shown, image_.height, image_.width, kColumns));
+  if (events_) put_pictures(*events_, step_, all, image_);
+}
+
+void put_energies(EventFile& events, int64_t step, const torch::Tensor& energy) {
+  events.histogram(step, "energy/chains", numbers(energy));
+}
+
+void put_pictures(EventFile& events, int64_t step, const torch::Tensor& x, ImageSize image) {
+  if (x.scalar_type() != torch::kUInt8 || x.size(1) != image.height * image.width) return;
+  if (x.max().item<int>() > 1) return;
+  const torch::Tensor shown = x.slice(0, 0, kPictures);
+  events.picture(step, "states", picture_grid(shown, image.height, image.width, kColumns));
 }
 
 void put_numbers(EventFile& events, int64_t step, const Json& result,

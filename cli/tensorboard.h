@@ -15,8 +15,9 @@ namespace isinglass {
 
 Option tensorboard_option();
 
-// Null without the option, and on ranks that write nothing.
-std::unique_ptr<EventFile> event_file(const Options& options);
+// Null without the option, and on ranks that write nothing. Of a run that goes on, or of a restarted
+// job, the file begins with what makes the reader forget earlier events from this step on.
+std::unique_ptr<EventFile> event_file(const Options& options, int64_t first_step = 0);
 
 // Of draws: the chains' energies, and in the end pictures of the last states where these are images.
 class DrawsOnBoard : public Observer {
@@ -35,6 +36,10 @@ class DrawsOnBoard : public Observer {
   int64_t every_, step_ = 0;
   torch::Tensor last_;  // of this rank's first chains
 };
+
+// Of chains: a histogram of their energies, and pictures of some where they are binary images.
+void put_energies(EventFile& events, int64_t step, const torch::Tensor& energy);
+void put_pictures(EventFile& events, int64_t step, const torch::Tensor& x, ImageSize image);
 
 // Those of these entries of a result that are there: its numbers, of all depths, with "/" between names.
 void put_numbers(EventFile& events, int64_t step, const nlohmann::ordered_json& result,

@@ -39,7 +39,9 @@ std::string result_text(const LikelihoodEvaluation& evaluation, const OutputDire
 }
 
 // The curve over temperatures, and at its end the rest.
-void show(EventFile& events, const LogZEstimate& estimate, const nlohmann::ordered_json& json) {
+void show(EventFile& events, const LikelihoodEvaluation& evaluation,
+          const nlohmann::ordered_json& json) {
+  const LogZEstimate& estimate = evaluation.estimate();
   const std::vector<CurvePoint> curve = estimate.curve();
   for (const CurvePoint& point : curve) {
     events.scalars(point.temperatures, {{"log_z", point.log_z}});
@@ -50,8 +52,11 @@ void show(EventFile& events, const LogZEstimate& estimate, const nlohmann::order
                "log_z_bidirectional", "bracket", "tempering", "log_likelihood", "bits_per_dim",
                "acceptance"});
   for (const auto& [name, value] : estimate.chains()) {
-    if (!name.starts_with("log_weights")) continue;
-    events.histogram(end, name, numbers(std::get<torch::Tensor>(value.value)));
+    const torch::Tensor& tensor = std::get<torch::Tensor>(value.value);
+    if (name.starts_with("log_weights")) events.histogram(end, name, numbers(tensor));
+    if (name != "x") continue;
+    put_energies(events, end, evaluation.energies_of(tensor));
+    put_pictures(events, end, tensor.cpu(), *evaluation.spec().model.image);
   }
 }
 
@@ -88,7 +93,7 @@ std::string run_evaluate(const Options& options) {
     const torch::Tensor rungs = evaluation.estimate().rung_history();
     if (rungs.defined()) write_pt(out.file("rungs.pt"), PtValue{rungs});
     write_file(out.file("ais.json"), json.dump(2) + "\n");
-    if (const auto events = event_file(options)) show(*events, evaluation.estimate(), json);
+    if (const auto events = event_file(options)) show(*events, evaluation, json);
     fs::remove(checkpoint);
   });
   if (!leads()) return "";

@@ -29,10 +29,14 @@ class TrainProgress : public TrainObserver {
 
   void begin(int64_t iteration, const Options& options) {
     progress_.emplace("train", options.integer("iters"), quiet(options), iteration);
-    events_ = event_file(options);
+    events_ = event_file(options, iteration + 1);
   }
   void end() { progress_.reset(); }
 
+  // Again after a divergence.
+  void on_start(int64_t iteration) override {
+    if (events_) events_->start_again(iteration + 1);
+  }
   void on_iteration(const Metrics& metrics) override {
     last_ = metrics;
     if (events_) events_->scalars(metrics.iteration, metrics.values);

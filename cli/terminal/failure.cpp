@@ -22,7 +22,7 @@ Failure failure_of(std::exception_ptr exception) {
   } catch (const Error& error) {
     return {2, kError, error.what()};
   } catch (const NumericalError& error) {
-    return {3, kError, error.what()};
+    return {kNumericalFailure, kError, error.what()};
   } catch (const Interrupted& stop) {
     return {130, kInterrupted, stop.what()};
   } catch (const RankLost& lost) {

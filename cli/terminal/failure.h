@@ -24,6 +24,8 @@ struct Failure {
   std::string kind, message;
 };
 
+inline constexpr int kNumericalFailure = 3;  // the exit code
+
 // Error, std::bad_alloc: 2; NumericalError: 3; Interrupted: 130; Failed: its own; all others, among
 // them RankLost: 1.
 Failure failure_of(std::exception_ptr exception);

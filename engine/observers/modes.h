@@ -1,4 +1,4 @@
-// Which chains are at right modes (models/combined/misled.h).
+// Which chains are at right modes (models/combined/misled.h); all chains are on this rank.
 #pragma once
 
 #include <optional>

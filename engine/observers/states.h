@@ -8,7 +8,8 @@
 
 namespace isinglass {
 
-// Mean energy over chains after every step of burn-in; the recorder has the later ones.
+// Mean energy over chains, which are all on this rank, after every step of burn-in; the recorder has
+// the later ones.
 class BurnInTrace : public Observer {
  public:
   explicit BurnInTrace(const RunPlan& plan);

@@ -19,4 +19,7 @@ inline constexpr auto kPatience = std::chrono::hours(24 * 7);
 Backend gloo_backend(const Store& store, const Place& place);
 Backend nccl_backend(const Store& store, const Place& place);
 
+// What no two GPUs share, on any machines: uint8 [1, 16].
+torch::Tensor uuid_of_gpu(torch::Device gpu);
+
 }  // namespace isinglass

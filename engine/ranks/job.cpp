@@ -5,8 +5,9 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <cstdio>
-#include <future>
 #include <string_view>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -17,6 +18,8 @@
 
 namespace isinglass {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr auto kShort = std::chrono::milliseconds(20);
 constexpr auto kLook = std::chrono::milliseconds(250);
@@ -30,7 +33,7 @@ constexpr const char* kStop = "stop";
 constexpr const char* kFinished = "finished";
 constexpr const char* kLeft = "left";
 constexpr const char* kGoneWithoutAWord =
-    "it has gone without a word: it was killed, or its machine is down";
+    "it has gone without a word: it was killed or stopped, or its machine is down";
 
 std::string beat_of(int64_t rank) {
   return fmt::format("beat/{}", rank);
@@ -82,7 +85,7 @@ Store connect_in_time(const Place& place, bool keeps) {
   return store.get();
 }
 
-// The keys of one start of the job, or of all.
+// The keys of one start of the job, by its number, or of all.
 Store part_of(const Store& store, const std::string& name) {
   return c10::make_intrusive<c10d::PrefixStore>("isinglass/" + name, store);
 }
@@ -94,33 +97,26 @@ struct Job::End {
   int code;
   int64_t rank;      // the one that failed
   std::string line;  // what to say of it; empty where another rank says it
-
-  [[noreturn]] void process() const {
-    if (!line.empty()) fmt::print(stderr, "isinglass: rank {}: error: {}\n", rank, line);
-    std::fflush(stderr);
-    remove_unfinished_files();
-    _exit(code);
-  }
 };
 
-Job::Job(const Place& place)
-    : place_(place),
-      stores_(std::make_unique<JobStores>()),
-      beats_(place.size),
-      silent_(place.size) {
+Job::Job(const Place& place) : place_(place), beats_(place.size), silent_(place.size) {
+  std::signal(SIGPIPE, SIG_IGN);  // a store that has gone is an error, and no end without a word
   const Store store = connect_in_time(place_, keeps_store());
-  stores_->own = part_of(store, place_.attempt);
-  stores_->watching = part_of(connect_in_time(place_, false), place_.attempt);
-  stores_->of_restarts = part_of(store, "restarts");
-  if (place_.attempt != "0" && stores_->of_restarts->check({kNoted})) {
-    noted_ = text(stores_->of_restarts->get(kNoted));
-  }
+  stores_ = std::make_unique<JobStores>(part_of(store, "all"));
+  const std::string start = std::to_string(number_of_start());
+  stores_->own = part_of(store, start);
+  stores_->watching = part_of(connect_in_time(place_, false), start);
+  if (stores_->of_all->check({kNoted})) noted_ = text(stores_->of_all->get(kNoted));
   require(stores_->own->add(fmt::format("came/{}", place_.rank), 1) == 1,
           "a rank {} has met at {}:{} before: another job meets there, and MASTER_PORT must name "
           "another port",
           place_.rank, place_.host, place_.port);
   stores_->own->set(beat_of(place_.rank), "0");
-  watcher_ = std::thread([this] { watch(); });
+  watcher_ = std::thread([this] {
+    watch();
+    watched_.set_value();
+  });
+  guard_ = std::thread([this] { guard(); });
 }
 
 Job::~Job() {
@@ -130,6 +126,13 @@ Job::~Job() {
   }
   wake_.notify_all();
   watcher_.join();
+  guard_.join();
+}
+
+// A store that rank 0 keeps knows of one start alone.
+int64_t Job::number_of_start() {
+  if (!place_.agent) return 0;
+  return place_.rank == 0 ? stores_->starts.begin() : stores_->starts.wait(place_.patience);
 }
 
 void Job::meet(const std::string& command) {
@@ -139,8 +142,14 @@ void Job::meet(const std::string& command) {
           "rank {} was started with another command line or number of ranks than the others",
           place_.rank);
   if (store.add("came", 1) == place_.size) store.set("all", "");
+  const auto end = Clock::now() + place_.patience;
+  while (place_.agent && place_.rank == 0 && !store.check({"all"}) && Clock::now() < end) {
+    stores_->starts.call_up();
+    std::this_thread::sleep_for(kShort);
+  }
   try {
-    store.wait({"all"}, place_.patience);
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+    store.wait({"all"}, std::max(left, kShort));
   } catch (const std::exception&) {
     std::vector<int64_t> missing;
     for (int64_t rank = 0; rank < place_.size; ++rank) {
@@ -159,7 +168,7 @@ int64_t Job::next(const std::string& counter) {
 }
 
 void Job::note(const std::string& what) {
-  stores_->of_restarts->set(kNoted, what);
+  stores_->of_all->set(kNoted, what);
 }
 
 bool Job::noted_before(const std::string& what) const {
@@ -202,17 +211,36 @@ void Job::leave() {
 }
 
 void Job::await_all(const std::string& counter, int64_t count, std::chrono::seconds most) {
-  const auto end = std::chrono::steady_clock::now() + most;
+  const auto end = Clock::now() + most;
   // Not by the store of the rank's own calls, one of which may wait for what does not come.
-  while (stores_->watching->add(counter, 0) < count && std::chrono::steady_clock::now() < end) {
+  while (stores_->watching->add(counter, 0) < count && Clock::now() < end) {
     std::this_thread::sleep_for(kShort);
   }
 }
 
-// A rank that keeps the store ends after the others have learned of the end.
+void Job::before_end(std::function<void(int code)> tidy) {
+  const std::lock_guard lock(tidying_);
+  tidy_ = std::move(tidy);
+}
+
 void Job::end(const End& end) {
+  // A rank that keeps the store ends after the others have learned of the end.
   if (keeps_store()) await_all("told", place_.size - 1, kLastWords);
-  end.process();
+  end_process(end);
+}
+
+void Job::end_process(const End& end) {
+  if (!end.line.empty()) fmt::print(stderr, "isinglass: rank {}: error: {}\n", end.rank, end.line);
+  std::fflush(stderr);
+  remove_unfinished_files();
+  const std::lock_guard lock(tidying_);
+  if (tidy_) tidy_(end.code);
+  _exit(end.code);
+}
+
+void Job::end_without_store() {
+  const bool speaks = place_.rank == (place_.agent ? 0 : 1);
+  end_process({kGone, 0, speaks ? kGoneWithoutAWord : ""});
 }
 
 void Job::watch() {
@@ -221,6 +249,7 @@ void Job::watch() {
     std::unique_lock lock(mutex_);
     if (wake_.wait_for(lock, kLook, [&] { return over_; })) return;
     const bool met = met_;
+    ++looks_;
     try {
       if (!left_) store.set(beat_of(place_.rank), std::to_string(look));
       lock.unlock();
@@ -237,9 +266,20 @@ void Job::watch() {
       if (!lock.owns_lock()) lock.lock();
       if (over_ || left_) return;
       lock.unlock();
-      const bool speaks = place_.rank == (place_.agent ? 0 : 1);
-      End{kGone, 0, speaks ? kGoneWithoutAWord : ""}.process();
+      end_without_store();
     }
+  }
+}
+
+// A call of the store has no time-out of its own: where the process that keeps it is frozen, the watcher
+// hangs, and perhaps with the mutex.
+void Job::guard() {
+  const std::future<void> over = watched_.get_future();
+  int64_t seen = 0, same = 0;
+  while (over.wait_for(kLook) != std::future_status::ready) {
+    same = looks_ == seen ? same + 1 : 0;
+    seen = looks_;
+    if (same >= kSilentLooks) return end_without_store();
   }
 }
 

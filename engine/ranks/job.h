@@ -2,12 +2,14 @@
 // (under torchrun its agent does): that all have come, that each still works, and how the job ends.
 //
 // A thread of every rank looks at the store a few times a second. So a rank that fails ends the others
-// wherever they are, and one that is killed is missed by rank 0 after some seconds of silence. The
-// processes end at once, without their unfinished files.
+// wherever they are, and one that is killed or frozen is missed by rank 0 after some seconds of silence,
+// as that one is by the others. The processes end at once, without their unfinished files.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,6 +37,9 @@ class Job {
   // 0, 1, 2, …: every number goes to one rank.
   int64_t next(const std::string& counter);
 
+  // What this process does last if the job ends it, with that exit code.
+  void before_end(std::function<void(int code)> tidy);
+
   // What the job is to know of itself when torchrun restarts it; and whether it was said before a
   // restart.
   void note(const std::string& what);  // in place of what was noted
@@ -56,10 +61,14 @@ class Job {
   const JobStores& stores() const { return *stores_; }
 
  private:
+  int64_t number_of_start();
   void watch();
+  void guard();
   void look_for_silent_ranks();
   struct End;
   void end(const End& end);
+  void end_process(const End& end);
+  void end_without_store();
   bool claim_end(int code);
   void await_all(const std::string& counter, int64_t count, std::chrono::seconds most);
   bool keeps_store() const { return place_.rank == 0 && !place_.agent; }
@@ -69,12 +78,16 @@ class Job {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool met_ = false, left_ = false, over_ = false;  // guarded by the mutex
+  std::mutex tidying_;
+  std::function<void(int code)> tidy_;  // guarded by it
   std::vector<std::string>
       beats_;  // of the ranks that this one watches, and for how many looks the same
   std::vector<int64_t> silent_;
   std::atomic<bool> stop_ = false;
-  std::string noted_;  // before this start
-  std::thread watcher_;
+  std::string noted_;               // before this start
+  std::atomic<int64_t> looks_ = 0;  // of the watcher
+  std::promise<void> watched_;      // it has ended
+  std::thread watcher_, guard_;
 };
 
 }  // namespace isinglass

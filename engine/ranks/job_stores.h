@@ -4,11 +4,16 @@
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include "engine/ranks/starts.h"
+
 namespace isinglass {
 
 struct JobStores {
-  c10::intrusive_ptr<c10d::Store> own, watching;
-  c10::intrusive_ptr<c10d::Store> of_restarts;  // what a restarted job finds again
+  explicit JobStores(const c10::intrusive_ptr<c10d::Store>& all) : of_all(all), starts(all) {}
+
+  c10::intrusive_ptr<c10d::Store> of_all;  // what a restarted job finds again
+  Starts starts;
+  c10::intrusive_ptr<c10d::Store> own, watching;  // of this start
 };
 
 }  // namespace isinglass

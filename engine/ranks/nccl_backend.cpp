@@ -3,6 +3,8 @@
 #ifndef USE_C10D_NCCL  // what LibTorch was built with
 #define USE_C10D_NCCL
 #endif
+#include <ATen/cuda/CUDAContext.h>
+
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #endif
 
@@ -19,6 +21,17 @@ Backend nccl_backend(const Store& store, const Place& place) {
                                                      static_cast<int>(place.size), options);
 #else
   fail("this program was built without NCCL, and {} ranks have GPUs", place.size);
+#endif
+}
+
+torch::Tensor uuid_of_gpu(torch::Device gpu) {
+#ifdef ISINGLASS_NCCL
+  const cudaUUID_t& uuid = at::cuda::getDeviceProperties(gpu.index())->uuid;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(uuid.bytes);
+  return torch::tensor(at::ArrayRef<uint8_t>(bytes, sizeof uuid.bytes), torch::kUInt8)
+      .view({1, -1});
+#else
+  fail("this program was built without NCCL, and cannot tell {} from others", gpu.str());
 #endif
 }
 

@@ -103,7 +103,6 @@ std::optional<Place> place_in_job(const Environment& environment) {
         whole(environment, names.local_size, place.local_rank + 1, *size).value_or(*size);
     find_meeting_place(environment, names, place);
     place.agent = text(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True";
-    place.attempt = text(environment, "TORCHELASTIC_RESTART_COUNT").value_or("0");
     place.patience =
         std::chrono::seconds(whole(environment, "ISINGLASS_START_TIMEOUT", 1, 86400).value_or(300));
     return place;

@@ -24,8 +24,7 @@ struct Place {
   int64_t local_rank = 0, local_size = 1;  // on this machine
   std::string host = {};                   // where the ranks' store is
   int64_t port = 0;
-  bool agent = false;        // torchrun keeps the store, not rank 0
-  std::string attempt = {};  // of a job that torchrun restarts
+  bool agent = false;  // torchrun keeps the store, not rank 0
   std::chrono::seconds patience{300};
 
   bool one_machine() const { return local_size == size; }

@@ -1,6 +1,8 @@
 // See process_group.h.
 #include "engine/ranks/process_group.h"
 
+#include <map>
+#include <string>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include "engine/ranks/backends.h"
@@ -80,6 +82,20 @@ Tensor rows_of(const Tensor& bytes, const Tensor& like) {
 
 }  // namespace
 
+void require_own_gpus(const Tensor& uuids) {
+  std::map<std::string, int64_t> owners;
+  for (int64_t rank = 0; rank < uuids.size(0); ++rank) {
+    const Tensor own = uuids[rank].cpu().contiguous();
+    const std::string uuid(own.const_data_ptr<uint8_t>(),
+                           own.const_data_ptr<uint8_t>() + own.numel());
+    const auto [owner, first] = owners.emplace(uuid, rank);
+    require_options(first,
+                    "ranks {} and {} have the same GPU, and each needs its own: fewer ranks on the "
+                    "machine, or `device` cpu",
+                    owner->second, rank);
+  }
+}
+
 struct ProcessGroup::Backends {
   Backend cpu, gpu;  // gpu: null on the CPU
 
@@ -100,6 +116,7 @@ ProcessGroup::ProcessGroup(const Job& job, torch::Device device)
       "{} of {} ranks have a GPU, and rank {} has none: all have one, or with `device` cpu none",
       with, size(), gpus.argmin().item<int64_t>());
   if (with > 0) {
+    require_own_gpus(gather(uuid_of_gpu(device)));
     torch::cuda::synchronize(device.index());
     backends_->gpu = nccl_backend(named("nccl"), place_);
   }

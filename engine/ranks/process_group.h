@@ -17,10 +17,13 @@ class RankLost : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// By a row for every rank (backends.h). Throws Error naming two that share one.
+void require_own_gpus(const torch::Tensor& uuids);
+
 class ProcessGroup : public Ranks {
  public:
   // All ranks make it together, after they have met. The device is this rank's. Throws Error if
-  // some have a GPU and others none.
+  // some have a GPU and others none, or two the same.
   ProcessGroup(const Job& job, torch::Device device);
   ~ProcessGroup() override;
 

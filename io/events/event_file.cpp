@@ -117,6 +117,11 @@ void EventFile::write(int64_t step, std::string_view summary) {
   write_record(field(1, now()) + field(2, static_cast<uint64_t>(step)) + field(5, summary));
 }
 
+void EventFile::start_again(int64_t step) {
+  write_record(field(1, now()) + field(2, static_cast<uint64_t>(step)) +
+               field(7, std::string_view(field(1, uint64_t{1}))));
+}
+
 void EventFile::scalars(int64_t step, const std::vector<std::pair<std::string, double>>& values) {
   std::string summary;
   for (const auto& [name, value] : values) {

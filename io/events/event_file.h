@@ -4,9 +4,10 @@
 // all little-endian; mask(c) = rotate right(c, 15) + 0xa282ead8. An Event is a message in the encoding
 // of protocol buffers; the fields that are used here, by number:
 //
-//   Event      1 wall_time (double), 2 step (int64), 3 file_version (string), 5 summary
+//   Event      1 wall_time (double), 2 step (int64), 3 file_version (string), 5 summary, 7 session_log
 //   Summary    1 value (repeated): 1 tag (string), 2 simple_value (float), 4 image, 5 histogram
 //   Image      1 height, 2 width, 3 colorspace (1: grey), 4 the PNG file
+//   SessionLog 1 status (1: START)
 //   Histogram  1 min, 2 max, 3 num, 4 sum, 5 sum of squares, 6 upper ends of buckets, 7 their counts
 #pragma once
 
@@ -23,6 +24,10 @@ class EventFile {
   // A new file in the folder, which is made if need be. Throws Error, as all that writes, naming the
   // file and the system's reason.
   explicit EventFile(const std::filesystem::path& folder);
+
+  // What follows was interrupted, and goes on: of what earlier files, or this one, say of this step and
+  // later ones TensorBoard forgets all.
+  void start_again(int64_t step);
 
   void scalars(int64_t step, const std::vector<std::pair<std::string, double>>& values);
   // Of finite values, in 30 buckets of one width; nothing if there are none.

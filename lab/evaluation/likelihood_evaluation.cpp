@@ -20,6 +20,7 @@
 #include "lab/run/tempering.h"
 #include "lab/spec/field.h"
 #include "lab/toml.h"
+#include "models/energies.h"
 #include "models/identity.h"
 
 namespace isinglass {
@@ -293,6 +294,10 @@ bool LikelihoodEvaluation::another_round() const {
   const double now = seconds();
   const bool fits = now + 2 * (now - round_started_) <= spec_.until_closed;
   return spec_.until_closed > 0 && !verdict_.closed && ranks().any(ranks().leads() && fits);
+}
+
+torch::Tensor LikelihoodEvaluation::energies_of(const torch::Tensor& x) const {
+  return energies(*model_, x, context_.device);
 }
 
 std::string LikelihoodEvaluation::outcome() const {

@@ -50,6 +50,8 @@ class LikelihoodEvaluation {
   // After run() has finished; of the last round.
   const LogZEstimate& estimate() const { return *estimate_; }
   const BracketVerdict& verdict() const { return verdict_; }
+  // U of the model at given states, float64 [N] on the CPU.
+  torch::Tensor energies_of(const torch::Tensor& x) const;
   // What `until-closed` came to; empty without it.
   std::string outcome() const;
   const std::vector<SplitLikelihood>& splits() const { return splits_; }

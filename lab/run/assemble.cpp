@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 torch::Device device_of(const std::string& name, int64_t local_rank) {
   const int64_t gpus = static_cast<int64_t>(torch::cuda::device_count());
   if (name == "cpu" || (name == "auto" && gpus == 0)) return torch::kCPU;
-  int64_t index = local_rank;
+  int64_t index = gpus == 0 ? 0 : local_rank % gpus;  // srun may show each rank one alone
   const bool indexed = name.starts_with("cuda:");
   const auto [rest, error] =
       indexed ? std::from_chars(name.data() + 5, name.data() + name.size(), index)

@@ -10,6 +10,7 @@
 
 #include "engine/ranks/process_group.h"
 #include "io/error.h"
+#include "lab/run/assemble.h"
 
 namespace isinglass::python {
 namespace {
@@ -33,10 +34,7 @@ class JobRanks {
   int64_t rank() const { return place_ ? place_->rank : 0; }
   int64_t size() const { return place_ ? place_->size : 1; }
   int64_t local_rank() const { return place_ ? place_->local_rank : 0; }
-  torch::Device device() const {
-    if (!torch::cuda::is_available()) return torch::kCPU;
-    return {torch::kCUDA, static_cast<c10::DeviceIndex>(local_rank())};
-  }
+  torch::Device device() const { return device_of("auto", local_rank()); }
 
   const Ranks& group() const { return *group_; }
   bool asked_to_stop(bool here) {
@@ -135,7 +133,7 @@ ranks make the same calls. Alone, a process is the one rank that there is.
 
 rank, size: which this is, of how many. local_rank: on this machine.
 leads: whether this is rank 0, to which sample and ablate give their results (the others: None).
-device: this rank's own: cuda:LOCAL_RANK where there are GPUs, else cpu.
+device: this rank's own GPU where there are some, else cpu.
 )")
       .def(py::init<>())
       .def("__enter__",

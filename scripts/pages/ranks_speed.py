@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Times one rank of one thread beside two ranks of one thread, and writes docs/results/ranks.md.
+"""Times one rank of one thread beside two ranks of one thread, and training on 1, 2 and 4 beside what the formulas of
+docs/guide/many-gpus.md predict; writes docs/results/ranks.md.
 
     .venv/bin/python scripts/pages/ranks_speed.py [PROGRAM] [--repeats N]
 
@@ -9,15 +10,19 @@ no ranks can win.
 """
 import argparse
 import json
+import math
 import os
 import platform
 import re
 import socket
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
+
+import torch
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/results/ranks.md"
@@ -49,6 +54,7 @@ def rate_of_annealing(folder):
 
 # Of each: the command, what it does a second (None: the command itself), and the least ratio there should be.
 RBM = "--model rbm --weights weights/static-mnist-rbm500.pt"
+TRAINING = "training of a ResNet-16, 10 steps an iteration"
 RESNET = "--model resnet --weights weights/static-mnist-resnet16.pt"
 WORK = {
     "Ising 50 × 50, `pafs`": (
@@ -56,12 +62,29 @@ WORK = {
         rate_of_sample, 1.9),
     "RBM 784–500, `pafs`": (f"sample {RBM} --sampler pafs --radius 5 --chains 100 --steps 2000 --thin 100 --no-samples", rate_of_sample, 1.9),
     "ResNet-16, `pafs`": (f"sample {RESNET} --sampler pafs --radius 5 --chains 100 --steps 150 --thin 100 --no-samples", rate_of_sample, 1.9),
-    "training of a ResNet-16, 10 steps an iteration": (
+    TRAINING: (
         "train --dataset strokes --model resnet --channels 16 --sampler pafs --steps-per-iter 10 --batch 100 --buffer 500 --iters 20",
         rate_of_training, 1.85),
     "annealing of the RBM": (f"evaluate {RBM} --sampler pafs --radius 5 --chains 100 --steps 2000 --path linear --schedule linear", rate_of_annealing, 1.9),
     "a grid of 20 cells": ("ablate --grid grid.toml --repeats 20", None, 1.9),
 }
+# A gather of a batch's states and a sum of gradients, as ranks make them, by rank 0: latency in seconds, bytes a second.
+NETWORK = """
+import statistics, sys, time, torch
+import torch.distributed as ranks
+ranks.init_process_group("gloo")
+def seconds(numbers):
+    value, times = torch.zeros(numbers, dtype=torch.float64), []
+    for _ in range(50):
+        ranks.barrier()
+        start = time.perf_counter()
+        ranks.all_reduce(value)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times[10:])
+small, large = seconds(1), seconds(1 << 20)
+if ranks.get_rank() == 0:
+    print(small, 16 * (1 << 20) / (large - small))
+"""
 SHARED = re.compile(r"(--(?:chains|batch|buffer|repeats)) (\d+)")  # what ranks share
 
 
@@ -73,11 +96,15 @@ def environment(rank, size, port):
     return variables
 
 
-def rate(program, arguments, read, size, folder, apart=False):
-    """What so many ranks, or processes apart, do a second."""
+def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+        return probe.getsockname()[1]
+
+
+def rate(program, arguments, read, size, folder, apart=False):
+    """What so many ranks, or processes apart, do a second."""
+    port = free_port()
     if apart:
         arguments = SHARED.sub(lambda found: f"{found[1]} {int(found[2]) // size}", arguments)
     command = [program, *arguments.split(), "--device", "cpu", "--threads", "1", "--quiet"]
@@ -107,13 +134,46 @@ def measured(program, repeats):
             yield row
 
 
+def network(size):
+    """What one small sum takes between so many processes, and the bytes a second of a large one."""
+    port = free_port()
+    command = [sys.executable, "-c", NETWORK]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(rank, size, port) | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"})
+                 for rank in range(size)]
+    said = [process.communicate()[0] for process in processes]
+    return [float(number) for number in said[0].split()]
+
+
+def sending(small, bandwidth, states, parameters):
+    """Seconds of an iteration's gather and sum: docs/guide/many-gpus.md, with 2·l·log₂R measured at once, twice."""
+    return 2 * small + (states + 16 * parameters) / bandwidth
+
+
+def scaling(program, repeats):
+    """Iterations of training a second on 1, 2 and 4 ranks, as predicted from those of 1, and as measured."""
+    cores = os.cpu_count()
+    arguments, read, _ = WORK[TRAINING]
+    batch = int(re.search(r"--batch (\d+)", arguments)[1])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rates = {size: max(rate(program, arguments, read, size, folder) for _ in range(repeats)) for size in (1, 2, 4)}
+        weights = torch.load(next(folder.glob("out-*/weights.pt")))
+        parameters = sum(value.numel() for value in weights.values())
+        sites = torch.load(next(folder.glob("out-*/checkpoints/*.pt")), weights_only=False)["buffer"].size(1)
+    for size, measured_rate in rates.items():
+        small, bandwidth = network(size) if size > 1 else (0, math.inf)
+        computing = 1 / rates[1] / min(size, cores)
+        sent = sending(small, bandwidth, batch * sites, parameters)
+        yield size, computing, sent, (1 / (computing + sent)) / rates[1], measured_rate / rates[1]
+
+
 def told(rates, of_one):
     """The ratio of the best, and quartiles of those in turn."""
     low, median, high = statistics.quantiles([rate / one for rate, one in zip(rates, of_one)], n=4)
     return f"{max(rates) / max(of_one):.2f} ({low:.2f}, {median:.2f}, {high:.2f})"
 
 
-def page(rows, program, repeats):
+def page(rows, scales, program, repeats):
     processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     text = f"""# Two ranks beside one
@@ -130,6 +190,18 @@ as to a smaller batch or to the memory that the cores share, no ranks can win: t
 """
     for work, _, *figures in rows:
         text += f"| {work} | {' | '.join(str(figure) for figure in figures)} |\n"
+    text += f"""
+## Formulas beside measurements
+
+Training as above on 1, 2 and 4 ranks. Predicted by [the formulas](../guide/many-gpus.md#how-it-scales) from the time of one
+rank: {os.cpu_count()} cores compute for as many ranks at once, so that 4 compute no faster than 2, and what is sent is timed
+apart, by sums of PyTorch's Gloo between as many processes. They know nothing of a smaller batch's own cost. The best of {repeats}.
+
+| ranks | computing, ms | sending, ms | times as fast, predicted | measured |
+| --- | --- | --- | --- | --- |
+"""
+    for size, computing, sent, predicted, found in scales:
+        text += f"| {size} | {1e3 * computing:.1f} | {1e3 * sent:.1f} | {predicted:.2f} | {found:.2f} |\n"
     text += "\n```text\n"
     for work, arguments, *_ in rows:
         text += f"# {work.replace('`', '')}\nisinglass {arguments}\n"
@@ -142,7 +214,8 @@ def main():
     parser.add_argument("--repeats", type=int, default=7)
     arguments = parser.parse_args()
     rows = list(measured(arguments.program, arguments.repeats))
-    PAGE.write_text(page(rows, arguments.program, arguments.repeats), encoding="utf-8")
+    scales = list(scaling(arguments.program, arguments.repeats))
+    PAGE.write_text(page(rows, scales, arguments.program, arguments.repeats), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -137,22 +137,6 @@ TEST(Ranks, StopTogether) {
   }
 }
 
-// Counts what goes between ranks.
-class Counted : public Ranks {
- public:
-  Counted(const Ranks& ranks, std::atomic<int64_t>& words) : ranks_(ranks), words_(words) {}
-  int64_t rank() const override { return ranks_.rank(); }
-  int64_t size() const override { return ranks_.size(); }
-  Tensor sum(const Tensor& value) const override {
-    ++words_;
-    return ranks_.sum(value);
-  }
-
- private:
-  const Ranks& ranks_;
-  std::atomic<int64_t>& words_;
-};
-
 // A wish of one rank, kept until the next word, is granted to all at the same call; short steps hear
 // few words, and steps that take long one each.
 TEST(Agreement, GrantsToAllAtTheSameCall) {
@@ -163,7 +147,7 @@ TEST(Agreement, GrantsToAllAtTheSameCall) {
   };
   constexpr int64_t kCalls = 200'000, kWish = 1000;
   const auto calls = on_ranks<Call>(3, [&](const Ranks& ranks) {
-    const Counted counted(ranks, words);
+    const CountedRank counted(ranks);
     Agreement agreement(counted);
     Call granted;
     for (int64_t i = 0; i < kCalls; ++i) {
@@ -172,6 +156,7 @@ TEST(Agreement, GrantsToAllAtTheSameCall) {
       if (wishes.stop && granted.stop < 0) granted.stop = i;
       if (wishes.save && granted.save < 0) granted.save = i;
     }
+    words += counted.counts.sums;
     return granted;
   });
   EXPECT_EQ(calls[1], calls[0]);
@@ -182,12 +167,13 @@ TEST(Agreement, GrantsToAllAtTheSameCall) {
 
   words = 0;
   on_ranks<int64_t>(2, [&](const Ranks& ranks) {
-    const Counted counted(ranks, words);
+    const CountedRank counted(ranks);
     Agreement agreement(counted);
     for (int64_t i = 0; i < 5; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(260));
       agreement({});
     }
+    words += counted.counts.sums;
     return ranks.rank();
   });
   EXPECT_EQ(words, 2 * 4);  // nobody heard the fifth

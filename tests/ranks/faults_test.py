@@ -4,10 +4,13 @@ import socket
 import time
 import unittest
 
+import torch
 from job import BINARY, Folder, Job, Rank, environment, free_port
 
 LONG = ("sample --instance ising-grid:side=8 --sampler pafs --chains 12 --steps 100000000 --thin 10000 --device cpu "
         "--threads 1 --quiet --out out")
+TRAIN = ("train --model rbm --hidden 8 --dataset images.pt --sampler pafs --radius 3 --steps-per-iter 2 --buffer 40 --batch 12 "
+         "--iters 100000000 --checkpoint-every 1000000 --device cpu --threads 1 --quiet --out")
 SHORT = "sample --instance ising-grid:side=8 --sampler pafs --chains 12 --steps 50 --device cpu --threads 1 --quiet --out out"
 SOON = 20  # seconds; the program promises 10 where the machine is not busy
 
@@ -42,10 +45,41 @@ class Faults(unittest.TestCase):
             for file in ("samples.pt", "summary.json", "config.toml"):
                 (self.folder / "out" / file).unlink()
 
+    def test_a_signal_to_one_rank_saves_the_training_of_all(self):
+        torch.save((torch.rand(100, 16, generator=torch.Generator().manual_seed(1)) < 0.4).to(torch.uint8),
+                   self.folder / "images.pt")
+        for size, rank in ((2, 1), (3, 0)):
+            out = self.folder / f"out-{size}"
+            job = Job(f"{TRAIN} {out}", size, self.folder)
+            self.assertTrue(job.reaches((out / "metrics.jsonl").exists), job.lines())
+            time.sleep(0.5)
+            job.ranks[rank].process.send_signal(signal.SIGTERM)
+            self.ends(job, [130] * size, "isinglass: interrupted: saved after iteration ")
+            done = len((out / "metrics.jsonl").read_text().splitlines())
+            self.assertGreater(done, 0)
+            self.assertTrue((out / f"checkpoints/{done:08}.pt").exists())
+            self.assertIn(f" {done}; isinglass train --resume", job.lines()[0])
+
     def test_a_killed_rank_ends_all(self):
         job = self.begun(Job(LONG, 3, self.folder))
         job.ranks[1].process.kill()
         self.ends(job, [1, -signal.SIGKILL, 1], "isinglass: rank 1: error: it has gone without a word")
+        self.assertFalse((self.folder / "out").exists())  # no draw was kept
+
+    def test_a_frozen_rank_ends_all(self):
+        for frozen in (0, 1, 2):
+            with self.subTest(frozen):
+                job = self.begun(Job(LONG, 3, self.folder))
+                job.ranks[frozen].process.send_signal(signal.SIGSTOP)
+                start = time.monotonic()
+                others = [rank for number, rank in enumerate(job.ranks) if number != frozen]
+                self.assertEqual([rank.wait(60) for rank in others], [1, 1], job.lines())
+                self.assertLess(time.monotonic() - start, SOON)
+                [line] = job.lines()
+                self.assertIn(f"isinglass: rank {frozen}: error: it has gone without a word", line)
+                job.ranks[frozen].process.send_signal(signal.SIGCONT)
+                self.assertEqual(job.ranks[frozen].wait(60), 1)
+                self.assertFalse((self.folder / "out").exists())  # rank 0 has taken back what holds no draw
 
     def test_a_killed_rank_0_ends_all(self):
         job = self.begun(Job(LONG, 3, self.folder))

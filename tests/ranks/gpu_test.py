@@ -1,5 +1,5 @@
-"""Ranks with a GPU each, which NCCL joins: the chains of one GPU, and training within rounding. Exit code 77 (skipped)
-without two GPUs.
+"""Ranks with a GPU each, which NCCL joins: the chains of one GPU, and training within rounding; that needs two GPUs.
+What is refused needs one. Exit code 77 (skipped) without any.
 """
 import json
 import sys
@@ -13,7 +13,8 @@ TRAIN = ("train --model rbm --hidden 8 --dataset images.pt --sampler pafs --radi
          "--lr 0.001 --warmup 0 --iters 20 --quiet")
 
 
-class Gpus(unittest.TestCase):
+@unittest.skipIf(torch.cuda.device_count() < 2, "two GPUs are needed")
+class TwoGpus(unittest.TestCase):
     def test_two_are_one(self):
         with Folder() as folder:
             torch.save((torch.rand(100, 16, generator=torch.Generator().manual_seed(1)) < 0.4).to(torch.uint8),
@@ -30,6 +31,21 @@ class Gpus(unittest.TestCase):
             for key in one:
                 self.assertLess((one[key] - two[key]).abs().max().item(), 1e-4, key)
 
+    def test_each_sees_its_own_alone(self):  # as by srun --gpus-per-task=1
+        with Folder() as folder:
+            job = Job(SAMPLE + " --out out", 2, folder, ranks=[0], CUDA_VISIBLE_DEVICES="0")
+            job.ranks += Job(SAMPLE + " --out out", 2, folder, port=job.port, ranks=[1], CUDA_VISIBLE_DEVICES="1").ranks
+            self.assertEqual(job.wait(), [0, 0], job.lines())
+
+
+class OneGpu(unittest.TestCase):
+    def test_two_ranks_on_it(self):
+        with Folder() as folder:
+            job = Job(SAMPLE + " --out out", 2, folder, CUDA_VISIBLE_DEVICES="0")
+            self.assertEqual(job.wait(), [2, 2], job.lines())
+            self.assertEqual(len(job.lines()), 1, job.lines())
+            self.assertIn("ranks 0 and 1 have the same GPU, and each needs its own", job.lines()[0])
+
     def test_a_rank_without_a_gpu(self):
         with Folder() as folder:
             job = Job(SAMPLE + " --out out", 2, folder, ranks=[0])
@@ -40,7 +56,7 @@ class Gpus(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if torch.cuda.device_count() < 2:
-        print(f"skipped: two GPUs are needed, and there are {torch.cuda.device_count()}")
+    if torch.cuda.device_count() == 0:
+        print("skipped: there is no GPU")
         sys.exit(77)
     unittest.main()

@@ -1,4 +1,5 @@
-"""A job has the results of one process, bit for bit, on 1, 2 and 3 ranks: real processes over loopback.
+"""A job has the results of one process, bit for bit, on 1, 2 and 3 ranks: real processes over loopback; of a deep model
+within the rounding of its energies.
 
 All samplers are compared in one process, with threads for ranks, by tests/engine/context_test.cpp.
 """
@@ -6,6 +7,7 @@ import csv
 import json
 import signal
 import unittest
+from pathlib import Path
 
 import torch
 from job import Folder, Job
@@ -20,6 +22,9 @@ CASES = {
     "graph": "sample --model maxcut --weights graph.txt --sampler pafs --chains 8 --burn-in 50 --anneal 2,0.1 --steps 20",
     "tables": f"sample {ISING} --sampler lbj --adapt --burn-in 40 --steps 20 --netcdf",
 }
+RESNET = Path(__file__).resolve().parents[2] / "weights/static-mnist-resnet16.pt"
+DEEP = f"sample --model resnet --weights {RESNET} --sampler pafs --radius 5 --chains 7 --steps 12 --thin 3"
+ROUNDING = 1e-5  # relative, of energies in another batch (docs/concepts/reproducibility.md)
 ANNEALED = ("evaluate --model ising --weights ising.pt --dataset images.pt --sampler pafs --radius 3 --chains 11 --seed 2 "
             "--schedule adaptive --reverse")
 TEMPERED = ("evaluate --model ising --weights ising.pt --dataset images.pt --sampler dlp --adapt --chains 7 --seed 2 "
@@ -78,6 +83,21 @@ class SameBits(unittest.TestCase):
                 edges = [(i, (i + 1) % 9) for i in range(9)] + [(i, (i + 3) % 9) for i in range(9)]
                 (folder / "graph.txt").write_text("".join(f"{u} {v}\n" for u, v in edges))
                 self.compare(arguments, folder)
+
+    def test_a_deep_model(self):
+        """Draws agree but for a decision that falls within rounding, from which on its chain goes elsewhere."""
+        with Folder() as folder:
+            runs = []
+            for size in (1, 2, 3):
+                job = Job(f"{DEEP} --quiet --device cpu --threads 1 --out ranks-{size}", size, folder)
+                self.assertEqual(job.wait(), [0] * size, job.lines())
+                runs.append(torch.load(folder / f"ranks-{size}/samples.pt"))
+            whole = runs[0]
+            self.assertTrue((whole["samples"][0] != whole["samples"][-1]).any(1).all())  # all chains have moved
+            for run in runs[1:]:
+                same = (run["samples"] == whole["samples"]).all(2).all(0)
+                self.assertGreaterEqual(same.sum().item(), 6)
+                torch.testing.assert_close(run["energy"][:, same], whole["energy"][:, same], rtol=ROUNDING, atol=0)
 
     def test_evaluate(self):
         with Folder() as folder:

@@ -75,11 +75,22 @@ class Board(unittest.TestCase):
         self.assertEqual(last.step, 12)
         self.assertEqual(last.encoded_image_string, (self.folder / "out/samples/00000012.png").read_bytes())
 
+    def test_a_run_that_goes_on(self):
+        self.images()
+        words = "--iters {} --tensorboard board"
+        self.run_job("train --model rbm --hidden 4 --dataset images.pt --sampler pafs --radius 3 --steps-per-iter 2 --buffer 100 "
+                     f"--batch 10 --checkpoint-every 5 --out out {words.format(12)}")
+        (self.folder / "out/checkpoints/00000012.pt").unlink()  # as if it had been killed before that one
+        self.run_job(f"train --resume out {words.format(14)}")
+        read = events(self.folder / "board", files=2)
+        self.assertEqual([event.step for event in read.Scalars("acceptance")], list(range(1, 15)))
+        self.assertEqual([event.step for event in read.Images("samples")], [5, 10, 14])
+
     def test_evaluate(self):
         self.images()
         edges = torch.tensor([(i, (i + 1) % 16) for i in range(16)])
         torch.save({"edges": edges, "coupling": torch.full((16,), 0.3), "field": torch.zeros(16)}, self.folder / "ising.pt")
-        self.run_job("evaluate --model ising --weights ising.pt --dataset images.pt --sampler pafs --chains 10 --steps 100 --reverse "
+        self.run_job("evaluate --model ising --weights ising.pt --image 4x4 --dataset images.pt --sampler pafs --chains 10 --steps 100 --reverse "
                      "--out out --tensorboard board", 2)
         read = events(self.folder / "board")
         result = json.loads((self.folder / "out/ais.json").read_text())
@@ -87,6 +98,12 @@ class Board(unittest.TestCase):
         [forward] = read.Scalars("log_likelihood/test/forward")
         self.assertAlmostEqual(forward.value, result["log_likelihood"]["test"]["forward"], delta=1e-4)
         self.assertEqual(read.Histograms("log_weights_reverse")[0].histogram_value.num, 10)
+        x = 2 * torch.load(self.folder / "out/chains.pt")["x"].double() - 1
+        [energies] = read.Histograms("energy/chains")
+        self.assertEqual(energies.histogram_value.num, 10)
+        self.assertAlmostEqual(energies.histogram_value.sum, -0.3 * (x * x.roll(-1, 1)).sum().item(), delta=1e-4)
+        [picture] = read.Images("states")
+        self.assertEqual(picture.width, (4 + 1) * 10 + 1)
 
     def test_ablate(self):
         (self.folder / "grid.toml").write_text('title = "t"\nrepeats = 2\n[common]\nchains = 3\nburn-in = 5\nsteps = 20\n'

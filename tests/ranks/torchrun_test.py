@@ -1,5 +1,6 @@
 """Jobs that PyTorch's own torchrun starts: one agent, two agents as two machines would have, restarts."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,16 +11,17 @@ from pathlib import Path
 import torch
 from job import BINARY, Folder, Job, environment, free_port
 
+ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = "sample --instance ising-grid:side=6 --sampler pafs --adapt --chains 9 --burn-in 30 --steps 40 --device cpu --quiet"
 TRAIN = ("train --model rbm --hidden 8 --dataset images.pt --sampler pafs --radius 3 --steps-per-iter 2 --buffer 40 "
          "--batch 12 --lr 0.001 --warmup 0 --iters 3000 --checkpoint-every 100 --device cpu --threads 1 --quiet")
 
 
-def torchrun(folder, options, arguments):
-    words = [sys.executable, "-m", "torch.distributed.run", *options.split(), "--no-python", BINARY, *arguments.split()]
-    with (folder / f"torchrun-{time.monotonic_ns()}.err").open("w") as error:
-        return subprocess.Popen(words, cwd=folder, env=environment(0, 1, 0), stdout=subprocess.DEVNULL,
-                            stderr=error)
+def torchrun(folder, options, arguments, program=("--no-python", BINARY)):
+    words = [sys.executable, "-m", "torch.distributed.run", *options.split(), *program, *arguments.split()]
+    name = f"torchrun-{time.monotonic_ns()}"
+    with (folder / f"{name}.out").open("w") as out, (folder / f"{name}.err").open("w") as error:
+        return subprocess.Popen(words, cwd=folder, env=environment(0, 1, 0), stdout=out, stderr=error)
 
 
 def rank_of(agent, rank):
@@ -53,20 +55,56 @@ class Torchrun(unittest.TestCase):
         self.assertEqual([agent.wait(180) for agent in agents], [0, 0], self.said())
         self.assertEqual(self.draws("agents"), self.draws("one"))
 
-    def test_a_killed_rank_starts_again_where_the_job_was_saved(self):
+    def train_unbroken(self):
         torch.save((torch.rand(100, 16, generator=torch.Generator().manual_seed(1)) < 0.4).to(torch.uint8),
                    self.folder / "images.pt")
         self.assertEqual(Job(f"{TRAIN} --out unbroken", 2, self.folder).wait(), [0, 0])
-        agent = torchrun(self.folder, "--standalone --nproc-per-node 2 --max-restarts 3", f"{TRAIN} --out broken")
-        checkpoint = self.folder / "broken/checkpoints/00000200.pt"
-        while not checkpoint.exists():
-            self.assertIsNone(agent.poll(), self.said())
+
+    def kill(self, agents, rank, checkpoint):
+        """Kills a rank of the job of these agents as soon as the checkpoint is there."""
+        while not (self.folder / "broken/checkpoints" / checkpoint).exists():
+            for agent in agents:
+                self.assertIsNone(agent.poll(), self.said())
             time.sleep(0.02)
-        os.kill(rank_of(agent, 1), signal.SIGKILL)
-        self.assertEqual(agent.wait(180), 0, self.said())
-        self.assertIn("resumed at iteration", (self.folder / "broken/log.txt").read_text())
+        [process] = filter(None, (rank_of(agent, rank) for agent in agents))
+        os.kill(process, signal.SIGKILL)
+
+    def ended_as_unbroken(self, agents, starts):
+        self.assertEqual([agent.wait(180) for agent in agents], [0] * len(agents), self.said())
+        self.assertEqual((self.folder / "broken/log.txt").read_text().count("resumed at iteration"), starts)
         for name in ("weights.pt", "ema.pt"):
             self.assertEqual((self.folder / "broken" / name).read_bytes(), (self.folder / "unbroken" / name).read_bytes())
+
+    def test_a_killed_rank_starts_again_where_the_job_was_saved(self):
+        self.train_unbroken()
+        agents = [torchrun(self.folder, "--standalone --nproc-per-node 2 --max-restarts 3", f"{TRAIN} --out broken")]
+        self.kill(agents, 1, "00000200.pt")
+        self.ended_as_unbroken(agents, 1)
+
+    def test_two_agents_that_count_restarts_apart(self):
+        self.train_unbroken()
+        meeting = (f"--nnodes 2 --nproc-per-node 1 --max-restarts 3 --rdzv-backend c10d --rdzv-endpoint 127.0.0.1:{free_port()} "
+                   "--rdzv-id job")
+        agents = [torchrun(self.folder, meeting, f"{TRAIN} --out broken") for _ in range(2)]
+        self.kill(agents, 1, "00000200.pt")
+        self.kill(agents, 0, "00001500.pt")
+        self.ended_as_unbroken(agents, 2)
+
+    def test_the_python_script_of_the_guide(self):
+        text = (ROOT / "docs/guide/many-gpus.md").read_text(encoding="utf-8")
+        [script] = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+        (self.folder / "script.py").write_text(script)
+        printed = []
+        for ranks in (1, 2):
+            agent = torchrun(self.folder, f"--standalone --nproc-per-node {ranks}", "script.py", program=())
+            self.assertEqual(agent.wait(120), 0, self.said())
+            out = max(self.folder.glob("torchrun-*.out"))
+            printed.append(out.read_text())
+        for text in printed:
+            self.assertRegex(text, r"\n  chains +12\n")
+            self.assertEqual(text.count("chains "), 1)  # by one rank of them
+        rates = re.compile(r".*per second.*")
+        self.assertEqual(rates.sub("", printed[1]), rates.sub("", printed[0]))
 
     def test_a_killed_rank_ends_a_job_without_restarts(self):
         agent = torchrun(self.folder, "--standalone --nproc-per-node 2",

@@ -1,5 +1,5 @@
-"""What engine/ learns from chains it learns from those of all ranks: no mean or deviation over chains is taken
-but of what Ranks has gathered (engine/context.h). The rule is itself tested on a planted violation.
+"""What engine/ learns from chains it learns from those of all ranks: nothing is averaged, summed up or compared over
+chains but what goes through Ranks (engine/context.h). The rule is itself tested on planted lines.
 
 Usage: ranks_test.py [ROOT].
 """
@@ -7,37 +7,78 @@ import re
 import sys
 from pathlib import Path
 
-FOLDERS = ("adaptation", "annealing", "run", "samplers", "tempering")
-OVER_ROWS = re.compile(r"[\w\])]\.(mean|std|var|median)\(")
-BY_RANKS = re.compile(r"\branks_?\.mean\(")
-# Of what is no row of a chain, or has been gathered a few lines above.
+# What these folders reduce are no chains of one rank.
+OTHERS = {
+    "diagnostics": "functions of draws, which their callers have gathered",
+    "ranks": "what Ranks is made of",
+    "semidefinite": "curvatures: matrices over sites",
+}
+# Reductions over all of a tensor, or its rows; over later dimensions they are within a chain.
+NAMES = "mean|nanmean|std|var|std_mean|var_mean|median|nanmedian|quantile|nanquantile|logsumexp|sum|nansum|max|min|amax|amin|argmax|argmin"
+WITHIN_A_CHAIN = r"\{?-?[1-9]"
+METHOD = re.compile(rf"\.({NAMES})\((?!{WITHIN_A_CHAIN})")
+FUNCTION = re.compile(rf"\b(torch|at)::({NAMES})\(")
+BY_RANKS = re.compile(r"\branks_?\.(mean|sum|gather)\(")
+
+PARAMETERS = "over the components of a mixture of balancing functions"
+GATHERED = "gathered a few lines above"
+GATHERED_BY_CALLER = "gathered by parallel_tempering.cpp"
+CELL = "of a grid's cell, whose chains are all one rank's (lab/grid/run.h)"
 ALLOWED = {
-    ("annealing/ais.cpp", "return ((a - a.mean()) * (b - b.mean())).sum().item<double>() / (n - 1);"),
-    ("annealing/factorised.cpp", "return -at.energy.mean().item<double>() - log_z_;"),
-    ("samplers/self_balancing.cpp", "const auto gradient = torch::autograd::grad({j.mean()}, {theta, log_eta});"),
-    ("tempering/parallel_tempering.cpp", "result.round_trips = trips.mean().item<double>();"),
-    ("tempering/parallel_tempering.cpp", "? (trips.std() / std::sqrt(trips.numel())).item<double>() / scans"),
+    ("annealing/ais.cpp", "return ((a - a.mean()) * (b - b.mean())).sum().item<double>() / (n - 1);"): GATHERED,
+    ("annealing/factorised.cpp", "return -at.energy.mean().item<double>() - log_z_;"): "of a data set, which all ranks have",
+    ("annealing/factorised.cpp", "start.log_z_ = torch::softplus(-theta).sum().item<double>();"): "over sites",
+    ("context.cpp", "return (all.is_floating_point() ? all : all.to(torch::kFloat64)).mean(0);"): "Ranks::mean itself",
+    ("observers/best_solution.cpp", "if (bound.max().item<double>() <= needed) return;"): "its own best, which are gathered at the end",
+    ("observers/best_solution.cpp", "const int64_t best = value.argmax().item<int64_t>();"): "its own best, which are gathered at the end",
+    ("observers/modes.cpp", "share_[burn_in ? step : plan_.burn_in + step] = right.mean();"): CELL,
+    ("observers/states.cpp", "if (burn_in) mean_[step] = state.current.untempered().mean();"): CELL,
+    ("sampler.cpp", "if (std::isfinite(values.sum().item<double>())) return;"): "ends the job if one rank's are not finite",
+    ("sampler.cpp", "const int64_t bad = values.numel() - torch::isfinite(values).sum().item<int64_t>();"): "of an error's sentence",
+    ("samplers/exact_path.cpp", "return {.evaluations = (n == 1 ? longest : longest.sum()).item<int64_t>()};"): "how many calls rank 0 makes",
+    ("samplers/learned_balancing.cpp", "return torch::logsumexp(torch::log_softmax(theta, 0).view({-1, 1, 1}) + log_g, 0);"): PARAMETERS,
+    ("samplers/learned_balancing.cpp", "torch::addcmul(b[k].view({-1, 1, 1}), slope[k].view({-1, 1, 1}), d).amax(0);"): PARAMETERS,
+    ("samplers/self_balancing.cpp", "const auto gradient = torch::autograd::grad({j.mean()}, {theta, log_eta});"): GATHERED,
+    ("tempering/bennett.cpp", "result.lower += torch::logsumexp(-lower.flatten(), 0).item<double>() - log_draws;"): GATHERED_BY_CALLER,
+    ("tempering/bennett.cpp", "result.upper -= torch::logsumexp(upper.flatten(), 0).item<double>() - log_draws;"): GATHERED_BY_CALLER,
+    ("tempering/parallel_tempering.cpp", "result.round_trips = trips.mean().item<double>();"): GATHERED,
+    ("tempering/parallel_tempering.cpp", "? (trips.std() / std::sqrt(trips.numel())).item<double>() / scans"): GATHERED,
+    ("tempering/saved_ensembles.cpp", "own = {counts.slice(0, 0, ranks.rank()).sum().item<int64_t>(), count};"): GATHERED,
+    ("tempering/saved_ensembles.cpp", "all = counts.sum().item<int64_t>();"): GATHERED,
 }
 
 
 def violations(file, text):
-    """Lines of a source of engine/ that take a mean over this rank's chains alone."""
+    """Lines of a source of engine/ that reduce this rank's chains alone."""
     for number, line in enumerate(text.splitlines(), 1):
         code = line.split("//")[0]
-        if OVER_ROWS.search(BY_RANKS.sub("", code)) and (file, line.strip()) not in ALLOWED:
-            yield f"engine/{file}:{number}: a mean over this rank's chains alone: {line.strip()}"
+        if BY_RANKS.search(code) or (file, line.strip()) in ALLOWED:
+            continue
+        if METHOD.search(code) or FUNCTION.search(code):
+            yield f"engine/{file}:{number}: over this rank's chains alone: {line.strip()}"
+
+
+def test_the_rule():
+    wrong = ("adapt(accepted.mean());", "rate = torch::mean(accepted);", "x.mean(0)", "x.std({0}, true)", "torch::quantile(x, 0.5)",
+             "x.sum().item<double>() / n", "    .median();", "energy.min().item<double>()")
+    right = ("adapt(ranks.mean(accepted));", "ranks_.gather(x).min()", "x.sum(1)", "x.amax(-1)", "x.norm(2, {1})", "// x.mean()",
+             "std::max(a, b)", "x.sum({1, 2})")
+    for line in wrong:
+        assert len(list(violations("samplers/new.cpp", f"\n{line}\n"))) == 1, line
+    for line in right:
+        assert not list(violations("samplers/new.cpp", line)), line
 
 
 def main():
-    planted = list(violations("samplers/new.cpp", "adapt(ranks.mean(accepted));\nadapt(accepted.mean());\n"))
-    assert len(planted) == 1 and ":2:" in planted[0], planted
+    test_the_rule()
     root = Path(sys.argv[1] if len(sys.argv) > 1 else ".") / "engine"
-    files = [file for folder in FOLDERS for file in sorted((root / folder).glob("*.cpp"))]
-    found = [line for file in files for line in violations(str(file.relative_to(root)), file.read_text(encoding="utf-8"))]
-    assert files, f"{root} has no sources"
-    lines = {(str(file.relative_to(root)), line.strip()) for file in files for line in file.read_text(encoding="utf-8").splitlines()}
-    found += [f"engine/{file} does not have the line any more: {line}" for file, line in ALLOWED - lines]
-    print("\n".join(found) or f"{len(files)} sources")
+    texts = {str(file.relative_to(root)): file.read_text(encoding="utf-8") for file in sorted(root.rglob("*"))
+             if file.suffix in (".cpp", ".h") and file.relative_to(root).parts[0] not in OTHERS}
+    assert texts, f"{root} has no sources"
+    found = [line for file, text in texts.items() for line in violations(file, text)]
+    lines = {(file, line.strip()) for file, text in texts.items() for line in text.splitlines()}
+    found += [f"engine/{file} does not have the line any more: {line}" for file, line in ALLOWED.keys() - lines]
+    print("\n".join(found) or f"{len(texts)} sources")
     sys.exit(bool(found))
 
 

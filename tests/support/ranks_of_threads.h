@@ -61,6 +61,36 @@ class RankOfThreads : public Ranks {
   int64_t rank_;
 };
 
+// How often a rank did something together with the others.
+struct Exchanges {
+  int64_t sums = 0, gathers = 0, wishes = 0;
+  bool operator==(const Exchanges&) const = default;
+};
+
+class CountedRank : public Ranks {
+ public:
+  explicit CountedRank(const Ranks& ranks) : ranks_(ranks) {}
+  int64_t rank() const override { return ranks_.rank(); }
+  int64_t size() const override { return ranks_.size(); }
+  torch::Tensor sum(const torch::Tensor& value) const override {
+    ++counts.sums;
+    return ranks_.sum(value);
+  }
+  torch::Tensor gather(const torch::Tensor& rows) const override {
+    ++counts.gathers;
+    return ranks_.gather(rows);
+  }
+  bool any(bool value) const override {
+    ++counts.wishes;
+    return ranks_.any(value);
+  }
+
+  mutable Exchanges counts;
+
+ private:
+  const Ranks& ranks_;
+};
+
 // `work` on every one of so many ranks; what it comes to on each.
 template <class Result>
 std::vector<Result> on_ranks(int64_t size, const std::function<Result(const Ranks&)>& work) {

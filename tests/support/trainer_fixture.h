@@ -34,7 +34,7 @@ inline PcdRun small_options() {
 
 // A model, its sampler and data, made afresh as by a new process.
 struct Setting {
-  Setting(const std::string& name, const PcdRun& options, TrainHooks hooks = {})
+  Setting(const std::string& name, const PcdRun& options, const TrainHooks& hooks = {})
       : data(grey_images(10, 8)),
         model(new_model(name,
                         {.image_height = 8,
@@ -44,13 +44,13 @@ struct Setting {
                          .base_mean = name == "resnet" ? clamped_mean(data) : torch::Tensor()},
                         4)),
         sampler(make_sampler("pafs", {.radius = 2}, *model)),
-        trainer(model, objective(*sampler, data, options), options, std::move(hooks)) {}
+        trainer(model, objective(*sampler, data, options, *hooks.ranks), options, hooks) {}
 
   // On the model's states, by any sampler and data.
-  std::unique_ptr<Objective> objective(const Sampler& by, const Dataset& on,
-                                       const PcdRun& options) const {
+  std::unique_ptr<Objective> objective(const Sampler& by, const Dataset& on, const PcdRun& options,
+                                       const Ranks& ranks = Ranks::alone()) const {
     return std::make_unique<PcdObjective>(*model, by, on, options.pcd, options.iterations,
-                                          torch::kCPU);
+                                          torch::kCPU, ranks);
   }
 
   Dataset data;

@@ -34,8 +34,7 @@ const Variables kTorchrun = {{"RANK", "5"},
                              {"LOCAL_WORLD_SIZE", "4"},
                              {"MASTER_ADDR", "node3"},
                              {"MASTER_PORT", "29400"},
-                             {"TORCHELASTIC_USE_AGENT_STORE", "True"},
-                             {"TORCHELASTIC_RESTART_COUNT", "2"}};
+                             {"TORCHELASTIC_USE_AGENT_STORE", "True"}};
 
 Variables with(Variables variables, const Variables& more) {
   for (const auto& [name, value] : more) variables[name] = value;
@@ -59,7 +58,6 @@ TEST(PlaceInJob, OfTorchrun) {
   EXPECT_EQ(found.host, "node3");
   EXPECT_EQ(found.port, 29400);
   EXPECT_TRUE(found.agent);
-  EXPECT_EQ(found.attempt, "2");
   EXPECT_FALSE(found.one_machine());
 }
 
