@@ -11,6 +11,8 @@
 //   log    n·ln 2 + log(1 + f), √½ ≤ 1 + f < √2, atanh series of s = f/(2 + f) with the minimax
 //          coefficients of fdlibm's e_log.c; below 1 ulp of the result or 1e-16
 //   log1p  log(u) + (x − (u − 1))/u, u = 1 + x rounded (Kahan)
+//   sincos_of_turn  sin and cos of 2πu by fdlibm's polynomials (k_sin.c, k_cos.c) of the distance from
+//          the nearest quarter of a turn, which is exact; within 2 ulp
 //   sigmoid  σ(x) = 1/(1 + e^{−x}), the slope of softplus (balancing.h)
 //
 // NaN and infinities as in the standard library. exp_within() takes float32, too. Sources that
@@ -195,6 +197,35 @@ ISINGLASS_HD inline double log1p(double x) {
 #else
   const double u = 1 + x, lost = (x - (u - 1)) / u;
   return log(u) + (u > 0 && u < kInfinity ? lost : 0.0);
+#endif
+}
+
+// sin and cos of 2πu, 0 ≤ u < 1. No angle is far from zero: no array for its reduction.
+struct SinCos {
+  double sin, cos;
+};
+
+ISINGLASS_HD inline SinCos sincos_of_turn(double u) {
+#ifdef __CUDA_ARCH__
+  SinCos of;
+  ::sincospi(2 * u, &of.sin, &of.cos);
+  return of;
+#else
+  constexpr double kRound = 0x1.8p52, kHalfPi = 0x1.921fb54442d18p0;
+  const double shifted = 4 * u + kRound;
+  const uint64_t quarter = to_bits(shifted) & 3;
+  const double y = (4 * u - (shifted - kRound)) * kHalfPi, z = y * y, w = z * z, half = 0.5 * z;
+  const double s = (8.33333333332248946124e-03 + z * -1.98412698298579493134e-04) +
+                   w * (2.75573137070700676789e-06 + z * -2.50507602534068634195e-08 +
+                        w * 1.58969099521155010221e-10);
+  const double c = (4.16666666666666019037e-02 + z * -1.38888888888741095749e-03) +
+                   w * ((2.48015872894767294178e-05 + z * -2.75573143513906633035e-07) +
+                        w * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11));
+  const double sin = y + z * y * (-1.66666666666666324348e-01 + z * s);
+  const double one = 1 - half, cos = one + (((1 - one) - half) + w * c);
+  const bool odd = quarter & 1;
+  const uint64_t of_sin = to_bits(odd ? cos : sin), of_cos = to_bits(odd ? sin : cos);
+  return {from_bits(of_sin ^ (quarter & 2) << 62), from_bits(of_cos ^ ((quarter + 1) & 2) << 62)};
 #endif
 }
 

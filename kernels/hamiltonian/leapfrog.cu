@@ -11,15 +11,15 @@ namespace {
 constexpr unsigned kThreads = 128, kSumThreads = 512;  // of a tile; where sites are summed
 constexpr int64_t kPulls = 256;                        // particles whose pulls are shared together
 
-int64_t tiles_of(const ParticleShape& shape) {
-  return (shape.sites + kThreads - 1) / kThreads;
+int64_t tiles_of(int64_t number) {
+  return (number + kThreads - 1) / kThreads;
 }
 
-// The sites of a thread.
-struct ThreadSites {
+// The sites of a thread, or the calls of sites.
+struct ThreadShare {
   int64_t first, stride;
 
-  __device__ explicit ThreadSites(int64_t tiles)
+  __device__ explicit ThreadShare(int64_t tiles)
       : first(blockIdx.x % tiles * blockDim.x + threadIdx.x), stride(tiles * blockDim.x) {}
 };
 
@@ -27,10 +27,12 @@ __global__ void refresh_momentum_kernel(ParticleShape shape, int64_t tiles, cons
                                         const int64_t* chain_ids, double damping, double* kept,
                                         double* momentum) {
   const int64_t c = blockIdx.x / tiles;
-  const ThreadSites sites(tiles);
+  const ThreadShare calls(tiles);
   const Draws draws = step_draws(rng, chain_ids[c]);
-  for (int64_t i = sites.first; i < shape.sites; i += sites.stride) {
-    momentum[c * shape.sites + i] = refreshed_momentum(shape, draws, damping, c, i, kept);
+  for (int64_t n = calls.first; n < NormalCall::count(shape.sites); n += calls.stride) {
+    each_normal_of(draws, Purpose::kNoise, {n}, shape.sites, [&](int64_t i, double noise) {
+      momentum[c * shape.sites + i] = refreshed_momentum(shape, noise, damping, c, i, kept);
+    });
   }
 }
 
@@ -51,7 +53,7 @@ __global__ void kick_and_drift_kernel(ParticleShape shape, int64_t tiles, ForceF
   const int64_t first = blockIdx.x / tiles * shape.group, last = first + shape.group;
   const int64_t leader = leader_of(shape, field, first);
   const double kick = leap.kick * step_size[first], drift = leap.drift * step_size[first];
-  const ThreadSites sites(tiles);
+  const ThreadShare sites(tiles);
   for (int64_t begin = first; begin < last; begin += kPulls) {
     const int64_t end = begin + kPulls < last ? begin + kPulls : last;
     __syncthreads();  // the pulls before these have been read
@@ -86,7 +88,7 @@ __global__ void kick_and_drift_kernel(ParticleShape shape, int64_t tiles, ForceF
 
 void refresh_momentum(const ParticleShape& shape, const int64_t* rng, const int64_t* chain_ids,
                       double damping, double* kept, double* momentum, Stream stream) {
-  const int64_t tiles = tiles_of(shape);
+  const int64_t tiles = tiles_of(NormalCall::count(shape.sites));
   ISINGLASS_LAUNCH(refresh_momentum_kernel, {static_cast<unsigned>(shape.chains * tiles), kThreads},
                    stream, shape, tiles, rng, chain_ids, damping, kept, momentum);
 }
@@ -94,7 +96,7 @@ void refresh_momentum(const ParticleShape& shape, const int64_t* rng, const int6
 void kick_and_drift(const ParticleShape& shape, const ForceField& field, ChainScale step_size,
                     Leap leap, double* momentum, float* to, const LogMomenta& log, Stream stream) {
   const bool sums = log.before || log.after;
-  const int64_t groups = shape.chains / shape.group, tiles = sums ? 1 : tiles_of(shape);
+  const int64_t groups = shape.chains / shape.group, tiles = sums ? 1 : tiles_of(shape.sites);
   const LaunchShape launch{static_cast<unsigned>(groups * tiles), sums ? kSumThreads : kThreads,
                            kPulls * sizeof(double)};
   ISINGLASS_LAUNCH(kick_and_drift_kernel, launch, stream, shape, tiles, field, step_size, leap,

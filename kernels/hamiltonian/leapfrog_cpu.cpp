@@ -1,5 +1,6 @@
 // CPU twin of leapfrog.h.
 #include "kernels/hamiltonian/leapfrog.h"
+#include "kernels/random/fast/normal_rows_cpu.h"
 
 namespace isinglass::cpu {
 
@@ -7,10 +8,10 @@ void refresh_momentum(const ParticleShape& shape, const int64_t* rng, const int6
                       double damping, double* kept, double* momentum, Stream) {
 #pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
   for (int64_t c = 0; c < shape.chains; ++c) {
-    const Draws draws = step_draws(rng, chain_ids[c]);
-    for (int64_t i = 0; i < shape.sites; ++i) {
-      momentum[c * shape.sites + i] = refreshed_momentum(shape, draws, damping, c, i, kept);
-    }
+    each_normal(
+        step_draws(rng, chain_ids[c]), Purpose::kNoise, shape.sites, [&](int64_t i, double noise) {
+          momentum[c * shape.sites + i] = refreshed_momentum(shape, noise, damping, c, i, kept);
+        });
   }
 }
 

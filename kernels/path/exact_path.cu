@@ -20,11 +20,13 @@ __global__ void advance_exact_path_kernel(ISINGLASS_GRID_CONSTANT const ExactPat
   }
   if (position > at.length) return;
   uint8_t* own = y + c * shape.state_bytes();
-  with_exact_weights(shape, table + c * shape.table_stride(), [&](auto weights) {
+  const auto advance = [&](auto weights) {
     const auto sums = build_sums(weights, site_values(shape, own), entries, paths.block_sums,
                                  block_sums_size(entries));
     advance_chain(shape, sums, at, own, paths, c, log_forward, log_backward);
-  });
+  };
+  with_exact_weights(shape, table + c * shape.table_stride(),
+                     [&](auto weights) { with_rows(weights, advance); });
 }
 
 }  // namespace

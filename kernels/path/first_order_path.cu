@@ -51,6 +51,12 @@ __global__ void score_path_kernel(ISINGLASS_GRID_CONSTANT const PathShape shape,
   if (sums.leads()) log_q[c] = log_path;
 }
 
+// f(weights)
+template <class F>
+void with_path_weights(const PathShape& shape, const float* gradient, F f) {
+  with_gradient_weights(shape, gradient, [&](auto weights) { with_rows(weights, f); });
+}
+
 }  // namespace
 
 void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, const int64_t* rng,
@@ -58,7 +64,7 @@ void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, 
                Stream stream) {
   const LaunchShape launch =
       weight_sums_launch(shape.chains, sums_scratch(shape.sites), paths.scratch);
-  with_gradient_weights(shape, gradient, [&](auto weights) {
+  with_path_weights(shape, gradient, [&](auto weights) {
     ISINGLASS_LAUNCH(draw_path_kernel<decltype(weights)>, launch, stream, shape, x, weights, rng,
                      chain_ids, radius, y, paths, log_q);
   });
@@ -68,7 +74,7 @@ void score_path(const PathShape& shape, uint8_t* y, const float* gradient, Paths
                 double* log_q, Stream stream) {
   const LaunchShape launch =
       weight_sums_launch(shape.chains, sums_scratch(shape.sites), paths.scratch);
-  with_gradient_weights(shape, gradient, [&](auto weights) {
+  with_path_weights(shape, gradient, [&](auto weights) {
     ISINGLASS_LAUNCH(score_path_kernel<decltype(weights)>, launch, stream, shape, y, weights, paths,
                      log_q);
   });

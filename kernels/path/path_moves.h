@@ -140,8 +140,9 @@ ISINGLASS_DEVICE void advance_chain(const ExactPathShape& shape, const Sums& sum
   }
   if (at.position == at.length) return;
   const int64_t entry = sums.draw_site(sums.locate(at.draws.uniform(Purpose::kSite, at.position)));
-  if (!sums.leads()) return;
   const Move move = draw_move(weights, entry, value(entry), at.draws, at.position);
+  sums.sync();
+  if (!sums.leads()) return;
   log_forward[chain] += move.log_weight - sums.log_total();
   paths.entry[chain] = static_cast<int32_t>(entry);
   paths.from[chain] = static_cast<uint8_t>(move.from);

@@ -2,11 +2,12 @@
 // them: CUDA twins. A warp a chain: its lanes share the 32 sites of a block and the blocks of a chain.
 // Shared memory of a chain: 32 weights and its BlockSums, up to 48·⌈D/32⌉ bytes, with the words of its
 // RemovedSites; where a block of the device has less, the sums are in global memory. Weights give
-// log_site_weight(site, value).
+// log_site_weight(site, value), to a lane, or to the warp (row_weights_cuda.h).
 #pragma once
 
 #include "kernels/base/launch.h"
 #include "kernels/path/move_weights.h"
+#include "kernels/path/row_weights_cuda.h"
 #include "kernels/random/philox.h"
 
 // A kernel's parameter that is read where the launch has put it. Clang 19 has no such thing.
@@ -52,7 +53,7 @@ class WeightSums {
 
   // A block's sum again; returns its scale.
   __device__ double refresh(int64_t block) {
-    const double w = log_weight(block * kBlockSites + lane());
+    const double w = log_weight(block * kBlockSites);
     const double scale = block_scale(warp_max(w)), sum = warp_sum(scaled_weight(w, scale));
     if (leads()) {
       sums_.scale[block] = scale;
@@ -122,7 +123,7 @@ class WeightSums {
     const double block_scale = sums_.scale[position.block];
     const int64_t first = position.block * kBlockSites;
     __syncwarp();
-    weight_[lane()] = scaled_weight(log_weight(first + lane()), block_scale);
+    weight_[lane()] = scaled_weight(log_weight(first), block_scale);
     __syncwarp();
     const int64_t count = sites_ - first < kBlockSites ? sites_ - first : kBlockSites;
     const auto of_site = [this](int64_t i) { return weight_[i]; };
@@ -130,9 +131,21 @@ class WeightSums {
   }
 
  private:
-  __device__ double log_weight(int64_t site) const {
-    if (site >= sites_ || removed_.contains(site)) return -INFINITY;
-    return weights_.log_site_weight(site, values_ ? values_[site] : 0);
+  // Of this lane's site of a block, which begins with the site `first`.
+  __device__ double log_weight(int64_t first) const {
+    if constexpr (kByRow<Weights>) {
+      typename Weights::Moves own;
+      for (unsigned i = 0; i < kBlockSites && first + i < sites_; ++i) {
+        if (removed_.contains(first + i)) continue;
+        const auto moves = weights_.moves(first + i, values_[first + i]);
+        if (lane() == i) own = moves;
+      }
+      return own.log_sum();
+    } else {
+      const int64_t site = first + lane();
+      if (site >= sites_ || removed_.contains(site)) return -INFINITY;
+      return weights_.log_site_weight(site, values_ ? values_[site] : 0);
+    }
   }
 
   Weights weights_;

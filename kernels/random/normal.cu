@@ -1,4 +1,4 @@
-// CUDA twin of normal.h: one block per chain, threads over sites.
+// CUDA twin of normal.h: one block per chain, threads over the calls of its sites.
 #include "kernels/base/launch.h"
 #include "kernels/random/normal.h"
 
@@ -9,8 +9,9 @@ __global__ void step_normals_kernel(int64_t sites, const int64_t* rng, const int
                                     double* out) {
   const int64_t c = blockIdx.x;
   const Draws draws = step_draws(rng, chain_ids[c]);
-  for (int64_t i = threadIdx.x; i < sites; i += blockDim.x) {
-    out[c * sites + i] = standard_normal(draws, Purpose::kNoise, static_cast<uint32_t>(i));
+  for (int64_t n = threadIdx.x; n < NormalCall::count(sites); n += blockDim.x) {
+    each_normal_of(draws, Purpose::kNoise, {n}, sites,
+                   [&](int64_t i, double number) { out[c * sites + i] = number; });
   }
 }
 

@@ -1,24 +1,55 @@
 // Standard normal numbers from Philox by Box & Muller (1958), "A note on the generation of random
-// normal deviates": √(−2 log(1 − u₁))·cos(2π u₂), u₁ and u₂ the two 53-bit uniforms of one counter.
+// normal deviates": √(−2 log(1 − u₁)) times cos(2π u₂) and sin(2π u₂), u₁ and u₂ the two 53-bit
+// uniforms of one counter. Of uniforms of 32 bits, four numbers a call, none would lie beyond 6.7,
+// and the momenta that steps draw would not be normal.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/base/elementary.h"
 #include "kernels/base/host_device.h"
 #include "kernels/random/philox.h"
 
 namespace isinglass {
 
-ISINGLASS_HD inline double standard_normal(const Draws& draws, Purpose purpose, uint32_t position) {
-  constexpr double kTwoPi = 6.283185307179586477;
-  const Philox4x32 r =
-      philox4x32(draws.seed, draws.chain, draws.step, static_cast<uint32_t>(purpose), position);
-  const double radius = sqrt(-2 * log1p(-uniform_from_words(r.word[0], r.word[1])));
-  return radius * cos(kTwoPi * uniform_from_words(r.word[2], r.word[3]));
+struct NormalPair {
+  double number[2];
+};
+
+// The sites whose numbers one call gives: i and i + 8 of every 16.
+using NormalCall = CallOf<2>;
+
+// 1 − u₁ is exact.
+ISINGLASS_HD inline NormalPair box_muller(double u1, double u2) {
+  const double radius = sqrt(-2 * elementary::log(1 - u1));
+  const elementary::SinCos angle = elementary::sincos_of_turn(u2);
+  return {{radius * angle.cos, radius * angle.sin}};
 }
 
-// out [B, D] ~ N(0, I) by (purpose kNoise, position = site); rng {seed, step}; chain_ids [B].
+ISINGLASS_HD inline NormalPair normal_pair(const Draws& draws, Purpose purpose, uint32_t position) {
+  const Philox4x32 r =
+      philox4x32(draws.seed, draws.chain, draws.step, static_cast<uint32_t>(purpose), position);
+  return box_muller(uniform_from_words(r.word[0], r.word[1]),
+                    uniform_from_words(r.word[2], r.word[3]));
+}
+
+// f(site, number) of a call's sites below `sites`: a step's numbers of `purpose`.
+template <class F>
+ISINGLASS_HD inline void each_normal_of(const Draws& draws, Purpose purpose, NormalCall call,
+                                        int64_t sites, F f) {
+  const NormalPair pair = normal_pair(draws, purpose, static_cast<uint32_t>(call.number));
+  for (int k = 0; k < 2; ++k) {
+    if (call.site(k) < sites) f(call.site(k), pair.number[k]);
+  }
+}
+
+// One number alone, of a counter of its own.
+ISINGLASS_HD inline double standard_normal(const Draws& draws, Purpose purpose, uint32_t position) {
+  return normal_pair(draws, purpose, position).number[0];
+}
+
+// out [B, D] ~ N(0, I) by purpose kNoise; rng {seed, step}; chain_ids [B].
 ISINGLASS_TWINS(step_normals, int64_t chains, int64_t sites, const int64_t* rng,
                 const int64_t* chain_ids, double* out, Stream)
 

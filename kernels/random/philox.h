@@ -18,7 +18,7 @@ enum class Purpose : uint32_t {
   kLength,  // path length L; position 0: rounding of 2R − 1, position 1: L
   kSite,    // position = index along the path
   kValue,   // position = index along the path, or site
-  kNoise,   // standard normal numbers; position = site
+  kNoise,   // standard normal numbers; position = call (normal.h)
   kSiteValue,
   kSiteValueRest,  // site_uniform() of values
   kHidden,
@@ -84,19 +84,27 @@ ISINGLASS_HD inline uint32_t below_from_uniform(uint32_t n, double u) {
   return draw < n ? draw : n - 1;
 }
 
-// The sites whose words one call gives: i, i + 8, i + 16 and i + 24 of every 32, so that eight lanes
-// of a GPU own a block of 32 sites, and a warp 128.
-constexpr int kCallSites = 4, kBlockCalls = 8;
+// The sites whose numbers one call gives, `each` of them: eight calls serve a block of sites, and so
+// do eight lanes of a GPU, which read and write neighbours at once.
+constexpr int kBlockCalls = 8;
 
-struct SiteCall {
+template <int each>
+struct CallOf {
   int64_t number;
+  static constexpr int kBlockSites = each * kBlockCalls;
 
-  ISINGLASS_HD int64_t site(int word) const {
-    return number / kBlockCalls * 32 + number % kBlockCalls + kBlockCalls * word;
+  ISINGLASS_HD int64_t site(int which) const {
+    return number / kBlockCalls * kBlockSites + number % kBlockCalls + kBlockCalls * which;
   }
   // In whole blocks; a call's last sites may not be there.
-  ISINGLASS_HD static int64_t count(int64_t sites) { return (sites + 31) / 32 * kBlockCalls; }
+  ISINGLASS_HD static int64_t count(int64_t sites) {
+    return (sites + kBlockSites - 1) / kBlockSites * kBlockCalls;
+  }
 };
+
+// A word a site: i, i + 8, i + 16 and i + 24 of every 32, so that a warp owns 128 sites.
+constexpr int kCallSites = 4;
+using SiteCall = CallOf<kCallSites>;
 
 // Where a chain's numbers come from: one value, passed along instead of a generator object.
 struct Draws {

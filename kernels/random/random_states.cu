@@ -28,9 +28,10 @@ __global__ void uniform_rows_kernel(RowDraws draws, int categories, uint8_t* out
 __global__ void normal_rows_kernel(RowDraws draws, float* out) {
   const int64_t r = blockIdx.x;
   const Draws row = draws.row(r);
-  for (int64_t i = threadIdx.x; i < draws.sites; i += blockDim.x) {
-    out[r * draws.sites + i] =
-        static_cast<float>(standard_normal(row, draws.purpose, static_cast<uint32_t>(i)));
+  for (int64_t n = threadIdx.x; n < NormalCall::count(draws.sites); n += blockDim.x) {
+    each_normal_of(row, draws.purpose, {n}, draws.sites, [&](int64_t i, double number) {
+      out[r * draws.sites + i] = static_cast<float>(number);
+    });
   }
 }
 

@@ -1,6 +1,6 @@
 // Random states: independent sites, normal numbers or permutations; initial states, binarised
 // images, restarted chains. Each number comes from Philox at (chain = id of the row, step, purpose,
-// position = site).
+// position = site), a normal one from its call (normal.h).
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // CPU twin of random_states.h.
 #include <algorithm>
 
+#include "kernels/random/fast/normal_rows_cpu.h"
 #include "kernels/random/fast/philox_cpu.h"
-#include "kernels/random/normal.h"
 #include "kernels/random/random_states.h"
 
 namespace isinglass::cpu {
@@ -48,11 +48,9 @@ void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream) {
 void normal_rows(const RowDraws& draws, float* out, Stream) {
 #pragma omp parallel for schedule(static) if (parallel_pays(draws.rows * draws.sites))
   for (int64_t r = 0; r < draws.rows; ++r) {
-    const Draws row = draws.row(r);
-    for (int64_t i = 0; i < draws.sites; ++i) {
-      out[r * draws.sites + i] =
-          static_cast<float>(standard_normal(row, draws.purpose, static_cast<uint32_t>(i)));
-    }
+    each_normal(draws.row(r), draws.purpose, draws.sites, [&](int64_t i, double number) {
+      out[r * draws.sites + i] = static_cast<float>(number);
+    });
   }
 }
 

@@ -161,6 +161,9 @@ inline int __all_sync(unsigned mask, int value) {
 inline int __popc(unsigned bits) {
   return __builtin_popcount(bits);
 }
+inline int __clz(int bits) {
+  return bits == 0 ? 32 : __builtin_clz(static_cast<unsigned>(bits));
+}
 inline int __ffs(int bits) {
   return __builtin_ffs(bits);
 }

@@ -4,7 +4,7 @@
 
 #include "kernels/path/first_order_path.h"
 #include "kernels/path/move_weights.h"
-#include "tests/simt/twins.h"
+#include "tests/simt/ring.h"
 
 namespace isinglass {
 namespace {
@@ -104,9 +104,20 @@ TEST(PathTwins, SumsInGlobalMemory) {
   }
 }
 
+// Sums over values, which lanes share: to rounding.
 TEST(PathTwins, ManyValues) {
-  const PathShape shape{1, 35, 256, true, PathRule::kLinearised, Balancing::kBarker, 5};
-  expect_twins([&](Twin twin) { return run({shape, 3, 2.0}, twin); });
+  for (const int categories : {16, 33, 256}) {
+    for (const PathRule rule : {PathRule::kFrozen, PathRule::kLinearised, PathRule::kNoBacktrack}) {
+      const PathShape shape{2, 35, categories, true, rule, Balancing::kBarker, 5};
+      for (const double scale : {2.0, 150.0}) {
+        SCOPED_TRACE(testing::Message() << "K " << categories << ", scale " << scale);
+        expect_twins([&](Twin twin) {
+          const Outcome o = run({shape, 3, scale}, twin);
+          return std::tuple(o.y, o.from, o.to, o.length, o.site, Sums{o.forward}, Sums{o.backward});
+        });
+      }
+    }
+  }
 }
 
 TEST(PathTwins, OrderedValues) {

@@ -105,6 +105,17 @@ TEST(ExactPathTwins, AdvanceAlike) {
   }
 }
 
+// Sums over values, which lanes share: to rounding.
+TEST(ExactPathTwins, ManyValues) {
+  for (const int categories : {16, 33, 256}) {
+    const ExactPathShape shape{2, 35, categories, Moves::kValues, Balancing::kSqrt, 4};
+    expect_twins([&](Twin twin) {
+      const PathOutcome o = exact_path(shape, 3.0, twin);
+      return std::tuple(o.y, o.from, o.length, o.entry, Sums{o.forward}, Sums{o.backward});
+    });
+  }
+}
+
 TEST(ExactPathTwins, SeveralChainsABlock) {
   simt::set_schedule(schedules().back());
   const ExactPathShape shape{514, 7, 2, Moves::kSwaps, Balancing::kSqrt, 1};

@@ -83,7 +83,8 @@ TEST(OrderedKernel, ValuesAtTheirQuantiles) {
   EXPECT_TRUE(std::isnan(undefined.log_probability(1)));
 }
 
-// Mean, variance, third and fourth moment within 6 standard errors; neighbours uncorrelated.
+// Mean, variance, third and fourth moment within 6 standard errors; neighbours uncorrelated, and so are
+// the two numbers of a call, and their squares.
 TEST(Normals, HaveTheirMoments) {
   const int64_t chains = 1000, sites = 301;
   torch::Tensor out = torch::empty({chains, sites}, torch::kFloat64);
@@ -95,6 +96,12 @@ TEST(Normals, HaveTheirMoments) {
   EXPECT_NEAR(out.pow(4).mean().item<double>(), 3, 6 * std::sqrt(96.0) * se);
   const torch::Tensor left = out.narrow(1, 0, sites - 1), right = out.narrow(1, 1, sites - 1);
   EXPECT_NEAR((left * right).mean().item<double>(), 0, 6 * se);
+  const torch::Tensor calls = out.narrow(1, 0, sites / 16 * 16).reshape({-1, 2, 8});
+  const torch::Tensor cosines = calls.select(1, 0), sines = calls.select(1, 1);
+  const double of_pairs = 1 / std::sqrt(static_cast<double>(cosines.numel()));
+  EXPECT_NEAR((cosines * sines).mean().item<double>(), 0, 6 * of_pairs);
+  const torch::Tensor squares = (cosines.pow(2) - 1) * (sines.pow(2) - 1);
+  EXPECT_NEAR(squares.mean().item<double>(), 0, 6 * 2 * of_pairs);
   EXPECT_TRUE(torch::isfinite(out).all().item<bool>());
 }
 

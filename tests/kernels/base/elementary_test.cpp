@@ -46,6 +46,34 @@ TEST(Elementary, IsAccurate) {
   EXPECT_LT(worst(elementary::log1p, log1pl, -0.9999, 0.5), 5e-16);
 }
 
+// The reference reduces its angle to a quarter of a turn first: 2πu itself is rounded.
+TEST(Elementary, SinesAndCosinesOfTurns) {
+  std::mt19937_64 random(2);
+  long double worst = 0;
+  for (int i = 0; i < kNumbers; ++i) {
+    // uniform, and close to each quarter
+    const double v = static_cast<double>(random() >> 11) * 0x1p-53, near = std::ldexp(v, -i % 40);
+    const double u = i % 2 ? v : (i / 2 % 4) * 0.25 + near / 4;
+    const int quarter = static_cast<int>(std::round(4 * u)) % 4;
+    const long double rest = u - static_cast<long double>(std::round(4 * u)) / 4;
+    const long double s = std::sin(2 * std::acos(-1.0L) * rest);
+    const long double c = std::cos(2 * std::acos(-1.0L) * rest);
+    const long double sines[] = {s, c, -s, -c}, cosines[] = {c, -s, -c, s};
+    const elementary::SinCos of = elementary::sincos_of_turn(u);
+    for (const auto& [found, exact] :
+         {std::pair(of.sin, sines[quarter]), std::pair(of.cos, cosines[quarter])}) {
+      if (exact != 0) worst = std::max(worst, std::abs((found - exact) / exact));
+    }
+  }
+  EXPECT_LT(worst, 4e-16L);
+  EXPECT_GT(worst, 0);
+  for (int quarter = 0; quarter < 4; ++quarter) {
+    const elementary::SinCos of = elementary::sincos_of_turn(0.25 * quarter);
+    EXPECT_EQ(of.sin, (quarter == 1) - (quarter == 3)) << quarter;
+    EXPECT_EQ(of.cos, (quarter == 0) - (quarter == 2)) << quarter;
+  }
+}
+
 TEST(Elementary, KnowsTheLimits) {
   EXPECT_EQ(elementary::exp(0), 1);
   EXPECT_EQ(elementary::exp(-kInfinite), 0);

@@ -1,0 +1,31 @@
+// The numbers of normal.h of many sites at once (CPU).
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/random/normal.h"
+
+namespace isinglass::cpu {
+
+constexpr int kNormalTile = 256;
+
+// The numbers of sites first … first + count − 1, count at most kNormalTile; both multiples of 16.
+void fill_normals(const Draws& draws, Purpose purpose, int64_t first, int count, double* number);
+
+// f(site, number) of a chain's sites.
+template <class F>
+void each_normal(const Draws& draws, Purpose purpose, int64_t sites, F f) {
+  constexpr int kBlock = NormalCall::kBlockSites, kFew = 2;
+  if (sites <= kFew) {  // a vector of calls would cost more
+    for (int64_t n = 0; n < sites; ++n) each_normal_of(draws, purpose, {n}, sites, f);
+    return;
+  }
+  double number[kNormalTile];
+  for (int64_t first = 0; first < sites; first += kNormalTile) {
+    const int wanted = static_cast<int>(std::min<int64_t>(kNormalTile, sites - first));
+    fill_normals(draws, purpose, first, (wanted + kBlock - 1) / kBlock * kBlock, number);
+    for (int i = 0; i < wanted; ++i) f(first + i, number[i]);
+  }
+}
+
+}  // namespace isinglass::cpu
