@@ -70,7 +70,7 @@ WORK = {
 }
 # A gather of a batch's states and a sum of gradients, as ranks make them, by rank 0: latency in seconds, bytes a second.
 NETWORK = """
-import statistics, sys, time, torch
+import statistics, time, torch
 import torch.distributed as ranks
 ranks.init_process_group("gloo")
 def seconds(numbers):
@@ -84,6 +84,7 @@ def seconds(numbers):
 small, large = seconds(1), seconds(1 << 20)
 if ranks.get_rank() == 0:
     print(small, 16 * (1 << 20) / (large - small))
+ranks.destroy_process_group()
 """
 SHARED = re.compile(r"(--(?:chains|batch|buffer|repeats)) (\d+)")  # what ranks share
 
@@ -141,6 +142,8 @@ def network(size):
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(rank, size, port) | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"})
                  for rank in range(size)]
     said = [process.communicate()[0] for process in processes]
+    if any(process.returncode for process in processes):
+        raise SystemExit("PyTorch's Gloo failed between processes of this machine")
     return [float(number) for number in said[0].split()]
 
 
