@@ -71,7 +71,9 @@ TEST(OrderedKernel, ValuesAtTheirQuantiles) {
     double from = 0;
     for (int v = 0; v < 4; ++v) {
       const double p = std::exp(row.log_probability(v));
-      if (p > 1e-12) EXPECT_EQ(row.draw(from + 0.5 * p, 1), v);
+      if (p > 1e-12) {
+        EXPECT_EQ(row.draw(from + 0.5 * p, 1), v);
+      }
       from += p;
     }
     EXPECT_NEAR(from, 1, 1e-12);
