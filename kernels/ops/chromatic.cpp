@@ -40,6 +40,11 @@ struct ByBeta {
 
 }  // namespace
 
+bool looks_up_sweeps(const Tensor& x, const Tensor& beta) {
+  if (x.is_cpu()) return true;
+  return !beta.defined() && cuda::wants_table_sweep(x.size(0), x.size(1), x.device().index());
+}
+
 void tabulate_thresholds(const LatticeTensors& l, const Tensor& beta,
                          ThresholdTensors& thresholds) {
   if (!beta.is_cpu() || !l.neighbourhoods.defined()) {
@@ -85,24 +90,27 @@ void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
   if (beta.defined()) check(beta, x, torch::kFloat64, chains, "beta");
   const Colouring colouring{l.colour_offset.numel() - 1, data<int64_t>(l.colour_offset),
                             data<int32_t>(l.coloured)};
-  const bool tabulated = x.is_cpu() && l.neighbourhoods.defined();
-  if (tabulated && (!beta.defined() || thresholds.words.defined())) {
-    thread_local ByBeta order;
-    cpu::TemperedThresholds tempered = {};
-    if (beta.defined()) {
+  if (l.neighbourhoods.defined() && looks_up_sweeps(x, beta)) {
+    const NeighbourhoodTable table = neighbourhood_pointers(l.neighbourhoods, x);
+    if (!beta.defined()) {
+      return run_twin(x, cpu::table_sweep, cuda::table_sweep, table, colouring, chains, steps,
+                      data<int64_t>(rng), data<int64_t>(chain_ids), data<uint8_t>(x),
+                      data<double>(energy), count_pointers(counts, x, chains));
+    }
+    if (thresholds.words.defined()) {
+      thread_local ByBeta order;
       const double* betas = data<double>(thresholds.betas);
       order.sort(data<double>(beta), chains, betas, thresholds.betas.numel());
-      tempered = {thresholds.words.size(1),
-                  data<int32_t>(thresholds.row),
-                  betas,
-                  data<uint32_t>(thresholds.words),
-                  order.chain.data(),
-                  order.table.data()};
+      const cpu::TemperedThresholds tempered = {thresholds.words.size(1),
+                                                data<int32_t>(thresholds.row),
+                                                betas,
+                                                data<uint32_t>(thresholds.words),
+                                                order.chain.data(),
+                                                order.table.data()};
+      return cpu::tempered_table_sweep(table, colouring, chains, steps, data<int64_t>(rng),
+                                       data<int64_t>(chain_ids), &tempered, data<uint8_t>(x),
+                                       data<double>(energy), count_pointers(counts, x, chains));
     }
-    return cpu::table_sweep(neighbourhood_pointers(l.neighbourhoods, x), colouring, chains, steps,
-                            data<int64_t>(rng), data<int64_t>(chain_ids),
-                            beta.defined() ? &tempered : nullptr, data<uint8_t>(x),
-                            data<double>(energy), count_pointers(counts, x, chains));
   }
   run_twin(x, cpu::chromatic_sweep, cuda::chromatic_sweep, lattice, colouring, chains, steps,
            data<int64_t>(rng), data<int64_t>(chain_ids), data<double>(beta), data<uint8_t>(x),

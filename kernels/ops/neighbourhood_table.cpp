@@ -5,8 +5,10 @@
 
 namespace isinglass::ops {
 
-NeighbourhoodTensors tabulate_neighbourhoods(const LatticeTensors& l) {
-  if (!l.unary.is_cpu()) return {};
+NeighbourhoodTensors tabulate_neighbourhoods(const LatticeTensors& of) {
+  const torch::Device device = of.unary.device();
+  const LatticeTensors l{of.unary.cpu(), of.offset.cpu(), of.neighbour.cpu(), of.coupling.cpu(),
+                         of.constant};
   const int64_t sites = l.unary.size(0);
   const Lattice lattice = lattice_pointers(l, torch::empty({0, sites}, torch::kUInt8));
   if (!cpu::has_neighbourhood_table(lattice)) return {};
@@ -18,6 +20,10 @@ NeighbourhoodTensors tabulate_neighbourhoods(const LatticeTensors& l) {
   p.constant = cpu::tabulate_neighbourhoods(
       lattice, {data<int32_t>(p.neighbour), data<double>(p.flip_energy), data<double>(p.half_flip),
                 data<float>(p.gradient), data<uint32_t>(p.threshold_word)});
+  for (Tensor* table :
+       {&p.neighbour, &p.flip_energy, &p.half_flip, &p.gradient, &p.threshold_word}) {
+    *table = table->to(device);
+  }
   return p;
 }
 

@@ -1,11 +1,11 @@
-// Tensors of neighbourhood_table.h: binary graphs of few neighbours, on a CPU.
+// Tensors of neighbourhood_table.h: binary graphs of few neighbours.
 #pragma once
 
 #include "kernels/ops/lattice.h"
 
 namespace isinglass::ops {
 
-// The lattice's neighbourhoods; undefined tensors where it has none, or is not on a CPU.
+// The lattice's neighbourhoods, made on a CPU; undefined tensors where it has none.
 NeighbourhoodTensors tabulate_neighbourhoods(const LatticeTensors& lattice);
 
 }  // namespace isinglass::ops

@@ -118,7 +118,7 @@ void LatticeModel::tempered_sweeps(int64_t steps, const torch::Tensor& beta,
                                    torch::Tensor& x, torch::Tensor& energy,
                                    ops::StepBuffers& counts) {
   const ops::LatticeTensors& graph = lattice(x.device());
-  neighbourhoods();  // the sweep looks them up
+  if (ops::looks_up_sweeps(x, beta)) neighbourhoods();
   ops::ThresholdTensors& thresholds = on_device_.last()->thresholds;
   if (beta.defined()) ops::tabulate_thresholds(graph, beta, thresholds);
   ops::chromatic_sweep(graph, steps, rng, chain_ids, beta, thresholds, x, energy, counts);

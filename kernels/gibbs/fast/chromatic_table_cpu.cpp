@@ -1,4 +1,4 @@
-// See chromatic_table_cpu.h.
+// CPU twin of chromatic_table.h; see also chromatic_table_cpu.h.
 #include "kernels/gibbs/fast/chromatic_table_cpu.h"
 
 #include <algorithm>
@@ -216,12 +216,19 @@ namespace isinglass::cpu {
 
 HWY_EXPORT(sweep_chains);
 
-void table_sweep(const NeighbourhoodTable& neighbourhoods, const Colouring& colouring,
-                 int64_t chains, int64_t steps, const int64_t* rng, const int64_t* chain_ids,
-                 const TemperedThresholds* tempered, uint8_t* x, double* energy,
-                 const StepCounts& counts) {
+void tempered_table_sweep(const NeighbourhoodTable& neighbourhoods, const Colouring& colouring,
+                          int64_t chains, int64_t steps, const int64_t* rng,
+                          const int64_t* chain_ids, const TemperedThresholds* tempered, uint8_t* x,
+                          double* energy, const StepCounts& counts) {
   HWY_DYNAMIC_DISPATCH(sweep_chains)
   (neighbourhoods, colouring, chains, steps, rng, chain_ids, tempered, x, energy, counts);
+}
+
+void table_sweep(const NeighbourhoodTable& neighbourhoods, const Colouring& colouring,
+                 int64_t chains, int64_t steps, const int64_t* rng, const int64_t* chain_ids,
+                 uint8_t* x, double* energy, const StepCounts& counts, Stream) {
+  tempered_table_sweep(neighbourhoods, colouring, chains, steps, rng, chain_ids, nullptr, x, energy,
+                       counts);
 }
 
 int64_t find_rows(const NeighbourhoodTable& neighbourhoods, int32_t* row) {

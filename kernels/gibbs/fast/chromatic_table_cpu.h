@@ -1,10 +1,8 @@
-// Sweeps of chromatic.h on a graph with neighbourhood tables (neighbourhood_table.h), for sixteen
-// chains at a time (CPU). Chains at inverse temperatures are taken in their order, so that sixteen
-// have few: a table of thresholds each.
+// The sweeps of chromatic_table.h of chains at inverse temperatures (CPU), which are taken in the
+// order of these, so that sixteen have few: a table of thresholds each.
 #pragma once
 
-#include "kernels/gibbs/chromatic.h"
-#include "kernels/lattice/fast/neighbourhood_table.h"
+#include "kernels/gibbs/fast/chromatic_table.h"
 
 namespace isinglass::cpu {
 
@@ -26,8 +24,9 @@ void tabulate_thresholds(const NeighbourhoodTable&, const int32_t* row, double b
                          uint32_t* word);
 
 // chromatic_sweep(): the same chains, draw for draw; tempered null: at β = 1.
-void table_sweep(const NeighbourhoodTable&, const Colouring&, int64_t chains, int64_t steps,
-                 const int64_t* rng, const int64_t* chain_ids, const TemperedThresholds* tempered,
-                 uint8_t* x, double* energy, const StepCounts&);
+void tempered_table_sweep(const NeighbourhoodTable&, const Colouring&, int64_t chains,
+                          int64_t steps, const int64_t* rng, const int64_t* chain_ids,
+                          const TemperedThresholds* tempered, uint8_t* x, double* energy,
+                          const StepCounts&);
 
 }  // namespace isinglass::cpu

@@ -1,8 +1,8 @@
-// Binary graphs on which no site has more than four neighbours (lattice.h), on a CPU.
+// Binary graphs on which no site has more than four neighbours (lattice.h).
 // The local energies of a site depend on the values of its neighbours alone, four bits: its
-// neighbourhood. What steps read of them is tabulated once for all sixteen neighbourhoods and
-// looked up for sixteen chains at a time (sixteen_lanes_cpu.h). Entries equal the functions
-// named, bit for bit.
+// neighbourhood. What steps read of them is tabulated once, on a CPU, for all sixteen neighbourhoods
+// and looked up for sixteen chains at a time (sixteen_lanes_cpu.h), or by a lane of a GPU for each.
+// Entries equal the functions named, bit for bit.
 //
 // Bit n of a neighbourhood is the value of the site's neighbour n in the order of Lattice.
 #pragma once

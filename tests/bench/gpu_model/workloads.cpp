@@ -103,13 +103,16 @@ Work training(int64_t chains) {
 std::vector<Workload> lattice(const std::string& side, int64_t chains, int64_t few) {
   const auto ising = instance("ising-grid:side=" + side);
   const std::string name = "ising-" + side, size = side + "×" + side;
+  // So many chains look up neighbourhoods.
+  constexpr int64_t kTabulated = 512;
+  const int64_t swept = chains >= kTabulated ? kTabulated : few;
   return {
       {name + "/gwg", "Ising " + size + ", a GWG step", chains, few, steps(ising, "gwg", {})},
       {name + "/pafs-5", "Ising " + size + ", a PAFS step of R = 5", chains, few,
        steps(ising, "pafs", {.radius = 5})},
       {name + "/lbj", "Ising " + size + ", an LBJ step", chains, few,
        steps(ising, "lbj", {.tau = 0.1})},
-      {name + "/chromatic", "Ising " + size + ", a chromatic Gibbs sweep", chains, few,
+      {name + "/chromatic", "Ising " + size + ", a chromatic Gibbs sweep", chains, swept,
        steps(ising, "gibbs", {.scan = Scan::kChromatic})},
   };
 }

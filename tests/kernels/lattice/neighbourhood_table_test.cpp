@@ -116,8 +116,8 @@ Swept sweep(const Graph& graph, const NeighbourhoodTable* neighbourhoods, int64_
                           out.hops_sum.data(), out.non_finite.data()};
   if (neighbourhoods) {
     const cpu::TemperedThresholds own = tempered ? tempered->pointers() : cpu::TemperedThresholds();
-    cpu::table_sweep(*neighbourhoods, graph.colouring(), chains, steps, rng, ids.data(),
-                     tempered ? &own : nullptr, out.x.data(), out.energy.data(), counts);
+    cpu::tempered_table_sweep(*neighbourhoods, graph.colouring(), chains, steps, rng, ids.data(),
+                              tempered ? &own : nullptr, out.x.data(), out.energy.data(), counts);
   } else {
     cpu::chromatic_sweep(graph.lattice(), graph.colouring(), chains, steps, rng, ids.data(),
                          tempered ? tempered->beta.data() : nullptr, out.x.data(),

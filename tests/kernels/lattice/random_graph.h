@@ -1,6 +1,7 @@
 // Binary lattices of random couplings for tests of the kernels, and their tables of neighbourhoods.
 #pragma once
 
+#include <algorithm>
 #include <random>
 #include <set>
 #include <utility>

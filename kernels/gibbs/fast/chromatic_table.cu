@@ -1,0 +1,164 @@
+// CUDA twin of chromatic_table.h. A block for 32 chains, a lane of every warp a chain; warps share the sites
+// of a colour. A site's values are the bits of a word in shared memory, which a warp reads and writes at
+// once; a chain's neighbourhood is four such bits, and its draw a look-up in a row that all lanes read.
+// What sweeps count is summed once a launch, and the energy is that of the last state: any number of
+// steps a launch leaves the same.
+#include "kernels/base/launch.h"
+#include "kernels/gibbs/fast/chromatic_table.h"
+
+namespace isinglass::cuda {
+namespace {
+
+constexpr int kLanes = 32;
+constexpr int kMostWarps = 32;
+// With fewer, blocks of single chains keep more multiprocessors busy.
+constexpr int64_t kLeastChains = 512;
+
+struct alignas(16) Neighbours {  // read at once
+  int32_t site[kTableNeighbours];
+};
+
+struct Lattice32 {
+  const NeighbourhoodTable& table;
+  const Colouring& colouring;
+  uint32_t* values;  // [D + 1]: bit l of a site is the value of chain l; the last site is always 0
+  int lane;
+
+  // Where this lane's neighbourhood of a site is in the tables.
+  __device__ int32_t place(int32_t site) const {
+    const Neighbours near = reinterpret_cast<const Neighbours*>(table.neighbour)[site];
+    uint32_t neighbourhood = 0;
+    for (int n = 0; n < kTableNeighbours; ++n) {
+      neighbourhood |= (values[near.site[n]] >> lane & 1u) << n;
+    }
+    return site * kNeighbourhoods + static_cast<int32_t>(neighbourhood);
+  }
+};
+
+// Draws the ranks of a call that lie in first … end − 1; returns this lane's hops. A rank is the same
+// for all lanes.
+__device__ int32_t draw_call(const Lattice32& lattice, const Draws& draws, SiteCall call,
+                             int64_t first, int64_t end) {
+  const Philox4x32 words =
+      draws.call_words(Purpose::kSiteValue, static_cast<uint32_t>(call.number));
+  int32_t site[kCallSites], place[kCallSites];
+#pragma unroll
+  for (int k = 0; k < kCallSites; ++k) {
+    const int64_t rank = call.site(k);
+    site[k] = rank >= first && rank < end ? lattice.colouring.site[rank] : -1;
+  }
+#pragma unroll
+  for (int k = 0; k < kCallSites; ++k) place[k] = site[k] < 0 ? 0 : lattice.place(site[k]);
+  int32_t hops = 0;
+#pragma unroll
+  for (int k = 0; k < kCallSites; ++k) {
+    if (site[k] < 0) continue;
+    const uint32_t threshold = lattice.table.threshold_word[place[k]];
+    bool one = words.word[k] > threshold;
+    if (words.word[k] == threshold) {
+      one =
+          draw_rank(BernoulliConditional(lattice.table.flip_energy[place[k]]), draws, call.site(k));
+    }
+    const uint32_t before = lattice.values[site[k]];
+    const uint32_t after = __ballot_sync(0xffffffffu, one);
+    hops += static_cast<int32_t>((before ^ after) >> lattice.lane & 1u);
+    if (lattice.lane == 0) lattice.values[site[k]] = after;
+  }
+  return hops;
+}
+
+// Over the warps of a block, of each lane: for the first warp. sums [warps, 32]
+__device__ double sum_of_warps(double own, double* sums) {
+  const unsigned warps = blockDim.x / kLanes;
+  __syncthreads();  // the last sums have been read
+  sums[threadIdx.x] = own;
+  __syncthreads();
+  double total = 0;
+  for (unsigned w = 0; w < warps && threadIdx.x < kLanes; ++w) {
+    total += sums[w * kLanes + threadIdx.x];
+  }
+  return total;
+}
+
+__global__ void __launch_bounds__(kMostWarps* kLanes)
+    table_sweep_kernel(NeighbourhoodTable table, Colouring colouring, int64_t chains, int64_t steps,
+                       const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
+                       StepCounts counts) {
+  double* const sums = dynamic_shared_memory<double>();  // [threads]
+  uint32_t* const values = reinterpret_cast<uint32_t*>(sums + blockDim.x);
+  const int64_t first_chain = static_cast<int64_t>(blockIdx.x) * kLanes;
+  const int count = static_cast<int>(chains - first_chain < kLanes ? chains - first_chain : kLanes);
+  const int lane = static_cast<int>(threadIdx.x % kLanes);
+  const int64_t warp = threadIdx.x / kLanes, warps = blockDim.x / kLanes;
+  const int64_t chain = first_chain + (lane < count ? lane : count - 1);
+  uint8_t* const own = x + first_chain * table.sites;
+  for (int64_t i = threadIdx.x; i <= table.sites; i += blockDim.x) {
+    uint32_t word = 0;
+    for (int c = 0; c < count && i < table.sites; ++c) {
+      word |= static_cast<uint32_t>(own[c * table.sites + i]) << c;
+    }
+    values[i] = word;
+  }
+  __syncthreads();
+  const Lattice32 lattice{table, colouring, values, lane};
+  int64_t all = 0;
+  int32_t last = 0;
+  for (int64_t t = 0; t < steps; ++t) {
+    const Draws draws = step_draws(rng, chain_ids[chain], t);
+    last = 0;
+    for (int64_t colour = 0; colour < colouring.colours; ++colour) {
+      const int64_t first = colouring.offset[colour], end = colouring.offset[colour + 1];
+      const int64_t last_call = SiteCall::count(end);
+      for (int64_t n = first / SiteCall::kBlockSites * kBlockCalls + warp; n < last_call;
+           n += warps) {
+        last += draw_call(lattice, draws, {n}, first, end);
+      }
+      __syncthreads();
+    }
+    all += last;
+  }
+  double own_energy = 0;
+  for (int64_t i = warp; i < table.sites; i += warps) {
+    const double half = table.half_flip[lattice.place(static_cast<int32_t>(i))];
+    own_energy += values[i] >> lane & 1u ? half : -half;
+  }
+  for (int64_t i = threadIdx.x; i < table.sites; i += blockDim.x) {
+    for (int c = 0; c < count; ++c) own[c * table.sites + i] = values[i] >> c & 1u;
+  }
+  const double hops_sum = sum_of_warps(static_cast<double>(all), sums);
+  const double hops = sum_of_warps(last, sums);
+  own_energy = sum_of_warps(own_energy, sums);
+  if (static_cast<int>(threadIdx.x) >= count || steps == 0) return;
+  ChainCounts own_counts(counts, chain);
+  for (int64_t t = 0; t < steps; ++t) count_draw(own_counts.pointers(), 0, 0, true);
+  own_counts.hops = static_cast<int64_t>(hops);
+  own_counts.hops_sum += static_cast<int64_t>(hops_sum);
+  own_counts.store(counts, chain);
+  energy[chain] = table.constant + own_energy;
+}
+
+// A warp a call of a colour of middle size, at most `most`.
+LaunchShape table_launch(int64_t chains, int64_t sites, int64_t colours) {
+  const int64_t calls = SiteCall::count(sites / colours);
+  const int64_t warps = calls < 1 ? 1 : calls < kMostWarps ? calls : kMostWarps;
+  const int64_t bytes = warps * kLanes * static_cast<int64_t>(sizeof(double)) +
+                        (sites + 1) * static_cast<int64_t>(sizeof(uint32_t));
+  return {static_cast<unsigned>((chains + kLanes - 1) / kLanes),
+          static_cast<unsigned>(warps * kLanes), static_cast<size_t>(bytes)};
+}
+
+}  // namespace
+
+bool wants_table_sweep(int64_t chains, int64_t sites, int device) {
+  const auto most = static_cast<int64_t>(table_launch(chains, sites, 1).shared_bytes);
+  return chains >= kLeastChains && most <= shared_memory_limit(device);
+}
+
+void table_sweep(const NeighbourhoodTable& table, const Colouring& colouring, int64_t chains,
+                 int64_t steps, const int64_t* rng, const int64_t* chain_ids, uint8_t* x,
+                 double* energy, const StepCounts& counts, Stream stream) {
+  ISINGLASS_LAUNCH(table_sweep_kernel, table_launch(chains, table.sites, colouring.colours), stream,
+                   table, colouring, chains, steps, rng, chain_ids, x, energy, counts);
+}
+
+}  // namespace isinglass::cuda
