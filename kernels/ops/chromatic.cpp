@@ -38,12 +38,13 @@ struct ByBeta {
   }
 };
 
-}  // namespace
-
+// Where there are neighbourhoods.
 bool looks_up_sweeps(const Tensor& x, const Tensor& beta) {
   if (x.is_cpu()) return true;
   return !beta.defined() && cuda::wants_table_sweep(x.size(0), x.size(1), x.device().index());
 }
+
+}  // namespace
 
 void tabulate_thresholds(const LatticeTensors& l, const Tensor& beta,
                          ThresholdTensors& thresholds) {

@@ -14,9 +14,6 @@ struct ThresholdTensors {
   Tensor words;  // uint32 [T, rows, 16]
 };
 
-// Whether sweeps of x [B, D] would look up the lattice's neighbourhoods; beta as below.
-bool looks_up_sweeps(const Tensor& x, const Tensor& beta);
-
 // Those of beta float64 [B]: the ones that are there, or, for other β, new ones.
 void tabulate_thresholds(const LatticeTensors& lattice, const Tensor& beta,
                          ThresholdTensors& thresholds);

@@ -5,10 +5,7 @@
 
 namespace isinglass::ops {
 
-NeighbourhoodTensors tabulate_neighbourhoods(const LatticeTensors& of) {
-  const torch::Device device = of.unary.device();
-  const LatticeTensors l{of.unary.cpu(), of.offset.cpu(), of.neighbour.cpu(), of.coupling.cpu(),
-                         of.constant};
+NeighbourhoodTensors tabulate_neighbourhoods(const LatticeTensors& l, torch::Device device) {
   const int64_t sites = l.unary.size(0);
   const Lattice lattice = lattice_pointers(l, torch::empty({0, sites}, torch::kUInt8));
   if (!cpu::has_neighbourhood_table(lattice)) return {};

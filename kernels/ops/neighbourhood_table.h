@@ -5,7 +5,7 @@
 
 namespace isinglass::ops {
 
-// The lattice's neighbourhoods, made on a CPU; undefined tensors where it has none.
-NeighbourhoodTensors tabulate_neighbourhoods(const LatticeTensors& lattice);
+// On the device, those of a lattice that is on a CPU; undefined tensors where it has none.
+NeighbourhoodTensors tabulate_neighbourhoods(const LatticeTensors& lattice, torch::Device device);
 
 }  // namespace isinglass::ops

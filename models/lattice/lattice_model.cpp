@@ -58,10 +58,15 @@ const ops::LatticeTensors& LatticeModel::lattice(torch::Device device) {
       .get(sources_,
            [&] {
              const ops::LatticeTensors made = make_lattice();
-             return OnDevice{device,
-                             {made.unary.to(device), made.offset.to(device),
-                              made.neighbour.to(device), made.coupling.to(device), made.constant,
-                              made.colour_offset.to(device), made.coloured.to(device)}};
+             OnDevice all{device,
+                          {made.unary.to(device), made.offset.to(device), made.neighbour.to(device),
+                           made.coupling.to(device), made.constant, made.colour_offset.to(device),
+                           made.coloured.to(device)}};
+             if (device.is_cuda()) {  // now: a step that is captured cannot wait for a copy
+               all.lattice.neighbourhoods = ops::tabulate_neighbourhoods(made, device);
+               all.sought = true;
+             }
+             return all;
            })
       .lattice;
 }
@@ -70,7 +75,7 @@ const ops::NeighbourhoodTensors* LatticeModel::neighbourhoods() const {
   OnDevice* last = on_device_.last();
   if (!last) return nullptr;
   if (!last->sought) {
-    last->lattice.neighbourhoods = ops::tabulate_neighbourhoods(last->lattice);
+    last->lattice.neighbourhoods = ops::tabulate_neighbourhoods(last->lattice, torch::kCPU);
     last->sought = true;
   }
   return last->lattice.neighbourhoods.defined() ? &last->lattice.neighbourhoods : nullptr;
@@ -118,7 +123,7 @@ void LatticeModel::tempered_sweeps(int64_t steps, const torch::Tensor& beta,
                                    torch::Tensor& x, torch::Tensor& energy,
                                    ops::StepBuffers& counts) {
   const ops::LatticeTensors& graph = lattice(x.device());
-  if (ops::looks_up_sweeps(x, beta)) neighbourhoods();
+  neighbourhoods();  // the sweep looks them up
   ops::ThresholdTensors& thresholds = on_device_.last()->thresholds;
   if (beta.defined()) ops::tabulate_thresholds(graph, beta, thresholds);
   ops::chromatic_sweep(graph, steps, rng, chain_ids, beta, thresholds, x, energy, counts);
