@@ -8,15 +8,12 @@
 #include "models/instances/instances.h"
 #include "models/registry.h"
 #include "train/likelihood.h"
-#include "train/objectives/pcd_objective.h"
-#include "train/trainer.h"
 
 namespace isinglass {
 namespace {
 
 const torch::Device kGpu(torch::kCUDA, 0);
 constexpr uint64_t kSeed = 1;
-constexpr int64_t kStepsAnIteration = 10;
 
 using Model = std::shared_ptr<EnergyModel>;
 using Options = SamplerOptions;
@@ -57,7 +54,8 @@ std::function<Work(int64_t)> steps(std::function<Model()> make, const std::strin
     auto state = std::make_shared<ChainState>(
         sampler->init(*model, random_states(model->space(), ids, kSeed, kGpu), ids));
     auto params = std::make_shared<StepParams>(sampler->params(kSeed, kGpu));
-    const int64_t at_once = sampler->steps_at_once(*state);
+    // Other models launch as much for every step of a call.
+    const int64_t at_once = model->as_lattice() ? sampler->steps_at_once(*state) : 1;
     return Work{[=](int64_t n) {
                   if (at_once > 1) {
                     sampler->steps(*model, *state, *params, n);
@@ -77,27 +75,6 @@ Work annealing(int64_t chains) {
       *model, *sampler, *start,
       AisOptions{.chains = chains, .temperatures = 1000000, .seed = kSeed}, kGpu);
   return {[run, model, sampler, start](int64_t) { run->step(); }, 1, flops_of(*model, *sampler)};
-}
-
-// An iteration of persistent contrastive divergence, of ten steps.
-Work training(int64_t chains) {
-  const Model model = resnet();
-  const std::shared_ptr<Sampler> sampler = make_sampler("pafs", {.radius = 5}, *model);
-  auto data = std::make_shared<Dataset>();
-  data->name = "random images";
-  data->height = data->width = 28;
-  data->train = random_states(model->space(), torch::arange(200), kSeed, torch::kCPU);
-  data->validation = data->test = data->train.narrow(0, 0, 0);
-  const PcdOptions options{
-      .batch = chains, .buffer = 10 * chains, .steps = kStepsAnIteration, .seed = kSeed};
-  const auto trainer =
-      std::make_shared<Trainer>(model,
-                                std::make_unique<PcdObjective>(*model, *sampler, *data, options,
-                                                               TrainOptions().iterations, kGpu),
-                                TrainOptions());
-  const double flops =
-      (kStepsAnIteration + 1) * flops_of(*model, *sampler) + 2 * model->flops().parameter_gradient;
-  return {[trainer, sampler, data](int64_t) { trainer->iterate(); }, 1, flops};
 }
 
 std::vector<Workload> lattice(const std::string& side, int64_t chains, int64_t few) {
@@ -123,7 +100,6 @@ std::vector<Workload> all() {
       {"resnet-64/pafs-5", "ResNet-64, a PAFS step of R = 5", 100, 2,
        steps(resnet, "pafs", {.radius = 5})},
       {"resnet-64/ais", "ResNet-64, a step of AIS by PAFS of R = 5", 100, 2, annealing},
-      {"resnet-64/training", "ResNet-64, a PCD iteration of ten PAFS steps", 100, 2, training},
   };
   for (const Workload& w : lattice("50", 4096, 4)) found.push_back(w);
   for (const Workload& w : lattice("1024", 100, 1)) found.push_back(w);

@@ -1,4 +1,5 @@
-// What is counted: the steps that users wait for, on a GPU that is played (played_device.h).
+// What is counted: the steps that users wait for, on a GPU that is played (played_device.h); not training,
+// whose autograd asks for a real one.
 #pragma once
 
 #include <functional>
