@@ -95,7 +95,8 @@ ISINGLASS_HD inline float drifted_site(const ParticleShape& shape, const ForceFi
   return static_cast<float>(field.x[at] + step * momentum[at] / shape.mass);
 }
 
-// The new momentum of site i from a normal number; `kept`, if not null, holds the old one, NaN where there is none, and
+// The new momentum of site i from a normal number; `kept`, if not null, holds the old one, NaN where
+// there is none, and
 // becomes minus the new one: the momentum of a particle whose trajectory is refused.
 ISINGLASS_HD inline double refreshed_momentum(const ParticleShape& shape, double noise,
                                               double damping, int64_t c, int64_t i, double* kept) {

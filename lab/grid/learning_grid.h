@@ -8,7 +8,8 @@
 //   [[samplers]]                     more of them, `sampler` among them
 //   [scale]                          OPTION = EXPONENT or [EXPONENT, LEAST]: how --scale changes it
 //   [evaluate]                       options of evaluation: of the averaged parameters that validate best,
-//                                    or else the last, on the data that they have learned; by the cell's sampler unless it names one
+//                                    or else the last, on the data that they have learned; by the
+//                                    cell's sampler unless it names one
 //     [evaluate.scale]               how --scale changes these
 //   [published]                      NAME = NUMBER: log-likelihoods in papers, for the page
 //

@@ -321,8 +321,14 @@ void add_grid(Page& page, const fs::path& directory) {
     shown["burn-in"] = range_of(cells, "summary", "burn_in");
     shown["steps"] = range_of(cells, "summary", "steps");
   } else {
-    for (const char* option : {"iters", "batch", "buffer", "steps-per-iter", "channels"}) {
+    for (const char* option : {"iters", "batch", "buffer", "steps-per-iter"}) {
       shown[option] = range_of(cells, "learning", option);
+    }
+    for (const auto& [model, option] : {std::pair{"resnet", "channels"}, {"rbm", "hidden"}}) {
+      const bool learned = std::any_of(cells.begin(), cells.end(), [&](const auto& cell) {
+        return cell.second.value("learning", Json::object()).value("model", "") == model;
+      });
+      if (learned) shown[option] = range_of(cells, "learning", option);
     }
   }
   shown.update(Json{{"cells", fmt::format("{}, {} failed", results["cells"].get<int64_t>(),

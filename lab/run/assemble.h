@@ -33,7 +33,8 @@ struct Given {
 };
 
 // "auto" (a GPU if there is one), "cpu", "cuda" or "cuda:N"; of several ranks on a machine each has
-// the GPU of its number there, or, where each sees its own alone, that one. Throws Error for a GPU that is not there.
+// the GPU of its number there, or, where each sees its own alone, that one. Throws Error for a GPU
+// that is not there.
 torch::Device device_of(const std::string& name, int64_t local_rank = 0);
 
 // Throws Error unless something is said: "`dataset` is required".

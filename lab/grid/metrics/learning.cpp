@@ -9,8 +9,8 @@ std::vector<Metric> learning_metrics() {
       // Of closed brackets, half of which stands for a standard error; and of test images the two ends.
       {"validation_nats", "log-likelihood of validation images, nats", true, true, false, false},
       {"test_nats", "log-likelihood of test images, nats", true, true, false, false},
-      {"test_above", "the same, too high on average", true, false, false, false},
-      {"test_below", "the same, too low on average", true, false, false, false},
+      {"test_above", "test images from above, nats", true, false, false, false},
+      {"test_below", "test images from below, nats", true, false, false, false},
       {"bracket", "bracket of log Z, nats", false, false},
       {"divergences", "divergences", false, false},
       {"iterations_per_second", "training iterations per second", true, false},
