@@ -7,7 +7,7 @@
 //   kBackwardEuler (lbjb):  row c of (I − τQ)^{-1}, Q the rate matrix θ
 //   kLangevin (dlp):        P_k ∝ exp((s_k − s_c)/2 − δ/(2a))
 //
-// Sun, Dai, Dai, Wang & Schuurmans 2022, "Discrete Langevin sampler via Wasserstein gradient flow"
+// Sun, Dai, Dai, Zhou & Schuurmans 2022, "Discrete Langevin sampler via Wasserstein gradient flow"
 // (lbj, lbjf, lbjb); Zhang, Liu & Liu 2022, "A Langevin-like sampler for discrete distributions"
 // (dlp). Sites are independent given x: log q is the sum over sites, in blocks of 32 as everywhere.
 // Drawing and both scores share transition_rows.h and, for binary sites, binary_rows.h.
