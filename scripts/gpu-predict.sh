@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes docs/results/gpu-predictions.md and scripts/gpu/predictions.json: what a step does on a GPU, counted without
+# Writes docs/results/gpu-predictions.md, gpu-before-after.md and scripts/gpu/predictions.json: what a step does on a GPU, counted without
 # one, and how long it would take on GPUs by a model (scripts/gpu/model.py).
 #   scripts/gpu-predict.sh [MEASURED…]
 # MEASURED are files measured.json of scripts/gpu-check.sh, run on GPUs: the page has their times beside the predicted
@@ -26,4 +26,5 @@ if command -v clang++-19 > /dev/null; then
 fi
 python3 -B "$root/scripts/gpu/model.py" "$work/counters.json" --binary "$build/libisinglass_ops.so" "${cubins[@]}" \
   --revision "$(git -C "$root" rev-parse --short HEAD)" --measured "$@" --page "$root/docs/results/gpu-predictions.md" --predictions "$root/scripts/gpu/predictions.json"
-say "wrote docs/results/gpu-predictions.md and scripts/gpu/predictions.json"
+python3 -B "$root/scripts/gpu/before_after.py"
+say "wrote docs/results/gpu-predictions.md, gpu-before-after.md and scripts/gpu/predictions.json"
