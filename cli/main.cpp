@@ -27,7 +27,7 @@ namespace {
 class HeldWarnings : public c10::WarningHandler {
  public:
   void process(const c10::Warning& warning) override {
-    const std::string message = warning.msg();
+    const std::string& message = warning.msg();
     if (std::find(held_.begin(), held_.end(), message) == held_.end()) held_.push_back(message);
   }
   void show() const {

@@ -1,6 +1,8 @@
 // See tensorboard.h.
 #include "cli/tensorboard.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cli/job.h"
@@ -21,7 +23,7 @@ void add_numbers(const Json& json, const std::string& name,
   if (json.is_number()) numbers.emplace_back(name, json.get<double>());
   if (!json.is_object()) return;
   for (const auto& [key, value] : json.items()) {
-    add_numbers(value, name + "/" + key, numbers);
+    add_numbers(value, fmt::format("{}/{}", name, key), numbers);
   }
 }
 

@@ -10,7 +10,7 @@ namespace isinglass {
 
 const std::string& program_revision() {
   static const std::string revision = [] {
-    const std::string source = kSourceRevision;
+    std::string source = kSourceRevision;
     if (!source.ends_with("dirty") && source != "unknown") return source;
     return source + "-" + sha256(read_file(own_file())).substr(0, 12);
   }();

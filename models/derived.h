@@ -40,8 +40,7 @@ class Derived {
   };
 
   static Stamp stamp_of(const torch::Tensor& source) {
-    return {source, static_cast<int64_t>(source._version()), source.const_data_ptr(),
-            source.device()};
+    return {source, source._version(), source.const_data_ptr(), source.device()};
   }
 
   template <class Sources>
@@ -50,8 +49,7 @@ class Derived {
     for (const torch::Tensor& source : sources) {
       if (i == stamps_.size()) return false;
       const Stamp& stamp = stamps_[i++];
-      if (!stamp.source.is_same(source) ||
-          stamp.version != static_cast<int64_t>(source._version()) ||
+      if (!stamp.source.is_same(source) || stamp.version != source._version() ||
           stamp.data != source.const_data_ptr() || stamp.device != source.device()) {
         return false;
       }

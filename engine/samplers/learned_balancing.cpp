@@ -59,7 +59,8 @@ torch::Tensor log_softplus(const torch::Tensor& z) {
 torch::Tensor initial_network() {
   torch::Tensor theta = torch::zeros({3 * kUnits + 1}, torch::kFloat64);
   for (int64_t k = 0; k < kUnits; ++k) {
-    const double sign = k % 2 ? -1 : 1, knot = 2.0 * static_cast<double>(k / 2) - 4;
+    const int64_t pair = k / 2;
+    const double sign = k % 2 ? -1 : 1, knot = 2.0 * static_cast<double>(pair) - 4;
     theta[k] = sign;
     theta[kUnits + k] = -sign * knot;
     theta[2 * kUnits + k] = 0.1 * sign;

@@ -48,6 +48,7 @@
 
 // `type name parameters`, which is name_of<64> arguments on machines with AVX-512 and name_of<32>
 // arguments elsewhere: a template of the vectors' bytes, always inlined, which stands before.
+// NOLINTBEGIN(bugprone-macro-parentheses): a type and lists of arguments
 #ifdef ISINGLASS_AVX512
 #define ISINGLASS_BY_WIDTH(type, name, parameters, arguments)        \
   ISINGLASS_AVX512 static type name##_64 parameters {                \
@@ -65,6 +66,7 @@
     return name##_of<32> arguments;                           \
   }
 #endif
+// NOLINTEND(bugprone-macro-parentheses)
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wpsabi"  // vectors as results: of inlined functions alone

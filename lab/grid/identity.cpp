@@ -121,13 +121,14 @@ std::string GridIdentity::of_training(const TrainSpec& training) {
 
 std::string identity_change(const Json& was, const Json& is) {
   if (!was.is_object()) return "they do not say of which program and data they are";
-  if (was.value("program", "") != is["program"]) {
-    return fmt::format("the program was {} and is {}", was.value("program", "unknown"),
-                       is["program"].get<std::string>());
+  const auto program = is["program"].get<std::string>();
+  if (was.value("program", "") != program) {
+    return fmt::format("the program was {} and is {}", was.value("program", "unknown"), program);
   }
   const Json before = was.value("sources", Json::object());
   for (const auto& [name, hash] : is["sources"].items()) {
-    if (before.value(name, "") != hash) return fmt::format("{} holds something else", name);
+    if (before.value(name, "") != hash.get<std::string>())
+      return fmt::format("{} holds something else", name);
   }
   return "they are of other files";
 }

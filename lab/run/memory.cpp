@@ -82,8 +82,7 @@ double training_bytes(const std::string& model, const NewModelOptions& options, 
     activations = resnet_activations(options.channels, static_cast<int64_t>(sites));
   } else if (model == "ising") {
     // float64 couplings, their lattice and the matrix or the pairs of a gradient
-    const double edges =
-        static_cast<double>(options.edges == EdgeSet::kAll ? sites * (sites - 1) / 2 : 2 * sites);
+    const double edges = options.edges == EdgeSet::kAll ? sites * (sites - 1) / 2 : 2 * sites;
     parameters = 4 * edges;
     activations = options.edges == EdgeSet::kAll ? 32 * sites : 32 * edges;
   } else {

@@ -49,9 +49,9 @@ void check_memory(const SampleSpec& spec, int64_t chains, const EnergyModel& mod
   const double sites = static_cast<double>(model.space().sites);
   require_memory(8 * sites * sites * static_cast<double>(sampler.site_matrices), device,
                  fmt::format("{} on {} sites", sampler.name, model.space().sites));
-  const double draws = static_cast<double>(plan.steps / plan.thin);
-  require_memory(draws * static_cast<double>(chains) * kBytesADraw, torch::kCPU,
-                 fmt::format("`chains` {} for {} draws", chains, draws));
+  const int64_t draws = plan.steps / plan.thin;
+  require_memory(static_cast<double>(draws) * static_cast<double>(chains) * kBytesADraw,
+                 torch::kCPU, fmt::format("`chains` {} for {} draws", chains, draws));
 }
 
 void restore_learned(const SampleSpec& spec, const Sampler& sampler, ChainState& state) {

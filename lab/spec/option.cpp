@@ -31,7 +31,7 @@ std::string known_options(const OptionTable& table, const std::string& name,
 
 std::string range_text(const Option& option) {
   const bool whole = option.type == ValueType::kInteger;
-  const std::string kind = whole ? "a whole number" : "a number";
+  std::string kind = whole ? "a whole number" : "a number";
   const bool low = std::isfinite(option.minimum), high = std::isfinite(option.maximum);
   if (low && high) return fmt::format("{} from {} to {}", kind, option.minimum, option.maximum);
   if (low && option.above_minimum) return fmt::format("{} above {}", kind, option.minimum);

@@ -35,7 +35,7 @@ torch::Tensor read_precision(ParameterReader& reader, const std::vector<int64_t>
   shape.push_back(sites);
   const bool diagonal = reader.rank("precision") == static_cast<int64_t>(shape.size());
   if (!diagonal) shape.push_back(sites);
-  const torch::Tensor precision = reader.real("precision", shape).to(torch::kFloat64);
+  torch::Tensor precision = reader.real("precision", shape).to(torch::kFloat64);
   if (precision.numel() == 0) return precision;
   if (!diagonal) return checked_matrices(reader, precision);
   check_diagonal(reader, precision);

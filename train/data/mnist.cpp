@@ -31,7 +31,7 @@ constexpr const char* kTrainImages = "train-images-idx3-ubyte";
 
 // The data folder's own, or the packaged one if that has none.
 fs::path folder_of(const fs::path& data_dir, const MnistFiles& files) {
-  const fs::path own = data_dir / files.folder;
+  fs::path own = data_dir / files.folder;
   if (!files.packaged || find_data_file(own, kTrainImages)) return own;
   return find_data_file(files.packaged, kTrainImages) ? fs::path(files.packaged) : own;
 }

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 std::optional<fs::path> find_data_file(const fs::path& folder, const std::string& name) {
   for (const char* suffix : {"", ".gz"}) {
-    const fs::path file = folder / (name + suffix);
+    fs::path file = folder / (name + suffix);
     if (fs::exists(fs::status(file))) return file;
   }
   return std::nullopt;
