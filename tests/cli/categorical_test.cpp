@@ -116,11 +116,8 @@ TEST_F(Categorical, AnRbmTrainsByChainsAndByContrast) {
 }
 
 TEST_F(Categorical, WhatDoesNotFitIsRefusedInASentence) {
-  refused(
-      training("--model ising --iters 2 --out x"),
-      "`--model` ising has no categorical sites, which the images of images.pt need; resnet or rbm "
-      "is needed");
-  refused(training("--model mlp --iters 2 --out x"), "`--model` mlp has no categorical sites");
+  refused(training("--model ising --iters 2 --out x"), "--model ising has no categorical sites");
+  refused(training("--model mlp --iters 2 --out x"), "--model mlp has no categorical sites");
   refused("train --dataset bars.pt --proj 2 --iters 2 --out x",
           "--proj is of a resnet of categorical");
   refused(
