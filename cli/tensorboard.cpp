@@ -78,9 +78,9 @@ void put_energies(EventFile& events, int64_t step, const torch::Tensor& energy) 
 
 void put_pictures(EventFile& events, int64_t step, const torch::Tensor& x, ImageSize image) {
   if (x.scalar_type() != torch::kUInt8 || x.size(1) != image.height * image.width) return;
-  if (x.max().item<int>() > 1) return;
   const torch::Tensor shown = x.slice(0, 0, kPictures);
-  events.picture(step, "states", picture_grid(shown, image.height, image.width, kColumns));
+  events.picture(step, "states",
+                 picture_grid(shown, image.height, image.width, kColumns, picture_scale(shown)));
 }
 
 void put_numbers(EventFile& events, int64_t step, const Json& result,

@@ -59,6 +59,12 @@ std::string encode_png(const torch::Tensor& grid) {
 
 }  // namespace
 
+int picture_scale(const torch::Tensor& images) {
+  constexpr int kDarkest = 128;
+  const int most = std::max(1, images.max().item<int>());
+  return most < kDarkest ? 255 / most : 1;
+}
+
 std::string picture_grid(const torch::Tensor& images, int64_t height, int64_t width,
                          int64_t columns, int scale) {
   require(height > 0 && width > 0 && columns > 0 && scale > 0,

@@ -8,10 +8,14 @@
 
 namespace isinglass {
 
+// The scale below for images uint8 of unknown values: of few, which would be nearly black, the largest
+// is white; others are grey levels.
+int picture_scale(const torch::Tensor& images);
+
 // The bytes of a PNG file.
 //
 // images: [N, H·W] uint8 or float in [0, 1] (uint8: multiplied by `scale`, 255 for binary states,
-// 1 for grey levels), drawn as a grid of `columns` with a one-pixel frame.
+// 255 / (K − 1) for K values, 1 for grey levels), drawn as a grid of `columns` with a one-pixel frame.
 std::string picture_grid(const torch::Tensor& images, int64_t height, int64_t width,
                          int64_t columns, int scale = 255);
 

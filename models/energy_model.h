@@ -33,6 +33,7 @@ struct StateSpace {
   int64_t neighbours() const {
     return kind == StateKind::kPermutation ? sites * (sites - 1) / 2 : sites * (categories - 1);
   }
+  bool operator==(const StateSpace&) const = default;
 };
 
 // Of the gradients that proposals use; energies, and with them acceptance, are float32 or better.
@@ -92,7 +93,8 @@ class EnergyModel : public torch::nn::Module {
   virtual std::string title() const { return "model " + kind_name(); }  // in messages
   virtual StateSpace space() const = 0;
   virtual bool differentiable() const { return true; }
-  // Mean float32 [D] of the base Bernoulli distribution that U contains; undefined: none.
+  // The base distribution of independent sites that U contains: means float32 [D] of Bernoulli ones,
+  // frequencies [D, K] of categorical ones; undefined: none.
   virtual torch::Tensor base_mean() const { return {}; }
   virtual FlopCounts flops() const { return {}; }
   // Whether evaluations can be captured in a CUDA graph (engine/run/step_graph.h): once their
@@ -142,10 +144,10 @@ class EnergyModel : public torch::nn::Module {
   // evaluate() into fresh tensors.
   EnergyGrad energy_and_grad(const torch::Tensor& x);
 
- protected:
   // The relaxed float32 form of states; floating input is passed through.
   torch::Tensor relaxed(const torch::Tensor& x) const;
 
+ protected:
   // Copies into the buffer where it fits, else makes a new one.
   static void store(torch::Tensor& out, const torch::Tensor& value);
 

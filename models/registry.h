@@ -42,10 +42,13 @@ struct ModelOptions {
 // What a new, untrained model needs to know.
 struct NewModelOptions {
   int64_t image_height = 28, image_width = 28;
-  int64_t channels = 64;  // resnet
-  int64_t hidden = 500;   // rbm
-  // Mean of the data, float32 [D] inside (0, 1), or undefined: resnet contains it as its base
-  // distribution, rbm and ising start with biases that have it.
+  int64_t channels = 64;   // resnet
+  int64_t hidden = 500;    // rbm
+  int64_t categories = 0;  // of a site; 0: binary sites
+  int64_t proj = 4;        // resnet: channels that categories are embedded in
+  // Independent pixels of the data, or undefined: means float32 [D] inside (0, 1), frequencies [D, K] of
+  // categorical ones. resnet contains them as its base distribution, rbm and ising start with biases
+  // that have them.
   torch::Tensor base_mean = {};
   EdgeSet edges = EdgeSet::kAll;  // ising
   bool continuous = false;        // mlp: its states
@@ -64,6 +67,7 @@ struct ModelEntry {
   bool weights = true;          // needs a parameter file
   bool classifier = false;      // may be one of a class: reads `label`
   bool constraints = false;     // reads `penalty`
+  bool categorical = false;     // fresh: of categorical images, too
   bool any_continuous = false;  // reads `continuous`: its states are what that says
 
   bool trainable() const { return fresh != nullptr; }

@@ -37,9 +37,13 @@ Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch:
   if (!space.discrete()) return Factorised::normal(space.sites, scale.value_or(1), device);
   require_options(!scale, "`start-scale` is of continuous states; {} has others", model.title());
   const torch::Tensor base = model.base_mean();
-  if (base.defined()) return Factorised::bernoulli(base.to(device));
-  if (data) return Factorised::bernoulli(clamped_mean(*data).to(device));
+  if (base.defined()) return Factorised::independent(base.to(device));
+  if (data) return Factorised::independent(clamped_mean(*data).to(device));
   return Factorised::uniform(model.space(), device);
+}
+
+double bits_per_dim(double nats, int64_t sites) {
+  return -nats / (static_cast<double>(sites) * std::log(2.0));
 }
 
 SplitLikelihood SplitEnergy::at(const LogZBounds& log_z, const BracketVerdict& verdict) const {
@@ -47,19 +51,21 @@ SplitLikelihood SplitEnergy::at(const LogZBounds& log_z, const BracketVerdict& v
   if (log_z.reverse) bounds.reverse = nats(*log_z.reverse);
   if (log_z.both) bounds.both = nats(*log_z.both);
   const double quoted = bounds.quoted(verdict);
-  return {split, bounds, quoted, -quoted / (static_cast<double>(sites) * std::log(2.0)), bernoulli};
+  return {split,       bounds,
+          quoted,      isinglass::bits_per_dim(quoted, sites),
+          independent, isinglass::bits_per_dim(independent, sites)};
 }
 
 std::vector<SplitEnergy> split_energies(EnergyModel& model, const Dataset& data,
                                         torch::Device device, const Ranks& ranks) {
-  const Factorised independent = Factorised::bernoulli(clamped_mean(data));
+  const Factorised independent = Factorised::independent(clamped_mean(data));
   const std::pair<const char*, const torch::Tensor*> splits[] = {
       {"train", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
   std::vector<SplitEnergy> results;
   for (uint64_t i = 0; i < std::size(splits); ++i) {
     const auto& [name, images] = splits[i];
     if (!images->defined() || images->size(0) == 0) continue;
-    const torch::Tensor x = binarise_once(*images, data.levels, i);
+    const torch::Tensor x = binarise_once(*images, data.values, i);
     results.push_back({name, x.size(1), mean_energy(model, x, name, device, ranks),
                        independent.mean_log_likelihood(x)});
   }
@@ -76,7 +82,7 @@ std::optional<ValidationScore> quick_validation_likelihood(
                   "`evaluate-every` needs validation images; {} has none", data.name);
   const int64_t count = std::min(options.images, data.validation.size(0));
   const torch::Tensor x =
-      binarise_once(data.validation.narrow(0, 0, count), data.levels, /*validation*/ 1);
+      binarise_once(data.validation.narrow(0, 0, count), data.values, /*validation*/ 1);
   const double energy = mean_energy(model, x, "validation", device, ranks);
   const Factorised start = annealing_start(model, &data, device);
   AnnealedImportanceSampling annealing(model, sampler, start,

@@ -13,8 +13,8 @@
 
 namespace isinglass {
 
-// Where annealing starts: the base distribution that the model carries; else Bernoulli(clamped
-// mean) of the data; else, with no data (null), the uniform distribution. Of continuous states a
+// Where annealing starts: the base distribution that the model carries; else independent pixels by
+// the clamped mean of the data; else, with no data (null), the uniform distribution. Of continuous states a
 // normal one of standard deviation `scale` (none: 1), which others do not have: throws Error.
 Factorised annealing_start(const EnergyModel& model, const Dataset* data, torch::Device device,
                            const std::optional<double>& scale = {});
@@ -23,16 +23,20 @@ struct SplitLikelihood {
   std::string split;      // "train", "validation", "test"
   LikelihoodBounds nats;  // mean log π per image, by log Z from either end
   double quoted;          // the one of them to quote
-  double bits_per_dim;    // −quoted / (D ln 2)
-  double bernoulli;       // mean log-likelihood of independent Bernoulli(clamped mean)
+  double bits_per_dim;    // of that
+  double independent;     // mean log-likelihood of independent pixels by the clamped mean, nats
+  double independent_bits_per_dim;
 };
+
+// −nats / (D ln 2)
+double bits_per_dim(double nats, int64_t sites);
 
 // What the likelihoods of a split take beside log Z.
 struct SplitEnergy {
   std::string split;
   int64_t sites;
-  double mean;       // of U
-  double bernoulli;  // as above
+  double mean;         // of U
+  double independent;  // as above
 
   double nats(double log_z) const { return -mean - log_z; }
   SplitLikelihood at(const LogZBounds& log_z, const BracketVerdict& verdict) const;

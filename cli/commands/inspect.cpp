@@ -34,7 +34,7 @@ struct Finding {
   Json description;
   torch::Tensor images;  // uint8 [n, H·W]; undefined: none
   int64_t height = 0, width = 0;
-  int64_t levels = 2;
+  int scale = 255;  // of the picture
 };
 
 Json describe_tensor(const torch::Tensor& tensor) {
@@ -86,7 +86,7 @@ void add_images(Finding& finding, torch::Tensor states, ImageSize image) {
   if (states.size(-1) != image.height * image.width) return;
   while (states.dim() > 2) states = states[states.size(0) - 1];  // the last draw
   finding.images = states.narrow(0, 0, std::min(kPictured, states.size(0))).contiguous();
-  finding.levels = finding.images.max().item<int>() > 1 ? 256 : 2;
+  finding.scale = picture_scale(finding.images);
   finding.height = image.height;
   finding.width = image.width;
 }
@@ -138,7 +138,7 @@ Finding inspect_data(const DataFileDescription& data, const fs::path& file) {
   if (data.images.numel() > 0) finding.images = data.images;
   finding.height = data.height;
   finding.width = data.width;
-  finding.levels = data.levels;
+  finding.scale = data.scale;
   return finding;
 }
 
@@ -235,7 +235,7 @@ std::string run_inspect(const Options& options) {
             "{} holds no images of {} pixels; --image HxW says their size", file.string(),
             options.text("image"));
     write_picture_grid(options.path("out"), finding.images, finding.height, finding.width, kColumns,
-                       finding.levels == 2 ? 255 : 1);
+                       finding.scale);
     finding.description["picture"] = options.text("out");
   }
   if (options.flag("json")) return finding.description.dump(2) + "\n";

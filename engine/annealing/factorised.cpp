@@ -25,6 +25,20 @@ Factorised Factorised::bernoulli(const torch::Tensor& mean) {
   return start;
 }
 
+Factorised Factorised::categorical(const torch::Tensor& p) {
+  constexpr double kRounding = 1e-3;
+  const torch::Tensor given = p.to(torch::kFloat64), total = given.sum(-1, /*keepdim=*/true);
+  require(
+      p.dim() == 2 && p.size(1) >= 2 && (given > 0).all().item<bool>() &&
+          ((total - 1).abs() < kRounding).all().item<bool>(),
+      "the frequencies of the starting distribution must be positive, and sum to 1 at every site");
+  Factorised start;
+  start.mean_ = (given / total).contiguous();
+  start.model_ = std::make_shared<CategoricalModel>(-torch::log(given));
+  start.log_z_ = torch::log(total).sum().item<double>();
+  return start;
+}
+
 Factorised Factorised::uniform(const StateSpace& space, torch::Device device) {
   require(space.kind == StateKind::kBinary || space.kind == StateKind::kCategorical,
           "annealing starts from independent binary or categorical sites; the model's states are "
@@ -66,7 +80,7 @@ torch::Tensor Factorised::sample(const torch::Tensor& chain_ids, uint64_t seed) 
     ops::normal_rows(chain_ids, key, 0, Purpose::kInitialState, x);
     x.mul_(scale_);
   } else if (mean_.defined()) {
-    ops::bernoulli_rows(mean_, chain_ids, key, 0, Purpose::kInitialState, x);
+    ops::site_rows(mean_, chain_ids, key, 0, Purpose::kInitialState, x);
   } else {
     ops::uniform_rows(space.categories, chain_ids, key, 0, Purpose::kInitialState, x);
   }

@@ -12,6 +12,13 @@ class Factorised {
  public:
   // Bernoulli(mean), mean float [D] strictly inside (0, 1). Throws Error otherwise.
   static Factorised bernoulli(const torch::Tensor& mean);
+  // Site i has value k with probability p[i, k]: float [D, K] of positive numbers that sum to about 1 at every site, which are
+  // normalised. Throws Error otherwise.
+  static Factorised categorical(const torch::Tensor& p);
+  // Of the means [D] of binary sites or the frequencies [D, K] of categorical ones.
+  static Factorised independent(const torch::Tensor& p) {
+    return p.dim() == 2 ? categorical(p) : bernoulli(p);
+  }
   // Uniform over the states of a binary or categorical space. Throws Error for any other.
   static Factorised uniform(const StateSpace& space, torch::Device device);
   // N(0, scale²) at every one of `sites` continuous sites; scale > 0.
@@ -33,7 +40,7 @@ class Factorised {
 
  private:
   std::shared_ptr<EnergyModel> model_;
-  torch::Tensor mean_;  // float32 [D] of bernoulli
+  torch::Tensor mean_;  // float32 [D] of bernoulli, float64 [D, K] of categorical
   double scale_ = 0;    // of normal
   double log_z_ = 0;
 };

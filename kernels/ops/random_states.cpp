@@ -32,6 +32,31 @@ void bernoulli_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t st
            shared ? 0 : draws.sites, data<uint8_t>(out));
 }
 
+namespace {
+
+void draw_categorical(const RowDraws& draws, const Tensor& p, Tensor& out) {
+  TORCH_CHECK(p.dim() == 2 && p.size(1) <= 256, "isinglass operator: p must be [D, K ≤ 256]");
+  check(p, out, torch::kFloat64, draws.sites * p.size(1), "p");
+  run_twin(out, cpu::categorical_rows, cuda::categorical_rows, draws, data<double>(p),
+           static_cast<int>(p.size(1)), data<uint8_t>(out));
+}
+
+}  // namespace
+
+void categorical_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step,
+                      Purpose purpose, Tensor& out) {
+  draw_categorical(row_draws(ids, seed, step, purpose, out), p, out);
+}
+
+void site_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step, Purpose purpose,
+               Tensor& out) {
+  if (p.dim() == 2) {
+    categorical_rows(p, ids, seed, step, purpose, out);
+  } else {
+    bernoulli_rows(p, ids, seed, step, purpose, out);
+  }
+}
+
 void uniform_rows(int64_t categories, const Tensor& ids, int64_t seed, int64_t step,
                   Purpose purpose, Tensor& out) {
   const RowDraws draws = row_draws(ids, seed, step, purpose, out);
@@ -58,6 +83,7 @@ void step_sites(const Tensor& p, int64_t categories, const Tensor& rng, const Te
     return run_twin(out, cpu::uniform_rows, cuda::uniform_rows, draws, static_cast<int>(categories),
                     data<uint8_t>(out));
   }
+  if (p.dim() == 2) return draw_categorical(draws, p, out);
   check(p, out, torch::kFloat32, draws.sites, "p");
   run_twin(out, cpu::bernoulli_rows, cuda::bernoulli_rows, draws, data<float>(p), int64_t{0},
            data<uint8_t>(out));
@@ -88,6 +114,11 @@ void bernoulli_rows_op(const Tensor& p, const Tensor& ids, int64_t seed, int64_t
   bernoulli_rows(p, ids, seed, step, static_cast<Purpose>(purpose), out);
 }
 
+void categorical_rows_op(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step,
+                         int64_t purpose, Tensor out) {
+  categorical_rows(p, ids, seed, step, static_cast<Purpose>(purpose), out);
+}
+
 void uniform_rows_op(int64_t categories, const Tensor& ids, int64_t seed, int64_t step,
                      int64_t purpose, Tensor out) {
   uniform_rows(categories, ids, seed, step, static_cast<Purpose>(purpose), out);
@@ -109,6 +140,10 @@ TORCH_LIBRARY_FRAGMENT(isinglass, m) {
       "bernoulli_rows(Tensor p, Tensor ids, int seed, int step, int purpose, Tensor(a!) out) -> "
       "()",
       on_all_devices(bernoulli_rows_op));
+  m.def(
+      "categorical_rows(Tensor p, Tensor ids, int seed, int step, int purpose, Tensor(a!) out) -> "
+      "()",
+      on_all_devices(categorical_rows_op));
   m.def(
       "uniform_rows(int categories, Tensor ids, int seed, int step, int purpose, Tensor(a!) out) "
       "-> ()",

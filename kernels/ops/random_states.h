@@ -12,6 +12,12 @@ using torch::Tensor;
 // p float32 [D] or [N, D]; out uint8 [N, D].
 void bernoulli_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step, Purpose purpose,
                     Tensor& out);
+// p float64 [D, K], rows that sum to 1.
+void categorical_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step,
+                      Purpose purpose, Tensor& out);
+// Independent sites: bernoulli_rows of p float32 [D], categorical_rows of p float64 [D, K].
+void site_rows(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step, Purpose purpose,
+               Tensor& out);
 void uniform_rows(int64_t categories, const Tensor& ids, int64_t seed, int64_t step,
                   Purpose purpose, Tensor& out);
 // out float32 [N, D].
@@ -19,8 +25,8 @@ void normal_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose,
 // out int64 [N, D].
 void permutation_rows(const Tensor& ids, int64_t seed, int64_t step, Purpose purpose, Tensor& out);
 
-// In a step: the numbers of (seed, step) in device memory. p float32 [D]; undefined: uniform in 0 …
-// categories − 1. out uint8 [B, D].
+// In a step: the numbers of (seed, step) in device memory. p float32 [D] of binary sites, float64
+// [D, K] of categorical ones; undefined: uniform in 0 … categories − 1. out uint8 [B, D].
 void step_sites(const Tensor& p, int64_t categories, const Tensor& rng, const Tensor& chain_ids,
                 Purpose purpose, Tensor& out);
 // out float32 [B, D]

@@ -16,6 +16,16 @@ __global__ void bernoulli_rows_kernel(RowDraws draws, const float* p, int64_t st
   }
 }
 
+__global__ void categorical_rows_kernel(RowDraws draws, const double* p, int categories,
+                                        uint8_t* out) {
+  const int64_t r = blockIdx.x;
+  const Draws row = draws.row(r);
+  for (int64_t i = threadIdx.x; i < draws.sites; i += blockDim.x) {
+    const double u = row.uniform(draws.purpose, static_cast<uint32_t>(i));
+    out[r * draws.sites + i] = categorical_value(p + i * categories, categories, u);
+  }
+}
+
 __global__ void uniform_rows_kernel(RowDraws draws, int categories, uint8_t* out) {
   const int64_t r = blockIdx.x;
   const Draws row = draws.row(r);
@@ -52,6 +62,12 @@ LaunchShape block_per_row(const RowDraws& draws) {
 void bernoulli_rows(const RowDraws& draws, const float* p, int64_t stride, uint8_t* out,
                     Stream stream) {
   ISINGLASS_LAUNCH(bernoulli_rows_kernel, block_per_row(draws), stream, draws, p, stride, out);
+}
+
+void categorical_rows(const RowDraws& draws, const double* p, int categories, uint8_t* out,
+                      Stream stream) {
+  ISINGLASS_LAUNCH(categorical_rows_kernel, block_per_row(draws), stream, draws, p, categories,
+                   out);
 }
 
 void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream stream) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "kernels/base/categorical.h"
 #include "kernels/base/host_device.h"
 #include "kernels/random/philox.h"
 
@@ -34,9 +35,19 @@ ISINGLASS_HD inline void draw_permutation(const Draws& draws, Purpose purpose, i
   }
 }
 
+// A value of K at quantile u of a site whose probabilities are p[0 … K − 1].
+ISINGLASS_HD inline uint8_t categorical_value(const double* p, int categories, double u) {
+  return static_cast<uint8_t>(
+      inverse_cdf(categories, [p](int64_t k) { return p[k]; }, u, /*none=*/0));
+}
+
 // out uint8 [rows, D] ~ Bernoulli(p); row r's probabilities start at p + r·stride (stride 0:
 // shared).
 ISINGLASS_TWINS(bernoulli_rows, const RowDraws&, const float* p, int64_t stride, uint8_t* out,
+                Stream)
+// out uint8 [rows, D], site i with probability p[i·K + k] of value k < K, by the inverse CDF
+// (kernels/base/categorical.h); p sums to 1 at every site.
+ISINGLASS_TWINS(categorical_rows, const RowDraws&, const double* p, int categories, uint8_t* out,
                 Stream)
 // out uint8 [rows, D] uniform in 0 … categories − 1.
 ISINGLASS_TWINS(uniform_rows, const RowDraws&, int categories, uint8_t* out, Stream)

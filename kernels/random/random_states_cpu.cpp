@@ -36,6 +36,16 @@ void bernoulli_rows(const RowDraws& draws, const float* p, int64_t stride, uint8
   }
 }
 
+void categorical_rows(const RowDraws& draws, const double* p, int categories, uint8_t* out,
+                      Stream) {
+#pragma omp parallel for schedule(static) if (parallel_pays(draws.rows * draws.sites * categories))
+  for (int64_t r = 0; r < draws.rows; ++r) {
+    each_uniform(draws.row(r), draws.purpose, draws.sites, [&](int64_t i, double u) {
+      out[r * draws.sites + i] = categorical_value(p + i * categories, categories, u);
+    });
+  }
+}
+
 void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream) {
 #pragma omp parallel for schedule(static) if (parallel_pays(draws.rows * draws.sites))
   for (int64_t r = 0; r < draws.rows; ++r) {

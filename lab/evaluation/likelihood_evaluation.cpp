@@ -124,7 +124,7 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
   if (!data_ && !spec_.data.name.empty()) data_ = images_of(spec_.data);
   if (data_) check_data();
   start_ = given.mean.defined()
-               ? Factorised::bernoulli(given.mean.to(device))
+               ? Factorised::independent(given.mean.to(device))
                : annealing_start(*model_, data_ ? &*data_ : nullptr, device, spec_.start_scale);
   if (!model_->space().discrete()) spec_.start_scale = spec_.start_scale.value_or(1);
   begin_round();
@@ -176,10 +176,11 @@ void LikelihoodEvaluation::next_round() {
 }
 
 void LikelihoodEvaluation::check_data() {
-  const StateSpace space = model_->space();
-  require_options(space.kind == StateKind::kBinary && data_->train.size(1) == space.sites,
-                  "`dataset` {} has {} binary sites per image; {} does not", data_->name,
-                  data_->train.size(1), spec_.model.name);
+  const StateSpace own = data_->space();
+  require_options(model_->space() == own, "`dataset` {} has {} per image; {} does not", data_->name,
+                  own.one_hot() ? fmt::format("{} sites of {} values", own.sites, own.categories)
+                                : fmt::format("{} binary sites", own.sites),
+                  spec_.model.name);
   data_hash_ = data_sha256(*data_);
 }
 
@@ -352,7 +353,9 @@ Json LikelihoodEvaluation::json() const {
       Json{{"log_likelihood", by_split(splits_, bounds)},
            {"log_likelihood_text", by_split(splits_, sentence)},
            {"bits_per_dim", by_split(splits_, [](const auto& s) { return s.bits_per_dim; })},
-           {"baseline", by_split(splits_, [](const auto& s) { return s.bernoulli; })},
+           {"baseline", by_split(splits_, [](const auto& s) { return s.independent; })},
+           {"baseline_bits_per_dim",
+            by_split(splits_, [](const auto& s) { return s.independent_bits_per_dim; })},
            {"curve", curve},
            {"acceptance", estimate_->acceptance()},
            {"energy_evaluations", estimate_->energy_evaluations()},

@@ -74,6 +74,7 @@ struct Grid {
   std::vector<ScaleRule> rules = {};  // by which a grid of cells that learn has shrunk
   // What papers say of its samplers, for the page: numbers by name.
   std::vector<std::pair<std::string, double>> published = {};
+  std::string published_unit = "nats";
 };
 
 // Models in memory, on the device: each stands for the entries of its label, which then name none.

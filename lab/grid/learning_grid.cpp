@@ -136,6 +136,10 @@ void read_published(const toml::table& given, const std::string& name, Grid& gri
   if (!table) return;
   for (const auto& [key, node] : *table) {
     const std::string who(key.str());
+    if (who == "unit") {
+      grid.published_unit = text_of(*table, who, name + ": [published]").value_or("");
+      continue;
+    }
     const auto number = value_of<double>(*table, who, name + ": [published]", "a number");
     grid.published.emplace_back(who, *number);
   }

@@ -11,7 +11,8 @@
 //                                    or else the last, on the data that they have learned; by the
 //                                    cell's sampler unless it names one
 //     [evaluate.scale]               how --scale changes these
-//   [published]                      NAME = NUMBER: log-likelihoods in papers, for the page
+//   [published]                      NAME = NUMBER: log-likelihoods in papers, for the page, in
+//                                    `unit`: nats, or bits per dimension
 //
 // Seeds are the grid's, plus the number of the repeat: of the model, its data order and its chains.
 #pragma once

@@ -99,7 +99,7 @@ Json results_json(const GridSpec& spec, const Grid& grid, const Json& rows, torc
     rules.push_back({{"option", rule.option}, {"exponent", rule.exponent}, {"least", rule.least}});
   }
   Json published = Json::array();
-  for (const auto& [who, nats] : grid.published) published.push_back({who, nats});
+  for (const auto& [who, number] : grid.published) published.push_back({who, number});
   const auto failed = std::count_if(rows.begin(), rows.end(),
                                     [](const Json& row) { return row["status"] != "done"; });
   return {{"grid", grid.name},
@@ -107,6 +107,7 @@ Json results_json(const GridSpec& spec, const Grid& grid, const Json& rows, torc
           {"scale", spec.scale},
           {"scale_rules", rules},
           {"published", published},
+          {"published_unit", grid.published_unit},
           {"repeats", grid.repeats},
           {"until_converged", spec.until_converged},
           {"seed", spec.seed},

@@ -99,7 +99,7 @@ void add_evaluation(Page& page, const fs::path& directory) {
       return ais.value(key, Json::object()).value(split, Json());
     };
     rows.push_back({split, nats.forward, nats.reverse, nats.both, verdict, other("bits_per_dim"),
-                    other("baseline")});
+                    other("baseline"), other("baseline_bits_per_dim")});
   }
   if (rows.empty()) return;
   page.add("Log-likelihood", ais.value("note", std::string(kForwardBias)),
@@ -110,7 +110,8 @@ void add_evaluation(Page& page, const fs::path& directory) {
                    {"both ways"},
                    {"verdict", true},
                    {"bits per dimension"},
-                   {"independent pixels, nats"}},
+                   {"independent pixels, nats"},
+                   {"bits per dimension"}},
                   rows)});
 }
 

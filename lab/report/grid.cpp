@@ -302,7 +302,7 @@ void add_published(Page& page, const Json& results) {
   }
   if (rows.empty()) return;
   page.add("Published", "Log-likelihoods of test images in the papers, at their scale.",
-           {table("", {{"", true}, {"nats"}}, rows)});
+           {table("", {{"", true}, {results.value("published_unit", "nats")}}, rows)});
 }
 
 void add_grid(Page& page, const fs::path& directory) {

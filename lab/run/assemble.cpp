@@ -131,25 +131,31 @@ bool moves_continuous(const SamplerSpec& sampler) {
 
 namespace {
 
-template <class Data>
-Data loaded(const DataSpec& data, Data (*load)(const std::string&, const fs::path&)) {
+DataSpec said_data(const DataSpec& data) {
   require_said(!data.name.empty(), "dataset");
-  const DataSpec all = resolved(data);
-  return load(all.name, all.directory);
+  return resolved(data);
+}
+
+DataSpec without_levels(const DataSpec& data) {
+  require_options(!data.levels, "`levels` is of images that are categorical states");
+  return said_data(data);
 }
 
 }  // namespace
 
 Dataset images_of(const DataSpec& data) {
-  return loaded(data, load_dataset);
+  const DataSpec all = said_data(data);
+  return load_dataset(all.name, all.directory, all.levels);
 }
 
 Dataset points_of(const DataSpec& data) {
-  return loaded(data, load_points);
+  const DataSpec all = without_levels(data);
+  return load_points(all.name, all.directory);
 }
 
 torch::Tensor labels_of(const DataSpec& data) {
-  return loaded(data, load_labels);
+  const DataSpec all = without_levels(data);
+  return load_labels(all.name, all.directory);
 }
 
 namespace {

@@ -42,12 +42,13 @@ double resnet_activations(int64_t channels, int64_t sites) {
 }
 
 double activation_bytes(const EnergyModel& model) {
-  int64_t units = 0;
+  int64_t units = 0, channels = 0;
   for (const auto& parameter : model.named_parameters()) {
     const torch::Tensor& p = parameter.value();
-    if (p.dim() == 4) return resnet_activations(p.size(0), model.space().sites);
+    if (p.dim() == 4) channels = std::max(channels, p.size(0));
     if (p.dim() == 2) units += p.size(0);
   }
+  if (channels > 0) return resnet_activations(channels, model.space().sites);
   return 16.0 * static_cast<double>(units);
 }
 
@@ -75,6 +76,7 @@ double sampling_bytes(const EnergyModel& model, int64_t chains) {
 double training_bytes(const std::string& model, const NewModelOptions& options, int64_t batch,
                       int64_t buffer) {
   const double sites = static_cast<double>(options.image_height * options.image_width);
+  const double values = static_cast<double>(std::max<int64_t>(1, options.categories));
   double parameters = 0, activations = 0;
   if (model == "resnet") {
     const double channels = static_cast<double>(options.channels);
@@ -87,10 +89,10 @@ double training_bytes(const std::string& model, const NewModelOptions& options, 
     activations = options.edges == EdgeSet::kAll ? 32 * sites : 32 * edges;
   } else {
     const double hidden = model == "rbm" ? static_cast<double>(options.hidden) : 256.0;
-    parameters = hidden * (sites + 512);
+    parameters = hidden * (values * sites + 512);
     activations = 16 * hidden;
   }
-  return 6 * 4 * parameters + 2 * static_cast<double>(batch) * (activations + 34 * sites) +
+  return 6 * 4 * parameters + 2 * static_cast<double>(batch) * (activations + 34 * values * sites) +
          2 * static_cast<double>(buffer) * sites;
 }
 

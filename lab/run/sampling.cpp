@@ -204,14 +204,13 @@ torch::Tensor Sampling::fresh_states() {
   return spec_.init == "instance" ? instance_states(*model_, x) : x;
 }
 
-// Training images drawn with the seed, one a chain; binary, or of grey levels from 0 to 1.
+// Training images drawn with the seed, one a chain; as states, or of grey levels from 0 to 1.
 torch::Tensor Sampling::data_states(const StateSpace& space) {
   require_options(images_ || !spec_.data.name.empty(), "`init` data needs `dataset`");
   const Dataset data = images_ ? *images_ : images_of(spec_.data);
   note_data(data);
-  const torch::Tensor images = space.discrete()
-                                   ? binarise_once(data.train, data.levels, 0)
-                                   : data.train.to(torch::kFloat32).div_(data.levels - 1);
+  const torch::Tensor images =
+      space.discrete() ? binarise_once(data.train, data.values, 0) : as_points(data).train;
   torch::Tensor rows = torch::empty({own_.count}, torch::kInt64);
   for (int64_t i = 0; i < own_.count; ++i) {
     const Draws draws{static_cast<uint64_t>(spec_.seed), static_cast<uint32_t>(own_.first + i), 0};

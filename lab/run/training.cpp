@@ -37,6 +37,7 @@ void refuse_chains(const TrainSpec& spec) {
     require_options(!said, "`{}` does not go with `objective` {}", name, spec.objective);
   };
   refuse_if(!spec.sampler.name.empty(), "sampler");
+  refuse(spec.shape.proj, "proj", spec);
   for (const auto& [name, value] : spec.sampler.options) refuse_if(true, name);
   refuse(spec.base, "base", spec);
   refuse(spec.steps, "steps-per-iter", spec);
@@ -127,6 +128,19 @@ void Training::resolve_image() {
   spec_.model.image = own;
 }
 
+// Values are projected by a resnet of categorical images alone.
+void Training::resolve_projection() {
+  const bool projects =
+      spec_.model.name == "resnet" && data_.values == PixelValues::kCategorical && !given_.model;
+  require_options(
+      projects || !spec_.shape.proj,
+      "`proj` is of a resnet of categorical images; `model` is {}, and the images of {} "
+      "are {}",
+      spec_.model.name, data_.name,
+      data_.values == PixelValues::kCategorical ? "categorical" : "not");
+  if (projects) set_default(spec_.shape.proj, NewModelOptions().proj);
+}
+
 int64_t Training::chains() const {
   return contrastive(spec_) ? spec_.batch : spec_.buffer.value_or(0);
 }
@@ -142,6 +156,16 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
                         .hidden = *spec_.shape.hidden,
                         .continuous = !has_chains(spec_),
                         .classes = classes};
+  const bool categorical = data_.values == PixelValues::kCategorical;
+  if (categorical) {
+    require_options(
+        find_model(name).categorical,
+        "`model` {} has no categorical sites, which the images of {} need; resnet or rbm "
+        "is needed",
+        name, data_.name);
+    model.categories = data_.categories;
+  }
+  if (spec_.shape.proj) model.proj = *spec_.shape.proj;
   if (spec_.shape.edges) model.edges = edge_set(*spec_.shape.edges);
   if (spec_.base.value_or(false)) model.base_mean = clamped_mean(data_);
   require_memory(training_bytes(name, model, spec_.batch, chains()), context_.device,
@@ -194,6 +218,7 @@ void Training::by_chains(TrainObserver* observer) {
   find_sampler(spec_.sampler.name);
   data_ = given_.data ? *given_.data : images_of(spec_.data);
   resolve_image();
+  resolve_projection();
   model_ = model_to_train();
   sampler_ = fixed_sampler_of(spec_.sampler, *model_,
                               "training has none: its model changes with every iteration");

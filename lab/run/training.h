@@ -36,6 +36,7 @@ class Training {
   void by_chains(TrainObserver* observer);
   void without_chains(TrainObserver* observer);
   void resolve_image();
+  void resolve_projection();
   int64_t chains() const;  // that are kept
   // With fresh parameters, or with those that a new run starts from.
   std::shared_ptr<EnergyModel> model_to_train(int64_t classes = 1) const;

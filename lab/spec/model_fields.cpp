@@ -151,14 +151,22 @@ Fields<SamplerSpec> sampler_fields(const std::string& initial) {
 }
 
 Fields<DataSpec> data_fields() {
-  return {field(&DataSpec::name, {.name = "dataset",
-                                  .unit = "NAME",
-                                  .help = "data set by name, or a file: " + readable_formats(),
-                                  .names = dataset_names()}),
-          field(&DataSpec::directory,
-                {.name = "data-dir",
-                 .unit = "DIR",
-                 .help = "folder of the data sets (default: $ISINGLASS_DATA, else ./data)"})};
+  return {
+      field(&DataSpec::name, {.name = "dataset",
+                              .unit = "NAME",
+                              .help = "data set by name, or a file: " + readable_formats(),
+                              .names = dataset_names()}),
+      field(&DataSpec::directory,
+            {.name = "data-dir",
+             .unit = "DIR",
+             .help = "folder of the data sets (default: $ISINGLASS_DATA, else ./data)"}),
+      field(&DataSpec::levels,
+            {.name = "levels",
+             .unit = "K",
+             .help = "the pixels of a file are categories 0 to K - 1, in place of grey levels to "
+                     "be binarised",
+             .minimum = 2,
+             .maximum = 256})};
 }
 
 Option cuda_graph_option() {

@@ -44,6 +44,7 @@ struct ModelSpec {
 // A model without weights yet.
 struct NewModelSpec {
   std::optional<int64_t> channels = {}, hidden = {};
+  std::optional<int64_t> proj = {};  // of a new resnet of categorical images
   std::optional<std::string> edges =
       {};  // of a new ising: all, grid, torus (models/lattice/edge_set.h)
 };
@@ -58,6 +59,7 @@ struct SamplerSpec {
 struct DataSpec {
   std::string name = {};                 // of a data set, or a file
   std::filesystem::path directory = {};  // of the data sets; empty: $ISINGLASS_DATA, else ./data
+  std::optional<int64_t> levels = {};    // of a file whose pixels are categories
 };
 
 inline constexpr const char* kDefaultSampler = "pafs";  // of training, evaluation and bench

@@ -59,13 +59,15 @@ Fields<TrainSpec> objective_fields() {
              0, train.evaluate_every);
   for (Option* option : {&iterations, &checkpoints, &evaluations}) option->adjustable = true;
   return {
-      field(&TrainSpec::base, {.name = "base",
-                               .help = "build on independent Bernoulli sites with the data's mean",
-                               .initial = true}),
+      field(&TrainSpec::base,
+            {.name = "base",
+             .help = "build on independent pixels with the data's mean, or frequencies",
+             .initial = true}),
       field(&TrainSpec::objective,
             {.name = "objective",
              .unit = "NAME",
-             .help = "pcd: persistent contrastive divergence on binary images; cd: its chains "
+             .help = "pcd: persistent contrastive divergence on binary or categorical images; cd: "
+                     "its chains "
                      "start at the batch, and are Gibbs sweeps of an rbm unless others are given; "
                      "dsm: denoising score matching of continuous states on points [N, D] or grey "
                      "levels from 0 to 1; classify: the data set's classes, by cross-entropy on "
@@ -137,6 +139,14 @@ Fields<TrainSpec> train_table() {
        .help = "sites that a new ising joins: all pairs, or the neighbours in the image, with open "
                "or periodic boundaries; without `base` it has no fields",
        .choices = edge_set_names()})};
+  const Fields<NewModelSpec> proj = {
+      field(&NewModelSpec::proj,
+            {.name = "proj",
+             .unit = "P",
+             .help = "channels in which a new resnet embeds the values of categorical images",
+             .initial = NewModelOptions().proj,
+             .minimum = 1})};
+  append(all, Topic::kModel, fields_in(&TrainSpec::shape, proj));
   append(all, Topic::kModel, fields_in(&TrainSpec::shape, edges));
   append(all, Topic::kSampler, fields_in(&TrainSpec::sampler, sampler_fields(kDefaultSampler)));
   append(all, Topic::kTraining, objective_fields());

@@ -22,10 +22,14 @@ RbmModel::RbmModel(const torch::Tensor& w, const torch::Tensor& b_v, const torch
       b_v_(register_parameter("b_v", b_v.to(torch::kFloat32).clone())),
       b_h_(register_parameter("b_h", b_h.to(torch::kFloat32).clone())) {}
 
-std::shared_ptr<RbmModel> RbmModel::fresh(int64_t visible, int64_t hidden,
+std::shared_ptr<RbmModel> RbmModel::fresh(int64_t visible, int64_t hidden, int64_t categories,
                                           const torch::Tensor& base_mean) {
-  const torch::Tensor w = 0.01 * torch::randn({hidden, visible});
-  const torch::Tensor b_v = base_mean.defined() ? torch::logit(base_mean) : torch::zeros({visible});
+  std::vector<int64_t> size = {hidden, visible};
+  if (categories > 0) size.push_back(categories);
+  const torch::Tensor w = 0.01 * torch::randn(size);
+  const torch::Tensor b_v = !base_mean.defined() ? torch::zeros_like(w[0])
+                            : categories > 0     ? torch::log(base_mean)
+                                                 : torch::logit(base_mean);
   return std::make_shared<RbmModel>(w, b_v, torch::zeros({hidden}));
 }
 
@@ -232,15 +236,20 @@ std::shared_ptr<EnergyModel> load_rbm(const ModelOptions& options) {
 
 std::shared_ptr<EnergyModel> fresh_rbm(const NewModelOptions& options) {
   return RbmModel::fresh(options.image_height * options.image_width, options.hidden,
-                         options.base_mean);
+                         options.categories, options.base_mean);
 }
 
 }  // namespace
 
 std::vector<ModelEntry> rbm_models() {
-  return {{"rbm", "-b_v.v - sum_h softplus(b_h + W_h.v)",
-           "W [H,D], b_v [D], b_h [H]; categorical: W [H,D,K], b_v [D,K]", "binary, categorical",
-           true, load_rbm, fresh_rbm}};
+  return {{.name = "rbm",
+           .energy = "-b_v.v - sum_h softplus(b_h + W_h.v)",
+           .parameters = "W [H,D], b_v [D], b_h [H]; categorical: W [H,D,K], b_v [D,K]",
+           .state_kinds = "binary, categorical",
+           .gradient = true,
+           .load = load_rbm,
+           .fresh = fresh_rbm,
+           .categorical = true}};
 }
 
 }  // namespace isinglass

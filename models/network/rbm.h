@@ -21,9 +21,9 @@ class RbmModel : public EnergyModel,
  public:
   RbmModel(const torch::Tensor& w, const torch::Tensor& b_v, const torch::Tensor& b_h);
 
-  // Binary: W ~ N(0, 0.01²), b_h = 0, b_v = 0 or the logit of base_mean [D] where defined. Draws
-  // from LibTorch's generator.
-  static std::shared_ptr<RbmModel> fresh(int64_t visible, int64_t hidden,
+  // W ~ N(0, 0.01²), b_h = 0, b_v = 0 or the log-odds of base_mean [D] where defined; of categories
+  // log base_mean [D, K]. Draws from LibTorch's generator.
+  static std::shared_ptr<RbmModel> fresh(int64_t visible, int64_t hidden, int64_t categories,
                                          const torch::Tensor& base_mean);
 
   std::string kind_name() const override { return "rbm"; }

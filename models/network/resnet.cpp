@@ -1,6 +1,8 @@
 // See resnet.h.
 #include "models/network/resnet.h"
 
+#include <array>
+
 #include "io/error.h"
 #include "kernels/ops/swish.h"
 #include "models/parameter_file.h"
@@ -48,8 +50,8 @@ torch::Tensor input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& at
       c->options.dilation(), false, {0, 0}, 1, {true, false, false})));
 }
 
-// A convolution of stride 1 of one channel: the patches around all positions, and 1, times weights
-// and bias. oneDNN takes twice as long for it, and does not return channels last; on a GPU im2col
+// A convolution of stride 1 of few channels: the patches around all positions, and 1, times weights
+// and bias. Of one channel oneDNN takes twice as long for it, and does not return channels last; on a GPU im2col
 // would be a launch an image.
 torch::Tensor first_convolution(const torch::nn::Conv2d& c, const torch::Tensor& image) {
   if (image.is_cuda()) {
@@ -64,11 +66,12 @@ torch::Tensor first_convolution(const torch::nn::Conv2d& c, const torch::Tensor&
       .permute({0, 3, 1, 2});
 }
 
-// The gradient in its image [B, 1, H, W], of that in its output, which is the sum of two parts.
+// The gradient in its image, of that in its output, which is the sum of two parts.
 torch::Tensor first_input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& part,
                                    const torch::Tensor& more) {
   if (part.is_cuda()) {
-    return input_gradient(c, part + more, {part.size(0), 1, part.size(2), part.size(3)});
+    return input_gradient(c, part + more,
+                          {part.size(0), c->weight.size(1), part.size(2), part.size(3)});
   }
   const auto at_positions = [](const torch::Tensor& g) {  // [B·H·W, C], no copy
     return g.permute({0, 2, 3, 1}).flatten(0, 2);
@@ -133,16 +136,21 @@ struct ResNetModel::Slopes {
   std::vector<BlockSlopes> of_block;
 };
 
-ResNetModel::Layers::Layers(int64_t channels)
-    : proj(convolution(1, channels, 3, 1)), energy_linear(channels, 1) {
-  for (int i = 0; i < kBlocks; ++i) net->push_back(Block(channels, i < kStridedBlocks ? 2 : 1));
+ResNetModel::Layers::Layers(const Shape& shape)
+    : proj(shape.categories > 0 ? convolution(shape.categories, shape.proj, 1, 1)
+                                : convolution(1, shape.channels, 3, 1)),
+      proj2(shape.categories > 0 ? convolution(shape.proj, shape.channels, 3, 1) : nullptr),
+      energy_linear(shape.channels, 1) {
+  for (int i = 0; i < kBlocks; ++i) {
+    net->push_back(Block(shape.channels, i < kStridedBlocks ? 2 : 1));
+  }
   for (torch::Tensor& p : parameters()) {
     if (p.dim() == 4) p.set_data(p.contiguous(at::MemoryFormat::ChannelsLast));
   }
 }
 
 torch::Tensor ResNetModel::Layers::forward(const torch::Tensor& image) {
-  const torch::Tensor features = net->forward(first_convolution(proj, image)).mean({2, 3});
+  const torch::Tensor features = net->forward(first_convolution(first(), image)).mean({2, 3});
   return energy_linear->forward(features).squeeze(1);
 }
 
@@ -150,7 +158,7 @@ torch::Tensor ResNetModel::Layers::forward_with_slopes(const torch::Tensor& imag
                                                        torch::ScalarType dtype, Slopes& slopes) {
   torch::NoGradGuard no_grad;
   slopes.of_block.resize(net->size());
-  torch::Tensor h = first_convolution(proj, image);
+  torch::Tensor h = first_convolution(first(), image);
   for (size_t i = 0; i < net->size(); ++i) {
     h = net->at<BlockImpl>(i).forward_with_slopes(h, dtype, slopes.of_block[i]);
   }
@@ -166,45 +174,50 @@ torch::Tensor ResNetModel::Layers::backward(Slopes& slopes) {
   for (size_t i = net->size(); i-- > 0;) {
     net->at<BlockImpl>(i).backward(part, more, slopes.of_block[i]);
   }
-  return first_input_gradient(proj, part, more);
+  return first_input_gradient(first(), part, more);
 }
 
 std::vector<torch::Tensor> ResNetModel::Layers::parameters() const {
-  std::vector<torch::Tensor> all = proj->parameters();
-  for (const auto& more : {net->parameters(), energy_linear->parameters()}) {
+  std::vector<torch::Tensor> all = proj->parameters(), none;
+  for (const auto& more :
+       {proj2 ? proj2->parameters() : none, net->parameters(), energy_linear->parameters()}) {
     all.insert(all.end(), more.begin(), more.end());
   }
   return all;
 }
 
-ResNetModel::ResNetModel(int64_t height, int64_t width, int64_t channels,
-                         const torch::Tensor& base_mean)
-    : height_(height), width_(width), channels_(channels), layers_(channels) {
+ResNetModel::ResNetModel(const Shape& shape, const torch::Tensor& base_mean)
+    : shape_(shape), layers_(shape) {
   register_module("proj", layers_.proj);
+  if (categorical()) register_module("proj2", layers_.proj2);
   register_module("net", layers_.net);
   register_module("energy_linear", layers_.energy_linear);
   if (base_mean.defined()) {
-    check_base_mean(base_mean, height, width, "resnet");
+    check_base_mean(base_mean, shape, "resnet");
     mean_ = register_buffer("mean", base_mean.to(torch::kFloat32).clone());
   }
 }
 
-void ResNetModel::check_base_mean(const torch::Tensor& mean, int64_t height, int64_t width,
+void ResNetModel::check_base_mean(const torch::Tensor& mean, const Shape& shape,
                                   const std::string& source) {
-  require(mean.dim() == 1 && mean.size(0) == height * width,
-          "{}: tensor 'mean' has {} values; an image of {}x{} has {}", source, mean.numel(), height,
-          width, height * width);
+  require(mean.dim() == (shape.categories > 0 ? 2 : 1) && mean.size(0) == shape.sites(),
+          "{}: tensor 'mean' has {} values; an image of {}x{} has {}", source, mean.numel(),
+          shape.height, shape.width, shape.sites());
+  require(mean.dim() == 1 || mean.size(1) == shape.categories,
+          "{}: tensor 'mean' is of {} values a site; 'proj.weight' of {}", source, mean.size(-1),
+          shape.categories);
   require(((mean > 0) & (mean < 1)).all().item<bool>(),
           "{}: tensor 'mean' must lie strictly between 0 and 1", source);
 }
 
 FlopCounts ResNetModel::flops() const {
-  const double channels = static_cast<double>(channels_);
-  int64_t height = height_, width = width_;
+  const double channels = static_cast<double>(shape_.channels);
+  int64_t height = shape_.height, width = shape_.width;
   const auto convolution = [&](double from, double kernel) {
     return 2 * kernel * kernel * from * channels * static_cast<double>(height * width);
   };
-  const double first = convolution(1, 3);
+  const double inputs = static_cast<double>(layers_.first()->weight.size(1));
+  const double first = convolution(inputs, 3);
   double others = 2 * channels;
   for (int i = 0; i < kBlocks; ++i) {
     if (i < kStridedBlocks) {
@@ -214,24 +227,68 @@ FlopCounts ResNetModel::flops() const {
     }
     others += 2 * convolution(channels, 3);
   }
-  return FlopCounts::of_network(first, others);
+  FlopCounts counts = FlopCounts::of_network(first, others);
+  if (categorical()) {  // a look-up, whose gradient in all values is a product
+    counts.state_gradient += 2 * inputs * static_cast<double>(shape_.sites() * shape_.categories);
+    counts.parameter_gradient += first;  // in what was looked up
+  }
+  return counts;
 }
 
-torch::Tensor ResNetModel::image_of(const torch::Tensor& flat) const {
-  return flat.reshape({-1, 1, height_, width_}).contiguous(at::MemoryFormat::ChannelsLast);
+torch::Tensor ResNetModel::value_rows() const {
+  return layers_.proj->weight.flatten(1).t() + layers_.proj->bias;
 }
 
-torch::Tensor ResNetModel::energy_of(const torch::Tensor& log_p, const torch::Tensor& flat) const {
+torch::Tensor ResNetModel::image_of(const torch::Tensor& x) const {
+  if (!categorical()) {
+    return x.reshape({-1, 1, shape_.height, shape_.width})
+        .contiguous(at::MemoryFormat::ChannelsLast);
+  }
+  const torch::Tensor rows =  // [B, D, P]
+      x.is_floating_point()
+          ? torch::matmul(x, layers_.proj->weight.flatten(1).t()) + layers_.proj->bias
+          : torch::embedding(value_rows(), x.to(torch::kInt64));
+  return rows.unflatten(1, {shape_.height, shape_.width}).permute({0, 3, 1, 2});
+}
+
+// −∂net/∂x − log m: of K values in one product, into the tensor that is there.
+void ResNetModel::state_gradient(const torch::Tensor& at_image, torch::Tensor& out) {
+  if (!categorical()) {
+    out = at_image.flatten(1).to(torch::kFloat32).neg();
+    if (mean_.defined()) out -= torch::logit(mean_);
+    return;
+  }
+  const torch::Tensor at_rows = at_image.to(torch::kFloat32).permute({0, 2, 3, 1}).flatten(1, 2);
+  const std::vector<int64_t> size = {at_rows.size(0), shape_.sites(), shape_.categories};
+  if (!out.defined() || out.sizes() != size) out = torch::empty(size, at_rows.options());
+  const torch::Tensor weights = layers_.proj->weight.flatten(1).expand({size[0], -1, -1});
+  const torch::Tensor base = mean_.defined() ? log_mean().to(torch::kFloat32) : out.new_zeros({});
+  at::baddbmm_out(out, base.expand_as(out), at_rows, weights, /*beta=*/-1, /*alpha=*/-1);
+}
+
+const torch::Tensor& ResNetModel::log_mean() {
+  return log_mean_.get(std::array{mean_}, [&] { return torch::log(mean_.to(torch::kFloat64)); });
+}
+
+torch::Tensor ResNetModel::base_at(const torch::Tensor& x) {
+  if (!categorical()) {
+    const torch::Tensor m = mean_.to(torch::kFloat64);
+    return x.to(torch::kFloat64).matmul(torch::logit(m)) + torch::log1p(-m).sum();
+  }
+  const torch::Tensor& log_m = log_mean();
+  if (x.is_floating_point()) return x.to(torch::kFloat64).flatten(1).matmul(log_m.flatten());
+  const torch::Tensor site = torch::arange(shape_.sites(), log_m.options().dtype(torch::kInt64));
+  return log_m.index({site, x.to(torch::kInt64)}).sum(1);
+}
+
+torch::Tensor ResNetModel::energy_of(const torch::Tensor& log_p, const torch::Tensor& x) {
   if (!mean_.defined()) return -log_p;
-  const torch::Tensor m = mean_.to(torch::kFloat64);
-  const torch::Tensor base =
-      flat.to(torch::kFloat64).matmul(torch::logit(m)) + torch::log1p(-m).sum();
-  return -(log_p.to(torch::kFloat64) + base);
+  return -(log_p.to(torch::kFloat64) + base_at(x));
 }
 
 torch::Tensor ResNetModel::energy(const torch::Tensor& x) {
-  const torch::Tensor flat = relaxed(x);
-  return energy_of(layers_.forward(image_of(flat)), flat);
+  const torch::Tensor input = categorical() ? x : relaxed(x);
+  return energy_of(layers_.forward(image_of(input)), input);
 }
 
 ResNetModel::Layers& ResNetModel::low_layers() {
@@ -239,7 +296,7 @@ ResNetModel::Layers& ResNetModel::low_layers() {
   return low_.get(now, [&] {
     Layers* last = low_.last();
     const Seeded unchanged(0);  // initial values are drawn, and not used
-    Layers low = last ? *last : Layers(channels_);
+    Layers low = last ? *last : Layers(shape_);
     std::vector<torch::Tensor> weights = low.parameters();
     for (size_t i = 0; i < now.size(); ++i) {
       weights[i].set_data(now[i].detach().to(torch::kBFloat16));
@@ -251,48 +308,71 @@ ResNetModel::Layers& ResNetModel::low_layers() {
 
 void ResNetModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   torch::NoGradGuard no_grad;
-  const torch::Tensor flat = relaxed(x), image = image_of(flat);
+  const torch::Tensor input = categorical() ? x : relaxed(x);
   const bool low = precision_ == GradientPrecision::kBfloat16;
   Slopes slopes;
-  const torch::Tensor log_p =
-      layers_.forward_with_slopes(image, low ? torch::kBFloat16 : torch::kFloat32, slopes);
+  const torch::Tensor log_p = layers_.forward_with_slopes(
+      image_of(input), low ? torch::kBFloat16 : torch::kFloat32, slopes);
   const torch::Tensor at_image = (low ? low_layers() : layers_).backward(slopes);
-  store(out.energy, energy_of(log_p, flat).to(torch::kFloat64));
-  torch::Tensor gradient = at_image.reshape(flat.sizes()).to(torch::kFloat32).neg();
-  if (mean_.defined()) gradient -= torch::logit(mean_);
-  out.gradient = gradient;
+  store(out.energy, energy_of(log_p, input).to(torch::kFloat64));
+  state_gradient(at_image, out.gradient);
 }
 
 namespace {
 
+// Sizes that the file really holds: a crafted one cannot make the model allocate more.
+ResNetModel::Shape shape_in(const ParameterReader& reader, const ModelOptions& options) {
+  ResNetModel::Shape shape{options.image_height, options.image_width, 0};
+  const bool of_values =
+      reader.has("proj2.weight") || (reader.rank("proj.weight") == 4 &&
+                                     reader.peek("proj.weight", {-1, -1, -1, -1}).size(2) == 1);
+  if (of_values) {
+    const torch::Tensor proj = reader.peek("proj.weight", {-1, -1, 1, 1});
+    shape.proj = proj.size(0);
+    shape.categories = proj.size(1);
+    check_categories(reader, "proj.weight", proj.flatten(1));
+    require(shape.proj >= 1, "{}: tensor 'proj.weight' has no channels", reader.source());
+    shape.channels = reader.peek("proj2.weight", {-1, shape.proj, 3, 3}).size(0);
+  } else {
+    shape.channels = reader.peek("proj.weight", {-1, 1, 3, 3}).size(0);
+  }
+  const char* first = shape.categories > 0 ? "proj2.weight" : "proj.weight";
+  require(shape.channels >= 1, "{}: tensor '{}' has no channels", reader.source(), first);
+  reader.peek("net.0.conv1.weight", {shape.channels, shape.channels, 3, 3});
+  return shape;
+}
+
 std::shared_ptr<EnergyModel> load_resnet(const ModelOptions& options) {
   ParameterReader reader = options.reader();
-  const int64_t height = options.image_height, width = options.image_width;
-  const int64_t channels = reader.peek("proj.weight", {-1, 1, 3, 3}).size(0);
-  require(channels >= 1, "{}: tensor 'proj.weight' has no channels", reader.source());
-  // The file really holds so many channels: a crafted one cannot make the model allocate more.
-  reader.peek("net.0.conv1.weight", {channels, channels, 3, 3});
+  const ResNetModel::Shape shape = shape_in(reader, options);
   torch::Tensor mean;
   if (reader.has("mean")) {
-    mean = reader.peek("mean", {-1});
-    ResNetModel::check_base_mean(mean, height, width, reader.source());
+    mean = reader.peek("mean", std::vector<int64_t>(shape.categories > 0 ? 2 : 1, -1));
+    ResNetModel::check_base_mean(mean, shape, reader.source());
   }
-  const auto model = std::make_shared<ResNetModel>(height, width, channels, mean);
+  const auto model = std::make_shared<ResNetModel>(shape, mean);
   load_state(*model, reader);
   return model;
 }
 
 std::shared_ptr<EnergyModel> fresh_resnet(const NewModelOptions& options) {
-  return std::make_shared<ResNetModel>(options.image_height, options.image_width, options.channels,
-                                       options.base_mean);
+  const ResNetModel::Shape shape{options.image_height, options.image_width, options.channels,
+                                 options.categories, options.proj};
+  return std::make_shared<ResNetModel>(shape, options.base_mean);
 }
 
 }  // namespace
 
 std::vector<ModelEntry> resnet_models() {
-  return {{"resnet", "-net(x) [- log Bernoulli(x; mean)]",
-           "proj, net.{0..7}, energy_linear [, mean [D]]", "binary images", true, load_resnet,
-           fresh_resnet}};
+  return {{.name = "resnet",
+           .energy = "-net(x) [- log Bernoulli(x; mean)]",
+           .parameters =
+               "proj, net.{0..7}, energy_linear [, mean [D]]; categorical: and proj2, mean [D,K]",
+           .state_kinds = "binary or categorical images",
+           .gradient = true,
+           .load = load_resnet,
+           .fresh = fresh_resnet,
+           .categorical = true}};
 }
 
 }  // namespace isinglass

@@ -43,7 +43,7 @@ Dataset splits_of(const py::dict& splits) {
   }
   for (const torch::Tensor& split : pixels) {
     require(split.size(1) == data.train.size(1), "the splits' images differ in size");
-    data.levels = std::max(levels_of(split), split.is_same(pixels.front()) ? 2 : data.levels);
+    if (values_of(split) == PixelValues::kGrey) data.values = PixelValues::kGrey;
   }
   return data;
 }
@@ -109,10 +109,7 @@ std::optional<Dataset> dataset_of(const py::object& data, bool points) {
     return own_points(values, kImages);
   }
   Dataset images = splits ? splits_of(data) : own_images(values, kImages);
-  if (!points) return images;
-  images.train = images.train.to(torch::kFloat32).div_(images.levels - 1);
-  images.levels = 2;
-  return images;
+  return points ? as_points(std::move(images)) : images;
 }
 
 void add_data(py::module_& module) {
@@ -122,7 +119,7 @@ void add_data(py::module_& module) {
         const torch::Tensor values = tensor_of(images);
         Dataset data;
         data.train = to_pixels(kImages, values).flatten(1);
-        data.levels = levels_of(data.train);
+        data.values = values_of(data.train);
         return clamped_mean(data);
       },
       py::arg("images"),

@@ -99,6 +99,18 @@ def row(title, values):
     return f"| {title} | " + " | ".join("not measured" if values[s] is None else f"{values[s]:.2f}" for s in SPLITS) + " |"
 
 
+def bits_per_dimension(found):
+    """A table; nothing of an evaluation by an earlier program."""
+    if "baseline_bits_per_dim" not in found:
+        return ""
+    return f"""| bits per dimension ({found["verdict"]}) | {" | ".join(SPLITS)} |
+| --- | --- | --- | --- |
+{row("this model, the likelihood to quote", found["bits_per_dim"])}
+{row("independent pixels (clamped mean)", found["baseline_bits_per_dim"])}
+
+"""
+
+
 def evaluation(directory, weights):
     """What the weights are worth."""
     found = json.loads((directory / "ais.json").read_text())
@@ -132,7 +144,7 @@ log Z, {found["seconds"]:.0f} s in all, on {found["threads"]} CPU thread(s):\\
 | --- | --- | --- | --- |
 {newline.join(rows)}
 
-| {unit} | log Z |
+{bits_per_dimension(found)}| {unit} | log Z |
 | --- | --- |
 {curve}
 

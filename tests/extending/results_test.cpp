@@ -23,7 +23,7 @@ TEST(Csv, ALineIsAnImage) {
   write_file(scratch / "x.csv", "0,0.2,1,1\n0,0,0,1\n");
   const Dataset data = load_dataset(scratch / "x.csv", "");
   EXPECT_EQ(data.height, 2);
-  EXPECT_EQ(data.levels, 256);
+  EXPECT_EQ(data.values, PixelValues::kGrey);
   const torch::Tensor sorted = std::get<0>(data.train.sum(1).sort());
   EXPECT_TRUE(sorted.equal(torch::tensor({255, 51 + 2 * 255}, torch::kInt64))) << sorted;
   write_file(scratch / "y.csv", "0,1\n0,1,1\n");

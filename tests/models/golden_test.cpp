@@ -53,6 +53,8 @@ INSTANTIATE_TEST_SUITE_P(Files, GoldenValues,
                                          GoldenCase{"resnet_28x28_mean", "resnet", 28, 28},
                                          GoldenCase{"resnet_12x10", "resnet", 12, 10},
                                          GoldenCase{"resnet_12x10_mean", "resnet", 12, 10},
+                                         GoldenCase{"resnet_7x6_of_5", "resnet", 7, 6},
+                                         GoldenCase{"resnet_7x6_of_5_mean", "resnet", 7, 6},
                                          GoldenCase{"mlp", "mlp", 4, 5}),
                          [](const testing::TestParamInfo<GoldenCase>& info) {
                            return info.param.file;

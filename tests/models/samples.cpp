@@ -107,14 +107,21 @@ NamedTensors mlp_file(int64_t inputs) {
           {"6.weight", torch::randn({1, 256}) * 0.2},    {"6.bias", torch::randn({1})}};
 }
 
-NamedTensors resnet_file(int64_t height, int64_t width, const torch::Tensor& mean) {
-  const auto fresh = new_model(
-      "resnet", {.image_height = height, .image_width = width, .channels = 3, .base_mean = mean},
-      5);
+NamedTensors resnet_file(int64_t height, int64_t width, const torch::Tensor& mean,
+                         int64_t categories = 0) {
+  const auto fresh = new_model("resnet",
+                               {.image_height = height,
+                                .image_width = width,
+                                .channels = 3,
+                                .categories = categories,
+                                .proj = 2,
+                                .base_mean = mean},
+                               5);
   NamedTensors file;
   for (const auto& p : fresh->named_parameters()) {
     const torch::Tensor value = p.value().detach();
-    const double scale = p.key() == "energy_linear.weight" ? 40 : 2.5;
+    const bool embeds = categories > 0 && p.key() == "proj.weight";
+    const double scale = p.key() == "energy_linear.weight" ? 40 : embeds ? 1 : 2.5;
     file.emplace_back(p.key(), value.dim() > 1 ? scale * value : value);
   }
   if (mean.defined()) file.emplace_back("mean", mean);
@@ -127,6 +134,8 @@ std::vector<ModelSample> model_samples() {
   torch::manual_seed(11);
   const auto randn = [](at::IntArrayRef shape) { return torch::randn(shape); };
   const torch::Tensor edges = sample_edges(), mean = 0.05 + 0.9 * torch::rand({30});
+  const torch::Tensor frequencies =
+      torch::softmax(torch::sin(torch::arange(60.0).view({20, 3})), 1);
   const auto with = [](std::optional<int64_t> categories, int64_t height, int64_t width) {
     return ModelOptions{.categories = categories, .image_height = height, .image_width = width};
   };
@@ -213,6 +222,13 @@ std::vector<ModelSample> model_samples() {
       {"mlp_categorical", "mlp", mlp_file(12), with(3, 28, 28), false, mlp_with(3)},
       {"resnet", "resnet", resnet_file(5, 6, {}), with({}, 5, 6), false, {}},
       {"resnet_base", "resnet", resnet_file(5, 6, mean), with({}, 5, 6), false, {}},
+      {"resnet_categorical", "resnet", resnet_file(4, 5, {}, 3), with({}, 4, 5), false, {}},
+      {"resnet_categorical_base",
+       "resnet",
+       resnet_file(4, 5, frequencies, 3),
+       with({}, 4, 5),
+       false,
+       {}},
       {.label = "mlp_continuous",
        .model = "mlp",
        .tensors = mlp_file(5),

@@ -88,13 +88,22 @@ TEST(RandomTwins, DrawAlike) {
           const auto p = inputs.reals<float>(size.sites, 0.5);
           const auto ids = inputs.ids(size.chains);
           const RowDraws draws{size.chains, size.sites, ids.data(), 4, 2, Purpose::kBinarise};
-          std::vector<uint8_t> out(2 * size.chains * size.sites);
+          std::vector<double> rows;  // of 5 values, rows that sum to 1
+          for (const float first : inputs.reals<float>(size.sites, 0.5)) {
+            const double weight = 0.5 + std::abs(first);
+            for (const double part : {weight, 0.0, 1.0, 2.0, 0.25}) {
+              rows.push_back(part / (weight + 3.25));
+            }
+          }
+          std::vector<uint8_t> out(3 * size.chains * size.sites);
           std::vector<int64_t> permutations(size.chains * size.sites);
           std::vector<float> normals(size.chains * size.sites);
           (twin == Twin::kCpu ? cpu::bernoulli_rows : cuda::bernoulli_rows)(draws, p.data(), 0,
                                                                             out.data(), nullptr);
           (twin == Twin::kCpu ? cpu::uniform_rows : cuda::uniform_rows)(
               draws, 5, out.data() + size.chains * size.sites, nullptr);
+          (twin == Twin::kCpu ? cpu::categorical_rows : cuda::categorical_rows)(
+              draws, rows.data(), 5, out.data() + 2 * size.chains * size.sites, nullptr);
           (twin == Twin::kCpu ? cpu::permutation_rows : cuda::permutation_rows)(
               draws, permutations.data(), nullptr);
           (twin == Twin::kCpu ? cpu::normal_rows : cuda::normal_rows)(draws, normals.data(),

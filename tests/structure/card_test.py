@@ -48,6 +48,12 @@ with tempfile.TemporaryDirectory() as name:
                  "**Verdict: closed.**", "(closed: from -90.8", "| -90.75 |", "| -90.50 |"):
         assert text in closed, (text, closed)
     assert "not measured" not in closed, closed
+    bits = {"train": 4.25, "validation": 4.5, "test": 4.75}
+    faces = card(folder, bits_per_dim=bits, baseline_bits_per_dim={s: 6.5 for s in bits})
+    for text in ("| bits per dimension (open) |", "| this model, the likelihood to quote | 4.25 | 4.50 | 4.75 |",
+                 "| independent pixels (clamped mean) | 6.50 |"):
+        assert text in faces, (text, faces)
+    assert "bits per dimension" not in closed, closed
     # Evaluated again, without the run: the head stays.
     ladder = {"rungs": 24, "round_trips": 12.5}
     tempered = card(folder, again=True, method="tempering", log_z=12.25, log_z_upper=13.0, log_z_bidirectional=12.75,

@@ -43,6 +43,7 @@ CROWDED = {
     "tests/engine/samplers": "a family of samplers each, and what walks the registry",
     "tests/io/corpus": "an input of the fuzzers each",
     "tests/models": "a promise of all models each, and its samples",
+    "tests/models/golden": "a network's parameters and its numbers each",
     "tests/python": "a part of the package each",
     "tests/simt": "a family of kernels each, and the interpreter",
 }

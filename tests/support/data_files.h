@@ -24,6 +24,17 @@ inline void put_gzip(const std::filesystem::path& file, const std::string& bytes
   gzclose(out);
 }
 
+// What Python 2 pickles of [array], uint8: its shape as the opcodes of numbers, its bytes as a string.
+inline std::string numpy_pickle(const std::string& shape, const std::string& escaped,
+                                const std::string& type = "u1") {
+  return "(lp0\ncnumpy.core.multiarray\n_reconstruct\np1\n(cnumpy\nndarray\np2\n(I0\ntp3\nS'b'"
+         "\np4\n"
+         "tp5\nRp6\n(I1\n(" +
+         shape + "tp7\ncnumpy\ndtype\np8\n(S'" + type +
+         "'\np9\nI0\nI1\ntp10\nRp11\n(I3\nS'|'\np12\nNNNI-1\nI-1\nI0\ntp13\nbI00\nS'" + escaped +
+         "'\np14\ntp15\nba.";
+}
+
 // An IDX file of unsigned bytes.
 inline std::string idx_bytes(const std::vector<uint32_t>& shape, const std::string& content) {
   std::string bytes = {0, 0, 8, static_cast<char>(shape.size())};

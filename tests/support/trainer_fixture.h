@@ -32,17 +32,28 @@ inline PcdRun small_options() {
   return options;
 }
 
+// Of "resnet", "rbm", …, or "categorical_resnet", of categorical images.
+inline bool is_categorical(const std::string& name) {
+  return name.starts_with("categorical_");
+}
+inline std::shared_ptr<EnergyModel> fresh_model(const std::string& name, const Dataset& data) {
+  const std::string model = is_categorical(name) ? name.substr(name.find('_') + 1) : name;
+  return new_model(model,
+                   {.image_height = 8,
+                    .image_width = 8,
+                    .channels = 4,
+                    .hidden = 6,
+                    .categories = is_categorical(name) ? data.categories : 0,
+                    .proj = 3,
+                    .base_mean = model == "resnet" ? clamped_mean(data) : torch::Tensor()},
+                   4);
+}
+
 // A model, its sampler and data, made afresh as by a new process.
 struct Setting {
   Setting(const std::string& name, const PcdRun& options, const TrainHooks& hooks = {})
-      : data(grey_images(10, 8)),
-        model(new_model(name,
-                        {.image_height = 8,
-                         .image_width = 8,
-                         .channels = 4,
-                         .hidden = 6,
-                         .base_mean = name == "resnet" ? clamped_mean(data) : torch::Tensor()},
-                        4)),
+      : data(is_categorical(name) ? categorical_images(10, 8, 8, 5) : grey_images(10, 8)),
+        model(fresh_model(name, data)),
         sampler(make_sampler("pafs", {.radius = 2}, *model)),
         trainer(model, objective(*sampler, data, options, *hooks.ranks), options, hooks) {}
 

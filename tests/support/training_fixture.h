@@ -28,7 +28,24 @@ inline Dataset grey_images(int64_t count, int64_t side) {
   data.train =
       torch::randint(0, 256, {count, side * side}, generator, torch::TensorOptions(torch::kUInt8));
   data.height = data.width = side;
-  data.levels = 256;
+  data.values = PixelValues::kGrey;
+  return data;
+}
+
+// Categorical images of that size and number of values: a seeded random one for every index, of which
+// lower values are likelier further down.
+inline Dataset categorical_images(int64_t count, int64_t height, int64_t width, int64_t values) {
+  torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(6);
+  const torch::Tensor power = torch::linspace(0.5, 3, height * width);
+  Dataset data;
+  data.name = "categorical";
+  data.train = (torch::rand({count, height * width}, generator).pow(power) * values)
+                   .clamp_max(values - 1)
+                   .to(torch::kUInt8);
+  data.height = height;
+  data.width = width;
+  data.values = PixelValues::kCategorical;
+  data.categories = values;
   return data;
 }
 
@@ -39,6 +56,13 @@ inline torch::Tensor all_states(int64_t sites) {
       .bitwise_right_shift(torch::arange(sites))
       .bitwise_and(1)
       .to(torch::kUInt8);
+}
+
+// All states of D sites of K values, uint8 [K^D, D].
+inline torch::Tensor all_states(int64_t sites, int64_t values) {
+  const torch::Tensor place = torch::pow(values, torch::arange(sites));
+  const torch::Tensor number = torch::arange((place[-1] * values).item<int64_t>()).unsqueeze(1);
+  return number.div(place, "floor").remainder(values).to(torch::kUInt8);
 }
 
 // U(x) = a·x + sin(w·x) in float64: neither linear nor quadratic, with derivatives that are easily

@@ -62,18 +62,18 @@ AisResult anneal(EnergyModel& model, const Factorised& start, const AisOptions& 
   return AnnealedImportanceSampling(model, *sampler, start, options, torch::kCPU).run();
 }
 
-// Three splits with means of their own, of two or 256 levels.
-Dataset three_splits(int64_t levels) {
+// Three splits with means of their own, binary or of grey levels.
+Dataset three_splits(PixelValues values) {
   auto generator = at::make_generator<at::CPUGeneratorImpl>(8);
   Dataset data;
   data.name = "three";
   data.height = kHeight;
   data.width = kWidth;
-  data.levels = levels;
+  data.values = values;
   const auto split = [&](int64_t images, double level) {
     const torch::Tensor p = level * torch::rand({images, kSites}, generator);
-    return levels == 2 ? torch::bernoulli(p, generator).to(torch::kUInt8)
-                       : (255 * p).to(torch::kUInt8);
+    return values == PixelValues::kBinary ? torch::bernoulli(p, generator).to(torch::kUInt8)
+                                          : (255 * p).to(torch::kUInt8);
   };
   data.train = split(400, 0.9);
   data.validation = split(90, 0.6);
@@ -91,7 +91,7 @@ TEST(AnnealingWithABase, LogZIsThatOfEnumeration) {
   ASSERT_GT(base.std().item<double>(), 1);          // … and the base does
   EXPECT_NEAR(base.mean().item<double>(), -plain_bernoulli(uneven_mean(), states), 1e-4);
 
-  const Dataset other = three_splits(2);
+  const Dataset other = three_splits(PixelValues::kBinary);
   const Factorised start = annealing_start(*model, &other, torch::kCPU);
   const AisResult ais = anneal(*model, start, {.chains = 200, .temperatures = 500, .seed = 2});
   EXPECT_LT(ais.log_z_se, 0.05);
@@ -101,7 +101,7 @@ TEST(AnnealingWithABase, LogZIsThatOfEnumeration) {
 // U = U_0 + constant: every weight is the same from the first step on, whatever the data.
 TEST(AnnealingWithABase, OfTheBaseAloneIsExact) {
   const auto model = resnet(0);
-  const Dataset other = three_splits(2);
+  const Dataset other = three_splits(PixelValues::kBinary);
   for (const Dataset* data : {static_cast<const Dataset*>(nullptr), &other}) {
     const Factorised start = annealing_start(*model, data, torch::kCPU);
     const AisResult ais = anneal(*model, start, {.chains = 50, .temperatures = 20, .seed = 2});
@@ -112,7 +112,8 @@ TEST(AnnealingWithABase, OfTheBaseAloneIsExact) {
 
 TEST(AnnealingStart, IsTheModelsBaseElseTheTrainingMeanElseUniform) {
   const torch::Tensor x = all_states(kSites);
-  const Dataset binary = three_splits(2), grey = three_splits(256);
+  const Dataset binary = three_splits(PixelValues::kBinary),
+                grey = three_splits(PixelValues::kGrey);
   const auto with_base = resnet(1);
   const auto without =
       new_model("rbm", {.image_height = kHeight, .image_width = kWidth, .hidden = 3}, 1);
@@ -130,7 +131,7 @@ TEST(AnnealingStart, IsTheModelsBaseElseTheTrainingMeanElseUniform) {
 }
 
 TEST(SplitEnergies, AreMeansOverTheSplits) {
-  const Dataset data = three_splits(2);
+  const Dataset data = three_splits(PixelValues::kBinary);
   SineModel model(kSites);
   torch::NoGradGuard no_grad;
   const std::vector<SplitEnergy> splits = split_energies(model, data, torch::kCPU);
@@ -142,7 +143,7 @@ TEST(SplitEnergies, AreMeansOverTheSplits) {
     EXPECT_EQ(splits[i].split, names[i]);
     const double energy = model.energy(*images[i]).mean().item<double>();
     EXPECT_NEAR(splits[i].mean, energy, 1e-10);
-    EXPECT_NEAR(splits[i].bernoulli, plain_bernoulli(mean, *images[i]), 1e-5);
+    EXPECT_NEAR(splits[i].independent, plain_bernoulli(mean, *images[i]), 1e-5);
     AisResult ais;
     ais.log_z = -7.5;
     const SplitLikelihood forward = splits[i].at(ais.bounds(), {false, "forward alone"});
@@ -162,7 +163,7 @@ TEST(SplitEnergies, AreMeansOverTheSplits) {
 
 // Grey levels: drawn from their levels, and the same draws in every call.
 TEST(SplitEnergies, OfGreyLevelsAreOfOneBinaryCopy) {
-  Dataset data = three_splits(256);
+  Dataset data = three_splits(PixelValues::kGrey);
   constexpr int64_t kImages = 4000;
   data.test = data.test[0].expand({kImages, kSites}).contiguous();
   // Energies are the numbers of the states: their mean is that of the pixels drawn.
@@ -174,7 +175,7 @@ TEST(SplitEnergies, OfGreyLevelsAreOfOneBinaryCopy) {
   ASSERT_GT(p, 0.02);
   EXPECT_NEAR(test_energy(first), p, 5 * std::sqrt(p * (1 - p) / kImages));
 
-  data = three_splits(256);
+  data = three_splits(PixelValues::kGrey);
   SineModel model(kSites);
   const std::vector<SplitEnergy> once = split_energies(model, data, torch::kCPU);
   const std::vector<SplitEnergy> again = split_energies(model, data, torch::kCPU);
@@ -182,10 +183,10 @@ TEST(SplitEnergies, OfGreyLevelsAreOfOneBinaryCopy) {
   const torch::Tensor mean = plain_clamped_mean(data.train, 255);
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(once[i].mean, again[i].mean) << once[i].split << " is binarised again";
-    EXPECT_EQ(once[i].bernoulli, again[i].bernoulli) << once[i].split;
-    const torch::Tensor copy = binarise_once(*images[i], 256, i);
+    EXPECT_EQ(once[i].independent, again[i].independent) << once[i].split;
+    const torch::Tensor copy = binarise_once(*images[i], data.values, i);
     EXPECT_NEAR(once[i].mean, model.energy(copy).mean().item<double>(), 1e-10);
-    EXPECT_NEAR(once[i].bernoulli, plain_bernoulli(mean, copy), 1e-5);
+    EXPECT_NEAR(once[i].independent, plain_bernoulli(mean, copy), 1e-5);
   }
 }
 
@@ -208,7 +209,7 @@ std::string failure(const std::function<void()>& call) {
 }
 
 TEST(SplitEnergies, NameAnImageWithoutEnergy) {
-  Dataset data = three_splits(2);
+  Dataset data = three_splits(PixelValues::kBinary);
   for (torch::Tensor* split : {&data.train, &data.validation, &data.test})
     split->select(1, 0).zero_();
   data.test[17].fill_(1);
@@ -228,8 +229,8 @@ TEST(SplitEnergies, NameAnImageWithoutEnergy) {
 }
 
 TEST(QuickValidation, IsThatOfEnumeration) {
-  for (const int64_t levels : {2, 256}) {
-    const Dataset data = three_splits(levels);
+  for (const PixelValues values : {PixelValues::kBinary, PixelValues::kGrey}) {
+    const Dataset data = three_splits(values);
     SineModel model(kSites);
     torch::NoGradGuard no_grad;
     const auto sampler = make_sampler("gwg", {}, model);
@@ -238,7 +239,7 @@ TEST(QuickValidation, IsThatOfEnumeration) {
     ASSERT_TRUE(score.has_value());
     const double log_z = torch::logsumexp(-model.energy(all_states(kSites)), 0).item<double>();
     const double exact =
-        -model.energy(binarise_once(data.validation, levels, 1)).mean().item<double>() - log_z;
+        -model.energy(binarise_once(data.validation, values, 1)).mean().item<double>() - log_z;
     ASSERT_GT(score->weight_ess, 50);
     // The delta method's standard error of log mean w.
     const double se = std::sqrt(1 / score->weight_ess - 1.0 / static_cast<double>(options.chains));
@@ -253,7 +254,7 @@ TEST(QuickValidation, IsThatOfEnumeration) {
 }
 
 TEST(QuickValidation, SaysWhenTheWeightsAreTooFew) {
-  const Dataset data = three_splits(2);
+  const Dataset data = three_splits(PixelValues::kBinary);
   SineModel model(kSites);
   model.a.data().mul_(30);
   const auto sampler = make_sampler("gwg", {}, model);
@@ -264,7 +265,7 @@ TEST(QuickValidation, SaysWhenTheWeightsAreTooFew) {
 }
 
 TEST(QuickValidation, StopsBetweenSteps) {
-  const Dataset data = three_splits(2);
+  const Dataset data = three_splits(PixelValues::kBinary);
   SineModel model(kSites);
   const auto sampler = make_sampler("gwg", {}, model);
   int asked = 0;

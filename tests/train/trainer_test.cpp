@@ -48,7 +48,9 @@ TEST(TrainerTest, ACentredRunGoesOnBitForBit) {
   EXPECT_EQ(read_checkpoint(scratch / "part/checkpoints/00000020.pt").carried.size(), 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, ResumeTest, testing::Values("rbm", "mlp", "resnet", "ising"),
+INSTANTIATE_TEST_SUITE_P(Models, ResumeTest,
+                         testing::Values("rbm", "mlp", "resnet", "ising", "categorical_resnet",
+                                         "categorical_rbm"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(TrainerTest, MovesParametersAndLeavesTheDocumentedFiles) {

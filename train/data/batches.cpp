@@ -20,7 +20,7 @@ torch::Tensor random_order(const Draws& draws, Purpose purpose, int64_t size, in
 
 Batches::Batches(const Dataset& data, int64_t batch, uint64_t seed, torch::Device device)
     : pixels_(data.train.to(device).contiguous()),
-      levels_(data.levels),
+      values_(data.values),
       batch_(batch),
       seed_(seed) {}
 
@@ -45,8 +45,8 @@ torch::Tensor Batches::images(int64_t iteration) {
 torch::Tensor Batches::states(int64_t iteration) {
   const torch::Tensor ids = images(iteration).to(pixels_.device());
   torch::Tensor states = pixels_.index_select(0, ids);
-  if (levels_ == 2) return states;
-  const torch::Tensor probability = states.to(torch::kFloat32) / (levels_ - 1);
+  if (values_ != PixelValues::kGrey) return states;
+  const torch::Tensor probability = states.to(torch::kFloat32) / 255;
   ops::bernoulli_rows(probability, ids, static_cast<int64_t>(seed_), iteration, Purpose::kBinarise,
                       states);
   return states;

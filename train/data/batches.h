@@ -1,4 +1,4 @@
-// Training batches: which images an iteration sees, and their binary states. Both are functions of
+// Training batches: which images an iteration sees, and their states. Both are functions of
 // (seed, iteration) alone, so that a resumed run needs no stored data order.
 #pragma once
 
@@ -28,11 +28,11 @@ class Batches {
   torch::Tensor states(int64_t iteration);
 
   const torch::Tensor& pixels() const { return pixels_; }
-  int64_t levels() const { return levels_; }
 
  private:
   torch::Tensor pixels_;  // uint8 or float32 [N, D]
-  int64_t levels_, batch_;
+  PixelValues values_;
+  int64_t batch_;
   uint64_t seed_;
   int64_t epoch_ = -1;
   torch::Tensor order_;  // of epoch_, kept because the next iteration needs it again

@@ -15,8 +15,8 @@ constexpr int64_t kTrain = 4100, kValidation = 2264, kTest = 2307, kSide = 28;
 constexpr const char* kPublished = "caltech101_silhouettes_28_split1.mat";
 
 void require_binary(const fs::path& file, const torch::Tensor& pixels) {
-  require(levels_of(pixels) == 2, "{} holds values other than 0 and 1; silhouettes are binary",
-          file.string());
+  require(values_of(pixels) == PixelValues::kBinary,
+          "{} holds values other than 0 and 1; silhouettes are binary", file.string());
 }
 
 torch::Tensor read_split1(const fs::path& file, const std::string& array, int64_t count) {

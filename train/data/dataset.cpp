@@ -51,7 +51,8 @@ const std::vector<DatasetEntry>& dataset_registry() {
   return all;
 }
 
-Dataset load_dataset(const std::string& name, const fs::path& data_dir) {
+Dataset load_dataset(const std::string& name, const fs::path& data_dir,
+                     std::optional<int64_t> levels) {
   Dataset data;
   if (const DatasetEntry* entry = find_dataset(name)) {
     require(!entry->points, "data set {} holds points of the plane, not images", name);
@@ -64,8 +65,11 @@ Dataset load_dataset(const std::string& name, const fs::path& data_dir) {
         "unknown data set '{}'; known: {}, a path to a file: {}, or a standard target, of which "
         "states are drawn",
         name, fmt::join(nearest_first(name, dataset_names()), ", "), readable_formats());
-    data = read_own_images(name);
+    data = read_own_images(name, levels);
   }
+  require_options(
+      !levels || (data.values == PixelValues::kCategorical && data.categories == *levels),
+      "`levels` is of a file of images; `dataset` {} says itself what its pixels are", name);
   data.name = name;
   return data;
 }
@@ -80,12 +84,43 @@ torch::Tensor load_labels(const std::string& name, const fs::path& data_dir) {
   fail("data set '{}' has no classes; these have: {}", name, fmt::join(with_classes, ", "));
 }
 
+int64_t Dataset::white() const {
+  switch (values) {
+    case PixelValues::kGrey:
+      return 255;
+    case PixelValues::kCategorical:
+      return categories - 1;
+    default:
+      return 1;
+  }
+}
+
+StateSpace Dataset::space() const {
+  const int64_t sites = train.size(1);
+  switch (values) {
+    case PixelValues::kCategorical:
+      return {StateKind::kCategorical, sites, categories};
+    case PixelValues::kReal:
+      return {StateKind::kContinuous, sites};
+    default:
+      return {StateKind::kBinary, sites, 2};
+  }
+}
+
+Dataset as_points(Dataset images) {
+  if (images.values == PixelValues::kReal) return images;
+  images.train = images.train.to(torch::kFloat32).div_(images.white());
+  images.values = PixelValues::kReal;
+  return images;
+}
+
 Dataset own_points(const torch::Tensor& points, const std::string& name) {
   require(points.is_floating_point() && points.dim() == 2 && points.numel() > 0,
           "{} holds an array of shape [{}]; expected real points [N, D]", name,
           fmt::join(points.sizes(), ", "));
   Dataset data;
   data.name = data.source = name;
+  data.values = PixelValues::kReal;
   data.train = points.to(torch::kFloat32).contiguous();
   data.height = 1;
   data.width = points.size(1);
@@ -105,10 +140,7 @@ Dataset load_points(const std::string& name, const fs::path& data_dir) {
     data.name = name;
     return data;
   }
-  Dataset data = load_dataset(name, data_dir);
-  data.train = data.train.to(torch::kFloat32).div_(data.levels - 1);
-  data.levels = 2;  // nothing to binarise
-  return data;
+  return as_points(load_dataset(name, data_dir));
 }
 
 const std::vector<std::string>& dataset_names() {
@@ -121,7 +153,9 @@ const std::vector<std::string>& dataset_names() {
 }
 
 std::string data_sha256(const Dataset& data) {
-  NamedTensors tensors = {{"shape", torch::tensor({data.height, data.width, data.levels})}};
+  std::vector<int64_t> shape = {data.height, data.width, data.dynamic() ? 256 : 2};
+  if (data.values == PixelValues::kCategorical) shape.push_back(data.categories);
+  NamedTensors tensors = {{"shape", torch::tensor(shape)}};
   const std::pair<const char*, const torch::Tensor*> splits[] = {
       {"train", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
   for (const auto& [name, images] : splits) {
@@ -130,8 +164,8 @@ std::string data_sha256(const Dataset& data) {
   return sha256(std::move(tensors));
 }
 
-torch::Tensor binarise_once(const torch::Tensor& pixels, int64_t levels, uint64_t split) {
-  if (levels == 2) return pixels;
+torch::Tensor binarise_once(const torch::Tensor& pixels, PixelValues values, uint64_t split) {
+  if (values != PixelValues::kGrey) return pixels;
   torch::Tensor binary = torch::empty_like(pixels, torch::MemoryFormat::Contiguous);
   const torch::Tensor probability = (pixels.to(torch::kFloat32) / 255).contiguous();
   const torch::Tensor ids = torch::arange(pixels.size(0), torch::kInt64).to(pixels.device());
@@ -142,10 +176,19 @@ torch::Tensor binarise_once(const torch::Tensor& pixels, int64_t levels, uint64_
 
 torch::Tensor clamped_mean(const Dataset& data) {
   constexpr double kEpsilon = 1e-2;
-  const double full =
-      static_cast<double>(data.levels - 1) * static_cast<double>(data.train.size(0));
+  const auto clamped = [](const torch::Tensor& frequency, int64_t values) {
+    return frequency * (1 - 2 * kEpsilon) + 2 * kEpsilon / static_cast<double>(values);
+  };
+  const auto count = static_cast<double>(data.train.size(0));
+  if (data.values == PixelValues::kCategorical) {
+    const torch::Tensor by_pixel = data.train.t().to(torch::kInt64);
+    const torch::Tensor counts = torch::zeros({by_pixel.size(0), data.categories}, torch::kFloat64);
+    counts.scatter_add_(1, by_pixel, torch::ones({}, torch::kFloat64).expand_as(by_pixel));
+    return clamped(counts / count, data.categories);
+  }
+  const double full = static_cast<double>(data.white()) * count;
   const torch::Tensor mean = data.train.sum(0, /*keepdim=*/false, torch::kFloat64) / full;
-  return (mean * (1 - 2 * kEpsilon) + kEpsilon).to(torch::kFloat32);
+  return clamped(mean, 2).to(torch::kFloat32);
 }
 
 }  // namespace isinglass

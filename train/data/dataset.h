@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,36 +14,49 @@
 
 namespace isinglass {
 
-// Pixels are uint8 [N, H·W], row-major, ink (object) high. `levels` = 2: values 0 and 1. `levels` =
-// 256: grey levels p = value/255, to be binarised (dynamically in training, once for evaluation).
+// What the pixels of a set are, uint8 [N, H·W] row-major with ink (object) high, or float32.
+enum class PixelValues {
+  kBinary,       // 0 and 1
+  kGrey,         // p = value/255, to be binarised: dynamically in training, once for evaluation
+  kCategorical,  // 0 … categories − 1: states as they are
+  kReal,         // float32: points, or grey levels from 0 to 1
+};
+
 struct Dataset {
   std::string name;
   torch::Tensor train, validation, test;  // empty [0, D] where the set has no such split
   int64_t height = 28, width = 28;
-  int64_t levels = 2;
-  std::string source;  // the file or rule it came from
+  PixelValues values = PixelValues::kBinary;
+  int64_t categories = 2;  // of categorical pixels
+  std::string source;      // the file or rule it came from
   std::shared_ptr<const EnergyModel> drawn_from =
       nullptr;  // whose states they are, where it is known
 
-  bool dynamic() const { return levels == 256; }
+  bool dynamic() const { return values == PixelValues::kGrey; }
+  int64_t white() const;     // the largest value of a pixel
+  StateSpace space() const;  // of the states that the images are, or are binarised to
 };
 
 // NAME is one of dataset_names(), a path to a .pt tensor or to a file of a known format, or a standard
 // target (models/instances/instances.h), of which states are drawn. `data_dir` as in `data-dir` (its
-// folders: mnist/, static_mnist/, caltech/, omniglot/). Throws Error that names the file and what was
-// expected, or where users get a missing one.
-Dataset load_dataset(const std::string& name, const std::filesystem::path& data_dir);
+// folders: mnist/, static_mnist/, caltech/, omniglot/, freyfaces/). Throws Error that names the file and what was
+// expected, or where users get a missing one. `levels` as of own_images, of a file alone.
+Dataset load_dataset(const std::string& name, const std::filesystem::path& data_dir,
+                     std::optional<int64_t> levels = {});
 
 const std::vector<std::string>& dataset_names();
 
 // A user's own images [N, D] or [N, H, W] in memory: uint8 or bool, or real values from 0 to 1;
 // shuffled with a fixed seed and split 80/10/10. And points [N, D] of continuous states, of which
 // all train. As from a file of them, which `name` stands for. Throw Error for other tensors.
-Dataset own_images(const torch::Tensor& images, const std::string& name);
+// Whole numbers below `levels`, where that is given, are categorical.
+Dataset own_images(const torch::Tensor& images, const std::string& name,
+                   std::optional<int64_t> levels = {});
 Dataset own_points(const torch::Tensor& points, const std::string& name);
 
 // The same for models of continuous states, with a float32 `train`: the numbers of a .pt file of
-// real points [N, D] as they are, all of them; of images the grey levels from 0 to 1.
+// real points [N, D] as they are, all of them; of images as_points().
+Dataset as_points(Dataset images);  // with training images of grey levels from 0 to 1
 Dataset load_points(const std::string& name, const std::filesystem::path& data_dir);
 
 // The classes of the training images, int64 [N] from 0. Throws Error as load_dataset, and if the
@@ -52,16 +66,17 @@ torch::Tensor load_labels(const std::string& name, const std::filesystem::path& 
 // Whether `data-dir`, or Debian's package, has the files of Fashion-MNIST.
 bool has_fashion_mnist(const std::filesystem::path& data_dir);
 
-// SHA-256 of what the set holds: its splits, the size of its images and their levels
+// SHA-256 of what the set holds: its splits, the size of its images and what their values are
 // (io/sha256.h). Not of its name, nor of the files that it was read from.
 std::string data_sha256(const Dataset& data);
 
-// The copy used for likelihoods: binary as it is, grey levels binarised once: Philox with the split
+// The copy used for likelihoods: states as they are, grey levels binarised once: Philox with the split
 // (0 train, 1 validation, 2 test) as its seed, at step 0, which training iterations never use.
-torch::Tensor binarise_once(const torch::Tensor& pixels, int64_t levels, uint64_t split);
+torch::Tensor binarise_once(const torch::Tensor& pixels, PixelValues values, uint64_t split);
 
-// Data mean·(1 − 2ε) + ε with ε = 1e-2, float32 [D]: mean of the base Bernoulli
-// (docs/concepts/training.md).
+// The base distribution of independent pixels: frequencies·(1 − 2ε) + 2ε/K with ε = 1e-2 and K values
+// (docs/concepts/training.md). Of binary ones and grey levels those of 1, float32 [D]; of categorical
+// ones float64 [D, K].
 torch::Tensor clamped_mean(const Dataset& data);
 
 }  // namespace isinglass

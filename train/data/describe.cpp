@@ -35,7 +35,7 @@ DataFileDescription describe_array(std::string format, std::string dtype,
 void add_images(DataFileDescription& description, const torch::Tensor& images, int64_t height,
                 int64_t width) {
   const int64_t shown = std::min(images.size(0), kMostImages);
-  description.levels = levels_of(images);
+  description.scale = values_of(images) == PixelValues::kBinary ? 255 : 1;
   description.images = images.narrow(0, 0, shown).reshape({shown, height * width});
   description.height = height;
   description.width = width;

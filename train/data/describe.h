@@ -17,7 +17,7 @@ struct DataFileDescription {
   double min, max, mean;       // as stored
   torch::Tensor images;        // uint8 [n ≤ 64, height·width], the first ones; [0, 0] if not images
   int64_t height = 0, width = 0;
-  int64_t levels = 2;  // of `images`: 0 and 1, or 256 grey levels
+  int scale = 255;  // of a picture of `images` (io/picture.h)
 };
 
 // Describes a file of a known format (formats/format.h), of a MATLAB 5 file its largest numeric array;

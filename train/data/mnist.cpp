@@ -51,7 +51,7 @@ Dataset read_grey(const fs::path& data_dir, const MnistFiles& files) {
   data.train = train.narrow(0, 0, kTrain);
   data.validation = train.narrow(0, kTrain, kValidation);
   data.test = read_mnist_images(data_dir, files, "t10k-images-idx3-ubyte", kTest);
-  data.levels = 256;
+  data.values = PixelValues::kGrey;
   data.source = fmt::format("{}: {}, validation = the last {} training images",
                             folder_of(data_dir, files).string(), files.title, kValidation);
   return data;

@@ -20,7 +20,7 @@ torch::Tensor read_chardata(const fs::path& file, const std::string& array, int6
   require_images(fmt::format("{}, array {}", file.string(), array), images, count, kSide, kSide);
   // Binary values would be kept as 0 and 1 by to_pixels, and these are grey levels in any case.
   const torch::Tensor pixels = to_pixels(file, images);
-  return levels_of(pixels) == 2 ? pixels * 255 : pixels;
+  return values_of(pixels) == PixelValues::kBinary ? pixels * 255 : pixels;
 }
 
 torch::Tensor read_standin(const fs::path& folder, const std::string& name, int64_t count) {
@@ -39,7 +39,7 @@ Dataset read_omniglot(const fs::path& data_dir) {
       "the 28x28 Omniglot published with \"Importance Weighted Autoencoders\" (Burda, Grosse and "
       "Salakhutdinov 2016, github.com/yburda/iwae; the derived set is omniglot-standin)");
   Dataset data;
-  data.levels = 256;
+  data.values = PixelValues::kGrey;
   data.test = read_chardata(file, "testdata", kTest);
   split_validation(data, read_chardata(file, "data", kTrain), kValidation);
   data.source = fmt::format("{}: validation = the last {} of the shuffled training images",
@@ -50,7 +50,7 @@ Dataset read_omniglot(const fs::path& data_dir) {
 Dataset read_omniglot_standin(const fs::path& data_dir) {
   const fs::path folder = data_dir / "omniglot";
   Dataset data;
-  data.levels = 256;
+  data.values = PixelValues::kGrey;
   data.test = read_standin(folder, "omniglot28-standin-test-images-idx3-ubyte", kStandinTest);
   split_validation(data, read_standin(folder, "omniglot28-standin-train-images-idx3-ubyte", kTrain),
                    kValidation);

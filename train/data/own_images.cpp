@@ -25,6 +25,19 @@ void require_grey(const std::string& name, const torch::Tensor& images) {
           name, most, kDarkest, most);
 }
 
+// Whole numbers 0 … levels − 1 as uint8.
+torch::Tensor categories_of(const std::string& name, const torch::Tensor& images, int64_t levels) {
+  const bool whole = at::isIntegralType(images.scalar_type(), /*includeBool=*/true);
+  require(whole, "{} holds values of type {}; categories are whole numbers", name,
+          torch::toString(images.scalar_type()));
+  const torch::Tensor values = images.to(torch::kInt64);
+  const auto least = values.min().item<int64_t>(), most = values.max().item<int64_t>();
+  require_options(least >= 0 && most < levels,
+                  "`levels` is {}, for categories 0 to {}; {} holds whole numbers from {} to {}",
+                  levels, levels - 1, name, least, most);
+  return values.to(torch::kUInt8);
+}
+
 torch::Tensor read_images(const fs::path& file) {
   if (file.extension() == ".pt") return read_tensor(file);
   const DataFormat* format = format_of(file);
@@ -36,19 +49,28 @@ torch::Tensor read_images(const fs::path& file) {
 
 }  // namespace
 
-Dataset read_own_images(const fs::path& file) {
-  return own_images(read_images(file), file.string());
+Dataset read_own_images(const fs::path& file, std::optional<int64_t> levels) {
+  return own_images(read_images(file), file.string(), levels);
 }
 
-Dataset own_images(const torch::Tensor& images, const std::string& name) {
+Dataset own_images(const torch::Tensor& images, const std::string& name,
+                   std::optional<int64_t> levels) {
   require((images.dim() == 2 || images.dim() == 3) && images.numel() > 0,
           "{} holds an array of shape [{}]; expected images [N, D] or [N, H, W]", name,
           fmt::join(images.sizes(), ", "));
-  require_grey(name, images);
   Dataset data;
   std::tie(data.height, data.width) = image_size(images);
-  const torch::Tensor pixels = to_pixels(name, images).reshape({images.size(0), -1});
-  data.levels = levels_of(pixels);
+  torch::Tensor pixels;
+  if (levels) {
+    pixels = categories_of(name, images, *levels);
+    data.values = PixelValues::kCategorical;
+    data.categories = *levels;
+  } else {
+    require_grey(name, images);
+    pixels = to_pixels(name, images);
+    data.values = values_of(pixels);
+  }
+  pixels = pixels.reshape({images.size(0), -1});
   const int64_t held_out = pixels.size(0) / 10;
   split_validation(data, pixels, 2 * held_out);
   data.test = data.validation.narrow(0, held_out, held_out);

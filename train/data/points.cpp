@@ -15,6 +15,7 @@ constexpr int64_t kPoints = 20000;
 template <class Draw>
 Dataset points_of(const char* source, Draw draw) {
   Dataset data;
+  data.values = PixelValues::kReal;
   data.train = torch::empty({kPoints, 2}, torch::kFloat32);
   data.height = 1;
   data.width = 2;

@@ -67,8 +67,8 @@ torch::Tensor to_pixels(const fs::path& file, const torch::Tensor& values) {
   return (binary ? values : (values * 255).round()).to(torch::kUInt8);
 }
 
-int64_t levels_of(const torch::Tensor& pixels) {
-  return (pixels <= 1).all().item<bool>() ? 2 : 256;
+PixelValues values_of(const torch::Tensor& pixels) {
+  return (pixels <= 1).all().item<bool>() ? PixelValues::kBinary : PixelValues::kGrey;
 }
 
 }  // namespace isinglass

@@ -35,7 +35,7 @@ Dataset make_strokes();
 
 // A user's own images: a .pt tensor or a file of a known format (formats/format.h), shuffled with a
 // fixed seed and split 80/10/10.
-Dataset read_own_images(const std::filesystem::path& file);
+Dataset read_own_images(const std::filesystem::path& file, std::optional<int64_t> levels);
 
 // States of a standard target of binary sites that has Gibbs sweeps: 2000 chains after 2000 sweeps
 // from random states, all of them training images (target_states.cpp).
@@ -66,7 +66,7 @@ std::pair<int64_t, int64_t> image_size(const torch::Tensor& images);
 // values.
 torch::Tensor to_pixels(const std::filesystem::path& file, const torch::Tensor& values);
 
-// 2 where every pixel is 0 or 1, else 256.
-int64_t levels_of(const torch::Tensor& pixels);
+// Binary where every pixel is 0 or 1, else grey levels.
+PixelValues values_of(const torch::Tensor& pixels);
 
 }  // namespace isinglass

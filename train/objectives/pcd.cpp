@@ -22,7 +22,7 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
                  const PcdOptions& options) {
   torch::AutoGradMode with_grad(true);
   const bool control = options.p_control > 0;
-  const torch::Tensor x = control ? data.to(torch::kFloat32).requires_grad_(true) : data;
+  const torch::Tensor x = control ? model.relaxed(data).detach().requires_grad_(true) : data;
   const torch::Tensor u_data = model.energy(x).to(torch::kFloat64);
   const torch::Tensor u_chains = model.energy(chains).to(torch::kFloat64);
   PcdLoss result{{}, u_data.mean(), u_chains.mean(), u_data.detach(), u_chains.detach()};

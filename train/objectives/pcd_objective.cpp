@@ -14,14 +14,18 @@ namespace {
 constexpr int64_t kPictures = 100, kColumns = 10;
 
 void check_fit(const EnergyModel& model, const Dataset& data) {
-  const StateSpace space = model.space();
-  require(space.kind == StateKind::kBinary, "training needs a model of binary states; '{}' is not",
-          model.kind_name());
   require(data.train.dim() == 2 && data.train.size(0) > 0,
           "the data set '{}' has no training images", data.name);
-  require(data.train.size(1) == space.sites,
-          "the model has {} sites; the images of '{}' have {} pixels", space.sites, data.name,
-          data.train.size(1));
+  const StateSpace space = model.space(), own = data.space();
+  require(own.kind != StateKind::kContinuous, "training by chains needs images; '{}' holds points",
+          data.name);
+  require(space.kind == own.kind && space.categories == own.categories,
+          "training on '{}' needs a model of {}; '{}' is not", data.name,
+          own.one_hot() ? fmt::format("categorical states of {} values", own.categories)
+                        : "binary states",
+          model.kind_name());
+  require(own.sites == space.sites, "the model has {} sites; the images of '{}' have {} pixels",
+          space.sites, data.name, data.train.size(1));
 }
 
 PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& model,
@@ -52,6 +56,8 @@ PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, con
     : options_(checked(options, iterations, model, data)),
       sampler_(sampler),
       sampling_(sampler, options_),
+      values_(data.space().categories),
+      white_(data.white()),
       height_(data.height),
       width_(data.width),
       data_sha256_(data_sha256(data)),
@@ -64,7 +70,8 @@ PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, con
   if (learned && truth) coupling_error_.emplace(*learned, *truth);
   if (!options.centre) return;
   const auto* machine = dynamic_cast<const RbmModel*>(&model);
-  require_options(machine, "`centre` is for an rbm; the model is '{}'", model.kind_name());
+  require_options(machine && !model.space().one_hot(),
+                  "`centre` is for an rbm of binary units; the model is '{}'", model.kind_name());
   centring_.emplace(*machine, clamped_mean(data));
 }
 
@@ -153,12 +160,13 @@ void PcdObjective::draw_data(const std::filesystem::path& file) {
   const int64_t count = std::min(kPictures, options_.batch);
   const torch::Tensor images = batches_.images(1).narrow(0, 0, count);
   write_picture_grid(file, batches_.pixels().index_select(0, images.to(batches_.pixels().device())),
-                     height_, width_, kColumns, 255 / (static_cast<int>(batches_.levels()) - 1));
+                     height_, width_, kColumns, 255 / static_cast<int>(white_));
 }
 
 void PcdObjective::draw_samples(EnergyModel&, const std::filesystem::path& file) {
   const int64_t count = std::min(kPictures, buffer_.size());
-  write_picture_grid(file, buffer_.states().narrow(0, 0, count), height_, width_, kColumns);
+  write_picture_grid(file, buffer_.states().narrow(0, 0, count), height_, width_, kColumns,
+                     255 / static_cast<int>(values_ - 1));
 }
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// Persistent contrastive divergence (pcd.h) as an objective: batches of binary images, and chains
+// Persistent contrastive divergence (pcd.h) as an objective: batches of binary or categorical images, and chains
 // in a replay buffer.
 #pragma once
 
@@ -18,8 +18,8 @@ namespace isinglass {
 
 class PcdObjective : public Objective {
  public:
-  // `iterations` in all. Throws Error if an option is out of range, the model is not one of binary
-  // states, or its sites differ from the data's. The sampler, and a model that is centred, outlive
+  // `iterations` in all. Throws Error if an option is out of range, or the model's states are not
+  // those of the data's images. The sampler, and a model that is centred, outlive
   // this.
   PcdObjective(const EnergyModel& model, const Sampler& sampler, const Dataset& data,
                const PcdOptions& options, int64_t iterations, torch::Device device,
@@ -46,6 +46,7 @@ class PcdObjective : public Objective {
   PcdOptions options_;
   const Sampler& sampler_;
   PcdSampling sampling_;
+  int64_t values_, white_;  // of a site; the largest one of a pixel
   int64_t height_, width_;
   std::string data_sha256_;
   Batches batches_;

@@ -17,8 +17,7 @@ ReplayBuffer::ReplayBuffer(const torch::Tensor& mean, int64_t size, uint64_t see
 void ReplayBuffer::draw_anew(const torch::Tensor& slots, int64_t time) {
   const torch::Tensor on_device = slots.to(states_.device());
   torch::Tensor drawn = torch::empty({slots.size(0), states_.size(1)}, states_.options());
-  ops::bernoulli_rows(mean_, on_device, static_cast<int64_t>(key_), time, Purpose::kInitialState,
-                      drawn);
+  ops::site_rows(mean_, on_device, static_cast<int64_t>(key_), time, Purpose::kInitialState, drawn);
   write_back(on_device, drawn);
 }
 
@@ -37,7 +36,7 @@ torch::Tensor ReplayBuffer::chains(const torch::Tensor& slots, double reinit,
   const torch::Tensor probability =
       torch::full({1}, reinit, torch::TensorOptions(torch::kFloat32).device(chains.device()));
   ops::bernoulli_rows(probability, slots, key, iteration, Purpose::kReinitialise, restart);
-  ops::bernoulli_rows(mean_, slots, key, iteration, Purpose::kReinitialState, fresh);
+  ops::site_rows(mean_, slots, key, iteration, Purpose::kReinitialState, fresh);
   return torch::where(restart.to(torch::kBool), fresh, chains);
 }
 

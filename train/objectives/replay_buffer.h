@@ -10,7 +10,8 @@ namespace isinglass {
 
 class ReplayBuffer {
  public:
-  // `size` chains drawn from Bernoulli(mean); mean float32 [D] on the device that samples.
+  // `size` chains drawn from the base distribution: of binary sites Bernoulli(mean), mean float32
+  // [D]; of categorical ones their frequencies, float64 [D, K]. It lies on the device that samples.
   ReplayBuffer(const torch::Tensor& mean, int64_t size, uint64_t seed);
 
   int64_t size() const { return states_.size(0); }
@@ -20,17 +21,17 @@ class ReplayBuffer {
   // `count` distinct slots of an iteration, int64 [count], on the buffer's device.
   torch::Tensor draw_slots(int64_t count, int64_t iteration) const;
 
-  // The chains of the slots, uint8 [count, D]; each is replaced by a draw from Bernoulli(mean) with
+  // The chains of the slots, uint8 [count, D]; each is replaced by a draw from the base with
   // probability `reinit`.
   torch::Tensor chains(const torch::Tensor& slots, double reinit, int64_t iteration) const;
 
-  // The slots' chains are drawn from Bernoulli(mean) again, for the `time`-th time (from 1).
+  // The slots' chains are drawn from the base again, for the `time`-th time (from 1).
   void draw_anew(const torch::Tensor& slots, int64_t time);
 
   void write_back(const torch::Tensor& slots, const torch::Tensor& chains);
 
  private:
-  torch::Tensor mean_;    // float32 [D]
+  torch::Tensor mean_;    // float32 [D] or float64 [D, K]
   torch::Tensor states_;  // uint8 [size, D]
   uint64_t key_;
 };

@@ -81,6 +81,11 @@ Json evaluated(const Cell& cell, const fs::path& directory, const Dataset& data,
     if (split.split == "validation" || split.split == "test") {
       put(metrics, split.split + "_nats",
           verdict.closed ? Estimate{split.quoted, half} : Estimate{NAN});
+      if (data.values == PixelValues::kCategorical) {  // the unit of their papers
+        const double bits = std::abs(bits_per_dim(half, data.space().sites));
+        put(metrics, split.split + "_bits",
+            verdict.closed ? Estimate{split.bits_per_dim, bits} : Estimate{NAN});
+      }
     }
     if (split.split != "test") continue;
     put(metrics, "test_above", {above});

@@ -1,7 +1,7 @@
 """Golden values of the deep models: writes, beside itself, for each case NAME
 
   NAME.pt            the state dict, seeded, scaled so that energies vary
-  NAME_expected.pt   states uint8 [N, D], energy float64 [N], gradient float32 [N, D]
+  NAME_expected.pt   states uint8 [N, D], energy float64 [N], gradient float32 [N, D] or [N, D, K]
 
 from a plain PyTorch implementation in float64. Usage: python resnet.py
 """
@@ -46,6 +46,29 @@ class ResNet(nn.Module):
         return output
 
 
+class CategoricalResNet(ResNet):
+    """The same of one-hot images [N, H·W, K]."""
+
+    def __init__(self, height, width, channels, values, proj, mean=None):
+        super().__init__(height, width, channels)
+        net, energy_linear = self.net, self.energy_linear
+        del self.net, self.energy_linear  # so that keys come in the order of the published code
+        self.shape = (height, width, values)
+        self.proj = nn.Conv2d(values, proj, 1, 1, 0)
+        self.proj2 = nn.Conv2d(proj, channels, 3, 1, 1)
+        self.net, self.energy_linear = net, energy_linear
+        if mean is not None:
+            self.register_buffer("mean", mean)
+
+    def forward(self, x):
+        image = x.view(-1, *self.shape).permute(0, 3, 1, 2)
+        features = self.net(self.proj2(self.proj(image)))
+        output = self.energy_linear(features.mean((2, 3))).squeeze(1)
+        if hasattr(self, "mean"):
+            output = output + (x * self.mean.log()).sum((1, 2))
+        return output
+
+
 def mlp(inputs):
     return nn.Sequential(nn.Linear(inputs, 256), nn.SiLU(), nn.Linear(256, 256), nn.SiLU(),
                          nn.Linear(256, 256), nn.SiLU(), nn.Linear(256, 1), nn.Flatten(0))
@@ -58,11 +81,15 @@ def overlapping(tensor):
     return numbers.as_strided((rows, columns), (3, 1))
 
 
-def write(name, network, state, sites):
+def write(name, network, state, sites, values=None):
     network.load_state_dict(state)
     network.double().requires_grad_(False)
-    states = torch.rand(6, sites) < torch.linspace(0.1, 0.9, 6)[:, None]
-    x = states.double().requires_grad_(True)
+    if values:
+        states = torch.randint(values, (6, sites))
+        x = nn.functional.one_hot(states, values).double().requires_grad_(True)
+    else:
+        states = torch.rand(6, sites) < torch.linspace(0.1, 0.9, 6)[:, None]
+        x = states.double().requires_grad_(True)
     energy = -network(x)
     (gradient,) = torch.autograd.grad(energy.sum(), x)
     print(name, "energies", [round(u, 3) for u in energy.tolist()],
@@ -86,6 +113,18 @@ def write_resnet(height, width, with_mean):
           height * width)
 
 
+def write_categorical(height, width, values, with_mean):
+    mean = torch.rand(height * width, values) + 0.05
+    network = CategoricalResNet(height, width, 6, values, 3, mean / mean.sum(1, True) if with_mean else None)
+    for key, tensor in network.named_parameters():
+        if tensor.dim() > 1:
+            tensor.data *= 40 if key.startswith("energy_linear") else 2.4
+    state = {key: tensor.detach().clone().half() if key != "mean" else tensor
+             for key, tensor in network.state_dict().items()}
+    write(f"resnet_{height}x{width}_of_{values}" + ("_mean" if with_mean else ""), network, state,
+          height * width, values)
+
+
 def write_mlp(inputs):
     network = mlp(inputs)
     state = {key: 3 * tensor.detach() for key, tensor in network.state_dict().items()}
@@ -100,3 +139,5 @@ if __name__ == "__main__":
         write_resnet(28, 28, with_mean)
         write_resnet(12, 10, with_mean)
     write_mlp(20)
+    for with_mean in (False, True):
+        write_categorical(7, 6, 5, with_mean)

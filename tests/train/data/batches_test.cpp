@@ -90,6 +90,31 @@ TEST(ReplayBufferTest, StartsAtTheBernoulli) {
   EXPECT_FALSE(torch::equal(ReplayBuffer(mean, 20000, 2).states(), buffer.states()));
 }
 
+// 5 values at 3 sites, one of them of probability near 0: every frequency within 5 binomial standard
+// errors, in the buffer and among restarted chains.
+TEST(ReplayBufferTest, StartsAtTheFrequenciesOfCategories) {
+  const torch::Tensor p = torch::tensor({{0.5, 0.2, 0.1, 0.1, 0.1},
+                                         {1e-9, 0.4, 1e-9, 0.6 - 3e-9, 1e-9},
+                                         {0.05, 0.05, 0.05, 0.05, 0.8}},
+                                        torch::kFloat64);
+  const ReplayBuffer buffer(p, 20000, 1);
+  const torch::Tensor slots = torch::arange(20000);
+  for (const torch::Tensor& states : {buffer.states(), buffer.chains(slots, 1, 7)}) {
+    const torch::Tensor frequency =
+        torch::one_hot(states.to(torch::kInt64), 5).to(torch::kFloat64).mean(0);
+    EXPECT_TRUE(((frequency - p).abs() <= 5 * (p * (1 - p) / 20000).sqrt()).all().item<bool>())
+        << frequency;
+  }
+  EXPECT_TRUE(torch::equal(ReplayBuffer(p, 20000, 1).states(), buffer.states()));
+  EXPECT_FALSE(torch::equal(buffer.chains(slots, 1, 7), buffer.states()));
+}
+
+TEST(BatchesTest, CategoricalImagesAreStatesAsTheyAre) {
+  const Dataset data = categorical_images(9, 3, 2, 7);
+  Batches batches(data, 4, 0, torch::kCPU);
+  EXPECT_TRUE(batches.states(3).equal(data.train.index_select(0, batches.images(3))));
+}
+
 TEST(ReplayBufferTest, SlotsAreDistinctAndReproducible) {
   const ReplayBuffer buffer(torch::full({3}, 0.5f), 50, 1), twin(torch::full({3}, 0.5f), 50, 1);
   torch::Tensor hits = torch::zeros({50}, torch::kInt64);

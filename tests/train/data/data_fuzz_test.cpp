@@ -11,6 +11,7 @@
 #include "train/data/describe.h"
 #include "train/data/formats/amat.h"
 #include "train/data/formats/idx.h"
+#include "train/data/formats/numpy_pickle.h"
 #include "train/data/readers.h"
 
 namespace isinglass {
@@ -51,6 +52,11 @@ void fuzz(const std::string& name, const std::vector<std::string>& files, std::s
   EXPECT_GT(refused, 20);
 }
 
+TEST(DataFuzz, NumpyPickle) {
+  fuzz("array.pkl", {numpy_pickle("I2\nI3\n", "abcdef"), numpy_pickle("I4\n", "\\x00\\n\\'a")},
+       "()lpISNRbat.g\\x'\n0123", [](const fs::path& file) { read_numpy_pickle(file); });
+}
+
 TEST(DataFuzz, Idx) {
   const std::vector<std::string> files = {idx_bytes({2, 2, 3}, "abcdefghijkl"),
                                           idx_bytes({5}, "01234"), idx_bytes({1, 1, 1, 1}, "x")};
@@ -79,7 +85,7 @@ TEST(DataFuzz, OwnImages) {
   const std::vector<std::string> files = {file_of(torch::randint(2, {20, 3, 3}, torch::kByte)),
                                           file_of(torch::rand({20, 9})),
                                           idx_bytes({20, 3, 3}, std::string(180, '\1'))};
-  fuzz("images.pt", files, "KMJ)tR", [](const fs::path& file) { read_own_images(file); });
+  fuzz("images.pt", files, "KMJ)tR", [](const fs::path& file) { read_own_images(file, {}); });
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ TEST(NamedSets, OmniglotIsTransposedAndSplit) {
     const torch::Tensor digits = images.view({-1, 28, 28}).select(2, 0).narrow(1, 0, 15) / 255;
     return digits.to(torch::kInt64).mul(torch::pow(2, torch::arange(15))).sum(1);
   };
-  EXPECT_EQ(data.levels, 256);
+  EXPECT_EQ(data.values, PixelValues::kGrey);
   EXPECT_EQ(data.train.size(0), 23000);
   EXPECT_EQ(data.validation.size(0), 1345);
   EXPECT_TRUE(numbers(data.test).equal(torch::arange(8070)));
@@ -183,7 +183,7 @@ TEST(OwnImages, SplitsAShuffleOfAllImages) {
   EXPECT_EQ(data.train.size(0), 85);
   EXPECT_EQ(data.validation.size(0), 10);
   EXPECT_EQ(data.test.size(0), 10);
-  EXPECT_EQ(data.levels, 256);
+  EXPECT_EQ(data.values, PixelValues::kGrey);
   EXPECT_EQ(std::pair(data.height, data.width), std::pair(int64_t{2}, int64_t{2}));
   const torch::Tensor all = torch::cat({data.train, data.validation, data.test});
   EXPECT_FALSE(all.equal(images));
@@ -198,13 +198,13 @@ TEST(OwnImages, TypesAndShapes) {
     return load_dataset(scratch / "own.pt", "unused");
   };
   const Dataset binary = load(torch::ones({1, 6}));
-  EXPECT_EQ(binary.levels, 2);
+  EXPECT_EQ(binary.values, PixelValues::kBinary);
   EXPECT_EQ(binary.height, 1);
   EXPECT_EQ(binary.width, 6);
   EXPECT_TRUE(binary.train.equal(torch::ones({1, 6}, torch::kUInt8)));
   EXPECT_EQ(binary.validation.sizes(), torch::IntArrayRef({0, 6}));
   const Dataset grey = load(torch::tensor({{0.0f, 0.5f, 1.0f, 0.1f}}));
-  EXPECT_EQ(grey.levels, 256);
+  EXPECT_EQ(grey.values, PixelValues::kGrey);
   EXPECT_EQ(grey.height, 2);
   EXPECT_TRUE(grey.train.equal(bytes_tensor({1, 4}, {0, 128, 255, 26})));
   EXPECT_EQ(load(torch::ones({3, 2, 5}, torch::kBool)).width, 5);
@@ -214,18 +214,36 @@ TEST(OwnImages, TypesAndShapes) {
   EXPECT_ERROR(load(torch::arange(16).view({4, 4}).to(torch::kUInt8)), "whole numbers up to 15");
   EXPECT_ERROR(load(torch::full({2, 4}, 2, torch::kUInt8)), "Divided by 2, as real values");
   EXPECT_ERROR(load(torch::full({2, 4}, 127, torch::kUInt8)), "at least 128 of 255");
-  EXPECT_EQ(load(torch::full({2, 4}, 128, torch::kUInt8)).levels, 256);
-  EXPECT_EQ(load(torch::full({2, 4}, 0.1f)).levels, 256);
+  EXPECT_EQ(load(torch::full({2, 4}, 128, torch::kUInt8)).values, PixelValues::kGrey);
+  EXPECT_EQ(load(torch::full({2, 4}, 0.1f)).values, PixelValues::kGrey);
   EXPECT_ERROR(load(torch::ones({4})), "expected images [N, D] or [N, H, W]");
   EXPECT_ERROR(load(torch::ones({0, 4})), "expected images [N, D] or [N, H, W]");
   EXPECT_ERROR(load(torch::ones({1, 1, 2, 2})), "expected images [N, D] or [N, H, W]");
+}
+
+TEST(OwnImages, OfCategories) {
+  const Scratch scratch;
+  const std::string file = scratch / "own.pt";
+  const torch::Tensor images = torch::arange(12).remainder(5).view({3, 2, 2});
+  for (const auto type : {torch::kUInt8, torch::kInt64}) {
+    write_pt(file, PtValue{images.to(type)});
+    const Dataset data = load_dataset(file, "unused", 5);
+    EXPECT_EQ(data.space(), (StateSpace{StateKind::kCategorical, 4, 5}));
+    EXPECT_TRUE(std::get<0>(data.train.sort(0))
+                    .equal(std::get<0>(images.view({3, 4}).to(torch::kUInt8).sort(0))));
+    EXPECT_EQ(load_dataset(file, "unused", 256).categories, 256);
+    EXPECT_ERROR(load_dataset(file, "unused", 4), "holds whole numbers from 0 to 4");
+  }
+  write_pt(file, PtValue{torch::rand({3, 4})});
+  EXPECT_ERROR(load_dataset(file, "unused", 5), "categories are whole numbers");
+  EXPECT_ERROR(load_dataset("strokes", "unused", 5), "says itself what its pixels are");
 }
 
 TEST(OwnImages, IdxFile) {
   const Scratch scratch;
   put_gzip(scratch / "own-idx.gz", idx_bytes({1, 2, 3}, {0, 1, 1, 0, 0, 1}));
   const Dataset data = load_dataset(scratch / "own-idx.gz", "unused");
-  EXPECT_EQ(data.levels, 2);
+  EXPECT_EQ(data.values, PixelValues::kBinary);
   EXPECT_EQ(data.height, 2);
   EXPECT_EQ(data.width, 3);
   EXPECT_TRUE(data.train.equal(bytes_tensor({1, 6}, {0, 1, 1, 0, 0, 1})));
@@ -233,33 +251,59 @@ TEST(OwnImages, IdxFile) {
 
 TEST(Binarise, KeepsBinaryImages) {
   const torch::Tensor images = bytes_tensor({1, 2}, {0, 1});
-  EXPECT_TRUE(binarise_once(images, 2, 0).equal(images));
+  EXPECT_TRUE(binarise_once(images, PixelValues::kBinary, 0).equal(images));
 }
 
 TEST(Binarise, DrawsEachPixelOnceFromItsGreyLevel) {
   constexpr int64_t kImages = 20000;
   const torch::Tensor levels = bytes_tensor({1, 5}, {0, 1, 51, 204, 255});
   const torch::Tensor images = levels.expand({kImages, 5});
-  const torch::Tensor binary = binarise_once(images, 256, 1);
-  EXPECT_EQ(levels_of(binary), 2);
+  const torch::Tensor binary = binarise_once(images, PixelValues::kGrey, 1);
+  EXPECT_EQ(values_of(binary), PixelValues::kBinary);
   const torch::Tensor mean = binary.to(torch::kFloat64).mean(0);
   const torch::Tensor p = levels[0].to(torch::kFloat64) / 255;
   const torch::Tensor error = (p * (1 - p) / kImages).sqrt();
   EXPECT_TRUE(((mean - p).abs() <= 5 * error).all().item<bool>()) << mean;
-  EXPECT_TRUE(binarise_once(images, 256, 1).equal(binary));
-  EXPECT_FALSE(binarise_once(images, 256, 2).equal(binary));
+  EXPECT_TRUE(binarise_once(images, PixelValues::kGrey, 1).equal(binary));
+  EXPECT_FALSE(binarise_once(images, PixelValues::kGrey, 2).equal(binary));
 }
 
 TEST(ClampedMean, OfBinaryAndGreyImages) {
   Dataset data;
   data.train = bytes_tensor({2, 3}, {0, 1, 1, 0, 0, 1});
   EXPECT_TRUE(clamped_mean(data).allclose(torch::tensor({0.01f, 0.5f, 0.99f}), 0, 1e-7));
-  data.levels = 256;
+  data.values = PixelValues::kGrey;
   data.train = bytes_tensor({2, 3}, {0, 255, 255, 0, 0, 255});
   EXPECT_TRUE(clamped_mean(data).allclose(torch::tensor({0.01f, 0.5f, 0.99f}), 0, 1e-7));
-  data.levels = 2;  // as load_points gives grey levels
+  data.values = PixelValues::kReal;  // as load_points gives grey levels
   data.train = torch::tensor({{0.0f, 0.25f, 0.75f}, {0.5f, 0.25f, 0.875f}});
   EXPECT_TRUE(clamped_mean(data).allclose(torch::tensor({0.255f, 0.255f, 0.80625f}), 0, 1e-7));
+}
+
+// Frequencies·0.98 + 0.02 / K: of two values that of binary images.
+TEST(ClampedMean, OfCategories) {
+  Dataset data;
+  data.values = PixelValues::kCategorical;
+  data.categories = 4;
+  data.train = bytes_tensor({4, 2}, {0, 3, 0, 3, 2, 3, 0, 3});
+  const torch::Tensor expected =
+      torch::tensor({{0.74, 0.005, 0.25, 0.005}, {0.005, 0.005, 0.005, 0.985}}, torch::kFloat64);
+  EXPECT_TRUE(clamped_mean(data).allclose(expected, 0, 1e-12)) << clamped_mean(data);
+  data.categories = 2;
+  data.train = bytes_tensor({2, 3}, {0, 1, 1, 0, 0, 1});
+  const torch::Tensor of_two = clamped_mean(data).select(1, 1).to(torch::kFloat32);
+  data.values = PixelValues::kBinary;
+  EXPECT_TRUE(of_two.allclose(clamped_mean(data), 0, 1e-7));
+}
+
+TEST(DataSha256, TellsCategoriesFromGreyLevels) {
+  Dataset data;
+  data.train = data.validation = data.test = bytes_tensor({1, 2}, {0, 200});
+  data.values = PixelValues::kGrey;
+  const std::string grey = data_sha256(data);
+  data.values = PixelValues::kCategorical;
+  data.categories = 256;
+  EXPECT_NE(data_sha256(data), grey);
 }
 
 TEST(Describe, IdxAndAmat) {
@@ -272,7 +316,7 @@ TEST(Describe, IdxAndAmat) {
   EXPECT_EQ(idx->max, 14);
   EXPECT_DOUBLE_EQ(idx->mean, 0.1);
   EXPECT_EQ(idx->images.sizes(), torch::IntArrayRef({64, 2}));
-  EXPECT_EQ(idx->levels, 256);
+  EXPECT_EQ(idx->scale, 1);
   put_file(scratch / "labels", idx_bytes({2}, "ab"));
   EXPECT_EQ(describe_data_file(scratch / "labels")->images.numel(), 0);
   put_file(scratch / "x.amat", "0 1\n1 1\n");
@@ -280,7 +324,7 @@ TEST(Describe, IdxAndAmat) {
   ASSERT_TRUE(amat.has_value());
   EXPECT_EQ(amat->shape, (std::vector<int64_t>{2, 2}));
   EXPECT_DOUBLE_EQ(amat->mean, 0.75);
-  EXPECT_EQ(amat->levels, 2);
+  EXPECT_EQ(amat->scale, 255);
 }
 
 TEST(Describe, LeavesOtherFilesAloneAndRefusesCorruptOnes) {

@@ -40,7 +40,7 @@ TEST_F(RealData, Mnist) {
 
 TEST_F(RealData, StaticMnist) {
   const Dataset data = load_dataset("static-mnist", kData);
-  EXPECT_EQ(data.levels, 2);
+  EXPECT_EQ(data.values, PixelValues::kBinary);
   expect_split(data.train, 2, 50000, 0.130562, 1e-6);
   expect_split(data.validation, 2, 10000, 0.131127, 1e-6);
   expect_split(data.test, 2, 10000, 0.132512, 1e-6);
@@ -94,6 +94,32 @@ TEST_F(RealData, CaltechPublishedAndDerivedAgree) {
   EXPECT_TRUE(published.train.equal(derived.train));
   EXPECT_TRUE(published.validation.equal(derived.validation));
   EXPECT_TRUE(published.test.equal(derived.test));
+}
+
+TEST_F(RealData, FreyFacesPublishedAndDerivedAgree) {
+  const Scratch scratch;
+  fs::create_directory(scratch / "freyfaces");
+  const char* derived_file = "freyfaces/freyfaces-images-idx3-ubyte.gz";
+  fs::copy_file(kData / derived_file, scratch / derived_file);
+  const Dataset published = load_dataset("freyfaces", kData);
+  const Dataset derived = load_dataset("freyfaces", scratch.folder());
+  EXPECT_NE(published.source.find(".pkl"), std::string::npos);
+  EXPECT_NE(derived.source.find("idx3"), std::string::npos);
+  EXPECT_EQ(published.values, PixelValues::kCategorical);
+  EXPECT_EQ(published.space(), (StateSpace{StateKind::kCategorical, 560, 256}));
+  EXPECT_EQ(std::pair(published.height, published.width), std::pair(int64_t{28}, int64_t{20}));
+  EXPECT_EQ(published.train.size(0), 1565);
+  EXPECT_EQ(published.validation.size(0), 200);
+  EXPECT_EQ(published.test.size(0), 200);
+  const auto all = [](const Dataset& data) {
+    return torch::cat({data.train, data.validation, data.test});
+  };
+  EXPECT_TRUE(all(published).equal(all(derived)));
+  EXPECT_NEAR(all(published).mean(torch::kFloat64).item<double>() / 255, 0.605729, 5.1e-7);
+  EXPECT_EQ(published.train.min().item<int>(), 8);
+  // The first frame of the video is among them, where its first row is as the file spells it.
+  const torch::Tensor row = torch::tensor({81, 136, 167, 185, 187, 193, 203, 222}, torch::kUInt8);
+  EXPECT_EQ((all(published).narrow(1, 0, 8) == row).all(1).sum().item<int>(), 1);
 }
 
 TEST_F(RealData, DescribesThePublishedFiles) {

@@ -18,8 +18,8 @@ TEST(Strokes, SizesValuesAndSplits) {
   EXPECT_EQ(data.train.sizes(), torch::IntArrayRef({50000, 784}));
   EXPECT_EQ(data.validation.sizes(), torch::IntArrayRef({10000, 784}));
   EXPECT_EQ(data.test.sizes(), torch::IntArrayRef({10000, 784}));
-  EXPECT_EQ(data.levels, 2);
-  EXPECT_EQ(levels_of(data.train), 2);
+  EXPECT_EQ(data.values, PixelValues::kBinary);
+  EXPECT_EQ(values_of(data.train), PixelValues::kBinary);
   const torch::Tensor train = ink(data.train), test = ink(data.test);
   // A line 17 pixels long drawn with the thinnest pen, and half of the page.
   EXPECT_GT(train.min().item<double>(), 17 * 1.5 * 0.5 / 784);

@@ -126,7 +126,7 @@ TEST(Dsm, DrawsImagesAndNoPoints) {
   const Scratch scratch;
   Dataset images = grey_images(20, 4);
   images.train = images.train.to(torch::kFloat32) / 255;
-  images.levels = 2;
+  images.values = PixelValues::kReal;
   train(images, {.batch = 8}, small_options(10), scratch / "images");
   train(points(20), {.batch = 8}, small_options(10), scratch / "points");
   EXPECT_TRUE(std::filesystem::exists(scratch / "images" / "data.png"));
@@ -144,7 +144,7 @@ TEST(Dsm, TrainsOnOwnImagesOfRealValues) {
   EXPECT_EQ(data.train.sizes(), (std::vector<int64_t>{16, 12}));  // of 20, a fifth is held out
   EXPECT_EQ(data.height, 3);
   EXPECT_EQ(data.width, 4);
-  EXPECT_EQ(data.levels, 2);
+  EXPECT_EQ(data.values, PixelValues::kReal);
   // Each row is an image of the file, to half a grey level.
   for (int64_t n = 0; n < 16; ++n) {
     const torch::Tensor distance = (images.flatten(1) - data.train[n]).abs().amax(1);

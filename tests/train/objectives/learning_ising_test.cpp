@@ -28,7 +28,7 @@ std::shared_ptr<IsingModel> fresh(EdgeSet edges = EdgeSet::kAll) {
 TEST(LearningIsing, DataAreDrawsOfTheTarget) {
   const Dataset data = load_dataset(kTarget, "");
   EXPECT_EQ(data.height, 3);
-  EXPECT_EQ(data.levels, 2);
+  EXPECT_EQ(data.values, PixelValues::kBinary);
   ASSERT_TRUE(data.drawn_from);
   const Tensor x = all_states(9);
   const Tensor p =
