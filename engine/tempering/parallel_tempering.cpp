@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "engine/adaptation/acceptance.h"
+#include "engine/samplers/gibbs.h"
 #include "engine/tempering/ensembles.h"
 #include "engine/tempering/schedule.h"
 #include "io/error.h"
@@ -57,6 +58,12 @@ std::vector<Tensor> rows_of(const ChainState& chains) {
   if (e.differences.defined()) rows.push_back(e.differences);
   rows.insert(rows.end(), e.cache.begin(), e.cache.end());
   return rows;
+}
+
+// Whether a step at β = 0, where sites are independent, is an exact draw.
+bool draws_all_sites(const Sampler& sampler) {
+  const auto* gibbs = dynamic_cast<const GibbsSampler*>(&sampler);
+  return gibbs && gibbs->draws_all_sites();
 }
 
 }  // namespace
@@ -164,8 +171,8 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
   Scratch& s = scratch_of(state);
   info.evaluations *= s.size();
   // On a GPU the kernel alone knows the number of the step.
-  const bool begins_at_zero = options_.lowest == 0;
-  if (begins_at_zero && (!state.x.is_cpu() || params.step() % 2 == 0)) {
+  const bool draws = options_.lowest == 0 && !draws_all_sites(*local_);
+  if (draws && (!state.x.is_cpu() || params.step() % 2 == 0)) {
     reference_.draw(params.rng, state.chain_ids, s.fresh.x);
     local_->renew(s.path->reference(), s.fresh);
     ops::replace_reference(s.at.chain, params.rng, rows_of(s.chains), rows_of(s.fresh));
