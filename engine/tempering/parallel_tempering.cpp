@@ -66,6 +66,19 @@ bool draws_all_sites(const Sampler& sampler) {
   return gibbs && gibbs->draws_all_sites();
 }
 
+// How many of so many scans, since counting began, measured each pair: float64 [pairs].
+Tensor measured_scans(const ops::SwapSums& sums, int64_t scans) {
+  const MeasuredPairs measured = sums.measured();
+  Tensor count = torch::zeros({sums.rejection.size(1)}, torch::kFloat64);
+  for (const int64_t parity : {0, 1}) {
+    double of_pairs = 0;
+    for (int64_t t = sums.first; t < sums.first + scans; ++t)
+      of_pairs += measured.measures(parity, t);
+    count.slice(0, parity, {}, 2).fill_(of_pairs);
+  }
+  return count.to(sums.rejection.device());
+}
+
 }  // namespace
 
 ParallelTempering::Scratch& ParallelTempering::scratch_of(const ChainState& state) {
@@ -151,6 +164,7 @@ void ParallelTempering::begin_counting(ChainState& state, int64_t step) const {
   Scratch& s = scratch_of(state);
   for (Tensor* sum : {&s.sums.rejection, &s.sums.acceptance, &s.sums.trips}) sum->zero_();
   s.sums.first = step;
+  s.sums.all = s.path->measures_all();
   s.sums.every = std::max<int64_t>(1, (options_.scans + kKeptDraws - 1) / kKeptDraws);
   const int64_t draws = options_.scans / s.sums.every;
   if (s.sums.rises.size(0) != draws) {
@@ -181,8 +195,8 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
     info.evaluations +=
         local_->needs() == Needs::kDifferences ? differences->difference_calls() : 1;
   }
-  s.path->before_swaps(s.at, s.chains);
   s.at.energy = s.chains.current.energy;
+  s.path->before_swaps(s.rungs, s.sums, params.rng, s.at, s.chains);
   ops::TopTensors top{s.chains.x, state.x, state.current.energy, options_.exploration};
   ops::swap_rungs(s.rungs, s.at, s.sums, top, s.chains.statistics, state.statistics, params.rng,
                   state.chain_ids);
@@ -194,6 +208,7 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
 StepInfo ParallelTempering::burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
                                          int64_t t, int64_t total, const Ranks& ranks) const {
   StepInfo info;
+  scratch_of(state).sums.all = true;  // short rounds measure all pairs
   if (local_->adapts()) {
     Scratch& s = scratch_of(state);
     s.begin(params, options_.exploration);
@@ -307,7 +322,7 @@ TemperingReport ParallelTempering::report(const ChainState& state, const StepPar
   const Tensor scales = s.rungs.scale.cpu();
   for (int64_t i = 0; i < s.size(); ++i) result.scales.push_back(numbers(scales[i]));
   const double scans = static_cast<double>(result.scans);
-  result.rejection = numbers(ranks.mean(s.sums.rejection) / scans);
+  result.rejection = numbers(ranks.mean(s.sums.rejection) / measured_scans(s.sums, result.scans));
   result.acceptance = numbers(ranks.mean(s.sums.acceptance) / scans);
   result.barrier = barrier(result.rejection);
   const Tensor trips = ranks.gather(s.sums.trips).to(torch::kCPU, torch::kFloat64);
