@@ -125,7 +125,12 @@ TemperedModel::Parts TemperedModel::parts_of(const Evaluation& known) const {
 void TemperedModel::evaluate_start(const torch::Tensor& x, const Parts& parts,
                                    Evaluation& start) const {
   if (!start_) return;
-  if (parts.start_gradient) {
+  if (flat_start_ && !parts.start_gradient) {
+    if (!start.energy.defined() || start.energy.size(0) != x.size(0)) {
+      start.energy = torch::empty({x.size(0)}, x.options().dtype(torch::kFloat64));
+    }
+    start.energy.zero_();  // the sampler's own tensors begin as anything
+  } else if (parts.start_gradient) {
     start_->evaluate(x, start);
   } else {
     start_->evaluate_energy(x, start);

@@ -118,7 +118,7 @@ class TemperedModel : public EnergyModel,
   // continuous ones undefined
   torch::Tensor start_gradient_;
   torch::Tensor beta_, beta32_;  // float64, float32
-  bool flat_start_;              // U_0 is the same everywhere
+  bool flat_start_;              // U_0 is 0 everywhere
   std::unique_ptr<Scaled> scaled_;
   bool is_lattice_ = false;
   LatticeModel* lattice_ = nullptr;     // the target, where sweeps and steps take a β a chain

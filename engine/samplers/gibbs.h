@@ -20,6 +20,8 @@ class GibbsSampler : public Sampler {
   int64_t steps_at_once(const ChainState& state) const override;
   Needs needs() const override { return Needs::kEnergy; }
   bool proposes() const override { return false; }
+  // Whether a step draws every site from its conditional: of independent sites an exact draw.
+  bool draws_all_sites() const { return scan_ == Scan::kChromatic; }
 
  protected:
   void prepare(const EnergyModel& model, ChainState& state) const override;

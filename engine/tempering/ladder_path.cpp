@@ -37,7 +37,9 @@ class LinearLadder : public LadderPath {
     model_.set_beta(beta);
     model_.recombine(chains.current);
   }
-  void before_swaps(ops::RungChainTensors& at, const ChainState& chains) override {
+  bool measures_all() const override { return true; }
+  void before_swaps(const ops::RungTensors&, const ops::SwapSums&, const Tensor&,
+                    ops::RungChainTensors& at, const ChainState& chains) override {
     at.start = model_.start_energy(chains.current);
     at.target = chains.current.target;
   }
@@ -48,11 +50,13 @@ class LinearLadder : public LadderPath {
   TemperedModel model_, reference_;
 };
 
-// Free energies on the rungs next to a chain's own, from the hidden inputs that are kept.
+// Free energies on a chain's rung and on those next to it, from the hidden inputs that are kept.
 class JointLadder : public LadderPath {
  public:
   JointLadder(RbmModel& rbm, const Factorised& start, torch::Device device, int64_t chains)
-      : model_(rbm, start.logits(), device, chains), reference_(rbm, start.logits(), device) {}
+      : model_(rbm, start.logits(), device, chains), reference_(rbm, start.logits(), device) {
+    model_.leave_energies();
+  }
 
   EnergyModel& model() override { return model_; }
   EnergyModel& reference() override { return reference_; }
@@ -61,34 +65,24 @@ class JointLadder : public LadderPath {
   void prepare(ops::RungChainTensors& at) override {
     at.beta = model_.beta();
     at.beta32 = at.beta.to(torch::kFloat32);
-    for (Tensor* t : {&at.below, &at.above, &beta_below_, &beta_above_}) {
-      *t = torch::empty_like(at.beta);
-    }
+    for (Tensor* t : {&at.below, &at.above}) *t = torch::zeros_like(at.beta);
   }
   void place(const ops::RungTensors& rungs, const ops::RungChainTensors& at,
              ChainState& chains) override {
-    const int64_t ensembles = at.chain.size(0), last = rungs.beta.size(0) - 1;
     Tensor beta = torch::empty_like(model_.beta());
     spread(rungs.beta, at, beta);
     model_.set_beta(beta);
     model_.recombine(chains.x, chains.current);
-    // Beyond the ends a rung itself.
-    const Tensor& b = rungs.beta;
-    below_ = torch::cat({b.slice(0, 0, 1), b.slice(0, 0, last)}).repeat({ensembles});
-    above_ = torch::cat({b.slice(0, 1), b.slice(0, last)}).repeat({ensembles});
   }
-  void before_swaps(ops::RungChainTensors& at, const ChainState& chains) override {
-    beta_below_.index_copy_(0, at.chain.view(-1), below_);
-    beta_above_.index_copy_(0, at.chain.view(-1), above_);
-    model_.energies_at(beta_below_, chains.x, chains.current, at.below);
-    model_.energies_at(beta_above_, chains.x, chains.current, at.above);
+  bool measures_all() const override { return false; }
+  void before_swaps(const ops::RungTensors& rungs, const ops::SwapSums& sums, const Tensor& rng,
+                    ops::RungChainTensors& at, const ChainState& chains) override {
+    model_.energies_beside(rungs.beta, sums.measured(), rng, chains.x, chains.current, at);
   }
   void after_swaps(ChainState&) override {}
 
  private:
   AnnealedRbm model_, reference_;
-  Tensor below_, above_;            // float64 [C·R], by rung: β_{i−1}, β_{i+1}
-  Tensor beta_below_, beta_above_;  // the same by chain
 };
 
 }  // namespace

@@ -25,7 +25,12 @@ class LadderPath {
   // Every chain has the β of its rung, and its energy of it.
   virtual void place(const ops::RungTensors& rungs, const ops::RungChainTensors& at,
                      ChainState& chains) = 0;
-  virtual void before_swaps(ops::RungChainTensors& at, const ChainState& chains) = 0;
+  // Whether what a round reads of pairs that do not swap is at hand.
+  virtual bool measures_all() const = 0;
+  // What a round reads of the chains' energies, in the step of rng; at.energy is theirs.
+  virtual void before_swaps(const ops::RungTensors& rungs, const ops::SwapSums& sums,
+                            const torch::Tensor& rng, ops::RungChainTensors& at,
+                            const ChainState& chains) = 0;
   virtual void after_swaps(ChainState& chains) = 0;  // gradients or differences, of the new β
 };
 

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "engine/adaptation/acceptance.h"
+#include "engine/samplers/gibbs.h"
 #include "engine/tempering/ensembles.h"
 #include "engine/tempering/schedule.h"
 #include "io/error.h"
@@ -57,6 +58,25 @@ std::vector<Tensor> rows_of(const ChainState& chains) {
   if (e.differences.defined()) rows.push_back(e.differences);
   rows.insert(rows.end(), e.cache.begin(), e.cache.end());
   return rows;
+}
+
+// Whether a step at β = 0, where sites are independent, is an exact draw.
+bool draws_all_sites(const Sampler& sampler) {
+  const auto* gibbs = dynamic_cast<const GibbsSampler*>(&sampler);
+  return gibbs && gibbs->draws_all_sites();
+}
+
+// How many of so many scans, since counting began, measured each pair: float64 [pairs].
+Tensor measured_scans(const ops::SwapSums& sums, int64_t scans) {
+  const MeasuredPairs measured = sums.measured();
+  Tensor count = torch::zeros({sums.rejection.size(1)}, torch::kFloat64);
+  for (const int64_t parity : {0, 1}) {
+    double of_pairs = 0;
+    for (int64_t t = sums.first; t < sums.first + scans; ++t)
+      of_pairs += measured.measures(parity, t);
+    count.slice(0, parity, {}, 2).fill_(of_pairs);
+  }
+  return count.to(sums.rejection.device());
 }
 
 }  // namespace
@@ -144,6 +164,7 @@ void ParallelTempering::begin_counting(ChainState& state, int64_t step) const {
   Scratch& s = scratch_of(state);
   for (Tensor* sum : {&s.sums.rejection, &s.sums.acceptance, &s.sums.trips}) sum->zero_();
   s.sums.first = step;
+  s.sums.all = s.path->measures_all();
   s.sums.every = std::max<int64_t>(1, (options_.scans + kKeptDraws - 1) / kKeptDraws);
   const int64_t draws = options_.scans / s.sums.every;
   if (s.sums.rises.size(0) != draws) {
@@ -164,8 +185,8 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
   Scratch& s = scratch_of(state);
   info.evaluations *= s.size();
   // On a GPU the kernel alone knows the number of the step.
-  const bool begins_at_zero = options_.lowest == 0;
-  if (begins_at_zero && (!state.x.is_cpu() || params.step() % 2 == 0)) {
+  const bool draws = options_.lowest == 0 && !draws_all_sites(*local_);
+  if (draws && (!state.x.is_cpu() || params.step() % 2 == 0)) {
     reference_.draw(params.rng, state.chain_ids, s.fresh.x);
     local_->renew(s.path->reference(), s.fresh);
     ops::replace_reference(s.at.chain, params.rng, rows_of(s.chains), rows_of(s.fresh));
@@ -174,8 +195,8 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
     info.evaluations +=
         local_->needs() == Needs::kDifferences ? differences->difference_calls() : 1;
   }
-  s.path->before_swaps(s.at, s.chains);
   s.at.energy = s.chains.current.energy;
+  s.path->before_swaps(s.rungs, s.sums, params.rng, s.at, s.chains);
   ops::TopTensors top{s.chains.x, state.x, state.current.energy, options_.exploration};
   ops::swap_rungs(s.rungs, s.at, s.sums, top, s.chains.statistics, state.statistics, params.rng,
                   state.chain_ids);
@@ -187,6 +208,7 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
 StepInfo ParallelTempering::burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
                                          int64_t t, int64_t total, const Ranks& ranks) const {
   StepInfo info;
+  scratch_of(state).sums.all = true;  // short rounds measure all pairs
   if (local_->adapts()) {
     Scratch& s = scratch_of(state);
     s.begin(params, options_.exploration);
@@ -300,7 +322,7 @@ TemperingReport ParallelTempering::report(const ChainState& state, const StepPar
   const Tensor scales = s.rungs.scale.cpu();
   for (int64_t i = 0; i < s.size(); ++i) result.scales.push_back(numbers(scales[i]));
   const double scans = static_cast<double>(result.scans);
-  result.rejection = numbers(ranks.mean(s.sums.rejection) / scans);
+  result.rejection = numbers(ranks.mean(s.sums.rejection) / measured_scans(s.sums, result.scans));
   result.acceptance = numbers(ranks.mean(s.sums.acceptance) / scans);
   result.barrier = barrier(result.rejection);
   const Tensor trips = ranks.gather(s.sums.trips).to(torch::kCPU, torch::kFloat64);

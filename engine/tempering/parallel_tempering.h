@@ -5,7 +5,8 @@
 // path U_β from U_0 to U (ladder_path.h). A step is a scan:
 //
 //   1. `exploration` steps of the local sampler on all rungs, C·R states in one batch
-//   2. rung 0: exact draws from exp(−U_0), in every second scan, when it swaps
+//   2. rung 0: exact draws from exp(−U_0), in every second scan, when it swaps, where a local step
+//      there is no such draw
 //   3. one round of swaps
 //
 // and leaves Π_i exp(−U_{β_i}) invariant. A ladder that begins above β = 0 goes without 2. The chain's state is that at β = 1, its acceptance and

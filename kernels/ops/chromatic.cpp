@@ -13,27 +13,37 @@ namespace {
 
 constexpr int64_t kMostBytes = int64_t{256} << 20;  // of thresholds
 
+// The place of β among rising ones, −1: it is not one of them. Without a branch that depends on β.
+int64_t place_of(double beta, const double* betas, int64_t count) {
+  int64_t first = 0;
+  for (int64_t left = count; left > 1;) {
+    const int64_t half = left / 2;
+    first = betas[first + half] <= beta ? first + half : first;
+    left -= half;
+  }
+  return betas[first] == beta ? first : -1;
+}
+
 // The chains of beta [B] in the order of their β, and where those are among `betas`; kept between
 // calls.
 struct ByBeta {
-  std::vector<int64_t> chain, table, first;
+  std::vector<int64_t> chain, table, first, place;
 
   void sort(const double* beta, int64_t chains, const double* betas, int64_t count) {
     chain.resize(chains);
     table.resize(chains);
+    place.resize(chains);
     first.assign(count + 1, 0);
-    const auto place = [&](int64_t c) {
-      const auto found = std::lower_bound(betas, betas + count, beta[c]);
-      TORCH_CHECK(found != betas + count && *found == beta[c],
-                  "isinglass operator: the thresholds are of other betas");
-      return found - betas;
-    };
-    for (int64_t c = 0; c < chains; ++c) ++first[place(c) + 1];
+    for (int64_t c = 0; c < chains; ++c) {
+      place[c] = place_of(beta[c], betas, count);
+      TORCH_CHECK(place[c] >= 0, "isinglass operator: the thresholds are of other betas");
+      ++first[place[c] + 1];
+    }
     for (int64_t t = 0; t < count; ++t) first[t + 1] += first[t];
     for (int64_t c = 0; c < chains; ++c) {
-      const int64_t t = place(c), at = first[t]++;
+      const int64_t at = first[place[c]]++;
       chain[at] = c;
-      table[at] = t;
+      table[at] = place[c];
     }
   }
 };
@@ -53,16 +63,17 @@ void tabulate_thresholds(const LatticeTensors& l, const Tensor& beta,
     return;
   }
   const double* of_chain = data<double>(beta);
-  thread_local std::vector<double> betas;
-  betas.assign(of_chain, of_chain + beta.numel());
-  std::sort(betas.begin(), betas.end());
-  betas.erase(std::unique(betas.begin(), betas.end()), betas.end());
-  const auto count = static_cast<int64_t>(betas.size());
-  if (thresholds.betas.defined() && thresholds.betas.numel() == count &&
-      std::equal(betas.begin(), betas.end(), data<double>(thresholds.betas))) {
+  const auto tabulated = [&](double own) {
+    return place_of(own, data<double>(thresholds.betas), thresholds.betas.numel()) >= 0;
+  };
+  if (thresholds.betas.defined() && std::all_of(of_chain, of_chain + beta.numel(), tabulated)) {
     return;
   }
   thresholds = {};
+  std::vector<double> betas(of_chain, of_chain + beta.numel());
+  std::sort(betas.begin(), betas.end());
+  betas.erase(std::unique(betas.begin(), betas.end()), betas.end());
+  const auto count = static_cast<int64_t>(betas.size());
   const int64_t sites = l.unary.size(0);
   const NeighbourhoodTable table =
       neighbourhood_pointers(l.neighbourhoods, torch::empty({0, sites}, torch::kUInt8));

@@ -80,7 +80,7 @@ void SweepScratch::prepare(const SweepTensors& w, const Tensor& x, const Tensor&
 }
 
 void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const Tensor& chain_ids,
-                  Tensor& x, Tensor& inputs, Tensor& energy, SweepScratch& scratch,
+                  Tensor& x, Tensor& inputs, const Tensor& energy, SweepScratch& scratch,
                   StepBuffers& counts, const PathTensors& path) {
   const SweepShape shape = sweep_shape(w.visible_biases, x, inputs);
   const auto check_tiles = [&](const Tensor& t, int64_t units, int64_t columns, const char* name) {
@@ -93,7 +93,7 @@ void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const
   check(rng, x, torch::kInt64, 2, "rng");
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
   check(inputs, x, torch::kFloat64, shape.chains * shape.hidden, "inputs");
-  check(energy, x, torch::kFloat64, shape.chains, "energy");
+  if (energy.defined()) check(energy, x, torch::kFloat64, shape.chains, "energy");
   scratch.prepare(w, x, inputs);
   const SweepWeights weights{data<float>(w.to_visible), data<float>(w.to_hidden),
                              data<float>(w.visible_biases)};
@@ -119,6 +119,38 @@ void free_energies(const Tensor& visible_biases, const PathTensors& path, const 
   const PathStates states{data<uint8_t>(x), data<double>(inputs), data<double>(energy)};
   run_twin(x, cpu::free_energies, cuda::free_energies, shape, data<float>(visible_biases),
            path_pointers(path, x, shape), states);
+}
+
+void energies_beside(const Tensor& visible_biases, const Tensor& logits, const Tensor& rung_beta,
+                     const MeasuredPairs& measured, const Tensor& rng, const Tensor& x,
+                     const Tensor& inputs, RungChainTensors& at) {
+  const SweepShape shape = sweep_shape(visible_biases, x, inputs);
+  const int64_t rungs = rung_beta.numel();
+  TORCH_CHECK(rungs >= 2 && shape.chains % rungs == 0,
+              "isinglass operator: chains are of ladders of 2 rungs or more");
+  check(x, x, torch::kUInt8, x.numel(), "x");
+  check(visible_biases, x, torch::kFloat32, shape.visible(), "visible_biases");
+  check(logits, x, torch::kFloat32, shape.visible(), "logits");
+  check(rung_beta, x, torch::kFloat64, rungs, "rung_beta");
+  check(at.chain, x, torch::kInt64, shape.chains, "chain");
+  check(inputs, x, torch::kFloat64, shape.chains * shape.hidden, "inputs");
+  check(at.energy, x, torch::kFloat64, shape.chains, "energy");
+  check(at.below, x, torch::kFloat64, shape.chains, "below");
+  check(at.above, x, torch::kFloat64, shape.chains, "above");
+  check(rng, x, torch::kInt64, 2, "rng");
+  const RungsBeside beside{rungs,
+                           data<double>(rung_beta),
+                           data<float>(logits),
+                           data<int64_t>(at.chain),
+                           data<uint8_t>(x),
+                           data<double>(inputs),
+                           data<double>(at.energy),
+                           data<double>(at.below),
+                           data<double>(at.above),
+                           measured,
+                           data<int64_t>(rng)};
+  run_twin(x, cpu::energies_beside, cuda::energies_beside, shape, data<float>(visible_biases),
+           beside);
 }
 
 namespace {

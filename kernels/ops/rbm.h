@@ -3,6 +3,7 @@
 
 #include "io/torch.h"
 #include "kernels/ops/metropolis.h"
+#include "kernels/ops/swap.h"
 
 namespace isinglass::ops {
 
@@ -45,13 +46,20 @@ struct SweepScratch {
   void prepare(const SweepTensors& weights, const Tensor& x, const Tensor& inputs);
 };
 
-// `steps` Gibbs sweeps of x uint8 [B, D], inputs float64 [B, H] and energy float64 [B] in place.
+// `steps` Gibbs sweeps of x uint8 [B, D], inputs float64 [B, H] and energy float64 [B], undefined: not
+// wanted, in place.
 void sweep_hidden(const SweepTensors& weights, int64_t steps, const Tensor& rng,
-                  const Tensor& chain_ids, Tensor& x, Tensor& inputs, Tensor& energy,
+                  const Tensor& chain_ids, Tensor& x, Tensor& inputs, const Tensor& energy,
                   SweepScratch& scratch, StepBuffers& counts, const PathTensors& path = {});
 
 // The free energies at β, float64 [B], of states whose inputs are known.
 void free_energies(const Tensor& visible_biases, const PathTensors& path, const Tensor& x,
                    const Tensor& inputs, Tensor& energy);
+
+// Those of chains on ladders: at.energy, and of the pairs of rungs that the step measures at.below and
+// at.above.
+void energies_beside(const Tensor& visible_biases, const Tensor& logits, const Tensor& rung_beta,
+                     const MeasuredPairs& measured, const Tensor& rng, const Tensor& x,
+                     const Tensor& inputs, RungChainTensors& at);
 
 }  // namespace isinglass::ops

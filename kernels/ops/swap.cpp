@@ -50,7 +50,7 @@ void swap_rungs(const RungTensors& rungs, RungChainTensors& at, SwapSums& sums, 
   check(sums.history, like, torch::kInt16, sums.history.numel(), "history");
   check(sums.rises, like, real, sums.rises.numel(), "rises");
   TORCH_CHECK(sums.history.size(0) >= 1 && sums.history.numel() % r == 0 &&
-                  sums.rises.numel() % (2 * (b - c)) == 0,
+                  sums.rises.numel() == sums.rises.size(0) * 2 * (b - c),
               "isinglass operator: history must be [H, R] and rises [S, C, R - 1, 2]");
   check_row(top.states, like, b, "states");
   check_row(top.x, like, c, "x");
@@ -64,16 +64,10 @@ void swap_rungs(const RungTensors& rungs, RungChainTensors& at, SwapSums& sums, 
       data<int64_t>(at.chain), data<double>(at.beta),  data<float>(at.beta32),
       data<double>(at.scale),  data<double>(at.start), data<double>(at.target),
       data<double>(at.below),  data<double>(at.above), data<double>(at.energy)};
-  const SwapCounts counts{data<double>(sums.rejection),
-                          data<double>(sums.acceptance),
-                          data<int64_t>(sums.end),
-                          data<int64_t>(sums.trips),
-                          data<int16_t>(sums.history),
-                          sums.history.size(0),
-                          data<double>(sums.rises),
-                          sums.first,
-                          sums.every,
-                          sums.rises.numel() / (2 * (b - c))};
+  const SwapCounts counts{data<double>(sums.rejection), data<double>(sums.acceptance),
+                          data<int64_t>(sums.end),      data<int64_t>(sums.trips),
+                          data<int16_t>(sums.history),  sums.history.size(0),
+                          data<double>(sums.rises),     sums.measured()};
   const TopChains of_top{bytes(top.states),
                          bytes(top.x),
                          row_bytes(top.x),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/ops/metropolis.h"
+#include "kernels/tempering/measured_pairs.h"
 
 namespace isinglass::ops {
 
@@ -26,6 +27,9 @@ struct SwapSums {
   Tensor history;                // int16 [H, R]
   Tensor rises;                  // float64 [S, C, R − 1, 2]
   int64_t first = 0, every = 1;  // the steps of rises: first, first + every, …
+  bool all = true;               // every pair is measured in every step
+
+  MeasuredPairs measured() const { return {first, every, rises.size(0), all}; }
 };
 
 // states and x: of one type, [C·R, D] and [C, D]; energy float64 [C]. local: steps that the chains'

@@ -10,26 +10,6 @@
 namespace isinglass::cpu {
 namespace {
 
-// Of a block, Σ softplus(a) = linear + log factor.
-struct BlockSum {
-  double linear, factor;
-};
-
-// And σ(a) where it is wanted.
-[[gnu::always_inline]] inline BlockSum units(const double* input, float* on) {
-  double positive[kBlockSites], least[kBlockSites], factor[kBlockSites];
-  for (int i = 0; i < kBlockSites; ++i) {
-    const HiddenUnit unit(input[i]);
-    positive[i] = unit.positive;
-    least[i] = unit.least;
-    factor[i] = 1 + unit.least;
-  }
-  for (int i = 0; on && i < kBlockSites; ++i) {
-    on[i] = HiddenUnit::sigmoid(positive[i], least[i]);
-  }
-  return {tree_sum(positive), tree_product(factor)};
-}
-
 // Whether y is nearer to x than to no unit on.
 ISINGLASS_VECTOR_CLONES
 bool moves_from(const uint8_t* x, const uint8_t* y, int64_t count) {
@@ -99,30 +79,58 @@ double bias_sum(const float* biases, const uint8_t* y, int64_t count) {
   return visible_sum(count, [=](int64_t i) { return y[i] * static_cast<double>(biases[i]); });
 }
 
-}  // namespace
-
-// The logarithms of many blocks at once: one alone would wait for each of its own operations.
-ISINGLASS_VECTOR_CLONES
-double hidden_sum(const double* a, int64_t count, float* on, double beta) {
+// Of one block Σ softplus(βa) = β·Σ max(a, 0) + log Π (1 + e^−β|a|). The logarithms of many blocks
+// at once: one alone would wait for each of its own operations.
+template <int betas>
+[[gnu::always_inline]] inline void sums_at(const double* a, int64_t count, float* on,
+                                           const double* beta, double* sum) {
   constexpr int kTogether = 16;
-  double total = 0, input[kBlockSites], linear[kTogether], factor[kTogether];
+  double positive[kBlockSites], least[kBlockSites], factor[kBlockSites];
+  double linear[kTogether], factors[betas][kTogether];
   float sigmoid[kBlockSites];
+  std::fill_n(sum, betas, 0.0);
   for (int64_t first = 0; first < count;) {
     for (int b = 0; b < kTogether; ++b, first += kBlockSites) {
-      linear[b] = 0, factor[b] = 1;
+      linear[b] = 0;
+      for (int k = 0; k < betas; ++k) factors[k][b] = 1;
       if (first >= count) continue;
       const int64_t size = std::min<int64_t>(kBlockSites, count - first);
-      for (int64_t i = 0; i < size; ++i) input[i] = beta * a[first + i];
-      std::fill(input + size, input + kBlockSites, -INFINITY);
+      const Padded<double, kBlockSites> input(a + first, size);
+      for (int i = 0; i < kBlockSites; ++i) positive[i] = HiddenUnit(input.whole[i]).positive;
+      linear[b] = tree_sum(positive);
+      for (int k = 0; k < betas; ++k) {
+        for (int i = 0; i < kBlockSites; ++i) {
+          least[i] = HiddenUnit(beta[k] * input.whole[i]).least;
+        }
+        std::fill(least + size, least + kBlockSites, 0.0);
+        for (int i = 0; i < kBlockSites; ++i) factor[i] = 1 + least[i];
+        factors[k][b] = tree_product(factor);
+      }
+      if (!on) continue;
       const bool whole = size == kBlockSites;
-      const BlockSum sum = units(input, !on ? nullptr : whole ? on + first : sigmoid);
-      if (on && !whole) std::copy_n(sigmoid, size, on + first);
-      linear[b] = sum.linear, factor[b] = sum.factor;
+      float* to = whole ? on + first : sigmoid;
+      for (int i = 0; i < kBlockSites; ++i) to[i] = HiddenUnit::sigmoid(positive[i], least[i]);
+      if (!whole) std::copy_n(sigmoid, size, on + first);
     }
-    for (int b = 0; b < kTogether; ++b) factor[b] = elementary::log(factor[b]);
-    for (int b = 0; b < kTogether; ++b) total += linear[b] + factor[b];
+    for (int k = 0; k < betas; ++k) {
+      for (int b = 0; b < kTogether; ++b) factors[k][b] = elementary::log(factors[k][b]);
+      for (int b = 0; b < kTogether; ++b) sum[k] += beta[k] * linear[b] + factors[k][b];
+    }
   }
-  return total;
+}
+
+}  // namespace
+
+ISINGLASS_VECTOR_CLONES
+double hidden_sum(const double* a, int64_t count, float* on, double beta) {
+  double sum;
+  sums_at<1>(a, count, on, &beta, &sum);
+  return sum;
+}
+
+ISINGLASS_VECTOR_CLONES
+void hidden_sums(const double* a, int64_t count, const double* beta, double* sum) {
+  sums_at<2>(a, count, nullptr, beta, sum);
 }
 
 void move_hidden(const HiddenShape& s, HiddenWeights w, HiddenStart start, const uint8_t* y,

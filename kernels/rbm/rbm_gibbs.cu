@@ -307,22 +307,43 @@ ISINGLASS_PRODUCT to_hidden_kernel(SweepShape s, SweepWeights w, int64_t sweep, 
   if (!last) draw_hidden(s, chains, sweep + 1, units, [&](int k) { return a.sum(k); });
 }
 
-// F_β of a chain, for a block.
-__device__ void set_free_energy(const SweepShape& s, const float* visible_biases,
-                                const SweepPath& path, const PathStates& states, int64_t c,
-                                double* tile) {
-  const PathPoint point(path, c);
-  const uint8_t* x = states.x + c * s.sites;
-  const double visible = visible_sum(
-      s.sites, tile, [&](int64_t i) { return value_bias(s, point, visible_biases, i, x[i]); });
-  const double hidden = hidden_sum(
-      states.inputs + c * s.hidden, s.hidden, tile, [](int64_t, const HiddenUnit&) {}, point.beta);
-  if (threadIdx.x == 0) states.energy[c] = -visible - hidden;
+// Of a block, for its first thread.
+__device__ VisibleSums visible_sums(const SweepShape& s, const float* biases, const float* logits,
+                                    const uint8_t* x, double* tile) {
+  const auto sum = [&](const float* vector) {
+    return visible_sum(s.sites, tile, [&](int64_t i) { return of_value(s, vector, i, x[i]); });
+  };
+  const double of_biases = sum(biases);
+  return {of_biases, logits ? sum(logits) : 0};
+}
+__device__ double hidden_at(const SweepShape& s, const PathPoint& at, const double* inputs,
+                            double* tile) {
+  return hidden_sum(inputs, s.hidden, tile, [](int64_t, const HiddenUnit&) {}, at.beta);
 }
 
 __global__ void free_energies_kernel(SweepShape s, const float* visible_biases, SweepPath path,
                                      PathStates states) {
-  set_free_energy(s, visible_biases, path, states, blockIdx.x, dynamic_shared_memory<double>());
+  double* tile = dynamic_shared_memory<double>();
+  const int64_t c = blockIdx.x;
+  const PathPoint at(path, c);
+  const VisibleSums visible =
+      visible_sums(s, visible_biases, at.logits, states.x + c * s.sites, tile);
+  const double hidden = hidden_at(s, at, states.inputs + c * s.hidden, tile);
+  if (threadIdx.x == 0) states.energy[c] = path_energy(at, visible, hidden);
+}
+
+__global__ void energies_beside_kernel(SweepShape s, const float* visible_biases, RungsBeside at) {
+  double* tile = dynamic_shared_memory<double>();
+  const int64_t c = at.chain[blockIdx.x], own = blockIdx.x % at.rungs;
+  const VisibleSums visible = visible_sums(s, visible_biases, at.logits, at.x + c * s.sites, tile);
+  const auto set = [&](double* energy, int64_t i) {
+    const PathPoint point = at.point(i);
+    const double hidden = hidden_at(s, point, at.inputs + c * s.hidden, tile);
+    if (threadIdx.x == 0) energy[c] = path_energy(point, visible, hidden);
+  };
+  set(at.energy, own);
+  if (at.wants_below(own)) set(at.below, own - 1);
+  if (at.wants_above(own)) set(at.above, own + 1);
 }
 
 }  // namespace
@@ -342,6 +363,7 @@ void sweep_hidden(const SweepShape& s, const SweepWeights& w, int64_t steps,
     if (s.columns > 1) ISINGLASS_LAUNCH(draw_values_kernel, block_a_chain, stream, s, t, chains);
     ISINGLASS_LAUNCH(to_hidden_kernel, to_hidden, stream, s, w, t, t == steps - 1, chains);
   }
+  if (!chains.energy) return;
   free_energies(s, w.visible_biases, chains.path, {chains.x, chains.inputs, chains.energy}, stream);
 }
 
@@ -349,6 +371,12 @@ void free_energies(const SweepShape& s, const float* visible_biases, const Sweep
                    const PathStates& states, Stream stream) {
   const LaunchShape launch{static_cast<unsigned>(s.chains), kThreads, tile_bytes()};
   ISINGLASS_LAUNCH(free_energies_kernel, launch, stream, s, visible_biases, path, states);
+}
+
+void energies_beside(const SweepShape& s, const float* visible_biases, const RungsBeside& at,
+                     Stream stream) {
+  const LaunchShape launch{static_cast<unsigned>(s.chains), kThreads, tile_bytes()};
+  ISINGLASS_LAUNCH(energies_beside_kernel, launch, stream, s, visible_biases, at);
 }
 
 }  // namespace isinglass::cuda

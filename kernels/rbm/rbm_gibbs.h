@@ -23,6 +23,7 @@
 #include "kernels/random/bernoulli.h"
 #include "kernels/random/philox.h"
 #include "kernels/rbm/free_energy.h"
+#include "kernels/tempering/measured_pairs.h"
 
 namespace isinglass {
 
@@ -94,12 +95,25 @@ struct PathPoint {
   }
 };
 
+// Σ_i of what the sites' values have of b_v and of l.
+struct VisibleSums {
+  double biases, logits;
+};
+
+// F_β of them and of Σ_h softplus(βa_h).
+ISINGLASS_HD inline double path_energy(const PathPoint& at, const VisibleSums& visible,
+                                       double hidden) {
+  const double sites =
+      at.logits ? at.beta * visible.biases + (1 - at.beta) * visible.logits : visible.biases;
+  return -sites - hidden;
+}
+
 struct SweepChains {
   const int64_t* rng;  // {seed, step}
   const int64_t* chain_ids;
   uint8_t* x;             // [B, D]
   double* inputs;         // a(x) [B, H]
-  double* energy;         // [B]
+  double* energy;         // [B]; null: not wanted
   float* visible_inputs;  // c [B, D·C], scratch
   StepCounts counts;
   uint32_t* words = nullptr;  // [cuda::sweep_words()], scratch of the CUDA twin
@@ -135,11 +149,10 @@ ISINGLASS_HD inline int draw_value(const SweepShape& s, const Draws& draws, cons
   return draw_conditional(ValueEnergies{inputs + first, point, first}, s.columns, from, u, finite);
 }
 
-// The bias of a site's value at a point of the path; the energy of the sites is minus their sum.
-ISINGLASS_HD inline double value_bias(const SweepShape& s, const PathPoint& point,
-                                      const float* bias, int64_t site, int value) {
-  const int64_t column = s.columns == 1 ? site : s.column(site, value);
-  const double own = point.visible(bias[column], column);
+// What a site's value has of a vector [D·C].
+ISINGLASS_HD inline double of_value(const SweepShape& s, const float* vector, int64_t site,
+                                    int value) {
+  const double own = vector[s.columns == 1 ? site : s.column(site, value)];
   return s.columns == 1 ? value * own : own;
 }
 
@@ -155,6 +168,30 @@ struct PathStates {
 };
 ISINGLASS_TWINS(free_energies, const SweepShape&, const float* visible_biases, const SweepPath&,
                 const PathStates&, Stream)
+
+// Of chains on ladders (kernels/tempering/swap.h) the energies on their own rungs, and on those next to
+// them of the pairs that the step measures; the same bits as free_energies() has there.
+struct RungsBeside {
+  int64_t rungs;
+  const double* beta;              // [R]
+  const float* logits;             // l [D·C]
+  const int64_t* chain;            // [C, R]: the chain on each rung
+  const uint8_t* x;                // [C·R, D]
+  const double* inputs;            // a(x) [C·R, H]
+  double *energy, *below, *above;  // [C·R]
+  MeasuredPairs measured;
+  const int64_t* rng;  // {seed, step}
+
+  // Whether a chain on rung i is wanted on the next one, or on that before.
+  ISINGLASS_HD bool wants_above(int64_t i) const {
+    return i + 1 < rungs && measured.measures(i, rng[1]);
+  }
+  ISINGLASS_HD bool wants_below(int64_t i) const { return i > 0 && wants_above(i - 1); }
+  // Of rung i.
+  ISINGLASS_HD PathPoint point(int64_t i) const { return {{&beta[i], 1, logits}, 0}; }
+};
+ISINGLASS_TWINS(energies_beside, const SweepShape&, const float* visible_biases, const RungsBeside&,
+                Stream)
 
 namespace cuda {
 // Of global memory, for sweeps.

@@ -50,7 +50,9 @@ DrawnTile draw_visible_tile(const PathPoint& point, const float* input, int64_t 
                             const uint32_t* word, uint8_t* on) {
   const PathPoint at = point;
   if (!at.logits) return draw_tile([=](int64_t i) { return input[i]; }, first, size, word, on);
-  return draw_tile([=](int64_t i) { return at.visible(input[i], i); }, first, size, word, on);
+  // In float32, in which draw_by_words() takes it: between two of these, so that it is finite as well.
+  return draw_tile([=](int64_t i) { return static_cast<float>(at.visible(input[i], i)); }, first,
+                   size, word, on);
 }
 
 // x = on; returns how many change, at most 128.
@@ -88,18 +90,21 @@ bool draw_units(const Draws& draws, Purpose purpose, Purpose rest, int64_t units
   return finite;
 }
 
-// Σ_i of the biases of the sites' values.
+// Σ_i of what the sites' values have of b_v and, where there are, of l.
 ISINGLASS_VECTOR_CLONES
-double bias_sum(const SweepShape& shape, const PathPoint& point, const float* biases,
-                const uint8_t* x) {
+VisibleSums visible_sums(const SweepShape& shape, const float* biases, const float* logits,
+                         const uint8_t* x) {
   const SweepShape s = shape;
-  const PathPoint at = point;
-  return visible_sum(s.sites, [=](int64_t i) { return value_bias(s, at, biases, i, x[i]); });
+  const auto of = [=](const float* vector) {
+    return [=](int64_t i) { return of_value(s, vector, i, x[i]); };
+  };
+  return {visible_sum(s.sites, of(biases)), logits ? visible_sum(s.sites, of(logits)) : 0};
 }
 
 double free_energy(const SweepShape& s, const float* visible_biases, const PathPoint& point,
                    const uint8_t* x, const double* inputs) {
-  return -bias_sum(s, point, visible_biases, x) - hidden_sum(inputs, s.hidden, nullptr, point.beta);
+  return path_energy(point, visible_sums(s, visible_biases, point.logits, x),
+                     hidden_sum(inputs, s.hidden, nullptr, point.beta));
 }
 
 // What the threads of a call share.
@@ -228,7 +233,7 @@ void sweep_hidden(const SweepShape& s, const SweepWeights& w, int64_t steps,
   {
     Sweeps sweeps(s, w, chains, shared);
     for (int64_t t = 0; t < steps; ++t) sweeps.sweep(t);
-    sweeps.set_energies();
+    if (chains.energy) sweeps.set_energies();
   }
 }
 
@@ -238,6 +243,31 @@ void free_energies(const SweepShape& s, const float* visible_biases, const Sweep
   for (int64_t c = 0; c < s.chains; ++c) {
     states.energy[c] = free_energy(s, visible_biases, PathPoint(path, c), states.x + c * s.sites,
                                    states.inputs + c * s.hidden);
+  }
+}
+
+void energies_beside(const SweepShape& s, const float* visible_biases, const RungsBeside& at,
+                     Stream) {
+#pragma omp parallel for schedule(static) if (parallel_pays(s.chains * (s.visible() + s.hidden)))
+  for (int64_t n = 0; n < s.chains; ++n) {
+    const int64_t c = at.chain[n], i = n % at.rungs;
+    const bool below = at.wants_below(i), above = at.wants_above(i);
+    const VisibleSums visible = visible_sums(s, visible_biases, at.logits, at.x + c * s.sites);
+    const double* inputs = at.inputs + c * s.hidden;
+    const auto energy = [&](const PathPoint& point, double hidden) {
+      return path_energy(point, visible, hidden);
+    };
+    const PathPoint own = at.point(i);
+    if (below == above) {
+      at.energy[c] = energy(own, hidden_sum(inputs, s.hidden, nullptr, own.beta));
+      if (!below) continue;
+    }
+    const PathPoint lower = below ? at.point(i - 1) : own, upper = above ? at.point(i + 1) : own;
+    const double beta[] = {lower.beta, upper.beta};
+    double hidden[2];
+    hidden_sums(inputs, s.hidden, beta, hidden);
+    (below ? at.below : at.energy)[c] = energy(lower, hidden[0]);
+    (above ? at.above : at.energy)[c] = energy(upper, hidden[1]);
   }
 }
 

@@ -24,7 +24,9 @@ template <class F>
   return total + tree_sum(block);
 }
 
-// Σ_h softplus(βa_h), and σ(βa) where it is wanted.
+// Σ_h softplus(βa_h), and σ(a) where it is wanted, of β = 1.
 double hidden_sum(const double* a, int64_t count, float* on, double beta = 1);
+// The same sums at two β.
+void hidden_sums(const double* a, int64_t count, const double* beta, double* sum);
 
 }  // namespace isinglass::cpu

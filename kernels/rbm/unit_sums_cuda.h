@@ -22,7 +22,7 @@ __device__ double visible_sum(int64_t count, double* tile, F term) {
   return total;
 }
 
-// Σ_h softplus(βa_h); each unit is given to see(h, unit).
+// Σ_h softplus(βa_h) as in free_energy_cpu.cpp; each unit, of βa_h, is given to see(h, unit).
 template <class See>
 __device__ double hidden_sum(const double* a, int64_t count, double* tile, See see,
                              double beta = 1) {
@@ -31,10 +31,12 @@ __device__ double hidden_sum(const double* a, int64_t count, double* tile, See s
       site_blocks(count), tile,
       [&](int64_t b) {
         const int64_t h = b * kBlockSites + threadIdx.x % 32;
-        const HiddenUnit unit(h < count ? beta * a[h] : -INFINITY);
+        const double input = h < count ? a[h] : 0.0;
+        const HiddenUnit unit(h < count ? beta * input : -INFINITY);
         if (h < count) see(h, unit);
-        const double positive = warp_sum(unit.positive), factors = warp_product(1 + unit.least);
-        return positive + elementary::log(factors);
+        const double positive = warp_sum(input > 0 ? input : 0.0),
+                     factors = warp_product(1 + unit.least);
+        return beta * positive + elementary::log(factors);
       },
       [&](double sum) { total += sum; });
   return total;

@@ -7,8 +7,8 @@
 //   α_i = min(1, exp(Δ_i(x_{i+1}) − Δ_i(x_i))),  Δ_i = U_{β_{i+1}} − U_{β_i}
 //
 // On the linear path U_β = U_0 + β V, V = U − U_0, so that Δ_i = (β_{i+1} − β_i) V; on any other path
-// the energies of a chain on the rungs next to its own are given. α_i is averaged for all pairs,
-// whichever swap. States stay where they are: what moves between
+// the energies of a chain on the rungs next to its own are given. α_i is averaged over the steps that
+// measure a pair (measured_pairs.h). States stay where they are: what moves between
 // two chains is their rung, with its β and its sampler's scales.
 //
 // Chains are numbered through all ensembles: those of ensemble e are e·R … e·R + R − 1.
@@ -21,6 +21,7 @@
 #include "kernels/accept/step_counts.h"
 #include "kernels/base/host_device.h"
 #include "kernels/random/philox.h"
+#include "kernels/tempering/measured_pairs.h"
 
 namespace isinglass {
 
@@ -40,8 +41,8 @@ struct RungChains {
   double* scale;         // [C·R, n]
   const double* start;   // [C·R]: U_0
   const double* target;  // [C·R]: U
-  const double* below;   // [C·R]: U_{β_{i−1}} of the chain on rung i
-  const double* above;   // [C·R]: U_{β_{i+1}}
+  const double* below;   // [C·R]: U_{β_{i−1}} of the chain on rung i, where pair i − 1 is measured
+  const double* above;   // [C·R]: U_{β_{i+1}}, where pair i is
   double* energy;        // [C·R]: U_β
 };
 
@@ -54,9 +55,8 @@ struct SwapCounts {
   int64_t* trips;        // [C]: ways from rung 0 to rung R − 1 and back
   int16_t* history;      // [H, R]: the rungs of the chains of ensemble 0 in the last H steps
   int64_t history_size;  // H
-  double*
-      rises;  // [S, C, R − 1, 2]: Δ_i(x_i), Δ_i(x_{i+1}) in every `every`-th step from `first` on
-  int64_t first, every, draws;
+  double* rises;         // [S, C, R − 1, 2]: Δ_i(x_i), Δ_i(x_{i+1}) of the draws that are kept
+  MeasuredPairs measured;
 };
 
 // The chains at β = 1, as a batch of C.
@@ -108,11 +108,12 @@ struct SwapRound {
     if (i + 1 == ladder.rungs) {
       return count_step(top.counted, ensemble, acceptance, top.chains.hops_sum[c], true);
     }
+    if (!counts.measured.measures(i, rng[1])) return;
     const int64_t pair = here - ensemble, pairs = ladder.ensembles * (ladder.rungs - 1);
     counts.rejection[pair] += 1 - probability(i);
-    const int64_t since = rng[1] - counts.first;
-    if (since >= 0 && since % counts.every == 0 && since / counts.every < counts.draws) {
-      double* rises = counts.rises + 2 * (since / counts.every * pairs + pair);
+    const int64_t draw = counts.measured.draw(rng[1]);
+    if (draw >= 0) {
+      double* rises = counts.rises + 2 * (draw * pairs + pair);
       rises[0] = rise_of_lower(i);
       rises[1] = rise_of_upper(i);
     }
@@ -131,7 +132,7 @@ struct SwapRound {
   }
 
   ISINGLASS_HD void swap(int64_t i, int64_t ensemble_id) const {
-    if (i + 1 >= ladder.rungs || i % 2 != rng[1] % 2) return;
+    if (i + 1 >= ladder.rungs || !MeasuredPairs::swaps(i, rng[1])) return;
     const double u = step_draws(rng, ensemble_id).uniform(Purpose::kSwap, static_cast<uint32_t>(i));
     if (u >= probability(i)) return;
     const int64_t lower = chain(i);

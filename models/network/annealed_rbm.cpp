@@ -29,18 +29,21 @@ void AnnealedRbm::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
 }
 
 void AnnealedRbm::recombine(const torch::Tensor& x, Evaluation& current) const {
-  energies_at(path_.beta, x, current, current.energy);
+  ops::free_energies(rbm_.visible_biases(), path_, x, current.cache.at(0), current.energy);
 }
 
-void AnnealedRbm::energies_at(const torch::Tensor& beta, const torch::Tensor& x,
-                              const Evaluation& current, torch::Tensor& out) const {
-  ops::free_energies(rbm_.visible_biases(), {beta, path_.logits}, x, current.cache.at(0), out);
+void AnnealedRbm::energies_beside(const torch::Tensor& rung_beta, const MeasuredPairs& measured,
+                                  const torch::Tensor& rng, const torch::Tensor& x,
+                                  const Evaluation& current, ops::RungChainTensors& at) const {
+  ops::energies_beside(rbm_.visible_biases(), path_.logits, rung_beta, measured, rng, x,
+                       current.cache.at(0), at);
 }
 
 int64_t AnnealedRbm::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
                                   const torch::Tensor& chain_ids, torch::Tensor& x,
                                   Evaluation& current, ops::StepBuffers& counts) {
-  return rbm_.sweep(steps, rng, chain_ids, x, current, counts, path_);
+  return rbm_.sweep(steps, rng, chain_ids, x, current.cache.at(0),
+                    energies_ ? current.energy : torch::Tensor(), counts, path_);
 }
 
 double AnnealedRbm::log_z_start() const {

@@ -33,9 +33,12 @@ class AnnealedRbm : public EnergyModel, public HasSweeps {
   void set_beta(const torch::Tensor& beta) { path_.beta.copy_(beta); }
   // An evaluation at the states x, at the β that there is now.
   void recombine(const torch::Tensor& x, Evaluation& current) const;
-  // The energies that they would have at other β, float64 [1] or [B].
-  void energies_at(const torch::Tensor& beta, const torch::Tensor& x, const Evaluation& current,
-                   torch::Tensor& out) const;
+  // From now on sweeps leave energies as they are, for a ladder's chains to have them with those on
+  // the rungs beside (ops::energies_beside).
+  void leave_energies() { energies_ = false; }
+  void energies_beside(const torch::Tensor& rung_beta, const MeasuredPairs& measured,
+                       const torch::Tensor& rng, const torch::Tensor& x, const Evaluation& current,
+                       ops::RungChainTensors& at) const;
 
   // log Σ exp(−F_0): Σ_i softplus(l_i) + H log 2, of categorical sites logsumexp in place of
   // softplus.
@@ -44,6 +47,7 @@ class AnnealedRbm : public EnergyModel, public HasSweeps {
  private:
   RbmModel& rbm_;
   ops::PathTensors path_;
+  bool energies_ = true;
 };
 
 }  // namespace isinglass

@@ -167,15 +167,15 @@ const ops::SweepTensors& RbmModel::sweep_weights() {
 int64_t RbmModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
                                const torch::Tensor& chain_ids, torch::Tensor& x,
                                Evaluation& current, ops::StepBuffers& counts) {
-  return sweep(steps, rng, chain_ids, x, current, counts, {});
+  return sweep(steps, rng, chain_ids, x, current.cache.at(0), current.energy, counts, {});
 }
 
 int64_t RbmModel::sweep(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
-                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts,
-                        const ops::PathTensors& path) {
+                        torch::Tensor& x, torch::Tensor& inputs, const torch::Tensor& energy,
+                        ops::StepBuffers& counts, const ops::PathTensors& path) {
   torch::NoGradGuard no_grad;
-  ops::sweep_hidden(sweep_weights(), steps, rng, chain_ids, x, current.cache.at(0), current.energy,
-                    sweep_scratch_, counts, path);
+  ops::sweep_hidden(sweep_weights(), steps, rng, chain_ids, x, inputs, energy, sweep_scratch_,
+                    counts, path);
   return 2 * steps;
 }
 

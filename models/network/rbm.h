@@ -45,10 +45,11 @@ class RbmModel : public EnergyModel,
   // h ~ π(h | v) and v ~ π(v | h) (kernels/rbm/rbm_gibbs.h). Two products; an energy takes one.
   int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
-  // The same at points of the joint path (models/network/annealed_rbm.h).
+  // The same at points of the joint path (models/network/annealed_rbm.h); energy undefined: it is not
+  // wanted.
   int64_t sweep(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
-                torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts,
-                const ops::PathTensors& path);
+                torch::Tensor& x, torch::Tensor& inputs, const torch::Tensor& energy,
+                ops::StepBuffers& counts, const ops::PathTensors& path);
   const torch::Tensor& visible_biases() const { return b_v_; }  // [D] or [D, K]
   int64_t hidden() const { return b_h_.size(0); }
   torch::Tensor hidden_inputs(const torch::Tensor& v) const;  // b_h + W v, float32 [B, H]

@@ -3,8 +3,9 @@
 
     .venv/bin/python scripts/pages/tempering_page.py [PROGRAM] [PART…] [--data-dir DIR] [--gwg FOLDER]
 
-PART: lattice, cut, rbm, network (default: all); the others stay on the page as they are. Minutes to an hour each, on one
-core; where rates are compared, seconds are those of the processor, so that other work does not count. With --gwg, a checkout of https://github.com/wgrathwohl/GWG_release, its block Gibbs sweeps stand
+PART: lattice, cut, rbm, network, cost (default: all); the others stay on the page as they are. Minutes to an hour each, on
+one core; where rates are compared, seconds are those of the processor, so that other work does not count. With --gwg, a
+checkout of https://github.com/wgrathwohl/GWG_release, its block Gibbs sweeps stand
 beside those of the RBM.
 """
 import argparse
@@ -40,25 +41,28 @@ class Runs:
     def __init__(self, given, folder):
         self.program, self.data, self.gwg, self.folder, self.commands = given.program, given.data_dir, given.gwg, folder, []
 
+    def run(self, subcommand, arguments, *hidden):
+        """What it prints as JSON; the page shows the command without the hidden options."""
+        self.commands.append(f"isinglass {subcommand} {arguments}")
+        command = [self.program, subcommand, *arguments.split(), "--threads", "1", "--device", "cpu", "--json", "--quiet"]
+        command = [str(self.folder / word) if word in INPUTS else word for word in command]
+        done = subprocess.run([*command, *hidden], cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(f"{arguments}\n{done.stderr}")
+        return json.loads(done.stdout)
+
     def sample(self, arguments, name):
         """summary.json of a run, with its seconds from start to end, burn-in included, and its directory."""
         out = self.folder / name
-        self.commands.append(f"isinglass sample {arguments}")
-        command = [self.program, "sample", *arguments.split(), "--threads", "1", "--device", "cpu", "--json", "--quiet"]
-        if "--dataset" in command:
-            command += ["--data-dir", self.data]
-        command = [str(self.folder / word) if word in INPUTS else word for word in command]
+        data = ["--data-dir", self.data] if "--dataset" in arguments.split() else []
         start, before = time.perf_counter(), processor_seconds()
-        done = subprocess.run([*command, "--out", str(out), "--overwrite"], cwd=ROOT, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise SystemExit(f"{arguments}\n{done.stderr}")
-        summary = json.loads(done.stdout)
+        summary = self.run("sample", arguments, *data, "--out", str(out), "--overwrite")
         counted = summary["steps"] / (summary["steps"] + summary["burn_in"])  # of steps that all take as long
         return summary | {"wall": time.perf_counter() - start, "seconds": counted * (processor_seconds() - before)}, out
 
 
 RBM = "weights/static-mnist-rbm500.pt"
-INPUTS = ("graph.txt", "states.pt")
+INPUTS = ("graph.txt", "states.pt", "torus.pt")
 
 
 def table(columns, rows):
@@ -174,8 +178,39 @@ def network(runs):
             "meet.\n\n" + table(["", *PACE, "round trips an ensemble"], rows))
 
 
+def torus(folder):
+    site = torch.arange(SIDE * SIDE).view(SIDE, SIDE)
+    edges = torch.cat([torch.stack([site.flatten(), site.roll(-1, axis).flatten()], 1) for axis in (0, 1)])
+    torch.save({"edges": edges, "coupling": torch.full([len(edges)], 0.6), "field": torch.zeros(SIDE * SIDE)},
+               folder / "torus.pt")
+
+
+ISING = "--model ising --weights torus.pt"
+COSTS = {"Ising, chromatic sweeps, 24 rungs × 10": f"{ISING} --sampler gibbs --scan chromatic --rungs 24 --chains 240 --burn-in 200",
+         "Ising, chromatic sweeps, 56 rungs × 8": f"{ISING} --sampler gibbs --scan chromatic --rungs 56 --chains 448 --burn-in 200",
+         "Ising, `pafs`, 20 rungs × 5": f"{ISING} --sampler pafs --radius 5 --rungs 20 --chains 100 --burn-in 200",
+         "Ising, `gwg`, 20 rungs × 5": f"{ISING} --sampler gwg --rungs 20 --chains 100 --burn-in 200",
+         "RBM-500, block Gibbs sweeps, 24 rungs × 10": f"--model rbm --weights {RBM} --sampler gibbs --scan chromatic --rungs 24 --chains 240 --burn-in 200",
+         "RBM-500, `pafs`, 24 rungs × 10": f"--model rbm --weights {RBM} --sampler pafs --radius 5 --rungs 24 --chains 240 --burn-in 200",
+         "ResNet-64 (new weights), `pafs`, 12 rungs × 8": "--model resnet --channels 64 --sampler pafs --radius 8 --rungs 12 --chains 96 --repeats 5"}
+
+
+def cost(runs):
+    """A scan beside a step of as many plain chains, measured in turn by one process."""
+    torus(runs.folder)
+    rows = []
+    for name, how in COSTS.items():
+        repeats = "" if "--repeats" in how else " --repeats 15"
+        stages = runs.run("bench", f"--stages step,scan {how}{repeats}")["stages"]
+        step, scan = (stage["milliseconds"]["median"] for stage in stages)
+        rows.append([name, f"{step:.3g}", f"{scan:.3g}", f"{scan / step:.2f}"])
+    return ("A scan of R rungs × C ensembles beside a step of R·C plain chains, one step a scan, in milliseconds: medians of "
+            "measurements in turn. What a scan adds is [named there](../concepts/tempering.md#what-a-scan-costs).\n\n"
+            + table(["", "step", "scan", "ratio"], rows))
+
+
 PARTS = {"lattice": (lattice, "A cold lattice"), "cut": (cut, "A cut"), "rbm": (rbm, "A restricted Boltzmann machine"),
-         "network": (network, "A deep network")}
+         "network": (network, "A deep network"), "cost": (cost, "What a scan costs")}
 
 
 def sections():

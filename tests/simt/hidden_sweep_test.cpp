@@ -113,6 +113,74 @@ TEST(HiddenSweepTwins, SweepAlikeOnTheJointPath) {
   }
 }
 
+// Of chains in any order on ladders in two steps, the second of which measures all pairs: their
+// energies there and on the rungs beside, which are those that free_energies() knows.
+std::vector<double> run_beside(const SweepShape& s, int64_t rungs, Twin twin) {
+  constexpr double kNone = 7;
+  Inputs inputs(22);
+  const auto biases = inputs.reals<float>(s.visible(), 1),
+             logits = inputs.reals<float>(s.visible(), 1);
+  const auto x = inputs.states(s.chains * s.sites, s.columns == 1 ? 2 : s.columns);
+  const auto a = inputs.reals<double>(s.chains * s.hidden, 2);
+  std::vector<double> beta(rungs), there(s.chains), all;
+  for (int64_t i = 0; i < rungs; ++i) beta[i] = std::sqrt(i / (rungs - 1.0));
+  std::vector<int64_t> chain(s.chains);
+  for (int64_t n = 0; n < s.chains; ++n) {
+    chain[n] = n / rungs * rungs + (n * (rungs - 1) + 1) % rungs;
+  }
+  const bool cpu = twin == Twin::kCpu;
+  for (const int64_t step : {3, 4}) {
+    std::vector<double> energy(s.chains, kNone), below = energy, above = energy;
+    const int64_t rng[] = {5, step};
+    (cpu ? cpu::energies_beside : cuda::energies_beside)(s, biases.data(),
+                                                         {rungs,
+                                                          beta.data(),
+                                                          logits.data(),
+                                                          chain.data(),
+                                                          x.data(),
+                                                          a.data(),
+                                                          energy.data(),
+                                                          below.data(),
+                                                          above.data(),
+                                                          {4, 2, 1, false},
+                                                          rng},
+                                                         nullptr);
+    const auto measured = [&](int64_t pair) {
+      return pair >= 0 && pair + 1 < rungs && (step == 4 || pair % 2 == 1);
+    };
+    for (int64_t i = 0; i < rungs; ++i) {
+      (cpu ? cpu::free_energies : cuda::free_energies)(s, biases.data(),
+                                                       {&beta[i], 1, logits.data()},
+                                                       {x.data(), a.data(), there.data()}, nullptr);
+      for (int64_t n = 0; n < s.chains; ++n) {
+        const int64_t own = n % rungs, c = chain[n];
+        if (own == i) {
+          EXPECT_EQ(energy[c], there[c]);
+        }
+        if (own == i - 1) {
+          EXPECT_EQ(above[c], measured(own) ? there[c] : kNone);
+        }
+        if (own == i + 1) {
+          EXPECT_EQ(below[c], measured(i) ? there[c] : kNone);
+        }
+      }
+    }
+    for (const auto& some : {energy, below, above}) all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+TEST(HiddenSweepTwins, EnergiesOnTheRungsBeside) {
+  for (const int columns : {1, 3}) {
+    for (const int64_t hidden : {1, 31, 64, 530}) {
+      for (const int64_t rungs : {2, 3, 5}) {
+        const SweepShape shape{3 * rungs, 33, columns, hidden};
+        expect_twins([&](Twin twin) { return run_beside(shape, rungs, twin); });
+      }
+    }
+  }
+}
+
 // More units than a block's shared memory could hold, on the smallest GPU; more than two stages of
 // rows, and the last one not whole.
 TEST(HiddenSweepTwins, ManyUnits) {

@@ -74,7 +74,8 @@ Outcome run(int64_t ensembles, int64_t rungs, int64_t scales, bool linear, Twin 
                             o.rises.data(),
                             7,
                             2,
-                            kDraws};
+                            kDraws,
+                            linear};
     const TopChains top{
         o.states.data(),
         o.x.data(),

@@ -113,6 +113,39 @@ TEST(TemperedRbm, AScanLeavesTheProductInvariant) {
   }
 }
 
+// Whether all pairs are measured in every scan or those that swap, chains are the same, and refuse as
+// often.
+TEST(TemperedRbm, PairsThatAreMeasuredWhereTheySwap) {
+  const TinyRbm rbm(2);
+  RbmModel model = rbm.model();
+  const Factorised start = rbm.start();
+  const ProductLaw product = rbm.product();
+  constexpr int64_t kFew = 20000, kScans = 5;
+  const torch::Tensor x =
+      rbm.all_states().index_select(0, product.draw(kFew).view(-1)).view({kFew, 4, kSites});
+  const auto run = [&](int64_t draws) {
+    const auto path = make_ladder_path(PathKind::kJoint, model, start, torch::kCPU, 2);
+    const ParallelTempering tempering(
+        model, make_sampler("gibbs", {.scan = Scan::kChromatic}, path->model()), start,
+        {.rungs = 4, .scans = draws, .path = PathKind::kJoint});
+    ChainState state = tempering.init(model, x.select(1, 0).contiguous(), torch::arange(kFew));
+    tempering.restore(state, {{"betas", torch::tensor(kBetas, torch::kFloat64)},
+                              {"scales", torch::zeros({4, 0}, torch::kFloat64)}});
+    tempering.set_rung_states(state, x);
+    StepParams params = tempering.params(11, torch::kCPU);
+    for (int64_t t = 0; t < kScans; ++t) tempering.step(model, state, params);
+    return std::pair(tempering.rung_states(state), tempering.report(state, params).rejection);
+  };
+  const auto [states, rejection] = run(kScans);
+  const auto [same, of_swaps] = run(0);
+  EXPECT_TRUE(torch::equal(states, same));
+  for (size_t i = 0; i < rejection.size(); ++i) {
+    EXPECT_GT(rejection[i], 0.05);
+    EXPECT_NEAR(of_swaps[i], rejection[i], 0.03 * rejection[i]) << i;
+    EXPECT_NE(of_swaps[i], rejection[i]);
+  }
+}
+
 // One round of swaps alone: with the energies of the neighbouring rungs, and with the two exchanged.
 TEST(TemperedRbm, EnergiesOfTheWrongNeighbourAreSeen) {
   const TinyRbm rbm(3);
