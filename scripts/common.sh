@@ -71,7 +71,7 @@ compile_for_volta() {
   mapfile -t kernels < <(find "$root/kernels" -name "*.cu" | sort)
   for kernel in "${kernels[@]}"; do
     name=$(basename "$kernel" .cu) options=()
-    [[ $name != jump ]] || options=(-ffp-contract=off)
+    [[ $name != jump && $name != lattice_jump ]] || options=(-ffp-contract=off)
     clang++-19 -x cuda --cuda-path="$cuda_12" --cuda-gpu-arch=sm_70 --cuda-device-only -std=c++17 -O3 \
       -Wno-unknown-cuda-version "${options[@]}" -I"$root" -c "$kernel" -o "$1/$name.cubin" || {
       say "error: $name.cu does not compile for sm_70"

@@ -16,9 +16,9 @@ struct JumpScratch : SamplerScratch {
 };
 
 // The neighbourhoods that local steps look up; null: steps are dense.
-const ops::NeighbourhoodTensors* local_table_of(const EnergyModel& model, const torch::Tensor& x) {
+const ops::NeighbourhoodTensors* local_table_of(const EnergyModel& model) {
   const LatticeModel* lattice = model.as_lattice();
-  if (!lattice || !x.is_cpu() || model.space().one_hot()) return nullptr;
+  if (!lattice || model.space().one_hot()) return nullptr;
   return lattice->neighbourhoods();
 }
 
@@ -72,7 +72,7 @@ SamplerEntry timed_entry(const char* name, const char* summary,
 }  // namespace
 
 void JumpSampler::prepare(const EnergyModel& model, ChainState& state) const {
-  if (local_table_of(model, state.x)) {
+  if (local_table_of(model) && ops::LatticeJumps::fit(state.x)) {
     auto scratch = std::make_shared<JumpScratch>();
     scratch->local = {rule_, balancing_, unadjusted_};
     state.workspace.scratch = scratch;
@@ -92,15 +92,7 @@ void JumpSampler::renew_kept(const EnergyModel&, ChainState& state) const {
 
 StepInfo JumpSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
   Workspace& workspace = state.workspace;
-  if (workspace.scratch) {
-    const ops::NeighbourhoodTensors* neighbourhoods = local_table_of(model, state.x);
-    TORCH_CHECK(neighbourhoods, "the lattice has lost its neighbourhoods");
-    ops::lattice_jump_step(*neighbourhoods, params.rng, state.chain_ids, params.scale,
-                           static_cast<JumpScratch&>(*workspace.scratch).local, state.x,
-                           state.current.energy, state.statistics);
-    params.advance();
-    return {.evaluations = 1};
-  }
+  if (workspace.scratch) return steps(model, state, params, 1);
   const int64_t categories = model.space().categories;
   ops::draw_jump(state.x, state.current.gradient, params.rng, state.chain_ids, params.scale,
                  categories, rule_, balancing_, workspace.y, workspace.log_forward);
@@ -109,6 +101,22 @@ StepInfo JumpSampler::step(EnergyModel& model, ChainState& state, StepParams& pa
                   rule_, balancing_, workspace.log_backward);
   accept(state, params, unadjusted_);
   return {.evaluations = 1};
+}
+
+StepInfo JumpSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
+                            int64_t n) const {
+  if (!state.workspace.scratch) return Sampler::steps(model, state, params, n);
+  const ops::NeighbourhoodTensors* neighbourhoods = local_table_of(model);
+  TORCH_CHECK(neighbourhoods, "the lattice has lost its neighbourhoods");
+  ops::lattice_jump_step(*neighbourhoods, n, params.rng, state.chain_ids, params.scale,
+                         static_cast<JumpScratch&>(*state.workspace.scratch).local, state.x,
+                         state.current.energy, state.statistics);
+  params.advance(n);
+  return {.evaluations = n};
+}
+
+int64_t JumpSampler::steps_at_once(const ChainState& state) const {
+  return state.workspace.scratch && state.x.is_cuda() ? kStepsALaunch : 1;
 }
 
 std::vector<SamplerEntry> jump_samplers() {

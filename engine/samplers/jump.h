@@ -9,10 +9,10 @@
 //   y_i ~ P_i(· | x_i; s(x)) for every site
 //   ratio = U(x) − U(y) + Σ_i log P_i(x_i | y_i; s(y)) − Σ_i log P_i(y_i | x_i; s(x))
 //
-// One model call a step: energy and gradient at y; those at x are in the state. On a CPU and a
-// lattice with a neighbourhood table, one kernel takes the whole step without gradients
-// (kernels/jump/fast/lattice_jump.h). Unadjusted dlp leaves out the Metropolis test and does not
-// leave π invariant.
+// One model call a step: energy and gradient at y; those at x are in the state. On a lattice with a
+// neighbourhood table, one kernel takes the whole step without gradients
+// (kernels/jump/fast/lattice_jump.h): on a GPU many steps a launch, where a chain fits into shared
+// memory. Unadjusted dlp leaves out the Metropolis test and does not leave π invariant.
 #pragma once
 
 #include "engine/sampler.h"
@@ -27,6 +27,9 @@ class JumpSampler : public Sampler {
       : rule_(rule), scale_(std::move(scale)), balancing_(balancing), unadjusted_(unadjusted) {}
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
+  StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
+                 int64_t n) const override;
+  int64_t steps_at_once(const ChainState& state) const override;
   Needs needs() const override { return Needs::kGradient; }
   std::vector<Scale> scales() const override { return {scale_}; }
   bool exact() const override { return !unadjusted_; }

@@ -15,6 +15,13 @@
 #include "kernels/base/host_device.h"
 #include "kernels/base/reduce_cuda.h"
 
+// A kernel's parameter that is read where the launch has put it. Clang 19 has no such thing.
+#if defined(__CUDACC__) && !defined(__clang__)
+#define ISINGLASS_GRID_CONSTANT __grid_constant__
+#else
+#define ISINGLASS_GRID_CONSTANT
+#endif
+
 namespace isinglass {
 
 inline void check_cuda(cudaError_t code, const char* file, int line) {

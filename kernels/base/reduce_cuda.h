@@ -26,14 +26,23 @@ __device__ inline double warp_product(double v) {
   return v;
 }
 
-// The product over 32 numbers of which eight lanes have four each, those of i, i + 8, i + 16 and i +
-// 24: that of warp_product(), for each eight of a warp.
-__device__ inline double eighth_product(const double* v) {
-  double product = (v[0] * v[2]) * (v[1] * v[3]);
+// Over 32 numbers of which eight lanes have four each, those of i, i + 8, i + 16 and i + 24: the sum of
+// warp_sum() and the product of warp_product(), for each eight of a warp.
+__device__ inline double eighth_sum(const double* v) {
+  double sum = (v[0] + v[2]) + (v[1] + v[3]);
+  for (int offset = 4; offset > 0; offset >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, offset);
+  return sum;
+}
+// The product where the lanes have multiplied their own numbers, by twos.
+__device__ inline double eighth_product(double first, double second) {
+  double product = first * second;
   for (int offset = 4; offset > 0; offset >>= 1) {
     product *= __shfl_xor_sync(0xffffffffu, product, offset);
   }
   return product;
+}
+__device__ inline double eighth_product(const double* v) {
+  return eighth_product(v[0] * v[2], v[1] * v[3]);
 }
 
 namespace cuda {

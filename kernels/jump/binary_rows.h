@@ -77,10 +77,15 @@ ISINGLASS_HD inline bool flips(uint32_t word, int32_t threshold) {
   return static_cast<int32_t>(word >> 1) < threshold;
 }
 
+// How many of the 2^31 numbers that a site's bits may be make of it what happened.
+ISINGLASS_HD inline uint32_t outcome_count(int32_t threshold, bool flipped) {
+  const auto flipping = static_cast<uint32_t>(threshold);
+  return flipped ? flipping : kFlipWhole - flipping;
+}
+
 // The probability of what happened to a site, times 2^31; NaN where d is not finite.
 ISINGLASS_HD inline double outcome_weight(int32_t threshold, bool flipped, float d) {
-  const uint32_t weight =
-      flipped ? static_cast<uint32_t>(threshold) : kFlipWhole - static_cast<uint32_t>(threshold);
+  const uint32_t weight = outcome_count(threshold, flipped);
   return static_cast<double>(static_cast<int32_t>(weight)) + static_cast<double>(d - d);
 }
 

@@ -47,10 +47,14 @@ void score_jump(const Tensor& from, const Tensor& gradient, const Tensor& to, co
            chain_scale(scale, from, shape.chains, 1, "scale"), data<double>(log_q));
 }
 
-void lattice_jump_step(const NeighbourhoodTensors& p, const Tensor& rng, const Tensor& chain_ids,
-                       const Tensor& scale, LatticeJumps& jumps, Tensor& x, Tensor& energy,
-                       StepBuffers& counts) {
-  TORCH_CHECK(x.is_cpu() && x.dim() == 2, "isinglass operator: x must be [B, D] on a CPU");
+bool LatticeJumps::fit(const Tensor& x) {
+  return x.is_cpu() || cuda::lattice_jump_fits(x.size(1), x.get_device());
+}
+
+void lattice_jump_step(const NeighbourhoodTensors& p, int64_t steps, const Tensor& rng,
+                       const Tensor& chain_ids, const Tensor& scale, LatticeJumps& jumps, Tensor& x,
+                       Tensor& energy, StepBuffers& counts) {
+  TORCH_CHECK(x.dim() == 2, "isinglass operator: x must be [B, D]");
   const int64_t chains = x.size(0), sites = x.size(1);
   const NeighbourhoodTable neighbourhoods = neighbourhood_pointers(p, x);
   check(x, x, torch::kUInt8, x.numel(), "x");
@@ -60,17 +64,26 @@ void lattice_jump_step(const NeighbourhoodTensors& p, const Tensor& rng, const T
   check(energy, x, torch::kFloat64, chains, "energy");
   const JumpShape shape{chains, sites, 2, false, jumps.rule, jumps.balancing};
   if (!jumps.threshold.defined()) {
-    jumps.threshold = torch::empty({sites, 2, kNeighbourhoods}, torch::kInt32);
+    jumps.threshold = torch::empty({sites, 2, kNeighbourhoods}, x.options().dtype(torch::kInt32));
     jumps.scale = 0;
   }
-  check(jumps.threshold, x, torch::kInt32, 2 * sites * kNeighbourhoods, "threshold");
-  if (*data<double>(scale) != jumps.scale) {
-    jumps.scale = *data<double>(scale);
-    cpu::find_thresholds(shape, neighbourhoods, jumps.scale, data<int32_t>(jumps.threshold));
+  check(jumps.threshold, x, torch::kInt32, sites * kSiteThresholds, "threshold");
+  if (!x.is_cpu() || *data<double>(scale) != jumps.scale) {
+    if (x.is_cpu()) jumps.scale = *data<double>(scale);
+    run_twin(x, cpu::find_thresholds, cuda::find_thresholds, shape, neighbourhoods,
+             data<double>(scale), data<int32_t>(jumps.threshold));
   }
-  cpu::lattice_jump_step({shape, neighbourhoods, data<int32_t>(jumps.threshold), data<int64_t>(rng),
-                          data<int64_t>(chain_ids), data<uint8_t>(x), data<double>(energy),
-                          jumps.unadjusted, count_pointers(counts, x, chains)});
+  const LatticeJumpStep step{steps,
+                             shape,
+                             neighbourhoods,
+                             data<int32_t>(jumps.threshold),
+                             data<int64_t>(rng),
+                             data<int64_t>(chain_ids),
+                             data<uint8_t>(x),
+                             data<double>(energy),
+                             jumps.unadjusted,
+                             count_pointers(counts, x, chains)};
+  run_twin(x, cpu::lattice_jump_step, cuda::lattice_jump_step, step);
 }
 
 namespace {

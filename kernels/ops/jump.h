@@ -19,16 +19,19 @@ void score_jump(const Tensor& from, const Tensor& gradient, const Tensor& to, co
                 int64_t categories, JumpRule rule, Balancing balancing, Tensor& log_q);
 
 // Steps on a lattice (lattice_jump.h), and the thresholds of its neighbourhoods, which are computed
-// again where the scale is another.
+// again where the scale is another: on a CPU; on a GPU in every call, as the scale lies there.
 struct LatticeJumps {
   JumpRule rule;
   Balancing balancing;
   bool unadjusted;
   Tensor threshold = {};  // int32 [D, 2, 16]
-  double scale = 0;       // of the thresholds
+  double scale = 0;       // of the thresholds; CPU
+
+  // Whether the device has room for a chain: a GPU in a block's shared memory.
+  static bool fit(const Tensor& x);
 };
 // x uint8 [B, D] and energy float64 [B] in place; scale float64 [1].
-void lattice_jump_step(const NeighbourhoodTensors& neighbourhoods, const Tensor& rng,
+void lattice_jump_step(const NeighbourhoodTensors& neighbourhoods, int64_t steps, const Tensor& rng,
                        const Tensor& chain_ids, const Tensor& scale, LatticeJumps& jumps, Tensor& x,
                        Tensor& energy, StepBuffers& counts);
 

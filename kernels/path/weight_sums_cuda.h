@@ -10,13 +10,6 @@
 #include "kernels/path/row_weights_cuda.h"
 #include "kernels/random/philox.h"
 
-// A kernel's parameter that is read where the launch has put it. Clang 19 has no such thing.
-#if defined(__CUDACC__) && !defined(__clang__)
-#define ISINGLASS_GRID_CONSTANT __grid_constant__
-#else
-#define ISINGLASS_GRID_CONSTANT
-#endif
-
 namespace isinglass::cuda {
 
 constexpr unsigned kWarp = 32, kAllLanes = 0xffffffffu;

@@ -147,8 +147,8 @@ INSTANTIATE_TEST_SUITE_P(Registry, StepsGpu, testing::ValuesIn(captured_samplers
                            return name;
                          });
 
-// Only the state on the GPU tells who takes many at once: whoever does is compared, and sweeps and
-// paths on lattices do.
+// Only the state on the GPU tells who takes many at once: whoever does is compared, and sweeps,
+// paths and jumps on lattices do.
 TEST(ManyStepsGpu, AtOnceAreThoseOneByOne) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   std::set<std::string> compared;
@@ -170,7 +170,9 @@ TEST(ManyStepsGpu, AtOnceAreThoseOneByOne) {
       }
     });
   }
-  for (const char* name : {"gibbs", "gwg", "pafs", "lb", "pas"}) EXPECT_TRUE(compared.count(name));
+  for (const char* name : {"gibbs", "gwg", "pafs", "lb", "pas", "lbj", "dlp"}) {
+    EXPECT_TRUE(compared.count(name)) << name;
+  }
 }
 
 // In one process, whatever device is current: chains of the second GPU are those of the first.

@@ -14,10 +14,6 @@ constexpr int kMostWarps = 32;
 // With fewer, blocks of single chains keep more multiprocessors busy.
 constexpr int64_t kLeastChains = 512;
 
-struct alignas(16) Neighbours {  // read at once
-  int32_t site[kTableNeighbours];
-};
-
 struct Lattice32 {
   const NeighbourhoodTable& table;
   const Colouring& colouring;
@@ -26,11 +22,8 @@ struct Lattice32 {
 
   // Where this lane's neighbourhood of a site is in the tables.
   __device__ int32_t place(int32_t site) const {
-    const Neighbours near = reinterpret_cast<const Neighbours*>(table.neighbour)[site];
-    uint32_t neighbourhood = 0;
-    for (int n = 0; n < kTableNeighbours; ++n) {
-      neighbourhood |= (values[near.site[n]] >> lane & 1u) << n;
-    }
+    const uint32_t neighbourhood =
+        neighbourhood_of(table, site, [&](int32_t near) { return values[near] >> lane & 1u; });
     return site * kNeighbourhoods + static_cast<int32_t>(neighbourhood);
   }
 };
@@ -119,8 +112,8 @@ __global__ void __launch_bounds__(kMostWarps* kLanes)
   }
   double own_energy = 0;
   for (int64_t i = warp; i < table.sites; i += warps) {
-    const double half = table.half_flip[lattice.place(static_cast<int32_t>(i))];
-    own_energy += values[i] >> lane & 1u ? half : -half;
+    own_energy +=
+        tabulated_energy(table, lattice.place(static_cast<int32_t>(i)), values[i] >> lane & 1u);
   }
   for (int64_t i = threadIdx.x; i < table.sites; i += blockDim.x) {
     for (int c = 0; c < count; ++c) own[c * table.sites + i] = values[i] >> c & 1u;

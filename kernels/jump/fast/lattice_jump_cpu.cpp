@@ -37,11 +37,11 @@ struct JumpLanes {
 HWY_INLINE hn::Vec<Signed> threshold_of(const JumpLanes& lanes, int64_t site, hn::Vec<Signed> value,
                                         hn::Vec<Signed> neighbourhood) {
   constexpr int kBits = kTableNeighbours;
-  return look_up<2 * kNeighbourhoods>(Signed(), lanes.threshold + site * 2 * kNeighbourhoods,
-                                      hn::Or(hn::ShiftLeft<kBits>(value), neighbourhood));
+  return look_up<kSiteThresholds>(Signed(), lanes.threshold + site * kSiteThresholds,
+                                  hn::Or(hn::ShiftLeft<kBits>(value), neighbourhood));
 }
 
-// outcome_weight()
+// outcome_count()
 HWY_INLINE hn::Vec<Signed> weight_of(hn::Vec<Signed> threshold, hn::Mask<Signed> flipped) {
   const auto whole = hn::Set(Signed(), static_cast<int32_t>(kFlipWhole));
   return hn::IfThenElse(flipped, threshold, hn::Sub(whole, threshold));
@@ -127,10 +127,10 @@ void score_block(JumpLanes& lanes, int64_t first, int64_t sites, double* product
 // A group's part of a step, a block of sites after the other.
 class JumpGroup {
  public:
-  JumpGroup(const LatticeJumpStep& step, int64_t number, uint8_t* states)
+  JumpGroup(const LatticeJumpStep& step, int64_t t, int64_t number, uint8_t* states)
       : step_(step),
         sites_(step.neighbourhoods.sites),
-        chains_(number, step.shape.chains, nullptr, step.rng, step.chain_ids, 0, step.x, sites_),
+        chains_(number, step.shape.chains, nullptr, step.rng, step.chain_ids, t, step.x, sites_),
         numbers_(chains_.draws, Purpose::kSiteValue),
         lanes_{step.neighbourhoods, step.threshold, states, states + lane_bytes(sites_)} {
     fill_lanes(chains_.state, sites_, lanes_.x);
@@ -185,12 +185,13 @@ class JumpGroup {
   LogProduct forward_[kChains16], backward_[kChains16];
 };
 
-void jump_groups(const LatticeJumpStep& step, int64_t first, int64_t end) {
+// Step t of some groups.
+void jump_groups(const LatticeJumpStep& step, int64_t t, int64_t first, int64_t end) {
   const int64_t sites = step.neighbourhoods.sites, state = lane_bytes(sites);
   uint8_t* states = lane_states(2 * kLaneGroups, sites);
   std::optional<JumpGroup> groups[kLaneGroups];
   for (int64_t g = first; g < end; ++g) {
-    groups[g - first].emplace(step, g, states + 2 * (g - first) * state);
+    groups[g - first].emplace(step, t, g, states + 2 * (g - first) * state);
   }
   for (int64_t block = 0; block < site_blocks(sites); ++block) {
     for (int64_t g = 0; g < end - first; ++g) groups[g]->draw(block);
@@ -202,7 +203,7 @@ void jump_groups(const LatticeJumpStep& step, int64_t first, int64_t end) {
 }
 
 #else  // no lattice has a neighbourhood table
-void jump_groups(const LatticeJumpStep&, int64_t, int64_t) {
+void jump_groups(const LatticeJumpStep&, int64_t, int64_t, int64_t) {
   std::abort();
 }
 #endif
@@ -215,31 +216,29 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace isinglass::cpu {
 
-void find_thresholds(const JumpShape& shape, const NeighbourhoodTable& neighbourhoods, double scale,
-                     int32_t* threshold) {
-  constexpr int kNumbers = 2 * kNeighbourhoods, kSites = kFlipTile / kNumbers;
-  const BinaryJumpParameters jump(shape, scale);
-#pragma omp parallel for schedule(static) if (parallel_pays(neighbourhoods.sites * kNumbers))
-  for (int64_t first = 0; first < neighbourhoods.sites; first += kSites) {
-    const auto count = std::min<int64_t>(kSites, neighbourhoods.sites - first) * kNumbers;
+void find_thresholds(const JumpShape& shape, const NeighbourhoodTable& neighbourhoods,
+                     const double* scale, int32_t* threshold, Stream) {
+  const BinaryJumpParameters jump(shape, *scale);
+  const int64_t all = neighbourhoods.sites * kSiteThresholds;
+#pragma omp parallel for schedule(static) if (parallel_pays(all))
+  for (int64_t first = 0; first < all; first += kFlipTile) {
+    const int64_t count = std::min<int64_t>(kFlipTile, all - first);
     float d[kFlipTile] = {};
     int32_t found[kFlipTile];
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t site = first + i / kNumbers, value = i / kNeighbourhoods % 2;
-      d[i] = flip_difference(neighbourhoods.gradient[site * kNeighbourhoods + i % kNeighbourhoods],
-                             static_cast<int>(value));
-    }
+    for (int64_t i = 0; i < count; ++i) d[i] = tabulated_difference(neighbourhoods, first + i);
     flip_thresholds(jump, d, found);
-    std::copy_n(found, count, threshold + first * kNumbers);
+    std::copy_n(found, count, threshold + first);
   }
 }
 
 HWY_EXPORT(jump_groups);
 
-void lattice_jump_step(const LatticeJumpStep& step) {
-  for_lane_groups(step.shape.chains, 1, step.shape.sites, [&](int64_t first, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(jump_groups)(step, first, end);
-  });
+void lattice_jump_step(const LatticeJumpStep& step, Stream) {
+  for (int64_t t = 0; t < step.steps; ++t) {
+    for_lane_groups(step.shape.chains, 1, step.shape.sites, [&](int64_t first, int64_t end) {
+      HWY_DYNAMIC_DISPATCH(jump_groups)(step, t, first, end);
+    });
+  }
 }
 
 }  // namespace isinglass::cpu

@@ -27,6 +27,27 @@ struct NeighbourhoodTable {
   const uint32_t* threshold_word;
 };
 
+struct alignas(16) Neighbours {  // of a site, read at once
+  int32_t site[kTableNeighbours];
+};
+
+// A site's neighbourhood where a site, D among them, has the value value_of(site).
+template <class ValueOf>
+ISINGLASS_DEVICE uint32_t neighbourhood_of(const NeighbourhoodTable& table, int64_t site,
+                                           ValueOf value_of) {
+  const Neighbours near = reinterpret_cast<const Neighbours*>(table.neighbour)[site];
+  uint32_t neighbourhood = 0;
+  for (int n = 0; n < kTableNeighbours; ++n) neighbourhood |= value_of(near.site[n]) << n;
+  return neighbourhood;
+}
+
+// A site's part of U(x) beside the constant; place: of its neighbourhood in the tables [D, 16].
+ISINGLASS_HD inline double tabulated_energy(const NeighbourhoodTable& table, int64_t place,
+                                            bool one) {
+  const double half = table.half_flip[place];
+  return one ? half : -half;
+}
+
 // Where tabulate_neighbourhoods() writes them.
 struct NeighbourhoodBuffers {
   int32_t* neighbour;

@@ -192,6 +192,19 @@ TEST(LocalStepGpu, PathsAreThoseOfTheDenseKernels) {
   }
 }
 
+TEST(LocalStepGpu, JumpsAreThoseOfTheDenseKernels) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  for (const Target& target : targets()) {
+    target.model->to(torch::kCUDA);
+    for (const std::string name : {"lbj", "lbjf", "lbjb", "dlp"}) {
+      SCOPED_TRACE(fmt::format("{} {}", target.name, name));
+      SamplerOptions options;
+      (name == "dlp" ? options.step_size : options.tau) = name == "dlp" ? 0.2 : 0.05;
+      expect_alike(*target.model, name, options, 1, 100, torch::kCUDA);
+    }
+  }
+}
+
 // Over the steps at which U is evaluated afresh, and long after.
 TEST(LocalStep, EnergiesStayTrue) {
   const Target target = targets()[1];

@@ -42,13 +42,15 @@ struct Jumped {
 
 Jumped by_table(const Graph& graph, const JumpShape& shape, double scale) {
   const Found found(graph);
-  std::vector<int32_t> threshold(static_cast<std::size_t>(graph.sites) * 2 * kNeighbourhoods);
-  cpu::find_thresholds(shape, found.neighbourhoods, scale, threshold.data());
+  std::vector<int32_t> threshold(static_cast<std::size_t>(graph.sites) * kSiteThresholds);
+  cpu::find_thresholds(shape, found.neighbourhoods, &scale, threshold.data(), nullptr);
   Jumped run(graph, shape.chains);
-  for (int64_t t = 0; t < kSteps; ++t) {
+  constexpr int64_t kAtOnce = 3;
+  for (int64_t t = 0; t < kSteps; t += kAtOnce) {
     const int64_t rng[2] = {kSeed, t};
-    cpu::lattice_jump_step({shape, found.neighbourhoods, threshold.data(), rng, run.ids.data(),
-                            run.x.data(), run.energy.data(), false, run.counts()});
+    cpu::lattice_jump_step({kAtOnce, shape, found.neighbourhoods, threshold.data(), rng,
+                            run.ids.data(), run.x.data(), run.energy.data(), false, run.counts()},
+                           nullptr);
   }
   return run;
 }

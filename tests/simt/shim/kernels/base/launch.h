@@ -2,6 +2,7 @@
 #pragma once
 
 #define ISINGLASS_SIMT
+#define ISINGLASS_GRID_CONSTANT
 
 #include "kernels/base/host_device.h"
 #include "tests/simt/devices.h"
