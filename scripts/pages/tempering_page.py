@@ -150,8 +150,8 @@ def rbm(runs):
     model = f"--model rbm --weights {RBM} --sampler gibbs --scan chromatic --no-samples"
     rows = []
     if runs.gwg:
-        rows.append(["GWG_release's sweeps", *pace(published_sweeps(runs.gwg, 15000, 960000, 960)), ""])
-    for name, how in (("sweeps", "--chains 100 --burn-in 15000 --steps 960000 --thin 960"),
+        rows.append(["GWG_release's sweeps", *pace(published_sweeps(runs.gwg, 15000, 480000, 480)), ""])
+    for name, how in (("sweeps", "--chains 100 --burn-in 15000 --steps 480000 --thin 480"),
                       ("24 rungs, from 0", "--rungs 24 --chains 8 --burn-in 8000 --steps 80000 --thin 80"),
                       ("12 rungs, from 0.5", "--rungs 12 --lowest-beta 0.5 --chains 16 --burn-in 8000 --steps 80000 --thin 80"),
                       ("6 rungs, from 0.8", "--rungs 6 --lowest-beta 0.8 --chains 32 --burn-in 8000 --steps 80000 --thin 80")):
