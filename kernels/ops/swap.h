@@ -1,8 +1,8 @@
 // Tensors of swap.h: ensembles of C·R chains on a ladder of R rungs.
 #pragma once
 
+#include "kernels/base/measured_pairs.h"
 #include "kernels/ops/metropolis.h"
-#include "kernels/tempering/measured_pairs.h"
 
 namespace isinglass::ops {
 

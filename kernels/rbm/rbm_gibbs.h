@@ -20,10 +20,10 @@
 
 #include "kernels/accept/step_counts.h"
 #include "kernels/base/categorical.h"
+#include "kernels/base/measured_pairs.h"
 #include "kernels/random/bernoulli.h"
 #include "kernels/random/philox.h"
 #include "kernels/rbm/free_energy.h"
-#include "kernels/tempering/measured_pairs.h"
 
 namespace isinglass {
 

@@ -20,8 +20,8 @@
 #include "kernels/accept/metropolis.h"
 #include "kernels/accept/step_counts.h"
 #include "kernels/base/host_device.h"
+#include "kernels/base/measured_pairs.h"
 #include "kernels/random/philox.h"
-#include "kernels/tempering/measured_pairs.h"
 
 namespace isinglass {
 
