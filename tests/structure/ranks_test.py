@@ -28,6 +28,7 @@ ALLOWED = {
     ("annealing/ais.cpp", "return ((a - a.mean()) * (b - b.mean())).sum().item<double>() / (n - 1);"): GATHERED,
     ("annealing/factorised.cpp", "return -at.energy.mean().item<double>() - log_z_;"): "of a data set, which all ranks have",
     ("annealing/factorised.cpp", "start.log_z_ = torch::softplus(-theta).sum().item<double>();"): "over sites",
+    ("annealing/factorised.cpp", "start.log_z_ = torch::log(total).sum().item<double>();"): "over sites",
     ("context.cpp", "return (all.is_floating_point() ? all : all.to(torch::kFloat64)).mean(0);"): "Ranks::mean itself",
     ("observers/best_solution.cpp", "if (bound.max().item<double>() <= needed) return;"): "its own best, which are gathered at the end",
     ("observers/best_solution.cpp", "const int64_t best = value.argmax().item<int64_t>();"): "its own best, which are gathered at the end",
