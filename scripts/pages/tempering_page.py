@@ -241,8 +241,8 @@ def main():
     text = """# When tempering pays
 
 Written by `.venv/bin/python scripts/pages/tempering_page.py build/isinglass`. [What a ladder is](../concepts/tempering.md).
-Bulk ESS is rank-normalised and of all chains or ensembles together; it is stated a second of the processor, for all rungs' work
-after burn-in, where R̂ is below 1.01.
+Bulk ESS is rank-normalised and of all chains or ensembles together; it is stated a second of all rungs' work after burn-in, by the
+processor where the column says so, where R̂ is below 1.01.
 
 """
     for _, title in PARTS.values():
