@@ -260,7 +260,8 @@ class StageMaker {
   Stage scan() {
     const std::shared_ptr<Sampler> tempering = s_.tempering();
     // Of the evaluations that an ensemble makes, one a rung, and now and then one of an exact draw.
-    const double flops = s_.sampler.proposes() ? call_flops() : 0;
+    const double flops =
+        s_.sampler.proposes() ? static_cast<double>(s_.exploration) * call_flops() : 0;
     const auto steps = seconds_of_steps(
         moving_chains(s_, s_.model, *tempering, s_.chains / s_.rungs, s_.cuda_graph));
     // Exact draws come with every second scan.

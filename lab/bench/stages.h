@@ -6,8 +6,9 @@
 //   proposal             of a step, all but the model calls, up to the last call's return
 //   acceptance           of a step, the rest: the reversed path's score, the test, the selection
 //   step                 a whole step, undisturbed; on a GPU one of as many as a kernel takes at once
-//   scan                 the same of parallel tempering: a step of all chains, which are ensembles of
-//                        `rungs` states each, exact draws on the lowest rung, a round of swaps
+//   scan                 the same of parallel tempering: `exploration` steps of all chains, which are
+//                        ensembles of `rungs` states each, exact draws on the lowest rung, a round
+//                        of swaps
 //   ais-step             a step of annealed importance sampling
 //   training-iteration   persistent contrastive divergence: chains, loss, optimiser, average
 //   sgemm-N              a float32 product of two N×N matrices
@@ -39,7 +40,7 @@ struct BenchSubject {
   const Sampler& sampler;
   std::shared_ptr<EnergyModel> trained;  // another one, which training changes; null: not trainable
   torch::Device device;
-  int64_t chains, burn_in, rungs;
+  int64_t chains, burn_in, rungs, exploration;
   // Ensembles on `rungs` equal steps of β. Throws Error where there are none.
   std::function<std::unique_ptr<Sampler>()> tempering;
   int64_t image_height, image_width;

@@ -70,6 +70,7 @@ Bench::Bench(BenchSpec spec, torch::Device device, Stop stop)
                    .chains = spec_.chains,
                    .burn_in = spec_.burn_in,
                    .rungs = spec_.rungs,
+                   .exploration = spec_.exploration.value_or(1),
                    .tempering = [this] { return tempering_of(spec_, *model_, device_); },
                    .image_height = image.height,
                    .image_width = image.width,

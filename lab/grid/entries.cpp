@@ -69,6 +69,18 @@ std::vector<std::string> text_list(const toml::table& table, const std::string& 
   return texts;
 }
 
+ScaledEntry at_scale(const toml::table& entry, double scale, const std::string& where) {
+  const toml::table* small = table_of(entry, "small", where);
+  if (!small) return {entry};
+  const auto below = value_of<double>(*small, "below", where + " small", "a number");
+  require(below.has_value(), "{} small: below is missing", where);
+  const auto label = text_of(entry, "label", where);
+  require(label && text_of(*small, "label", where),
+          "{} small: it and the entry need labels that tell them apart", where);
+  if (scale >= *below) return {entry};
+  return {*small, *label};
+}
+
 const toml::array& entries(const toml::table& grid, const std::string& key,
                            const std::string& name) {
   const toml::array* list = grid[key].as_array();

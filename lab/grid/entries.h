@@ -41,6 +41,15 @@ std::vector<std::string> text_list(const toml::table& table, const std::string& 
 const toml::table* table_of(const toml::table& table, const std::string& key,
                             const std::string& where);
 
+// The entry itself or, at scales below its `small.below`, the table `small`: a smaller target, which
+// stands for the one with the entry's label.
+struct ScaledEntry {
+  const toml::table& table;
+  std::string stands_for = {};
+};
+
+ScaledEntry at_scale(const toml::table& entry, double scale, const std::string& where);
+
 // The tables [[key]], at least one.
 const toml::array& entries(const toml::table& grid, const std::string& key,
                            const std::string& name);

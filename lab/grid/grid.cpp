@@ -27,7 +27,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kModelKeys = {"label", "published", "train", "otherwise", "modes"};
+const std::vector<std::string> kModelKeys = {"label", "published", "train", "otherwise",
+                                             "modes", "small",     "below"};
 
 // What may be known to be wrong before anything runs.
 void check_cell(const Cell& cell, const GivenModels& given) {
@@ -52,6 +53,7 @@ struct ModelEntryValues {
   OptionValues values;
   std::vector<TrainSpec> training;
   Modes modes;
+  std::string stands_for;
 };
 
 // A model whose parameters are published as a file: that file where the data directory has it, else
@@ -153,8 +155,9 @@ std::vector<ModelEntryValues> read_models(const toml::table& grid, const std::st
   const bool fashion = has_fashion_mnist(data);
   std::vector<ModelEntryValues> models;
   for (const toml::node& node : entries(grid, "models", name)) {
-    const toml::table* table = node.as_table();
     const std::string where = fmt::format("{}: [[models]]", name);
+    const auto& [scaled, stands_for] = at_scale(*node.as_table(), spec.scale, where);
+    const toml::table* table = &scaled;
     const toml::table* otherwise = table_of(*table, "otherwise", where);
     if (otherwise && !fashion) table = otherwise;
     const std::vector<TrainSpec> training = read_training(*table, where, folder, spec);
@@ -167,7 +170,7 @@ std::vector<ModelEntryValues> read_models(const toml::table& grid, const std::st
             values, {{"model", training.front().model.name}, {"weights", spec.weights.string()}});
       }
       models.push_back({model_label(*table, where, values, training), values,
-                        given ? std::vector<TrainSpec>{} : training, modes});
+                        given ? std::vector<TrainSpec>{} : training, modes, stands_for});
       if (const auto published = text_of(*table, "published", where)) {
         take_published(models.back(), *published, data);
       }
@@ -212,6 +215,7 @@ Cell make_cell(OptionValues values, const ModelEntryValues& model,
                const std::vector<std::string>& fixed, int64_t group, const GivenModels& given) {
   Cell cell{.model = model.label,
             .sampler = sampler.label,
+            .stands_for = model.stands_for,
             .training = model.training,
             .modes = model.modes};
   for (const auto& [name, value] : sampler.values) {

@@ -16,6 +16,7 @@
 //     [models.train]                 options of training, which then makes the weights;
 //                                    several [[models.train]] make a product of networks
 //     [models.otherwise]             options and label in their place where Fashion-MNIST is missing
+//     [models.small]                 options and label in their place at scales below `below`
 //     [models.modes]                 right = [[x, y], …], wrong = […], radius: cells report the
 //                                    share of states at right modes, and when it is large
 //   [[samplers]]                     more options, `sampler` among them; `label` likewise
@@ -44,6 +45,7 @@ namespace isinglass {
 
 struct Cell {
   std::string model = {}, sampler = {};  // labels of the entries
+  std::string stands_for = {};  // that of the larger model, at a scale that has a smaller one
   // What the sampler's entry says beside its name, as texts.
   std::vector<std::pair<std::string, std::string>> settings = {};
   int64_t repeat = 0;

@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 struct Entry {
   std::string label;
   OptionValues values;
+  std::string stands_for = {};
 };
 
 ScaleRule read_rule(const std::string& option, const toml::node& node, const std::string& where) {
@@ -71,17 +72,12 @@ std::vector<Entry> read_models(const toml::table& grid, const std::string& name,
   const std::string where = name + ": [[models]]";
   std::vector<Entry> models;
   for (const toml::node& node : entries(grid, "models", name)) {
-    const toml::table* table = node.as_table();
-    if (const toml::table* small = table_of(*table, "small", where)) {
-      const auto below = value_of<double>(*small, "below", where + " small", "a number");
-      require(below.has_value(), "{} small: below is missing", where);
-      if (spec.scale < *below) table = small;
-    }
-    const auto label = text_of(*table, "label", where);
+    const auto& [table, stands_for] = at_scale(*node.as_table(), spec.scale, where);
+    const auto label = text_of(table, "label", where);
     for (OptionValues& values :
-         combinations(*table, train_options(), where, folder, {"label", "small", "below"})) {
+         combinations(table, train_options(), where, folder, {"label", "small", "below"})) {
       const std::string data = text_or(values, "dataset", "");
-      models.push_back({label.value_or(data), std::move(values)});
+      models.push_back({label.value_or(data), std::move(values), stands_for});
     }
   }
   return models;
@@ -158,7 +154,7 @@ EvaluateSpec evaluation_of(const TrainSpec& learning, const OptionValues& values
 // All but the seed.
 Cell make_cell(OptionValues values, const Entry& model, const Entry& sampler, const Grid& grid,
                const GridSpec& spec, const std::optional<OptionValues>& evaluation) {
-  Cell cell{.model = model.label, .sampler = sampler.label};
+  Cell cell{.model = model.label, .sampler = sampler.label, .stands_for = model.stands_for};
   for (const OptionValues& more : {model.values, sampler.values}) override_values(values, more);
   require_options(!values.contains("seed"),
                   "seed = {}: seeds come from `seed` and the number of the repeat",

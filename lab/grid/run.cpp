@@ -100,12 +100,17 @@ Json results_json(const GridSpec& spec, const Grid& grid, const Json& rows, torc
   }
   Json published = Json::array();
   for (const auto& [who, number] : grid.published) published.push_back({who, number});
+  Json smaller = Json::object();
+  for (const Cell& cell : grid.cells) {
+    if (!cell.stands_for.empty()) smaller[cell.model] = cell.stands_for;
+  }
   const auto failed = std::count_if(rows.begin(), rows.end(),
                                     [](const Json& row) { return row["status"] != "done"; });
   return {{"grid", grid.name},
           {"title", grid.title},
           {"scale", spec.scale},
           {"scale_rules", rules},
+          {"smaller", smaller},
           {"published", published},
           {"published_unit", grid.published_unit},
           {"repeats", grid.repeats},

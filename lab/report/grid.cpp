@@ -1,6 +1,7 @@
 // The page of a grid (isinglass ablate): claims, then for every model the measured numbers, ESS
 // against settings, energy traces and autocorrelations.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -295,6 +296,16 @@ Json scale_text(const Json& results) {
   return text;
 }
 
+// The smaller targets that stand for those of the paper at this scale.
+std::string smaller_text(const Json& results) {
+  const Json smaller = results.value("smaller", Json::object());
+  std::vector<std::string> pairs;
+  for (const auto& [model, stands_for] : smaller.items()) {
+    pairs.push_back(fmt::format("{} for {}", model, stands_for.get<std::string>()));
+  }
+  return fmt::format("{}", fmt::join(pairs, "; "));
+}
+
 void add_published(Page& page, const Json& results) {
   Json rows = Json::array();
   for (const Json& one : results.value("published", Json::array())) {
@@ -316,6 +327,9 @@ void add_grid(Page& page, const fs::path& directory) {
     if (taken.is_number()) seconds += taken.get<double>();
   }
   Json shown = {{"scale", scale_text(results)}};
+  if (const std::string text = smaller_text(results); !text.empty()) {
+    shown["smaller targets"] = text;
+  }
   if (results.value("scale_rules", Json::array()).empty()) {
     shown["chains"] = range_of(cells, "summary", "chains");
     shown["burn-in"] = range_of(cells, "summary", "burn_in");

@@ -124,8 +124,10 @@ std::unique_ptr<ParallelTempering> tempering_of(const BenchSpec& spec, EnergyMod
                                                 torch::Device device) {
   check_space(model.space());
   const PathKind path = path_for(spec.sampler, model);
-  return tempering_with(spec.sampler, model, reference_of(path, model, device),
-                        {.rungs = spec.rungs, .path = path}, device, /*warm=*/false);
+  return tempering_with(
+      spec.sampler, model, reference_of(path, model, device),
+      {.rungs = spec.rungs, .exploration = spec.exploration.value_or(1), .path = path}, device,
+      /*warm=*/false);
 }
 
 nlohmann::ordered_json tempering_json(const TemperingReport& report, int64_t exploration) {

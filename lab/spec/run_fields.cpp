@@ -209,6 +209,7 @@ Fields<BenchSpec> bench_table() {
        field(&BenchSpec::rungs,
              count("rungs", "rungs of a tempered scan, whose ensembles are as many chains in all",
                    2, 10000)),
+       field(&BenchSpec::exploration, exploration_option()),
        field(&BenchSpec::warm_up, count("warm-up", "rounds that do not count", 1, 100)),
        field(&BenchSpec::repeats,
              count("repeats", "rounds: one measurement of every stage each", 1, 500)),
@@ -243,7 +244,7 @@ Fields<GridSpec> grid_table() {
              {.name = "scale",
               .unit = "S",
               .help = "share of the work: chains, steps and training iterations times its "
-                      "square root",
+                      "square root, and smaller targets where the grid has them",
               .minimum = 0,
               .maximum = 1,
               .above_minimum = true}),

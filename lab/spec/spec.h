@@ -148,9 +148,10 @@ struct BenchSpec {
   int64_t chains = 100;
   int64_t burn_in = 0;
   int64_t steps_per_iteration = 10;
-  int64_t rungs = 10;                // of tempering, which the chains divide into ensembles
-  int64_t warm_up = 2, repeats = 7;  // rounds
-  std::string stages = {};           // with commas; empty: all that there are
+  int64_t rungs = 10;                       // of tempering, which the chains divide into ensembles
+  std::optional<int64_t> exploration = {};  // of tempering: local steps a scan
+  int64_t warm_up = 2, repeats = 7;         // rounds
+  std::string stages = {};                  // with commas; empty: all that there are
   std::optional<bool> cuda_graph = {};
   int64_t seed = 0;
 };

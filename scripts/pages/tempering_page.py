@@ -3,8 +3,8 @@
 
     .venv/bin/python scripts/pages/tempering_page.py [PROGRAM] [PART…] [--data-dir DIR] [--gwg FOLDER]
 
-PART: lattice, cut, rbm, network, cost (default: all); the others stay on the page as they are. Minutes to an hour each, on
-one core; where rates are compared, seconds are those of the processor, so that other work does not count. With --gwg, a
+PART: lattice, cut, rbm, network, schedules, cost (default: all); the others stay on the page as they are. Minutes to an hour
+each, on one core; where rates are compared, seconds are those of the processor, so that other work does not count. With --gwg, a
 checkout of https://github.com/wgrathwohl/GWG_release, its block Gibbs sweeps stand
 beside those of the RBM.
 """
@@ -62,6 +62,7 @@ class Runs:
 
 
 RBM = "weights/static-mnist-rbm500.pt"
+RESNET = "weights/static-mnist-resnet16.pt"
 INPUTS = ("graph.txt", "states.pt", "torus.pt")
 
 
@@ -150,8 +151,8 @@ def rbm(runs):
     model = f"--model rbm --weights {RBM} --sampler gibbs --scan chromatic --no-samples"
     rows = []
     if runs.gwg:
-        rows.append(["GWG_release's sweeps", *pace(published_sweeps(runs.gwg, 15000, 480000, 480)), ""])
-    for name, how in (("sweeps", "--chains 100 --burn-in 15000 --steps 480000 --thin 480"),
+        rows.append(["GWG_release's sweeps", *pace(published_sweeps(runs.gwg, 15000, 720000, 720)), ""])
+    for name, how in (("sweeps", "--chains 100 --burn-in 15000 --steps 720000 --thin 720"),
                       ("24 rungs, from 0", "--rungs 24 --chains 8 --burn-in 8000 --steps 80000 --thin 80"),
                       ("12 rungs, from 0.5", "--rungs 12 --lowest-beta 0.5 --chains 16 --burn-in 8000 --steps 80000 --thin 80"),
                       ("6 rungs, from 0.8", "--rungs 6 --lowest-beta 0.8 --chains 32 --burn-in 8000 --steps 80000 --thin 80")):
@@ -163,7 +164,7 @@ def rbm(runs):
 
 def network(runs):
     """Half of the chains begin at digits, half at noise; R-hat sees whether they meet."""
-    weights = "--model resnet --weights weights/static-mnist-resnet16.pt"
+    weights = f"--model resnet --weights {RESNET}"
     _, digits = runs.sample(f"{weights} --sampler pafs --radius 8 --chains 32 --steps 1 --init data --dataset static-mnist", "digits")
     states = torch.load(digits / "samples.pt", weights_only=True)["samples"][-1]
     noise = torch.randint(0, 2, states.shape, generator=torch.Generator().manual_seed(2), dtype=torch.uint8)
@@ -190,6 +191,8 @@ COSTS = {"Ising, chromatic sweeps, 24 rungs × 10": f"{ISING} --sampler gibbs --
          "Ising, chromatic sweeps, 56 rungs × 8": f"{ISING} --sampler gibbs --scan chromatic --rungs 56 --chains 448 --burn-in 200",
          "Ising, `pafs`, 20 rungs × 5": f"{ISING} --sampler pafs --radius 5 --rungs 20 --chains 100 --burn-in 200",
          "Ising, `gwg`, 20 rungs × 5": f"{ISING} --sampler gwg --rungs 20 --chains 100 --burn-in 200",
+         "Ising, `pafs`, 20 rungs × 5, 10 steps a scan": f"{ISING} --sampler pafs --radius 5 --rungs 20 --chains 100 --exploration 10 --burn-in 200",
+         "Ising, `gwg`, 20 rungs × 5, 100 steps a scan": f"{ISING} --sampler gwg --rungs 20 --chains 100 --exploration 100 --burn-in 200",
          "RBM-500, block Gibbs sweeps, 24 rungs × 10": f"--model rbm --weights {RBM} --sampler gibbs --scan chromatic --rungs 24 --chains 240 --burn-in 200",
          "RBM-500, `pafs`, 24 rungs × 10": f"--model rbm --weights {RBM} --sampler pafs --radius 5 --rungs 24 --chains 240 --burn-in 200",
          "ResNet-64 (new weights), `pafs`, 12 rungs × 8": "--model resnet --channels 64 --sampler pafs --radius 8 --rungs 12 --chains 96 --repeats 5"}
@@ -203,14 +206,47 @@ def cost(runs):
         repeats = "" if "--repeats" in how else " --repeats 15"
         stages = runs.run("bench", f"--stages step,scan {how}{repeats}")["stages"]
         step, scan = (stage["milliseconds"]["median"] for stage in stages)
-        rows.append([name, f"{step:.3g}", f"{scan:.3g}", f"{scan / step:.2f}"])
-    return ("A scan of R rungs × C ensembles beside a step of R·C plain chains, one step a scan, in milliseconds: medians of "
-            "measurements in turn. What a scan adds is [named there](../concepts/tempering.md#what-a-scan-costs).\n\n"
-            + table(["", "step", "scan", "ratio"], rows))
+        explored = int((re.findall(r"--exploration (\d+)", how) or [1])[0])
+        rows.append([name, f"{explored * step:.3g}", f"{scan:.3g}", f"{scan / (explored * step):.2f}"])
+    return ("A scan of R rungs × C ensembles beside as many steps of R·C plain chains, one unless the row says more, in milliseconds: "
+            "medians of measurements in turn. A step of `gwg` or `pafs` on a lattice looks at a few of 2500 sites, and one swap makes "
+            "a chain weigh them all anew: ladders of such samplers want more steps a scan (`--exploration`). What a scan adds is [named there](../concepts/tempering.md#what-a-scan-costs).\n\n"
+            + table(["", "steps", "scan", "ratio"], rows))
+
+
+def held_log_z(weights):
+    """Of a file that ships: what its card says, from both ends."""
+    card = (ROOT / weights).with_suffix(".md").read_text(encoding="utf-8")
+    return float(re.search(r"^both: (-?[\d.]+) ±", card, flags=re.M)[1])
+
+
+ANNEALINGS = {"RBM-500, sweeps": (f"--model rbm --weights {RBM} --chains 100 --steps 3000", 8),
+              "ResNet-16, `pafs`": (f"--model resnet --weights {RESNET} --sampler pafs --radius 8 --chains 60 --steps 4000", 4)}
+
+
+def schedules(runs):
+    """Forward annealing by the three schedules, the pilot of the adaptive one included."""
+    rows = []
+    for name, (how, seeds) in ANNEALINGS.items():
+        truth = held_log_z(how.split()[3])
+        for schedule in ("linear", "sigmoid", "adaptive"):
+            before = processor_seconds()
+            found = [runs.run("evaluate", f"{how} --dataset static-mnist --schedule {schedule} --seed {seed}",
+                              "--data-dir", runs.data, "--out", str(runs.folder / "evaluation"), "--overwrite")
+                     for seed in range(seeds)]
+            seconds = (processor_seconds() - before) / seeds
+            off = torch.tensor([run["log_z"] - truth for run in found])
+            ess = torch.tensor([run["weight_ess"] for run in found])
+            rows.append([name, schedule, f"{seconds:.0f}", f"{off.mean():+.2f}", f"{off.square().mean().sqrt():.2f}",
+                         f"{ess.mean():.1f} ({ess.min():.1f} to {ess.max():.1f})"])
+    return ("Forward annealing with as many steps, several seeds each: how far log Z is from what both ends hold, on average and as "
+            "the root of the mean square, and the effective sample size of the weights. Seconds are the processor's, a run, its "
+            "start, the pilot of the adaptive schedule and the images' energies included.\n\n"
+            + table(["", "schedule", "seconds", "off by, nats", "r.m.s.", "weight ESS"], rows))
 
 
 PARTS = {"lattice": (lattice, "A cold lattice"), "cut": (cut, "A cut"), "rbm": (rbm, "A restricted Boltzmann machine"),
-         "network": (network, "A deep network"), "cost": (cost, "What a scan costs")}
+         "network": (network, "A deep network"), "schedules": (schedules, "Schedules of annealing"), "cost": (cost, "What a scan costs")}
 
 
 def sections():

@@ -140,6 +140,34 @@ sampler = "gwg"
   EXPECT_EQ(kept(), 2);
 }
 
+// At the scale of `below` the entry itself, under it its smaller target, which the results name.
+TEST_F(Ablate, ASmallerTargetStandsForItsEntryAtASmallScale) {
+  write_text(folder / "grid.toml", R"(
+[common]
+chains = 10
+burn-in = 100
+steps = 200
+[[models]]
+label = "nine"
+instance = "parity:u=1,sites=9"
+[models.small]
+below = 0.5
+label = "four"
+instance = "parity:u=1,sites=4"
+[[samplers]]
+sampler = "gwg"
+)");
+  ASSERT_EQ(run(grid() + " --scale 0.5", "whole").exit_code, 0);
+  const Json whole = json_file(folder / "whole/results.json");
+  EXPECT_EQ(whole["rows"][0]["model"], "nine");
+  EXPECT_EQ(whole["smaller"], Json::object());
+  ASSERT_EQ(run(grid() + " --scale 0.4", "small").exit_code, 0);
+  const Json small = json_file(folder / "small/results.json");
+  EXPECT_EQ(small["rows"][0]["model"], "four");
+  EXPECT_EQ(small["smaller"], (Json{{"four", "nine"}}));
+  EXPECT_NE(file_bytes(folder / "small/report.html").find("four for nine"), std::string::npos);
+}
+
 // Equal model calls, modes and the share of chains there; groups stay whole when chains are scaled.
 TEST_F(Ablate, ContinuousGridsCountModelCallsAndRightModes) {
   write_text(folder / "grid.toml", R"(

@@ -107,8 +107,10 @@ TEST_F(LearningGrid, ScalesByItsRules) {
   EXPECT_EQ(cell["learning"]["iters"], 30);
   EXPECT_NEAR(cell["learning"]["lr"].get<double>(), 1e-2 * std::pow(0.01, -0.25), 1e-12);
   EXPECT_EQ(cell["learning"]["batch"], 20);
-  EXPECT_NE(file_bytes(folder / "out/report.html").find("iters times scale^0.5, at least 30"),
-            std::string::npos);
+  const std::string page = file_bytes(folder / "out/report.html");
+  EXPECT_NE(page.find("iters times scale^0.5, at least 30"), std::string::npos);
+  EXPECT_NE(page.find("small torus for torus"), std::string::npos);
+  EXPECT_EQ(json_file(folder / "out/results.json")["smaller"], (Json{{"small torus", "torus"}}));
 }
 
 // Killed in the middle of a cell, it goes on at the latest checkpoint, to the same bits.
@@ -179,6 +181,7 @@ TEST_F(LearningGrid, RefusesWhatIsOfOtherGrids) {
   with("lr = -0.25", "sampler = 1", "sampler is no number of train");
   with("lr = -0.25", "lr = [1]", "lr is an exponent, or [exponent, least]");
   with("below = 0.5\n", "", "below is missing");
+  with("label = \"small torus\"\n", "", "need labels that tell them apart");
   with("iters = 40", "iters = 40\nseed = 3", "seeds come from");
   with("l1 = 0.001", "edges = \"ring\"", "--edges is 'ring'; known: grid, all, torus");
   with("model = \"ising\"", "model = \"rbm\"\nedges = \"grid\"",
