@@ -1,8 +1,11 @@
 // Small data sets and models for the tests of training.
 #pragma once
 
+#include <memory>
+
 #include "io/torch.h"
 #include "models/energy_model.h"
+#include "models/registry.h"
 #include "train/data/dataset.h"
 
 namespace isinglass {
@@ -87,5 +90,16 @@ class SineModel : public EnergyModel {
  private:
   int64_t sites_;
 };
+
+// A ResNet with fresh parameters, which is nearly constant, times `scale`.
+inline std::shared_ptr<EnergyModel> fresh_network(const NewModelOptions& options, double scale) {
+  const auto model = new_model("resnet", options, /*seed=*/3);
+  torch::NoGradGuard no_grad;
+  for (auto& p : model->named_parameters()) {
+    if (p.key().starts_with("energy_linear"))
+      p.value().mul_(p.key().ends_with("weight") ? scale : 0);
+  }
+  return model;
+}
 
 }  // namespace isinglass

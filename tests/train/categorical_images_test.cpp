@@ -25,22 +25,14 @@ Dataset images() {
   return data;
 }
 
-// A fresh network, nearly constant, times `scale`.
 std::shared_ptr<EnergyModel> resnet(double scale, const torch::Tensor& base) {
-  const auto model = new_model("resnet",
-                               {.image_height = kHeight,
-                                .image_width = kWidth,
-                                .channels = 4,
-                                .categories = kValues,
-                                .proj = 2,
-                                .base_mean = base},
-                               3);
-  torch::NoGradGuard no_grad;
-  for (auto& p : model->named_parameters()) {
-    if (p.key().starts_with("energy_linear"))
-      p.value().mul_(p.key().ends_with("weight") ? scale : 0);
-  }
-  return model;
+  return fresh_network({.image_height = kHeight,
+                        .image_width = kWidth,
+                        .channels = 4,
+                        .categories = kValues,
+                        .proj = 2,
+                        .base_mean = base},
+                       scale);
 }
 
 // Mean of Σ_i log p(x_i) over the rows, in plain loops.

@@ -28,17 +28,9 @@ torch::Tensor uneven_mean() {
   return 0.5 + 0.4 * torch::sin(1.7 * torch::arange(kSites, torch::kFloat32));
 }
 
-// A fresh network, nearly constant, times `scale`, on the base.
 std::shared_ptr<EnergyModel> resnet(double scale, const torch::Tensor& base = uneven_mean()) {
-  const auto model = new_model(
-      "resnet", {.image_height = kHeight, .image_width = kWidth, .channels = 4, .base_mean = base},
-      3);
-  torch::NoGradGuard no_grad;
-  for (auto& p : model->named_parameters()) {
-    if (p.key().starts_with("energy_linear"))
-      p.value().mul_(p.key().ends_with("weight") ? scale : 0);
-  }
-  return model;
+  return fresh_network(
+      {.image_height = kHeight, .image_width = kWidth, .channels = 4, .base_mean = base}, scale);
 }
 
 // Σ_i log Bernoulli(x_i; m_i), mean over the rows, in plain loops.

@@ -40,6 +40,21 @@ TEST(NumpyPickle, RefusesWhatIsNone) {
   EXPECT_ERROR(read("I1\n."), "it holds no array");
 }
 
+std::string times(int count, const std::string& text) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+// A list that holds itself, as it was, forty times over; lists in lists; one that is kept again and again.
+TEST(NumpyPickle, StaysSmall) {
+  for (const std::string& bytes :
+       {"(lp0\n" + times(40, "g0\nap0\n"), times(1000000, "(l") + times(999999, "a"),
+        "(" + times(500, "I1\n") + "l" + times(100000, "p0\n")}) {
+    EXPECT_ERROR(read(bytes + "."), "it holds too many values");
+  }
+}
+
 TEST(NumpyPickle, CallsNothing) {
   EXPECT_ERROR(read("cos\nsystem\n(S'true'\ntR."), "a pickle that names os system; only arrays");
 }

@@ -25,6 +25,16 @@ struct Item {
 };
 using Kind = Item::Kind;
 
+// An array's pickle has some forty. Kept items are copied, with what they hold: a few lines could double
+// a list again and again, or nest lists deeper than the stack.
+constexpr int64_t kMostItems = 1000;
+
+int64_t item_count(const Item& item) {
+  int64_t count = 1;
+  for (const Item& inner : item.items) count += item_count(inner);
+  return count;
+}
+
 constexpr const char* kArray = "numpy.core.multiarray _reconstruct";
 constexpr const char* kNames[] = {kArray, "numpy ndarray", "numpy dtype"};
 
@@ -78,10 +88,12 @@ class Unpickler {
       }
       case 'p':
         demand(!stack_.empty(), "it keeps what is not there");
-        if (stack_.back().kind != Kind::kText)
-          memo_[std::string(line())] = stack_.back();
-        else
+        if (stack_.back().kind == Kind::kText) {
           line();  // the bytes of a large array, once
+        } else {
+          count(stack_.back());
+          memo_[std::string(line())] = stack_.back();
+        }
         return;
       case 'g': {
         const auto kept = memo_.find(std::string(line()));
@@ -93,7 +105,15 @@ class Unpickler {
     }
   }
 
-  void push(Item item) { stack_.push_back(std::move(item)); }
+  void count(const Item& item) {
+    items_ += item_count(item);
+    demand(items_ <= kMostItems, "it holds too many values");
+  }
+
+  void push(Item item) {
+    count(item);
+    stack_.push_back(std::move(item));
+  }
 
   Item pop() {
     demand(!stack_.empty() && stack_.back().kind != Kind::kMark, "its stack runs empty");
@@ -170,6 +190,7 @@ class Unpickler {
   std::string file_;
   std::string_view text_;
   size_t at_ = 0;
+  int64_t items_ = 0;  // that were pushed or kept
   std::vector<Item> stack_;
   std::map<std::string, Item> memo_;
 };
