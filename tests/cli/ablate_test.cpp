@@ -59,6 +59,33 @@ TEST_F(Ablate, RunsACellUntilItHasConverged) {
   EXPECT_EQ(calls(after[1]), calls(before[1]));
 }
 
+// Whoever comes first has its model trained, and as much time as the others.
+TEST_F(Ablate, TrainingIsNoTimeOfTheCellThatWaitsForIt) {
+  write_pt(folder / "bars.pt", PtValue{bars()});
+  write_text(folder / "grid.toml", R"(
+repeats = 2
+[common]
+chains = 4
+steps = 8
+[[models]]
+[models.train]
+model = "rbm"
+dataset = "bars.pt"
+hidden = 4
+iters = 1000
+steps-per-iter = 20
+buffer = 100
+batch = 100
+[[samplers]]
+sampler = "gwg"
+)");
+  const std::string cache = " --cache " + (folder / "cache").string();
+  ASSERT_EQ(run(grid() + cache + " --until-converged 0.5", "out").exit_code, 0);
+  const Json rows = json_file(folder / "out/results.json")["rows"];
+  ASSERT_EQ(rows.size(), 2);
+  for (const Json& row : rows) EXPECT_LE(row["metrics"]["rhat"], 1.05);
+}
+
 TEST_F(Ablate, TrainsWhatTheGridAsksForOnce) {
   write_text(folder / "grid.toml", R"(
 reference = "block-gibbs"

@@ -190,6 +190,7 @@ Json run_cell(const Grid& grid, const Cell& cell, GridModels& models, torch::Dev
               const Stop& stop, double until_converged) {
   return done_or_failed([&] {
     Cell own = cell;
+    models.target(cell, grid.reference);  // its training is no time of the cell's
     while (true) {
       const double start = synchronised_seconds(device);
       Json done = measured_cell(grid, own, models, device, stop);
