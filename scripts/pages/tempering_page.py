@@ -255,6 +255,21 @@ def sections():
     return dict(zip(parts[::2], parts[1::2]))
 
 
+def write(found):
+    """The page, of the parts that there are."""
+    text = """# When tempering pays
+
+Written by `.venv/bin/python scripts/pages/tempering_page.py build/isinglass`. [What a ladder is](../concepts/tempering.md).
+Bulk ESS is rank-normalised and of all chains or ensembles together; it is stated a second of all rungs' work after burn-in, by the
+processor where the column says so, where R̂ is below 1.01.
+
+"""
+    for _, title in PARTS.values():
+        if title in found:
+            text += f"## {title}\n\n{found[title].strip()}\n\n"
+    PAGE.write_text(text.rstrip() + "\n", encoding="utf-8")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program", nargs="?", default=str(ROOT / "build/isinglass"))
@@ -274,18 +289,7 @@ def main():
             commands = "\n".join(dict.fromkeys(runs.commands))
             found[title] = (f"\n{section}One core of {processor[1] if processor else platform.machine()}, {version}:\n\n"
                             f"```text\n{commands}\n```\n\n")
-    text = """# When tempering pays
-
-Written by `.venv/bin/python scripts/pages/tempering_page.py build/isinglass`. [What a ladder is](../concepts/tempering.md).
-Bulk ESS is rank-normalised and of all chains or ensembles together; it is stated a second of all rungs' work after burn-in, by the
-processor where the column says so, where R̂ is below 1.01.
-
-"""
-    for _, title in PARTS.values():
-        if title in found:
-            text += f"## {title}\n\n{found[title].strip()}\n\n"
-    PAGE.write_text(text.rstrip() + "\n", encoding="utf-8")
-
+            write(found)
 
 if __name__ == "__main__":
     main()

@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""Parallel trajectory tempering beside persistent contrastive divergence, into docs/results/trajectory-tempering.md.
+
+    .venv/bin/python scripts/pages/trajectory_page.py [--data-dir DIR] [--seconds S] [--seeds N] [--hidden H]
+
+After Béreux, Decelle, Furtlehner & Seoane 2024 (arXiv 2405.15376) and 2026 (arXiv 2607.27077): the ladder is the run's own
+history. Frozen models m = 0, 1, … at beta = 1, of which model 0 has independent sites; chains x of the present parameters θ
+and members y of a reservoir of states of the newest frozen model change places with probability
+
+    min(1, exp([U_θ(x) − U_m(x)] − [U_θ(y) − U_m(y)]))
+
+Where that falls below FREEZE on average, θ becomes the next frozen model, whose reservoir the chains fill as they go on and swap with the
+one before; log Z follows from model to model by Bennett's ratio. Below REJECT the update is taken back, the rate is halved, and
+Adam forgets its moments.
+
+An RBM on static MNIST, by a loop over the package's public interface, with the same seconds of one thread with swaps and without.
+What comes out is evaluated by annealing from both ends, by R-hat of long chains from test images and from noise, and by the
+shares of the ten digits that a linear classifier sees among the draws.
+"""
+import argparse
+import gzip
+import json
+import math
+import platform
+import re
+import time
+from pathlib import Path
+
+import numpy
+import torch
+
+import isinglass as ig
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs/results/trajectory-tempering.md"
+FREEZE, REJECT = 0.3, 0.1
+BATCH, BUFFER, SWEEPS, RATE, DECAY = 100, 1000, 5, 1e-3, 0.02
+
+
+def images(data, split):
+    with gzip.open(data / f"static_mnist/binarized_mnist_{split}.amat.gz") as file:
+        text = file.read()
+    return torch.from_numpy(numpy.frombuffer(text.translate(None, b" \n\r"), numpy.uint8) - ord("0")).view(-1, 784)
+
+
+def digits(data, which):
+    """Labels of MNIST, and its images as bits."""
+    def read(kind, header):
+        with gzip.open(data / f"mnist/{which}-{kind}-ubyte.gz") as file:
+            return torch.from_numpy(numpy.frombuffer(file.read(), numpy.uint8, offset=header).copy())
+    return (read("images-idx3", 16).view(-1, 784) > 127).float(), read("labels-idx1", 8).long()
+
+
+def classifier(data):
+    """Softmax regression on MNIST's training images, and its error on the others."""
+    x, y = digits(data, "train")
+    weights, bias = torch.zeros(784, 10, requires_grad=True), torch.zeros(10, requires_grad=True)
+    optimiser = torch.optim.Adam([weights, bias], lr=1e-3)
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(5):
+        for rows in torch.randperm(len(x), generator=generator).split(500):
+            loss = torch.nn.functional.cross_entropy(x[rows] @ weights + bias, y[rows])
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    x, y = digits(data, "t10k")
+
+    @torch.no_grad()
+    def classes(states):
+        return (states.float() @ weights + bias).argmax(1)
+    return classes, (classes(x) != y).double().mean().item()
+
+
+def shares(classes, states):
+    return torch.bincount(classes(states), minlength=10).double() / len(states)
+
+
+def bennett(ahead, behind):
+    """log Z_b/Z_a from U_b − U_a at as many draws of a (ahead) as of b (behind): the root of Bennett's equation."""
+    low, high = -1e4, 1e4
+    while high - low > 1e-9:
+        c = (low + high) / 2
+        low, high = (c, high) if torch.sigmoid(-(ahead + c)).sum() > torch.sigmoid(behind + c).sum() else (low, c)
+    return (low + high) / 2
+
+
+class Frozen:
+    """A model of the past with its reservoir, and its log Z relative to independent sites and their own."""
+
+    def __init__(self, target, reservoir, log_z):
+        self.target, self.reservoir, self.log_z = target, reservoir, log_z
+        self.energy = energies(target, reservoir)
+
+
+@torch.no_grad()
+def energies(target, x):
+    return target.energy(x).double()
+
+
+def rbm(parameters):
+    return ig.models.rbm(**{name: value.detach().clone() for name, value in parameters.items()})
+
+
+class Run:
+    """One training. `swaps`: by trajectory tempering, else by persistent chains alone."""
+
+    def __init__(self, train, hidden, seed, swaps):
+        self.generator = torch.Generator().manual_seed(seed)
+        self.train, self.swaps = train, swaps
+        mean = ig.base_mean(train)
+        logit = torch.logit(mean).float()
+        start = {"W": 0.01 * torch.randn(hidden, 784, generator=self.generator), "b_v": logit, "b_h": torch.zeros(hidden)}
+        self.target = rbm(start)
+        self.parameters = self.target.parameters()
+        self.optimiser = torch.optim.AdamW([{"params": [self.parameters["W"]], "weight_decay": DECAY},
+                                            {"params": [self.parameters["b_v"], self.parameters["b_h"]], "weight_decay": 0}], lr=RATE)
+        self.sampler = ig.sampler("gibbs", scan="chromatic")
+        self.chains = torch.bernoulli(mean.expand(BUFFER, -1), generator=self.generator).to(torch.uint8)
+        self.start = seed
+        independent = rbm({"W": torch.zeros(hidden, 784), "b_v": logit, "b_h": torch.zeros(hidden)})
+        log_z = torch.nn.functional.softplus(logit.double()).sum().item() + hidden * math.log(2)
+        self.frozen = Frozen(independent, self.chains.clone(), log_z)
+        self.rate = 1.0
+        self.iterations = self.models = self.taken_back = 0
+
+    def move(self, rows):
+        """Sweeps of these chains, and what they are swapped with."""
+        self.start += 1000003
+        x = self.sampler.run(self.target, self.chains[rows], steps=SWEEPS, seed=self.start).x.clone()
+        accepted = self.swap(x) if self.swaps else 1.0
+        self.chains[rows] = x
+        return x, accepted
+
+    def swap(self, x):
+        frozen = self.frozen
+        member = torch.randperm(len(frozen.reservoir), generator=self.generator)[:len(x)]
+        y = frozen.reservoir[member].clone()
+        at_x, at_y = energies(frozen.target, x), frozen.energy[member]
+        log_ratio = (energies(self.target, x) - at_x) - (energies(self.target, y) - at_y)
+        accepted = torch.rand(len(x), generator=self.generator).log() < log_ratio
+        frozen.reservoir[member[accepted]] = x[accepted]
+        frozen.energy[member[accepted]] = at_x[accepted]
+        x[accepted] = y[accepted]
+        return log_ratio.clamp(max=0).exp().mean().item()
+
+    def freeze(self):
+        """θ is the next frozen model: all chains move and swap with the reservoir before, and are the next one."""
+        for rows in torch.randperm(BUFFER, generator=self.generator).split(BATCH):
+            self.move(rows)
+        frozen = self.frozen
+        forward = energies(self.target, frozen.reservoir) - frozen.energy
+        backward = energies(self.target, self.chains) - energies(frozen.target, self.chains)
+        log_z = frozen.log_z + bennett(forward, backward)
+        self.frozen = Frozen(rbm(self.parameters), self.chains.clone(), log_z)
+        self.models += 1
+        self.rate = min(1.0, 2 * self.rate)
+
+    def iterate(self, rate):
+        kept = {name: value.detach().clone() for name, value in self.parameters.items()} if self.swaps else None
+        data = self.train[torch.randint(len(self.train), (BATCH,), generator=self.generator)]
+        x, accepted = self.move(torch.randperm(BUFFER, generator=self.generator)[:BATCH])
+        loss = self.target.energy(data).mean() - self.target.energy(x).mean()
+        self.optimiser.zero_grad()
+        loss.backward()
+        for group in self.optimiser.param_groups:
+            group["lr"] = RATE * self.rate * rate
+        self.optimiser.step()
+        self.iterations += 1
+        if not self.swaps:
+            return
+        if accepted < REJECT:
+            with torch.no_grad():
+                for name, value in self.parameters.items():
+                    value.copy_(kept[name])
+            self.rate /= 2
+            self.optimiser.state.clear()
+            self.taken_back += 1
+        if accepted < FREEZE:
+            self.freeze()
+
+    def go(self, seconds):
+        start = time.process_time()
+        while (spent := time.process_time() - start) < seconds:
+            self.iterate(1 - spent / seconds)
+        if self.swaps:
+            self.freeze()
+
+
+def judged(run, splits, classes, seed, sweeps):
+    """Likelihoods from both ends, R-hat of long chains, and the digits among their states."""
+    target = rbm(run.parameters)
+    found = ig.evaluate(target, splits, chains=100, steps=10000, reverse=True, seed=seed, sampler="gibbs", scan="chromatic")
+    test = splits["test"]
+    noise = torch.randint(0, 2, (50, 784), generator=torch.Generator().manual_seed(seed), dtype=torch.uint8)
+    long = ig.sample(target, "gibbs", scan="chromatic", init=torch.cat([test[:50], noise]), chains=100, steps=sweeps, thin=sweeps // 200, seed=seed)
+    draws = long.samples[100:]
+    truth = shares(classes, test)
+    distance = (shares(classes, draws.flatten(0, 1)) - truth).abs().sum().item() / 2
+    return {"iterations": run.iterations, "models": run.models, "taken back": run.taken_back, "rate": run.rate,
+            "likelihood": found.log_likelihood, "verdict": found.verdict, "bracket": found.bracket,
+            "log_z": found.log_z_bidirectional, "own log_z": run.frozen.log_z if run.swaps else None,
+            "rhat": long.summary["rhat"], "ess": long.summary["ess"]["bulk"], "distance": distance}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data-dir", type=Path, default=Path("data"))
+    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--hidden", type=int, default=500)
+    parser.add_argument("--sweeps", type=int, default=20000)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    splits = {"train": images(arguments.data_dir, "train"), "validation": images(arguments.data_dir, "valid"),
+              "test": images(arguments.data_dir, "test")}
+    classes, error = classifier(arguments.data_dir)
+    rows = []
+    for seed in range(arguments.seeds):
+        for swaps in (False, True):
+            run = Run(splits["train"], arguments.hidden, seed, swaps)
+            run.go(arguments.seconds)
+            rows.append({"seed": seed, "swaps": swaps, **judged(run, splits, classes, seed, arguments.sweeps)})
+            print(json.dumps(rows[-1]), flush=True)
+    write(rows, arguments, error)
+
+
+def nats(row):
+    found = row["likelihood"]["test"]["bidirectional"]
+    return f"{found:.2f} ({row['verdict']}, bracket {row['bracket']:.2f})"
+
+
+def write(rows, arguments, error):
+    columns = ["seed", "", "iterations", "frozen models", "taken back", "test, nats", "own log Z − annealing's", "R̂", "bulk ESS", "digits off by"]
+    lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+    for row in rows:
+        own = f"{row['own log_z'] - row['log_z']:+.2f}" if row["swaps"] else ""
+        lines.append(f"| {row['seed']} | {'swaps' if row['swaps'] else 'chains alone'} | {row['iterations']} | {row['models'] or ''} | "
+                     f"{row['taken back'] if row['swaps'] else ''} | {nats(row)} | {own} | {row['rhat']:.3f} | {row['ess']:.0f} | "
+                     f"{100 * row['distance']:.1f} % |")
+    differences = torch.tensor([[b["likelihood"]["test"]["bidirectional"] - a["likelihood"]["test"]["bidirectional"],
+                                 b["rhat"] - a["rhat"], b["distance"] - a["distance"]] for a, b in zip(rows[::2], rows[1::2])]).double()
+    mean, error_of = differences.mean(0), differences.std(0) / len(differences) ** 0.5
+    processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    text = f"""# Trajectory tempering while an RBM learns
+
+Written by `.venv/bin/python scripts/pages/trajectory_page.py --seconds {arguments.seconds:g} --seeds {arguments.seeds}`, whose head says what
+it does. An RBM of {arguments.hidden} hidden units learns static MNIST for {arguments.seconds:g} seconds of one core by persistent contrastive divergence:
+{SWEEPS} sweeps of {BATCH} of {BUFFER} chains an iteration, Adam at {RATE:g} and falling to 0, decay {DECAY:g}. With swaps, chains also change
+places with a reservoir of the newest frozen model; below an acceptance of {FREEZE:g} the next model is frozen, which moves all chains once
+more, and the rate, where it was halved, doubles; below {REJECT:g} the update is taken back.
+
+{chr(10).join(lines)}
+
+R̂ and ESS are of the energy of {100} chains, half of them from test images and half from noise, over {arguments.sweeps} sweeps of the model that
+was learned. *Digits off by*: half the sum of differences between the shares of the ten classes among their later states and among
+the test images, as a linear classifier sees them (wrong on {100 * error:.1f} % of MNIST's test images, made bits). Log Z of a run with swaps is the
+sum of Bennett's ratios along its models.
+
+With swaps less without, means over the seeds with their standard errors: test {mean[0]:+.1f} ± {error_of[0]:.1f} nats, R̂ {mean[1]:+.3f} ± {error_of[1]:.3f}, digits
+{100 * mean[2]:+.1f} ± {100 * error_of[2]:.1f} %.
+
+One core of {processor[1] if processor else platform.machine()}, LibTorch {torch.__version__.split("+")[0]}, isinglass {ig.__version__}.
+"""
+    PAGE.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
