@@ -231,18 +231,18 @@ def schedules(runs):
         truth = held_log_z(how.split()[3])
         for schedule in ("linear", "sigmoid", "adaptive"):
             before = processor_seconds()
-            found = [runs.run("evaluate", f"{how} --dataset static-mnist --schedule {schedule} --seed {seed}",
-                              "--data-dir", runs.data, "--out", str(runs.folder / "evaluation"), "--overwrite")
+            found = [runs.run("evaluate", f"{how} --dataset static-mnist --schedule {schedule}",
+                              "--seed", str(seed), "--data-dir", runs.data, "--out", str(runs.folder / "evaluation"), "--overwrite")
                      for seed in range(seeds)]
             seconds = (processor_seconds() - before) / seeds
             off = torch.tensor([run["log_z"] - truth for run in found])
             ess = torch.tensor([run["weight_ess"] for run in found])
             rows.append([name, schedule, f"{seconds:.0f}", f"{off.mean():+.2f}", f"{off.square().mean().sqrt():.2f}",
-                         f"{ess.mean():.1f} ({ess.min():.1f} to {ess.max():.1f})"])
-    return ("Forward annealing with as many steps, several seeds each: how far log Z is from what both ends hold, on average and as "
+                         f"{ess.mean():.1f} ({ess.min():.1f} to {ess.max():.1f})", str(seeds)])
+    return ("Forward annealing with as many steps, by as many seeds (from 0) as the last column says: how far log Z is from what both ends hold, on average and as "
             "the root of the mean square, and the effective sample size of the weights. Seconds are the processor's, a run, its "
             "start, the pilot of the adaptive schedule and the images' energies included.\n\n"
-            + table(["", "schedule", "seconds", "off by, nats", "r.m.s.", "weight ESS"], rows))
+            + table(["", "schedule", "seconds", "off by, nats", "r.m.s.", "weight ESS", "seeds"], rows))
 
 
 PARTS = {"lattice": (lattice, "A cold lattice"), "cut": (cut, "A cut"), "rbm": (rbm, "A restricted Boltzmann machine"),
