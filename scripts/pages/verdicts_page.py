@@ -110,7 +110,7 @@ def main():
         "The margins (10 % of the compared value, 25 % for burn-in in `fhmm`) and the lengths of the "
         "present runs were chosen when the earlier results were known. An advantage below the margin "
         "makes \"beats\" not supported, where it was undecided before. The runs of `lbj-bernoulli`, "
-        "`lbj-ising` and `lbj-rbm`, of which claims are about time, had one core to themselves while the other one "
+        "`lbj-ising`, `lbj-rbm`, `lbj-potts` and `lbj-fhmm`, of which claims are about time, had one core to themselves while the other one "
         "worked on something else; so had the later cells of `lbj-categorical`, whose earlier ones ran on both cores; "
         "other pages' seconds are of a busy machine, and no claim of theirs about time is decided.", "",
         f"| preset | claim | at {args.before} | its rows, judged again | now | left undecided by |",
