@@ -291,5 +291,6 @@ def main():
                             f"```text\n{commands}\n```\n\n")
             write(found)
 
+
 if __name__ == "__main__":
     main()

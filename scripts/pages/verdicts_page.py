@@ -107,8 +107,9 @@ def main():
         "The column \"its rows, judged again\" judges the earlier runs by the present rules: most had a "
         "single repeat, which cannot both choose the best of several settings and judge it. The last "
         "columns judge the present runs.", "",
-        "The margins (10 % of the compared value, 25 % for burn-in in `fhmm`) and the lengths of the "
-        "present runs were chosen when the earlier results were known. An advantage below the margin "
+        "The margins (10 % of the compared value, 25 % for burn-in in `fhmm`), the lengths and repeats of the "
+        "present runs and the sizes of smaller targets were chosen when earlier results were known; `fhmm` got four more "
+        "repeats when four had left one of its claims undecided. An advantage below the margin "
         "makes \"beats\" not supported, where it was undecided before. The runs of `lbj-bernoulli`, "
         "`lbj-ising`, `lbj-rbm`, `lbj-potts` and `lbj-fhmm`, of which claims are about time, had one core to themselves while the other one "
         "worked on something else; so had the later cells of `lbj-categorical`, whose earlier ones ran on both cores; "
@@ -117,7 +118,7 @@ def main():
         "| --- | --- | --- | --- | --- | --- |"]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     if smaller:
-        lines += ["", "† On targets smaller than the paper's, on which chains converge in the time that a run here has; of the "
+        lines += ["", "† On targets smaller than the paper's, for chains to converge in the time that a run here has; of the "
                   "paper's own these verdicts say nothing:", ""]
         lines += [f"- `{preset}`: {text}" for preset, text in smaller.items()]
     (RESULTS / "verdicts.md").write_text("\n".join(lines) + "\n")

@@ -59,26 +59,32 @@ TEST_F(Ablate, RunsACellUntilItHasConverged) {
   EXPECT_EQ(calls(after[1]), calls(before[1]));
 }
 
-// Whoever comes first has its model trained, and as much time as the others.
-TEST_F(Ablate, TrainingIsNoTimeOfTheCellThatWaitsForIt) {
-  write_pt(folder / "bars.pt", PtValue{bars()});
-  write_text(folder / "grid.toml", R"(
-repeats = 2
+// Of an RBM that is trained on bars.pt, and sampled by gwg.
+std::string grid_on_bars(int repeats, int steps, int iterations, int steps_per_iteration) {
+  return fmt::format(R"(
+repeats = {}
 [common]
 chains = 4
-steps = 8
+steps = {}
 [[models]]
 [models.train]
 model = "rbm"
 dataset = "bars.pt"
 hidden = 4
-iters = 1000
-steps-per-iter = 20
-buffer = 100
-batch = 100
+iters = {}
+steps-per-iter = {}
+buffer = 20
+batch = 10
 [[samplers]]
 sampler = "gwg"
-)");
+)",
+                     repeats, steps, iterations, steps_per_iteration);
+}
+
+// Whoever comes first has its model trained, and as much time as the others.
+TEST_F(Ablate, TrainingIsNoTimeOfTheCellThatWaitsForIt) {
+  write_pt(folder / "bars.pt", PtValue{bars()});
+  write_text(folder / "grid.toml", grid_on_bars(2, 8, 1000, 20));
   const std::string cache = " --cache " + (folder / "cache").string();
   ASSERT_EQ(run(grid() + cache + " --until-converged 0.5", "out").exit_code, 0);
   const Json rows = json_file(folder / "out/results.json")["rows"];
@@ -128,22 +134,7 @@ sampler = "gwg"
 }
 
 TEST_F(Ablate, TrainedModelsAreOfTheirData) {
-  write_text(folder / "grid.toml", R"(
-[common]
-chains = 4
-steps = 10
-[[models]]
-[models.train]
-model = "rbm"
-dataset = "bars.pt"
-hidden = 4
-iters = 3
-steps-per-iter = 1
-buffer = 20
-batch = 10
-[[samplers]]
-sampler = "gwg"
-)");
+  write_text(folder / "grid.toml", grid_on_bars(1, 10, 3, 1));
   const std::string cache = " --cache " + (folder / "cache").string();
   const auto parameters = [&](const std::string& out) {
     const Outcome done = run(grid() + cache, out);

@@ -149,6 +149,14 @@ TEST_F(Bench, HasTheStagesThatModelAndSamplerHave) {
             2 * stage_of(sweep, "energy")["gflop"].get<double>());
   expect_refused(ising + "gibbs --stages proposal", {"--stages proposal", "conditionals"});
   result(ising + "gibbs --scan chromatic --rungs 4 --stages scan" + kQuick);
+  const auto scan = [&](const std::string& more) {
+    return stage_of(result("--model rbm --weights rbm.pt --rungs 2 --stages scan" + more + kQuick),
+                    "scan");
+  };
+  const Json one = scan(""), many = scan(" --exploration 60");
+  EXPECT_DOUBLE_EQ(many["gflop"].get<double>(), 60 * one["gflop"].get<double>());
+  EXPECT_GT(many["milliseconds"]["median"].get<double>(),
+            5 * one["milliseconds"]["median"].get<double>());
   expect_refused(ising + "gwg --rungs 3 --stages scan --chains 4",
                  {"--stages scan", "--chains 4", "--rungs 3"});
   expect_refused(ising + "lsb-1 --rungs 2 --burn-in 5 --stages scan --chains 4",

@@ -25,7 +25,7 @@ struct Item {
 };
 using Kind = Item::Kind;
 
-// An array's pickle has some forty. Kept items are copied, with what they hold: a few lines could double
+// An array's pickle has far fewer. Kept items are copied, with what they hold: a few lines could double
 // a list again and again, or nest lists deeper than the stack.
 constexpr int64_t kMostItems = 1000;
 
