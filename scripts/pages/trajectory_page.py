@@ -274,7 +274,8 @@ swap {PASSES} times more; below {REJECT:g} an update is taken back. Then chains 
 R̂ and ESS are of the energy of 100 chains, half of them from test images and half from noise, over {arguments.sweeps} sweeps of the model that
 was learned. *Digits off by*: half the sum of differences between the shares of the ten classes among their later states and among
 the test images, as a linear classifier sees them (wrong on {100 * error:.1f} % of MNIST's test images, made bits). Log Z of a run with swaps is the
-sum of Bennett's ratios along its models.
+sum of Bennett's ratios along its models. A bracket below a nat is open where the weights, or the chains that reverse annealing
+starts from, do not suffice.
 
 Swaps less chains alone, means over the seeds and their standard errors:
 
