@@ -1,6 +1,7 @@
 // See resnet.h.
 #include "models/network/resnet.h"
 
+#include <algorithm>
 #include <array>
 
 #include "io/error.h"
@@ -50,12 +51,25 @@ torch::Tensor input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& at
       c->options.dilation(), false, {0, 0}, 1, {true, false, false})));
 }
 
-// A convolution of stride 1 of few channels: the patches around all positions, and 1, times weights
-// and bias. Of one channel oneDNN takes twice as long for it, and does not return channels last; on a GPU im2col
-// would be a launch an image.
+// A second channel beside the first.
+torch::Tensor with_zeros(const torch::Tensor& one) {
+  torch::Tensor two =
+      at::empty({one.size(0), 2, one.size(2), one.size(3)},
+                one.options().memory_format(at::MemoryFormat::ChannelsLast));
+  two.zero_().narrow(1, 0, 1).copy_(one);
+  return two;
+}
+
+// A convolution of stride 1 of few channels. With a gradient in the weights, on the CPU, the patches around
+// all positions, and 1, times weights and bias (see kFewestChannels); on a GPU im2col would be a launch an
+// image. Of one channel oneDNN returns another layout; it has a second one of zeros.
 torch::Tensor first_convolution(const torch::nn::Conv2d& c, const torch::Tensor& image) {
   if (image.is_cuda()) {
     return channels_last(at::conv2d(image, c->weight, c->bias, 1, padding_of(c)));
+  }
+  if (!at::GradMode::is_enabled()) {
+    if (image.size(1) > 1) return at::conv2d(image, c->weight, c->bias, 1, padding_of(c));
+    return at::conv2d(with_zeros(image), with_zeros(c->weight), c->bias, 1, padding_of(c));
   }
   const torch::Tensor patches = at::constant_pad_nd(  // [B, k·k + 1, H·W]
       at::im2col(image, c->weight.sizes().slice(2), {1, 1}, padding_of(c), {1, 1}), {0, 0, 0, 1},
@@ -66,22 +80,26 @@ torch::Tensor first_convolution(const torch::nn::Conv2d& c, const torch::Tensor&
       .permute({0, 3, 1, 2});
 }
 
-// The gradient in its image, of that in its output, which is the sum of two parts.
-torch::Tensor first_input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& part,
+// Of a matrix product. One of nine, a patch of one channel, takes more than twice as long as one of
+// sixteen (MKL on AMD's processors).
+constexpr int64_t kFewestColumns = 16;
+
+// The gradient in its image, of that in its output, which is the sum of two parts. `part` is spent.
+torch::Tensor first_input_gradient(const torch::nn::Conv2d& c, torch::Tensor& part,
                                    const torch::Tensor& more) {
-  if (part.is_cuda()) {
-    return input_gradient(c, part + more,
-                          {part.size(0), c->weight.size(1), part.size(2), part.size(3)});
+  part.add_(more);
+  const int64_t channels = c->weight.size(1);
+  if (part.is_cuda() || channels > 1) {
+    return input_gradient(c, part, {part.size(0), channels, part.size(2), part.size(3)});
   }
-  const auto at_positions = [](const torch::Tensor& g) {  // [B·H·W, C], no copy
-    return g.permute({0, 2, 3, 1}).flatten(0, 2);
-  };
-  const torch::Tensor weights = c->weight.flatten(1);
-  const torch::Tensor at_patches =
-      torch::addmm(at_positions(part).mm(weights), at_positions(more), weights);
-  return at::col2im(at_patches.view({part.size(0), -1, weights.size(1)}).transpose(1, 2),
-                    part.sizes().slice(2), c->weight.sizes().slice(2), {1, 1}, padding_of(c),
-                    {1, 1});
+  // Of one channel oneDNN takes twice as long or more.
+  const torch::Tensor at_positions = part.permute({0, 2, 3, 1}).flatten(0, 2);  // [B·H·W, C], no copy
+  const int64_t patch = c->weight[0].numel();
+  const torch::Tensor weights =
+      at::constant_pad_nd(c->weight.flatten(1), {0, std::max<int64_t>(0, kFewestColumns - patch)});
+  const torch::Tensor at_patches = at_positions.mm(weights).view({part.size(0), -1, weights.size(1)});
+  return at::col2im(at_patches.narrow(2, 0, patch).transpose(1, 2), part.sizes().slice(2),
+                    c->weight.sizes().slice(2), {1, 1}, padding_of(c), {1, 1});
 }
 
 // Of a block's two swishes, and the shape of its input.
