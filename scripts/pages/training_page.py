@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Trains models on static MNIST in several ways, evaluates each between both ends of log Z, and writes what each choice brings:
+docs/results/rbm-training.md, docs/results/resnet-pilots.md.
+
+    .venv/bin/python scripts/pages/training_page.py {rbm|resnet} --data-dir DIR [--program FILE] [--threads N] [--only TEXT]
+
+Runs lie in runs/training/; those that are complete are not made again. --only: the ways whose name holds TEXT, and no page.
+"""
+import argparse
+import json
+import platform
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SPLITS = ("train", "validation", "test")
+
+
+@dataclass
+class Table:
+    page: str
+    text: str
+    train: str      # flags of all trainings
+    evaluate: str   # and of all evaluations
+    ways: dict      # of each: the flags of its training, the iterations, and which of the run's weights
+
+
+LINEAR, SHORT = "--lr 3e-3 --lr-schedule linear", 12500
+SCORED = "--lr 3e-3 --evaluate-every 1250 --evaluate-steps 5000"
+RBM = Table(
+    page="rbm-training.md",
+    text="""# Training an RBM
+
+RBMs with 500 hidden units on static MNIST by persistent contrastive divergence.""",
+    train="--model rbm --hidden 500 --dataset static-mnist --sampler gibbs --scan chromatic --steps-per-iter 5 --buffer 2000 "
+          "--batch 100 --warmup 100 --ema 0.999 --checkpoint-every 2500",
+    evaluate="--model rbm --dataset static-mnist --sampler gibbs --scan chromatic --path joint --schedule adaptive --chains 100 "
+             "--steps 10000 --reverse",
+    ways={
+        "rate 1e-3, constant": ("--lr 1e-3", SHORT, "ema"),
+        "rate 3e-3, constant": (SCORED, SHORT, "ema"),
+        "the same, the checkpoint that validates best": (SCORED, SHORT, "best"),
+        "rate 1e-3, falls linearly": ("--lr 1e-3 --lr-schedule linear", SHORT, "ema"),
+        "rate 3e-3, falls linearly": (LINEAR, SHORT, "ema"),
+        "the same, centred": (f"{LINEAR} --centre", SHORT, "ema"),
+        "rate 3e-3, falls linearly, weight decay .1": (f"{LINEAR} --weight-decay 0.1", SHORT, "ema"),
+        "the same, longer": (f"{LINEAR} --weight-decay 0.1", 45000, "ema"),
+    })
+
+COSINE = "--lr 1.5e-4 --lr-schedule cosine"
+RESNET = Table(
+    page="resnet-pilots.md",
+    text="""# Pilots of a ResNet
+
+ResNets on static MNIST by persistent contrastive divergence, for about as long each.""",
+    train="--model resnet --dataset static-mnist --gradient-precision bf16 --sampler pafs --radius 8 --base --buffer 1000 --batch 100 "
+          "--warmup 200 --ema 0.995 --checkpoint-every 250",
+    evaluate="--model resnet --dataset static-mnist --gradient-precision bf16 --sampler pafs --radius 8 --adapt --method tempering "
+             "--chains 10 --steps 4000",
+    ways={
+        "16 channels, 10 steps, rate 1.5e-4": (f"--channels 16 --steps-per-iter 10 --l2 1e-4 {COSINE}", 1500, "ema"),
+        "8 channels": (f"--channels 8 --steps-per-iter 10 --l2 1e-4 {COSINE}", 1900, "ema"),
+        "32 channels": (f"--channels 32 --steps-per-iter 10 --l2 1e-4 {COSINE}", 850, "ema"),
+        "5 steps": (f"--channels 16 --steps-per-iter 5 --l2 1e-4 {COSINE}", 2300, "ema"),
+        "20 steps": (f"--channels 16 --steps-per-iter 20 --l2 1e-4 {COSINE}", 850, "ema"),
+        "rate 3e-4": ("--channels 16 --steps-per-iter 10 --l2 1e-4 --lr 3e-4 --lr-schedule cosine", 1500, "ema"),
+        "rate 6e-4": ("--channels 16 --steps-per-iter 10 --l2 1e-4 --lr 6e-4 --lr-schedule cosine", 1500, "ema"),
+        "no weight on squared energies": (f"--channels 16 --steps-per-iter 10 {COSINE}", 1500, "ema"),
+    })
+TABLES = {"rbm": RBM, "resnet": RESNET}
+
+
+def run(command, out, flags, options):
+    if not (out / "done").exists():
+        subprocess.run([options.program, command, *map(str, flags), "--data-dir", options.data_dir, "--threads", str(options.threads),
+                        "--quiet", "--out", out, "--overwrite"], check=True, stdout=subprocess.DEVNULL)
+        (out / "done").touch()
+
+
+def row(name, table, options):
+    """Trains, evaluates, and says what came out."""
+    flags, iters, weights = table.ways[name]
+    directory = ROOT / "runs/training" / re.sub(r"[ -]+", "-", f"{options.table} {iters} {flags}")
+    trained, evaluated = directory / "run", directory / weights
+    run("train", trained, [*table.train.split(), *flags.split(), "--iters", iters], options)
+    run("evaluate", evaluated, [*table.evaluate.split(), "--weights", trained / f"{weights}.pt"], options)
+    last = json.loads((trained / "metrics.jsonl").read_text().splitlines()[-1])
+    found = json.loads((evaluated / "ais.json").read_text())
+    verdict = found["verdict"] if found["verdict"] == "closed" else f"open: {found['reason']}"
+    nats = " | ".join(f"{found['log_likelihood'][split]['bidirectional']:.2f}" for split in SPLITS)
+    return (f"| {name} | {iters} | {last['seconds'] / 60:.1f} | {last.get('recoveries', 0):.0f} | {nats} | {found['bracket']:.2f} "
+            f"| {verdict} |")
+
+
+def page(table, rows, options):
+    lines = "\n".join(rows)
+    return f"""{table.text} Generated by
+`scripts/pages/training_page.py {options.table}` on {platform.machine()}, {options.threads} thread. Log-likelihoods are nats an image, from both ends of
+log Z; the validation images choose, the test images are shown beside. Minutes are of the training, with its evaluations where it
+had any; a recovery is one from [divergence](../howto/training-diverges.md).
+
+| training | iterations | minutes | recoveries | train | validation | test | bracket | verdict |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+{lines}
+
+```
+isinglass train {table.train} … --iters N --data-dir DIR --out RUN
+isinglass evaluate {table.evaluate} --weights RUN/ema.pt --data-dir DIR --out OUT
+```
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", choices=TABLES)
+    parser.add_argument("--data-dir", required=True)
+    parser.add_argument("--program", default=ROOT / "build/isinglass")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--only")
+    options = parser.parse_args()
+    table, rows = TABLES[options.table], []
+    for name in table.ways:
+        if options.only and options.only not in name:
+            continue
+        rows.append(row(name, table, options))
+        print(rows[-1], flush=True)
+    if not options.only:
+        (ROOT / "docs/results" / table.page).write_text(page(table, rows, options), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
