@@ -53,9 +53,8 @@ torch::Tensor input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& at
 
 // A second channel beside the first.
 torch::Tensor with_zeros(const torch::Tensor& one) {
-  torch::Tensor two =
-      at::empty({one.size(0), 2, one.size(2), one.size(3)},
-                one.options().memory_format(at::MemoryFormat::ChannelsLast));
+  torch::Tensor two = at::empty({one.size(0), 2, one.size(2), one.size(3)},
+                                one.options().memory_format(at::MemoryFormat::ChannelsLast));
   two.zero_().narrow(1, 0, 1).copy_(one);
   return two;
 }
@@ -93,11 +92,13 @@ torch::Tensor first_input_gradient(const torch::nn::Conv2d& c, torch::Tensor& pa
     return input_gradient(c, part, {part.size(0), channels, part.size(2), part.size(3)});
   }
   // Of one channel oneDNN takes twice as long or more.
-  const torch::Tensor at_positions = part.permute({0, 2, 3, 1}).flatten(0, 2);  // [B·H·W, C], no copy
+  const torch::Tensor at_positions =
+      part.permute({0, 2, 3, 1}).flatten(0, 2);  // [B·H·W, C], no copy
   const int64_t patch = c->weight[0].numel();
   const torch::Tensor weights =
       at::constant_pad_nd(c->weight.flatten(1), {0, std::max<int64_t>(0, kFewestColumns - patch)});
-  const torch::Tensor at_patches = at_positions.mm(weights).view({part.size(0), -1, weights.size(1)});
+  const torch::Tensor at_patches =
+      at_positions.mm(weights).view({part.size(0), -1, weights.size(1)});
   return at::col2im(at_patches.narrow(2, 0, patch).transpose(1, 2), part.sizes().slice(2),
                     c->weight.sizes().slice(2), {1, 1}, padding_of(c), {1, 1});
 }
