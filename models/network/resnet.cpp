@@ -1,7 +1,6 @@
 // See resnet.h.
 #include "models/network/resnet.h"
 
-#include <algorithm>
 #include <array>
 
 #include "io/error.h"
@@ -79,9 +78,9 @@ torch::Tensor first_convolution(const torch::nn::Conv2d& c, const torch::Tensor&
       .permute({0, 3, 1, 2});
 }
 
-// Of a matrix product. One of nine, a patch of one channel, takes more than twice as long as one of
-// sixteen (MKL on AMD's processors).
-constexpr int64_t kFewestColumns = 16;
+// Of the product for one channel, whose patches have nine numbers: of nine columns it takes more than
+// twice as long (MKL on AMD's processors).
+constexpr int64_t kColumns = 16;
 
 // The gradient in its image, of that in its output, which is the sum of two parts. `part` is spent.
 torch::Tensor first_input_gradient(const torch::nn::Conv2d& c, torch::Tensor& part,
@@ -95,8 +94,7 @@ torch::Tensor first_input_gradient(const torch::nn::Conv2d& c, torch::Tensor& pa
   const torch::Tensor at_positions =
       part.permute({0, 2, 3, 1}).flatten(0, 2);  // [B·H·W, C], no copy
   const int64_t patch = c->weight[0].numel();
-  const torch::Tensor weights =
-      at::constant_pad_nd(c->weight.flatten(1), {0, std::max<int64_t>(0, kFewestColumns - patch)});
+  const torch::Tensor weights = at::constant_pad_nd(c->weight.flatten(1), {0, kColumns - patch});
   const torch::Tensor at_patches =
       at_positions.mm(weights).view({part.size(0), -1, weights.size(1)});
   return at::col2im(at_patches.narrow(2, 0, patch).transpose(1, 2), part.sizes().slice(2),
