@@ -59,7 +59,8 @@ Comparison compare(const Claim& claim, const Estimate& who, const Estimate& than
   c.low = c.difference - width;
   c.high = c.difference + width;
   if (!std::isfinite(c.low) || !std::isfinite(c.high)) return c;
-  if (c.difference == 0 && width == 0) return c;  // the same number, with no error: no measurement
+  // The same number with no error is no measurement, but of shares: 1 where nothing is lost.
+  if (c.difference == 0 && width == 0 && !rule.shares) return c;
   const double margin = metric.has_zero || rule.shares ? claim.margin * std::abs(than.value) : 0;
   c.verdict = rule.decide({c.low, c.high}, margin);
   return c;
@@ -107,7 +108,7 @@ const Setting* best_of(const Settings& settings, bool higher) {
 }
 
 // Of each sampler: the value at the axis' largest over its best one. The best is chosen among
-// `first`, and both values are of `second`; in the ratio's label it is `best_at`.
+// `first`, and both values are of `second`. Nothing of a sampler with a single value.
 Settings ratios_to_best(const Settings& first, const Settings& second, const std::string& axis,
                         bool higher) {
   std::map<std::string, Settings> samplers;
@@ -120,7 +121,7 @@ Settings ratios_to_best(const Settings& first, const Settings& second, const std
     const auto last = std::max_element(own.begin(), own.end(),
                                        [&](const auto& a, const auto& b) { return at(a) < at(b); });
     const Setting *top = find_same(second, *last), *best = find_same(second, *best_of(own, higher));
-    if (!top || !best) continue;
+    if (own.size() < 2 || !top || !best) continue;
     Setting ratio = *top;
     const Estimate &t = top->estimate, &b = best->estimate;
     ratio.estimate = {t.value / b.value,

@@ -254,6 +254,23 @@ TEST(Claims, DegradesLessComparesTheLastWithTheBest) {
   EXPECT_EQ(verdict("degrades-less", rows), "undecided");
 }
 
+TEST(Claims, WhereNothingIsLostNobodyLosesLess) {
+  Json rows;
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    for (const int radius : {1, 20}) {
+      rows.push_back(row("m", "a", radius, radius, 0.01, repeat));
+      rows.push_back(row("m", "b", radius, 2 * radius, 0.01, repeat));
+    }
+  }
+  EXPECT_EQ(verdict("degrades-less", rows), "not supported");
+  // Of a single radius nothing can be lost.
+  for (size_t i = 0; i < rows.size();) {
+    rows[i]["settings"]["radius"] == "1" ? void(rows.erase(i)) : void(++i);
+  }
+  EXPECT_EQ(verdict("degrades-less", rows), "undecided");
+  EXPECT_EQ(reason("degrades-less", rows), "no defined number of a");
+}
+
 // A committed page is judged by today's rules, from what results.json holds.
 TEST(Claims, AreJudgedAgainFromTheirOwnText) {
   const Json rows = {row("m", "a", 1, 3, 0.1), row("m", "b", 1, 2, 0.1), row("n", "a", 1, 1, 0.1),
