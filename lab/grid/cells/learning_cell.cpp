@@ -1,9 +1,11 @@
 // See learning_cell.h.
 #include "lab/grid/cells/learning_cell.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "engine/annealing/weights.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "lab/evaluation/likelihood_evaluation.h"
@@ -68,8 +70,7 @@ Json evaluated(const Cell& cell, const fs::path& directory, const Dataset& data,
                torch::Device device, const Stop& stop, const std::function<void()>& on_kept,
                Json& metrics) {
   EvaluateSpec spec = *cell.evaluation;
-  const fs::path best = directory / "best.pt";  // of runs that validate
-  spec.model.weights = fs::exists(best) ? best : directory / "ema.pt";
+  spec.model.weights = parameters_to_evaluate(directory);
   LikelihoodEvaluation evaluation(spec, {.device = device, .stop = stop}, {.data = data});
   const fs::path checkpoint = directory / "evaluation.pt";
   if (fs::exists(checkpoint)) evaluation.restore(checkpoint);
@@ -94,6 +95,7 @@ Json evaluated(const Cell& cell, const fs::path& directory, const Dataset& data,
   }
   Json shown = evaluation.json();
   for (const char* series : {"curve", "beta"}) shown.erase(series);
+  shown["parameters"] = spec.model.weights.filename().string();
   return shown;
 }
 
@@ -141,6 +143,14 @@ const Dataset& GridData::of(const DataSpec& spec) {
     latest_ = key;
   }
   return data_;
+}
+
+fs::path parameters_to_evaluate(const fs::path& directory) {
+  const TrainingCurves curves(directory / "metrics.jsonl");
+  const auto ess = curves.column("validation_weight_ess");
+  const auto last = std::find_if(ess.rbegin(), ess.rend(), [](double e) { return !std::isnan(e); });
+  const bool comparable = last != ess.rend() && *last >= kLeastWeightEss;
+  return directory / (comparable ? "best.pt" : "ema.pt");
 }
 
 Json run_learning_cell(const Cell& cell, const Json& settings, const fs::path& directory,

@@ -25,10 +25,15 @@ class GridData {
   Dataset data_;
 };
 
+// What a run learned, best.pt or ema.pt of its directory: the averages that validated best, or the
+// last ones where nothing was validated or the last score's annealing weights do not suffice. A
+// sharp model is hard to anneal, so that the best of those that suffice would be an early one.
+std::filesystem::path parameters_to_evaluate(const std::filesystem::path& directory);
+
 // Trains in the directory, whose cell.json says of what it is: a run of other settings, program or
 // data is begun anew; on_kept is called after every checkpoint. Returns {status, metrics, curves[,
-// picture, evaluation_result]}, or, where it fails or diverges for good, {status: "failed", error, metrics}. Of the run,
-// weights, metrics and log stay. Throws Interrupted only.
+// picture, evaluation_result]}, or, where it fails or diverges for good, {status: "failed", error,
+// metrics}. Of the run, weights, metrics and log stay. Throws Interrupted only.
 nlohmann::ordered_json run_learning_cell(const Cell& cell, const nlohmann::ordered_json& settings,
                                          const std::filesystem::path& directory, GridData& data,
                                          torch::Device device, const Stop& stop = {},
