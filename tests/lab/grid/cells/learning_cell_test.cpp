@@ -17,14 +17,16 @@ std::string evaluated_after(const std::string& metrics) {
 
 TEST(LearningCell, EvaluatesWhatValidatedBestWhereScoresCanBeCompared) {
   EXPECT_EQ(evaluated_after("{\"iteration\":1}\n{\"iteration\":2}\n"), "ema.pt");
-  EXPECT_EQ(evaluated_after("{\"iteration\":1,\"validation_score\":-99,\"validation_weight_ess\":25}\n"
-                            "{\"iteration\":2}\n"),
-            "best.pt");
+  EXPECT_EQ(
+      evaluated_after("{\"iteration\":1,\"validation_score\":-99,\"validation_weight_ess\":25}\n"
+                      "{\"iteration\":2}\n"),
+      "best.pt");
   // The later model could not be annealed in as many temperatures: the early one is not the better for it.
-  EXPECT_EQ(evaluated_after("{\"iteration\":1,\"validation_score\":-199,\"validation_weight_ess\":25}\n"
-                            "{\"iteration\":2,\"validation_score\":-80,\"validation_weight_ess\":1.1}\n"
-                            "{\"iteration\":3}\n"),
-            "ema.pt");
+  EXPECT_EQ(
+      evaluated_after("{\"iteration\":1,\"validation_score\":-199,\"validation_weight_ess\":25}\n"
+                      "{\"iteration\":2,\"validation_score\":-80,\"validation_weight_ess\":1.1}\n"
+                      "{\"iteration\":3}\n"),
+      "ema.pt");
 }
 
 }  // namespace
