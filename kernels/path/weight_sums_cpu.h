@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <vector>
 
 #include "kernels/base/vectors_cpu.h"
 #include "kernels/path/fast/block_weights_cpu.h"
+#include "kernels/path/fast/row_weights_cpu.h"
 #include "kernels/path/move_weights.h"
 #include "kernels/random/philox.h"
 
@@ -31,6 +33,10 @@ inline int64_t site_at(const double* weight, int64_t block, int64_t sites, doubl
 
 template <class Weights>
 constexpr bool kFlips = std::is_same_v<Weights, BinaryGradientWeights>;
+template <class Weights>
+constexpr bool kRows = false;  // a site's weight is a sum over its values
+template <class LogWeights>
+constexpr bool kRows<ValueWeights<LogWeights>> = true;
 
 // The weights of a block on its scale, which is returned: 0 of sites that are removed or that the
 // block lacks. values null: the weights need none.
@@ -55,8 +61,16 @@ double block_weights(const Weights& weights, const uint8_t* values, int64_t site
   }
 }
 
+// Room for `count` numbers of the chain that a thread is at.
+inline double* numbers_of_thread(int64_t count) {
+  thread_local std::vector<double> numbers;
+  if (std::ssize(numbers) < count) numbers.resize(count);
+  return numbers.data();
+}
+
 // The sums at a chain's current values (null: the weights need none), over the sites that are in
-// the pool.
+// the pool. A thread has one of them at a time: log weights that are sums over values are taken once, and
+// kept in its numbers.
 template <class Weights>
 class WeightSums : public OneLane {
  public:
@@ -74,6 +88,7 @@ class WeightSums : public OneLane {
       flip_sums(weights_.balancing, weights_.gradient, values_, sites_, sums_.scale, sums_.sum,
                 weights_.beta);
     } else {
+      if constexpr (kRows<Weights>) weigh_rows();
       for (int64_t b = 0; b < blocks_; ++b) refresh(b);
     }
     total();
@@ -83,6 +98,7 @@ class WeightSums : public OneLane {
   void update(int64_t site) {
     const int64_t block = site / kBlockSites;
     const double before = sums_.scale[block];
+    if constexpr (kRows<Weights>) weigh_row(site);
     refresh(block);
     if (sums_.scale[block] != before) return total();
     rescale(block);
@@ -109,15 +125,36 @@ class WeightSums : public OneLane {
   }
   int64_t draw_site(const TreePosition& position) const {
     double weight[kBlockSites];
-    block_weights(weights_, values_, sites_, removed_, position.block, weight);
+    weigh(position.block, weight);
     return site_at(weight, position.block, sites_,
                    unscaled(position.rest, sums_.scale[position.block], scale_));
   }
 
  private:
+  void weigh_row(int64_t site) {
+    log_weight_[site] =
+        removed_.contains(site) ? -INFINITY : log_row_sum(weights_, site, values_[site]);
+  }
+  void weigh_rows() {
+    log_weight_ = numbers_of_thread(blocks_ * kBlockSites);
+    std::fill_n(log_weight_ + sites_, blocks_ * kBlockSites - sites_, -INFINITY);
+    for (int64_t i = 0; i < sites_; ++i) weigh_row(i);
+  }
+
+  // block_weights()
+  double weigh(int64_t block, double* weight) const {
+    if constexpr (kRows<Weights>) {
+      const double* log_weights = log_weight_ + block * kBlockSites;
+      const double scale = block_scale(tree_max(log_weights));
+      scaled_weights(log_weights, scale, weight);
+      return scale;
+    } else {
+      return block_weights(weights_, values_, sites_, removed_, block, weight);
+    }
+  }
   void refresh(int64_t block) {
     double weight[kBlockSites];
-    sums_.scale[block] = block_weights(weights_, values_, sites_, removed_, block, weight);
+    sums_.scale[block] = weigh(block, weight);
     sums_.sum[block] = tree_sum(weight);
   }
 
@@ -136,6 +173,7 @@ class WeightSums : public OneLane {
   int64_t sites_, blocks_;
   BlockSums sums_;
   RemovedSites removed_;
+  double* log_weight_ = nullptr;  // of rows: [32·blocks]; −∞ of sites removed and behind the last
   double scale_ = 0;
 };
 

@@ -1,11 +1,13 @@
-// Weights of a block of binary sites at once against its sites one by one, bit for bit.
+// Weights of a block of binary sites, or of the values of a site, at once against one by one, bit for bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <vector>
 
 #include "kernels/path/fast/block_weights_cpu.h"
+#include "kernels/path/fast/row_weights_cpu.h"
 #include "kernels/path/move_weights.h"
 
 namespace isinglass {
@@ -37,6 +39,32 @@ TEST(BlockWeights, EqualThoseOfSingleSites) {
         EXPECT_EQ(weight[i], scaled_weight(log_weight, scale));
       }
       EXPECT_EQ(scale, block_scale(largest));
+    }
+  }
+}
+
+TEST(RowWeights, EqualThoseOfSingleValues) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<float> normal(0, 8);
+  for (const int values : {2, 3, 16, 17, 31, 32, 33, 100, 255, 256}) {
+    std::vector<float> table(3 * values);
+    for (float& number : table) number = normal(random);
+    table[values] = 700;
+    table[2 * values] = -INFINITY;  // of exact differences: a value that is never proposed
+    for (int g = 0; g < 4; ++g) {
+      const auto balancing = static_cast<Balancing>(g);
+      const CategoricalGradientWeights categorical{{table.data(), balancing, values, 0.7f}};
+      const OrderedGradientWeights ordered{{table.data(), balancing, values}};
+      const ExactValueWeights exact{{table.data(), balancing, values, 1.3f}};
+      for (int site = 0; site < 3; ++site) {
+        const int from = static_cast<int>(random() % values);
+        EXPECT_EQ(cpu::log_row_sum(ordered, site, from), ordered.log_site_weight(site, from));
+        EXPECT_EQ(cpu::log_row_sum(exact, site, from), exact.log_site_weight(site, from));
+        if (site == 2) continue;
+        EXPECT_EQ(cpu::log_row_sum(categorical, site, from),
+                  categorical.log_site_weight(site, from))
+            << values << " values, " << g;
+      }
     }
   }
 }

@@ -1,0 +1,87 @@
+// See row_weights_cpu.h.
+#include "kernels/path/fast/row_weights_cpu.h"
+
+#include <cmath>
+
+#include "kernels/base/vectors_cpu.h"
+
+namespace isinglass::cpu {
+namespace {
+
+constexpr int kMostValues = 256;
+constexpr int kFewValues = 16;  // up to which whole vectors do not pay
+
+// With g a constant of the loop.
+template <Balancing g, class Weights>
+[[gnu::always_inline]] inline void fill(Weights weights, int64_t site, int from,
+                                        double* log_weight) {
+  weights.balancing = g;
+  for (int k = 0; k < weights.values; ++k) log_weight[k] = weights.log_weight(site, from, k);
+}
+
+template <class Weights>
+[[gnu::always_inline]] inline void fill(const Weights& weights, int64_t site, int from,
+                                        double* log_weight) {
+  switch (weights.balancing) {
+    case Balancing::kSqrt:
+      return fill<Balancing::kSqrt>(weights, site, from, log_weight);
+    case Balancing::kBarker:
+      return fill<Balancing::kBarker>(weights, site, from, log_weight);
+    case Balancing::kMin:
+      return fill<Balancing::kMin>(weights, site, from, log_weight);
+    case Balancing::kMax:
+      return fill<Balancing::kMax>(weights, site, from, log_weight);
+  }
+}
+
+// Categorical's sums (categorical.h): the exponentials in vectors, added in its order.
+template <class Weights>
+[[gnu::always_inline]] inline double log_row_sum_of(const Weights& weights, int64_t site,
+                                                    int from) {
+  double log_weight[kMostValues], weight[kMostValues];
+  fill(weights, site, from, log_weight);
+  log_weight[from] = -INFINITY;
+  const int whole = (weights.values + kBlockSites - 1) / kBlockSites * kBlockSites;
+  for (int k = weights.values; k < whole; ++k) log_weight[k] = -INFINITY;
+  double scale = -INFINITY, sum = 0;
+  for (int k = 0; k < whole; k += kBlockSites) {
+    const double largest = tree_max(log_weight + k);
+    if (largest > scale) scale = largest;
+  }
+  for (int k = 0; k < whole; ++k) weight[k] = scaled_weight(log_weight[k], scale);
+  for (int k = 0; k < weights.values; ++k) sum += weight[k];
+  return scale == -INFINITY ? scale : scale + elementary::log(sum);
+}
+
+ISINGLASS_FLAT_CLONES double categorical(const CategoricalGradientWeights& weights, int64_t site,
+                                         int from) {
+  return log_row_sum_of(weights, site, from);
+}
+ISINGLASS_FLAT_CLONES double ordered(const OrderedGradientWeights& weights, int64_t site,
+                                     int from) {
+  return log_row_sum_of(weights, site, from);
+}
+ISINGLASS_FLAT_CLONES double exact(const ExactValueWeights& weights, int64_t site, int from) {
+  return log_row_sum_of(weights, site, from);
+}
+
+template <class Weights>
+double few_or(double (*many)(const Weights&, int64_t, int), const Weights& weights, int64_t site,
+              int from) {
+  return weights.values <= kFewValues ? weights.log_site_weight(site, from)
+                                      : many(weights, site, from);
+}
+
+}  // namespace
+
+double log_row_sum(const CategoricalGradientWeights& weights, int64_t site, int from) {
+  return few_or(categorical, weights, site, from);
+}
+double log_row_sum(const OrderedGradientWeights& weights, int64_t site, int from) {
+  return few_or(ordered, weights, site, from);
+}
+double log_row_sum(const ExactValueWeights& weights, int64_t site, int from) {
+  return few_or(exact, weights, site, from);
+}
+
+}  // namespace isinglass::cpu

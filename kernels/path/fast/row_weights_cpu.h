@@ -1,0 +1,15 @@
+// Weights of sites of several values, a row of values after the other, in vectors (CPU).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/path/move_weights.h"
+
+namespace isinglass::cpu {
+
+// weights.log_site_weight(site, from), bit for bit.
+double log_row_sum(const CategoricalGradientWeights& weights, int64_t site, int from);
+double log_row_sum(const OrderedGradientWeights& weights, int64_t site, int from);
+double log_row_sum(const ExactValueWeights& weights, int64_t site, int from);
+
+}  // namespace isinglass::cpu
