@@ -5,6 +5,7 @@
 #include "io/error.h"
 #include "io/files.h"
 #include "io/sha256.h"
+#include "models/parameter_file.h"
 
 namespace isinglass {
 
@@ -35,7 +36,7 @@ nlohmann::ordered_json sampler_options_json(const Sampler& sampler) {
 std::string file_sha256(const std::filesystem::path& file) {
   NamedTensors tensors;
   try {
-    tensors = read_named_tensors(file);
+    tensors = read_parameters(file);
   } catch (const Error&) {  // no parameter file
     return sha256(read_file(file));
   }

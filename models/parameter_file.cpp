@@ -23,8 +23,27 @@ auto find_key(const NamedTensors& tensors, const std::string& key) {
 
 }  // namespace
 
+NamedTensors read_parameters(const std::filesystem::path& file) {
+  const PtValue content = read_pt(file);
+  const auto within = [&](const char* key) -> const PtValue* {
+    const auto* dict = std::get_if<PtDict>(&content.value);
+    if (!dict) return nullptr;
+    const auto found = std::find_if(dict->begin(), dict->end(),
+                                    [&](const auto& entry) { return entry.first == key; });
+    return found != dict->end() && found->second.is_dict() ? &found->second : nullptr;
+  };
+  const PtValue *parameters = within("parameters"), *averages = within("averages");
+  if (!parameters || !averages) return named_tensors(content, file.string());
+  const NamedTensors means = named_tensors(*averages, file.string());
+  NamedTensors tensors = named_tensors(*parameters, file.string());
+  for (auto& [key, tensor] : tensors) {  // what is not learned has no average
+    if (const auto mean = find_key(means, key); mean != means.end()) tensor = mean->second;
+  }
+  return tensors;
+}
+
 ParameterReader::ParameterReader(const std::filesystem::path& file)
-    : source_(file.string()), tensors_(read_named_tensors(file)) {}
+    : source_(file.string()), tensors_(read_parameters(file)) {}
 
 ParameterReader::ParameterReader(std::string source, NamedTensors tensors)
     : source_(std::move(source)), tensors_(std::move(tensors)) {}

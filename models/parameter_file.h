@@ -11,6 +11,9 @@
 
 namespace isinglass {
 
+// The tensors of a file of parameters: a state dict, or the averages of a checkpoint of training.
+NamedTensors read_parameters(const std::filesystem::path& file);
+
 // The named tensors of one file, taken one by one. Every error names the file and the tensor.
 class ParameterReader {
  public:

@@ -48,6 +48,8 @@ PtValue read_pt_bytes(std::string_view bytes, const std::string& name);
 
 // A flat dictionary of tensors (a state dict), in the file's order; anything else is an Error.
 NamedTensors read_named_tensors(const std::filesystem::path& file);
+// The same of a value; `name` stands for the file in errors.
+NamedTensors named_tensors(const PtValue& value, const std::string& name);
 
 // A file that holds exactly one tensor.
 torch::Tensor read_tensor(const std::filesystem::path& file);

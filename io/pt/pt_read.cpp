@@ -154,16 +154,19 @@ PtValue read_pt_bytes(std::string_view bytes, const std::string& name) {
   return read_archive(std::make_shared<MemorySource>(bytes), name);
 }
 
-NamedTensors read_named_tensors(const std::filesystem::path& file) {
-  PtValue content = read_pt(file);
-  require(content.is_dict(), "{} does not hold a dictionary of tensors", file.string());
+NamedTensors named_tensors(const PtValue& value, const std::string& name) {
+  require(value.is_dict(), "{} does not hold a dictionary of tensors", name);
   NamedTensors tensors;
-  for (auto& [name, value] : std::get<PtDict>(content.value)) {
-    require(value.is_tensor(), "{} holds {}, which is not a tensor, in its dictionary of tensors",
-            file.string(), name);
-    tensors.emplace_back(std::move(name), std::get<torch::Tensor>(value.value));
+  for (const auto& [key, entry] : std::get<PtDict>(value.value)) {
+    require(entry.is_tensor(), "{} holds {}, which is not a tensor, in its dictionary of tensors",
+            name, key);
+    tensors.emplace_back(key, std::get<torch::Tensor>(entry.value));
   }
   return tensors;
+}
+
+NamedTensors read_named_tensors(const std::filesystem::path& file) {
+  return named_tensors(read_pt(file), file.string());
 }
 
 torch::Tensor read_tensor(const std::filesystem::path& file) {

@@ -1,8 +1,11 @@
 // Parameter files that do not fit are refused, in one line that names the tensor.
+#include "models/parameter_file.h"
+
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "io/pt/pt_file.h"
 #include "tests/models/samples.h"
 #include "tests/support/scratch.h"
 
@@ -30,6 +33,20 @@ TEST(ParameterFile, EachTensorOfEachModelIsNeeded) {
       expect_refused(broken, "'" + key + "' is missing");
     }
   }
+}
+
+TEST(ParameterFile, OfACheckpointTheAveragesCount) {
+  const Scratch scratch;
+  const auto of = [](double number) { return torch::full({2}, number, torch::kFloat32); };
+  const PtDict parameters = {{"b", {of(1)}}, {"mean", {of(3)}}};  // the data's mean is not learned
+  const PtDict averages = {{"b", {of(2)}}};
+  write_pt(scratch / "c.pt", {PtDict{{"iteration", {int64_t{7}}},
+                                     {"parameters", {parameters}},
+                                     {"averages", {averages}}}});
+  ParameterReader reader(scratch / "c.pt");
+  EXPECT_TRUE(torch::equal(reader.real("b", {2}), of(2)));
+  EXPECT_TRUE(torch::equal(reader.real("mean", {2}), of(3)));
+  reader.finish();
 }
 
 TEST(ParameterFile, EachTensorHasItsShape) {
