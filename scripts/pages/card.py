@@ -22,8 +22,8 @@ def command(name, directory, weights, iterations=None):
     config = tomllib.loads((directory / "config.toml").read_text())
     if iterations:
         config["iters"] = iterations
-    if "weights" in config:
-        config["weights"] = weights.name
+    if "weights" in config:  # training began with others
+        config["weights"] = weights.name if name == "evaluate" else pathlib.Path(config["weights"]).name
     skipped = {"data-dir", "device", "threads"}
     flags = " ".join(flag(key, value) for key, value in config.items() if key not in skipped and value is not False)
     return f"isinglass {name} {flags} --data-dir DIR --out OUT"
