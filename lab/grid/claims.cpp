@@ -44,8 +44,7 @@ struct Comparison {
   double difference = NAN, low = NAN, high = NAN;
 };
 
-// floor: what counts as a difference where the metric has no zero.
-Comparison compare(const Claim& claim, const Estimate& who, const Estimate& than, double floor) {
+Comparison compare(const Claim& claim, const Estimate& who, const Estimate& than) {
   const Metric& metric = find_metric(claim.metric, "claims");
   const ClaimRule& rule = find_claim_rule(claim.rule, "claims");
   const bool higher = rule.shares || metric.higher_is_better;
@@ -62,8 +61,7 @@ Comparison compare(const Claim& claim, const Estimate& who, const Estimate& than
   if (!std::isfinite(c.low) || !std::isfinite(c.high)) return c;
   // The same number with no error is no measurement, but of shares: 1 where nothing is lost.
   if (c.difference == 0 && width == 0 && !rule.shares) return c;
-  const double margin =
-      metric.has_zero || rule.shares ? claim.margin * std::abs(than.value) : floor;
+  const double margin = metric.has_zero || rule.shares ? claim.margin * std::abs(than.value) : 0;
   c.verdict = rule.decide({c.low, c.high}, margin);
   return c;
 }
@@ -160,15 +158,9 @@ class Side {
     }
     higher_ = higher || shares;
     choose();
-    const std::string& floor = find_metric(claim.metric, "claims").floor;
-    if (floor.empty()) return;
-    for (const Setting& s : selected(pooled(rows, floor), model, selectors)) {
-      floor_ = std::max(floor_, s.estimate.value);
-    }
   }
 
   const std::optional<Setting>& best() const { return best_; }
-  double floor() const { return floor_; }  // of the metric (Metric::floor), at its largest; 0: none
   bool converged(const Setting& s) const { return !needs_convergence_ || s.converged(); }
 
   // The settings that the chosen one was not chosen from, or might be better than it.
@@ -208,7 +200,6 @@ class Side {
   }
 
   bool needs_convergence_, higher_;
-  double floor_ = 0;
   Settings all_, chosen_on_, compared_on_;
   std::optional<Setting> best_;
 };
@@ -238,12 +229,12 @@ std::string doubt(const Claim& claim, const Side& who, const Side& than, Verdict
   };
   if (verdict == Verdict::kSupported) {
     return might_be_better(than.unconverged(), [&](const Setting& other) {
-      return compare(claim, who.best()->estimate, other.estimate, than.floor()).verdict;
+      return compare(claim, who.best()->estimate, other.estimate).verdict;
     });
   }
   if (verdict == Verdict::kNotSupported) {
     return might_be_better(who.unconverged(), [&](const Setting& other) {
-      return compare(claim, other.estimate, than.best()->estimate, than.floor()).verdict;
+      return compare(claim, other.estimate, than.best()->estimate).verdict;
     });
   }
   return "";
@@ -255,7 +246,7 @@ Json judge_model(const Claim& claim, const Json& rows, const std::string& model,
   std::string reason = who.missing(claim.who);
   if (reason.empty()) reason = than.missing(claim.than);
   if (reason.empty()) {
-    c = compare(claim, who.best()->estimate, than.best()->estimate, than.floor());
+    c = compare(claim, who.best()->estimate, than.best()->estimate);
     reason = doubt(claim, who, than, c.verdict);
     if (!reason.empty()) c.verdict = Verdict::kUndecided;
     if (c.verdict == Verdict::kUndecided && reason.empty()) {
@@ -326,13 +317,9 @@ Json judge_again(const Json& claims, const Json& rows) {
 
 std::string rule_text(const Json& claim) {
   const ClaimRule& rule = find_claim_rule(claim["rule"], "claims");
-  const Metric& metric = find_metric(claim["metric"], "claims");
-  const bool counts = rule.shares || metric.has_zero;
-  const std::string words =
-      rule.words(counts ? 100 * claim.value("margin", Claim().margin) : 0, claim.value("axis", ""));
-  if (metric.floor.empty()) return words;
-  return fmt::format("{}; a difference below the {} is none", words,
-                     find_metric(metric.floor, "claims").title);
+  const bool counts = rule.shares || find_metric(claim["metric"], "claims").has_zero;
+  return rule.words(counts ? 100 * claim.value("margin", Claim().margin) : 0,
+                    claim.value("axis", ""));
 }
 
 }  // namespace isinglass

@@ -14,8 +14,7 @@
 // best is chosen on the first half of the repeats, and its value is that of the second half: the
 // luck that made it the best does not count (with a single repeat such a claim stays undecided).
 // Let d be the difference, positive where `who` is better, and [l, h] its 95 % interval by Student's
-// t with Welch's degrees of freedom; m = margin·|value of `than`|; of metrics without a zero,
-// 0 or their floor's value (Metric::floor).
+// t with Welch's degrees of freedom; m = margin·|value of `than`|, 0 for metrics without a zero.
 // A rule (rules/rule.h) decides from l, h and m: those of the presets are in rules/intervals.cpp.
 // Numbers that are properties of the equilibrium (Metric::at_equilibrium) need chains that have
 // converged, R̂ ≤ 1.1 in every repeat. A setting that has not is never the best. As its number

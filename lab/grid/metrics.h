@@ -28,8 +28,6 @@ struct Metric {
   bool has_zero = true;  // shares of it make sense; an energy's zero is arbitrary
   // Of every cell; null: a grid asks for it, and lab/grid/cells/cell.cpp measures it.
   std::function<Estimate(const CellRun&)> measure = nullptr;
-  // Of one without a zero: the metric, of the same cells, below whose value no difference counts.
-  std::string floor = {};
 };
 
 // Those of metrics/list.inc, whose sources hold the entries.

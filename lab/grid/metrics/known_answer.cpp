@@ -11,7 +11,7 @@ std::vector<Metric> known_answer_metrics() {
       {"calls_to_right", "model calls until 80 % are at right modes (all where never)", false,
        true},
       {"mean_error", "error of the mean", false, true},
-      {"mmd", "MMD² to ground truth", false, true, false, false, nullptr, "mmd_v_floor"},
+      {"mmd", "MMD² to ground truth", false, true, false, false},
       {"mmd_v", "MMD², V-statistic", false, false, false, false},
       {"mmd_floor", "MMD² of ground truth to ground truth", false, true, false, false},
       {"mmd_v_floor", "V-statistic of ground truth to ground truth", false, false, false, false},

@@ -16,8 +16,7 @@ struct Interval {
 
 struct ClaimRule {
   std::string name;
-  // margin: what counts as a difference, in the metric's unit; of metrics without a zero
-  // their floor or 0.
+  // margin: what counts as a difference, in the metric's unit; 0 for metrics without a zero.
   std::function<Verdict(const Interval& difference, double margin)> decide;
   // The rule in words, for pages. percent: the margin's share; 0 for metrics without a zero.
   std::function<std::string(double percent, const std::string& axis)> words;
