@@ -108,7 +108,9 @@ const Setting* best_of(const Settings& settings, bool higher) {
 }
 
 // Of each sampler: the value at the axis' largest over its best one. The best is chosen among
-// `first`, and both values are of `second`. Nothing of a sampler with a single value.
+// `first`, and both values are of `second`. Where the largest is the best, the share is 1, and exactly
+// so if it is certainly better than the next best; else it has the error of their ratio. Nothing of
+// a sampler with a single value.
 Settings ratios_to_best(const Settings& first, const Settings& second, const std::string& axis,
                         bool higher) {
   std::map<std::string, Settings> samplers;
@@ -116,19 +118,25 @@ Settings ratios_to_best(const Settings& first, const Settings& second, const std
     if (setting.settings.contains(axis)) samplers[setting.sampler].push_back(setting);
   }
   Settings ratios;
-  for (const auto& [name, own] : samplers) {
+  for (auto& [name, own] : samplers) {
     const auto at = [&](const Setting& s) { return std::stod(s.settings.at(axis)); };
     const auto last = std::max_element(own.begin(), own.end(),
                                        [&](const auto& a, const auto& b) { return at(a) < at(b); });
-    const Setting *top = find_same(second, *last), *best = find_same(second, *best_of(own, higher));
-    if (own.size() < 2 || !top || !best) continue;
+    const Setting at_last = *last;
+    const Setting *top = find_same(second, at_last),
+                  *best = find_same(second, *best_of(own, higher));
+    own.erase(last);
+    const Setting* next = own.empty() ? nullptr : find_same(second, *best_of(own, higher));
+    if (!top || !best || !next) continue;
+    const Estimate& t = top->estimate;
+    const Estimate& b = top == best ? next->estimate : best->estimate;
+    const double to_other = t.value / b.value;
+    const double error = std::abs(to_other) * added_errors(t.error / t.value, b.error / b.value);
+    const double freedom = std::min(t.freedom, b.freedom);
+    const double lead = higher ? to_other - 1 : 1 - to_other;
+    const bool certain = top == best && lead > student(freedom) * error;
     Setting ratio = *top;
-    const Estimate &t = top->estimate, &b = best->estimate;
-    ratio.estimate = {t.value / b.value,
-                      top == best ? 0
-                                  : std::abs(t.value / b.value) *
-                                        added_errors(t.error / t.value, b.error / b.value),
-                      std::min(t.freedom, b.freedom)};
+    ratio.estimate = {top == best ? 1 : to_other, certain ? 0 : error, freedom};
     if (!(best->rhat <= ratio.rhat)) ratio.rhat = best->rhat;
     ratios.push_back(ratio);
   }

@@ -110,9 +110,9 @@ def main():
         "The margins (10 % of the compared value, 25 % for burn-in in `fhmm`), the lengths and repeats of the "
         "present runs and the sizes of smaller targets were chosen when earlier results were known; `fhmm` got four more "
         "repeats when four had left one of its claims undecided. An advantage below the margin "
-        "makes \"beats\" not supported, where it was undecided before. So is one of MMD below what the ground truth differs "
-        "from itself, and so are shares of which nothing is lost on either side: two claims of `rbm`, whose rows were known "
-        "when these rules were written. The runs of `lbj-bernoulli`, "
+        "makes \"beats\" not supported, where it was undecided before. So do shares of "
+        "which certainly nothing is lost on either side: a claim of `rbm`, whose rows were known when this rule was written. "
+        "The runs of `lbj-bernoulli`, "
         "`lbj-ising`, `lbj-rbm`, `lbj-potts` and `lbj-fhmm`, of which claims are about time, had one core to themselves while the other one "
         "worked on something else; so had the later cells of `lbj-categorical`, whose earlier ones ran on both cores; "
         "other pages' seconds are of a busy machine, and no claim of theirs about time is decided.", "",

@@ -263,6 +263,16 @@ TEST(Claims, WhereNothingIsLostNobodyLosesLess) {
     }
   }
   EXPECT_EQ(verdict("degrades-less", rows), "not supported");
+  // Where the largest may be the best by luck, a share of 1 proves nothing.
+  Json noisy = rows;
+  for (Json& r : noisy) {
+    if (r["sampler"] == "b")
+      r["metrics"]["ess_per_step"] = r["settings"]["radius"] == "20" ? 2.1 : 2.0;
+    if (r["sampler"] == "b") r["metrics"]["ess_per_step_se"] = 0.4;
+  }
+  EXPECT_EQ(judged("degrades-less", noisy)["models"][0]["than"]["value"], 1.0);
+  EXPECT_EQ(verdict("degrades-less", noisy), "undecided");
+  EXPECT_EQ(verdict("degrades-less", noisy, {"b"}, {"a"}), "undecided");
   // Of a single radius nothing can be lost.
   for (size_t i = 0; i < rows.size();) {
     rows[i]["settings"]["radius"] == "1" ? void(rows.erase(i)) : void(++i);
