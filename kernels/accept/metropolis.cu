@@ -6,26 +6,38 @@
 namespace isinglass::cuda {
 namespace {
 
-constexpr unsigned kThreads = 128;
+constexpr unsigned kThreads = 128, kMostThreads = 1024;
+constexpr int64_t kManySites = 16 << 10;  // from which a chain has the most
 
-// Copies in 4-byte words where both ends allow it (all but narrow uint8 states).
+struct alignas(16) Words {
+  uint32_t of[4];
+};
+
+template <class Word>
+__device__ void copy_words(char* to, const char* from, int64_t bytes) {
+  for (int64_t i = threadIdx.x; i < bytes / static_cast<int64_t>(sizeof(Word)); i += blockDim.x) {
+    reinterpret_cast<Word*>(to)[i] = reinterpret_cast<const Word*>(from)[i];
+  }
+}
+
+// Copies in words as wide as both ends allow (bytes: narrow uint8 states alone).
 __device__ void copy_buffer(const AcceptedBuffers::Buffer& buffer, int64_t chain) {
   char* to = static_cast<char*>(buffer.current) + chain * buffer.bytes;
   const char* from = static_cast<const char*>(buffer.proposed) + chain * buffer.bytes;
   const uintptr_t alignment = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) |
                               static_cast<uintptr_t>(buffer.bytes);
-  if (alignment % 4 == 0) {
-    for (int64_t i = threadIdx.x; i < buffer.bytes / 4; i += blockDim.x) {
-      reinterpret_cast<uint32_t*>(to)[i] = reinterpret_cast<const uint32_t*>(from)[i];
-    }
+  if (alignment % sizeof(Words) == 0) {
+    copy_words<Words>(to, from, buffer.bytes);
+  } else if (alignment % sizeof(uint32_t) == 0) {
+    copy_words<uint32_t>(to, from, buffer.bytes);
   } else {
-    for (int64_t i = threadIdx.x; i < buffer.bytes; i += blockDim.x) to[i] = from[i];
+    copy_words<char>(to, from, buffer.bytes);
   }
 }
 
-__global__ void accept_kernel(StatePair states, ProposalScores scores, const int64_t* rng,
-                              const int64_t* chain_ids, AcceptedBuffers buffers,
-                              StepCounts counts) {
+__global__ void __launch_bounds__(kMostThreads)
+    accept_kernel(StatePair states, ProposalScores scores, const int64_t* rng,
+                  const int64_t* chain_ids, AcceptedBuffers buffers, StepCounts counts) {
   const int64_t first = blockIdx.x * scores.group;
   const Verdict verdict =
       metropolis(scores, first, step_draws(rng, chain_ids[first]).uniform(Purpose::kAccept));
@@ -52,7 +64,8 @@ void accept(int64_t chains, const StatePair& states, const ProposalScores& score
             const int64_t* rng, const int64_t* chain_ids, const AcceptedBuffers& buffers,
             const StepCounts& counts, Stream stream) {
   const auto groups = static_cast<unsigned>(chains / scores.group);
-  ISINGLASS_LAUNCH(accept_kernel, {groups, kThreads}, stream, states, scores, rng, chain_ids,
+  const unsigned threads = states.sites < kManySites ? kThreads : kMostThreads;
+  ISINGLASS_LAUNCH(accept_kernel, {groups, threads}, stream, states, scores, rng, chain_ids,
                    buffers, counts);
 }
 

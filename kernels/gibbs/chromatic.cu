@@ -1,15 +1,14 @@
 // CUDA twin of chromatic.h: one block per chain, a thread for the four ranks of a Philox call
-// (SiteCall). The state stays in shared memory from the first sweep to the last, unless it is too
-// large; barriers stand between colours alone. What sweeps count is summed once a launch, and the
-// energy is that of the last state: any number of steps a launch leaves the same.
+// (SiteCall). The state stays in shared memory from the first sweep to the last; barriers stand
+// between colours alone. What sweeps count is summed once a launch, and the energy is that of the
+// last state: any number of steps a launch leaves the same. Larger states: colour_cuda.h.
 #include "kernels/base/launch.h"
-#include "kernels/gibbs/chromatic.h"
+#include "kernels/gibbs/colour_cuda.h"
 
 namespace isinglass::cuda {
 namespace {
 
 constexpr int64_t kLeastThreads = 64, kMostThreads = 512;
-constexpr int64_t kSharedSites = 32 << 10;
 constexpr int kSweepsTogether = 64;  // whose flags are in shared memory
 
 __device__ void copy_state(uint8_t* to, const uint8_t* from, int64_t sites) {
@@ -17,109 +16,125 @@ __device__ void copy_state(uint8_t* to, const uint8_t* from, int64_t sites) {
   __syncthreads();
 }
 
-// What a thread counts.
-struct ThreadCounts {
-  int64_t all = 0;   // hops of all sweeps
-  int32_t last = 0;  // and of one
+// Sites of a lattice in the order of their colours.
+struct LatticeSites {
+  Lattice lattice;
+  Colouring colouring;
+  const double* beta;  // [B], null: 1
+
+  __device__ int64_t count() const { return lattice.sites; }
+  __device__ double energy(const uint8_t* x, int64_t site) const {
+    return site_energy(lattice, x, site);
+  }
+  __device__ void draw(const Draws& draws, int64_t chain, SiteCall call, int64_t first, int64_t end,
+                       uint8_t* x, SweepOutcome& outcome) const {
+    const bool binary = lattice.categories == 2;
+    const double own_beta = beta ? beta[chain] : 1;
+    const auto number = static_cast<uint32_t>(call.number);
+    const Philox4x32 words = draws.call_words(Purpose::kSiteValue, number);
+    Philox4x32 rest = {};
+    if (!binary) rest = draws.call_words(Purpose::kSiteValueRest, number);
+    for (int k = 0; k < kCallSites; ++k) {
+      const int64_t rank = call.site(k);
+      if (rank < first || rank >= end) continue;
+      const auto second = [&] {
+        return binary ? draws.site_word(Purpose::kSiteValueRest, static_cast<uint32_t>(rank))
+                      : rest.word_of(k);
+      };
+      const SiteDraw draw =
+          draw_site(lattice, colouring, own_beta, rank, words.word_of(k), second, x);
+      outcome.hops += draw.moved;
+      outcome.broken |= !draw.finite;
+    }
+  }
 };
 
-// One sweep of x [D]; sets `broken` where a local energy is not finite.
-__device__ void sweep(const Lattice& lattice, const Colouring& colouring, const Draws& draws,
-                      double beta, uint8_t* x, ThreadCounts& hops, int* broken) {
-  const bool binary = lattice.categories == 2;
-  hops.last = 0;
-  for (int64_t colour = 0; colour < colouring.colours; ++colour) {
-    const int64_t first = colouring.offset[colour], end = colouring.offset[colour + 1];
+// One sweep of x [D] by a block; sets `broken` where a local energy is not finite. Returns this thread's
+// hops.
+__device__ int32_t sweep(const LatticeSites& sites, const Draws& draws, int64_t chain, uint8_t* x,
+                         int* broken) {
+  SweepOutcome outcome;
+  for (int64_t colour = 0; colour < sites.colouring.colours; ++colour) {
+    const int64_t first = sites.colouring.offset[colour], end = sites.colouring.offset[colour + 1];
     const int64_t last_call = SiteCall::count(end);
-    for (int64_t n = first / 32 * kBlockCalls + threadIdx.x; n < last_call; n += blockDim.x) {
-      const auto number = static_cast<uint32_t>(n);
-      const Philox4x32 words = draws.call_words(Purpose::kSiteValue, number);
-      Philox4x32 rest = {};
-      if (!binary) rest = draws.call_words(Purpose::kSiteValueRest, number);
-      for (int k = 0; k < kCallSites; ++k) {
-        const int64_t rank = SiteCall{n}.site(k);
-        if (rank < first || rank >= end) continue;
-        const auto second = [&] {
-          return binary ? draws.site_word(Purpose::kSiteValueRest, static_cast<uint32_t>(rank))
-                        : rest.word_of(k);
-        };
-        const SiteDraw draw =
-            draw_site(lattice, colouring, beta, rank, words.word_of(k), second, x);
-        hops.last += draw.moved;
-        if (!draw.finite) atomicMax(broken, 1);
-      }
+    for (int64_t n = first / SiteCall::kBlockSites * kBlockCalls + threadIdx.x; n < last_call;
+         n += blockDim.x) {
+      sites.draw(draws, chain, SiteCall{n}, first, end, x, outcome);
     }
     __syncthreads();
   }
-  hops.all += hops.last;
+  if (outcome.broken) atomicMax(broken, 1);
+  return outcome.hops;
 }
 
-// U(x), for the first thread.
-__device__ double energy_of(const Lattice& lattice, const uint8_t* x) {
-  double sum = 0;
-  for (int64_t i = threadIdx.x; i < lattice.sites; i += blockDim.x) {
-    sum += site_energy(lattice, x, i);
-  }
-  return lattice.constant + block_sum(sum);
-}
-
-__global__ void chromatic_sweep_kernel(Lattice lattice, Colouring colouring, int64_t steps,
-                                       const int64_t* rng, const int64_t* chain_ids,
-                                       const double* beta, uint8_t* x, double* energy,
+__global__ void chromatic_sweep_kernel(LatticeSites sites, int64_t steps, const int64_t* rng,
+                                       const int64_t* chain_ids, uint8_t* x, double* energy,
                                        StepCounts counts) {
   int* const broken = dynamic_shared_memory<int>();
-  const int64_t c = blockIdx.x, sites = lattice.sites;
-  const bool shared = sites <= kSharedSites;
-  uint8_t* const kept = x + c * sites;
-  uint8_t* const own = shared ? reinterpret_cast<uint8_t*>(broken + kSweepsTogether) : kept;
-  if (shared) copy_state(own, kept, sites);
-  const double own_beta = beta ? beta[c] : 1;
+  const int64_t c = blockIdx.x;
+  uint8_t* const kept = x + c * sites.count();
+  uint8_t* const own = reinterpret_cast<uint8_t*>(broken + kSweepsTogether);
+  copy_state(own, kept, sites.count());
   ChainCounts own_counts(counts, c);
-  ThreadCounts hops;
+  int64_t all = 0;   // hops of all sweeps
+  int32_t last = 0;  // and of one
   for (int64_t t = 0; t < steps; t += kSweepsTogether) {
     const int64_t end = t + kSweepsTogether < steps ? t + kSweepsTogether : steps;
     for (unsigned n = threadIdx.x; n < kSweepsTogether; n += blockDim.x) broken[n] = 0;
     __syncthreads();
     for (int64_t n = t; n < end; ++n) {
-      sweep(lattice, colouring, step_draws(rng, chain_ids[c], n), own_beta, own, hops,
-            broken + (n - t));
+      last = sweep(sites, step_draws(rng, chain_ids[c], n), c, own, broken + (n - t));
+      all += last;
     }
-    if (threadIdx.x == 0) {  // after the last colour's barrier
+    __syncthreads();
+    if (threadIdx.x == 0) {
       for (int64_t n = t; n < end; ++n) {
         count_draw(own_counts.pointers(), 0, 0, broken[n - t] == 0);
       }
     }
     __syncthreads();
   }
-  if (shared) copy_state(kept, own, sites);
-  const auto all = static_cast<int64_t>(block_sum(static_cast<double>(hops.all)));
-  const auto last = static_cast<int64_t>(block_sum(hops.last));
-  const double own_energy = energy_of(lattice, own);
+  copy_state(kept, own, sites.count());
+  const auto hops_sum = static_cast<int64_t>(block_sum(static_cast<double>(all)));
+  const auto hops = static_cast<int64_t>(block_sum(last));
+  double own_energy = 0;
+  for (int64_t i = threadIdx.x; i < sites.count(); i += blockDim.x) {
+    own_energy += sites.energy(own, i);
+  }
+  own_energy = block_sum(own_energy);
   if (threadIdx.x > 0 || steps == 0) return;
-  own_counts.hops = last;
-  own_counts.hops_sum += all;
-  energy[c] = own_energy;
+  own_counts.hops = hops;
+  own_counts.hops_sum += hops_sum;
+  energy[c] = sites.lattice.constant + own_energy;
   own_counts.store(counts, c);
 }
 
 // A thread a call of a colour of middle size.
-unsigned threads_for(const Lattice& lattice, const Colouring& colouring) {
-  const int64_t calls = SiteCall::count(lattice.sites / colouring.colours);
+unsigned threads_for(const LatticeSites& sites) {
+  const int64_t calls = SiteCall::count(sites.count() / sites.colouring.colours);
   const int64_t most = calls < kMostThreads ? (calls + 31) / 32 * 32 : kMostThreads;
   return static_cast<unsigned>(most > kLeastThreads ? most : kLeastThreads);
 }
 
 }  // namespace
 
+int64_t sweep_scratch(int64_t chains, int64_t sites) {
+  return sites <= kSharedSites ? 0 : ColourScratch::numbers(chains, sites);
+}
+
 void chromatic_sweep(const Lattice& lattice, const Colouring& colouring, int64_t chains,
                      int64_t steps, const int64_t* rng, const int64_t* chain_ids,
                      const double* beta, uint8_t* x, double* energy, const StepCounts& counts,
-                     Stream stream) {
-  const auto state = static_cast<size_t>(lattice.sites <= kSharedSites ? lattice.sites : 0);
-  const LaunchShape shape{static_cast<unsigned>(chains), threads_for(lattice, colouring),
-                          kSweepsTogether * sizeof(int) + state};
-  ISINGLASS_LAUNCH(chromatic_sweep_kernel, shape, stream, lattice, colouring, steps, rng, chain_ids,
-                   beta, x, energy, counts);
+                     double* scratch, Stream stream) {
+  const LatticeSites sites{lattice, colouring, beta};
+  if (lattice.sites > kSharedSites) {
+    return sweep_colours(sites, lattice.constant, chains, steps, rng, chain_ids, x, energy, counts,
+                         scratch, stream);
+  }
+  const LaunchShape shape{static_cast<unsigned>(chains), threads_for(sites),
+                          kSweepsTogether * sizeof(int) + static_cast<size_t>(lattice.sites)};
+  ISINGLASS_LAUNCH(chromatic_sweep_kernel, shape, stream, sites, steps, rng, chain_ids, x, energy,
+                   counts);
 }
 
 }  // namespace isinglass::cuda

@@ -2,7 +2,8 @@
 // sites of one colour have no edge among them, so that their exact conditionals do not depend on
 // each other, and all are drawn at once; a step goes through all colours.
 //
-// On a GPU a launch takes many steps, with the chain's state in shared memory where it fits.
+// On a GPU a launch takes many steps, with the chain's state in shared memory; a state that is too large
+// for that takes a launch a colour.
 //
 // Chains may have inverse temperatures: chain c then draws from the conditionals of exp(−β_c U),
 // while its energy stays U.
@@ -83,10 +84,15 @@ ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& 
   return draw;
 }
 
+// Numbers that sweeps of large states want on a GPU; 0: none.
+namespace cuda {
+int64_t sweep_scratch(int64_t chains, int64_t sites);
+}
+
 // A sweep of every chain in each of `steps` steps: x [B, D] and energy [B] in place. rng {seed,
-// step}; chain_ids [B]; beta [B], null: 1.
+// step}; chain_ids [B]; beta [B], null: 1; scratch: sweep_scratch() numbers on a GPU.
 ISINGLASS_TWINS(chromatic_sweep, const Lattice&, const Colouring&, int64_t chains, int64_t steps,
                 const int64_t* rng, const int64_t* chain_ids, const double* beta, uint8_t* x,
-                double* energy, const StepCounts&, Stream)
+                double* energy, const StepCounts&, double* scratch, Stream)
 
 }  // namespace isinglass

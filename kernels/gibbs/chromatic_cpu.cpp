@@ -59,7 +59,7 @@ void sweep_values(const Lattice& lattice, const Colouring& colouring, int64_t ch
 void chromatic_sweep(const Lattice& lattice, const Colouring& colouring, int64_t chains,
                      int64_t steps, const int64_t* rng, const int64_t* chain_ids,
                      const double* beta, uint8_t* x, double* energy, const StepCounts& counts,
-                     Stream) {
+                     double*, Stream) {
   const auto sweep = lattice.categories == 2 ? sweep_binary : sweep_values;
   for (int64_t t = 0; t < steps; ++t) {
     sweep(lattice, colouring, chains, t, rng, chain_ids, beta, x, energy, counts);

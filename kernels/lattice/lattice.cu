@@ -1,25 +1,24 @@
-// CUDA twin of lattice.h: one block per chain, threads over sites; differences, one thread per
-// chain.
-#include "kernels/base/launch.h"
-#include "kernels/lattice/lattice.h"
+// CUDA twin of lattice.h: a block for every part of a chain, threads over sites; differences, one
+// thread per chain.
+#include "kernels/lattice/parts_cuda.h"
 
 namespace isinglass::cuda {
 namespace {
 
 constexpr unsigned kThreads = 256;
 
-__global__ void lattice_evaluate_kernel(Lattice lattice, const uint8_t* x, bool one_hot,
-                                        LocalTable what, double* energy, float* table) {
-  const int64_t c = blockIdx.x;
+__global__ void lattice_evaluate_kernel(Lattice lattice, int64_t chains, const uint8_t* x,
+                                        bool one_hot, LocalTable what, float* table,
+                                        PartSums sums) {
+  const ChainPart part(chains, lattice.sites);
   const int64_t stride = lattice.sites * (one_hot ? lattice.categories : 1);
-  const uint8_t* own = x + c * lattice.sites;
+  const uint8_t* own = x + part.chain * lattice.sites;
   double sum = 0;
-  for (int64_t i = threadIdx.x; i < lattice.sites; i += blockDim.x) {
+  for (int64_t i = part.first + threadIdx.x; i < part.end; i += blockDim.x) {
     sum += site_energy(lattice, own, i);
-    if (table) local_table(lattice, own, i, one_hot, what, table + c * stride);
+    if (table) local_table(lattice, own, i, one_hot, what, table + part.chain * stride);
   }
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) energy[c] = lattice.constant + sum;
+  sums.store(block_sum(sum));
 }
 
 __global__ void lattice_differences_kernel(Lattice lattice, int64_t chains, const uint8_t* x,
@@ -36,9 +35,11 @@ __global__ void lattice_differences_kernel(Lattice lattice, int64_t chains, cons
 }  // namespace
 
 void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
-                      LocalTable what, double* energy, float* table, Stream stream) {
-  ISINGLASS_LAUNCH(lattice_evaluate_kernel, {static_cast<unsigned>(chains), kThreads}, stream,
-                   lattice, x, one_hot, what, energy, table);
+                      LocalTable what, double* energy, float* table, double* parts, Stream stream) {
+  sum_parts(chains, lattice.sites, lattice.constant, energy, parts, stream, [&](PartSums sums) {
+    ISINGLASS_LAUNCH(lattice_evaluate_kernel, part_launch(chains, lattice.sites, kThreads), stream,
+                     lattice, chains, x, one_hot, what, table, sums);
+  });
 }
 
 void lattice_differences(const Lattice& lattice, int64_t chains, const uint8_t* x,

@@ -91,9 +91,17 @@ ISINGLASS_HD inline void local_table(const Lattice& lattice, const uint8_t* x, i
   }
 }
 
-// energy [B]; table [B, D] or [B, D, K], null if not wanted; x [B, D].
+// A GPU evaluates a large state in parts of so many sites, by a block each, so that a few chains keep
+// all of it busy.
+constexpr int64_t kPartSites = 8192;
+ISINGLASS_HD inline int64_t lattice_parts(int64_t sites) {
+  return (sites + kPartSites - 1) / kPartSites;
+}
+
+// energy [B]; table [B, D] or [B, D, K], null if not wanted; x [B, D]; parts: of a GPU,
+// [lattice_parts(D), B] where there are several.
 ISINGLASS_TWINS(lattice_evaluate, const Lattice&, int64_t chains, const uint8_t* x, bool one_hot,
-                LocalTable, double* energy, float* table, Stream)
+                LocalTable, double* energy, float* table, double* parts, Stream)
 // difference [B, K] = U(x with x_site ← k) − U(x); site [B].
 ISINGLASS_TWINS(lattice_differences, const Lattice&, int64_t chains, const uint8_t* x,
                 const int64_t* site, double* difference, Stream)

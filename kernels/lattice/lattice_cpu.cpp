@@ -25,7 +25,7 @@ void add_unary(const Lattice& lattice, int64_t chains, const uint8_t* x, double*
 }  // namespace
 
 void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
-                      LocalTable what, double* energy, float* table, Stream) {
+                      LocalTable what, double* energy, float* table, double*, Stream) {
   const int64_t stride = lattice.sites * (one_hot ? lattice.categories : 1);
   const bool independent = lattice.offset[lattice.sites] == 0;
 #pragma omp parallel for schedule(static) if (parallel_pays(chains * lattice.sites))

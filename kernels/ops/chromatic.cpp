@@ -91,7 +91,7 @@ void tabulate_thresholds(const LatticeTensors& l, const Tensor& beta,
 void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
                      const Tensor& chain_ids, const Tensor& beta,
                      const ThresholdTensors& thresholds, Tensor& x, Tensor& energy,
-                     StepBuffers& counts) {
+                     Scratch& scratch, StepBuffers& counts) {
   const Lattice lattice = lattice_pointers(l, x);
   const int64_t chains = x.size(0);
   check(l.colour_offset, x, torch::kInt64, l.colour_offset.numel(), "colour_offset");
@@ -102,12 +102,14 @@ void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
   if (beta.defined()) check(beta, x, torch::kFloat64, chains, "beta");
   const Colouring colouring{l.colour_offset.numel() - 1, data<int64_t>(l.colour_offset),
                             data<int32_t>(l.coloured)};
+  auto* numbers =
+      scratch.numbers<double>(x, x.is_cuda() ? cuda::sweep_scratch(chains, lattice.sites) : 0);
   if (l.neighbourhoods.defined() && looks_up_sweeps(x, beta)) {
     const NeighbourhoodTable table = neighbourhood_pointers(l.neighbourhoods, x);
     if (!beta.defined()) {
       return run_twin(x, cpu::table_sweep, cuda::table_sweep, table, colouring, chains, steps,
                       data<int64_t>(rng), data<int64_t>(chain_ids), data<uint8_t>(x),
-                      data<double>(energy), count_pointers(counts, x, chains));
+                      data<double>(energy), count_pointers(counts, x, chains), numbers);
     }
     if (thresholds.words.defined()) {
       thread_local ByBeta order;
@@ -119,14 +121,14 @@ void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
                                                 data<uint32_t>(thresholds.words),
                                                 order.chain.data(),
                                                 order.table.data()};
-      return cpu::tempered_table_sweep(table, colouring, chains, steps, data<int64_t>(rng),
-                                       data<int64_t>(chain_ids), &tempered, data<uint8_t>(x),
-                                       data<double>(energy), count_pointers(counts, x, chains));
+      return cpu::tempered_table_sweep(
+          table, colouring, chains, steps, data<int64_t>(rng), data<int64_t>(chain_ids), &tempered,
+          data<uint8_t>(x), data<double>(energy), count_pointers(counts, x, chains), numbers);
     }
   }
   run_twin(x, cpu::chromatic_sweep, cuda::chromatic_sweep, lattice, colouring, chains, steps,
            data<int64_t>(rng), data<int64_t>(chain_ids), data<double>(beta), data<uint8_t>(x),
-           data<double>(energy), count_pointers(counts, x, chains));
+           data<double>(energy), count_pointers(counts, x, chains), numbers);
 }
 
 }  // namespace isinglass::ops

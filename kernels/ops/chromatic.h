@@ -23,6 +23,6 @@ void tabulate_thresholds(const LatticeTensors& lattice, const Tensor& beta,
 void chromatic_sweep(const LatticeTensors& lattice, int64_t steps, const Tensor& rng,
                      const Tensor& chain_ids, const Tensor& beta,
                      const ThresholdTensors& thresholds, Tensor& x, Tensor& energy,
-                     StepBuffers& counts);
+                     Scratch& scratch, StepBuffers& counts);
 
 }  // namespace isinglass::ops

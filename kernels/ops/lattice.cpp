@@ -6,14 +6,16 @@
 namespace isinglass::ops {
 
 void lattice_evaluate(const LatticeTensors& l, const Tensor& x, bool one_hot, LocalTable what,
-                      Tensor& energy, const Tensor& table) {
+                      Tensor& energy, const Tensor& table, Scratch& scratch) {
   const Lattice lattice = lattice_pointers(l, x);
   check(energy, x, torch::kFloat64, x.size(0), "energy");
   if (table.defined()) {
     check(table, x, torch::kFloat32, x.numel() * (one_hot ? lattice.categories : 1), "table");
   }
+  const int64_t parts = lattice_parts(lattice.sites);
   run_twin(x, cpu::lattice_evaluate, cuda::lattice_evaluate, lattice, x.size(0), data<uint8_t>(x),
-           one_hot, what, data<double>(energy), data<float>(table));
+           one_hot, what, data<double>(energy), data<float>(table),
+           scratch.numbers<double>(x, x.is_cuda() && parts > 1 ? parts * x.size(0) : 0));
 }
 
 void lattice_differences(const LatticeTensors& l, const Tensor& x, const Tensor& site,
@@ -32,8 +34,10 @@ namespace {
 void lattice_evaluate_op(const Tensor& unary, const Tensor& offset, const Tensor& neighbour,
                          const Tensor& coupling, double constant, const Tensor& x, bool one_hot,
                          bool differences, Tensor energy, Tensor table) {
+  Scratch scratch;
   lattice_evaluate({unary, offset, neighbour, coupling, constant}, x, one_hot,
-                   differences ? LocalTable::kDifferences : LocalTable::kGradient, energy, table);
+                   differences ? LocalTable::kDifferences : LocalTable::kGradient, energy, table,
+                   scratch);
 }
 
 void lattice_differences_op(const Tensor& unary, const Tensor& offset, const Tensor& neighbour,

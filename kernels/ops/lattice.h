@@ -3,6 +3,7 @@
 
 #include "io/torch.h"
 #include "kernels/lattice/lattice.h"
+#include "kernels/ops/scratch.h"
 
 namespace isinglass::ops {
 
@@ -33,7 +34,7 @@ struct LatticeTensors {
 // table float32 [B, D] or [B, D, K]: the gradient or the differences, undefined if not wanted;
 // energy float64 [B].
 void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_hot, LocalTable what,
-                      Tensor& energy, const Tensor& table);
+                      Tensor& energy, const Tensor& table, Scratch& scratch);
 // difference float64 [B, K] = U(x with x_site ← k) − U(x); site int64 [B].
 void lattice_differences(const LatticeTensors& lattice, const Tensor& x, const Tensor& site,
                          Tensor& difference);

@@ -69,16 +69,6 @@ SweepPath path_pointers(const PathTensors& path, const Tensor& x, const SweepSha
 
 }  // namespace
 
-void SweepScratch::prepare(const SweepTensors& w, const Tensor& x, const Tensor& inputs) {
-  const SweepShape shape = sweep_shape(w.visible_biases, x, inputs);
-  const auto allocate = [&](Tensor& t, int64_t numel, torch::ScalarType type) {
-    if (t.defined() && t.numel() == numel && t.device() == x.device()) return;
-    t = torch::empty({numel}, x.options().dtype(type));
-  };
-  allocate(visible_inputs, shape.chains * shape.visible(), torch::kFloat32);
-  if (x.is_cuda()) allocate(words, cuda::sweep_words(shape), torch::kUInt32);
-}
-
 void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const Tensor& chain_ids,
                   Tensor& x, Tensor& inputs, const Tensor& energy, SweepScratch& scratch,
                   StepBuffers& counts, const PathTensors& path) {
@@ -94,18 +84,18 @@ void sweep_hidden(const SweepTensors& w, int64_t steps, const Tensor& rng, const
   check(chain_ids, x, torch::kInt64, shape.chains, "chain_ids");
   check(inputs, x, torch::kFloat64, shape.chains * shape.hidden, "inputs");
   if (energy.defined()) check(energy, x, torch::kFloat64, shape.chains, "energy");
-  scratch.prepare(w, x, inputs);
   const SweepWeights weights{data<float>(w.to_visible), data<float>(w.to_hidden),
                              data<float>(w.visible_biases)};
-  const SweepChains chains{data<int64_t>(rng),
-                           data<int64_t>(chain_ids),
-                           data<uint8_t>(x),
-                           data<double>(inputs),
-                           data<double>(energy),
-                           data<float>(scratch.visible_inputs),
-                           count_pointers(counts, x, shape.chains),
-                           data<uint32_t>(scratch.words),
-                           path_pointers(path, x, shape)};
+  const SweepChains chains{
+      data<int64_t>(rng),
+      data<int64_t>(chain_ids),
+      data<uint8_t>(x),
+      data<double>(inputs),
+      data<double>(energy),
+      scratch.visible_inputs.numbers<float>(x, shape.chains * shape.visible()),
+      count_pointers(counts, x, shape.chains),
+      scratch.words.numbers<uint32_t>(x, x.is_cuda() ? cuda::sweep_words(shape) : 0),
+      path_pointers(path, x, shape)};
   run_twin(x, cpu::sweep_hidden, cuda::sweep_hidden, shape, weights, steps, chains);
 }
 

@@ -3,6 +3,7 @@
 
 #include "io/torch.h"
 #include "kernels/ops/metropolis.h"
+#include "kernels/ops/scratch.h"
 #include "kernels/ops/swap.h"
 
 namespace isinglass::ops {
@@ -39,11 +40,8 @@ struct PathTensors {
 
 // Scratch of sweeps.
 struct SweepScratch {
-  Tensor visible_inputs;  // float32 [B·D] or [B·D·K]
-  Tensor words;           // uint32, on a GPU
-
-  // Makes it for states x [B, D] and inputs [B, H] where it is not there yet.
-  void prepare(const SweepTensors& weights, const Tensor& x, const Tensor& inputs);
+  Scratch visible_inputs;  // float32 [B·D] or [B·D·K]
+  Scratch words;           // uint32, on a GPU
 };
 
 // `steps` Gibbs sweeps of x uint8 [B, D], inputs float64 [B, H] and energy float64 [B], undefined: not

@@ -1,5 +1,6 @@
 // CUDA twin of first_order_path.h: a warp a chain, which builds the sums and walks the path. The sums
-// are in shared memory (26 KiB at D = 16 384) if a block has it (weight_sums_cuda.h).
+// are in shared memory (26 KiB at D = 16 384) if a block has it (weight_sums_cuda.h); the sites of
+// larger states are weighed by a launch of their own, many warps a chain.
 #include "kernels/base/launch.h"
 #include "kernels/path/path_moves.h"
 #include "kernels/path/weight_sums_cuda.h"
@@ -12,7 +13,39 @@ template <class Weights>
 __device__ WeightSums<Weights> path_sums(const PathShape& shape, const Weights& weights,
                                          const uint8_t* values, const Paths& paths) {
   return build_sums(weights, values, shape.sites, paths.scratch, sums_scratch(shape.sites),
-                    without_replacement(shape.rule));
+                    without_replacement(shape.rule), Blocks::kSummed);
+}
+
+constexpr unsigned kSumThreads = 256;
+constexpr int64_t kSumBlocks = 256;  // of sites, that a block of threads sums
+
+// The sums of all blocks of 32 sites, in global memory; copy null: no copy of the values.
+template <class Weights>
+__global__ void sum_blocks_kernel(ISINGLASS_GRID_CONSTANT const PathShape shape,
+                                  const uint8_t* values, Weights weights, double* scratch,
+                                  uint8_t* copy) {
+  const int64_t c = blockIdx.x % shape.chains, part = blockIdx.x / shape.chains;
+  const uint8_t* own = values + c * shape.sites;
+  weights.gradient += c * shape.table_size();
+  WeightSums<Weights> sums(weights, own, shape.sites, nullptr,
+                           scratch + c * sums_scratch(shape.sites), RemovedSites{nullptr});
+  const int64_t first = part * kSumBlocks, blocks = site_blocks(shape.sites);
+  const int64_t end = first + kSumBlocks < blocks ? first + kSumBlocks : blocks;
+  for (int64_t b = first + threadIdx.x / kWarp; b < end; b += blockDim.x / kWarp) {
+    sums.refresh(b);
+    const int64_t site = b * kBlockSites + threadIdx.x % kWarp;
+    if (copy && site < shape.sites) copy[c * shape.sites + site] = own[site];
+  }
+}
+
+template <class Weights>
+void sum_blocks(const PathShape& shape, const uint8_t* values, const Weights& weights,
+                double* scratch, uint8_t* copy, Stream stream) {
+  if (!scratch) return;
+  const int64_t parts = (site_blocks(shape.sites) + kSumBlocks - 1) / kSumBlocks;
+  const LaunchShape launch{static_cast<unsigned>(shape.chains * parts), kSumThreads};
+  ISINGLASS_LAUNCH(sum_blocks_kernel<Weights>, launch, stream, shape, values, weights, scratch,
+                   copy);
 }
 
 template <class Weights>
@@ -25,7 +58,9 @@ __global__ void draw_path_kernel(ISINGLASS_GRID_CONSTANT const PathShape shape, 
   const Draws draws = step_draws(rng, chain_ids[c]);
   const uint8_t* from = x + c * shape.sites;
   uint8_t* to = y + c * shape.sites;
-  for (int64_t i = threadIdx.x % kWarp; i < shape.sites; i += kWarp) to[i] = from[i];
+  for (int64_t i = threadIdx.x % kWarp; !paths.scratch && i < shape.sites; i += kWarp) {
+    to[i] = from[i];
+  }
   __syncwarp();
   const int64_t length = draw_path_length(draws, radius[c], shape.max_length);
   const Path path = path_of_chain(paths, c, length, shape.max_length);
@@ -65,6 +100,7 @@ void draw_path(const PathShape& shape, const uint8_t* x, const float* gradient, 
   const LaunchShape launch =
       weight_sums_launch(shape.chains, sums_scratch(shape.sites), paths.scratch);
   with_path_weights(shape, gradient, [&](auto weights) {
+    sum_blocks(shape, x, weights, paths.scratch, y, stream);
     ISINGLASS_LAUNCH(draw_path_kernel<decltype(weights)>, launch, stream, shape, x, weights, rng,
                      chain_ids, radius, y, paths, log_q);
   });
@@ -75,6 +111,7 @@ void score_path(const PathShape& shape, uint8_t* y, const float* gradient, Paths
   const LaunchShape launch =
       weight_sums_launch(shape.chains, sums_scratch(shape.sites), paths.scratch);
   with_path_weights(shape, gradient, [&](auto weights) {
+    sum_blocks(shape, y, weights, paths.scratch, nullptr, stream);
     ISINGLASS_LAUNCH(score_path_kernel<decltype(weights)>, launch, stream, shape, y, weights, paths,
                      log_q);
   });

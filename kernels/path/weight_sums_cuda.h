@@ -1,8 +1,9 @@
 // The two-level sums of the weights of one chain (move_weights.h), and the draw of a site from
 // them: CUDA twins. A warp a chain: its lanes share the 32 sites of a block and the blocks of a chain.
 // Shared memory of a chain: 32 weights and its BlockSums, up to 48·⌈D/32⌉ bytes, with the words of its
-// RemovedSites; where a block of the device has less, the sums are in global memory. Weights give
-// log_site_weight(site, value), to a lane, or to the warp (row_weights_cuda.h).
+// RemovedSites; where a block of the device has less, the sums are in global memory, and a launch
+// before sums the blocks of sites (first_order_path.cu). Weights give log_site_weight(site, value), to a
+// lane, or to the warp (row_weights_cuda.h).
 #pragma once
 
 #include "kernels/base/launch.h"
@@ -168,17 +169,25 @@ __device__ WeightSums<Weights> sums_in(double* weight, double* scratch, const We
   return {weights, values, sites, weight, scratch, removed};
 }
 
+// Whether the blocks of sums in global memory have been summed by a launch before.
+enum class Blocks { kToSum, kSummed };
+
 // The sums of this warp's chain, of so many numbers. scratch [B, numbers] is in global memory, or
 // null: shared.
 template <class Weights>
 __device__ WeightSums<Weights> build_sums(const Weights& weights, const uint8_t* values,
                                           int64_t sites, double* scratch, int64_t numbers,
-                                          bool without_replacement = false) {
+                                          bool without_replacement = false,
+                                          Blocks blocks = Blocks::kToSum) {
   const int64_t warp = threadIdx.x / kWarp;
   double* weight = dynamic_shared_memory<double>() + warp * (kBlockSites + (scratch ? 0 : numbers));
   double* own = scratch ? scratch + chain_of_warp() * numbers : weight + kBlockSites;
   WeightSums<Weights> sums = sums_in(weight, own, weights, values, sites, without_replacement);
-  sums.build();
+  if (scratch && blocks == Blocks::kSummed) {
+    sums.total();
+  } else {
+    sums.build();
+  }
   return sums;
 }
 

@@ -84,7 +84,7 @@ const ops::NeighbourhoodTensors* LatticeModel::neighbourhoods() const {
 void LatticeModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
   make_buffer(out.energy, x.sizes().slice(0, 1), torch::kFloat64, x);
   ops::lattice_evaluate(lattice(x.device()), x, space().one_hot(), LocalTable::kGradient,
-                        out.energy, {});
+                        out.energy, {}, scratch_);
 }
 
 void LatticeModel::evaluate_table(const torch::Tensor& x, LocalTable what, torch::Tensor& energy,
@@ -93,7 +93,7 @@ void LatticeModel::evaluate_table(const torch::Tensor& x, LocalTable what, torch
   make_buffer(energy, x.sizes().slice(0, 1), torch::kFloat64, x);
   const int64_t shape[] = {x.size(0), x.size(1), s.categories};
   make_buffer(table, at::IntArrayRef(shape, s.one_hot() ? 3 : 2), torch::kFloat32, x);
-  ops::lattice_evaluate(lattice(x.device()), x, s.one_hot(), what, energy, table);
+  ops::lattice_evaluate(lattice(x.device()), x, s.one_hot(), what, energy, table, scratch_);
 }
 
 void LatticeModel::evaluate(const torch::Tensor& x, Evaluation& out) {
@@ -126,7 +126,7 @@ void LatticeModel::tempered_sweeps(int64_t steps, const torch::Tensor& beta,
   neighbourhoods();  // the sweep looks them up
   ops::ThresholdTensors& thresholds = on_device_.last()->thresholds;
   if (beta.defined()) ops::tabulate_thresholds(graph, beta, thresholds);
-  ops::chromatic_sweep(graph, steps, rng, chain_ids, beta, thresholds, x, energy, counts);
+  ops::chromatic_sweep(graph, steps, rng, chain_ids, beta, thresholds, x, energy, scratch_, counts);
 }
 
 LatticeGraph graph_of_edges(int64_t sites, const torch::Tensor& edges) {

@@ -52,6 +52,7 @@ class LatticeModel : public EnergyModel,
 
   std::vector<torch::Tensor> sources_;
   mutable Derived<OnDevice> on_device_;
+  ops::Scratch scratch_;
 };
 
 // CSR adjacency of edges int64 [E, 2] (each at both its ends, in the order of the edges), with no

@@ -102,13 +102,14 @@ SweepOutcome sweep(const Size& size, int categories, int launches, int64_t steps
                  {std::vector<double>(size.chains)},
                  Counts(size.chains)};
   cpu::lattice_evaluate(ring.lattice(size.sites, categories), size.chains, o.x.data(), false,
-                        LocalTable::kGradient, o.energy.values.data(), nullptr, nullptr);
+                        LocalTable::kGradient, o.energy.values.data(), nullptr, nullptr, nullptr);
+  std::vector<double> scratch(cuda::sweep_scratch(size.chains, size.sites), NAN);
   int64_t rng[] = {kRng[0], kRng[1]};
   for (int n = 0; n < launches; ++n) {
     (twin == Twin::kCpu ? cpu::chromatic_sweep : cuda::chromatic_sweep)(
         ring.lattice(size.sites, categories), {3, offset.data(), site.data()}, size.chains, steps,
         rng, ids.data(), tempered ? beta.data() : nullptr, o.x.data(), o.energy.values.data(),
-        o.counts.pointers(), nullptr);
+        o.counts.pointers(), scratch.data(), nullptr);
     (twin == Twin::kCpu ? cpu::advance : cuda::advance)(rng, steps, nullptr);
   }
   return o;
@@ -124,22 +125,33 @@ TEST(ChromaticTwins, SweepAlike) {
   }
 }
 
-TEST(ChromaticTwins, CountSweepsWithEnergiesThatAreNotFinite) {
+// States that no block holds: a launch a colour.
+constexpr Size kLarge = {2, 32801};
+
+TEST(ChromaticTwins, SweepLargeStatesAlike) {
   for (const int categories : {2, 5}) {
-    const Size size{2, 7};
-    EXPECT_EQ(sweep(size, categories, 1, 70, Twin::kCpu, false, true).counts.non_finite,
-              std::vector<int64_t>(2, 70));
-    const auto run = [&](Twin twin) {
-      const SweepOutcome o = sweep(size, categories, 1, 70, twin, false, true);
-      return std::pair(o.x, o.counts);
-    };
-    expect_twins(run);
+    for (const bool tempered : {false, true}) {
+      expect_twins([&](Twin twin) { return sweep(kLarge, categories, 1, 2, twin, tempered); });
+    }
+  }
+}
+
+TEST(ChromaticTwins, CountSweepsWithEnergiesThatAreNotFinite) {
+  for (const auto& [size, steps] : {std::pair{Size{2, 7}, 70}, {kLarge, 2}}) {
+    for (const int categories : {2, 5}) {
+      EXPECT_EQ(sweep(size, categories, 1, steps, Twin::kCpu, false, true).counts.non_finite,
+                std::vector<int64_t>(2, steps));
+      expect_twins([&, s = size, n = steps](Twin twin) {
+        const SweepOutcome o = sweep(s, categories, 1, n, twin, false, true);
+        return std::pair(o.x, o.counts);
+      });
+    }
   }
 }
 
 // A launch of many steps does what as many launches do, bit for bit.
 TEST(ChromaticTwins, ManyStepsALaunch) {
-  for (const Size& size : {Size{3, 7}, Size{2, 100}, Size{1, 32801}}) {  // the last: not shared
+  for (const Size& size : {Size{3, 7}, Size{2, 100}, kLarge}) {
     for (const int categories : {2, 5}) {
       for (const Twin twin : {Twin::kCpu, Twin::kCuda}) {
         const int64_t steps = size.sites > 1000 ? 2 : size.sites > 10 ? 6 : 70;

@@ -31,16 +31,17 @@ Outcome sweep(const Graph& graph, const Found& found, int64_t chains, int64_t la
   const StepCounts counts{o.acceptance.data(), o.hops.data(), o.acceptance_sum.data(),
                           o.hops_sum.data(), o.non_finite.data()};
   cpu::lattice_evaluate(graph.lattice(), chains, o.x.data(), false, LocalTable::kGradient,
-                        o.energy.values.data(), nullptr, nullptr);
+                        o.energy.values.data(), nullptr, nullptr, nullptr);
+  std::vector<double> scratch(cuda::sweep_scratch(chains, graph.sites), NAN);
   for (int64_t n = 0; n < launches; ++n) {
     const int64_t rng[] = {77, 4 + n * steps};
     if (by == By::kTable) {
       (twin == Twin::kCpu ? cpu::table_sweep : cuda::table_sweep)(
           found.neighbourhoods, graph.colouring(), chains, steps, rng, ids.data(), o.x.data(),
-          o.energy.values.data(), counts, nullptr);
+          o.energy.values.data(), counts, scratch.data(), nullptr);
     } else {
       cpu::chromatic_sweep(graph.lattice(), graph.colouring(), chains, steps, rng, ids.data(),
-                           nullptr, o.x.data(), o.energy.values.data(), counts, nullptr);
+                           nullptr, o.x.data(), o.energy.values.data(), counts, nullptr, nullptr);
     }
   }
   return o;
@@ -66,6 +67,15 @@ TEST(ChromaticTableTwins, WarpsTakeSeveralCalls) {
   expect_twins([&](Twin twin) { return sweep(graph, found, 33, 1, 2, twin); });
 }
 
+// States that no block holds: a launch a colour.
+TEST(ChromaticTableTwins, SweepLargeStatesAlike) {
+  const Graph graph(32801, 0.5, 8);
+  const Found found(graph);
+  expect_twins([&](Twin twin) { return sweep(graph, found, 2, 1, 2, twin); });
+  EXPECT_TRUE(sweep(graph, found, 2, 2, 1, Twin::kCuda) ==
+              sweep(graph, found, 2, 1, 2, Twin::kCpu, By::kEnergies));
+}
+
 // A launch of many steps does what as many launches do, bit for bit.
 TEST(ChromaticTableTwins, ManyStepsALaunch) {
   const Graph graph(150, 0.5, 9);
@@ -80,8 +90,8 @@ TEST(ChromaticTableTwins, ManyStepsALaunch) {
 }
 
 // Tables in which every word that a chain draws is threshold_word.
-TEST(ChromaticTableTwins, OtherWordsDecideWhereTheFirstDoesNot) {
-  const Graph graph(150, 0.5, 7);
+void expect_other_words_decide(int64_t sites) {
+  const Graph graph(sites, 0.5, 7);
   Found found(graph);
   Inputs inputs(23);
   inputs.states(graph.sites, 2);
@@ -97,13 +107,19 @@ TEST(ChromaticTableTwins, OtherWordsDecideWhereTheFirstDoesNot) {
   EXPECT_TRUE(sweep(graph, found, 1, 1, 1, Twin::kCuda) == plain);
 }
 
-TEST(ChromaticTableTwins, AreForManyChainsWhoseStatesFit) {
+TEST(ChromaticTableTwins, OtherWordsDecideWhereTheFirstDoesNot) {
+  expect_other_words_decide(150);
+  expect_other_words_decide(32801);
+}
+
+TEST(ChromaticTableTwins, AreForManyChainsWhoseStatesFitAndForLargeStates) {
   const SharedMemory limit(simt::kTuring);
   EXPECT_TRUE(cuda::wants_table_sweep(512, 2500, 0));
   EXPECT_FALSE(cuda::wants_table_sweep(511, 2500, 0));
   EXPECT_FALSE(cuda::wants_table_sweep(4096, 20000, 0));
   simt::set_shared_memory_limit(simt::kHopper);
   EXPECT_TRUE(cuda::wants_table_sweep(4096, 20000, 0));
+  EXPECT_TRUE(cuda::wants_table_sweep(1, 32801, 0));
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ struct Start {
     }
     outcome.hops = outcome.hops_sum = outcome.non_finite = std::vector<int64_t>(c.chains);
     cpu::lattice_evaluate(graph.lattice(), c.chains, outcome.x.data(), false, LocalTable::kGradient,
-                          outcome.energy.values.data(), nullptr, nullptr);
+                          outcome.energy.values.data(), nullptr, nullptr, nullptr);
   }
 };
 
@@ -82,13 +82,13 @@ Outcome step_by_step(const Graph& graph, const Case& c, int64_t steps) {
   std::vector<float> gradient(o.x.size()), at_y(o.x.size());
   std::vector<double> proposed(c.chains), forward(c.chains), backward(c.chains);
   cuda::lattice_evaluate(lattice, c.chains, o.x.data(), false, LocalTable::kGradient,
-                         o.energy.values.data(), gradient.data(), nullptr);
+                         o.energy.values.data(), gradient.data(), nullptr, nullptr);
   for (int64_t t = 0; t < steps; ++t) {
     const int64_t rng[] = {77, 4 + t};
     cuda::draw_jump(start.shape, o.x.data(), gradient.data(), rng, start.ids.data(), &c.scale,
                     y.data(), forward.data(), nullptr);
     cuda::lattice_evaluate(lattice, c.chains, y.data(), false, LocalTable::kGradient,
-                           proposed.data(), at_y.data(), nullptr);
+                           proposed.data(), at_y.data(), nullptr, nullptr);
     cuda::score_jump(start.shape, y.data(), at_y.data(), o.x.data(), &c.scale, backward.data(),
                      nullptr);
     AcceptedBuffers buffers{{{o.x.data(), y.data(), c.sites},

@@ -25,11 +25,12 @@ Outcome run(const Size& size, int categories, bool one_hot, Twin twin) {
             {std::vector<double>(size.chains * categories)},
             std::vector<float>(size.chains * size.sites * (one_hot ? categories : 1)),
             std::vector<float>(size.chains * size.sites * (one_hot ? categories : 1))};
+  std::vector<double> parts(size.chains * lattice_parts(size.sites), NAN);
   const auto evaluate = cpu ? cpu::lattice_evaluate : cuda::lattice_evaluate;
   evaluate(lattice, size.chains, x.data(), one_hot, LocalTable::kGradient, o.energy.values.data(),
-           o.gradient.data(), nullptr);
+           o.gradient.data(), parts.data(), nullptr);
   evaluate(lattice, size.chains, x.data(), one_hot, LocalTable::kDifferences,
-           o.energy.values.data(), o.differences.data(), nullptr);
+           o.energy.values.data(), o.differences.data(), parts.data(), nullptr);
   (cpu ? cpu::lattice_differences : cuda::lattice_differences)(
       lattice, size.chains, x.data(), site.data(), o.difference.values.data(), nullptr);
   return o;
@@ -42,6 +43,29 @@ TEST(LatticeTwins, EvaluateAlike) {
       expect_twins([&](Twin twin) { return run(size, categories, true, twin); });
     }
   }
+}
+
+// By several blocks a chain.
+TEST(LatticeTwins, EvaluateLargeStatesAlike) {
+  const Size size{3, 2 * kPartSites + 5};
+  expect_twins([&](Twin twin) { return run(size, 2, false, twin); });
+  expect_twins([&](Twin twin) { return run(size, 3, true, twin); });
+}
+
+// A chain's energy does not depend on how many others there are.
+TEST(LatticeTwins, PartsAreSummedInTheirOrder) {
+  const int64_t sites = 5 * kPartSites + 1;
+  Inputs inputs(11);
+  const Ring ring(sites, 2, inputs);
+  const auto x = inputs.states(3 * sites, 2);
+  std::vector<double> together(3), apart(3), parts(3 * lattice_parts(sites), NAN);
+  cuda::lattice_evaluate(ring.lattice(sites, 2), 3, x.data(), false, LocalTable::kGradient,
+                         together.data(), nullptr, parts.data(), nullptr);
+  for (int64_t c = 0; c < 3; ++c) {
+    cuda::lattice_evaluate(ring.lattice(sites, 2), 1, x.data() + c * sites, false,
+                           LocalTable::kGradient, &apart[c], nullptr, parts.data(), nullptr);
+  }
+  EXPECT_EQ(together, apart);
 }
 
 }  // namespace

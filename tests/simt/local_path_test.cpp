@@ -72,7 +72,7 @@ Outcome run(const Case& c, int launches, int64_t steps, Twin twin) {
   std::vector<double> kept(b * cpu::cached_weights(d)), beta(b), kept_beta(b, NAN);
   for (int64_t i = 0; i < b; ++i) beta[i] = 0.2 + 0.5 * static_cast<double>(i);
   cpu::lattice_evaluate(lattice, b, o.x.data(), c.one_hot, c.what, o.energy.values.data(),
-                        o.table.data(), nullptr);
+                        o.table.data(), nullptr, nullptr);
   if (cpu && !c.tempered)
     cpu::cache_weights(shape, c.what, o.x.data(), o.table.data(), kept.data(), nullptr);
   for (int n = 0; n < launches; ++n) {

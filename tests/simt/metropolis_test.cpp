@@ -46,7 +46,8 @@ Outcome run(const Size& size, bool symmetric, bool unadjusted, int64_t group, Tw
 }
 
 TEST(MetropolisTwins, AcceptAlike) {
-  for (const Size& size : {Size{1, 1}, Size{5, 7}, Size{9, 33}, Size{4, 128}, Size{3, 785}}) {
+  for (const Size& size :
+       {Size{1, 1}, Size{5, 7}, Size{9, 33}, Size{4, 128}, Size{3, 785}, Size{2, 16400}}) {
     for (const bool symmetric : {false, true}) {
       for (const bool unadjusted : {false, true}) {
         for (const int64_t group : {int64_t{1}, int64_t{2}, int64_t{3}, size.chains}) {

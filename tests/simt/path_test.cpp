@@ -96,7 +96,7 @@ TEST(PathTwins, LongPaths) {
 // Where a block's shared memory does not hold the sums.
 TEST(PathTwins, SumsInGlobalMemory) {
   const SharedMemory limit(600);
-  for (const Size& size : {Size{2, 100}, Size{3, 785}}) {
+  for (const Size& size : {Size{2, 100}, Size{3, 785}, Size{2, 8300}}) {
     for (const PathRule rule : {PathRule::kFrozen, PathRule::kLinearised, PathRule::kNoBacktrack}) {
       const PathShape shape{size.chains, size.sites, 2, false, rule, Balancing::kSqrt, 5};
       expect_twins([&](Twin twin) { return run({shape, 3, 1.0}, twin); });

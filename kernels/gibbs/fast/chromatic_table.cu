@@ -1,9 +1,10 @@
-// CUDA twin of chromatic_table.h. A block for 32 chains, a lane of every warp a chain; warps share the sites
+// CUDA twin of chromatic_table.h. States that fit: a block for 32 chains, a lane of every warp a chain; warps share the sites
 // of a colour. A site's values are the bits of a word in shared memory, which a warp reads and writes at
 // once; a chain's neighbourhood is four such bits, and its draw a look-up in a row that all lanes read.
 // What sweeps count is summed once a launch, and the energy is that of the last state: any number of
 // steps a launch leaves the same.
 #include "kernels/base/launch.h"
+#include "kernels/gibbs/colour_cuda.h"
 #include "kernels/gibbs/fast/chromatic_table.h"
 
 namespace isinglass::cuda {
@@ -13,6 +14,50 @@ constexpr int kLanes = 32;
 constexpr int kMostWarps = 32;
 // With fewer, blocks of single chains keep more multiprocessors busy.
 constexpr int64_t kLeastChains = 512;
+
+// The value of the site of a rank, which has this place in the tables, by the first word of its number.
+__device__ bool draw_by_table(const NeighbourhoodTable& table, int64_t place, uint32_t word,
+                              const Draws& draws, int64_t rank) {
+  const uint32_t threshold = table.threshold_word[place];
+  if (word != threshold) return word > threshold;
+  return draw_rank(BernoulliConditional(table.flip_energy[place]), draws, rank);
+}
+
+// The sites of one chain, a byte each.
+struct TableSites {
+  NeighbourhoodTable table;
+  Colouring colouring;
+
+  __device__ int64_t count() const { return table.sites; }
+  __device__ int64_t place(const uint8_t* x, int64_t site) const {
+    return site * kNeighbourhoods + neighbourhood_of(table, site, [&](int32_t near) {
+             return near < table.sites ? uint32_t{x[near]} : 0u;
+           });
+  }
+  __device__ double energy(const uint8_t* x, int64_t site) const {
+    return tabulated_energy(table, place(x, site), x[site] != 0);
+  }
+  __device__ void draw(const Draws& draws, int64_t, SiteCall call, int64_t first, int64_t end,
+                       uint8_t* x, SweepOutcome& outcome) const {
+    const Philox4x32 words =
+        draws.call_words(Purpose::kSiteValue, static_cast<uint32_t>(call.number));
+    int64_t site[kCallSites], at[kCallSites];
+#pragma unroll
+    for (int k = 0; k < kCallSites; ++k) {
+      const int64_t rank = call.site(k);
+      site[k] = rank >= first && rank < end ? colouring.site[rank] : -1;
+    }
+#pragma unroll
+    for (int k = 0; k < kCallSites; ++k) at[k] = site[k] < 0 ? 0 : place(x, site[k]);
+#pragma unroll
+    for (int k = 0; k < kCallSites; ++k) {
+      if (site[k] < 0) continue;
+      const bool one = draw_by_table(table, at[k], words.word[k], draws, call.site(k));
+      outcome.hops += one != (x[site[k]] != 0);
+      x[site[k]] = one;
+    }
+  }
+};
 
 struct Lattice32 {
   const NeighbourhoodTable& table;
@@ -46,12 +91,7 @@ __device__ int32_t draw_call(const Lattice32& lattice, const Draws& draws, SiteC
 #pragma unroll
   for (int k = 0; k < kCallSites; ++k) {
     if (site[k] < 0) continue;
-    const uint32_t threshold = lattice.table.threshold_word[place[k]];
-    bool one = words.word[k] > threshold;
-    if (words.word[k] == threshold) {
-      one =
-          draw_rank(BernoulliConditional(lattice.table.flip_energy[place[k]]), draws, call.site(k));
-    }
+    const bool one = draw_by_table(lattice.table, place[k], words.word[k], draws, call.site(k));
     const uint32_t before = lattice.values[site[k]];
     const uint32_t after = __ballot_sync(0xffffffffu, one);
     hops += static_cast<int32_t>((before ^ after) >> lattice.lane & 1u);
@@ -140,16 +180,24 @@ LaunchShape table_launch(int64_t chains, int64_t sites, int64_t colours) {
           static_cast<unsigned>(warps * kLanes), static_cast<size_t>(bytes)};
 }
 
-}  // namespace
-
-bool wants_table_sweep(int64_t chains, int64_t sites, int device) {
+bool chains_side_by_side(int64_t chains, int64_t sites, int device) {
   const auto most = static_cast<int64_t>(table_launch(chains, sites, 1).shared_bytes);
   return chains >= kLeastChains && most <= shared_memory_limit(device);
 }
 
+}  // namespace
+
+bool wants_table_sweep(int64_t chains, int64_t sites, int device) {
+  return sites > kSharedSites || chains_side_by_side(chains, sites, device);
+}
+
 void table_sweep(const NeighbourhoodTable& table, const Colouring& colouring, int64_t chains,
                  int64_t steps, const int64_t* rng, const int64_t* chain_ids, uint8_t* x,
-                 double* energy, const StepCounts& counts, Stream stream) {
+                 double* energy, const StepCounts& counts, double* scratch, Stream stream) {
+  if (table.sites > kSharedSites && !chains_side_by_side(chains, table.sites, current_device())) {
+    return sweep_colours(TableSites{table, colouring}, table.constant, chains, steps, rng,
+                         chain_ids, x, energy, counts, scratch, stream);
+  }
   ISINGLASS_LAUNCH(table_sweep_kernel, table_launch(chains, table.sites, colouring.colours), stream,
                    table, colouring, chains, steps, rng, chain_ids, x, energy, counts);
 }

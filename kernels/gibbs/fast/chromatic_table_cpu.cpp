@@ -226,7 +226,7 @@ void tempered_table_sweep(const NeighbourhoodTable& neighbourhoods, const Colour
 
 void table_sweep(const NeighbourhoodTable& neighbourhoods, const Colouring& colouring,
                  int64_t chains, int64_t steps, const int64_t* rng, const int64_t* chain_ids,
-                 uint8_t* x, double* energy, const StepCounts& counts, Stream) {
+                 uint8_t* x, double* energy, const StepCounts& counts, double*, Stream) {
   tempered_table_sweep(neighbourhoods, colouring, chains, steps, rng, chain_ids, nullptr, x, energy,
                        counts);
 }

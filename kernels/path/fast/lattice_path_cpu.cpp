@@ -75,7 +75,7 @@ class LatticeChain {
     count_verdict(step_.counts, chain_, verdict, verdict.accept ? take(proposed) : reject());
     if ((draws_.step + draws_.chain) % kRenewal == 0) {
       lattice_evaluate(step_.lattice, 1, x_, step_.shape.one_hot, LocalTable::kGradient,
-                       step_.energy + chain_, nullptr, nullptr);
+                       step_.energy + chain_, nullptr, nullptr, nullptr);
     }
   }
 

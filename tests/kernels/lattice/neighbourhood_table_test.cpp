@@ -121,7 +121,7 @@ Swept sweep(const Graph& graph, const NeighbourhoodTable* neighbourhoods, int64_
   } else {
     cpu::chromatic_sweep(graph.lattice(), graph.colouring(), chains, steps, rng, ids.data(),
                          tempered ? tempered->beta.data() : nullptr, out.x.data(),
-                         out.energy.data(), counts, nullptr);
+                         out.energy.data(), counts, nullptr, nullptr);
   }
   return out;
 }
