@@ -22,7 +22,7 @@ struct LatticeSites {
   Colouring colouring;
   const double* beta;  // [B], null: 1
 
-  __device__ int64_t count() const { return lattice.sites; }
+  ISINGLASS_HD int64_t count() const { return lattice.sites; }
   __device__ double energy(const uint8_t* x, int64_t site) const {
     return site_energy(lattice, x, site);
   }

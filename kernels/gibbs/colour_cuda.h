@@ -3,7 +3,8 @@
 // a GPU busy so, and neighbours are far enough from each other in time to need no barrier.
 //
 // Sites have a colouring; they draw the ranks of a call, `draw(draws, chain, call, first, end, x,
-// outcome)` those among first … end − 1, and know the energy of a site, `energy(x, site)`.
+// outcome)` those among first … end − 1, and know how many they are and the energy of each, `count()` and
+// `energy(x, site)`.
 #pragma once
 
 #include "kernels/gibbs/chromatic.h"

@@ -121,9 +121,9 @@ void chromatic_sweep(const LatticeTensors& l, int64_t steps, const Tensor& rng,
                                                 data<uint32_t>(thresholds.words),
                                                 order.chain.data(),
                                                 order.table.data()};
-      return cpu::tempered_table_sweep(
-          table, colouring, chains, steps, data<int64_t>(rng), data<int64_t>(chain_ids), &tempered,
-          data<uint8_t>(x), data<double>(energy), count_pointers(counts, x, chains), numbers);
+      return cpu::tempered_table_sweep(table, colouring, chains, steps, data<int64_t>(rng),
+                                       data<int64_t>(chain_ids), &tempered, data<uint8_t>(x),
+                                       data<double>(energy), count_pointers(counts, x, chains));
     }
   }
   run_twin(x, cpu::chromatic_sweep, cuda::chromatic_sweep, lattice, colouring, chains, steps,

@@ -28,7 +28,7 @@ struct TableSites {
   NeighbourhoodTable table;
   Colouring colouring;
 
-  __device__ int64_t count() const { return table.sites; }
+  ISINGLASS_HD int64_t count() const { return table.sites; }
   __device__ int64_t place(const uint8_t* x, int64_t site) const {
     return site * kNeighbourhoods + neighbourhood_of(table, site, [&](int32_t near) {
              return near < table.sites ? uint32_t{x[near]} : 0u;

@@ -4,6 +4,7 @@
 // with their counters (tests/simt/counters), LibTorch's own calls, and the FLOPs of its products. So many chains and
 // steps as a GPU would have are too many for the interpreter: counts are functions a + b·chains + steps·(c + d·chains),
 // drawn out from few and twice as many chains, and, of kernels that take many steps a launch, one and two steps.
+// Where a call of many steps launches for each of them, the second step stands for those that follow it.
 #include <fmt/format.h>
 #include <torch/csrc/autograd/grad_mode.h>
 
@@ -145,24 +146,51 @@ bool alike(const Counted& a, const Counted& b) {
   return true;
 }
 
+void require_alike(const Workload& workload, const Counted& a, const Counted& b) {
+  const std::string differs = difference(a, b);
+  require(differs.empty(), "{}: runs of the same work make different launches: {}", workload.name,
+          differs);
+}
+
+// The launches of the second of two steps, where every step has its own: [first, end).
+std::pair<size_t, size_t> second_step(const Counted& one, const Counted& two) {
+  size_t first = 0;
+  while (first < one.launches.size() &&
+         one.launches[first].launch.kernel == two.launches[first].launch.kernel) {
+    ++first;
+  }
+  return {first, first + two.launches.size() - one.launches.size()};
+}
+
 Json counted_json(const Workload& workload, PlayedDevice& device) {
   const Counted few = count(workload, device, workload.few, 1);
   const Counted twice = count(workload, device, 2 * workload.few, 1);
   const bool many = few.at_once > 1;
   const Counted few_2 = many ? count(workload, device, workload.few, 2) : few;
   const Counted twice_2 = many ? count(workload, device, 2 * workload.few, 2) : twice;
-  for (const Counted* other : {&twice, &few_2, &twice_2}) {
-    const std::string differs = difference(few, *other);
-    require(differs.empty(), "{}: runs of the same work make different launches: {}", workload.name,
-            differs);
-  }
+  require_alike(workload, few, twice);
+  require_alike(workload, few_2, twice_2);
   const double ratio = static_cast<double>(workload.chains) / static_cast<double>(workload.few);
   Json launches = Json::array();
-  for (size_t i = 0; i < few.launches.size(); ++i) {
-    launches.push_back(
-        DrawnOut({&few.launches[i], &twice.launches[i], &few_2.launches[i], &twice_2.launches[i]},
-                 ratio, static_cast<double>(few.at_once))
-            .json());
+  if (few_2.launches.size() > few.launches.size()) {
+    const auto [first, end] = second_step(few, few_2);
+    for (size_t i = 0; i < few_2.launches.size(); ++i) {
+      const LaunchCounts &own = few_2.launches[i], &of_twice = twice_2.launches[i];
+      launches.push_back(DrawnOut({&own, &of_twice, &own, &of_twice}, ratio, 1).json());
+    }
+    const Json step(launches.begin() + static_cast<std::ptrdiff_t>(first),
+                    launches.begin() + static_cast<std::ptrdiff_t>(end));
+    for (int64_t t = 2; t < few.at_once; ++t) {
+      for (const Json& launch : step) launches.push_back(launch);
+    }
+  } else {
+    require_alike(workload, few, few_2);
+    for (size_t i = 0; i < few.launches.size(); ++i) {
+      launches.push_back(
+          DrawnOut({&few.launches[i], &twice.launches[i], &few_2.launches[i], &twice_2.launches[i]},
+                   ratio, static_cast<double>(few.at_once))
+              .json());
+    }
   }
   return {{"steps", few.at_once},
           {"flops", few.flops * static_cast<double>(workload.chains)},
