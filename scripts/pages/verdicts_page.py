@@ -114,7 +114,7 @@ def main():
         "which certainly nothing is lost on either side: a claim of `rbm`, whose rows were known when this rule was written. "
         "The runs of `lbj-bernoulli`, "
         "`lbj-ising`, `lbj-rbm`, `lbj-potts` and `lbj-fhmm`, of which claims are about time, had one core to themselves while the other one "
-        "worked on something else; so had the later cells of `lbj-categorical`, whose earlier ones ran on both cores; "
+        "worked on something else, but for `lbj-fhmm`'s n = 8, which decide none; so had the later cells of `lbj-categorical`, whose earlier ones ran on both cores; "
         "other pages' seconds are of a busy machine, and no claim of theirs about time is decided.", "",
         f"| preset | claim | at {args.before} | its rows, judged again | now | left undecided by |",
         "| --- | --- | --- | --- | --- | --- |"]

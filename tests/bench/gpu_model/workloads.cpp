@@ -80,9 +80,10 @@ Work annealing(int64_t chains) {
 std::vector<Workload> lattice(const std::string& side, int64_t chains, int64_t few) {
   const auto ising = instance("ising-grid:side=" + side);
   const std::string name = "ising-" + side, size = side + "×" + side;
-  // So many chains look up neighbourhoods.
+  // So many chains look up neighbourhoods; large lattices of any number do, and the first chains find few of
+  // their rows known.
   constexpr int64_t kTabulated = 512;
-  const int64_t swept = chains >= kTabulated ? kTabulated : few;
+  const int64_t swept = chains >= kTabulated ? kTabulated : 4 * few;
   return {
       {name + "/gwg", "Ising " + size + ", a GWG step", chains, few, steps(ising, "gwg", {})},
       {name + "/pafs-5", "Ising " + size + ", a PAFS step of R = 5", chains, few,
