@@ -1,6 +1,7 @@
 // See lattice.h.
 #include "kernels/ops/lattice.h"
 
+#include "kernels/lattice/fast/table_evaluate.h"
 #include "kernels/ops/pointers.h"
 
 namespace isinglass::ops {
@@ -13,9 +14,17 @@ void lattice_evaluate(const LatticeTensors& l, const Tensor& x, bool one_hot, Lo
     check(table, x, torch::kFloat32, x.numel() * (one_hot ? lattice.categories : 1), "table");
   }
   const int64_t parts = lattice_parts(lattice.sites);
+  auto* part_sums = scratch.numbers<double>(x, x.is_cuda() && parts > 1 ? parts * x.size(0) : 0);
+  const bool looked_up =
+      x.is_cuda() && !one_hot && what == LocalTable::kGradient && l.neighbourhoods.defined();
+  if (looked_up) {
+    const auto no_cpu = [](auto&&...) {};
+    return run_twin(x, no_cpu, cuda::table_evaluate, neighbourhood_pointers(l.neighbourhoods, x),
+                    x.size(0), data<uint8_t>(x), data<double>(energy), data<float>(table),
+                    part_sums);
+  }
   run_twin(x, cpu::lattice_evaluate, cuda::lattice_evaluate, lattice, x.size(0), data<uint8_t>(x),
-           one_hot, what, data<double>(energy), data<float>(table),
-           scratch.numbers<double>(x, x.is_cuda() && parts > 1 ? parts * x.size(0) : 0));
+           one_hot, what, data<double>(energy), data<float>(table), part_sums);
 }
 
 void lattice_differences(const LatticeTensors& l, const Tensor& x, const Tensor& site,

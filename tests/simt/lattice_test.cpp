@@ -2,6 +2,8 @@
 // rounding.
 #include "kernels/lattice/lattice.h"
 
+#include "kernels/lattice/fast/table_evaluate.h"
+#include "tests/kernels/lattice/random_graph.h"
 #include "tests/simt/ring.h"
 
 namespace isinglass {
@@ -50,6 +52,29 @@ TEST(LatticeTwins, EvaluateLargeStatesAlike) {
   const Size size{3, 2 * kPartSites + 5};
   expect_twins([&](Twin twin) { return run(size, 2, false, twin); });
   expect_twins([&](Twin twin) { return run(size, 3, true, twin); });
+}
+
+// By look-ups: the same gradient, bit for bit.
+TEST(LatticeTwins, TablesEvaluateAlike) {
+  for (const Size& size : {Size{3, 1}, Size{2, 100}, Size{3, 2 * kPartSites + 5}}) {
+    const Graph graph(size.sites, 0.5, 6);
+    const Found found(graph);
+    Inputs inputs(12);
+    const auto x = inputs.states(size.chains * size.sites, 2);
+    expect_twins([&](Twin twin) {
+      std::pair<Sums, std::vector<float>> o{{std::vector<double>(size.chains)},
+                                            std::vector<float>(size.chains * size.sites)};
+      std::vector<double> parts(size.chains * lattice_parts(size.sites), NAN);
+      if (twin == Twin::kCpu) {
+        cpu::lattice_evaluate(graph.lattice(), size.chains, x.data(), false, LocalTable::kGradient,
+                              o.first.values.data(), o.second.data(), nullptr, nullptr);
+      } else {
+        cuda::table_evaluate(found.neighbourhoods, size.chains, x.data(), o.first.values.data(),
+                             o.second.data(), parts.data(), nullptr);
+      }
+      return o;
+    });
+  }
 }
 
 // A chain's energy does not depend on how many others there are.

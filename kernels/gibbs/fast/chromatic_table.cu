@@ -6,6 +6,7 @@
 #include "kernels/base/launch.h"
 #include "kernels/gibbs/colour_cuda.h"
 #include "kernels/gibbs/fast/chromatic_table.h"
+#include "kernels/lattice/fast/table_cuda.h"
 
 namespace isinglass::cuda {
 namespace {
@@ -29,13 +30,8 @@ struct TableSites {
   Colouring colouring;
 
   ISINGLASS_HD int64_t count() const { return table.sites; }
-  __device__ int64_t place(const uint8_t* x, int64_t site) const {
-    return site * kNeighbourhoods + neighbourhood_of(table, site, [&](int32_t near) {
-             return near < table.sites ? uint32_t{x[near]} : 0u;
-           });
-  }
   __device__ double energy(const uint8_t* x, int64_t site) const {
-    return tabulated_energy(table, place(x, site), x[site] != 0);
+    return tabulated_energy(table, place_of(table, x, site), x[site] != 0);
   }
   __device__ void draw(const Draws& draws, int64_t, SiteCall call, int64_t first, int64_t end,
                        uint8_t* x, SweepOutcome& outcome) const {
@@ -48,7 +44,7 @@ struct TableSites {
       site[k] = rank >= first && rank < end ? colouring.site[rank] : -1;
     }
 #pragma unroll
-    for (int k = 0; k < kCallSites; ++k) at[k] = site[k] < 0 ? 0 : place(x, site[k]);
+    for (int k = 0; k < kCallSites; ++k) at[k] = site[k] < 0 ? 0 : place_of(table, x, site[k]);
 #pragma unroll
     for (int k = 0; k < kCallSites; ++k) {
       if (site[k] < 0) continue;
