@@ -183,9 +183,12 @@ std::optional<ValidationScore> Trainer::evaluate() {
   }();
   if (!score) return score;
   const bool comparable = score->warning.empty();
+  const std::string beside = !comparable ? "; it cannot become the best: " + score->warning
+                             : score->value < best_score_
+                                 ? fmt::format("; the best was {:.4f}", best_score_)
+                                 : "";
   log(fmt::format("iteration {}: validation score {:.4f} ({}), ESS of the weights {:.1f}{}",
-                  iteration_, score->value, kValidationVerdict, score->weight_ess,
-                  comparable ? "" : "; it cannot become the best: " + score->warning));
+                  iteration_, score->value, kValidationVerdict, score->weight_ess, beside));
   if (comparable && score->value > best_score_) {
     best_score_ = score->value;
     if (!ranks().leads()) return score;

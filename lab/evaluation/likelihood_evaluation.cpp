@@ -99,7 +99,11 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
   check_method(spec_);
   if (!spec_.sampler.name.empty()) find_sampler(spec_.sampler.name);
   spec_.data = resolved(spec_.data);
-  spec_.model = resolved(as_trained(spec_.model));
+  spec_.model = as_trained(spec_.model);
+  data_ = std::move(given.data);
+  if (!data_ && !spec_.data.name.empty()) data_ = images_of(spec_.data);
+  if (data_ && !spec_.model.image) spec_.model.image = ImageSize{data_->height, data_->width};
+  spec_.model = resolved(spec_.model);
   model_ = given.model                    ? given.model
            : spec_.model.instance.empty() ? model_of(spec_.model, device)
                                           : sampled_model(spec_.model, spec_.sampler, {}, device);
@@ -120,8 +124,6 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
   // The target's and the annealed model's buffers.
   require_memory(2 * sampling_bytes(*model_, ranks().share(spec_.chains).count), device,
                  fmt::format("`chains` {}", spec_.chains));
-  data_ = std::move(given.data);
-  if (!data_ && !spec_.data.name.empty()) data_ = images_of(spec_.data);
   if (data_) check_data();
   start_ = given.mean.defined()
                ? Factorised::independent(given.mean.to(device))

@@ -259,6 +259,21 @@ TEST_F(StoppedEvaluation, IsNotResumedWithOtherData) {
   expect_refused("data_sha256");
 }
 
+// Outside of a run's directory, where nothing else says it.
+TEST_F(Evaluate, TakesTheSizeOfImagesFromTheData) {
+  const Outcome trained =
+      run("train --model resnet --channels 2 --dataset bars.pt --sampler gwg --iters 2 --batch 4 "
+          "--buffer 8 --steps-per-iter 1 --quiet --out trained");
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  std::filesystem::copy(dir_ / "trained" / "weights.pt", dir_ / "alone.pt");
+  const std::string evaluate =
+      "evaluate --model resnet --weights alone.pt --sampler gwg --steps 3 --chains 2 --quiet ";
+  const Outcome alone = run(evaluate + "--dataset bars.pt --out alone");
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_NE(run(evaluate + "--image 4x4 --dataset bars.pt --out other").err.find("`dataset`"),
+            std::string::npos);
+}
+
 // The model carries no base, so that annealing starts from the data's mean: the images in another
 // order change the data alone.
 TEST_F(StoppedEvaluation, IsNotResumedWithDataInAnotherOrder) {
