@@ -14,6 +14,7 @@
 #include "engine/run/run.h"
 #include "engine/run/step_graph.h"
 #include "engine/samplers/gibbs.h"
+#include "models/instances/instances.h"
 #include "models/lattice/lattice_model.h"
 #include "tests/models/samples.h"
 
@@ -173,6 +174,23 @@ TEST(ManyStepsGpu, AtOnceAreThoseOneByOne) {
   for (const char* name : {"gibbs", "gwg", "pafs", "lb", "pas", "lbj", "dlp"}) {
     EXPECT_TRUE(compared.count(name)) << name;
   }
+}
+
+// States that no block of a GPU holds: a launch a colour, an energy in parts.
+TEST(LargeLatticesGpu, AreSweptAsOnTheCpu) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  const std::string instance = "ising-grid:side=192,coupling=0.4";
+  const auto here = make_instance(instance), there = make_instance(instance);
+  there->to(torch::kCUDA);
+  const auto sampler = make_sampler("gibbs", {.scan = Scan::kChromatic}, *here);
+  Chains a(*sampler, *here, torch::kCPU), b(*sampler, *there, torch::kCUDA);
+  for (int t = 0; t < 5; ++t) {
+    sampler->step(*here, a.state, a.params);
+    sampler->step(*there, b.state, b.params);
+  }
+  EXPECT_TRUE(torch::equal(a.state.x, b.state.x.cpu()));
+  EXPECT_TRUE(torch::allclose(a.state.current.energy, b.state.current.energy.cpu(), 1e-9));
+  EXPECT_TRUE(torch::equal(a.state.statistics.hops_sum, b.state.statistics.hops_sum.cpu()));
 }
 
 // In one process, whatever device is current: chains of the second GPU are those of the first.
