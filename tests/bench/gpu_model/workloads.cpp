@@ -83,7 +83,7 @@ std::vector<Workload> lattice(const std::string& side, int64_t chains, int64_t f
   // So many chains look up neighbourhoods; large lattices of any number do, and the first chains find few of
   // their rows known.
   constexpr int64_t kTabulated = 512;
-  const int64_t swept = chains >= kTabulated ? kTabulated : 4 * few;
+  const int64_t swept = chains >= kTabulated ? kTabulated : 2 * few;
   return {
       {name + "/gwg", "Ising " + size + ", a GWG step", chains, few, steps(ising, "gwg", {})},
       {name + "/pafs-5", "Ising " + size + ", a PAFS step of R = 5", chains, few,
@@ -103,7 +103,7 @@ std::vector<Workload> all() {
       {"resnet-64/ais", "ResNet-64, a step of AIS by PAFS of R = 5", 100, 2, annealing},
   };
   for (const Workload& w : lattice("50", 4096, 4)) found.push_back(w);
-  for (const Workload& w : lattice("1024", 100, 1)) found.push_back(w);
+  for (const Workload& w : lattice("1024", 100, 2)) found.push_back(w);
   const std::vector<Workload> rest = {
       {"rbm-500/pafs-5", "RBM 784×500, a PAFS step of R = 5", 100, 4,
        steps(rbm, "pafs", {.radius = 5})},
