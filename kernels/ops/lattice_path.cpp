@@ -72,7 +72,10 @@ void lattice_path_step(const LatticeTensors& lattice, int64_t steps, const Tenso
                              path_pointers(paths.buffers),
                              count_pointers(counts, x, shape.chains),
                              data<double>(beta),
-                             data<double>(paths.kept_beta)};
+                             data<double>(paths.kept_beta),
+                             x.is_cuda() && lattice.neighbourhoods.defined()
+                                 ? neighbourhood_pointers(lattice.neighbourhoods, x)
+                                 : NeighbourhoodTable{}};
   run_twin(x, cpu::lattice_path_step, cuda::lattice_path_step, step);
 }
 

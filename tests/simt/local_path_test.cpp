@@ -2,8 +2,10 @@
 // for energies that are summed afresh; and a launch of many steps against as many launches.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "kernels/path/fast/lattice_path.h"
+#include "tests/kernels/lattice/random_graph.h"
 #include "tests/simt/ring.h"
 
 namespace isinglass {
@@ -16,9 +18,10 @@ struct Case {
   LocalTable what;
   PathRule rule;
   Balancing balancing;
-  double scale;           // of the fields
-  bool hub = false;       // all sites joined to the first one, instead of a ring
-  bool tempered = false;  // a β a chain
+  double scale;            // of the fields
+  bool hub = false;        // all sites joined to the first one, instead of a ring
+  bool tempered = false;   // a β a chain
+  bool tabulated = false;  // neighbourhoods, on a GPU
 };
 
 // Site 0 and its neighbours, all others.
@@ -75,6 +78,7 @@ Outcome run(const Case& c, int launches, int64_t steps, Twin twin) {
                         o.table.data(), nullptr, nullptr);
   if (cpu && !c.tempered)
     cpu::cache_weights(shape, c.what, o.x.data(), o.table.data(), kept.data(), nullptr);
+  const std::optional<Found> found = c.tabulated ? std::optional<Found>(lattice) : std::nullopt;
   for (int n = 0; n < launches; ++n) {
     (cpu ? cpu::lattice_path_step : cuda::lattice_path_step)(
         {steps,
@@ -93,7 +97,8 @@ Outcome run(const Case& c, int launches, int64_t steps, Twin twin) {
          {o.acceptance.values.data(), o.hops.data(), o.acceptance_sum.values.data(),
           o.hops_sum.data(), o.non_finite.data()},
          c.tempered ? beta.data() : nullptr,
-         cpu ? kept_beta.data() : nullptr},
+         cpu ? kept_beta.data() : nullptr,
+         c.tabulated ? found->neighbourhoods : NeighbourhoodTable{}},
         nullptr);
     cpu::advance(rng, steps, nullptr);
   }
@@ -130,6 +135,20 @@ TEST(LocalPathTwins, MakeTheSameChains) {
         ++g;
       }
       ++g;
+    }
+  }
+}
+
+// Neighbourhoods in place of gradients: the same chains.
+TEST(LocalPathTwins, LookGradientsUp) {
+  for (const Size& size : {Size{1, 1}, Size{2, 33}, Size{2, 70}}) {
+    for (const auto& [what, rule] : rules()) {
+      for (const bool tempered : {false, true}) {
+        Case c{size, 2, false, what, rule, Balancing::kBarker, 1};
+        c.tempered = tempered;
+        c.tabulated = true;
+        expect_alike(c);
+      }
     }
   }
 }

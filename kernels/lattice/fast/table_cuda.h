@@ -6,12 +6,17 @@
 
 namespace isinglass::cuda {
 
-// Where the neighbourhood of a site of x [D] is in the tables.
+// The neighbourhood of a site of x [D].
+__device__ inline uint32_t neighbourhood_at(const NeighbourhoodTable& table, const uint8_t* x,
+                                            int64_t site) {
+  return neighbourhood_of(
+      table, site, [&](int32_t near) { return near < table.sites ? uint32_t{x[near]} : 0u; });
+}
+
+// Where it is in the tables.
 __device__ inline int64_t place_of(const NeighbourhoodTable& table, const uint8_t* x,
                                    int64_t site) {
-  return site * kNeighbourhoods + neighbourhood_of(table, site, [&](int32_t near) {
-           return near < table.sites ? uint32_t{x[near]} : 0u;
-         });
+  return site * kNeighbourhoods + neighbourhood_at(table, x, site);
 }
 
 }  // namespace isinglass::cuda

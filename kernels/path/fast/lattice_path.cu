@@ -1,8 +1,10 @@
 // CUDA twin of lattice_path.h: a warp a chain, from the first step to the last. y, its table
-// and the sums of its weights stay in shared memory: 6 bytes a binary site, 2 + 4K of K values. The
+// and the sums of its weights stay in shared memory: 6 bytes a binary site, 3 where neighbourhoods are
+// tabulated, 2 + 4K of K values. The
 // lanes share the sites of a block and the neighbours of a site; what depends on the move before,
 // they all do.
 #include "kernels/base/launch.h"
+#include "kernels/lattice/fast/table_cuda.h"
 #include "kernels/path/fast/lattice_path.h"
 #include "kernels/path/path_moves.h"
 #include "kernels/path/weight_sums_cuda.h"
@@ -11,11 +13,74 @@
 namespace isinglass::cuda {
 namespace {
 
+// BinaryGradientWeights of gradients that are looked up.
+struct TabulatedGradientWeights {
+  const uint8_t* neighbourhood;  // [D]
+  const float* gradient;         // [D, 16]
+  Balancing balancing;
+  float beta;
+
+  __device__ double log_weight(int64_t site, int from, int to) const {
+    const float own = gradient[site * kNeighbourhoods + neighbourhood[site]];
+    return BinaryGradientWeights{&own, balancing, beta}.log_weight(0, from, to);
+  }
+  __device__ double log_site_weight(int64_t site, int from) const {
+    return log_weight(site, from, 1 - from);
+  }
+  __device__ int draw_value(int64_t, int from, double) const { return 1 - from; }
+};
+
+// A chain's table in shared memory, by whatever its weights are made of: numbers …
+template <class Weights, LocalTable kTable>
+struct ChainTable {
+  using Entry = float;
+  Entry* entry;  // [D] or [D, K]
+
+  __device__ Weights weights(const LatticePathStep& step, double beta) const {
+    return weights_of<Weights>(step.shape, entry, beta);
+  }
+  __device__ void load(const LatticePathStep& step, const float* kept, const uint8_t*) const {
+    for (int64_t i = threadIdx.x % kWarp; i < step.shape.table_size(); i += kWarp) {
+      entry[i] = kept[i];
+    }
+  }
+  __device__ void recompute(const LatticePathStep& step, const uint8_t* y, int64_t site) const {
+    local_table(step.lattice, y, site, step.shape.one_hot, kTable, entry);
+  }
+  __device__ void store(const LatticePathStep& step, float* kept) const {
+    for (int64_t i = threadIdx.x % kWarp; i < step.shape.table_size(); i += kWarp) {
+      kept[i] = entry[i];
+    }
+  }
+};
+
+// … or neighbourhoods.
+template <LocalTable kTable>
+struct ChainTable<TabulatedGradientWeights, kTable> {
+  using Entry = uint8_t;
+  Entry* entry;  // [D]
+
+  __device__ TabulatedGradientWeights weights(const LatticePathStep& step, double beta) const {
+    return {entry, step.neighbourhoods.gradient, step.shape.balancing, static_cast<float>(beta)};
+  }
+  __device__ void load(const LatticePathStep& step, const float*, const uint8_t* y) const {
+    for (int64_t i = threadIdx.x % kWarp; i < step.shape.sites; i += kWarp) recompute(step, y, i);
+  }
+  __device__ void recompute(const LatticePathStep& step, const uint8_t* y, int64_t site) const {
+    entry[site] = static_cast<uint8_t>(neighbourhood_at(step.neighbourhoods, y, site));
+  }
+  __device__ void store(const LatticePathStep& step, float* kept) const {
+    for (int64_t i = threadIdx.x % kWarp; i < step.shape.sites; i += kWarp) {
+      kept[i] = step.neighbourhoods.gradient[i * kNeighbourhoods + entry[i]];
+    }
+  }
+};
+
 template <class Weights, LocalTable kTable>
 class LatticeChain {
  public:
-  __device__ LatticeChain(const LatticePathStep& step, WeightSums<Weights> sums, float* table,
-                          uint8_t* y, int64_t chain)
+  __device__ LatticeChain(const LatticePathStep& step, WeightSums<Weights> sums,
+                          ChainTable<Weights, kTable> table, uint8_t* y, int64_t chain)
       : step_(step),
         chain_(chain),
         lane_(threadIdx.x % kWarp),
@@ -118,9 +183,7 @@ class LatticeChain {
     }
   }
 
-  __device__ void recompute(int64_t site) {
-    local_table(step_.lattice, y_, site, step_.shape.one_hot, kTable, table_);
-  }
+  __device__ void recompute(int64_t site) { table_.recompute(step_, y_, site); }
 
   // The sums of the blocks of the site (lane 0) and of its neighbours.
   __device__ void refresh_around(int64_t site) {
@@ -184,44 +247,53 @@ class LatticeChain {
   unsigned lane_;
   PathRule rule_;
   WeightSums<Weights> sums_;
-  float* table_;
+  ChainTable<Weights, kTable> table_;
   uint8_t *x_, *y_;
   Path path_ = {};
   double energy_, beta_;
   ChainCounts counts_;
 };
 
-// What a chain has in shared memory: the sums, its table and y.
+// What a chain has in shared memory: the sums, its table of so many bytes and y.
 ISINGLASS_HD inline int64_t chain_bytes(int64_t sites, int64_t table) {
-  const int64_t bytes = 8 * (kBlockSites + sums_scratch(sites)) + 4 * table + sites;
+  const int64_t bytes = 8 * (kBlockSites + sums_scratch(sites)) + table + sites;
   return (bytes + 7) / 8 * 8;
+}
+
+template <class Table>
+ISINGLASS_HD int64_t chain_bytes_of(const PathShape& shape) {
+  return chain_bytes(shape.sites,
+                     shape.table_size() * static_cast<int64_t>(sizeof(typename Table::Entry)));
 }
 
 template <LocalTable kTable, class Weights>
 __global__ void lattice_path_kernel(ISINGLASS_GRID_CONSTANT const LatticePathStep step) {
+  using Table = ChainTable<Weights, kTable>;
   const PathShape& shape = step.shape;
   const int64_t c = chain_of_warp(), size = shape.table_size(), lane = threadIdx.x % kWarp;
   if (c >= shape.chains) return;
   auto* sums_memory =
-      dynamic_shared_memory<double>() + threadIdx.x / kWarp * (chain_bytes(shape.sites, size) / 8);
-  auto* table = reinterpret_cast<float*>(sums_memory + kBlockSites + sums_scratch(shape.sites));
-  auto* y = reinterpret_cast<uint8_t*>(table + size);
+      dynamic_shared_memory<double>() + threadIdx.x / kWarp * (chain_bytes_of<Table>(shape) / 8);
+  const Table table{reinterpret_cast<typename Table::Entry*>(sums_memory + kBlockSites +
+                                                             sums_scratch(shape.sites))};
+  auto* y = reinterpret_cast<uint8_t*>(table.entry + size);
   const uint8_t* x = step.x + c * shape.sites;
   float* kept = step.table + c * size;
-  for (int64_t i = lane; i < size; i += kWarp) table[i] = kept[i];
   for (int64_t i = lane; i < shape.sites; i += kWarp) y[i] = x[i];
   __syncwarp();
-  const auto sums = sums_in(sums_memory, sums_memory + kBlockSites,
-                            weights_of<Weights>(shape, table, beta_of(step, c)), y, shape.sites,
-                            kTable == LocalTable::kGradient && without_replacement(shape.rule));
+  table.load(step, kept, y);
+  __syncwarp();
+  const auto sums =
+      sums_in(sums_memory, sums_memory + kBlockSites, table.weights(step, beta_of(step, c)), y,
+              shape.sites, kTable == LocalTable::kGradient && without_replacement(shape.rule));
   LatticeChain<Weights, kTable>(step, sums, table, y, c).run();
   __syncwarp();
-  for (int64_t i = lane; i < size; i += kWarp) kept[i] = table[i];
+  table.store(step, kept);
 }
 
 template <LocalTable kTable, class Weights>
 void launch_steps(const LatticePathStep& step, Stream stream) {
-  const int64_t bytes = chain_bytes(step.shape.sites, step.shape.table_size());
+  const int64_t bytes = chain_bytes_of<ChainTable<Weights, kTable>>(step.shape);
   const LaunchShape launch = chains_launch(step.shape.chains, bytes);
   ISINGLASS_LAUNCH(lattice_path_kernel<kTable, Weights>, launch, stream, step);
 }
@@ -229,13 +301,16 @@ void launch_steps(const LatticePathStep& step, Stream stream) {
 }  // namespace
 
 bool lattice_path_fits(int64_t sites, int64_t table, int device) {
-  return chain_bytes(sites, table) <= shared_memory_limit(device);
+  return chain_bytes(sites, table * static_cast<int64_t>(sizeof(float))) <=
+         shared_memory_limit(device);
 }
 
 void lattice_path_step(const LatticePathStep& step, Stream stream) {
   constexpr auto kGradient = LocalTable::kGradient, kDifferences = LocalTable::kDifferences;
   if (step.what == kGradient && step.shape.one_hot) {
     launch_steps<kGradient, CategoricalGradientWeights>(step, stream);
+  } else if (step.what == kGradient && step.neighbourhoods.sites > 0) {
+    launch_steps<kGradient, TabulatedGradientWeights>(step, stream);
   } else if (step.what == kGradient) {
     launch_steps<kGradient, BinaryGradientWeights>(step, stream);
   } else if (step.shape.one_hot) {

@@ -16,13 +16,16 @@
 // and accept, draw for draw: tables are recomputed from the neighbours, weights and sums from their
 // parts. U alone follows its differences, and is evaluated afresh every kRenewal steps. A call
 // takes any number of steps. The CPU keeps the weights between calls, while a chain has the β that
-// they are of; a GPU makes them anew from the table and keeps them, y and the table in shared memory, as long as a call lasts.
+// they are of; a GPU makes them anew and keeps them, y and the table in shared memory, as long as a
+// call lasts. Where there are neighbourhood tables, it keeps the sites' neighbourhoods, a byte each, in
+// place of gradients, and looks these up.
 #pragma once
 
 #include <type_traits>
 
 #include "kernels/accept/metropolis.h"
 #include "kernels/base/chain_scale.h"
+#include "kernels/lattice/fast/neighbourhood_table.h"
 #include "kernels/lattice/lattice.h"
 #include "kernels/path/first_order_path.h"
 
@@ -46,6 +49,7 @@ struct LatticePathStep {
   StepCounts counts;
   const double* beta = nullptr;  // [B], null: 1
   double* kept_beta = nullptr;   // [B]: of the kept weights, NaN: of none; CPU, where beta is given
+  NeighbourhoodTable neighbourhoods = {};  // of no sites: none; GPU
 };
 
 // β of a chain

@@ -79,16 +79,17 @@ struct Found {
   std::vector<uint32_t> threshold_word;
   NeighbourhoodTable neighbourhoods;
 
-  explicit Found(const Graph& graph)
-      : neighbour(graph.sites * 4),
-        flip_energy(graph.sites * 16),
-        half_flip(graph.sites * 16),
-        gradient(graph.sites * 16),
-        threshold_word(graph.sites * 16) {
+  explicit Found(const Graph& graph) : Found(graph.lattice()) {}
+  explicit Found(const Lattice& lattice)
+      : neighbour(lattice.sites * 4),
+        flip_energy(lattice.sites * 16),
+        half_flip(lattice.sites * 16),
+        gradient(lattice.sites * 16),
+        threshold_word(lattice.sites * 16) {
     const double constant = cpu::tabulate_neighbourhoods(
-        graph.lattice(), {neighbour.data(), flip_energy.data(), half_flip.data(), gradient.data(),
-                          threshold_word.data()});
-    neighbourhoods = {graph.sites,      constant,        neighbour.data(),     flip_energy.data(),
+        lattice, {neighbour.data(), flip_energy.data(), half_flip.data(), gradient.data(),
+                  threshold_word.data()});
+    neighbourhoods = {lattice.sites,    constant,        neighbour.data(),     flip_energy.data(),
                       half_flip.data(), gradient.data(), threshold_word.data()};
   }
 
