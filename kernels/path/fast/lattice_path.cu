@@ -87,18 +87,13 @@ class LatticeChain {
         rule_(kExact ? PathRule::kLinearised : step.shape.rule),
         sums_(sums),
         table_(table),
-        x_(step.x + chain * step.shape.sites),
         y_(y),
-        energy_(step.energy[chain]),
-        beta_(beta_of(step, chain)),
-        counts_(step.counts, chain) {}
+        energy_(step.energy[chain]) {}
 
   __device__ void run() {
     sums_.build();
     for (int64_t t = 0; t < step_.steps; ++t) take_step(t);
-    if (lane_ > 0) return;
-    step_.energy[chain_] = energy_;
-    counts_.store(step_.counts, chain_);
+    if (lane_ == 0) step_.energy[chain_] = energy_;
   }
 
  private:
@@ -108,6 +103,8 @@ class LatticeChain {
     double forward, backward;
   };
 
+  __device__ uint8_t* x() const { return step_.x + chain_ * step_.shape.sites; }
+
   __device__ void take_step(int64_t t) {
     const Draws draws = step_draws(step_.rng, step_.chain_ids[chain_], t);
     const int64_t most = step_.shape.max_length, chains = step_.shape.chains;
@@ -116,10 +113,11 @@ class LatticeChain {
     if (lane_ == 0) step_.paths.length[t * chains + chain_] = static_cast<int32_t>(path_.length);
     const LogQ log_q = draw_and_score(draws);
     const double proposed = energy_ + path_difference(step_.lattice, path_, y_, sums_);
-    const Verdict verdict = path_verdict(beta_, energy_, proposed, log_q.forward, log_q.backward,
-                                         draws.uniform(Purpose::kAccept));
+    const Verdict verdict = path_verdict(beta_of(step_, chain_), energy_, proposed, log_q.forward,
+                                         log_q.backward, draws.uniform(Purpose::kAccept));
     if (verdict.accept) energy_ = proposed;
-    count_verdict(counts_.pointers(), 0, verdict, verdict.accept ? take() : reject());
+    const int64_t hops = verdict.accept ? take() : reject();
+    if (lane_ == 0) count_verdict(step_.counts, chain_, verdict, hops);
     if ((draws.step + draws.chain) % kRenewal == 0) recompute_energy();
   }
 
@@ -132,8 +130,8 @@ class LatticeChain {
   }
 
   __device__ LogQ first_order_path(const Draws& draws) {
-    sums_.set_values(weighed_values(rule_, x_, y_));
-    const double forward = draw_path_of_chain(rule_, sums_, draws, x_, y_, path_);
+    sums_.set_values(weighed_values(rule_, x(), y_));
+    const double forward = draw_path_of_chain(rule_, sums_, draws, x(), y_, path_);
     sums_.set_values(y_);
     refresh_tables();
     return {forward, score_path_of_chain(rule_, sums_, y_, path_)};
@@ -143,7 +141,7 @@ class LatticeChain {
     PathLogQ forward, backward;
     for (int64_t l = 0; l < path_.length; ++l) {
       const TreePosition position = sums_.locate(sums_.site_uniform(draws, l));
-      const Move move = make_move(rule_, sums_, position, draws, x_, y_, path_, l, forward);
+      const Move move = make_move(rule_, sums_, position, draws, x(), y_, path_, l, forward);
       recompute_around(move.site);
       __syncwarp();
       refresh_around(move.site);
@@ -214,7 +212,7 @@ class LatticeChain {
 
   // x becomes y. Returns the hops, to the first lane.
   __device__ int64_t take() {
-    const int64_t hops = lane_ == 0 ? take_path(path_, x_, y_) : 0;
+    const int64_t hops = lane_ == 0 ? take_path(path_, x(), y_) : 0;
     restore_pool();
     if (!kExact && rule_ != PathRule::kFrozen) refresh_path();  // scoring has moved or removed them
     return hops;
@@ -229,7 +227,7 @@ class LatticeChain {
 
   // y becomes x.
   __device__ int64_t reject() {
-    if (lane_ == 0) undo_path(path_, x_, y_);
+    if (lane_ == 0) undo_path(path_, x(), y_);
     refresh_tables();
     return 0;
   }
@@ -248,10 +246,9 @@ class LatticeChain {
   PathRule rule_;
   WeightSums<Weights> sums_;
   ChainTable<Weights, kTable> table_;
-  uint8_t *x_, *y_;
+  uint8_t* y_;
   Path path_ = {};
-  double energy_, beta_;
-  ChainCounts counts_;
+  double energy_;
 };
 
 // What a chain has in shared memory: the sums, its table of so many bytes and y.
@@ -260,6 +257,12 @@ ISINGLASS_HD inline int64_t chain_bytes(int64_t sites, int64_t table) {
   return (bytes + 7) / 8 * 8;
 }
 
+// Chains of a block (chains_launch()), and the blocks of a multiprocessor for which the compiler is to
+// leave registers: by look-ups, shared memory is no limit before.
+constexpr int kMostThreads = 4 * kWarp;
+template <class Weights>
+constexpr int kBlocksOf = std::is_same_v<Weights, TabulatedGradientWeights> ? 4 : 1;
+
 template <class Table>
 ISINGLASS_HD int64_t chain_bytes_of(const PathShape& shape) {
   return chain_bytes(shape.sites,
@@ -267,7 +270,8 @@ ISINGLASS_HD int64_t chain_bytes_of(const PathShape& shape) {
 }
 
 template <LocalTable kTable, class Weights>
-__global__ void lattice_path_kernel(ISINGLASS_GRID_CONSTANT const LatticePathStep step) {
+__global__ void __launch_bounds__(kMostThreads, kBlocksOf<Weights>)
+    lattice_path_kernel(ISINGLASS_GRID_CONSTANT const LatticePathStep step) {
   using Table = ChainTable<Weights, kTable>;
   const PathShape& shape = step.shape;
   const int64_t c = chain_of_warp(), size = shape.table_size(), lane = threadIdx.x % kWarp;
