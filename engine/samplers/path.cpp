@@ -66,14 +66,16 @@ std::vector<SamplerOptionUse> path_options(double radius) {
 std::optional<ops::LatticePaths> local_paths(const EnergyModel& model, ChainState& state,
                                              PathRule rule, Balancing balancing,
                                              int64_t max_length) {
-  const bool exact = state.current.differences.defined();
+  const LocalTable what =
+      state.current.differences.defined() ? LocalTable::kDifferences : LocalTable::kGradient;
   const LocalSteps at = model.local_steps(state.current);
-  if (!at.lattice || !ops::LatticePaths::fit(state.x, at.table)) return {};
-  if (state.x.is_cpu() && mostly_neighbours(at.lattice->lattice(state.x.device()))) return {};
+  if (!at.lattice) return {};
+  const ops::LatticeTensors& lattice = at.lattice->lattice(state.x.device());
+  if (!ops::LatticePaths::fit(lattice, what, state.x, at.table)) return {};
+  if (state.x.is_cpu() && mostly_neighbours(lattice)) return {};
   state.workspace.y.copy_(state.x);
   state.workspace.proposed = {};
-  return ops::LatticePaths::create(exact ? LocalTable::kDifferences : LocalTable::kGradient, rule,
-                                   balancing, state.x, at.table, at.beta, max_length,
+  return ops::LatticePaths::create(what, rule, balancing, state.x, at.table, at.beta, max_length,
                                    state.x.is_cuda() ? kStepsALaunch : 1);
 }
 

@@ -22,8 +22,16 @@ PathShape local_shape(const Tensor& x, const Tensor& table, const LatticePaths& 
 
 }  // namespace
 
-bool LatticePaths::fit(const Tensor& x, const Tensor& table) {
-  return x.is_cpu() || cuda::lattice_path_fits(x.size(1), table.stride(0), x.get_device());
+bool LatticePaths::fit(const LatticeTensors& lattice, LocalTable what, const Tensor& x,
+                       const Tensor& table) {
+  if (x.is_cpu()) return true;
+  PathShape shape{};
+  shape.sites = x.size(1);
+  shape.one_hot = table.dim() == 3;
+  shape.categories = static_cast<int>(shape.one_hot ? table.size(2) : 2);
+  return cuda::lattice_path_fits(
+      shape.sites, cuda::lattice_table_bytes(shape, what, lattice.neighbourhoods.defined()),
+      x.get_device());
 }
 
 LatticePaths LatticePaths::create(LocalTable what, PathRule rule, Balancing balancing,

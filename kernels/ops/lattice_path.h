@@ -23,7 +23,8 @@ struct LatticePaths {
                              const Tensor& table, const Tensor& beta, int64_t max_length,
                              int64_t most_steps);
   // Whether the device has room for a chain: a GPU in a block's shared memory.
-  static bool fit(const Tensor& x, const Tensor& table);
+  static bool fit(const LatticeTensors& lattice, LocalTable what, const Tensor& x,
+                  const Tensor& table);
 };
 // radius float64 [1] or [B, 1]; beta float64 [B], undefined: 1; table and energy: of U.
 void lattice_path_step(const LatticeTensors& lattice, int64_t steps, const Tensor& rng,

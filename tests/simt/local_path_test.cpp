@@ -200,18 +200,30 @@ TEST(LocalPathTwins, SeveralChainsABlock) {
   simt::set_schedule({});
 }
 
-// A chain fits exactly where its launch is allowed.
+// A chain fits exactly where its launch is allowed; where gradients are looked up, a larger one.
 TEST(LocalPathTwins, FitsSharedMemory) {
   const SharedMemory limit(4000);
   simt::set_schedule({});
-  const auto launch = [](int64_t sites) {
-    run({{1, sites}, 2, false, LocalTable::kGradient, PathRule::kFrozen, Balancing::kSqrt, 1}, 1, 1,
-        Twin::kCuda);
+  const auto most = [](bool tabulated) {
+    const auto fits = [&](int64_t sites) {
+      PathShape shape{};
+      shape.sites = sites;
+      shape.categories = 2;
+      const int64_t table = cuda::lattice_table_bytes(shape, LocalTable::kGradient, tabulated);
+      return cuda::lattice_path_fits(sites, table, 0);
+    };
+    const auto launch = [&](int64_t sites) {
+      Case c{{1, sites}, 2, false, LocalTable::kGradient, PathRule::kFrozen, Balancing::kSqrt, 1};
+      c.tabulated = tabulated;
+      run(c, 1, 1, Twin::kCuda);
+    };
+    int64_t sites = 100;
+    while (fits(sites + 1)) ++sites;
+    launch(sites);
+    EXPECT_THROW(launch(sites + 1), std::logic_error);
+    return sites;
   };
-  int64_t sites = 100;
-  while (cuda::lattice_path_fits(sites + 1, sites + 1, 0)) ++sites;
-  launch(sites);
-  EXPECT_THROW(launch(sites + 1), std::logic_error);
+  EXPECT_GT(most(true), most(false));
 }
 
 }  // namespace

@@ -302,19 +302,27 @@ void launch_steps(const LatticePathStep& step, Stream stream) {
   ISINGLASS_LAUNCH(lattice_path_kernel<kTable, Weights>, launch, stream, step);
 }
 
+bool looks_gradients_up(const PathShape& shape, LocalTable what, bool tabulated) {
+  return tabulated && what == LocalTable::kGradient && !shape.one_hot;
+}
+
 }  // namespace
 
-bool lattice_path_fits(int64_t sites, int64_t table, int device) {
-  return chain_bytes(sites, table * static_cast<int64_t>(sizeof(float))) <=
-         shared_memory_limit(device);
+int64_t lattice_table_bytes(const PathShape& shape, LocalTable what, bool tabulated) {
+  if (looks_gradients_up(shape, what, tabulated)) return shape.sites;
+  return shape.table_size() * static_cast<int64_t>(sizeof(float));
+}
+
+bool lattice_path_fits(int64_t sites, int64_t table_bytes, int device) {
+  return chain_bytes(sites, table_bytes) <= shared_memory_limit(device);
 }
 
 void lattice_path_step(const LatticePathStep& step, Stream stream) {
   constexpr auto kGradient = LocalTable::kGradient, kDifferences = LocalTable::kDifferences;
-  if (step.what == kGradient && step.shape.one_hot) {
-    launch_steps<kGradient, CategoricalGradientWeights>(step, stream);
-  } else if (step.what == kGradient && step.neighbourhoods.sites > 0) {
+  if (looks_gradients_up(step.shape, step.what, step.neighbourhoods.sites > 0)) {
     launch_steps<kGradient, TabulatedGradientWeights>(step, stream);
+  } else if (step.what == kGradient && step.shape.one_hot) {
+    launch_steps<kGradient, CategoricalGradientWeights>(step, stream);
   } else if (step.what == kGradient) {
     launch_steps<kGradient, BinaryGradientWeights>(step, stream);
   } else if (step.shape.one_hot) {

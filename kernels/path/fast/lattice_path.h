@@ -126,8 +126,10 @@ void cache_weights(const PathShape&, LocalTable, const uint8_t* x, const float* 
 }  // namespace cpu
 
 namespace cuda {
-// Whether a block of the device has shared memory for a chain; table: its numbers a chain.
-bool lattice_path_fits(int64_t sites, int64_t table, int device);
+// What a chain's table takes in shared memory, bytes.
+int64_t lattice_table_bytes(const PathShape&, LocalTable, bool tabulated);
+// Whether a block of the device has shared memory for a chain with such a table.
+bool lattice_path_fits(int64_t sites, int64_t table_bytes, int device);
 }  // namespace cuda
 
 }  // namespace isinglass
