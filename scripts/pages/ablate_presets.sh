@@ -17,7 +17,7 @@ scales=(
   alpha-sigma:0.1:10 lsb-ising:0.1:20:8 ab-deep:0.02:15:8 ab-ising:0.005:15 ab-gaussian:0.002:20
   ab-logistic:0.01:10 ab-quartic:0.001:30 rbm:0.01:30:8 fhmm:0.001:30:8 lbj-bernoulli:0.001:4
   lbj-ising:0.002:4:8 lbj-rbm:0.005:4 lbj-categorical:0.0005:4 lbj-potts:0.0005:8:4
-  lbj-fhmm:0.0001:12:4 ising-learning:0.01:0
+  lbj-fhmm:0.0001:12:4 ising-learning:0.01:0 ebm-static-mnist:0.0005:0
 )
 
 threads=${OMP_NUM_THREADS:-0}
