@@ -13,7 +13,7 @@ from pathlib import Path
 RESULTS = Path(__file__).resolve().parents[2] / "docs/results"
 PAPERS = {
     "PAS and PAFS": ("parity", "permutation", "ising-50", "ising-100", "ising-150", "ising-200", "fhmm", "rbm",
-                      "ising-learning"),
+                      "ising-learning", "ebm-static-mnist"),
     "LBJ": ("lbj-bernoulli", "lbj-categorical", "lbj-ising", "lbj-potts", "lbj-fhmm", "lbj-rbm"),
     "AB": ("alpha-sigma", "ab-ising", "ab-gaussian", "ab-logistic", "ab-quartic", "ab-deep"),
     "LSB": ("lsb-ising", "lsb-rbm", "lsb-bayesnet"),
