@@ -261,17 +261,17 @@ TEST_F(StoppedEvaluation, IsNotResumedWithOtherData) {
 
 // Outside of a run's directory, where nothing else says it.
 TEST_F(Evaluate, TakesTheSizeOfImagesFromTheData) {
-  const Outcome trained =
-      run("train --model resnet --channels 2 --dataset bars.pt --sampler gwg --iters 2 --batch 4 "
-          "--buffer 8 --steps-per-iter 1 --quiet --out trained");
-  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  run("train --model resnet --channels 2 --dataset bars.pt --sampler gwg --iters 2 --batch 4 "
+      "--buffer 8 --steps-per-iter 1 --quiet --out trained");
   std::filesystem::copy(dir_ / "trained" / "weights.pt", dir_ / "alone.pt");
   const std::string evaluate =
-      "evaluate --model resnet --weights alone.pt --sampler gwg --steps 3 --chains 2 --quiet ";
-  const Outcome alone = run(evaluate + "--dataset bars.pt --out alone");
-  EXPECT_EQ(alone.exit_code, 0) << alone.err;
-  const std::string other = run(evaluate + "--image 4x4 --dataset bars.pt --out other").err;
-  EXPECT_NE(other.find("4x4"), std::string::npos) << other;
+      "evaluate --model resnet --weights alone.pt --sampler gwg --steps 3 --chains 2 --quiet "
+      "--dataset bars.pt";
+  run(evaluate + " --out alone");
+  const Outcome other =
+      run_program(evaluate + " --image 4x4 --out other", {.directory = dir_.path()});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find("an image of 4x4"), std::string::npos) << other.err;
 }
 
 // The model carries no base, so that annealing starts from the data's mean: the images in another

@@ -4,9 +4,14 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "kernels/ops/check.h"
 #include "kernels/ops/first_order_path.h"
 #include "kernels/ops/metropolis.h"
+#include "kernels/ops/neighbourhood_table.h"
+#include "kernels/ops/scratch.h"
 #include "kernels/ops/swish.h"
 #include "tests/simt/devices.h"
 
@@ -154,6 +159,57 @@ TEST_F(Dispatch, OverloadedTwins) {
   ops::swish(a, {}, expected, expected_slope);
   EXPECT_EQ(simt::launches_on(1), launches + 1);
   EXPECT_TRUE(y.equal(expected) && slope.equal(expected_slope));
+}
+
+// A ring, whose neighbourhoods a GPU looks up.
+TEST_F(Dispatch, GradientsOfALatticeComeFromItsTables) {
+  constexpr int64_t kSites = 60;
+  const torch::Tensor site = torch::arange(kSites);
+  const ops::LatticeTensors ring{
+      torch::linspace(-1, 1, 2 * kSites, torch::kFloat64).view({kSites, 2}),
+      2 * torch::arange(kSites + 1),
+      torch::stack({(site + 1) % kSites, (site + kSites - 1) % kSites}, 1)
+          .flatten()
+          .to(torch::kInt32),
+      torch::full({2 * kSites}, 0.3, torch::kFloat64), 0.25};
+  ops::NeighbourhoodTensors tables = ops::tabulate_neighbourhoods(ring, torch::kCPU);
+  ASSERT_TRUE(tables.defined());
+  const torch::Tensor x =
+      (torch::arange(3 * kSites) * 7).remainder(5).lt(2).to(torch::kUInt8).view({3, kSites});
+  const auto evaluate = [&](int device) {
+    ops::LatticeTensors there{on(ring.unary, device), on(ring.offset, device),
+                              on(ring.neighbour, device), on(ring.coupling, device), ring.constant};
+    there.neighbourhoods = {on(tables.neighbour, device),      on(tables.flip_energy, device),
+                            on(tables.half_flip, device),      on(tables.gradient, device),
+                            on(tables.threshold_word, device), tables.constant};
+    const torch::Tensor energy = torch::zeros({3}, torch::kFloat64),
+                        gradient = torch::zeros({3, kSites});
+    torch::Tensor energy_there = on(energy, device);
+    ops::Scratch scratch;
+    ops::lattice_evaluate(there, on(x, device), false, LocalTable::kGradient, energy_there,
+                          on(gradient, device), scratch);
+    return std::pair(energy, gradient);
+  };
+  const auto [energy, gradient] = evaluate(1);
+  const auto [expected_energy, expected_gradient] = evaluate(-1);
+  EXPECT_TRUE(gradient.equal(expected_gradient));
+  EXPECT_TRUE(torch::allclose(energy, expected_energy, 1e-12));
+  tables.gradient.fill_(5);
+  EXPECT_TRUE(evaluate(1).second.eq(5).all().item<bool>());
+}
+
+// Captured steps go on writing where they wrote when they were captured.
+TEST(Scratch, KeepsWhatItHasHandedOut) {
+  const torch::Tensor x = torch::zeros({1}, torch::kUInt8);
+  ops::Scratch scratch;
+  double* const first = scratch.numbers<double>(x, 4);
+  std::fill_n(first, 4, 1.5);
+  double* const larger = scratch.numbers<double>(x, 4000);
+  std::vector<torch::Tensor> others;  // take what was given back
+  for (int n = 0; n < 100; ++n) others.push_back(torch::zeros({4}, torch::kFloat64));
+  EXPECT_EQ(std::count(first, first + 4, 1.5), 4);
+  EXPECT_EQ(scratch.numbers<double>(x, 4), larger);
+  EXPECT_EQ(scratch.numbers<double>(x, 0), nullptr);
 }
 
 TEST_F(Dispatch, AsksTheRuntimeNothingForTheCpu) {

@@ -1,8 +1,7 @@
 // CUDA twin of lattice_path.h: a warp a chain, from the first step to the last. y, its table
-// and the sums of its weights stay in shared memory: 6 bytes a binary site, 3 where neighbourhoods are
-// tabulated, 2 + 4K of K values. The
-// lanes share the sites of a block and the neighbours of a site; what depends on the move before,
-// they all do.
+// and the sums of its weights stay in shared memory: 6 bytes a binary site, 3 where neighbourhoods
+// are tabulated, 2 + 4K of K values. The lanes share the sites of a block and the neighbours of a
+// site; what depends on the move before, they all do.
 #include "kernels/base/launch.h"
 #include "kernels/lattice/fast/table_cuda.h"
 #include "kernels/path/fast/lattice_path.h"
