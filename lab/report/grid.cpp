@@ -275,6 +275,41 @@ void add_failures(Page& page, const Json& rows) {
       {table("", {{"model", true}, {"sampler", true}, {"repeat"}, {"error", true, true}}, failed)});
 }
 
+// Why a cell's evaluation came to no likelihood: the first words of evaluation_result that say so;
+// empty where it came to one, or where there was none.
+std::string open_because(const Json& cell) {
+  const Json result = cell.value("evaluation_result", Json::object());
+  if (result.contains("error")) return result["error"];
+  return result.value("verdict", Json()) == "open" ? result.value("reason", std::string()) : "";
+}
+
+// Settings of which a repeat stayed open have no likelihood in the tables above: of the others alone
+// it would be that of models which are easy to evaluate.
+void add_open_evaluations(Page& page, const std::vector<Json>& finished) {
+  Json open = Json::array();
+  for (const Json& cell : finished) {
+    const std::string why = open_because(cell);
+    if (why.empty()) continue;
+    const Setting setting{cell["model"], cell["sampler"], cell["settings"], {}};
+    const Json& metrics = cell["metrics"];
+    open.push_back({setting.model, setting.label(), cell["repeat"], why,
+                    metrics.value("test_above", Json()), metrics.value("test_below", Json())});
+  }
+  if (open.empty()) return;
+  page.add("Evaluations that stayed open",
+           "Where a repeat's likelihood is not known, its setting has none: that of the other "
+           "repeats would be the one of models that are easy to evaluate. The two ends are the "
+           "estimates from the base and from the model that do not yet agree, or cannot be trusted.",
+           {table("",
+                  {{"model", true},
+                   {"sampler", true},
+                   {"repeat"},
+                   {"why", true, true},
+                   {"test nats, from the base"},
+                   {"from the model"}},
+                  open)});
+}
+
 // How much smaller than the published experiment the grid is, by what rule.
 Json scale_text(const Json& results) {
   const double scale = results["scale"];
@@ -318,7 +353,8 @@ void add_published(Page& page, const Json& results) {
 
 void add_grid(Page& page, const fs::path& directory) {
   const Json results = read_json(directory / "results.json");
-  const Cells cells = first_cells(directory);
+  const std::vector<Json> finished = finished_cells(directory);
+  const Cells cells = first_cells(finished);
   page.title = results.value("title", "A grid");
   page.subtitle = fmt::format("isinglass ablate, grid {}", results.value("grid", "?"));
   double seconds = 0;
@@ -360,6 +396,7 @@ void add_grid(Page& page, const fs::path& directory) {
   for (const std::string& model : model_labels(results["rows"])) {
     add_model(page, results, model, cells);
   }
+  add_open_evaluations(page, finished);
   add_failures(page, results["rows"]);
 }
 

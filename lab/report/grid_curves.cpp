@@ -36,15 +36,27 @@ Json learning_curves(const std::vector<Setting>& best, const Cells& cells, const
 
 }  // namespace
 
-Cells first_cells(const fs::path& directory) {
-  Cells cells;
+std::vector<Json> finished_cells(const fs::path& directory) {
+  std::vector<fs::path> files;
   std::error_code missing;
   for (const auto& entry : fs::directory_iterator(directory / "cells", missing)) {
-    if (entry.path().extension() != ".json") continue;
-    Json cell = read_json(entry.path());
-    if (cell.value("status", "") != "done" || cell.value("repeat", -1) != 0) continue;
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<Json> cells;
+  for (const fs::path& file : files) {
+    Json cell = read_json(file);
+    if (cell.value("status", "") == "done") cells.push_back(std::move(cell));
+  }
+  return cells;
+}
+
+Cells first_cells(const std::vector<Json>& finished) {
+  Cells cells;
+  for (const Json& cell : finished) {
+    if (cell.value("repeat", -1) != 0) continue;
     const Setting setting{cell["model"], cell["sampler"], cell["settings"], {}};
-    cells[{setting.model, setting.label()}] = std::move(cell);
+    cells[{setting.model, setting.label()}] = cell;
   }
   return cells;
 }

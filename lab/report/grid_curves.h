@@ -12,9 +12,12 @@
 
 namespace isinglass::report {
 
-// The files of the cells of the first repeat, by model and label.
+// The files of the finished cells, in the order of the rows.
+std::vector<Json> finished_cells(const std::filesystem::path& directory);
+
+// Those of the first repeat, by model and label.
 using Cells = std::map<std::pair<std::string, std::string>, Json>;
-Cells first_cells(const std::filesystem::path& directory);
+Cells first_cells(const std::vector<Json>& finished);
 
 // Curves of the best setting of every sampler: energies and shares of states from the start,
 // autocorrelations, or what training was like.

@@ -140,6 +140,20 @@ TEST_F(LearningGrid, AKilledCellGoesOnAtItsCheckpoint) {
   EXPECT_EQ(rmse("out"), rmse("whole"));
 }
 
+// The page says which evaluations came to no likelihood, and why; settings of theirs have no number.
+TEST_F(LearningGrid, AnOpenEvaluationIsGivenWithItsReason) {
+  write_text(folder / "grid.toml", kLearning + "[evaluate]\nchains = 4\nsteps = 10\n");
+  const Outcome done = run(grid() + " --repeats 1");
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const Json result = json_file(folder / "out/cells/00001.json")["evaluation_result"];
+  ASSERT_EQ(result["verdict"], "open") << result;
+  const std::string page = file_bytes(folder / "out/report.html");
+  EXPECT_NE(page.find("Evaluations that stayed open"), std::string::npos);
+  EXPECT_NE(page.find(result["reason"].get<std::string>()), std::string::npos) << result["reason"];
+  const Json row = json_file(folder / "out/results.json")["rows"][0];
+  EXPECT_TRUE(row["metrics"].value("test_nats", Json()).is_null());
+}
+
 TEST_F(LearningGrid, IsOverwrittenWholly) {
   ASSERT_EQ(run(grid() + " --repeats 1").exit_code, 0);
   ASSERT_TRUE(fs::exists(folder / "out/runs/00003/ema.pt"));
