@@ -166,9 +166,13 @@ void Trainer::add_up(std::vector<torch::Tensor>& gradients, torch::Tensor& scala
 }
 
 torch::Tensor Trainer::parameters_finite() const {
-  std::vector<torch::Tensor> finite;
-  for (const torch::Tensor& p : parameters_) finite.push_back(torch::isfinite(p).all());
-  return torch::stack(finite).all().to(torch::kFloat64);
+  torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> some;  // there is no largest of none
+  for (const torch::Tensor& p : parameters_) {
+    if (p.numel() > 0) some.push_back(p);
+  }
+  const torch::Tensor largest = torch::stack(at::_foreach_norm(some, INFINITY));
+  return torch::isfinite(largest).all().to(torch::kFloat64);
 }
 
 bool Trainer::evaluation_due() const {

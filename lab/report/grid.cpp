@@ -296,18 +296,19 @@ void add_open_evaluations(Page& page, const std::vector<Json>& finished) {
                     metrics.value("test_above", Json()), metrics.value("test_below", Json())});
   }
   if (open.empty()) return;
-  page.add("Evaluations that stayed open",
-           "Where a repeat's likelihood is not known, its setting has none: that of the other "
-           "repeats would be the one of models that are easy to evaluate. The two ends are the "
-           "estimates from the base and from the model that do not yet agree, or cannot be trusted.",
-           {table("",
-                  {{"model", true},
-                   {"sampler", true},
-                   {"repeat"},
-                   {"why", true, true},
-                   {"test nats, from the base"},
-                   {"from the model"}},
-                  open)});
+  page.add(
+      "Evaluations that stayed open",
+      "Where a repeat's likelihood is not known, its setting has none: that of the other "
+      "repeats would be the one of models that are easy to evaluate. The two ends are the "
+      "estimates from the base and from the model that do not yet agree, or cannot be trusted.",
+      {table("",
+             {{"model", true},
+              {"sampler", true},
+              {"repeat"},
+              {"why", true, true},
+              {"test nats, from the base"},
+              {"from the model"}},
+             open)});
 }
 
 // How much smaller than the published experiment the grid is, by what rule.

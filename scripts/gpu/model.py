@@ -19,6 +19,7 @@ with a gap between (launches); or the host's launches take longer, without a gra
 arithmetic other than Philox and products (exp in float64 among it), caches that miss, libraries below the peak.
 """
 import argparse
+import copy
 import json
 import sys
 import tomllib
@@ -71,26 +72,55 @@ def kernel_seconds(launch, d, registers_of):
     }
 
 
-def predict(counted, d, registers_of):
+class Load:
+    """What a stream does: seconds of this project's kernels, of products and of LibTorch's other calls, and how many."""
+
+    def __init__(self, counted, d, registers_of):
+        self.shares, self.kernels = Counter(), 0.0
+        for launch in counted["launches"]:
+            bounds = kernel_seconds(launch, d, registers_of)
+            worst = max(bounds, key=bounds.get)
+            self.kernels += bounds[worst]
+            self.shares[worst] += bounds[worst]
+        self.products = counted["flops"] * counted["steps"] / d["float32"]
+        self.library = sum(c["bytes"] / (d["l2"] if c["bytes"] <= d["l2_bytes"] else d["dram"])
+                           for c in counted["library"])
+        self.launches, self.operators = len(counted["launches"]), len(counted["library"])
+
+    def without(self, other, times):
+        """What is left of it when some of it is left out so many times."""
+        rest = copy.copy(self)
+        for name in ("kernels", "products", "library", "launches", "operators"):
+            setattr(rest, name, getattr(self, name) - times * getattr(other, name))
+        return rest
+
+    def device(self, gap):
+        return self.kernels + max(self.products, self.library) + (self.launches + self.operators) * gap
+
+    def by_calls(self, d):
+        return max(self.device(d["gap"]), self.launches * d["launch"] + self.operators * d["operator"])
+
+    def in_graph(self, d):
+        return min(self.device(d["graph_gap"]), self.by_calls(d))
+
+
+def predict(w, data, d, registers_of):
     """Seconds of a step in a graph, of the same without, and what bounds it."""
-    steps = counted["steps"]
-    device, shares = 0.0, Counter()
-    for launch in counted["launches"]:
-        bounds = kernel_seconds(launch, d, registers_of)
-        worst = max(bounds, key=bounds.get)
-        device += bounds[worst]
-        shares[worst] += bounds[worst]
-    products = counted["flops"] * steps / d["float32"]
-    library = sum(c["bytes"] / (d["l2"] if c["bytes"] <= d["l2_bytes"] else d["dram"]) for c in counted["library"])
-    if max(products, library) > 0:
-        shares["products" if products > library else "library"] += max(products, library)
-    device += max(products, library)
-    kernels = len(counted["launches"]) + len(counted["library"])
-    host = len(counted["launches"]) * d["launch"] + len(counted["library"]) * d["operator"]
-    stream = device + kernels * d["gap"]
-    graph = device + kernels * d["graph_gap"]
-    shares["launches"] = kernels * d["graph_gap"]
-    return min(graph, max(stream, host)) / steps, max(stream, host) / steps, shares.most_common(1)[0][0]
+    def load(workload):
+        return Load(workload["capabilities"][d["capability"]], d, registers_of)
+
+    counted, all_of_it = w["capabilities"][d["capability"]], load(w)
+    if "graph" in w:  # of which a part is captured
+        captured, times = load(next(x for x in data if x["name"] == w["graph"]["of"])), w["graph"]["times"]
+        graph = times * captured.in_graph(d) + all_of_it.without(captured, times).by_calls(d)
+    else:
+        graph = all_of_it.in_graph(d)
+    shares = all_of_it.shares
+    larger = max(all_of_it.products, all_of_it.library)
+    if larger > 0:
+        shares["products" if all_of_it.products > all_of_it.library else "library"] += larger
+    shares["launches"] = (all_of_it.launches + all_of_it.operators) * d["graph_gap"]
+    return graph / counted["steps"], all_of_it.by_calls(d) / counted["steps"], shares.most_common(1)[0][0]
 
 
 def time_text(seconds):
@@ -189,7 +219,7 @@ def page(data, measured, registers_of, revision):
     for w in data:
         cells, bounds = [], {}
         for device, d in devices.items():
-            graph, plain, bounds[device] = predict(w["capabilities"][d["capability"]], d, registers_of)
+            graph, plain, bounds[device] = predict(w, data, d, registers_of)
             cells.append(time_text(graph) + (f" ({time_text(plain)})" if plain > 1.1 * graph else ""))
         seen = [f"{m['device']}: {time_text(m['seconds'][w['name']])}" for m in measured if w["name"] in m["seconds"]]
         said = [f"{p['device']}: " + (time_text(p["seconds"]) if "seconds" in p else f"{p['flips'] / 1e9:.0f} flips/ns") +
@@ -209,7 +239,7 @@ def flips_section(data, devices, registers_of):
         if not w["name"].endswith("/chromatic"):
             continue
         side = int(w["name"].split("/")[0].split("-")[1])
-        rates = [f"{name} {w['chains'] * side * side / predict(w['capabilities'][d['capability']], d, registers_of)[0] / 1e9:.3g}"
+        rates = [f"{name} {w['chains'] * side * side / predict(w, data, d, registers_of)[0] / 1e9:.3g}"
                  for name, d in devices.items()]
         parts.append(f"{side}×{side} " + ", ".join(rates))
     return text + "; ".join(parts) + ".\n" if parts else ""
@@ -250,7 +280,7 @@ def main():
     if {w["name"] for w in data} - set(measure.listed()):
         static.die("steps.tsv lacks steps that are counted")
     registers_of = registers_from([arguments.binary, *cubins])
-    seconds = {device: {w["name"]: predict(w["capabilities"][d["capability"]], d, registers_of)[0] for w in data}
+    seconds = {device: {w["name"]: predict(w, data, d, registers_of)[0] for w in data}
                for device, d in read_devices()[0].items()}
     arguments.page.write_text(page(data, measured, registers_of, arguments.revision), encoding="utf-8")
     launches = {}

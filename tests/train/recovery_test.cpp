@@ -69,6 +69,20 @@ TEST(DivergingRun, StopsWhenAParameterIsNotFinite) {
   expect_finite_checkpoints(scratch / "run");
 }
 
+TEST(DivergingRun, StopsWhenAParameterIsInfinite) {
+  const Scratch scratch;
+  Setting setting("rbm", without_recovery());
+  const std::vector<torch::Tensor> parameters = setting.model->parameters();
+  parameters[0].register_hook([last = parameters.back()](const torch::Tensor& gradient) {
+    torch::NoGradGuard no_grad;
+    last.flatten()[0].fill_(-INFINITY);  // the loss is known by now
+    return gradient;
+  });
+  const std::string message = what_stops(setting, scratch / "run");
+  EXPECT_NE(message.find("diverged at iteration 1: a parameter is not finite"), std::string::npos)
+      << message;
+}
+
 TEST(DivergingRun, StopsWhenTheEnergiesStayApart) {
   const Scratch scratch;
   PcdRun options = without_recovery();

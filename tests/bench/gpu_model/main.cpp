@@ -233,6 +233,7 @@ int run(const std::vector<std::string>& arguments) {
                    {"what", w.what},
                    {"chains", w.chains},
                    {"capabilities", capabilities_json(w, device)}});
+    if (w.graph_times > 0) out.back()["graph"] = {{"of", w.graph_of}, {"times", w.graph_times}};
     std::ofstream(arguments[0]) << out.dump(1) << '\n';
   }
   require(!out.empty(), "no workload has such a name");

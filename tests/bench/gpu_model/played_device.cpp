@@ -3,6 +3,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/op_registration/op_registration.h>
+#include <ATen/detail/CUDAHooksInterface.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
@@ -42,6 +43,18 @@ struct Guard : c10::impl::DeviceGuardImplInterface {
   void synchronizeStream(const Stream&) const override {}
   void synchronizeEvent(void*) const override {}
   void recordDataPtrOnStream(const c10::DataPtr&, const Stream&) const override {}
+};
+
+// What autograd asks for before it takes a gradient on a GPU.
+struct Hooks : at::CUDAHooksInterface {
+  explicit Hooks(at::CUDAHooksArgs) {}
+  bool hasCUDA() const override { return true; }
+  bool isBuilt() const override { return true; }
+  bool isAvailable() const override { return true; }
+  bool hasPrimaryContext(c10::DeviceIndex) const override { return true; }
+  void init() const override {}
+  c10::DeviceIndex deviceCount() const override { return 1; }
+  c10::DeviceIndex getCurrentDevice() const override { return 0; }
 };
 
 // A tensor of the same memory on another device, which keeps `t` alive.
@@ -176,13 +189,24 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 }
 
 }  // namespace
+}  // namespace isinglass
+
+namespace at {
+using PlayedHooks = isinglass::Hooks;
+C10_REGISTER_TYPED_CLASS(CUDAHooksRegistry, "CUDAHooks", PlayedHooks)
+}  // namespace at
+
+namespace isinglass {
 
 struct PlayedDevice::Registration {
   Registration() {
     slot().store(&guard);
     fallback.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
-    // Those that are there for all devices, and would look for code of CUDA.
-    for (const char* name : {"copy_", "convolution", "convolution_backward"}) {
+    // Those that are there for all devices, and would look for code of CUDA, or be several calls where CUDA
+    // has one.
+    for (const char* name :
+         {"copy_", "convolution", "convolution_backward", "silu_backward", "_foreach_norm.Scalar",
+          "_foreach_lerp_.Scalar", "_foreach_mul_.Scalar", "_foreach_mul_.Tensor"}) {
       operators.impl(name, torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
     }
   }

@@ -8,6 +8,8 @@
 #include "models/instances/instances.h"
 #include "models/registry.h"
 #include "train/likelihood.h"
+#include "train/objectives/pcd_objective.h"
+#include "train/trainer.h"
 
 namespace isinglass {
 namespace {
@@ -77,6 +79,28 @@ Work annealing(int64_t chains) {
   return {[run, model, sampler, start](int64_t) { run->step(); }, 1, flops_of(*model, *sampler)};
 }
 
+constexpr int64_t kTrainingSteps = 10;
+
+// An iteration of persistent contrastive divergence, as many images as chains.
+Work training(int64_t chains) {
+  const Model model = resnet();
+  const std::shared_ptr<Sampler> sampler = make_sampler("pafs", {.radius = 5}, *model);
+  const torch::Tensor ids = torch::arange(chains, torch::TensorOptions(torch::kInt64));
+  Dataset data;
+  data.name = "random";
+  data.height = data.width = 28;
+  data.train = random_states(model->space(), ids, kSeed, torch::kCPU);
+  auto objective = std::make_unique<PcdObjective>(
+      *model, *sampler, data,
+      PcdOptions{.batch = chains, .buffer = chains, .steps = kTrainingSteps},
+      TrainOptions().iterations, kGpu);
+  const auto trainer = std::make_shared<Trainer>(model, std::move(objective), TrainOptions{});
+  // The chains' first evaluation and their steps; the loss, at the data and at the chains.
+  const FlopCounts flops = model->flops();
+  const double all = (kTrainingSteps + 1) * flops.state_gradient + 2 * flops.parameter_gradient;
+  return {[trainer, sampler](int64_t) { trainer->iterate(); }, 1, all};
+}
+
 std::vector<Workload> lattice(const std::string& side, int64_t chains, int64_t few) {
   const auto ising = instance("ising-grid:side=" + side);
   const std::string name = "ising-" + side, size = side + "×" + side;
@@ -101,6 +125,8 @@ std::vector<Workload> all() {
       {"resnet-64/pafs-5", "ResNet-64, a PAFS step of R = 5", 100, 2,
        steps(resnet, "pafs", {.radius = 5})},
       {"resnet-64/ais", "ResNet-64, a step of AIS by PAFS of R = 5", 100, 2, annealing},
+      {"resnet-64/training", "ResNet-64, a training iteration of 10 PAFS steps", 100, 2, training,
+       "resnet-64/pafs-5", kTrainingSteps},
   };
   for (const Workload& w : lattice("50", 4096, 4)) found.push_back(w);
   for (const Workload& w : lattice("1024", 100, 2)) found.push_back(w);

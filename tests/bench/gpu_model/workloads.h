@@ -1,5 +1,4 @@
-// What is counted: the steps that users wait for, on a GPU that is played (played_device.h); not training,
-// whose autograd asks for a real one.
+// What is counted: what users wait for, on a GPU that is played (played_device.h).
 #pragma once
 
 #include <functional>
@@ -21,6 +20,9 @@ struct Workload {
   int64_t chains;  // of the prediction
   int64_t few;     // and those that are run; counts of so many and of twice as many are drawn out
   std::function<Work(int64_t chains)> make;
+  // The workload that a CUDA graph holds as a part of this one, and how often; none: all of it is captured.
+  std::string graph_of = {};
+  int64_t graph_times = 0;
 };
 
 const std::vector<Workload>& workloads();
