@@ -96,7 +96,7 @@ ISINGLASS_HD void with_exact_weights(const ExactPathShape& shape, const float* t
   if (shape.moves == Moves::kValues) {
     f(ExactValueWeights{{table, shape.balancing, shape.categories}});
   } else {
-    f(ExactWeights{table, shape.balancing});
+    f(ExactWeights{{table, shape.balancing}});
   }
 }
 

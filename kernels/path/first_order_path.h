@@ -97,7 +97,7 @@ void with_gradient_weights(const PathShape& shape, const float* gradient, F f) {
   } else if (shape.categories > 2) {
     f(OrderedGradientWeights{{gradient, shape.balancing, shape.categories}});
   } else {
-    f(BinaryGradientWeights{gradient, shape.balancing});
+    f(BinaryGradientWeights{{gradient, shape.balancing}});
   }
 }
 

@@ -26,8 +26,8 @@
 
 namespace isinglass {
 
-// Flips of binary sites to first order: gradient [D].
-struct BinaryGradientWeights {
+// Log weights of binary sites to first order: gradient [D].
+struct BinaryGradient {
   const float* gradient;
   Balancing balancing;
   float beta = 1;
@@ -35,10 +35,6 @@ struct BinaryGradientWeights {
   ISINGLASS_HD double log_weight(int64_t site, int from, int to) const {
     return log_balance(balancing, ordered_difference(gradient, site, from, to, beta));
   }
-  ISINGLASS_HD double log_site_weight(int64_t site, int from) const {
-    return log_weight(site, from, 1 - from);
-  }
-  ISINGLASS_HD int draw_value(int64_t, int from, double) const { return 1 - from; }
 };
 
 // Log weights of ordered sites to first order: gradient [D].
@@ -81,8 +77,8 @@ struct ValueDifferences {
   }
 };
 
-// Flips of binary sites, or swaps, by exact differences [D] at the current state.
-struct ExactWeights {
+// Log weights of flips, or of swaps, by exact differences [D] at the current state.
+struct FlipDifferences {
   const float* difference;
   Balancing balancing;
   float beta = 1;
@@ -90,6 +86,13 @@ struct ExactWeights {
   ISINGLASS_HD double log_weight(int64_t site, int, int) const {
     return log_exact_weight(balancing, beta * difference[site]);
   }
+};
+
+// Sites of one move each, with its log weight.
+template <class LogWeights>
+struct FlipWeights : LogWeights {
+  using LogWeights::log_weight;
+
   ISINGLASS_HD double log_site_weight(int64_t site, int from) const {
     return log_weight(site, from, 1 - from);
   }
@@ -117,6 +120,8 @@ struct ValueWeights : LogWeights {
   }
 };
 
+using BinaryGradientWeights = FlipWeights<BinaryGradient>;
+using ExactWeights = FlipWeights<FlipDifferences>;
 using CategoricalGradientWeights = ValueWeights<CategoricalGradient>;
 using OrderedGradientWeights = ValueWeights<OrderedGradient>;
 using ExactValueWeights = ValueWeights<ValueDifferences>;

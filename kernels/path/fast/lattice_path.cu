@@ -12,22 +12,19 @@
 namespace isinglass::cuda {
 namespace {
 
-// BinaryGradientWeights of gradients that are looked up.
-struct TabulatedGradientWeights {
+// BinaryGradient of gradients that are looked up.
+struct TabulatedGradient {
   const uint8_t* neighbourhood;  // [D]
   const float* gradient;         // [D, 16]
   Balancing balancing;
   float beta;
 
-  __device__ double log_weight(int64_t site, int from, int to) const {
+  ISINGLASS_HD double log_weight(int64_t site, int from, int to) const {
     const float own = gradient[site * kNeighbourhoods + neighbourhood[site]];
-    return BinaryGradientWeights{&own, balancing, beta}.log_weight(0, from, to);
+    return BinaryGradient{&own, balancing, beta}.log_weight(0, from, to);
   }
-  __device__ double log_site_weight(int64_t site, int from) const {
-    return log_weight(site, from, 1 - from);
-  }
-  __device__ int draw_value(int64_t, int from, double) const { return 1 - from; }
 };
+using TabulatedGradientWeights = FlipWeights<TabulatedGradient>;
 
 // A chain's table in shared memory, by whatever its weights are made of: numbers …
 template <class Weights, LocalTable kTable>
@@ -60,7 +57,7 @@ struct ChainTable<TabulatedGradientWeights, kTable> {
   Entry* entry;  // [D]
 
   __device__ TabulatedGradientWeights weights(const LatticePathStep& step, double beta) const {
-    return {entry, step.neighbourhoods.gradient, step.shape.balancing, static_cast<float>(beta)};
+    return {{entry, step.neighbourhoods.gradient, step.shape.balancing, static_cast<float>(beta)}};
   }
   __device__ void load(const LatticePathStep& step, const float*, const uint8_t* y) const {
     for (int64_t i = threadIdx.x % kWarp; i < step.shape.sites; i += kWarp) recompute(step, y, i);

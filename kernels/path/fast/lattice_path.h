@@ -65,7 +65,7 @@ ISINGLASS_HD Weights weights_of(const PathShape& shape, const float* table, doub
                 std::is_same_v<Weights, ExactValueWeights>) {
     return {{table, shape.balancing, shape.categories, beta32}};
   } else {
-    return {table, shape.balancing, beta32};
+    return {{table, shape.balancing, beta32}};
   }
 }
 

@@ -27,7 +27,7 @@ TEST(BlockWeights, EqualThoseOfSingleSites) {
     const int64_t count = repeat % 2 ? kBlockSites : 1 + repeat / 2;
     const uint32_t removed = repeat % 3 ? 0 : static_cast<uint32_t>(random());
     for (int g = 0; g < 4; ++g) {
-      const BinaryGradientWeights weights{gradient, static_cast<Balancing>(g)};
+      const BinaryGradientWeights weights{{gradient, static_cast<Balancing>(g)}};
       double weight[kBlockSites];
       const double scale =
           cpu::flip_weights(weights.balancing, gradient, x, count, removed, weight);
