@@ -58,8 +58,9 @@ list(TRANSFORM torch_libraries REPLACE "(.+)" "${TORCH_INSTALL_PREFIX}/lib/lib\\
 target_link_libraries(torch INTERFACE -Wl,--no-as-needed ${torch_libraries} torch::cudart)
 
 set(ISINGLASS_CUDA_NO_FUSED_MULTIPLY -ffp-contract=off)
+# All is inlined, as nvcc does: a function that is called takes its arguments' addresses into local memory.
 set(clang_flags -x cuda --cuda-path=${ISINGLASS_CLANG_CUDA} --no-cuda-include-ptx=all -std=c++17 -O3 -fPIC
-    -Wall -Wextra -Werror -Wno-unknown-cuda-version -I${CMAKE_SOURCE_DIR})
+    -mllvm -inline-threshold=100000 -mllvm -locally-hot-callsite-threshold=100000 -Wall -Wextra -Werror -Wno-unknown-cuda-version -I${CMAKE_SOURCE_DIR})
 foreach(architecture ${ISINGLASS_CUDA_ARCHITECTURES})
   string(REGEX MATCH "^([0-9]+)\\.([0-9]+)(\\+PTX)?$" found ${architecture})
   list(APPEND clang_flags --cuda-gpu-arch=sm_${CMAKE_MATCH_1}${CMAKE_MATCH_2})

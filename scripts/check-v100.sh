@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compiles every kernel for the V100 (sm_70), which CUDA 13 no longer knows: with clang 19 and the
-# headers and libraries of CUDA 12.6 from wheels, in .cuda12/. Needs no GPU.
+# headers and libraries of CUDA 12.6 from wheels, in .cuda12/; and holds the code to kernels/budgets.toml. Needs no GPU.
 #   scripts/check-v100.sh
 # The exit code is 77, by which ctest calls it skipped, where clang 19 is missing.
 # Builds no program: ISINGLASS_TORCH=2.7.1 scripts/build.sh does, with a LibTorch for CUDA 12.6.
@@ -17,4 +17,6 @@ install_cuda_12
 cubins=$(mktemp -d)
 trap 'rm -rf "$cubins"' EXIT
 compile_for_volta "$cubins"
+find_disassembler
+python3 -B "$root/scripts/gpu/static.py" check --budgets "$root/kernels/budgets.toml" "$cubins"/*.cubin
 say "all $(find "$cubins" -name "*.cubin" | wc -l) kernels compile for sm_70"

@@ -65,7 +65,7 @@ install_cuda_12() {
 }
 
 # compile_for_volta FOLDER: every kernel as FOLDER/NAME.cubin for sm_70, which CUDA 13 no longer knows, by clang 19
-# and CUDA 12. Options as of the build (kernels/CMakeLists.txt).
+# and CUDA 12. Options as of the build (cmake/Cuda.cmake, kernels/CMakeLists.txt).
 compile_for_volta() {
   local kernel name failed=0 kernels options
   mapfile -t kernels < <(find "$root/kernels" -name "*.cu" | sort)
@@ -73,7 +73,8 @@ compile_for_volta() {
     name=$(basename "$kernel" .cu) options=()
     [[ $name != jump && $name != lattice_jump ]] || options=(-ffp-contract=off)
     clang++-19 -x cuda --cuda-path="$cuda_12" --cuda-gpu-arch=sm_70 --cuda-device-only -std=c++17 -O3 \
-      -Wno-unknown-cuda-version "${options[@]}" -I"$root" -c "$kernel" -o "$1/$name.cubin" || {
+      -mllvm -inline-threshold=100000 -mllvm -locally-hot-callsite-threshold=100000 -Wno-unknown-cuda-version \
+      "${options[@]}" -I"$root" -c "$kernel" -o "$1/$name.cubin" || {
       say "error: $name.cu does not compile for sm_70"
       failed=$((failed + 1))
     }

@@ -50,6 +50,7 @@ __device__ double block_of_flips(const JumpShape& shape, const BinaryJumpParamet
                                  SiteCall call) {
   double weight[kCallSites];
   const Philox4x32 words = flip_words(target, call);
+#pragma unroll
   for (int k = 0; k < kCallSites; ++k) {
     weight[k] = kFlipWhole;
     const int64_t site = call.site(k);

@@ -74,6 +74,7 @@ __device__ unsigned draw_units(const LaneUnits& units, const Draws& draws, Purpo
   if (!units.any) return 0;
   const Philox4x32 words = draws.call_words(first, static_cast<uint32_t>(units.call.number));
   unsigned on = 0;
+#pragma unroll
   for (int k = 0; k < kCallSites; ++k) {
     if (!units.has(k)) continue;
     const int64_t unit = units.call.site(k);

@@ -61,6 +61,18 @@ class Budgets(unittest.TestCase):
         self.assertEqual(len(planted), len(self.found))
         self.assertRegex(planted[0], r"accept_kernel, \d\.\d: \d+ registers, and its budget is 7 ")
 
+    def test_an_architecture_has_budgets_of_its_own(self):
+        def complain(text):
+            return {line.split(",")[1].split(":")[0].strip() for line in self.excesses(text)
+                    if line.startswith("accept_kernel, ")}
+        some, *others = sorted(self.found)
+        own = f'"{some}" = {{ registers = 7 }}\n'
+        wide = "[default]\nregisters = 255\nstack = 4096\n"
+        self.assertEqual(complain(wide + own), {some})
+        self.assertEqual(complain(wide + "[accept_kernel]\nregisters = 200\n" + own), {some})
+        self.assertEqual(complain(wide + own + "[accept_kernel]\nregisters = 7\n" +
+                                  f'"{some}" = {{ registers = 200 }}\n'), set(others))
+
     def test_local_memory_is_found_where_none_is_allowed(self):
         none = "[default]\nregisters = 255\nstack = 0\n"
         self.assertEqual(self.excesses(none), [])

@@ -254,10 +254,15 @@ ISINGLASS_HD inline int64_t chain_bytes(int64_t sites, int64_t table) {
 }
 
 // Chains of a block (chains_launch()), and the blocks of a multiprocessor for which the compiler is to
-// leave registers: by look-ups, shared memory is no limit before.
+// leave registers: by look-ups, shared memory is no limit before. Clang would spill some for four.
 constexpr int kMostThreads = 4 * kWarp;
+#ifdef __clang__
+constexpr int kTabulatedBlocks = 3;
+#else
+constexpr int kTabulatedBlocks = 4;
+#endif
 template <class Weights>
-constexpr int kBlocksOf = std::is_same_v<Weights, TabulatedGradientWeights> ? 4 : 1;
+constexpr int kBlocksOf = std::is_same_v<Weights, TabulatedGradientWeights> ? kTabulatedBlocks : 1;
 
 template <class Table>
 ISINGLASS_HD int64_t chain_bytes_of(const PathShape& shape) {

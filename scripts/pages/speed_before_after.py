@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Times the steps of two programs in one run, in turns: what a change of the kernels did to the CPU.
+
+    scripts/pages/speed_before_after.py BEFORE OUT.md [--threads T] [--rounds N]
+
+BEFORE is the isinglass of an earlier revision, compared with build/isinglass. The cases are those of
+performance_page.py, of which each round times a step of either program, the first one changing from
+round to round. Run it on a machine that does nothing else, or pin it to a core that does not.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+import subprocess
+import tempfile
+
+import performance_page
+
+
+def revision_of(program):
+    text = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
+    return text.split("(")[1].split(")")[0]
+
+
+def cases():
+    """The cases, a step each; of other precisions those that the earlier program has, too."""
+    for commands in performance_page.CASES.values():
+        for case in commands:
+            at = case.index("--stages") if "--stages" in case else len(case)
+            yield [*case[:at], *case[at + 2:], "--stages", "step"]
+
+
+def milliseconds(program, case, threads, folder):
+    command = [program, "bench", *case, "--chains", "100", "--repeats", "5", "--threads", str(threads), "--json",
+               "--quiet"]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder)
+    result = json.loads(done.stdout)
+    return result["machine"], result["stages"][0]["milliseconds"]["median"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("before", type=lambda name: pathlib.Path(name).resolve())
+    parser.add_argument("page", type=pathlib.Path)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    programs = [arguments.before, performance_page.PROGRAM]
+    before, now = map(revision_of, programs)
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        performance_page.ising(pathlib.Path(folder) / "ising.pt")
+        for case in cases():
+            times = ([], [])
+            for turn in range(arguments.rounds):
+                for which in ((0, 1), (1, 0))[turn % 2]:
+                    machine, time = milliseconds(programs[which], case, arguments.threads, folder)
+                    times[which].append(time)
+            ratios = [new / old for old, new in zip(*times)]
+            lines.append(f"| `{' '.join(case[1:case.index('--stages')])}` | {statistics.median(times[0]):.4g} | "
+                         f"{statistics.median(times[1]):.4g} | {statistics.median(ratios):.3f} | "
+                         f"{min(ratios):.3f} to {max(ratios):.3f} |")
+            print(lines[-1], flush=True)
+    head = f"""# Steps on a CPU, before and after
+
+Written by `scripts/pages/speed_before_after.py BEFORE docs/results/cpu-before-after.md --threads {arguments.threads} \
+--rounds {arguments.rounds}`
+on a core or more of {machine['cores']} of a {machine['cpu']}: the program of {before}, before the GPU's kernels were made anew,
+and that of {now}, in turns in one run. Milliseconds of a step of 100 chains, medians over the rounds; the ratio is that of now to
+before, its median and least to most over the rounds.
+
+| `isinglass bench --model …` | before | now | ratio | least to most |
+| --- | ---: | ---: | ---: | ---: |
+"""
+    arguments.page.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
