@@ -8,6 +8,12 @@ namespace {
 
 constexpr unsigned kThreads = 128;
 
+__device__ Categorical<OrderedLogWeight> ordered_row(const OrderedShape& shape,
+                                                     const OrderedProposal& proposal, int64_t c,
+                                                     int64_t i, const uint8_t* x) {
+  return {shape.categories, ordered_log_weight(shape, proposal, c, i, x[c * shape.sites + i])};
+}
+
 __global__ void draw_ordered_kernel(OrderedShape shape, OrderedProposal proposal, const uint8_t* x,
                                     const int64_t* rng, const int64_t* chain_ids, uint8_t* y,
                                     double* move, double* log_q) {
@@ -15,7 +21,8 @@ __global__ void draw_ordered_kernel(OrderedShape shape, OrderedProposal proposal
   const Draws draws = step_draws(rng, chain_ids[c]);
   double sum = 0;
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
-    sum += draw_ordered_site(shape, proposal, draws, c, i, x, y, move);
+    sum += draw_ordered_site(ordered_row(shape, proposal, c, i, x), shape, proposal, draws, c, i, x,
+                             y, move);
   }
   sum = block_sum(sum);
   if (threadIdx.x == 0) log_q[c] = sum;
@@ -26,7 +33,7 @@ __global__ void score_ordered_kernel(OrderedShape shape, OrderedProposal proposa
   const int64_t c = blockIdx.x;
   double sum = 0;
   for (int64_t i = threadIdx.x; i < shape.sites; i += blockDim.x) {
-    sum += score_ordered_site(shape, proposal, c, i, from, to);
+    sum += score_ordered_site(ordered_row(shape, proposal, c, i, from), shape, proposal, c, i, to);
   }
   sum = block_sum(sum);
   if (threadIdx.x == 0) log_q[c] = sum;

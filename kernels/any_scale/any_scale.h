@@ -48,14 +48,14 @@ struct OrderedLogWeight {
 };
 
 // Of site i of chain c, whose value is `from`.
-ISINGLASS_HD inline Categorical<OrderedLogWeight> ordered_row(const OrderedShape& shape,
-                                                              const OrderedProposal& p, int64_t c,
-                                                              int64_t i, int from) {
+ISINGLASS_HD inline OrderedLogWeight ordered_log_weight(const OrderedShape& shape,
+                                                        const OrderedProposal& p, int64_t c,
+                                                        int64_t i, int from) {
   const double sigma = p.scale.row(c)[0], alpha = p.scale.row(c)[1];
   const int64_t at = c * shape.sites + i;
   const double score = -static_cast<double>(p.gradient[at]) + (p.field ? p.field[at] : 0.0);
   const double diagonal = p.diagonal ? p.diagonal[i] : 0.0;
-  return {shape.categories, {alpha * score, alpha * diagonal + 1 / sigma, from}};
+  return {alpha * score, alpha * diagonal + 1 / sigma, from};
 }
 
 // Site i's share of log N(u; A x, I).
@@ -67,12 +67,12 @@ ISINGLASS_HD inline double log_normal_share(const OrderedShape& shape, const Ord
 }
 
 // Draws site i of chain c into y, and y − x into move where it is asked for; returns the site's
-// share of log q(y, u | x).
-ISINGLASS_HD inline double draw_ordered_site(const OrderedShape& shape, const OrderedProposal& p,
-                                             const Draws& draws, int64_t c, int64_t i,
-                                             const uint8_t* x, uint8_t* y, double* move) {
+// share of log q(y, u | x). Row: Categorical, or what has its functions, of the site's log weights.
+template <class Row>
+ISINGLASS_HD double draw_ordered_site(const Row& row, const OrderedShape& shape,
+                                      const OrderedProposal& p, const Draws& draws, int64_t c,
+                                      int64_t i, const uint8_t* x, uint8_t* y, double* move) {
   const int64_t at = c * shape.sites + i;
-  const auto row = ordered_row(shape, p, c, i, x[at]);
   // x where the distribution is not a number.
   const int value = row.draw(draws.uniform(Purpose::kValue, static_cast<uint32_t>(i)), x[at]);
   y[at] = static_cast<uint8_t>(value);
@@ -80,13 +80,12 @@ ISINGLASS_HD inline double draw_ordered_site(const OrderedShape& shape, const Or
   return row.log_probability(value) + log_normal_share(shape, p, c, i);
 }
 
-// Site i's share of log q(to, u | from).
-ISINGLASS_HD inline double score_ordered_site(const OrderedShape& shape, const OrderedProposal& p,
-                                              int64_t c, int64_t i, const uint8_t* from,
-                                              const uint8_t* to) {
-  const int64_t at = c * shape.sites + i;
-  return ordered_row(shape, p, c, i, from[at]).log_probability(to[at]) +
-         log_normal_share(shape, p, c, i);
+// Site i's share of log q(to, u | from), of the row at `from`.
+template <class Row>
+ISINGLASS_HD double score_ordered_site(const Row& row, const OrderedShape& shape,
+                                       const OrderedProposal& p, int64_t c, int64_t i,
+                                       const uint8_t* to) {
+  return row.log_probability(to[c * shape.sites + i]) + log_normal_share(shape, p, c, i);
 }
 
 // x, y uint8 [B, D]; rng {seed, step}; chain_ids [B]; move [B, D] or null; log_q [B].

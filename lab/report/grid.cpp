@@ -275,26 +275,10 @@ void add_failures(Page& page, const Json& rows) {
       {table("", {{"model", true}, {"sampler", true}, {"repeat"}, {"error", true, true}}, failed)});
 }
 
-// Why a cell's evaluation came to no likelihood: the first words of evaluation_result that say so;
-// empty where it came to one, or where there was none.
-std::string open_because(const Json& cell) {
-  const Json result = cell.value("evaluation_result", Json::object());
-  if (result.contains("error")) return result["error"];
-  return result.value("verdict", Json()) == "open" ? result.value("reason", std::string()) : "";
-}
-
 // Settings of which a repeat stayed open have no likelihood in the tables above: of the others alone
 // it would be that of models which are easy to evaluate.
 void add_open_evaluations(Page& page, const std::vector<Json>& finished) {
-  Json open = Json::array();
-  for (const Json& cell : finished) {
-    const std::string why = open_because(cell);
-    if (why.empty()) continue;
-    const Setting setting{cell["model"], cell["sampler"], cell["settings"], {}};
-    const Json& metrics = cell["metrics"];
-    open.push_back({setting.model, setting.label(), cell["repeat"], why,
-                    metrics.value("test_above", Json()), metrics.value("test_below", Json())});
-  }
+  const Json open = open_evaluations(finished);
   if (open.empty()) return;
   page.add(
       "Evaluations that stayed open",

@@ -34,6 +34,14 @@ Json learning_curves(const std::vector<Setting>& best, const Cells& cells, const
   return curves(best, own, key, "iteration", "value");
 }
 
+// Why a cell's evaluation came to no likelihood: empty where it came to one, or there was
+// none.
+std::string open_because(const Json& cell) {
+  const Json result = cell.value("evaluation_result", Json::object());
+  if (result.contains("error")) return result["error"];
+  return result.value("verdict", Json()) == "open" ? result.value("reason", std::string()) : "";
+}
+
 }  // namespace
 
 std::vector<Json> finished_cells(const fs::path& directory) {
@@ -85,6 +93,19 @@ void add_curves(Json& list, const std::vector<Setting>& best, const Cells& cells
       learning_curves(best, cells, "coupling_rmse"));
   add("Energy of data − chains", "iteration", "mean over the batch",
       learning_curves(best, cells, "difference"));
+}
+
+Json open_evaluations(const std::vector<Json>& finished) {
+  Json open = Json::array();
+  for (const Json& cell : finished) {
+    const std::string why = open_because(cell);
+    if (why.empty()) continue;
+    const Setting setting{cell["model"], cell["sampler"], cell["settings"], {}};
+    const Json& metrics = cell["metrics"];
+    open.push_back({setting.model, setting.label(), cell["repeat"], why,
+                    metrics.value("test_above", Json()), metrics.value("test_below", Json())});
+  }
+  return open;
 }
 
 Json cell_pictures(const std::vector<Setting>& best, const Cells& cells) {

@@ -26,6 +26,10 @@ void add_curves(Json& list, const std::vector<Setting>& best, const Cells& cells
 // States of least energy, or chains of the end of training, of these settings.
 Json cell_pictures(const std::vector<Setting>& best, const Cells& cells);
 
+// Of the cells whose evaluation came to no likelihood: model, setting, repeat, why, and what the estimates of
+// test images from the base and from the model came to.
+Json open_evaluations(const std::vector<Json>& finished);
+
 // "4 to 5" of a whole number of a part of the cells' files.
 std::string range_of(const Cells& cells, const std::string& part, const std::string& key);
 

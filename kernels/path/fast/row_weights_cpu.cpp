@@ -3,13 +3,11 @@
 
 #include <cmath>
 
+#include "kernels/base/categorical_cpu.h"
 #include "kernels/base/vectors_cpu.h"
 
 namespace isinglass::cpu {
 namespace {
-
-constexpr int kMostValues = 256;
-constexpr int kFewValues = 16;  // up to which whole vectors do not pay
 
 // With g a constant of the loop.
 template <Balancing g, class Weights>
@@ -34,23 +32,14 @@ template <class Weights>
   }
 }
 
-// Categorical's sums (categorical.h): the exponentials in vectors, added in its order.
 template <class Weights>
 [[gnu::always_inline]] inline double log_row_sum_of(const Weights& weights, int64_t site,
                                                     int from) {
-  double log_weight[kMostValues], weight[kMostValues];
-  fill(weights, site, from, log_weight);
-  log_weight[from] = -INFINITY;
-  const int whole = (weights.values + kBlockSites - 1) / kBlockSites * kBlockSites;
-  for (int k = weights.values; k < whole; ++k) log_weight[k] = -INFINITY;
-  double scale = -INFINITY, sum = 0;
-  for (int k = 0; k < whole; k += kBlockSites) {
-    const double largest = tree_max(log_weight + k);
-    if (largest > scale) scale = largest;
-  }
-  for (int k = 0; k < whole; ++k) weight[k] = scaled_weight(log_weight[k], scale);
-  for (int k = 0; k < weights.values; ++k) sum += weight[k];
-  return scale == -INFINITY ? scale : scale + elementary::log(sum);
+  const auto moves = [&](double* log_weight) {
+    fill(weights, site, from, log_weight);
+    log_weight[from] = -INFINITY;
+  };
+  return WrittenCategorical(weights.values, moves).log_sum();
 }
 
 ISINGLASS_FLAT_CLONES double categorical(const CategoricalGradientWeights& weights, int64_t site,
@@ -68,8 +57,8 @@ ISINGLASS_FLAT_CLONES double exact(const ExactValueWeights& weights, int64_t sit
 template <class Weights>
 double few_or(double (*many)(const Weights&, int64_t, int), const Weights& weights, int64_t site,
               int from) {
-  return weights.values <= kFewValues ? weights.log_site_weight(site, from)
-                                      : many(weights, site, from);
+  return weights.values <= WrittenCategorical::kFewValues ? weights.log_site_weight(site, from)
+                                                          : many(weights, site, from);
 }
 
 }  // namespace

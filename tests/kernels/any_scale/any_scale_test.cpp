@@ -8,6 +8,7 @@
 
 #include <cmath>
 
+#include "kernels/base/categorical_cpu.h"
 #include "kernels/ops/random_states.h"
 #include "kernels/random/normal.h"
 
@@ -81,6 +82,25 @@ TEST(OrderedKernel, ValuesAtTheirQuantiles) {
   const Categorical undefined(4, OrderedLogWeight{NAN, 0.9, 1});
   EXPECT_EQ(undefined.draw(0.5, 1), 1);
   EXPECT_TRUE(std::isnan(undefined.log_probability(1)));
+}
+
+// A row written out in vectors has the bits of one that is not.
+TEST(OrderedKernel, RowsOfManyValuesEqualThoseOneByOne) {
+  for (const int values : {2, 16, 17, 32, 33, 255, 256}) {
+    for (const double slope : {-80.0, 0.0, 0.3, 900.0}) {
+      const OrderedLogWeight some{slope, 0.9, values / 3};
+      const auto log_weight = [&](int v) { return v == 1 ? -INFINITY : some(v); };
+      const Categorical row(values, log_weight);
+      const cpu::WrittenCategorical written(values, [&](double* of_value) {
+        for (int v = 0; v < values; ++v) of_value[v] = log_weight(v);
+      });
+      EXPECT_EQ(written.log_sum(), row.log_sum()) << values << " values, slope " << slope;
+      for (int v = 0; v < values; ++v) {
+        EXPECT_EQ(written.log_probability(v), row.log_probability(v));
+        EXPECT_EQ(written.draw((v + 0.5) / values, 0), row.draw((v + 0.5) / values, 0));
+      }
+    }
+  }
 }
 
 // Mean, variance, third and fourth moment within 6 standard errors; neighbours uncorrelated, and so are
