@@ -62,10 +62,11 @@ double late_rmse(const fs::path& metrics, int lines) {
   std::istringstream in(file_bytes(metrics));
   double sum = 0;
   int number = 0;
+  const int late = lines / 10;
   for (std::string line; std::getline(in, line);) {
-    if (++number > lines - lines / 10) sum += Json::parse(line)["coupling_rmse"].get<double>();
+    if (++number > lines - late) sum += Json::parse(line)["coupling_rmse"].get<double>();
   }
-  return sum / (lines / 10);
+  return sum / late;
 }
 
 TEST_F(LearningGrid, CellsAreRunsOfTrain) {
