@@ -109,8 +109,8 @@ def main():
         "columns judge the present runs.", "",
         "The margins (10 % of the compared value, 25 % for burn-in in `fhmm`), the lengths and repeats of the "
         "present runs, the sizes of smaller targets and the small scale of `alpha-sigma` (.1, as nothing converged at .05) "
-        "were chosen when earlier results were known; `fhmm` got four more "
-        "repeats when four had left one of its claims undecided. An advantage below the margin "
+        "were chosen when earlier results were known; `fhmm` and `lsb-rbm` got four more "
+        "repeats when four had left a claim of theirs undecided. An advantage below the margin "
         "makes \"beats\" not supported, where it was undecided before. So do shares of "
         "which certainly nothing is lost on either side: a claim of `rbm`, whose rows were known when this rule was written. "
         "The runs of `lbj-bernoulli`, "
