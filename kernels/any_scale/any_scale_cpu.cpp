@@ -6,7 +6,8 @@
 namespace isinglass::cpu {
 namespace {
 
-// Calls f with the row of a site whose value is `from`, by the number of values.
+// Calls f with the row of these log weights: written out where there are many, one by one where they may
+// not be numbers.
 template <class F>
 [[gnu::always_inline]] inline double with_row(const OrderedShape& shape,
                                               const OrderedLogWeight& log_weight, F f) {

@@ -34,8 +34,7 @@ Json learning_curves(const std::vector<Setting>& best, const Cells& cells, const
   return curves(best, own, key, "iteration", "value");
 }
 
-// Why a cell's evaluation came to no likelihood: empty where it came to one, or there was
-// none.
+// Why a cell's evaluation came to no likelihood; empty where it came to one, or there was none.
 std::string open_because(const Json& cell) {
   const Json result = cell.value("evaluation_result", Json::object());
   if (result.contains("error")) return result["error"];

@@ -12,7 +12,7 @@
 
 namespace isinglass::report {
 
-// The files of the finished cells, in the order of the rows.
+// The files of the finished cells, by their names.
 std::vector<Json> finished_cells(const std::filesystem::path& directory);
 
 // Those of the first repeat, by model and label.
