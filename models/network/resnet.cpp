@@ -256,10 +256,11 @@ torch::Tensor ResNetModel::value_rows() const {
   return layers_.proj->weight.flatten(1).t() + layers_.proj->bias;
 }
 
+// Channels last by its strides, too, from which cuDNN takes the layout of what it returns: contiguous() leaves
+// those of one channel as they are.
 torch::Tensor ResNetModel::image_of(const torch::Tensor& x) const {
   if (!categorical()) {
-    return x.reshape({-1, 1, shape_.height, shape_.width})
-        .contiguous(at::MemoryFormat::ChannelsLast);
+    return x.reshape({-1, shape_.height, shape_.width, 1}).permute({0, 3, 1, 2});
   }
   const torch::Tensor rows =  // [B, D, P]
       x.is_floating_point()

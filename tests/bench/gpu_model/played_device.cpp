@@ -4,6 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/op_registration/op_registration.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/native/ConvUtils.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
@@ -55,6 +56,10 @@ struct Hooks : at::CUDAHooksInterface {
   void init() const override {}
   c10::DeviceIndex deviceCount() const override { return 1; }
   c10::DeviceIndex getCurrentDevice() const override { return 0; }
+  bool compiledWithCuDNN() const override { return true; }
+  long versionCuDNN() const override {
+    return 90000;
+  }  // NOLINT(google-runtime-int): LibTorch's own
 };
 
 // A tensor of the same memory on another device, which keeps `t` alive.
@@ -169,17 +174,23 @@ class Call {
 
 void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const c10::FunctionSchema& schema = op.schema();
+  const std::string& name = schema.name();
   const size_t inputs = schema.arguments().size(), outputs = schema.returns().size();
   Call call;
   for (size_t i = stack->size() - inputs; i < stack->size(); ++i) {
     (*stack)[i] = call.argument((*stack)[i]);
   }
+  std::optional<at::MemoryFormat> layout;  // of what cuDNN returns, which is not the host's
+  if (name == "aten::convolution") {
+    const IValue* input = &*(stack->end() - static_cast<std::ptrdiff_t>(inputs));
+    layout = at::native::cudnn_conv_suggest_memory_format(input[0].toTensor(), input[1].toTensor());
+  }
   op.callBoxed(stack);
+  if (layout) stack->back() = stack->back().toTensor().contiguous(*layout);
   call.take_back();
   for (size_t i = stack->size() - outputs; i < stack->size(); ++i) {
     (*stack)[i] = call.result((*stack)[i]);
   }
-  const std::string& name = schema.name();
   const bool makes = name.starts_with("aten::empty") || name == "aten::resize_";
   const bool reads = name == "aten::_local_scalar_dense" || name == "aten::nonzero" ||
                      (name == "aten::copy_" && call.on_host);

@@ -65,5 +65,30 @@ TEST(ResNetLayout, AStepCopiesNoActivations) {
   }
 }
 
+// cuDNN returns activations in the layout that the strides of image and weights tell, as suggest_memory_format()
+// does; those of one channel can be both.
+TEST(ResNetLayout, AnImageOfOneChannelIsChannelsLastByItsStrides) {
+  const auto model = new_model("resnet", {.image_height = 12, .image_width = 12, .channels = 8}, 1);
+  const torch::Tensor x = torch::randint(0, 2, {6, 144}, torch::kUInt8);
+  Evaluation evaluation;
+  static int images;
+  images = 0;
+  const auto handle = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(
+          [](const at::RecordFunction& call) -> std::unique_ptr<at::ObserverContext> {
+            if (std::string(call.name()) != "aten::copy_") return nullptr;
+            const torch::Tensor& from = call.inputs()[1].toTensor();
+            if (from.sizes() != at::IntArrayRef({6, 1, 12, 12})) return nullptr;
+            ++images;
+            EXPECT_EQ(from.suggest_memory_format(), at::MemoryFormat::ChannelsLast);
+            return nullptr;
+          })
+          .needsInputs(true)
+          .scopes({at::RecordScope::FUNCTION}));
+  model->evaluate(x, evaluation);
+  at::removeCallback(handle);
+  EXPECT_GT(images, 0);
+}
+
 }  // namespace
 }  // namespace isinglass
