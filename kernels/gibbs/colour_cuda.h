@@ -56,9 +56,10 @@ __global__ void colour_kernel(Sites sites, int64_t colour, int64_t chains, int64
   if (outcome.broken) atomicMax(&outcomes[c].broken, 1);
 }
 
-// Counts the sweep that has ended, if one has, and begins the next.
-inline __global__ void end_sweep_kernel(int64_t chains, bool counted, SweepOutcome* outcomes,
-                                        StepCounts counts) {
+// Counts the sweep that has ended, if one has, and begins the next. A template, as clang knows no inline kernels.
+template <class Outcome>
+__global__ void end_sweep_kernel(int64_t chains, bool counted, Outcome* outcomes,
+                                 StepCounts counts) {
   const int64_t c = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (c >= chains) return;
   if (counted) count_draw(counts, c, outcomes[c].hops, outcomes[c].broken == 0);
@@ -89,8 +90,8 @@ void sweep_colours(const Sites& sites, double constant, int64_t chains, int64_t 
   const LaunchShape all{static_cast<unsigned>(chains * blocks), kThreads};
   const auto count_blocks = static_cast<unsigned>((chains + kCountThreads - 1) / kCountThreads);
   const auto end_sweep = [&](bool counted) {
-    ISINGLASS_LAUNCH(end_sweep_kernel, {count_blocks, kCountThreads}, stream, chains, counted,
-                     own.outcome, counts);
+    ISINGLASS_LAUNCH(end_sweep_kernel<SweepOutcome>, {count_blocks, kCountThreads}, stream, chains,
+                     counted, own.outcome, counts);
   };
   end_sweep(false);
   for (int64_t t = 0; t < steps; ++t) {

@@ -34,12 +34,13 @@ struct PartSums {
   }
 };
 
-// energy [B] = constant + Σ_parts sum
-inline __global__ void add_parts_kernel(int64_t chains, int64_t parts, double constant,
-                                        const double* sum, double* energy) {
+// energy [B] = constant + Σ_parts sum. A template, as clang knows no inline kernels.
+template <class Number>
+__global__ void add_parts_kernel(int64_t chains, int64_t parts, Number constant, const Number* sum,
+                                 Number* energy) {
   const int64_t c = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (c >= chains) return;
-  double total = 0;
+  Number total = 0;
   for (int64_t p = 0; p < parts; ++p) total += sum[p * chains + c];
   energy[c] = constant + total;
 }
@@ -53,8 +54,8 @@ void sum_parts(int64_t chains, int64_t sites, double constant, double* energy, d
   launch(PartSums{0, parts});
   constexpr unsigned kThreads = 64;
   const auto blocks = static_cast<unsigned>((chains + kThreads - 1) / kThreads);
-  ISINGLASS_LAUNCH(add_parts_kernel, {blocks, kThreads}, stream, chains, count, constant, parts,
-                   energy);
+  ISINGLASS_LAUNCH(add_parts_kernel<double>, {blocks, kThreads}, stream, chains, count, constant,
+                   parts, energy);
 }
 
 }  // namespace isinglass::cuda
