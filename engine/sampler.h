@@ -82,6 +82,10 @@ class Sampler {
   // Whether a step waits for a number that the device has found: then it cannot be captured
   // (engine/run/step_graph.h).
   virtual bool asks_device() const { return false; }
+  // Whether a step on the model can be captured.
+  virtual bool captures(const EnergyModel& model) const {
+    return !asks_device() && model.capturable();
+  }
 
   // Evaluates the chains' states again where the energies themselves have changed
   // (engine/annealing/tempered_model.h): the evaluation and what the family keeps of it, in the

@@ -99,7 +99,8 @@ class EnergyModel : public torch::nn::Module {
   virtual FlopCounts flops() const { return {}; }
   // Whether evaluations can be captured in a CUDA graph (engine/run/step_graph.h): once their
   // buffers exist, the host waits for nothing. And whether a captured one still holds when
-  // parameters have changed in place: nothing derived from them is kept anywhere else.
+  // parameters have changed in place and an evaluation with gradient has followed: what is derived from
+  // them is kept where it was.
   virtual bool capturable() const { return true; }
   virtual bool reads_parameters_in_place() const { return false; }
   // What evaluate() takes gradients in. Throws Error if the model knows no other than float32.
@@ -176,6 +177,8 @@ class HasSweeps {
   virtual int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
                                const torch::Tensor& chain_ids, torch::Tensor& x,
                                Evaluation& current, ops::StepBuffers& counts) = 0;
+  // As EnergyModel::capturable().
+  virtual bool sweeps_capturable() const { return true; }
 };
 
 // Models whose exact neighbour differences Δ cost less than a model call a neighbour.

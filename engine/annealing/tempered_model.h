@@ -64,6 +64,8 @@ class TemperedModel : public EnergyModel,
   void follow(const torch::Tensor& x, Evaluation& current) override;
   int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
+  // A scaled lattice is made by the host at every β.
+  bool sweeps_capturable() const override { return lattice_ != nullptr; }
 
   const torch::Tensor& beta() const { return beta_; }  // float64 [1] or [B], on the device
   const torch::Tensor& beta32() const { return beta32_; }

@@ -71,6 +71,11 @@ void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
   }
 }
 
+bool GibbsSampler::captures(const EnergyModel& model) const {
+  const HasSweeps* sweeps = scan_ == Scan::kChromatic ? model.sweeps() : nullptr;
+  return Sampler::captures(model) && (!sweeps || sweeps->sweeps_capturable());
+}
+
 StepInfo GibbsSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
                              int64_t n) const {
   if (scan_ != Scan::kChromatic) {

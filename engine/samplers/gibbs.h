@@ -20,6 +20,7 @@ class GibbsSampler : public Sampler {
   int64_t steps_at_once(const ChainState& state) const override;
   Needs needs() const override { return Needs::kEnergy; }
   bool proposes() const override { return false; }
+  bool captures(const EnergyModel& model) const override;
   // Whether a step draws every site from its conditional: of independent sites an exact draw.
   bool draws_all_sites() const { return scan_ == Scan::kChromatic; }
 

@@ -63,7 +63,9 @@ const ops::LatticeTensors& LatticeModel::lattice(torch::Device device) {
                            made.coupling.to(device), made.constant, made.colour_offset.to(device),
                            made.coloured.to(device)}};
              if (device.is_cuda()) {  // now: a step that is captured cannot wait for a copy
-               all.lattice.neighbourhoods = ops::tabulate_neighbourhoods(made, device);
+               // One that is made on the device changes too often for a table (TemperedModel).
+               if (made.unary.is_cpu())
+                 all.lattice.neighbourhoods = ops::tabulate_neighbourhoods(made, device);
                all.sought = true;
              }
              return all;

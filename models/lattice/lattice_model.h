@@ -36,7 +36,8 @@ class LatticeModel : public EnergyModel,
   const ops::NeighbourhoodTensors* neighbourhoods() const;
 
  protected:
-  // The lattice from the model's present parameters, on their device.
+  // The lattice from the model's present parameters, on the CPU; on another device it gets no table of
+  // neighbourhoods.
   virtual ops::LatticeTensors make_lattice() const = 0;
 
  private:

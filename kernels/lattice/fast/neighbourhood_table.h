@@ -58,7 +58,9 @@ struct NeighbourhoodBuffers {
 
 namespace cpu {
 // Whether a table can be made: the machine has vectors (any since 2006 does), and the lattice is
-// binary, has few neighbours and finite energies.
+// binary, has few neighbours and finite energies, and is not so large that a table of some 400 bytes a
+// site would fill a device.
+inline constexpr int64_t kMostTableSites = int64_t{1} << 22;
 bool has_neighbourhood_table(const Lattice& lattice);
 // NeighbourhoodTable::threshold_word of a difference in energy.
 uint32_t find_threshold_word(double d);

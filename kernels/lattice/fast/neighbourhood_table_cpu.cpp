@@ -30,6 +30,7 @@ bool has_vectors() {
 
 bool has_neighbourhood_table(const Lattice& lattice) {
   if (!has_vectors() || lattice.categories != 2 || !std::isfinite(lattice.constant)) return false;
+  if (lattice.sites > kMostTableSites) return false;
   for (int64_t i = 0; i < lattice.sites; ++i) {
     if (lattice.offset[i + 1] - lattice.offset[i] > kTableNeighbours) return false;
     double all = std::fabs(lattice.unary[2 * i]) + std::fabs(lattice.unary[2 * i + 1]);

@@ -108,8 +108,11 @@ TEST(AisGpu, CapturedStepsGiveTheSameWeights) {
   IsingModel model = Lattice().model();
   model.to(torch::kCUDA);
   const Factorised start = Factorised::uniform(model.space(), torch::kCUDA);
-  for (const char* name : {"gibbs", "gwg", "lb"}) {
-    const auto sampler = make_sampler(name, {}, model);
+  for (const auto& [name, scan] : {std::pair("gibbs", Scan::kRandom),
+                                   {"gwg", Scan::kRandom},
+                                   {"lb", Scan::kRandom},
+                                   {"gibbs", Scan::kChromatic}}) {
+    const auto sampler = make_sampler(name, {.scan = scan}, model);
     const auto weights = [&](bool cuda_graph) {
       const AisOptions options{
           .chains = 50, .temperatures = 100, .seed = 3, .curve = {20}, .cuda_graph = cuda_graph};

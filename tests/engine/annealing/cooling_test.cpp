@@ -128,6 +128,25 @@ TEST_P(CoolingOf, OneStepIsAtTheLastTemperature) {
   EXPECT_TRUE(torch::allclose(state.current.energy, plain.energy / kTemperatures.last, 1e-12));
 }
 
+// A lattice whose β changes is made on the GPU.
+TEST(CoolingGpu, LatticesCool) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  const auto model = ising();
+  model->to(torch::kCUDA);
+  for (const char* name : {"gibbs", "gwg", "pafs", "lbj", "dlp"}) {
+    SCOPED_TRACE(name);
+    Cooling cooling(*model, kTemperatures, kSteps, torch::kCUDA);
+    const auto sampler = make_sampler(name, {}, cooling.model());
+    ChainState state = sampler->init(cooling.model(), states_of(kTable).to(torch::kCUDA),
+                                     torch::arange(1 << kSites));
+    StepParams params = sampler->params(3, torch::kCUDA);
+    run(cooling.model(), *sampler, state, params,
+        {.burn_in = kSteps, .steps = 3, .transition = &cooling}, {});
+    const torch::Tensor u = ising()->energy(state.x.cpu());
+    EXPECT_TRUE(torch::allclose(state.current.energy.cpu(), u / kTemperatures.last, 1e-10));
+  }
+}
+
 // At a later level what local steps keep is that of a new start: the same chains.
 TEST(Cooling, LocalStepsKeepTheSumsOfTheirTemperature) {
   const auto target = ising();

@@ -56,6 +56,20 @@ void expect_close(const Tensor& a, const Tensor& b, double tolerance) {
   EXPECT_LE((a - b).abs().max().item<double>(), tolerance);
 }
 
+// Sweeps of a lattice with one β are those of a lattice that the host makes for it.
+TEST(Tempered, SweepsAreCapturedWhereTheLatticeStays) {
+  const auto model = ising();
+  const Factorised uniform = Factorised::uniform(model->space(), torch::kCPU);
+  TemperedModel one(*model, &uniform, torch::kCPU),
+      many(*model, &uniform, torch::kCPU, TemperedModel::Form::kParts, 3);
+  const auto sweeps = make_sampler("gibbs", {.scan = Scan::kChromatic}, *model),
+             gwg = make_sampler("gwg", {}, *model);
+  EXPECT_FALSE(sweeps->captures(one));
+  EXPECT_TRUE(sweeps->captures(many));
+  EXPECT_TRUE(sweeps->captures(*model));
+  EXPECT_TRUE(gwg->captures(one));
+}
+
 // Every sample that annealing takes: without a start, too, and with a β a chain.
 TEST(Tempered, EnergiesAndTablesAreThoseOfTheFormula) {
   int models = 0;
