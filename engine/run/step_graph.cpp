@@ -21,6 +21,7 @@ struct StepGraph::Capture {
   // the first steps, outside of the graph's memory.
   std::optional<c10::cuda::CUDAStream> stream;
   std::unique_ptr<at::cuda::CUDAGraph> graph;
+  bool forgotten = false;
   StepInfo info;
   int first_steps = 0;
 
@@ -52,13 +53,20 @@ StepInfo StepGraph::step(EnergyModel& model, ChainState& state, StepParams& para
     c.on_stream(state.x.device(), [&] { c.info = sampler_.step(model, state, params); });
     return c.info;
   }
-  if (!c.graph) {
+  if (!c.graph || c.forgotten) {
     try {
       c.on_stream(state.x.device(), [&] {
-        c.graph = std::make_unique<at::cuda::CUDAGraph>();
-        c.graph->capture_begin();
+        // In the memory of the one before: a pool of its own would stay reserved when the graph has gone.
+        auto graph = std::make_unique<at::cuda::CUDAGraph>();
+        if (c.graph) {
+          graph->capture_begin(c.graph->pool());
+        } else {
+          graph->capture_begin();
+        }
         c.info = sampler_.step(model, state, params);
-        c.graph->capture_end();
+        graph->capture_end();
+        c.graph = std::move(graph);
+        c.forgotten = false;
       });
     } catch (const c10::OutOfMemoryError&) {
       throw;
@@ -72,7 +80,7 @@ StepInfo StepGraph::step(EnergyModel& model, ChainState& state, StepParams& para
 }
 
 void StepGraph::forget() {
-  if (capture_) capture_->graph.reset();
+  if (capture_) capture_->forgotten = true;
 }
 
 }  // namespace isinglass

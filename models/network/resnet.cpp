@@ -317,8 +317,12 @@ ResNetModel::Layers& ResNetModel::low_layers() {
     Layers low = last ? *last : Layers(shape_);
     std::vector<torch::Tensor> weights = low.parameters();
     for (size_t i = 0; i < now.size(); ++i) {
-      weights[i].set_data(now[i].detach().to(torch::kBFloat16));
-      weights[i].set_requires_grad(false);
+      if (last && weights[i].device() == now[i].device()) {
+        weights[i].copy_(now[i]);
+      } else {
+        weights[i].set_data(now[i].detach().to(torch::kBFloat16));
+        weights[i].set_requires_grad(false);
+      }
     }
     return low;
   });

@@ -59,9 +59,7 @@ class ResNetModel : public EnergyModel {
   }
   torch::Tensor base_mean() const override { return mean_; }
   FlopCounts flops() const override;
-  bool reads_parameters_in_place() const override {
-    return precision_ == GradientPrecision::kFloat32;
-  }
+  bool reads_parameters_in_place() const override { return true; }
   void set_gradient_precision(GradientPrecision precision) override { precision_ = precision; }
   bool knows_bfloat16() const override { return true; }
   torch::Tensor energy(const torch::Tensor& x) override;
@@ -97,7 +95,7 @@ class ResNetModel : public EnergyModel {
   torch::Tensor energy_of(const torch::Tensor& log_p, const torch::Tensor& x);  // U [B]
   // The gradient of U in the relaxed states, of net's in image_of.
   void state_gradient(const torch::Tensor& at_image, torch::Tensor& out);
-  Layers& low_layers();  // the weights as they are now, in bfloat16
+  Layers& low_layers();  // the weights as they are now, in bfloat16, where they were before
 
   Shape shape_;
   Layers layers_;

@@ -1,6 +1,9 @@
 // Gradients in bfloat16 (--gradient-precision bf16): near those in float32, of the weights as they
 // are, and a proposal that uses them leaves the float32 energy's law as it is.
+#include <ATen/record_function.h>
 #include <gtest/gtest.h>
+
+#include <set>
 
 #include "io/error.h"
 #include "models/registry.h"
@@ -42,6 +45,41 @@ TEST(GradientPrecision, FollowsTheWeights) {
   const torch::Tensor full = model->energy_and_grad(x).gradient;
   EXPECT_LT(relative_error(low, full), 0.02);
   EXPECT_GT(relative_error(low, before), 0.1);
+}
+
+// Where the weights lie in which gradients are taken.
+std::set<const void*> weights_of_gradients(EnergyModel& model, const torch::Tensor& x) {
+  static thread_local std::set<const void*> found;
+  found.clear();
+  const auto handle = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(
+          [](const at::RecordFunction& call) -> std::unique_ptr<at::ObserverContext> {
+            if (std::string(call.name()) == "aten::convolution_backward") {
+              found.insert(call.inputs()[2].toTensor().const_data_ptr());
+            }
+            return nullptr;
+          })
+          .needsInputs(true)
+          .scopes({at::RecordScope::FUNCTION}));
+  model.energy_and_grad(x);
+  at::removeCallback(handle);
+  return found;
+}
+
+// A captured step reads them at addresses (EnergyModel::reads_parameters_in_place).
+TEST(GradientPrecision, TheWeightsStayWhereTheyAre) {
+  const auto model = new_model("resnet", {.image_height = 6, .image_width = 6, .channels = 4}, 3);
+  model->set_gradient_precision(GradientPrecision::kBfloat16);
+  ASSERT_TRUE(model->reads_parameters_in_place());
+  const torch::Tensor x = torch::randint(2, {5, 36}, torch::kUInt8);
+  const std::set<const void*> before = weights_of_gradients(*model, x);
+  EXPECT_GE(before.size(), 18U);
+  {
+    torch::NoGradGuard no_grad;
+    for (torch::Tensor& p : model->parameters()) p.mul_(1.5);
+  }
+  const torch::Tensor taken = torch::empty({1 << 16});  // what was free may be another's
+  EXPECT_EQ(weights_of_gradients(*model, x), before);
 }
 
 // All states with the energies and gradients that the model gives.

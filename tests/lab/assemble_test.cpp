@@ -16,10 +16,15 @@ std::shared_ptr<EnergyModel> new_resnet() {
   return new_model("resnet", {.image_height = 4, .image_width = 4, .channels = 8}, 1);
 }
 
-// A resnet reads its parameters in place but for the gradients in bfloat16.
 bool in_float32(const std::string& precision, EnergyModel& model, torch::Device device) {
+  const torch::Tensor x = (torch::arange(64) % 3 == 0).to(torch::kUInt8).view({4, 16}).to(device);
+  Evaluation exact, found;
+  model.to(device);
+  model.set_gradient_precision(GradientPrecision::kFloat32);
+  model.evaluate(x, exact);
   set_gradient_precision({.gradient_precision = precision}, model, device);
-  return model.reads_parameters_in_place();
+  model.evaluate(x, found);
+  return torch::allclose(found.gradient, exact.gradient, 1e-5, 1e-6);
 }
 
 TEST(Assemble, GradientsOfAResNetOnTheCpuAreInFloat32UnlessAskedOtherwise) {
