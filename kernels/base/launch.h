@@ -52,7 +52,8 @@ struct LaunchShape {
   size_t shared_bytes = 0;
 };
 
-// Lets a kernel have as much as the current device gives a block, which it must be asked for once.
+// Lets a kernel have as much as the current device gives a block, which it must be asked for once: that
+// and the kernel's own variables share the limit.
 inline void allow_shared_memory(const void* kernel, size_t bytes, const char* file, int line) {
   const int device = current_device();
   const int64_t limit = shared_memory_limit(device);
@@ -61,9 +62,12 @@ inline void allow_shared_memory(const void* kernel, size_t bytes, const char* fi
   static std::set<std::pair<const void*, int>> allowed;
   const std::lock_guard<std::mutex> lock(mutex);
   if (allowed.count({kernel, device})) return;
-  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(limit)),
-             file, line);
+  cudaFuncAttributes own{};
+  check_cuda(cudaFuncGetAttributes(&own, kernel), file, line);
+  check_cuda(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                           static_cast<int>(limit - static_cast<int64_t>(own.sharedSizeBytes))),
+      file, line);
   allowed.insert({kernel, device});
 }
 
@@ -71,7 +75,8 @@ template <class... Parameters, class... Arguments>
 void launch_kernel(const char* file, int line, void (*kernel)(Parameters...), LaunchShape shape,
                    Stream stream, Arguments&&... arguments) {
   if (shape.blocks == 0) return;
-  if (shape.shared_bytes > 48 * 1024) {  // what every kernel has unasked
+  if (shape.shared_bytes >
+      47 * 1024) {  // unasked every kernel has 48, its own variables among them
     allow_shared_memory(reinterpret_cast<const void*>(kernel), shape.shared_bytes, file, line);
   }
   kernel<<<shape.blocks, shape.threads, shape.shared_bytes, stream>>>(arguments...);

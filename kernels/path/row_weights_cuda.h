@@ -14,9 +14,9 @@ constexpr int kRowValues = 16;  // with fewer most lanes would have none
 template <class LogWeights>
 constexpr bool kHasRows = false;
 template <>
-constexpr bool kHasRows<CategoricalGradient> = true;
+inline constexpr bool kHasRows<CategoricalGradient> = true;
 template <>
-constexpr bool kHasRows<ValueDifferences> = true;
+inline constexpr bool kHasRows<ValueDifferences> = true;
 
 // Every method is called by the whole warp.
 template <class LogWeights>
@@ -85,7 +85,7 @@ struct RowWeights : LogWeights {
 template <class Weights>
 constexpr bool kByRow = false;
 template <class LogWeights>
-constexpr bool kByRow<RowWeights<LogWeights>> = true;
+inline constexpr bool kByRow<RowWeights<LogWeights>> = true;
 
 // f(weights), by rows where they have them and sites have values enough.
 template <class Weights, class F>

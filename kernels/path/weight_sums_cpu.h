@@ -36,7 +36,7 @@ constexpr bool kFlips = std::is_same_v<Weights, BinaryGradientWeights>;
 template <class Weights>
 constexpr bool kRows = false;  // a site's weight is a sum over its values
 template <class LogWeights>
-constexpr bool kRows<ValueWeights<LogWeights>> = true;
+inline constexpr bool kRows<ValueWeights<LogWeights>> = true;
 
 // The weights of a block on its scale, which is returned: 0 of sites that are removed or that the
 // block lacks. values null: the weights need none.

@@ -17,6 +17,7 @@ Capabilities", table "Technical Specifications per Compute Capability"; the CUDA
 """
 import argparse
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -61,6 +62,7 @@ class Resources:
     registers: int
     stack: int
     shared: int
+    bound: int | None  # the most threads of a block, by __launch_bounds__
 
 
 def die(message):
@@ -103,8 +105,23 @@ def cubin_architecture(binary):
     return f"{number // 10}.{number % 10}"
 
 
+def launch_bounds(binary):
+    """{(architecture, symbol): threads} of the kernels that have them."""
+    found, architecture, symbol, attribute = {}, cubin_architecture(binary), None, None
+    for line in run("cuobjdump", "--dump-elf", str(binary)).splitlines():
+        architecture = architecture_of(line) or architecture
+        if match := re.match(r"\.nv\.info\.(\S+)", line):
+            symbol = match[1]
+        elif match := re.match(r"\s*Attribute:\s*(\w+)", line):
+            attribute = match[1]
+        elif attribute == "EIATTR_MAX_THREADS" and (match := re.match(r"\s*Value:((?:\s+0x[0-9a-f]+){3})", line)):
+            found[architecture, symbol] = math.prod(int(n, 16) for n in match[1].split())
+    return found
+
+
 def resources(binary):
     """{architecture: {kernel: Resources}}"""
+    bounds = launch_bounds(binary)
     found, architecture, function = defaultdict(dict), cubin_architecture(binary), None
     for line in run("cuobjdump", "--dump-resource-usage", str(binary)).splitlines():
         architecture = architecture_of(line) or architecture
@@ -113,7 +130,8 @@ def resources(binary):
         elif match := re.match(r"\s*REG:(\d+) STACK:(\d+) SHARED:(\d+)", line):
             reserved = MULTIPROCESSORS[architecture].shared_reserved if architecture == "9.0" else 0
             shared = max(0, int(match[3]) - reserved)
-            found[architecture][function] = Resources(int(match[1]), int(match[2]), shared)
+            found[architecture][function] = Resources(int(match[1]), int(match[2]), shared,
+                                                      bounds.get((architecture, function)))
     if not found:
         die(f"{binary} has no kernels in it")
     return {a: {short: kernels[symbol] for symbol, short in short_names(list(kernels)).items()}
@@ -190,6 +208,10 @@ def read_budgets(path):
     return budget_of
 
 
+# More of them do not fit a block of 512 threads, the most that a kernel without bounds is launched with.
+UNBOUNDED_REGISTERS = 128
+
+
 def excesses(budget_of, architectures):
     for architecture, kernels in sorted(architectures.items()):
         for kernel, r in sorted(kernels.items()):
@@ -199,6 +221,9 @@ def excesses(budget_of, architectures):
                     yield (f"{kernel}, {architecture}: {getattr(r, what)} "
                            f"{'registers' if what == 'registers' else 'bytes of stack'}, "
                            f"and its budget is {budget[what]} (kernels/budgets.toml)")
+            if r.bound is None and r.registers > UNBOUNDED_REGISTERS:
+                yield (f"{kernel}, {architecture}: {r.registers} registers, and it has no __launch_bounds__: "
+                       f"above {UNBOUNDED_REGISTERS} a launch of 512 threads fails")
 
 
 def read_launches(path):
