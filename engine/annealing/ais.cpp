@@ -37,7 +37,8 @@ void restore_cache(const std::vector<torch::Tensor>& saved, std::vector<torch::T
 Evidence AisResult::evidence() const {
   Evidence evidence{log_z, weight_ess, log_weights.numel()};
   if (reverse) {
-    evidence.reverse = Evidence::Reverse{reverse->log_z_upper, reverse->weight_ess, reverse->rhat};
+    evidence.reverse = Evidence::Reverse{reverse->log_z_upper, reverse->weight_ess, reverse->rhat,
+                                         reverse->round_trips};
   }
   return evidence;
 }
@@ -90,7 +91,7 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
   if (!options.reverse) return;
   const ReverseStart& from = *options.reverse;
   if (from.states.defined()) {
-    reverse_from(from.states, from.rhat);
+    reverse_from(from.states, from.rhat, from.round_trips);
   } else if (from.longest > 0) {
     add(Part::kEquilibrium, from.longest, options.chains);
     watch_ = EquilibriumWatch(ranks.share(options.chains).count, device);
@@ -98,13 +99,15 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
   add(Part::kReverse, options.temperatures, options.chains);
 }
 
-void AnnealedImportanceSampling::reverse_from(const torch::Tensor& states, double rhat) {
+void AnnealedImportanceSampling::reverse_from(const torch::Tensor& states, double rhat,
+                                              double round_trips) {
   check_states(target_.space(), states, "the states where reverse annealing starts");
   require(states.size(0) == options_.chains,
           "reverse annealing of {} chains needs as many states; there are {}", options_.chains,
           states.size(0));
   options_.reverse->states = states;
   options_.reverse->rhat = rhat;
+  options_.reverse->round_trips = round_trips;
 }
 
 int64_t AnnealedImportanceSampling::steps_total() const {
@@ -166,7 +169,8 @@ void AnnealedImportanceSampling::begin_leg() {
     log_weights_ = torch::zeros_like(state_.current.energy);
     result_.energy_evaluations += calls_of_start();
   }
-  stepper_.emplace(path_->model(), sampler_, state_, params_, options_.cuda_graph,
+  stepper_.emplace(path_->model(), sampler_, state_, params_,
+                   options_.cuda_graph && sampler_.captures(path_->model()),
                    static_cast<Transition*>(this), k_);
   path_->set_beta(betas_[equilibrium ? 0 : k_], state_.x, state_.current);
   begun_ = true;
@@ -244,6 +248,7 @@ void AnnealedImportanceSampling::finish_reverse(const WeightSummary& summary) {
   reverse.log_z_bidirectional_se = both.standard_error;
   const bool given = options_.reverse->states.defined();
   reverse.rhat = given ? options_.reverse->rhat : watch_.rhat();
+  reverse.round_trips = options_.reverse->round_trips;
   reverse.equilibrium_steps = watch_.steps();
 }
 

@@ -38,6 +38,8 @@ struct ReverseStart {
   // if those may not make a step, states that reverse_from() gives before run().
   torch::Tensor states = {};
   double rhat = 1;  // of given ones: that of the chains they come from, NaN where it is not known
+  // Of the ladder that they come from, if one; without them R̂ may look well all the same.
+  double round_trips = std::numeric_limits<double>::infinity();
   int64_t longest = 0;  // steps of long chains at most
 };
 
@@ -48,7 +50,7 @@ struct AisOptions {
   PathKind path = PathKind::kLinear;
   uint64_t seed = 0;
   std::vector<int64_t> curve = {};  // temperatures of the shorter runs, ascending
-  bool cuda_graph = false;          // step_graph.h
+  bool cuda_graph = false;          // step_graph.h, where the annealed model allows it
   RandomStream stream = RandomStream::kAnnealing;
   std::optional<ReverseStart> reverse = {};  // none: forward alone
   int64_t first_chain = 0;                   // global number of the estimate's first chain
@@ -69,7 +71,7 @@ struct AnnealedChains {
 struct ReverseResult : AnnealedChains {
   double log_z_upper = 0, log_z_upper_se = 0, weight_ess = 0;
   double log_z_bidirectional = 0, log_z_bidirectional_se = 0;  // weights.h
-  double rhat = 0;                                             // of the chains it began from
+  double rhat = 0, round_trips = 0;                            // of the chains it began from
   int64_t equilibrium_steps = 0;                               // that those made, long chains
 };
 
@@ -93,7 +95,7 @@ class AnnealedImportanceSampling : private Transition {
                              const Ranks& ranks = Ranks::alone());
 
   // The states, one a chain, where options.reverse left them open, and the R̂ of their chains.
-  void reverse_from(const torch::Tensor& states, double rhat);
+  void reverse_from(const torch::Tensor& states, double rhat, double round_trips);
 
   // Runs to the end, or until stop() is true, which is the same on all ranks; on_step after every
   // step. The result is that of all ranks' chains.

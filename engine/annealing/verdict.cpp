@@ -46,6 +46,9 @@ BracketVerdict verdict_on(const Evidence& evidence, double largest_bracket) {
   } else if (!(reverse.rhat < kLargestRhat)) {
     reasons.push_back(fmt::format("R-hat {:.3f} of the reverse start", reverse.rhat));
   }
+  if (!(reverse.round_trips >= kLeastRoundTrips)) {
+    reasons.push_back(fmt::format("{:g} round trips of the reverse start", reverse.round_trips));
+  }
   return verdict_of(std::move(reasons));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -27,6 +28,8 @@ struct Evidence {
     double log_z, weight_ess;
     // Of the chains whose last states it started from: 1 of exact draws, NaN where it is not known.
     double rhat;
+    // Of the ladder that those were on, all ensembles together; infinite where there was none.
+    double round_trips = std::numeric_limits<double>::infinity();
   };
   std::optional<Reverse> reverse = {};  // none: forward alone
 };
@@ -48,8 +51,8 @@ struct BracketVerdict {
 };
 
 // Closed: reverse − forward is at most `largest_bracket` nats (and no further below 0, where the
-// bounds would contradict each other), both weight ESS are at least kLeastWeightEss and R̂ is below
-// kLargestRhat. Else open, with every reason.
+// bounds would contradict each other), both weight ESS are at least kLeastWeightEss, R̂ is below
+// kLargestRhat, and a ladder had kLeastRoundTrips. Else open, with every reason.
 BracketVerdict verdict_on(const Evidence& evidence, double largest_bracket = kLargestBracket);
 // The same, with at most half the bracket of a standard error and kLeastRoundTrips in place of the
 // weights.

@@ -72,7 +72,7 @@ bool AnnealedEstimate::run(const std::function<void()>& on_step,
                            const std::function<bool()>& stop) {
   if (tempered_) {
     if (!tempered_->run(on_step, stop)) return false;
-    annealing_.reverse_from(tempered_->states(), tempered_->rhat());
+    annealing_.reverse_from(tempered_->states(), tempered_->rhat(), tempered_->round_trips());
   }
   result_ = annealing_.run(on_step, stop);
   return result_.finished;

@@ -166,7 +166,7 @@ void LikelihoodEvaluation::next_round() {
   first_chain_ += estimate_->chain_numbers();
   ++round_;
   const std::optional<double> rhat = estimate_->reverse_start_rhat();
-  if (reverse_from_ == kChainsStart && *rhat >= kLargestRhat) {
+  if (reverse_from_ == kChainsStart && !(*rhat < kLargestRhat)) {
     reverse_from_ = kTemperedStart;
     try {
       return begin_round();

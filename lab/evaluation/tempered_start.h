@@ -30,6 +30,7 @@ class TemperedStart {
   // Once it is finished: [chains, D] on the CPU, and R̂ of the energies between ensembles.
   const torch::Tensor& states() const { return states_; }
   double rhat() const { return rhat_; }
+  double round_trips() const { return round_trips_; }  // of all ensembles
   int64_t energy_evaluations() const { return evaluations_; }
   nlohmann::ordered_json json() const;  // {steps, rungs, round_trips}
 

@@ -10,8 +10,9 @@ namespace {
 
 // Of 50 chains, closed by default.
 Evidence evidence(double bracket = 0.5, double ess = 20, double ess_reverse = 20,
-                  double rhat = 1.01) {
-  return {-100, ess, 50, Evidence::Reverse{-100 + bracket, ess_reverse, rhat}};
+                  double rhat = 1.01,
+                  double round_trips = std::numeric_limits<double>::infinity()) {
+  return {-100, ess, 50, Evidence::Reverse{-100 + bracket, ess_reverse, rhat, round_trips}};
 }
 
 template <class Of>
@@ -36,6 +37,7 @@ TEST(Verdict, ClosedUpToItsLimits) {
   expect_closed(evidence(-1));
   expect_closed(evidence(2.5), 2.5);
   expect_closed(evidence(0, 10, 10, std::nextafter(1.05, 0)));
+  expect_closed(evidence(0, 20, 20, 1.01, 10));
 }
 
 TEST(Verdict, OpenBeyondEachOfThem) {
@@ -45,6 +47,7 @@ TEST(Verdict, OpenBeyondEachOfThem) {
   expect_open(evidence(0, 9.94), "weight ESS 9.9 of 50");
   expect_open(evidence(0, 20, 1.44), "reverse weight ESS 1.4 of 50");
   expect_open(evidence(0, 20, 20, 1.05), "R-hat 1.050 of the reverse start");
+  expect_open(evidence(0, 20, 20, 1.01, 9), "9 round trips of the reverse start");
   expect_open(
       evidence(4, 2, 3, 1.6),
       "bracket 4.0 nats; weight ESS 2.0 of 50; reverse weight ESS 3.0 of 50; R-hat 1.600 of "
