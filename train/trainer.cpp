@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "engine/sampler.h"
 #include "io/error.h"
 #include "models/full_precision.h"
 
@@ -62,24 +63,29 @@ TrainResult Trainer::run() {
   TORCH_INTERNAL_ASSERT(directory_, "start() or resume() comes first");
   sitting_ = Clock::now();
   if (unscored_) {
-    const auto score = evaluate();
-    if (!score) return {iteration_, true, std::ssize(recoveries_)};
-    unscored_ = false;
-    save();  // the best score is part of the state
-    tell([&](TrainObserver& observer) { observer.on_score(*score); });
+    try {
+      const auto score = evaluate();
+      if (!score) return {iteration_, true, std::ssize(recoveries_)};
+      unscored_ = false;
+      save();  // the best score is part of the state
+      tell([&](TrainObserver& observer) { observer.on_score(*score); });
+    } catch (const NumericalError& reason) {
+      unscored_ = false;
+      recover(reason.what());
+    }
   }
   stopped_ = false;
   while (iteration_ < options_.iterations && !unscored_ && !stopped_) {
     Metrics metrics;
+    std::optional<ValidationScore> score;
     try {
       metrics = iterate();
+      if (evaluation_due()) score = evaluate();
     } catch (const NumericalError& reason) {
       recover(reason.what());
       continue;
     }
-    const bool due = evaluation_due();
-    const auto score = due ? evaluate() : std::nullopt;
-    unscored_ = due && !score;
+    unscored_ = evaluation_due() && !score;
     metrics.add("seconds", earlier_seconds_ + seconds_since(sitting_));
     if (!recoveries_.empty()) metrics.add("recoveries", static_cast<double>(recoveries_.size()));
     if (score) add_score(metrics, *score);
@@ -180,10 +186,15 @@ bool Trainer::evaluation_due() const {
          iteration_ % options_.evaluate_every == 0;
 }
 
+// Energies that are not finite are a divergence, as those of an iteration are.
 std::optional<ValidationScore> Trainer::evaluate() {
   const auto score = [&] {
-    const Averaged averaged(ema_);
-    return hooks_.validation_score(*model_);
+    try {
+      const Averaged averaged(ema_);
+      return hooks_.validation_score(*model_);
+    } catch (const NonFinite& reason) {
+      throw NumericalError(reason.what());
+    }
   }();
   if (!score) return score;
   const bool comparable = score->warning.empty();

@@ -79,7 +79,7 @@ class Trainer {
   // parameters, or what divergence.h sees) recovers: it goes back to a checkpoint from before the
   // last kSuspectStretch iterations, halves the learning rate for good, clears Adam's moments, lets
   // the objective repair its chains, and goes on. Throws NumericalError, naming the iteration and
-  // the last good checkpoint, if options.recover recoveries came before it within the iterations of
+  // the checkpoint to go back to, if options.recover recoveries came before it within the iterations of
   // ten checkpoints.
   TrainResult run();
 

@@ -111,8 +111,10 @@ void Trainer::recover(const std::string& reason) {
     return earlier > diverged - kRecoveryWindow * options_.checkpoint_every;
   });
   if (recent >= options_.recover) {
-    const std::string message = fmt::format("{}; the last good checkpoint is {}", what,
-                                            directory_->checkpoint_file(saved_).string());
+    const std::filesystem::path before =
+        directory_->recovery_point(diverged - kSuspectStretch, recovery_spacing());
+    const std::string message =
+        fmt::format("{}; the checkpoint to go back to is {}", what, before.string());
     log(message);
     throw NumericalError(message);
   }

@@ -55,6 +55,29 @@ TEST(TrainerEvaluation, KeepsTheBestParameters) {
                     scratch / "run/checkpoints/00000020.pt");
 }
 
+// Parameters that went astray show in annealed chains before those of the training see it.
+TEST(TrainerEvaluation, AnEnergyThatIsNotFiniteIsADivergence) {
+  const Scratch scratch;
+  PcdRun options = small_options();
+  options.evaluate_every = 5;
+  int64_t calls = 0;
+  const auto score = [&](EnergyModel&) -> ValidationScore {
+    if (++calls == 2) throw NonFinite("the energy of row 3 of the validation images is nan");
+    return {-static_cast<double>(calls), 50};
+  };
+  Setting setting("rbm", options, {.validation_score = score});
+  setting.trainer.start(scratch / "run");
+  const TrainResult result = setting.trainer.run();
+  EXPECT_EQ(result.recoveries, 1);
+  EXPECT_EQ(result.iteration, options.iterations);
+  const std::string log = read_file(scratch / "run/log.txt");
+  EXPECT_NE(
+      log.find(
+          "training diverged at iteration 10: the energy of row 3 of the validation images is nan"),
+      std::string::npos)
+      << log;
+}
+
 ValidationScore sum_of_parameters(EnergyModel& model) {
   return {model.parameters()[0].sum().item<double>(), 50};
 }
