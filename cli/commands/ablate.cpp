@@ -41,8 +41,7 @@ Json run_cells(const Options& options, const GridSpec& spec, const Grid& grid, O
       .on_kept = [&] { out.keep("the finished cells are kept; " + goes_on); },
       .on_stale =
           [&](int64_t cells, const std::string& why) {
-            if (!silent)
-              fmt::print(stderr, "isinglass: {} finished cells go again: {}\n", cells, why);
+            if (!silent) fmt::print(stderr, "isinglass: {} cells go again: {}\n", cells, why);
           }};
   if (Job* job = present_job()) hooks.next = [job] { return job->next("cell"); };
   try {

@@ -79,15 +79,16 @@ bool selects(const std::string& selector, const Setting& setting) {
   return true;
 }
 
+// Those with a defined number, or those without.
 Settings selected(const Settings& settings, const std::string& model,
-                  const std::vector<std::string>& selectors) {
+                  const std::vector<std::string>& selectors, bool defined = true) {
   Settings found;
   for (const Setting& setting : settings) {
     const bool wanted = setting.model == model && std::any_of(selectors.begin(), selectors.end(),
                                                               [&](const std::string& selector) {
                                                                 return selects(selector, setting);
                                                               });
-    if (wanted && std::isfinite(setting.estimate.value)) found.push_back(setting);
+    if (wanted && std::isfinite(setting.estimate.value) == defined) found.push_back(setting);
   }
   return found;
 }
@@ -154,6 +155,11 @@ class Side {
     };
     const bool higher = find_metric(claim.metric, "claims").higher_is_better;
     all_ = side(Repeats::kAll);
+    open_ = selected(pooled(rows, claim.metric, Repeats::kAll), model, selectors, false);
+    std::erase_if(open_, [&](const Setting& setting) {
+      const bool some_failed = setting.failed > 0 && setting.failed < setting.repeats;
+      return !some_failed && !find_metric(claim.metric, "claims").unknown_where_undefined;
+    });
     const bool choice = all_.size() > 1;
     chosen_on_ = side(choice ? Repeats::kFirstHalf : Repeats::kAll);
     compared_on_ = side(choice ? Repeats::kSecondHalf : Repeats::kAll);
@@ -170,6 +176,7 @@ class Side {
 
   const std::optional<Setting>& best() const { return best_; }
   bool converged(const Setting& s) const { return !needs_convergence_ || s.converged(); }
+  const Settings& open() const { return open_; }  // of which a number is not known
 
   // The settings that the chosen one was not chosen from, or might be better than it.
   Settings unconverged() const {
@@ -208,7 +215,7 @@ class Side {
   }
 
   bool needs_convergence_, higher_;
-  Settings all_, chosen_on_, compared_on_;
+  Settings all_, chosen_on_, compared_on_, open_;
   std::optional<Setting> best_;
 };
 
@@ -222,13 +229,17 @@ std::string drifting(const Setting& setting) {
   return fmt::format("not converged: R-hat of {} is {:.3g}", setting.label(), setting.rhat);
 }
 
-// Why the verdict on the chosen settings cannot stand, for chains that have not converged; "" if it
-// can. An unconverged number flatters its setting, so that it may lose but not win.
+// Why the verdict on the chosen settings cannot stand, for chains that have not converged or numbers that
+// are not known; "" if it can. An unconverged number flatters its setting, so that it may lose but not win.
 std::string doubt(const Claim& claim, const Side& who, const Side& than, Verdict verdict) {
   if (!who.converged(*who.best())) return drifting(*who.best());
   const bool may_lose =
       verdict == Verdict::kSupported && find_claim_rule(claim.rule, "claims").better;
   if (!than.converged(*than.best()) && !may_lose) return drifting(*than.best());
+  const Settings& open = verdict == Verdict::kSupported ? than.open() : who.open();
+  if (verdict != Verdict::kUndecided && !open.empty()) {
+    return open[0].label() + " has no defined number in every repeat, and might be better";
+  }
   const auto might_be_better = [&](const Settings& settings, const auto& against) {
     for (const Setting& other : settings) {
       if (against(other) != verdict) return drifting(other) + ", which might be better";

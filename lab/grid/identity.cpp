@@ -31,6 +31,18 @@ std::string hash_of_points(const DataSpec& data, bool classes) {
   return classes ? sha256(points + sha256({{"labels", labels_of(data)}})) : points;
 }
 
+// What a cell reports beside the metrics of every cell.
+Json measures_json(const Grid& grid, const Cell& cell) {
+  Json measures = {{"reference", grid.reference}};
+  if (grid.true_mean) measures["mean"] = *grid.true_mean;
+  if (grid.picture) measures["picture"] = {grid.picture->height, grid.picture->width};
+  if (cell.modes.centers.defined()) {
+    measures["modes"] = sha256({{"centers", cell.modes.centers}, {"right", cell.modes.right}});
+    measures["radius"] = cell.modes.radius;
+  }
+  return measures;
+}
+
 }  // namespace
 
 Json cell_settings(const Cell& cell) {
@@ -97,7 +109,7 @@ void GridIdentity::add_sources(const TrainSpec& training, Json& sources) {
       what, [&] { return images ? data_sha256(images_of(data)) : hash_of_points(data, classes); });
 }
 
-Json GridIdentity::of(const Cell& cell) {
+Json GridIdentity::of(const Grid& grid, const Cell& cell) {
   Json sources = Json::object();
   if (cell.learning) {
     add_sources(*cell.learning, sources);
@@ -108,7 +120,10 @@ Json GridIdentity::of(const Cell& cell) {
   if (const auto given = given_.find(cell.model); given != given_.end()) {
     sources[cell.model] = parameters_sha256(*given->second);
   }
-  return {{"program", program_revision()}, {"sources", sources}};
+  return {{"program", program_revision()},
+          {"device", device_.is_cuda() ? "cuda" : "cpu"},
+          {"measures", measures_json(grid, cell)},
+          {"sources", sources}};
 }
 
 std::string GridIdentity::of_training(const TrainSpec& training) {
@@ -125,6 +140,10 @@ std::string identity_change(const Json& was, const Json& is) {
   if (was.value("program", "") != program) {
     return fmt::format("the program was {} and is {}", was.value("program", "unknown"), program);
   }
+  if (was.value("device", Json()) != is["device"]) {
+    return fmt::format("they were made on {}", was.value("device", "an unknown device"));
+  }
+  if (was.value("measures", Json()) != is["measures"]) return "the grid measures something else";
   const Json before = was.value("sources", Json::object());
   for (const auto& [name, hash] : is["sources"].items()) {
     if (before.value(name, "") != hash.get<std::string>())

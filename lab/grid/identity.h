@@ -22,9 +22,10 @@ class GridIdentity {
   explicit GridIdentity(torch::Device device, GivenModels given = {})
       : device_(device), given_(std::move(given)) {}
 
-  // {"program": revision, "sources": {file, data set or given model: SHA-256}}. Data that cannot be read are
-  // "missing": the cell itself says so when it runs.
-  nlohmann::ordered_json of(const Cell& cell);
+  // {"program": revision, "device": its kind, "measures": what the grid asks of the cell, "sources": {file,
+  // data set or given model: SHA-256}}. Data that cannot be read are "missing": the cell itself says so
+  // when it runs.
+  nlohmann::ordered_json of(const Grid& grid, const Cell& cell);
 
   // Of a network by its resolved spec: with the program, the device and what the data hold, all
   // that decides its weights. 16 hexadecimal digits.

@@ -28,6 +28,9 @@ struct Metric {
   bool has_zero = true;  // shares of it make sense; an energy's zero is arbitrary
   // Of every cell; null: a grid asks for it, and lab/grid/cells/cell.cpp measures it.
   std::function<Estimate(const CellRun&)> measure = nullptr;
+  // An undefined number may be any: of an open bracket, not of chains that never came there.
+  bool unknown_where_undefined = false;
+  bool of_failed = false;  // a failed cell has it, too: what it failed of
 };
 
 // Those of metrics/list.inc, whose sources hold the entries.

@@ -18,6 +18,14 @@ double number(const Json& metrics, const std::string& key) {
   return found != metrics.end() && found->is_number() ? found->get<double>() : NAN;
 }
 
+// Beyond it float32, in which networks are evaluated, has overflowed somewhere: nothing is measured.
+constexpr double kLargest = 1e30;
+
+Estimate estimate_in(const Json& metrics, const std::string& key, double freedom) {
+  const double value = number(metrics, key);
+  return {std::abs(value) < kLargest ? value : NAN, number(metrics, key + "_se"), freedom};
+}
+
 // Estimates of the repeats, each with an error of `freedom` degrees of freedom.
 Estimate together(const std::vector<Estimate>& repeats, bool has_error) {
   const double n = static_cast<double>(repeats.size());
@@ -82,14 +90,14 @@ int64_t repeats_of(const Json& rows) {
 }
 
 std::vector<Setting> pooled(const Json& rows, const std::string& metric, Repeats which) {
-  const bool has_error = find_metric(metric, "metrics").has_error;
+  const Metric& measured = find_metric(metric, "metrics");
   const int64_t half = repeats_of(rows) / 2;
   std::vector<Setting> settings;
   std::vector<std::vector<Estimate>> repeats;
   for (const Json& row : rows) {
     const bool first = row["repeat"].get<int64_t>() < half;
     const bool counts = which == Repeats::kAll || (which == Repeats::kFirstHalf ? first : !first);
-    if (row["status"] != "done" || !counts) continue;
+    if (!counts) continue;
     const Setting own{row["model"],
                       row["sampler"],
                       row["settings"].get<std::map<std::string, std::string>>(),
@@ -104,15 +112,17 @@ std::vector<Setting> pooled(const Json& rows, const std::string& metric, Repeats
       settings.back().rhat = -std::numeric_limits<double>::infinity();
       repeats.emplace_back();
     }
-    const Json& metrics = row["metrics"];
+    const bool failed = row["status"] != "done";
+    const Json metrics = failed && !measured.of_failed ? Json::object() : row["metrics"];
     Setting& setting = settings[at];
+    setting.failed += failed;
     const double rhat = number(metrics, "rhat");
     if (!std::isnan(setting.rhat) && !(rhat <= setting.rhat)) setting.rhat = rhat;
     const double chains = row.value("chains", std::numeric_limits<double>::infinity());
-    repeats[at].push_back({number(metrics, metric), number(metrics, metric + "_se"), chains - 1});
+    repeats[at].push_back(estimate_in(metrics, metric, chains - 1));
   }
   for (size_t i = 0; i < settings.size(); ++i) {
-    settings[i].estimate = together(repeats[i], has_error);
+    settings[i].estimate = together(repeats[i], measured.has_error);
     settings[i].repeats = static_cast<int64_t>(repeats[i].size());
   }
   return settings;

@@ -20,8 +20,8 @@ struct Setting {
   // spread shows, and the degrees of freedom of that one. Error NaN where it is unknown: of one
   // repeat, if the metric has none.
   Estimate estimate;
-  int64_t repeats = 0;
-  double rhat = NAN;  // the largest one; NaN where one is undefined
+  int64_t repeats = 0, failed = 0;  // all, and those that failed, which leave nothing defined
+  double rhat = NAN;                // the largest one; NaN where one is undefined
 
   // Whether its chains have come to their target, as far as R̂ tells.
   bool converged() const { return rhat <= kConvergedRhat; }

@@ -58,6 +58,8 @@ std::optional<std::string> staleness(const Json& finished, const Json& identity,
   if (!finished.contains("sampling")) return "an earlier version of the program made them";
   const Json was = finished.value("identity", Json());
   if (was != identity) return identity_change(was, identity);
+  // One that diverged has the metrics of its training, and would do so again.
+  if (finished["status"] == "failed" && finished["metrics"].empty()) return "they had failed";
   if (finished.value("longer_run", INFINITY) > until_converged) return std::nullopt;
   return "they had not converged, and there is time for longer runs";
 }
@@ -70,8 +72,15 @@ void remove_stale_cells(const GridSpec& spec, const Grid& grid, GridIdentity& id
   for (size_t i = 0; i < grid.cells.size(); ++i) {
     const fs::path file = cell_file(directory, grid, i);
     const Json cell = finished_cell(file, grid.cells[i]);
-    if (cell.is_null()) continue;
-    const auto reason = staleness(cell, identity.of(grid.cells[i]), spec.until_converged);
+    if (cell.is_null()) {
+      if (!grid.cells[i].learning) continue;
+      Json now = cell_settings(grid.cells[i]);
+      now["identity"] = identity.of(grid, grid.cells[i]);
+      if (!drop_other_training(run_directory(file), now)) continue;
+      ++reasons["half-trained, by another program or of other data or settings"];
+      continue;
+    }
+    const auto reason = staleness(cell, identity.of(grid, grid.cells[i]), spec.until_converged);
     if (!reason) continue;
     ++reasons[*reason];
     fs::remove(file);
@@ -147,7 +156,7 @@ bool run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory
     if (json.is_null()) {
       try {
         json = cell_settings(cell);
-        json["identity"] = identity.of(cell);
+        json["identity"] = identity.of(grid, cell);
         json.update(cell.learning ? run_learning_cell(cell, json, run_directory(file), data,
                                                       context.device, context.stop, hooks.on_kept)
                                   : run_cell(grid, cell, models, context.device, context.stop,

@@ -62,7 +62,7 @@ TEST_F(ResumedGrid, AResumedGridGetsMoreTimeForWhatHasNotConverged) {
   const std::string resume = "ablate --resume " + (folder / "out").string();
   const Outcome more = run_program(resume + " --until-converged 20");
   ASSERT_EQ(more.exit_code, 0) << more.err;
-  EXPECT_NE(more.err.find("1 finished cells go again: they had not converged"), std::string::npos)
+  EXPECT_NE(more.err.find("1 cells go again: they had not converged"), std::string::npos)
       << more.err;
   const auto after = cells_of(folder / "out");
   EXPECT_FALSE(after.at("00001.json") == before.at("00001.json"));
@@ -135,23 +135,21 @@ TEST_F(ResumedGrid, FinishedCellsOfAnotherProgramOrModelGoAgain) {
   Json other = json_file(cell(2));
   other["identity"]["program"] = "1f2e3d";
   write_text(cell(2), other.dump());
-  EXPECT_EQ(resumed("1 finished cells go again: the program was 1f2e3d and is "),
-            std::vector<int>({2}));
+  EXPECT_EQ(resumed("1 cells go again: the program was 1f2e3d and is "), std::vector<int>({2}));
   other = json_file(cell(3));  // which may have numbered its cells otherwise
   other["identity"]["program"] = "1f2e3d";
   write_text(cell(2), other.dump());
-  EXPECT_EQ(resumed("1 finished cells go again: the program was 1f2e3d and is "),
-            std::vector<int>({2}));
+  EXPECT_EQ(resumed("1 cells go again: the program was 1f2e3d and is "), std::vector<int>({2}));
   other = json_file(cell(5));
   other.erase("identity");
   write_text(cell(5), other.dump());
-  EXPECT_EQ(resumed("1 finished cells go again: they do not say of which program and data"),
+  EXPECT_EQ(resumed("1 cells go again: they do not say of which program and data"),
             std::vector<int>({5}));
   // The cells of the chain, its second repeats behind all first ones; those of the other model stand.
   write_ising(folder / "ising.pt", 0.31);
-  EXPECT_EQ(resumed("6 finished cells go again: " + (folder / "ising.pt").string() +
-                    " holds something else"),
-            std::vector<int>({1, 2, 3, 7, 8, 9}));
+  EXPECT_EQ(
+      resumed("6 cells go again: " + (folder / "ising.pt").string() + " holds something else"),
+      std::vector<int>({1, 2, 3, 7, 8, 9}));
 }
 
 }  // namespace

@@ -24,11 +24,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kCurves[] = {"coupling_rmse", "difference", "validation_score"};
 
+bool is_of(const fs::path& directory, const Json& settings) {
+  const fs::path file = directory / "cell.json";
+  return fs::exists(file) && read_file(file) == settings.dump();
+}
+
 // Whether the directory has a checkpoint of this very cell; else it is empty afterwards.
 bool goes_on(const fs::path& directory, const Json& settings) {
-  const fs::path file = directory / "cell.json";
-  const bool same = fs::exists(file) && read_file(file) == settings.dump();
-  if (same && !newest_checkpoint(directory).empty()) return true;
+  if (is_of(directory, settings) && !newest_checkpoint(directory).empty()) return true;
   fs::remove_all(directory);
   return false;
 }
@@ -153,6 +156,12 @@ fs::path parameters_to_evaluate(const fs::path& directory) {
   return directory / (comparable ? "best.pt" : "ema.pt");
 }
 
+bool drop_other_training(const fs::path& directory, const Json& settings) {
+  if (!fs::exists(directory / "cell.json") || is_of(directory, settings)) return false;
+  fs::remove_all(directory);
+  return true;
+}
+
 Json run_learning_cell(const Cell& cell, const Json& settings, const fs::path& directory,
                        GridData& data, torch::Device device, const Stop& stop,
                        const std::function<void()>& on_kept) {
@@ -166,6 +175,8 @@ Json run_learning_cell(const Cell& cell, const Json& settings, const fs::path& d
       return {{"status", "failed"}, {"error", error.what()}, {"metrics", metrics}};
     }
   });
+  if (done["status"] == "failed" && done["metrics"].empty())
+    return done;  // it may go on another time
   fs::remove_all(directory / "checkpoints");
   fs::remove(directory / "evaluation.pt");
   return done;

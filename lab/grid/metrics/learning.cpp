@@ -7,14 +7,16 @@ std::vector<Metric> learning_metrics() {
   return {
       {"coupling_rmse", "RMSE of the couplings, last tenth", false, false},
       // Of closed brackets, half of which stands for a standard error; and of test images the two ends.
-      {"validation_nats", "log-likelihood of validation images, nats", true, true, false, false},
-      {"test_nats", "log-likelihood of test images, nats", true, true, false, false},
-      {"validation_bits", "validation images, bits per dimension", false, true},
-      {"test_bits", "test images, bits per dimension", false, true},
+      {"validation_nats", "log-likelihood of validation images, nats", true, true, false, false,
+       nullptr, true},
+      {"test_nats", "log-likelihood of test images, nats", true, true, false, false, nullptr, true},
+      {"validation_bits", "validation images, bits per dimension", false, true, false, true,
+       nullptr, true},
+      {"test_bits", "test images, bits per dimension", false, true, false, true, nullptr, true},
       {"test_above", "test images from above, nats", true, false, false, false},
       {"test_below", "test images from below, nats", true, false, false, false},
       {"bracket", "bracket of log Z, nats", false, false},
-      {"divergences", "divergences", false, false},
+      {"divergences", "divergences", false, false, false, true, nullptr, false, true},
       {"iterations_per_second", "training iterations per second", true, false},
   };
 }

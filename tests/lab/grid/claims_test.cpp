@@ -180,6 +180,46 @@ TEST(Claims, UndefinedNumbersDecideNothing) {
   EXPECT_EQ(verdict("beats", never), "undecided");
   EXPECT_EQ(verdict("matches", never), "undecided");
   EXPECT_EQ(reason("beats", never), "both sides have the same number in every repeat");
+  // Beyond what float32 can do nothing is measured.
+  rows[0] = row("m", "a", 1, 1.6e37, 1);
+  rows[1] = row("m", "b", 1, 2, 0.1);
+  EXPECT_EQ(reason("beats", rows), "no defined number of a");
+}
+
+// A repeat that failed, or whose bracket stayed open, is no worse one: its setting might be better.
+TEST(Claims, WhatIsNotKnownMightBeBetter) {
+  const auto nats = [](const std::string& sampler, const std::vector<double>& of_repeats) {
+    Json rows = Json::array();
+    for (size_t i = 0; i < of_repeats.size(); ++i) {
+      rows.push_back(row("m", sampler, 1, 0, 0, static_cast<int>(i)));
+      rows.back()["metrics"] = {{"test_nats", of_repeats[i]}, {"test_nats_se", 0.1}};
+    }
+    return rows;
+  };
+  const auto judge_all = [&](std::vector<Json> all, const std::vector<std::string>& who,
+                             const std::vector<std::string>& than) {
+    Json rows = Json::array();
+    for (const Json& some : all) rows.insert(rows.end(), some.begin(), some.end());
+    return judged("beats", rows, who, than, "test_nats")["models"][0];
+  };
+  const Json low = nats("low", {-130, -130.1, -130}), high = nats("high", {-120, -120.1, -120}),
+             open = nats("open", {-110, NAN, -110});
+  EXPECT_EQ(judge_all({low, high}, {"high"}, {"low"})["verdict"], "supported");
+  EXPECT_EQ(judge_all({low, high}, {"low"}, {"high"})["verdict"], "not supported");
+  const std::string why =
+      "open radius=1 has no defined number in every repeat, and might be better";
+  EXPECT_EQ(judge_all({low, high, open}, {"high"}, {"low", "open"})["reason"], why);
+  EXPECT_EQ(judge_all({low, high, open}, {"low", "open"}, {"high"})["reason"], why);
+  EXPECT_EQ(judge_all({low, high, open}, {"high", "open"}, {"low"})["verdict"], "supported");
+  // Chains that never came there are worse; a repeat that failed is not known to be.
+  Json rows = {row("m", "a", 1, 2, 0.1, 0), row("m", "a", 1, 2, 0.1, 1),
+               row("m", "b", 1, 3, 0.1, 0), row("m", "b", 1, 3, 0.1, 1),
+               row("m", "a", 2, 4, 0.1, 0), row("m", "a", 2, 0, 0.1, 1)};
+  rows[5]["metrics"]["ess_per_step"] = nullptr;
+  EXPECT_EQ(verdict("beats", rows), "not supported");
+  rows[5]["status"] = "failed";
+  EXPECT_EQ(reason("beats", rows),
+            "a radius=2 has no defined number in every repeat, and might be better");
 }
 
 // One repeat of a metric that reports no error says nothing of its error.
