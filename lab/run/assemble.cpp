@@ -1,7 +1,7 @@
 // See assemble.h.
 #include "lab/run/assemble.h"
 
-#include <ATen/cuda/CUDAContext.h>
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -235,7 +235,11 @@ std::shared_ptr<EnergyModel> sampled_model(const ModelSpec& spec, const SamplerS
 namespace {
 
 bool multiplies_bfloat16(torch::Device device) {
-  return device.is_cuda() && at::cuda::getDeviceProperties(device.index())->major >= 8;
+  int major = 0;
+  return device.is_cuda() &&
+         cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device.index()) ==
+             cudaSuccess &&
+         major >= 8;
 }
 
 }  // namespace
