@@ -125,6 +125,34 @@ TEST_F(EvaluatedGrid, AnInterruptedEvaluationGoesOn) {
   EXPECT_EQ(ends("out"), ends("whole"));
 }
 
+// A failure that is not the training's loses nothing of it, and the cell goes again.
+TEST_F(EvaluatedGrid, AFailedEvaluationKeepsTheTraining) {
+  write(with("steps = 200\nuntil-closed = 20", "steps = 5000\nreverse = true"));
+  const fs::path first = folder / "out/runs/00001";
+  {
+    Program stopped(
+        words(fmt::format("ablate --quiet --out {} {}", (folder / "out").string(), grid())));
+    ASSERT_TRUE(stopped.reaches([&] { return fs::exists(first / "samples/00000006.png"); }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    stopped.signal(SIGINT);
+    stopped.wait();
+  }
+  write_text(first / "evaluation.pt", "no evaluation");
+  const std::string resume = "ablate --resume " + (folder / "out").string();
+  ASSERT_EQ(run_program(resume).exit_code, 0);
+  const Json failed = json_file(folder / "out/results.json")["rows"][0];
+  EXPECT_EQ(failed["status"], "failed");
+  EXPECT_NE(failed["error"].get<std::string>().find("evaluation.pt"), std::string::npos)
+      << failed["error"];
+  ASSERT_TRUE(fs::exists(first / "checkpoints"));
+  fs::remove(first / "evaluation.pt");
+  const Outcome done = run_program(resume);
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_NE(done.err.find("1 cells go again: they had failed"), std::string::npos) << done.err;
+  EXPECT_EQ(json_file(folder / "out/results.json")["rows"][0]["status"], "done");
+  EXPECT_FALSE(fs::exists(first / "checkpoints"));
+}
+
 TEST_F(EvaluatedGrid, RefusesWhatTheCellSays) {
   write(with("chains = 40", "chains = 40\nmodel = \"rbm\""));
   const Outcome outcome = run(grid(), "no");

@@ -141,6 +141,31 @@ TEST_F(LearningGrid, AKilledCellGoesOnAtItsCheckpoint) {
   EXPECT_EQ(rmse("out"), rmse("whole"));
 }
 
+// What another program has trained by half is not gone on with, and not dropped without a word.
+TEST_F(LearningGrid, AHalfTrainedCellOfAnotherProgramIsNamed) {
+  std::string slow = kLearning;
+  slow.replace(slow.find("iters = 40"), 10, "iters = 4000");
+  write_text(folder / "grid.toml", slow);
+  const fs::path first = folder / "out/runs/00001";
+  {
+    Program killed(words(
+        fmt::format("ablate --quiet --repeats 1 --out {} {}", (folder / "out").string(), grid())));
+    ASSERT_TRUE(killed.reaches([&] { return fs::exists(first / "checkpoints/00000050.pt"); }));
+    killed.signal(SIGKILL);
+    killed.wait();
+  }
+  Json cell = json_file(first / "cell.json");
+  cell["identity"]["program"] = "1f2e3d";
+  write_text(first / "cell.json", cell.dump());
+  Program again(words("ablate --resume " + (folder / "out").string()));
+  ASSERT_TRUE(again.reaches([&] { return fs::exists(first / "cell.json"); }));
+  ASSERT_TRUE(again.reaches([&] { return fs::exists(first / "checkpoints/00000050.pt"); }));
+  again.signal(SIGINT);
+  EXPECT_NE(again.wait().err.find("1 cells go again: half-trained, by another program"),
+            std::string::npos);
+  EXPECT_EQ(file_bytes(first / "log.txt").find("resumed"), std::string::npos);
+}
+
 // The page says which evaluations came to no likelihood, and why; settings of theirs have no number.
 TEST_F(LearningGrid, AnOpenEvaluationIsGivenWithItsReason) {
   write_text(folder / "grid.toml", kLearning + "[evaluate]\nchains = 4\nsteps = 10\n");

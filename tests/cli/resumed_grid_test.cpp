@@ -145,6 +145,19 @@ TEST_F(ResumedGrid, FinishedCellsOfAnotherProgramOrModelGoAgain) {
   write_text(cell(5), other.dump());
   EXPECT_EQ(resumed("1 cells go again: they do not say of which program and data"),
             std::vector<int>({5}));
+  other = json_file(cell(4));
+  other["identity"]["device"] = "cuda";
+  write_text(cell(4), other.dump());
+  EXPECT_EQ(resumed("1 cells go again: they were made on cuda"), std::vector<int>({4}));
+  other = json_file(cell(6));
+  other["identity"]["measures"]["mean"] = 0.5;
+  write_text(cell(6), other.dump());
+  EXPECT_EQ(resumed("1 cells go again: the grid measures something else"), std::vector<int>({6}));
+  other = json_file(cell(6));
+  other.update({{"status", "failed"}, {"error", "out of memory"}, {"metrics", Json::object()}});
+  write_text(cell(6), other.dump());
+  EXPECT_EQ(resumed("1 cells go again: they had failed"), std::vector<int>({6}));
+  EXPECT_EQ(json_file(cell(6))["status"], "done");
   // The cells of the chain, its second repeats behind all first ones; those of the other model stand.
   write_ising(folder / "ising.pt", 0.31);
   EXPECT_EQ(
