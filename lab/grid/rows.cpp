@@ -41,8 +41,9 @@ Estimate together(const std::vector<Estimate>& repeats, bool has_error) {
   const Estimate spread = {mean, std::sqrt(between / (n - 1) / n), n - 1};
   if (reported.error > spread.error) return reported;
   // Chains are many and repeats few: a spread within twice the error that the chains report is what
-  // chance makes of it, and has the chains' degrees of freedom. (P(χ²₁ > 4) = 0.046.)
-  const bool chance = spread.error <= 2 * reported.error;
+  // chance makes of it, and has the chains' degrees of freedom. (P(χ²₁ > 4) = 0.046.) An error that is
+  // of no chains, as a bracket's, says nothing of the spread.
+  const bool chance = std::isfinite(freedom) && spread.error <= 2 * reported.error;
   return {mean, spread.error, chance ? freedom : spread.freedom};
 }
 

@@ -348,6 +348,10 @@ TEST(GridRows, RepeatsArePooledWithTheLargerError) {
   EXPECT_DOUBLE_EQ(settings[1].rhat, 1.2);
   EXPECT_NEAR(settings[2].estimate.error, 0.35, 1e-12);  // a spread that chance makes
   EXPECT_DOUBLE_EQ(settings[2].estimate.freedom, 198);
+  Json of_brackets = {row("m", "d", 1, 2, 0.3, 0),
+                      row("m", "d", 1, 2.7, 0.3, 1)};  // no chains' errors
+  for (Json& one : of_brackets) one.erase("chains");
+  EXPECT_DOUBLE_EQ(pooled(of_brackets, "ess_per_step")[0].estimate.freedom, 1);
   EXPECT_EQ(pooled(rows, "ess_per_step", Repeats::kFirstHalf)[0].estimate.value, 1);
   EXPECT_EQ(pooled(rows, "ess_per_step", Repeats::kSecondHalf)[0].estimate.value, 3);
 }
