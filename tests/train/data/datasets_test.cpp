@@ -308,7 +308,9 @@ TEST(DataSha256, TellsCategoriesFromGreyLevels) {
 
 TEST(Describe, IdxAndAmat) {
   const Scratch scratch;
-  put_gzip(scratch / "images.gz", idx_bytes({70, 1, 2}, std::string(139, '\0') + '\x0e'));
+  std::string pixels(140, '\0');
+  pixels.back() = '\x0e';
+  put_gzip(scratch / "images.gz", idx_bytes({70, 1, 2}, pixels));
   const auto idx = describe_data_file(scratch / "images.gz");
   ASSERT_TRUE(idx.has_value());
   EXPECT_EQ(idx->format, "IDX");
