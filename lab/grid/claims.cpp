@@ -157,8 +157,7 @@ class Side {
     all_ = side(Repeats::kAll);
     open_ = selected(pooled(rows, claim.metric, Repeats::kAll), model, selectors, false);
     std::erase_if(open_, [&](const Setting& setting) {
-      const bool some_failed = setting.failed > 0 && setting.failed < setting.repeats;
-      return !some_failed && !find_metric(claim.metric, "claims").unknown_where_undefined;
+      return setting.failed == 0 && !find_metric(claim.metric, "claims").unknown_where_undefined;
     });
     const bool choice = all_.size() > 1;
     chosen_on_ = side(choice ? Repeats::kFirstHalf : Repeats::kAll);

@@ -126,6 +126,9 @@ std::vector<Setting> pooled(const Json& rows, const std::string& metric, Repeats
     settings[i].estimate = together(repeats[i], measured.has_error);
     settings[i].repeats = static_cast<int64_t>(repeats[i].size());
   }
+  // One that always fails, as a sampler that does not fit its model, has no place among the others.
+  std::erase_if(settings,
+                [&](const Setting& s) { return s.failed == s.repeats && !measured.of_failed; });
   return settings;
 }
 

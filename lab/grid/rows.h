@@ -33,7 +33,7 @@ struct Setting {
 // second half.
 enum class Repeats { kAll, kFirstHalf, kSecondHalf };
 
-// The finished cells of the rows, in their order, by one metric.
+// The cells of the rows, in their order, by one metric; nothing of settings that failed in every repeat.
 std::vector<Setting> pooled(const nlohmann::ordered_json& rows, const std::string& metric,
                             Repeats which = Repeats::kAll);
 

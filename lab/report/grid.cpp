@@ -94,6 +94,7 @@ Json numbers_table(const Json& rows, const std::string& model) {
     for (auto& [label, line] : lines) line.push_back(nullptr);
     for (const Setting& setting : settings) {
       const std::string label = setting.label();
+      if (!lines.contains(label)) continue;  // it always failed: below, with its reason
       lines[label].back() = {{"value", setting.estimate.value},
                              {"se", setting.estimate.error},
                              {"best", label == winner}};

@@ -153,10 +153,12 @@ TEST_F(ResumedGrid, FinishedCellsOfAnotherProgramOrModelGoAgain) {
   other["identity"]["measures"]["mean"] = 0.5;
   write_text(cell(6), other.dump());
   EXPECT_EQ(resumed("1 cells go again: the grid measures something else"), std::vector<int>({6}));
-  other = json_file(cell(6));
-  other.update({{"status", "failed"}, {"error", "out of memory"}, {"metrics", Json::object()}});
-  write_text(cell(6), other.dump());
-  EXPECT_EQ(resumed("1 cells go again: they had failed"), std::vector<int>({6}));
+  auto failed = nlohmann::ordered_json::parse(file_bytes(cell(6)));
+  failed["status"] = "failed";
+  failed["error"] = "out of memory";
+  failed["metrics"] = Json::object();
+  write_text(cell(6), failed.dump());
+  EXPECT_EQ(resumed(" cells go again: they had failed"), std::vector<int>({6}));
   EXPECT_EQ(json_file(cell(6))["status"], "done");
   // The cells of the chain, its second repeats behind all first ones; those of the other model stand.
   write_ising(folder / "ising.pt", 0.31);

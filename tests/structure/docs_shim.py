@@ -59,6 +59,9 @@ def command(name, arguments, binary, source, build):
     if name == "ctest":
         arguments[arguments.index("--test-dir") + 1] = str(build)
         return ["ctest", *arguments, "--show-only"]
+    if name == "cmake" and not cache_entry(build, "CMAKE_CUDA_COMPILER"):
+        print("not run, as clang compiles the CUDA code here: cmake", *arguments)
+        return None
     if name == "cmake" and arguments[0] == "--build":
         return ["cmake", "--build", "configured", "--", "-n"]
     if name == "cmake":

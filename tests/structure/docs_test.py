@@ -54,8 +54,9 @@ class Sandbox:
         for name in LINKED:
             (self.folder / "bin" / name).symlink_to(shutil.which(name))
         (self.folder / "build/libisinglass_ops.so").symlink_to(build / "libisinglass_ops.so")
-        for name in (".venv", "weights"):
-            (self.folder / name).symlink_to(self.source / name)
+        venv = re.search(r"^ISINGLASS_VENV:\w+=(.*)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)
+        (self.folder / ".venv").symlink_to(venv[1])  # of the LibTorch that was built with
+        (self.folder / "weights").symlink_to(self.source / "weights")
         (self.folder / "data").symlink_to(self.source.parent / "shared" / "data")
 
     def add_shim(self, path, name):

@@ -289,8 +289,8 @@ TEST_F(Recovery, EndsTheRunWhenThereWereTooMany) {
       ADD_FAILURE() << "no divergence";
     } catch (const NumericalError& error) {
       const std::string message = error.what();
-      EXPECT_NE(message.find("training diverged at iteration 30: the loss is nan; the last good "
-                             "checkpoint is "),
+      EXPECT_NE(message.find("training diverged at iteration 30: the loss is nan; the "
+                             "checkpoint to go back to is "),
                 std::string::npos)
           << message;
     }

@@ -121,10 +121,10 @@ TEST(TrainerEvaluation, AFailedEvaluationLeavesTheParameters) {
   train("rbm", scratch / "plain", options);
   options.evaluate_every = 5;
   Setting setting("rbm", options, {.validation_score = [](EnergyModel&) -> ValidationScore {
-                    throw NumericalError("no score");
+                    throw Error("no score");
                   }});
   setting.trainer.start(scratch / "run");
-  EXPECT_THROW(setting.trainer.run(), NumericalError);
+  EXPECT_THROW(setting.trainer.run(), Error);
   NamedTensors left;
   for (const auto& p : setting.model->named_parameters()) left.emplace_back(p.key(), p.value());
   expect_equal(left, read_named_tensors(scratch / "plain/weights.pt"), "raw parameter");
