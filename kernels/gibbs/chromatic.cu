@@ -67,10 +67,9 @@ __device__ int32_t sweep(const LatticeSites& sites, const Draws& draws, int64_t 
   return outcome.hops;
 }
 
-__global__ void __launch_bounds__(kMostThreads, 1)
-    chromatic_sweep_kernel(LatticeSites sites, int64_t steps, const int64_t* rng,
-                           const int64_t* chain_ids, uint8_t* x, double* energy,
-                           StepCounts counts) {
+__global__ void chromatic_sweep_kernel(LatticeSites sites, int64_t steps, const int64_t* rng,
+                                       const int64_t* chain_ids, uint8_t* x, double* energy,
+                                       StepCounts counts) {
   int* const broken = dynamic_shared_memory<int>();
   const int64_t c = blockIdx.x;
   uint8_t* const kept = x + c * sites.count();

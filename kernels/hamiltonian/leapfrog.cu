@@ -46,10 +46,9 @@ __device__ double log_momentum(const ParticleShape& shape, const ForceField& fie
   return block_sum(sum);
 }
 
-__global__ void __launch_bounds__(kSumThreads)
-    kick_and_drift_kernel(ParticleShape shape, int64_t tiles, ForceField field,
-                          ChainScale step_size, Leap leap, double* momentum, float* to,
-                          LogMomenta log) {
+__global__ void kick_and_drift_kernel(ParticleShape shape, int64_t tiles, ForceField field,
+                                      ChainScale step_size, Leap leap, double* momentum, float* to,
+                                      LogMomenta log) {
   double* const pull = dynamic_shared_memory<double>();  // [kPulls]
   const int64_t first = blockIdx.x / tiles * shape.group, last = first + shape.group;
   const int64_t leader = leader_of(shape, field, first);

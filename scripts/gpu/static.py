@@ -208,10 +208,6 @@ def read_budgets(path):
     return budget_of
 
 
-# More of them do not fit a block of 512 threads, the most that a kernel without bounds is launched with.
-UNBOUNDED_REGISTERS = 128
-
-
 def excesses(budget_of, architectures):
     for architecture, kernels in sorted(architectures.items()):
         for kernel, r in sorted(kernels.items()):
@@ -221,9 +217,9 @@ def excesses(budget_of, architectures):
                     yield (f"{kernel}, {architecture}: {getattr(r, what)} "
                            f"{'registers' if what == 'registers' else 'bytes of stack'}, "
                            f"and its budget is {budget[what]} (kernels/budgets.toml)")
-            if r.bound is None and r.registers > UNBOUNDED_REGISTERS:
-                yield (f"{kernel}, {architecture}: {r.registers} registers, and it has no __launch_bounds__: "
-                       f"above {UNBOUNDED_REGISTERS} a launch of 512 threads fails")
+            if r.bound is None and occupancy(architecture, budget["threads"], r.registers, 0)[0] == 0:
+                yield (f"{kernel}, {architecture}: a block of {budget['threads']} threads does not fit with "
+                       f"{r.registers} registers (threads in kernels/budgets.toml, or __launch_bounds__)")
 
 
 def read_launches(path):

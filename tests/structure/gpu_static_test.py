@@ -54,7 +54,7 @@ class Budgets(unittest.TestCase):
 
     def test_a_planted_excess_is_found(self):
         def complain(what):
-            return [line for line in self.excesses("[default]\nregisters = 255\nstack = 4096\n" + what)
+            return [line for line in self.excesses("[default]\nregisters = 255\nstack = 4096\nthreads = 32\n" + what)
                     if line.startswith("accept_kernel, ")]
         self.assertEqual(complain(""), [])
         planted = complain("[accept_kernel]\nregisters = 7\n")
@@ -67,18 +67,29 @@ class Budgets(unittest.TestCase):
                     if line.startswith("accept_kernel, ")}
         some, *others = sorted(self.found)
         own = f'"{some}" = {{ registers = 7 }}\n'
-        wide = "[default]\nregisters = 255\nstack = 4096\n"
+        wide = "[default]\nregisters = 255\nstack = 4096\nthreads = 32\n"
         self.assertEqual(complain(wide + own), {some})
         self.assertEqual(complain(wide + "[accept_kernel]\nregisters = 200\n" + own), {some})
         self.assertEqual(complain(wide + own + "[accept_kernel]\nregisters = 7\n" +
                                   f'"{some}" = {{ registers = 200 }}\n'), set(others))
 
     def test_local_memory_is_found_where_none_is_allowed(self):
-        none = "[default]\nregisters = 255\nstack = 0\n"
+        none = "[default]\nregisters = 255\nstack = 0\nthreads = 32\n"
         self.assertEqual(self.excesses(none), [])
         capability, kernels = next(iter(self.found.items()))
         planted = kernels | {"accept_kernel": dataclasses.replace(kernels["accept_kernel"], stack=8)}
         self.assertRegex("\n".join(self.excesses(none, {capability: planted})), "^accept_kernel, .* 8 bytes of stack")
+
+    def test_a_block_that_no_multiprocessor_holds_is_found(self):
+        # 182 registers a thread: 320 threads fail to start.
+        def complain(threads, bound):
+            kernel = static.Resources(registers=182, stack=0, shared=0, bound=bound)
+            return self.excesses(f"[default]\nregisters = 255\nstack = 0\nthreads = {threads}\n", {"7.0": {"k": kernel}})
+        self.assertEqual(complain(256, None), [])
+        self.assertRegex(complain(320, None)[0], "^k, 7.0: a block of 320 threads does not fit with 182 registers")
+        self.assertEqual(complain(320, 320), [])  # the compiler sees to it
+        bounded = [r for kernels in self.found.values() for name, r in kernels.items() if name == "accept_kernel"]
+        self.assertTrue(bounded and all(r.bound == 1024 for r in bounded))
 
 
 class Code(unittest.TestCase):
