@@ -65,7 +65,7 @@ def main():
 
 Written by `scripts/pages/speed_before_after.py BEFORE docs/results/cpu-before-after.md --threads {arguments.threads} \
 --rounds {arguments.rounds}`
-on a core or more of {machine['cores']} of a {machine['cpu']}: the program of {before} and that of {now}, in turns in one run.
+on {machine['cores']} core(s) of a processor {machine['cpu']}: the program of {before} and that of {now}, in turns in one run.
 Milliseconds of a step of 100 chains, medians over the rounds; the ratio is that of now to before, its median and least to most
 over the rounds.
 
