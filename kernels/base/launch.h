@@ -75,8 +75,8 @@ template <class... Parameters, class... Arguments>
 void launch_kernel(const char* file, int line, void (*kernel)(Parameters...), LaunchShape shape,
                    Stream stream, Arguments&&... arguments) {
   if (shape.blocks == 0) return;
-  if (shape.shared_bytes >
-      47 * 1024) {  // unasked every kernel has 48, its own variables among them
+  // Unasked every kernel has 48 KiB, its own variables among them.
+  if (shape.shared_bytes > 47 * 1024) {
     allow_shared_memory(reinterpret_cast<const void*>(kernel), shape.shared_bytes, file, line);
   }
   kernel<<<shape.blocks, shape.threads, shape.shared_bytes, stream>>>(arguments...);

@@ -271,7 +271,7 @@ std::unique_ptr<Sampler> fixed_sampler_of(const SamplerSpec& spec, const EnergyM
 
 bool captures_steps(std::optional<bool> said, const EnergyModel& model, const Sampler& sampler,
                     torch::Device device) {
-  if (!said) return device.is_cuda() && !sampler.asks_device() && model.capturable();
+  if (!said) return device.is_cuda() && sampler.captures(model);
   if (!*said) return false;
   require_options(
       !sampler.asks_device(),

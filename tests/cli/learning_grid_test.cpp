@@ -55,6 +55,21 @@ than = ["gwg steps-per-iter=4"]
 class LearningGrid : public Ablate {
  protected:
   LearningGrid() { write_text(folder / "grid.toml", kLearning); }
+
+  void write_slow_grid() {
+    std::string slow = kLearning;
+    slow.replace(slow.find("iters = 40"), 10, "iters = 400");
+    write_text(folder / "grid.toml", slow);
+  }
+
+  // Runs it into out/, and kills it once there is that file.
+  void kill_at(const fs::path& file) {
+    Program killed(words(
+        fmt::format("ablate --quiet --repeats 1 --out {} {}", (folder / "out").string(), grid())));
+    ASSERT_TRUE(killed.reaches([&] { return fs::exists(file); }));
+    killed.signal(SIGKILL);
+    killed.wait();
+  }
 };
 
 // The mean over the last tenth of a run's lines.
@@ -116,18 +131,10 @@ TEST_F(LearningGrid, ScalesByItsRules) {
 
 // Killed in the middle of a cell, it goes on at the latest checkpoint, to the same bits.
 TEST_F(LearningGrid, AKilledCellGoesOnAtItsCheckpoint) {
-  std::string slow = kLearning;
-  slow.replace(slow.find("iters = 40"), 10, "iters = 400");
-  write_text(folder / "grid.toml", slow);
+  write_slow_grid();
   ASSERT_EQ(run(grid() + " --repeats 1", "whole").exit_code, 0);
   const fs::path second = folder / "out/runs/00002";
-  {
-    Program killed(words(
-        fmt::format("ablate --quiet --repeats 1 --out {} {}", (folder / "out").string(), grid())));
-    ASSERT_TRUE(killed.reaches([&] { return fs::exists(second / "checkpoints/00000050.pt"); }));
-    killed.signal(SIGKILL);
-    killed.wait();
-  }
+  kill_at(second / "checkpoints/00000050.pt");
   ASSERT_FALSE(fs::exists(folder / "out/cells/00002.json"));
   const std::string first = file_bytes(folder / "out/cells/00001.json");
   const Outcome done = run_program("ablate --quiet --resume " + (folder / "out").string());
@@ -143,17 +150,9 @@ TEST_F(LearningGrid, AKilledCellGoesOnAtItsCheckpoint) {
 
 // What another program has trained by half is not gone on with, and not dropped without a word.
 TEST_F(LearningGrid, AHalfTrainedCellOfAnotherProgramIsNamed) {
-  std::string slow = kLearning;
-  slow.replace(slow.find("iters = 40"), 10, "iters = 400");
-  write_text(folder / "grid.toml", slow);
+  write_slow_grid();
   const fs::path second = folder / "out/runs/00002";
-  {
-    Program killed(words(
-        fmt::format("ablate --quiet --repeats 1 --out {} {}", (folder / "out").string(), grid())));
-    ASSERT_TRUE(killed.reaches([&] { return fs::exists(second / "checkpoints/00000050.pt"); }));
-    killed.signal(SIGKILL);
-    killed.wait();
-  }
+  kill_at(second / "checkpoints/00000050.pt");
   Json cell = json_file(second / "cell.json");
   cell["identity"]["program"] = "1f2e3d";
   write_text(second / "cell.json", cell.dump());

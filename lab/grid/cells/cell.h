@@ -16,10 +16,9 @@ namespace isinglass {
 
 // Runs the cell; while its chains have not converged (R̂ above 1.05 or undefined) and the next run,
 // of twice the length, fits into `until_converged` seconds, runs it longer; the last run is the one
-// that counts. Its length follows its outcome: of chains that have just come below the limit ESS is too
-// large. Returns {status, metrics,
-// summary, trace, autocorrelation[, mmd_trace, mode_trace, picture][, longer_run]}, or, where it
-// fails, {status: "failed", error}; longer_run: the seconds that the next one would take, where the
+// that counts. Its length follows its outcome: of chains that have just come below the limit ESS is
+// too large. Returns {status, metrics, summary, trace, autocorrelation[, mmd_trace, mode_trace,
+// picture][, longer_run]}, or, where it fails, {status: "failed", error}; longer_run: the seconds that the next one would take, where the
 // chains have not converged. Throws Interrupted only.
 nlohmann::ordered_json run_cell(const Grid& grid, const Cell& cell, GridModels& models,
                                 torch::Device device, const Stop& stop = {},

@@ -57,9 +57,8 @@ struct Hooks : at::CUDAHooksInterface {
   c10::DeviceIndex deviceCount() const override { return 1; }
   c10::DeviceIndex getCurrentDevice() const override { return 0; }
   bool compiledWithCuDNN() const override { return true; }
-  long versionCuDNN() const override {
-    return 90000;
-  }  // NOLINT(google-runtime-int): LibTorch's own
+  // NOLINTNEXTLINE(google-runtime-int): LibTorch's own
+  long versionCuDNN() const override { return 90000; }
 };
 
 // A tensor of the same memory on another device, which keeps `t` alive.
