@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, on a machine that has one:  scripts/gpu-check.sh [BUNDLE] [OUT]
-# BUNDLE is an archive of scripts/bundle.sh or the folder that was in it (default: the bundle that
+# Everything that needs a GPU, on a machine that has one:
+#   scripts/gpu-check.sh [BUNDLE] [OUT] [CHECK…]
+# Of several CHECKs only these are done, such as "bench steps". BUNDLE is an archive of scripts/bundle.sh or the folder that was in it (default: the bundle that
 # this script lies in, or else the archive in dist/), OUT gets the results (default gpu-check):
 #   result.json   the device, and of every check whether it passed, its seconds and its log
 #   *.log, *.json what the checks printed, and GoogleTest's reports
@@ -58,13 +59,18 @@ find_sanitizer() {
 check() {
   local name=$1 start=$SECONDS outcome=passed
   shift
+  wanted "$name" || return 0
   say "$name"
   "$@" > "$out/$name.log" 2>&1 || outcome=failed
   [[ $outcome == passed ]] || say "$name FAILED: see $out/$name.log"
   printf '%s\t%s\t%d\n' "$name" "$outcome" $((SECONDS - start)) >> "$outcomes"
 }
 
+# Whether check $1 is among those that were asked for.
+wanted() { [[ ${#only[@]} == 0 || " ${only[*]} " == *" $1 "* ]]; }
+
 pass_by() {
+  wanted "$1" || return 0
   say "$1 is not checked: $2"
   printf '%s\t%s\t0\n' "$1" "not checked: $2" >> "$outcomes"
 }
@@ -132,6 +138,8 @@ for line in open(outcomes):
     name, outcome, seconds = line.rstrip("\n").split("\t")
     checks.append({"name": name, "outcome": outcome, "seconds": int(seconds), "log": f"{name}.log"})
 failed = [c["name"] for c in checks if c["outcome"] == "failed"]
+if not checks:
+    sys.exit("isinglass: error: there is no such check, so nothing was checked")
 summary = dict(json.loads(device), passed=not failed, checks=checks)
 with open(result, "w") as file:
     json.dump(summary, file, indent=2)
@@ -142,8 +150,8 @@ sys.exit(bool(failed))
 END
 }
 
-[[ $# -le 2 ]] || die "usage: scripts/gpu-check.sh [BUNDLE] [OUT]"
 out=${2:-gpu-check}
+only=("${@:3}")
 python=${ISINGLASS_PYTHON:-python3}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)

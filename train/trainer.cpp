@@ -57,6 +57,8 @@ Trainer::Trainer(std::shared_ptr<EnergyModel> model, std::unique_ptr<Objective> 
       parameters_(trainable_parameters(*model_)),
       adam_(parameters_, options.weight_decay),
       ema_(parameters_, options.ema),
+      descent_("an iteration", objective_->repeats(*model_)),
+      to_stop_(torch::zeros({}, parameters_[0].options().dtype(torch::kFloat64).requires_grad(false))),
       divergence_(model_->space().sites) {}
 
 TrainResult Trainer::run() {
@@ -101,24 +103,19 @@ Metrics Trainer::iterate() {
   const Clock::time_point start = Clock::now();
   ++iteration_;
   objective_->advance_chains(*model_, iteration_);
-  const Loss loss = objective_->loss(*model_, iteration_);
-  std::vector<torch::Tensor> own = {loss.value.detach()};
-  for (const auto& [name, value] : loss.metrics) own.push_back(value.detach());
-  const bool to_stop = hooks_.stop && hooks_.stop();
-  own.push_back(torch::full_like(own[0], to_stop ? 1.0 : 0.0));
-  torch::Tensor scalars = torch::stack(own);
-  const torch::Tensor norm = descend(loss.value, scalars);
-  ema_.update();
+  adam_.set_learning_rate(learning_rate());
+  to_stop_.fill_(hooks_.stop && hooks_.stop() ? 1.0 : 0.0);
+  descent_.run(parameters_[0].device(), [this] { descend(); });
+  adam_.count_writes();
+  objective_->keep_chains();
 
-  const torch::Tensor read = torch::cat({torch::stack({parameters_finite(), norm}), scalars}).cpu();
-  const double *state = read.const_data_ptr<double>(), *number = state + 2;
-  stopped_ |= number[own.size() - 1] > 0;  // any rank's wish stops all
-  if (!std::isfinite(number[0])) throw NumericalError(fmt::format("the loss is {}", number[0]));
+  const torch::Tensor read = numbers_.cpu();
+  const double *state = read.const_data_ptr<double>(), *scalar = state + 2;
+  stopped_ |= scalar[0] > 0;  // any rank's wish stops all
+  if (!std::isfinite(scalar[1])) throw NumericalError(fmt::format("the loss is {}", scalar[1]));
   if (state[0] == 0) throw NumericalError("a parameter is not finite");
   Metrics metrics{.iteration = iteration_};
-  for (size_t i = 0; i < loss.metrics.size(); ++i) {
-    metrics.add(loss.metrics[i].first, number[1 + i]);
-  }
+  for (size_t i = 0; i < names_.size(); ++i) metrics.add(names_[i], scalar[2 + i]);
   metrics.add("gradient_norm", state[1]);
   metrics.add("learning_rate", learning_rate());
   if (const auto difference = metrics.find("difference")) divergence_.check(*difference);
@@ -136,9 +133,17 @@ double Trainer::learning_rate() const {
   return std::ldexp(rate.at(iteration_), -static_cast<int>(recoveries_.size()));
 }
 
-torch::Tensor Trainer::descend(const torch::Tensor& loss, torch::Tensor& scalars) {
+void Trainer::descend() {
+  const Loss loss = objective_->loss(*model_, iteration_);
+  names_.clear();
+  std::vector<torch::Tensor> own = {to_stop_, loss.value.detach()};
+  for (const auto& [name, value] : loss.metrics) {
+    names_.push_back(name);
+    own.push_back(value.detach());
+  }
+  torch::Tensor scalars = torch::stack(own);
   model_->zero_grad();
-  loss.backward();
+  loss.value.backward();
   std::vector<torch::Tensor> gradients;
   for (torch::Tensor& p : parameters_) {
     if (!p.grad().defined()) p.mutable_grad() = torch::zeros_like(p);  // a constant in U
@@ -152,9 +157,10 @@ torch::Tensor Trainer::descend(const torch::Tensor& loss, torch::Tensor& scalars
     torch::NoGradGuard no_grad;
     at::_foreach_mul_(gradients, (options_.clip / norm).clamp_max(1).to(torch::kFloat32));
   }
-  adam_.step(learning_rate());
+  adam_.step();
   objective_->after_step();
-  return norm;
+  ema_.update();
+  numbers_ = torch::cat({torch::stack({parameters_finite(), norm}), scalars});
 }
 
 void Trainer::add_up(std::vector<torch::Tensor>& gradients, torch::Tensor& scalars) const {

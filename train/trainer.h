@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/run/captured_work.h"
 #include "io/torch.h"
 #include "train/checkpoint.h"
 #include "train/divergence.h"
@@ -92,8 +93,9 @@ class Trainer {
 
  private:
   // The loop (trainer.cpp).
-  // `scalars`, which go along with the gradients, become sums over ranks. Returns the gradient's norm.
-  torch::Tensor descend(const torch::Tensor& loss, torch::Tensor& scalars);
+  // The loss, its gradient, a step of the optimiser and of the averages; sets numbers_.
+  void descend();
+  // `scalars`, which go along with the gradients, become sums over ranks, too.
   void add_up(std::vector<torch::Tensor>& gradients, torch::Tensor& scalars) const;
   torch::Tensor parameters_finite() const;
   bool evaluation_due() const;
@@ -123,6 +125,12 @@ class Trainer {
   std::vector<torch::Tensor> parameters_;  // the model's own
   Adam adam_;
   Ema ema_;
+  CapturedWork descent_;   // of descend(), where the objective's part of it repeats
+  torch::Tensor to_stop_;  // float64 [], 1: this rank was told to stop
+  // float64 [4 + metrics], on the device: whether the parameters are finite, the gradient's norm,
+  // then, summed over ranks, to_stop_, the loss and the objective's metrics, of these names.
+  torch::Tensor numbers_;
+  std::vector<std::string> names_;
   std::optional<RunDirectory> directory_;
   std::optional<MetricsFile> metrics_file_;  // the directory's
 

@@ -1,13 +1,9 @@
-// Steps of the same chains as one launch each: on a GPU a step's kernels are captured in a CUDA
-// graph once, and replayed.
-//
-// What changes from step to step lies in device memory (chain_state.h), at addresses that stay: the
-// replayed kernels read and advance it there, so that the chains are those of Sampler::step(). The
-// first steps run as they are: they make the buffers, and libraries load what they need.
+// Steps of the same chains, captured in a CUDA graph where that is allowed (captured_work.h): what changes
+// from step to step lies in device memory (chain_state.h), so that the chains are those of
+// Sampler::step().
 #pragma once
 
-#include <memory>
-
+#include "engine/run/captured_work.h"
 #include "engine/sampler.h"
 
 namespace isinglass {
@@ -16,22 +12,22 @@ class StepGraph {
  public:
   // capture: on a GPU, with a sampler and a model that allow it (Sampler::asks_device,
   // EnergyModel::capturable); without it, step() is Sampler::step(). The sampler outlives this.
-  StepGraph(const Sampler& sampler, bool capture);
-  StepGraph(StepGraph&&) noexcept;
-  ~StepGraph();
+  StepGraph(const Sampler& sampler, bool capture) : sampler_(sampler), work_("a step", capture) {}
 
   // Every call has the same model and state, whose tensors are where they were at the call before,
   // unless the step was forgotten.
-  StepInfo step(EnergyModel& model, ChainState& state, StepParams& params);
+  StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) {
+    work_.run(state.x.device(), [&] { info_ = sampler_.step(model, state, params); });
+    return info_;
+  }
 
   // The next step is captured anew.
-  void forget();
+  void forget() { work_.forget(); }
 
  private:
-  struct Capture;
-
   const Sampler& sampler_;
-  std::unique_ptr<Capture> capture_;  // null: none
+  CapturedWork work_;
+  StepInfo info_;
 };
 
 }  // namespace isinglass

@@ -316,13 +316,13 @@ ResNetModel::Layers& ResNetModel::low_layers() {
     const Seeded unchanged(0);  // initial values are drawn, and not used
     Layers low = last ? *last : Layers(shape_);
     std::vector<torch::Tensor> weights = low.parameters();
+    if (last && weights[0].device() == now[0].device()) {
+      at::_foreach_copy_(weights, now);
+      return low;
+    }
     for (size_t i = 0; i < now.size(); ++i) {
-      if (last && weights[i].device() == now[i].device()) {
-        weights[i].copy_(now[i]);
-      } else {
-        weights[i].set_data(now[i].detach().to(torch::kBFloat16));
-        weights[i].set_requires_grad(false);
-      }
+      weights[i].set_data(now[i].detach().to(torch::kBFloat16));
+      weights[i].set_requires_grad(false);
     }
     return low;
   });

@@ -30,14 +30,15 @@ def changed(arguments, flag, value):
 
 
 def run(program, arguments, device):
-    """Seconds of a step."""
+    """Seconds of a step; None, with the program's message on stderr, where it failed."""
     with tempfile.TemporaryDirectory() as folder:
         sampling = arguments[0] == "sample"
         rest = ["--no-samples", "--thin", "10"] if sampling else []
         done = subprocess.run([program, *arguments, *rest, "--device", device, "--quiet", "--out", folder, "--overwrite"],
                               capture_output=True, text=True)
         if done.returncode != 0:
-            sys.exit(f"isinglass: error: {' '.join(arguments)}: {done.stderr.strip()}")
+            print(f"isinglass: error: {' '.join(arguments)}: {done.stderr.strip()}", file=sys.stderr)
+            return None
         result = json.loads(Path(folder, "summary.json" if sampling else "bench.json").read_text(encoding="utf-8"))
     if sampling:
         return result["seconds"] / result["steps_done"]
@@ -62,17 +63,23 @@ def main():
     parser.add_argument("--only", nargs="*")
     arguments = parser.parse_args()
     device = arguments.name or arguments.device
-    seconds, expected = {}, predicted(device)
+    seconds, failed, expected = {}, [], predicted(device)
     print("step\tmeasured\tpredicted\tmeasured / predicted")
     for name, command in listed().items():
         if arguments.only and name not in arguments.only:
             continue
         command = changed(changed(command, "--chains", arguments.chains), "--steps", arguments.steps)
-        seconds[name] = run(arguments.program, command, arguments.device)
+        measured = run(arguments.program, command, arguments.device)
+        if measured is None:
+            failed.append(name)
+            continue
+        seconds[name] = measured
         beside = f"{expected[name]:.3e} s\t{seconds[name] / expected[name]:.2f}" if name in expected else "–\t–"
         print(f"{name}\t{seconds[name]:.3e} s\t{beside}", flush=True)
     result = {"device": device, "seconds": seconds}
     arguments.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if failed:
+        sys.exit(f"isinglass: error: not measured: {', '.join(failed)}")
 
 
 if __name__ == "__main__":

@@ -119,6 +119,7 @@ class Planted : public Objective {
   }
   void before_step() override { objective_->before_step(); }
   void after_step() override { objective_->after_step(); }
+  void keep_chains() override { objective_->keep_chains(); }
   PtDict settings() const override { return objective_->settings(); }
   torch::Tensor chains() const override { return objective_->chains(); }
   void repair(EnergyModel& model, int64_t recovery) override {

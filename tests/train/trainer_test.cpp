@@ -91,6 +91,40 @@ TEST(TrainerTest, MovesParametersAndLeavesTheDocumentedFiles) {
                                                  metrics[3]["energy_model"].get<double>());
 }
 
+// The gradient, the optimiser's step and the averages of an iteration, replayed: the same parameters.
+TEST(TrainerGpu, CapturedIterationsAreThoseOneByOne) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  at::globalContext().setDeterministicCuDNN(true);
+  const auto trained = [](bool cuda_graph) {
+    PcdRun options = small_options();
+    options.clip = 1;
+    options.weight_decay = 0.1;
+    options.pcd.l2 = 1e-3;
+    options.pcd.cuda_graph = cuda_graph;
+    const Dataset data = grey_images(10, 8);
+    const auto model = fresh_model("resnet", data);
+    model->set_gradient_precision(GradientPrecision::kBfloat16);
+    model->to(torch::kCUDA);
+    const auto sampler = make_sampler("pafs", {.radius = 2}, *model);
+    auto objective = std::make_unique<PcdObjective>(*model, *sampler, data, options.pcd,
+                                                    options.iterations, torch::kCUDA);
+    EXPECT_EQ(objective->repeats(*model), cuda_graph);
+    Trainer trainer(model, std::move(objective), options);
+    std::vector<Metrics> metrics;
+    for (int64_t t = 0; t < options.iterations; ++t) metrics.push_back(trainer.iterate());
+    return std::pair(metrics, model);
+  };
+  const auto [captured, model] = trained(true);
+  const auto [one_by_one, same] = trained(false);
+  for (size_t t = 0; t < captured.size(); ++t) {
+    for (const char* name : {"difference", "acceptance", "hops", "gradient_norm"}) {
+      EXPECT_EQ(captured[t].find(name), one_by_one[t].find(name)) << name << " of iteration " << t;
+    }
+  }
+  const auto parameters = model->named_parameters(), others = same->named_parameters();
+  for (const auto& p : parameters) EXPECT_TRUE(torch::equal(p.value(), others[p.key()])) << p.key();
+}
+
 TEST(TrainerTest, StopsAfterTheIterationAndGoesOn) {
   const Scratch scratch;
   const PcdRun options = small_options();

@@ -45,6 +45,12 @@ class Objective {
   // Around the optimiser's step: the gradients are there, the parameters have moved.
   virtual void before_step() {}
   virtual void after_step() {}
+  // Whether loss() and these two are the same kernels on the same tensors in every iteration
+  // (engine/run/captured_work.h), of this model.
+  virtual bool repeats(const EnergyModel& model) const { return false; }
+
+  // Keeps the chains that advance_chains() has moved, at the end of the iteration.
+  virtual void keep_chains() {}
 
   // Numbers and text that may not change between the sittings of a run.
   virtual PtDict settings() const = 0;

@@ -64,11 +64,15 @@ PcdChains PcdSampling::advance(EnergyModel& model, const torch::Tensor& starts,
                                const torch::Tensor& slots, int64_t iteration) {
   start(model, starts, slots, iteration);
   for (int64_t step = 0; step < options_.steps; ++step) graph_.step(model, state_, params_);
-  const auto mean = [transitions = static_cast<double>(starts.size(0) * options_.steps)](
-                        const torch::Tensor& sums) {
-    return sums.sum().to(torch::kFloat64) / transitions;
+  const auto to_mean = [transitions = static_cast<double>(starts.size(0) * options_.steps)](
+                           const torch::Tensor& sums, torch::Tensor& mean) {
+    const torch::Tensor now = sums.sum().to(torch::kFloat64) / transitions;
+    if (!mean.defined()) mean = torch::empty_like(now);
+    mean.copy_(now);
   };
-  return {state_.x, mean(state_.statistics.acceptance_sum), mean(state_.statistics.hops_sum)};
+  to_mean(state_.statistics.acceptance_sum, acceptance_);
+  to_mean(state_.statistics.hops_sum, hops_);
+  return {state_.x, acceptance_, hops_};
 }
 
 }  // namespace isinglass

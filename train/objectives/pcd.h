@@ -57,7 +57,7 @@ class PcdSampling {
 
   // Makes the steps of iteration t (from 1) from the states `starts` [batch, D], under the model's
   // present parameters. Chain ids are the slots, int64 [batch]; step numbers are (t − 1)·steps …
-  // t·steps − 1. The states returned are those of the next call, too. Throws NumericalError if U or
+  // t·steps − 1. The tensors returned are those of the next call, too. Throws NumericalError if U or
   // its gradient is not finite at the starts. Always the same model.
   PcdChains advance(EnergyModel& model, const torch::Tensor& starts, const torch::Tensor& slots,
                     int64_t iteration);
@@ -71,6 +71,7 @@ class PcdSampling {
   StepGraph graph_;
   ChainState state_;
   StepParams params_;
+  torch::Tensor acceptance_, hops_;
 };
 
 }  // namespace isinglass

@@ -76,9 +76,13 @@ PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, con
 }
 
 void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
+  // Before the steps: what is uploaded waits for what there is to do.
+  const torch::Tensor data = batches_.states(iteration);
+  if (!data_.defined()) data_ = torch::empty_like(data);
+  data_.copy_(data);
   torch::Tensor starts;
   if (options_.from_data) {
-    starts = batches_.states(iteration);
+    starts = data_;
     slots_ = torch::arange(options_.batch, starts.options().dtype(torch::kInt64));
   } else {
     slots_ = buffer_.draw_slots(options_.batch, iteration);
@@ -98,10 +102,9 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
   everyone_ = ranks_.gather_meanwhile(chains_.states.narrow(0, 0, count), share_.most);
 }
 
-Loss PcdObjective::loss(EnergyModel& model, int64_t iteration) {
-  const torch::Tensor data = batches_.states(iteration);
-  if (centring_) centring_->follow(data);
-  const PcdLoss loss = pcd_loss(model, share_.own.of(data), chains_.states, options_);
+Loss PcdObjective::loss(EnergyModel& model, int64_t) {
+  if (centring_) centring_->follow(data_);
+  const PcdLoss loss = pcd_loss(model, share_.own.of(data_), chains_.states, options_);
   batch_energies_ = {{"data", loss.of_data}, {"chains", loss.of_chains}};
   const double weight = share_.weight;
   Loss result{weight * loss.loss,
@@ -121,6 +124,14 @@ void PcdObjective::before_step() {
 
 void PcdObjective::after_step() {
   if (centring_) centring_->after_step();
+}
+
+bool PcdObjective::repeats(const EnergyModel& model) const {
+  return options_.cuda_graph && model.reads_parameters_in_place() && ranks_.size() == 1 && !centring_ &&
+         !coupling_error_;
+}
+
+void PcdObjective::keep_chains() {
   const torch::Tensor all = everyone_.get();
   if (all.size(0) < options_.batch) {
     throw NumericalError(failure_.empty() ? "chains of another rank are not finite" : failure_);

@@ -25,14 +25,16 @@ class PcdObjective : public Objective {
                const PcdOptions& options, int64_t iterations, torch::Device device,
                const Ranks& ranks = Ranks::alone());
 
-  // Draws `batch` distinct slots of the buffer and restarts some; or, in contrastive divergence,
-  // starts at the iteration's data, a slot each; and moves this rank's share of the chains.
+  // Draws the iteration's data, and `batch` distinct slots of the buffer, and restarts some; or, in
+  // contrastive divergence, starts at the data, a slot each; and moves this rank's share of the chains.
   void advance_chains(EnergyModel& model, int64_t iteration) override;
   Loss loss(EnergyModel& model, int64_t iteration) override;
   void before_step() override;
+  void after_step() override;
+  bool repeats(const EnergyModel& model) const override;
   // Writes the chains of all ranks back, which have been on their way since advance_chains(). Throws
   // NumericalError on all of them if those of one have failed.
-  void after_step() override;
+  void keep_chains() override;
   PtDict settings() const override;
   torch::Tensor chains() const override { return buffer_.states(); }
   NamedTensors carried() const override;
@@ -53,7 +55,8 @@ class PcdObjective : public Objective {
   ReplayBuffer buffer_;
   const Ranks& ranks_;
   BatchShare share_;
-  PcdChains chains_;                     // this rank's, of the latest iteration
+  torch::Tensor data_;                   // of all ranks, of the latest iteration
+  PcdChains chains_;                     // this rank's, of that
   std::future<torch::Tensor> everyone_;  // the chains of all ranks
   torch::Tensor slots_;                  // of all ranks' chains
   std::string failure_;                  // of this rank's chains; empty: none

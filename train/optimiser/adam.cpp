@@ -16,10 +16,16 @@ Adam::Adam(std::vector<torch::Tensor> parameters, double weight_decay)
   const auto real = torch::TensorOptions(torch::kFloat32).device(parameters_[0].device());
   step_ = torch::zeros({}, real);
   learning_rate_ = torch::zeros({}, real);
+  shrink_ = torch::ones({}, real);
   steps_.assign(parameters_.size(), step_);
 }
 
-void Adam::step(double learning_rate) {
+void Adam::set_learning_rate(double learning_rate) {
+  learning_rate_.fill_(learning_rate);
+  shrink_.fill_(1 - learning_rate * weight_decay_);
+}
+
+void Adam::step() {
   torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> gradients;
   for (const torch::Tensor& p : parameters_) {
@@ -27,15 +33,15 @@ void Adam::step(double learning_rate) {
     gradients.push_back(p.grad());
   }
   if (weight_decay_ > 0 && !weights_.empty()) {
-    at::_foreach_mul_(weights_, 1 - learning_rate * weight_decay_);
+    at::_foreach_mul_(weights_, shrink_);
   }
   step_.add_(1);
-  learning_rate_.fill_(learning_rate);
   at::_fused_adam_(parameters_, gradients, first_, second_, /*max_exp_avg_sqs=*/{}, steps_,
                    learning_rate_, /*beta1=*/0.9, /*beta2=*/0.999, /*weight_decay=*/0,
                    /*eps=*/1e-8, /*amsgrad=*/false, /*maximize=*/false);
-  // The fused kernel does not count its writes, and models ask for the version of a parameter from
-  // which they keep something.
+}
+
+void Adam::count_writes() {
   for (const torch::Tensor& p : parameters_) p.unsafeGetTensorImpl()->bump_version();
 }
 

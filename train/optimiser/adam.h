@@ -15,8 +15,21 @@ class Adam {
  public:
   explicit Adam(std::vector<torch::Tensor> parameters, double weight_decay = 0);
 
-  // One step on the parameters' gradients (each must have one).
-  void step(double learning_rate);
+  void set_learning_rate(double learning_rate);  // of the steps from now on
+
+  // One step on the parameters' gradients (each must have one): the same kernels on the same tensors every
+  // time.
+  void step();
+
+  // Whenever a step was made, or replayed: models ask for the version of a parameter from which they keep
+  // something, and the fused kernel does not count its writes.
+  void count_writes();
+
+  void step(double learning_rate) {  // all three
+    set_learning_rate(learning_rate);
+    step();
+    count_writes();
+  }
 
   void forget();  // moments and t, as at the start
 
@@ -28,7 +41,7 @@ class Adam {
  private:
   std::vector<torch::Tensor> parameters_, weights_, first_, second_, steps_;
   double weight_decay_;
-  torch::Tensor step_, learning_rate_;  // on the parameters' device
+  torch::Tensor step_, learning_rate_, shrink_;  // on the parameters' device; shrink_: 1 − η·decay
 };
 
 }  // namespace isinglass

@@ -121,7 +121,7 @@ TEST(PcdTest, ContrastedChainsStartAtTheData) {
   StepParams params = sampler->params(stream_key(8, RandomStream::kTraining), torch::kCPU, 4 * 3);
   for (int t = 0; t < 3; ++t) sampler->step(*model, state, params);
   const Loss loss = objective.loss(*model, 5);
-  objective.after_step();
+  objective.keep_chains();
   EXPECT_TRUE(torch::equal(objective.chains(), state.x));
   const PcdLoss expected = pcd_loss(*model, batch, state.x, {});
   EXPECT_TRUE(torch::equal(loss.value, expected.loss));
@@ -193,7 +193,7 @@ TEST(PcdTest, ChainsAreAdvancedAndWrittenBack) {
   PcdObjective objective(model, *sampler, data, options, 10, torch::kCPU);
   const torch::Tensor before = objective.chains().clone();
   objective.advance_chains(model, 4);
-  objective.after_step();
+  objective.keep_chains();
   const torch::Tensor slots = ReplayBuffer(clamped_mean(data), 20, 3).draw_slots(8, 4);
   const torch::Tensor touched = torch::zeros({20}, torch::kBool).index_fill_(0, slots, true);
   EXPECT_TRUE(torch::equal(before.index({~touched}), objective.chains().index({~touched})));
@@ -303,13 +303,13 @@ TEST(PcdTest, ChainsOfOneRankThatFailAreEveryRanks) {
     const auto sampler = make_sampler("pafs", {.radius = 2}, *model);
     PcdObjective objective(*model, *sampler, data, options, 9, torch::kCPU, ranks);
     objective.advance_chains(*model, 1);
-    objective.after_step();
+    objective.keep_chains();
     const torch::Tensor before = objective.chains().clone();
     torch::NoGradGuard no_grad;
     if (ranks.rank() == 1) model->parameters()[0].fill_(NAN);
     try {
       objective.advance_chains(*model, 2);
-      objective.after_step();
+      objective.keep_chains();
     } catch (const NumericalError& error) {
       EXPECT_TRUE(torch::equal(objective.chains(), before)) << ranks.rank();
       return error.what();

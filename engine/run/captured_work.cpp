@@ -1,5 +1,5 @@
-// See step_graph.h.
-#include "engine/run/step_graph.h"
+// See captured_work.h.
+#include "engine/run/captured_work.h"
 
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -12,18 +12,17 @@
 namespace isinglass {
 namespace {
 
-constexpr int kFirstSteps = 3;
+constexpr int kFirstTimes = 3;
 
 }  // namespace
 
-struct StepGraph::Capture {
+struct CapturedWork::Capture {
   // The default stream cannot be captured. What libraries keep for a stream is made for this one by
-  // the first steps, outside of the graph's memory.
+  // the first times, outside of the graph's memory.
   std::optional<c10::cuda::CUDAStream> stream;
   std::unique_ptr<at::cuda::CUDAGraph> graph;
   bool forgotten = false;
-  StepInfo info;
-  int first_steps = 0;
+  int first_times = 0;
 
   // The device is idle before and after, so that memory may pass between the streams.
   template <class F>
@@ -39,23 +38,22 @@ struct StepGraph::Capture {
   }
 };
 
-StepGraph::StepGraph(const Sampler& sampler, bool capture)
-    : sampler_(sampler), capture_(capture ? std::make_unique<Capture>() : nullptr) {}
+CapturedWork::CapturedWork(std::string what, bool capture)
+    : what_(std::move(what)), capture_(capture ? std::make_unique<Capture>() : nullptr) {}
 
-StepGraph::StepGraph(StepGraph&&) noexcept = default;
-StepGraph::~StepGraph() = default;
+CapturedWork::CapturedWork(CapturedWork&&) noexcept = default;
+CapturedWork::~CapturedWork() = default;
 
-StepInfo StepGraph::step(EnergyModel& model, ChainState& state, StepParams& params) {
-  if (!capture_) return sampler_.step(model, state, params);
+void CapturedWork::run(torch::Device device, const std::function<void()>& work) {
+  if (!capture_) return work();
   Capture& c = *capture_;
-  if (c.first_steps < kFirstSteps) {
-    ++c.first_steps;
-    c.on_stream(state.x.device(), [&] { c.info = sampler_.step(model, state, params); });
-    return c.info;
+  if (c.first_times < kFirstTimes) {
+    ++c.first_times;
+    return c.on_stream(device, work);
   }
   if (!c.graph || c.forgotten) {
     try {
-      c.on_stream(state.x.device(), [&] {
+      c.on_stream(device, [&] {
         // In the memory of the one before: a pool of its own would stay reserved when the graph has gone.
         auto graph = std::make_unique<at::cuda::CUDAGraph>();
         if (c.graph) {
@@ -63,7 +61,7 @@ StepInfo StepGraph::step(EnergyModel& model, ChainState& state, StepParams& para
         } else {
           graph->capture_begin();
         }
-        c.info = sampler_.step(model, state, params);
+        work();
         graph->capture_end();
         c.graph = std::move(graph);
         c.forgotten = false;
@@ -71,15 +69,14 @@ StepInfo StepGraph::step(EnergyModel& model, ChainState& state, StepParams& para
     } catch (const c10::OutOfMemoryError&) {
       throw;
     } catch (const c10::Error& error) {
-      fail("a step cannot be captured in a CUDA graph, and with `cuda-graph` false it need not: {}",
+      fail("{} cannot be captured in a CUDA graph, and with `cuda-graph` false it need not: {}", what_,
            error.what_without_backtrace());
     }
   }
   c.graph->replay();
-  return c.info;
 }
 
-void StepGraph::forget() {
+void CapturedWork::forget() {
   if (capture_) capture_->forgotten = true;
 }
 
