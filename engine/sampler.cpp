@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/adaptation/acceptance.h"
+#include "engine/run/captured_work.h"
 #include "io/error.h"
 #include "kernels/ops/metropolis.h"
 
@@ -87,7 +88,7 @@ void Sampler::renew(EnergyModel& model, ChainState& state) const {
 }
 
 void Sampler::restart(EnergyModel& model, ChainState& state, const torch::Tensor& x,
-                      const torch::Tensor& chain_ids) const {
+                      const torch::Tensor& chain_ids, CapturedWork* renewal) const {
   check_states(model.space(), x, "the initial states");
   require(x.size(0) == state.chains() && chain_ids.numel() == state.chains(),
           "{} chains restart at {} states as chains of {} numbers; there must be as many",
@@ -95,7 +96,11 @@ void Sampler::restart(EnergyModel& model, ChainState& state, const torch::Tensor
   state.x.copy_(x);
   state.chain_ids.copy_(chain_ids);
   state.statistics.clear();
-  renew(model, state);
+  if (renewal) {
+    renewal->run(x.device(), [&] { renew(model, state); });
+  } else {
+    renew(model, state);
+  }
   require_finite_start(state);
 }
 

@@ -16,6 +16,8 @@
 
 namespace isinglass {
 
+class CapturedWork;  // engine/run/captured_work.h
+
 // The energy or its gradient is not finite where chains begin.
 class NonFinite : public Error {
  public:
@@ -92,9 +94,10 @@ class Sampler {
   // tensors that are there.
   void renew(EnergyModel& model, ChainState& state) const;
 
-  // As init(), in the state's own tensors. Throws Error for another number of chains, too.
+  // As init(), in the state's own tensors. Throws Error for another number of chains, too. renewal: does
+  // what is the same every time; null: nothing is captured.
   void restart(EnergyModel& model, ChainState& state, const torch::Tensor& x,
-               const torch::Tensor& chain_ids) const;
+               const torch::Tensor& chain_ids, CapturedWork* renewal = nullptr) const;
 
   // The states of these chains (int64) have been replaced from outside, with their evaluations.
   virtual void states_replaced(ChainState& state, const torch::Tensor& chains) const {}

@@ -40,7 +40,6 @@ FullPrecision::FullPrecision() {
   const std::lock_guard<std::mutex> lock(state.mutex);
   if (state.scopes++ > 0) return;
   at::Context& context = at::globalContext();
-  if (std::getenv("ISINGLASS_BENCHMARK")) context.setBenchmarkCuDNN(true);  // EXPERIMENT
   state.convolutions = context.allowTF32CuDNN();
   state.products = word_for(context.float32MatmulPrecision());
   if (state.convolutions) context.setAllowTF32CuDNN(false);

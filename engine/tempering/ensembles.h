@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "engine/run/step_graph.h"
 #include "engine/tempering/ladder_path.h"
 #include "engine/tempering/parallel_tempering.h"
 #include "kernels/ops/swap.h"
@@ -16,6 +18,7 @@ struct ParallelTempering::Scratch : SamplerScratch {
   ChainState chains;  // C·R
   ChainState fresh;   // C: exact draws
   StepParams params;  // of the chains
+  std::optional<StepGraph> burn_in_steps;
   ops::RungTensors rungs;
   ops::RungChainTensors at;
   ops::SwapSums sums;

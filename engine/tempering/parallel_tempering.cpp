@@ -149,6 +149,7 @@ void ParallelTempering::build(ChainState& state, const Tensor& x, const std::vec
             torch::zeros({c}, whole),
             torch::zeros({kHistory, r}, whole.dtype(torch::kInt16)),
             torch::zeros({0, c, r - 1, 2}, real)};
+  s.burn_in_steps.emplace(*local_, options_.cuda_graph && device.is_cuda() && local_->captures(s.model()));
   state.workspace.scratch = scratch;
   begin_counting(state, step);
   place(s);
@@ -213,7 +214,7 @@ StepInfo ParallelTempering::burn_in_step(EnergyModel& model, ChainState& state, 
     Scratch& s = scratch_of(state);
     s.begin(params, options_.exploration);
     for (int64_t k = 0; k < options_.exploration; ++k) {
-      info.evaluations += local_->step(s.model(), s.chains, s.params).evaluations;
+      info.evaluations += s.burn_in_steps->step(s.model(), s.chains, s.params).evaluations;
       adapt_scales(s, t * options_.exploration + k, ranks);
     }
     info = finish_scan(state, params, info);

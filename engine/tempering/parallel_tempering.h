@@ -36,6 +36,9 @@ struct TemperingOptions {
   double lowest = 0;                  // β_0 < 1; above 0 the ladder has no exact draws and no log Z
   int64_t scans = 0;  // planned after burn-in: those that log Z takes draws of spread over them
   PathKind path = PathKind::kLinear;
+  // On a GPU, whether the local steps of burn-in are captured where sampler and model allow it
+  // (engine/run/step_graph.h); later scans are captured whole, by whoever makes them.
+  bool cuda_graph = false;
 };
 
 // Of the scans since burn-in.

@@ -64,14 +64,15 @@ std::unique_ptr<ParallelTempering> tempering_with(const SamplerSpec& local, Ener
 }
 
 // `rungs` and `exploration` of so many ensembles. Throws Error for more rungs than fit into memory.
-TemperingOptions options_of(const std::string& rungs, const std::optional<int64_t>& exploration,
-                            int64_t scans, int64_t ensembles, const EnergyModel& model,
-                            const Context& context) {
+template <class Spec>
+TemperingOptions options_of(const Spec& spec, int64_t scans, int64_t ensembles,
+                            const EnergyModel& model, const Context& context) {
   const torch::Device device = context.device;
-  TemperingOptions options{.rungs = rungs_of(rungs),
+  TemperingOptions options{.rungs = rungs_of(spec.rungs),
                            .most_rungs = kMostRungs,
-                           .exploration = exploration.value_or(1),
-                           .scans = scans};
+                           .exploration = spec.exploration.value_or(1),
+                           .scans = scans,
+                           .cuda_graph = spec.cuda_graph.value_or(true)};
   check_space(model.space());
   const auto bytes = [&](int64_t rungs) {
     const double kept = 16.0 * 1024 * static_cast<double>(ensembles * rungs);  // for log Z
@@ -100,8 +101,7 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
   require_options(!spec.anneal,
                   "`rungs` and `anneal` exclude each other: tempering samples at all "
                   "temperatures at once");
-  TemperingOptions options =
-      options_of(spec.rungs, spec.exploration, plan.steps, *spec.chains, model, context);
+  TemperingOptions options = options_of(spec, plan.steps, *spec.chains, model, context);
   options.lowest = spec.lowest_beta.value_or(0);
   require_options(options.rungs || plan.burn_in > 0 || warm,
                   "`rungs` auto finds their number in burn-in: `burn-in` is 0");
@@ -114,8 +114,7 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
 std::unique_ptr<ParallelTempering> tempering_of(const EvaluateSpec& spec, int64_t scans,
                                                 EnergyModel& model, const Factorised& start,
                                                 const Context& context) {
-  TemperingOptions options =
-      options_of(spec.rungs, spec.exploration, scans, spec.chains, model, context);
+  TemperingOptions options = options_of(spec, scans, spec.chains, model, context);
   options.path = path_for(spec.sampler, model);
   return tempering_with(spec.sampler, model, start, options, context.device, /*warm=*/false);
 }

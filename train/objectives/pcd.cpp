@@ -23,8 +23,15 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
   torch::AutoGradMode with_grad(true);
   const bool control = options.p_control > 0;
   const torch::Tensor x = control ? model.relaxed(data).detach().requires_grad_(true) : data;
-  const torch::Tensor u_data = model.energy(x).to(torch::kFloat64);
-  const torch::Tensor u_chains = model.energy(chains).to(torch::kFloat64);
+  torch::Tensor u_data, u_chains;
+  if (data.is_cuda() && !control) {  // half as many launches
+    const torch::Tensor u = model.energy(torch::cat({data, chains})).to(torch::kFloat64);
+    u_data = u.narrow(0, 0, data.size(0));
+    u_chains = u.narrow(0, data.size(0), chains.size(0));
+  } else {
+    u_data = model.energy(x).to(torch::kFloat64);
+    u_chains = model.energy(chains).to(torch::kFloat64);
+  }
   PcdLoss result{{}, u_data.mean(), u_chains.mean(), u_data.detach(), u_chains.detach()};
   result.loss = result.energy_data - result.energy_model;
   if (options.l2 > 0) {
@@ -52,10 +59,12 @@ void PcdSampling::start(EnergyModel& model, const torch::Tensor& x, const torch:
     params_ = params;
     return;
   }
-  sampler_.restart(model, state_, x, slots);
+  const bool in_place = model.reads_parameters_in_place();
+  if (!first_) first_.emplace("the chains' first evaluation", options_.cuda_graph && in_place);
+  sampler_.restart(model, state_, x, slots, &*first_);
   params_.rng.copy_(params.rng);
   params_.scale.copy_(params.scale);
-  if (!model.reads_parameters_in_place()) graph_.forget();
+  if (!in_place) graph_.forget();
 } catch (const NonFinite& error) {
   throw NumericalError(error.what());
 }

@@ -11,6 +11,8 @@
 // 0 at J = 0 (as Grathwohl et al. 2021 do, whose matrix holds half of J at both its sides).
 #pragma once
 
+#include <optional>
+
 #include "engine/run/step_graph.h"
 #include "engine/sampler.h"
 #include "io/torch.h"
@@ -69,6 +71,7 @@ class PcdSampling {
   const Sampler& sampler_;
   PcdOptions options_;
   StepGraph graph_;
+  std::optional<CapturedWork> first_;  // of an iteration: under parameters that have changed
   ChainState state_;
   StepParams params_;
   torch::Tensor acceptance_, hops_;
