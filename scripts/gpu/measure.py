@@ -3,7 +3,7 @@
 Usage: measure.py ISINGLASS OUT [--device DEVICE] [--name NAME] [--chains N] [--steps N] [--only STEP…]
 
 Runs the commands of steps.tsv, prints each step's seconds beside the predicted ones (predictions.json, of the device
-whose name is in NAME), and writes OUT: {"device": NAME, "seconds": {step: seconds}}, which
+whose name is in NAME), and writes OUT: {"device": NAME, "revision": …, "seconds": {step: seconds}}, which
 scripts/gpu-predict.sh puts on the page. A step of `bench` has the median of its rounds, one of `sample`
 the run's seconds over its steps. --chains and --steps make it small, for a test.
 """
@@ -76,7 +76,8 @@ def main():
         seconds[name] = measured
         beside = f"{expected[name]:.3e} s\t{seconds[name] / expected[name]:.2f}" if name in expected else "–\t–"
         print(f"{name}\t{seconds[name]:.3e} s\t{beside}", flush=True)
-    result = {"device": device, "seconds": seconds}
+    version = subprocess.run([arguments.program, "--version"], capture_output=True, text=True, check=True).stdout
+    result = {"device": device, "revision": version.split("(")[-1].strip(" )\n"), "seconds": seconds}
     arguments.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     if failed:
         sys.exit(f"isinglass: error: not measured: {', '.join(failed)}")

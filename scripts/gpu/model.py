@@ -6,7 +6,8 @@ Writes the page docs/results/gpu-predictions.md, and FILE: {"seconds": {device: 
 [threads, shared memory]}}.
 
 COUNTERS is the file of build/gpu_counters; registers come from the machine code in LIBRARY and FOLDER (static.py).
-A measured FILE is {"device": name, "seconds": {step: seconds}}, which scripts/gpu-check.sh writes on a GPU.
+A measured FILE is {"device": name, "revision": …, "seconds": {step: seconds}}, which scripts/gpu-check.sh writes on a
+GPU.
 
 A kernel takes as long as the slowest of
   memory    bytes of different sectors / bandwidth of DRAM, or of L2 where all of a launch fits in there
@@ -221,7 +222,8 @@ def page(data, measured, registers_of, revision):
         for device, d in devices.items():
             graph, plain, bounds[device] = predict(w, data, d, registers_of)
             cells.append(time_text(graph) + (f" ({time_text(plain)})" if plain > 1.1 * graph else ""))
-        seen = [f"{m['device']}: {time_text(m['seconds'][w['name']])}" for m in measured if w["name"] in m["seconds"]]
+        seen = [f"{m['device']} at {m['revision'][:7]}: {time_text(m['seconds'][w['name']])}"
+                for m in measured if w["name"] in m["seconds"]]
         said = [f"{p['device']}: " + (time_text(p["seconds"]) if "seconds" in p else f"{p['flips'] / 1e9:.0f} flips/ns") +
                 f" [^{i + 1}]" for i, p in enumerate(published) if p["workload"] == w["name"]]
         text += (f"| {w['what']} | {w['chains']} | " + " | ".join(cells) +

@@ -12,6 +12,7 @@
 #include "io/error.h"
 #include "models/lattice/bernoulli.h"
 #include "models/lattice/ising.h"
+#include "models/registry.h"
 
 namespace isinglass {
 namespace {
@@ -115,6 +116,31 @@ TEST(Tempering, RoundTripsComeAtThePredictedRate) {
       torch::softplus(-torch::linspace(-4, 5, 12, torch::kFloat64)).sum().item<double>();
   EXPECT_NEAR(report.log_z.value, exact, 4 * report.log_z.standard_error);
   EXPECT_LT(report.log_z.standard_error, 0.05);
+}
+
+// Rungs come and go in burn-in, and scales adapt: what is captured sees it.
+TEST(TemperingGpu, CapturedBurnInMakesTheSameChains) {
+  if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
+  at::globalContext().setDeterministicCuDNN(true);
+  const auto states = [](bool cuda_graph) {
+    const auto model =
+        new_model("resnet", {.image_height = 8, .image_width = 8, .channels = 4}, 1);
+    for (torch::Tensor& p : model->parameters()) p.data().mul_(2);  // more than one rung
+    model->to(torch::kCUDA);
+    const Factorised start = Factorised::uniform(model->space(), torch::kCUDA);
+    TemperedModel tempered(*model, &start, torch::kCUDA, TemperedModel::Form::kParts, 2);
+    const ParallelTempering tempering(
+        *model, make_sampler("pafs", {.radius = 2, .target_acceptance = 0.574, .adapt = true}, tempered),
+        start, {.scans = 8, .cuda_graph = cuda_graph});
+    ChainState state = tempering.init(*model, torch::zeros({6, 64}, torch::kUInt8).cuda(),
+                                      torch::arange(6).cuda());
+    StepParams params = tempering.params(3, torch::kCUDA);
+    run(*model, tempering, state, params, {.burn_in = 70, .steps = 8}, {});
+    return tempering.rung_states(state).cpu();
+  };
+  const torch::Tensor captured = states(true), one_by_one = states(false);
+  EXPECT_TRUE(torch::equal(captured, one_by_one))
+      << captured.sizes() << " captured, " << one_by_one.sizes() << " one by one";
 }
 
 TEST(Tempering, FindsTheNumberOfRungsThatTheBarrierAsksFor) {
