@@ -4,7 +4,6 @@
 #include <array>
 
 #include "io/error.h"
-#include "kernels/ops/patches.h"
 #include "kernels/ops/swish.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
@@ -41,25 +40,6 @@ torch::Tensor convolve(const torch::nn::Conv2d& c, const torch::Tensor& x) {
                          padding_of(c));
 }
 
-// Patches of so many numbers at most, which stay in the cache of an A100 or an H100.
-constexpr int64_t kMostPatches = int64_t{6} << 20;
-
-// Without a gradient, channels-last. On a GPU cuDNN's convolutions in float32 of few positions take twice the time
-// of a product (docs/results/gpu.md), and copy images and weights to another layout, and add the bias
-// in a launch of its own.
-torch::Tensor convolve_forward(const torch::nn::Conv2d& c, const torch::Tensor& x) {
-  const int64_t stride = c->options.stride()->front(), from = x.size(1), to = c->weight.size(0);
-  const int64_t height = (x.size(2) + stride - 1) / stride, width = (x.size(3) + stride - 1) / stride;
-  const int64_t positions = x.size(0) * height * width;
-  if (!x.is_cuda() || c->weight.size(2) != 3 || positions * 9 * from > kMostPatches) {
-    return channels_last(at::conv2d(x, c->weight, c->bias, c->options.stride(), padding_of(c)));
-  }
-  torch::Tensor rows = torch::empty({positions, 9 * from}, x.options());
-  ops::patches(x, stride, rows);
-  const torch::Tensor weights = c->weight.permute({0, 2, 3, 1}).flatten(1);  // no copy
-  return at::addmm(c->bias, rows, weights.t()).view({x.size(0), height, width, to}).permute({0, 3, 1, 2});
-}
-
 // The gradient in a convolution's input, of that in its output.
 torch::Tensor input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& at_output,
                              at::IntArrayRef shape) {
@@ -83,9 +63,7 @@ torch::Tensor with_zeros(const torch::Tensor& one) {
 // image. Of one channel oneDNN returns another layout; it has a second one of zeros.
 torch::Tensor first_convolution(const torch::nn::Conv2d& c, const torch::Tensor& image) {
   if (image.is_cuda()) {
-    return at::GradMode::is_enabled()
-               ? channels_last(at::conv2d(image, c->weight, c->bias, 1, padding_of(c)))
-               : convolve_forward(c, image);
+    return channels_last(at::conv2d(image, c->weight, c->bias, 1, padding_of(c)));
   }
   if (!at::GradMode::is_enabled()) {
     if (image.size(1) > 1) return at::conv2d(image, c->weight, c->bias, 1, padding_of(c));
@@ -145,11 +123,11 @@ struct BlockImpl : torch::nn::Module {
 
   torch::Tensor forward_with_slopes(const torch::Tensor& x, torch::ScalarType dtype,
                                     BlockSlopes& slopes) {
-    torch::Tensor h = convolve_forward(conv1, x), slope = torch::empty_like(h, dtype);
+    torch::Tensor h = channels_last(conv1->forward(x)), slope = torch::empty_like(h, dtype);
     ops::swish(h, {}, h, slope);
     slopes = {slope, {}, x.sizes().vec()};
-    torch::Tensor out = convolve_forward(conv2, h);
-    const torch::Tensor other = shortcut_conv ? convolve_forward(shortcut_conv, x) : x;
+    torch::Tensor out = channels_last(conv2->forward(h));
+    const torch::Tensor other = shortcut_conv ? channels_last(shortcut_conv->forward(x)) : x;
     slopes.outer = torch::empty_like(out, dtype);
     ops::swish(out, other, out, slopes.outer);
     return out;
