@@ -165,6 +165,19 @@ TEST_F(Training, ResumedRunKeepsItsSettings) {
   expect_same_end(dir_ / "unbroken");
 }
 
+// On another machine the data lie elsewhere; that they are the same is known by their numbers.
+TEST_F(Training, DataMayHaveMoved) {
+  const std::string command = train_command(dir_.path(), "moved");
+  ASSERT_EQ(run_program(command.substr(0, command.find("--iters")) + "--iters 50 --out " +
+                        (dir_ / "moved").string())
+                .exit_code,
+            0);
+  const Outcome resumed =
+      run_program(resume_command(dir_ / "moved") + " --iters 300 --data-dir " + dir_.path().string());
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  expect_same_end(dir_ / "moved");
+}
+
 TEST_F(Training, ConfigurationRepeatsTheRun) {
   const Outcome outcome =
       run_program({"train", "--quiet", "--config", (dir_ / "unbroken" / "config.toml").string(),
