@@ -58,7 +58,8 @@ Trainer::Trainer(std::shared_ptr<EnergyModel> model, std::unique_ptr<Objective> 
       adam_(parameters_, options.weight_decay),
       ema_(parameters_, options.ema),
       descent_("an iteration", objective_->repeats(*model_)),
-      to_stop_(torch::zeros({}, parameters_[0].options().dtype(torch::kFloat64).requires_grad(false))),
+      to_stop_(
+          torch::zeros({}, parameters_[0].options().dtype(torch::kFloat64).requires_grad(false))),
       divergence_(model_->space().sites) {}
 
 TrainResult Trainer::run() {

@@ -69,8 +69,8 @@ void CapturedWork::run(torch::Device device, const std::function<void()>& work) 
     } catch (const c10::OutOfMemoryError&) {
       throw;
     } catch (const c10::Error& error) {
-      fail("{} cannot be captured in a CUDA graph, and with `cuda-graph` false it need not: {}", what_,
-           error.what_without_backtrace());
+      fail("{} cannot be captured in a CUDA graph, and with `cuda-graph` false it need not: {}",
+           what_, error.what_without_backtrace());
     }
   }
   c.graph->replay();

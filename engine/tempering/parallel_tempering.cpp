@@ -149,7 +149,8 @@ void ParallelTempering::build(ChainState& state, const Tensor& x, const std::vec
             torch::zeros({c}, whole),
             torch::zeros({kHistory, r}, whole.dtype(torch::kInt16)),
             torch::zeros({0, c, r - 1, 2}, real)};
-  s.burn_in_steps.emplace(*local_, options_.cuda_graph && device.is_cuda() && local_->captures(s.model()));
+  s.burn_in_steps.emplace(*local_,
+                          options_.cuda_graph && device.is_cuda() && local_->captures(s.model()));
   state.workspace.scratch = scratch;
   begin_counting(state, step);
   place(s);

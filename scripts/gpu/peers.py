@@ -15,7 +15,6 @@ import json
 import statistics
 import sys
 import time
-import typing
 from unittest import mock
 
 import numpy as np
@@ -36,7 +35,7 @@ arguments = parser.parse_args()
 # What the programs import without needing it in these steps, where it is not installed, and a name that newer
 # releases of PyTorch no longer have.
 if not hasattr(torch.types, "Tuple"):
-    torch.types.Tuple = typing.Tuple
+    torch.types.Tuple = tuple
 unneeded = ("igraph", "matplotlib", "matplotlib.pyplot", "scipy", "scipy.io", "sklearn", "sklearn.datasets",
             "sklearn.utils", "torch_scatter", "torchvision", "torchvision.transforms", "tqdm")
 missing = {name for name in unneeded if "." not in name and importlib.util.find_spec(name) is None}

@@ -172,8 +172,8 @@ TEST_F(Training, DataMayHaveMoved) {
                         (dir_ / "moved").string())
                 .exit_code,
             0);
-  const Outcome resumed =
-      run_program(resume_command(dir_ / "moved") + " --iters 300 --data-dir " + dir_.path().string());
+  const Outcome resumed = run_program(resume_command(dir_ / "moved") + " --iters 300 --data-dir " +
+                                      dir_.path().string());
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
   expect_same_end(dir_ / "moved");
 }

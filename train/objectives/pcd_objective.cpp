@@ -126,9 +126,10 @@ void PcdObjective::after_step() {
   if (centring_) centring_->after_step();
 }
 
+// Not of categorical states, whose gradient of a look-up waits for the device, nor with a gradient's gradient.
 bool PcdObjective::repeats(const EnergyModel& model) const {
-  return options_.cuda_graph && model.reads_parameters_in_place() && ranks_.size() == 1 && !centring_ &&
-         !coupling_error_;
+  return options_.cuda_graph && model.reads_parameters_in_place() && !model.space().one_hot() &&
+         options_.p_control == 0 && ranks_.size() == 1 && !centring_ && !coupling_error_;
 }
 
 void PcdObjective::keep_chains() {

@@ -123,14 +123,14 @@ TEST(TemperingGpu, CapturedBurnInMakesTheSameChains) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   at::globalContext().setDeterministicCuDNN(true);
   const auto states = [](bool cuda_graph) {
-    const auto model =
-        new_model("resnet", {.image_height = 8, .image_width = 8, .channels = 4}, 1);
+    const auto model = new_model("resnet", {.image_height = 8, .image_width = 8, .channels = 4}, 1);
     for (torch::Tensor& p : model->parameters()) p.data().mul_(2);  // more than one rung
     model->to(torch::kCUDA);
     const Factorised start = Factorised::uniform(model->space(), torch::kCUDA);
     TemperedModel tempered(*model, &start, torch::kCUDA, TemperedModel::Form::kParts, 2);
     const ParallelTempering tempering(
-        *model, make_sampler("pafs", {.radius = 2, .target_acceptance = 0.574, .adapt = true}, tempered),
+        *model,
+        make_sampler("pafs", {.radius = 2, .target_acceptance = 0.574, .adapt = true}, tempered),
         start, {.scans = 8, .cuda_graph = cuda_graph});
     ChainState state = tempering.init(*model, torch::zeros({6, 64}, torch::kUInt8).cuda(),
                                       torch::arange(6).cuda());
