@@ -4,7 +4,8 @@ Usage: gpu_page.py
 
 The folder holds what these printed or wrote there, on one kind of machine:
   bench-first.log, bench-first-graph.log    scripts/gpu-check.sh: its two benchmarks (without and with CUDA graphs)
-  measured.json, tests.tsv, checks.json     its steps, its tests' outcomes, what the sanitizers found
+  measured.json, steps.log                  its steps, beside what was predicted of them then
+  tests.tsv, checks.json                    its tests' outcomes, what the sanitizers found
   kernels.tsv                               the kernels of one step in the benchmark's profile.json
   bench-graph.log, training.log             the same stages and iterations once an iteration was captured
   peers.json, peers-full.json               scripts/gpu/peers.py, without and with --full
@@ -142,8 +143,9 @@ def tests_text():
 
 
 def main():
-    predicted = json.loads((ROOT / "scripts/gpu/predictions.json").read_text(encoding="utf-8"))["seconds"]["H100"]
     measured = json.loads(read("measured.json"))["seconds"]
+    predicted = {name: float(time.split()[0]) for name, _, time, _ in
+                 (line.split("\t") for line in read("steps.log").splitlines()[1:])}
     checks = json.loads(read("checks.json"))
     launches, total, kernels = kernel_rows()
     trained = re.findall(r"^(.+): ([0-9.]+) ms$", read("training.log"), re.M)
