@@ -44,7 +44,7 @@ CapturedWork::CapturedWork(std::string what, bool capture)
 CapturedWork::CapturedWork(CapturedWork&&) noexcept = default;
 CapturedWork::~CapturedWork() = default;
 
-void CapturedWork::run(torch::Device device, const std::function<void()>& work) {
+void CapturedWork::run(torch::Device device, c10::function_ref<void()> work) {
   if (!capture_) return work();
   Capture& c = *capture_;
   if (c.first_times < kFirstTimes) {

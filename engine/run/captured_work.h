@@ -6,7 +6,8 @@
 // what they need.
 #pragma once
 
-#include <functional>
+#include <c10/util/FunctionRef.h>
+
 #include <memory>
 #include <string>
 
@@ -23,7 +24,7 @@ class CapturedWork {
 
   // Does the work, by a call of it or by a replay of what it did. The tensors of every call are where they
   // were at the call before, unless it was forgotten. Throws Error if it cannot be captured.
-  void run(torch::Device device, const std::function<void()>& work);
+  void run(torch::Device device, c10::function_ref<void()> work);
 
   // The next work is captured anew.
   void forget();

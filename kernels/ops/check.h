@@ -5,6 +5,7 @@
 #include <c10/core/DeviceGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <torch/library.h>
+#include <torch/version.h>
 
 #include "io/torch.h"
 
@@ -21,6 +22,16 @@ inline void check(const Tensor& t, const Tensor& like, torch::ScalarType dtype, 
               " elements on ", like.device());
 }
 
+// A stream of LibTorch's as CUDA knows it.
+inline cudaStream_t cuda_stream(const c10::Stream& stream) {
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 11
+  return static_cast<cudaStream_t>(
+      c10::impl::VirtualGuardImpl(stream.device_type()).getStreamNativeHandle(stream));
+#else
+  return c10::cuda::CUDAStream(stream).stream();
+#endif
+}
+
 // Runs the twin of x's device: cpu(arguments…, null), or cuda(arguments…, stream) on the device's
 // current stream and with the device current: a launch on a default stream, which a null stands
 // for, goes to whatever device is current, and so do questions to the runtime.
@@ -32,7 +43,7 @@ void run_twin(const Tensor& x, Cpu cpu, Cuda cuda, const Arguments&... arguments
               device);
   const c10::DeviceGuard guard(device);
   const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
-  cuda(arguments..., c10::cuda::CUDAStream(stream).stream());
+  cuda(arguments..., cuda_stream(stream));
 }
 
 // The one function of an operator for every device: it picks the twin by its tensors.

@@ -44,6 +44,11 @@ struct PlayedDevices : c10::impl::DeviceGuardImplInterface {
     return default_streams ? Stream(Stream::DEFAULT, device) : Stream(Stream::UNSAFE, device, id);
   }
   Stream exchangeStream(Stream stream) const override { return stream; }
+  // As CUDAStream::stream() has them; releases before 2.11 do not ask.
+  // NOLINTNEXTLINE(modernize-use-override)
+  virtual void* getStreamNativeHandle(Stream stream) const {
+    return stream.id() == 0 ? nullptr : reinterpret_cast<void*>(stream.id());
+  }
   c10::DeviceIndex deviceCount() const noexcept override { return simt::kDevices; }
 
   mutable int asked = 0;

@@ -35,6 +35,9 @@ struct Guard : c10::impl::DeviceGuardImplInterface {
   Stream getStreamFromGlobalPool(Device device, bool) const override { return getStream(device); }
   Stream getNewStream(Device device, int) const override { return getStream(device); }
   Stream exchangeStream(Stream stream) const override { return stream; }
+  // The default stream's; releases before 2.11 do not ask.
+  // NOLINTNEXTLINE(modernize-use-override)
+  virtual void* getStreamNativeHandle(Stream) const { return nullptr; }
   c10::DeviceIndex deviceCount() const noexcept override { return 1; }
   void record(void**, const Stream&, const c10::DeviceIndex, const c10::EventFlag) const override {}
   void block(void*, const Stream&) const override {}
