@@ -146,8 +146,8 @@ that counts ([how](../howto/gpu.md#what-is-checked-without-one)), and a model tu
 model, in [scripts/gpu/model.py](../../scripts/gpu/model.py), is a roofline with launch latency; the devices' numbers and
 their sources are in [scripts/gpu/devices.toml](../../scripts/gpu/devices.toml). What it leaves out makes times longer:
 arithmetic other than random numbers and products, exponentials in float64 among it; caches that miss; libraries
-below their peak. `scripts/gpu-check.sh`, on a GPU, measures the same steps and puts them beside. On an H100 they took
-between nine tenths and nine times the prediction, three and a half times in the middle: [what it got wrong](gpu.md#predicted-and-measured).
+below their peak. `scripts/gpu-check.sh`, on a GPU, measures the same steps and puts them beside:
+[what they got wrong](gpu.md#predicted-and-measured) of an H100, on which most steps took several times as long.
 """
 
 

@@ -7,10 +7,13 @@ The folder holds what these printed or wrote there, on one kind of machine:
   measured.json, steps.log                  its steps, beside what was predicted of them then
   tests.tsv, checks.json                    its tests' outcomes, what the sanitizers found
   kernels.tsv                               the kernels of one step in the benchmark's profile.json
-  bench-graph.log, training.log             the same stages and iterations once an iteration was captured
+  bench-graph.log                           the same stages once an iteration was captured (404fdd8)
+  training.log                              medians over the last 100 of 200 iterations of `isinglass train`, of its
+                                            metrics.jsonl, there
+  bench-patches.log, kernels-patches.tsv    stages and kernels with products of patches (7b2a7de)
   agreement.tsv                             mean U of the chains in iterations of one training, on GPU and CPU
   peers.json, peers-full.json               scripts/gpu/peers.py, without and with --full
-  convolutions.txt                          LibTorch's convolutions of the network's shapes, in µs
+  convolutions.txt                          scripts/gpu/convolutions.py
 """
 import collections
 import json
@@ -45,9 +48,11 @@ lets convolutions run in TF32, and all in float32. Their steps of AIS and of tra
 {peers}
 
 *First* is revision 163fd18, the first that ran on a GPU; *an iteration captured* has the loss, its gradient, the optimiser's step and the averages in
-one CUDA graph, and uploads the images before the chains' steps. `bench` counts a run's first iterations, in which
-graphs are captured. In a long run (`isinglass train`, radius 8) an iteration took
-{trained}. The published programs wait for the GPU at every step, launch kernel by kernel, and call the network two to
+one CUDA graph, and uploads the images before the chains' steps (404fdd8). `bench` counts a run's first iterations, in
+which graphs are captured. Later ones took {captured:.1f} ms, and {plain:.1f} with `--no-cuda-graph`: medians over the last 100 of
+`isinglass train --model resnet --channels 64 --sampler pafs --radius 8 --steps-per-iter 10 --buffer 1000 --lr 1e-6
+--warmup 100 --l2 1e-4 --iters 200 --dataset static-mnist --device cuda`. What has changed in an iteration since (both
+batches of the loss in one call, the first evaluation captured) was not timed by itself. The published programs wait for the GPU at every step, launch kernel by kernel, and call the network two to
 six times a step; this is one call.
 
 ### Where a step's time goes
@@ -58,11 +63,13 @@ six times a step; this is one call.
 | --- | ---: | ---: |
 {kernels}
 
-Half is cuDNN's forward convolution in float32, of {positions} positions and 64 channels, at a quarter of the card's rate in
-float32; another tenth copies between layouts, because cuDNN's fast kernels in float32 want channels first. `cudnn.benchmark`
-changes nothing (convolutions.txt), nor did products of patches in its place gain: 22 µs of product
-and 37 µs for our kernel that wrote the patches (taken out again). A convolution in TF32 takes 8 µs, but is exact to 3e-4 only; three of them, on
-numbers split in two, 12 µs to 6e-6. Energies stay float32.
+Half is cuDNN's forward convolution in float32. Most are of 100 × 7 × 7 positions, 64 to 64 channels, which LibTorch takes
+{nhwc:.0f} µs for, channels-last, and {nchw:.0f} channels-first: {rate:.0%} of what the card does in a product of 4096²
+({sgemm:.0f} TFLOP/s, by the same `bench`). Another tenth of the step copies between layouts, inside cuDNN, whose fast kernels in
+float32 want channels first; with other strides and batches those are the slower ones, though. `cudnn.benchmark` changes nothing.
+A product of patches was tried in their place and taken out again: {product:.0f} µs each, and {patches:.0f} for our kernel that wrote the patches
+(it divided in 64 bits): a step of {with_patches}. In TF32 that convolution takes {tf32:.0f} µs, with an error of {tf32_error}; one of
+numbers split in two, {split:.0f} µs and {split_error}; in float32 it is {float32_error}. Energies stay float32.
 
 ## Predicted and measured
 
@@ -76,14 +83,14 @@ The median is {median:.1f} times the prediction. What it got wrong:
 
 - *Libraries.* Convolutions were taken to run at the card's rate for products. Of so few positions they do not
   (above), and copies of layouts and an addition of the bias, a launch each, were not counted.
-- *One warp a chain.* `draw_path` takes 45 µs where 9 were predicted, `score_path` 32 where 7 were: a warp's loads and
+- *One warp a chain.* `draw_path` takes {draw:.0f} µs where {draw_predicted:.0f} were predicted, `score_path` {score:.0f} where {score_predicted:.0f} were: a warp's loads and
   exponentials wait for each other, and at 100 chains nothing else runs on its multiprocessor. More than anything else this
   says what to do next: several warps a chain.
-- *Latency of shared memory and L2.* Lattice kernels that keep their chains in a multiprocessor take 2.7 to 4.7 times
-  as long; the chromatic sweep of 50×50, whose accesses are independent, is as predicted
+- *Latency of shared memory and L2.* Steps of lattices take {lattice_least:.1f} to {lattice_most:.1f} times
+  as long; but the chromatic sweep of 50×50, whose accesses are independent, is as predicted
   ({flips50:.0f} updates a nanosecond; of 1024×1024 {flips1024:.0f}).
-- *The host.* A training iteration waited for its chains before the images could be uploaded, and launched some 800
-  kernels one by one after that: {first_training:.0f} ms at first. Capturing it is the change above.
+- *The host.* A training iteration waited for its chains before the images could be uploaded, and then launched the
+  kernels of its gradient one by one: {first_training:.0f} ms at first. Capturing it is the change above.
 
 ## Correct
 
@@ -116,7 +123,7 @@ def read(name):
 
 def stages(name):
     """{stage: seconds} of a table that `isinglass bench` printed."""
-    rows = re.findall(r"^  ([a-z-]+)\s+([0-9.e-]+) ", read(name), re.M)
+    rows = re.findall(r"^  ([a-z0-9-]+)\s+([0-9.e-]+) ", read(name), re.M)
     return {stage: float(milliseconds) / 1e3 for stage, milliseconds in rows}
 
 
@@ -136,6 +143,24 @@ def kernel_rows():
     return sum(r[0] for r in rows), sum(r[1] for r in rows), shown
 
 
+def kernel_us(name, table="kernels.tsv"):
+    """Of one launch."""
+    rows = (line.split("\t") for line in read(table).splitlines()[1:])
+    return next(float(time) / int(launches) for launches, time, kernel in rows if kernel.startswith(name))
+
+
+def convolutions(shape):
+    """{way: (µs, error)} of a shape of convolutions.txt."""
+    part = read("convolutions.txt").split(f"{shape}\n")[1].split("\n(")[0]
+    return {way: (float(time), error) for way, time, error in re.findall(r"(\S+) ([0-9.]+)(?: \((\S+)\))?", part)}
+
+
+def predicted_us(kernel):
+    """Of a PAFS step, on the page of predictions."""
+    page = (ROOT / "docs/results/gpu-predictions.md").read_text(encoding="utf-8")
+    return float(re.search(rf"resnet-64/pafs-5 \| `{kernel}` .*\| ([0-9.]+) µs \|", page).group(1))
+
+
 def tests_text():
     counts = collections.Counter(line.split("\t")[0] for line in read("tests.tsv").splitlines())
     return (f"Of {sum(counts.values())} tests that need a GPU {counts['OK']} passed and {counts['FAILED']} failed; "
@@ -150,12 +175,24 @@ def main():
     checks = json.loads(read("checks.json"))
     agreement = [line.split("\t") for line in read("agreement.tsv").splitlines()[1:]]
     launches, total, kernels = kernel_rows()
-    trained = re.findall(r"^(.+): ([0-9.]+) ms$", read("training.log"), re.M)
+    captured, plain = (float(time) for time in re.findall(r"last 100: ([0-9.]+)", read("training.log")))
+    convolution, sgemm = convolutions((100, 64, 7, 1)), 2 * 4096**3 / stages("bench-first.log")["sgemm-4096"]
+    lattices = [time / predicted[name] for name, time in measured.items()
+                if name.startswith("ising") and name != "ising-50/chromatic"]
     text = TEXT.format(
         device=checks["device"], driver=checks["driver"], torch=checks["torch"],
         peers="\n".join(peers_rows()),
-        trained=", ".join(f"{float(time):.1f} ms ({'captured' if 'captured' in how else f'`{how}`'})" for how, time in trained),
-        kernels="\n".join(kernels), kernels_total=total, launches=launches, positions=4900,
+        captured=captured, plain=plain, sgemm=sgemm / 1e12,
+        nhwc=convolution["nhwc"][0], nchw=convolution["nchw"][0],
+        rate=2 * 4900 * 576 * 64 / (convolution["nchw"][0] * 1e-6) / sgemm, float32_error=convolution["nchw"][1],
+        tf32=convolution["tf32"][0], tf32_error=convolution["tf32"][1],
+        split=convolution["3xtf32"][0], split_error=convolution["3xtf32"][1],
+        product=kernel_us("sm80_xmma_gemm", "kernels-patches.tsv"), patches=kernel_us("patches", "kernels-patches.tsv"),
+        with_patches=ms(stages("bench-patches.log")["step"]),
+        draw=kernel_us("draw_path"), draw_predicted=predicted_us("draw_path_kernel"),
+        score=kernel_us("score_path"), score_predicted=predicted_us("score_path_kernel"),
+        lattice_least=min(lattices), lattice_most=max(lattices),
+        kernels="\n".join(kernels), kernels_total=total, launches=launches,
         predicted="\n".join(f"| {name} | {ms(predicted[name])} | {ms(time)} | {time / predicted[name]:.1f} |"
                             for name, time in measured.items()),
         median=statistics.median(time / predicted[name] for name, time in measured.items()),

@@ -61,6 +61,14 @@ class Training : public ::testing::Test {
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   }
 
+  // A run of the same settings that ends after 50 iterations.
+  void begin(const std::string& name) {
+    const std::string command = train_command(dir_.path(), name);
+    const Outcome outcome = run_program(command.substr(0, command.find("--iters")) +
+                                        "--iters 50 --out " + (dir_ / name).string());
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  }
+
   // The whole state (parameters, average, moments, buffer) in the last checkpoint's bytes.
   void expect_same_end(const fs::path& out) {
     const std::string last = "00000300.pt";
@@ -145,11 +153,7 @@ TEST_F(Training, InterruptedRunGoesOnBitForBit) {
 }
 
 TEST_F(Training, LargerItersExtendARun) {
-  const std::string command = train_command(dir_.path(), "extended");
-  ASSERT_EQ(run_program(command.substr(0, command.find("--iters")) + "--iters 50 --out " +
-                        (dir_ / "extended").string())
-                .exit_code,
-            0);
+  begin("extended");
   ASSERT_EQ(run_program(resume_command(dir_ / "extended") + " --iters 300").exit_code, 0);
   expect_same_end(dir_ / "extended");
 }
@@ -167,11 +171,7 @@ TEST_F(Training, ResumedRunKeepsItsSettings) {
 
 // On another machine the data lie elsewhere; that they are the same is known by their numbers.
 TEST_F(Training, DataMayHaveMoved) {
-  const std::string command = train_command(dir_.path(), "moved");
-  ASSERT_EQ(run_program(command.substr(0, command.find("--iters")) + "--iters 50 --out " +
-                        (dir_ / "moved").string())
-                .exit_code,
-            0);
+  begin("moved");
   const Outcome resumed = run_program(resume_command(dir_ / "moved") + " --iters 300 --data-dir " +
                                       dir_.path().string());
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
