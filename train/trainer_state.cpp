@@ -200,7 +200,7 @@ void Trainer::restore(const Checkpoint& saved, const std::string& file) {
   copy_tensors(saved.averages, own.averages, file);
   copy_tensors(saved.first_moments, own.first_moments, file);
   copy_tensors(saved.second_moments, own.second_moments, file);
-  copy_tensors(saved.carried, own.carried, file);
+  objective_->take(saved.carried, file);
   copy_tensors({{"adam_step", saved.adam_step}, {"buffer", saved.buffer}},
                {{"adam_step", own.adam_step}, {"buffer", own.buffer}}, file);
   iteration_ = saved_ = saved.iteration;

@@ -43,6 +43,7 @@ class TemperedModel : public EnergyModel,
   StateSpace space() const override { return target_.space(); }
   bool differentiable() const override { return target_.differentiable(); }
   bool capturable() const override { return target_.capturable(); }
+  bool reads_parameters_in_place() const override { return target_.reads_parameters_in_place(); }
 
   torch::Tensor energy(const torch::Tensor& x) override;
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;

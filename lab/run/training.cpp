@@ -47,6 +47,7 @@ void refuse_chains(const TrainSpec& spec) {
   refuse(spec.p_control, "p-control", spec);
   refuse(spec.centre, "centre", spec);
   refuse(spec.reinit, "reinit", spec);
+  refuse(spec.rungs, "rungs", spec);
   refuse(spec.evaluate_every, "evaluate-every", spec);
   refuse(spec.evaluate_steps, "evaluate-steps", spec);
   refuse(spec.cuda_graph, "cuda-graph", spec);
@@ -72,6 +73,7 @@ TrainSpec resolved_objective(TrainSpec spec) {
     if (contrastive(spec)) {
       refuse(spec.buffer, "buffer", spec);
       refuse(spec.reinit, "reinit", spec);
+      refuse(spec.rungs, "rungs", spec);
       set_name(spec.model.name, "rbm");
       if (spec.sampler.name.empty()) {
         spec.sampler.name = "gibbs";
@@ -82,6 +84,7 @@ TrainSpec resolved_objective(TrainSpec spec) {
       set_name(spec.sampler.name, kDefaultSampler);
       set_default(spec.buffer, pcd.buffer);
       set_default(spec.reinit, pcd.reinit);
+      set_default(spec.rungs, pcd.rungs);
     }
     set_default(spec.base, true);
     set_default(spec.steps, pcd.steps);
@@ -206,6 +209,7 @@ PcdOptions Training::pcd_options() const {
           .steps = *spec_.steps,
           .from_data = contrastive(spec_),
           .reinit = spec_.reinit.value_or(0),
+          .rungs = spec_.rungs.value_or(0),
           .l2 = *spec_.l2,
           .p_control = *spec_.p_control,
           .l1 = spec_.l1.value_or(0),

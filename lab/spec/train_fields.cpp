@@ -50,6 +50,12 @@ Fields<TrainSpec> objective_fields() {
   decay.maximum = 1;
   Option reinit = number("reinit", "P", "probability that a drawn chain restarts", 0, pcd.reinit);
   reinit.maximum = 1;
+  Option rungs =
+      number("rungs", "N",
+             "tempered chains beside those of an iteration, at inverse temperatures 0, 1/N, …, "
+             "which swap with one of them: training comes to modes that the others never would",
+             0, pcd.rungs);
+  rungs.adjustable = true;
   Option iterations = number("iters", "N", "iterations", 1);
   Option checkpoints = number("checkpoint-every", "N", "iterations between checkpoints", 1);
   Option evaluations =
@@ -97,6 +103,7 @@ Fields<TrainSpec> objective_fields() {
           &TrainSpec::p_control,
           number("p-control", "X", "weight of the squared gradient at the data", 0, pcd.p_control)),
       field(&TrainSpec::reinit, reinit),
+      field(&TrainSpec::rungs, rungs),
       field(&TrainSpec::centre,
             {.name = "centre",
              .help = "centre the units of an rbm in every step, by their means over the data",

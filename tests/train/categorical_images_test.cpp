@@ -139,7 +139,7 @@ TEST(CategoricalImages, GradientPenaltyIsOfOneHotStates) {
 
 TEST(CategoricalImages, ModelsOfOtherStatesAreRefused) {
   const Dataset data = images();
-  const auto refused = [&](const EnergyModel& model, const Dataset& on, const std::string& reason) {
+  const auto refused = [&](EnergyModel& model, const Dataset& on, const std::string& reason) {
     const auto sampler = make_sampler("gwg", {}, model);
     EXPECT_ERROR(
         PcdObjective(model, *sampler, on, {.batch = 2, .buffer = 4, .steps = 1}, 1, torch::kCPU),

@@ -48,6 +48,38 @@ TEST(TrainerTest, ACentredRunGoesOnBitForBit) {
   EXPECT_EQ(read_checkpoint(scratch / "part/checkpoints/00000020.pt").carried.size(), 2);
 }
 
+// Tempered chains are of the checkpoint; there may be some, or none, from when a run is resumed.
+TEST(TrainerTest, ATemperedRunGoesOnBitForBit) {
+  const Scratch scratch;
+  PcdRun options = small_options();
+  options.pcd.rungs = 3;
+  train("resnet", scratch / "whole", options);
+  PcdRun part = options;
+  part.iterations = 7;
+  train("resnet", scratch / "part", part);
+  resume("resnet", scratch / "part", options);
+  expect_same_state(scratch / "whole/checkpoints/00000020.pt",
+                    scratch / "part/checkpoints/00000020.pt");
+  EXPECT_EQ(metrics_of(scratch / "whole"), metrics_of(scratch / "part"));
+  const auto carried = read_checkpoint(scratch / "part/checkpoints/00000020.pt").carried;
+  ASSERT_EQ(carried.size(), 1);
+  EXPECT_EQ(carried[0].second.size(0), 3);
+
+  part.pcd.rungs = 0;
+  train("resnet", scratch / "later", part);
+  resume("resnet", scratch / "later", options);
+  EXPECT_EQ(read_checkpoint(scratch / "later/checkpoints/00000020.pt").carried.size(), 1);
+  options.iterations = 22;
+  options.pcd.rungs = 4;
+  resume("resnet", scratch / "later", options);
+  EXPECT_EQ(read_checkpoint(scratch / "later/checkpoints/00000022.pt").carried[0].second.size(0),
+            4);
+  options.iterations = 24;
+  options.pcd.rungs = 0;
+  resume("resnet", scratch / "later", options);
+  EXPECT_TRUE(read_checkpoint(scratch / "later/checkpoints/00000024.pt").carried.empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, ResumeTest,
                          testing::Values("rbm", "mlp", "resnet", "ising", "categorical_resnet",
                                          "categorical_rbm"),
@@ -92,7 +124,9 @@ TEST(TrainerTest, MovesParametersAndLeavesTheDocumentedFiles) {
 }
 
 // The gradient, the optimiser's step and the averages of an iteration, replayed: the same parameters.
-TEST(TrainerGpu, CapturedIterationsAreThoseOneByOne) {
+class TrainerGpu : public testing::TestWithParam<int64_t> {};  // rungs
+
+TEST_P(TrainerGpu, CapturedIterationsAreThoseOneByOne) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   at::globalContext().setDeterministicCuDNN(true);
   const auto trained = [](bool cuda_graph) {
@@ -100,6 +134,7 @@ TEST(TrainerGpu, CapturedIterationsAreThoseOneByOne) {
     options.clip = 1;
     options.weight_decay = 0.1;
     options.pcd.l2 = 1e-3;
+    options.pcd.rungs = GetParam();
     options.pcd.cuda_graph = cuda_graph;
     const Dataset data = grey_images(10, 8);
     const auto model = fresh_model("resnet", data);
@@ -124,6 +159,8 @@ TEST(TrainerGpu, CapturedIterationsAreThoseOneByOne) {
   const auto parameters = model->named_parameters(), others = same->named_parameters();
   for (const auto& p : parameters) EXPECT_TRUE(torch::equal(p.value(), others[p.key()])) << p.key();
 }
+
+INSTANTIATE_TEST_SUITE_P(Rungs, TrainerGpu, testing::Values(0, 3));
 
 TEST(TrainerTest, StopsAfterTheIterationAndGoesOn) {
   const Scratch scratch;

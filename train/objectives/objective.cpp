@@ -2,6 +2,7 @@
 #include "train/objectives/objective.h"
 
 #include "io/error.h"
+#include "train/checkpoint.h"
 
 namespace isinglass {
 
@@ -11,6 +12,10 @@ BatchShare::BatchShare(const Ranks& ranks, int64_t batch) {
   own = ranks.share(batch);
   most = (batch + ranks.size() - 1) / ranks.size();
   weight = static_cast<double>(own.count) / static_cast<double>(batch);
+}
+
+void Objective::take(const NamedTensors& saved, const std::string& file) {
+  copy_tensors(saved, carried(), file);
 }
 
 }  // namespace isinglass

@@ -59,6 +59,8 @@ class Objective {
   virtual torch::Tensor chains() const = 0;
   // Tensors of its own beside them.
   virtual NamedTensors carried() const { return {}; }
+  // Copies into them those of a checkpoint. Throws Error, naming the file, if they do not fit.
+  virtual void take(const NamedTensors& saved, const std::string& file);
   // U of the latest iteration's batch, of what it is by name, float64 [B]: this rank's part. None before
   // the first, or where there is no energy.
   virtual NamedTensors batch_energies() const { return {}; }

@@ -73,9 +73,11 @@ PcdChains PcdSampling::advance(EnergyModel& model, const torch::Tensor& starts,
                                const torch::Tensor& slots, int64_t iteration) {
   start(model, starts, slots, iteration);
   for (int64_t step = 0; step < options_.steps; ++step) graph_.step(model, state_, params_);
-  const auto to_mean = [transitions = static_cast<double>(starts.size(0) * options_.steps)](
-                           const torch::Tensor& sums, torch::Tensor& mean) {
-    const torch::Tensor now = sums.sum().to(torch::kFloat64) / transitions;
+  const int64_t counted = std::min(options_.batch, starts.size(0));
+  const auto to_mean = [counted, steps = options_.steps](const torch::Tensor& sums,
+                                                         torch::Tensor& mean) {
+    const torch::Tensor now =
+        sums.narrow(0, 0, counted).sum().to(torch::kFloat64) / static_cast<double>(counted * steps);
     if (!mean.defined()) mean = torch::empty_like(now);
     mean.copy_(now);
   };

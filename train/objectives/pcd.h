@@ -25,6 +25,7 @@ struct PcdOptions {
   int64_t steps = 40;      // Metropolis–Hastings steps of an iteration
   bool from_data = false;  // contrastive divergence
   double reinit = 0;       // probability that a drawn chain restarts from the base Bernoulli
+  int64_t rungs = 0;       // tempered chains beside (tempered_rungs.h)
   double l2 = 0;           // weight of the squared energies
   double p_control = 0;    // weight of the squared gradient at the data
   double l1 = 0;           // weight of the couplings' absolute values
@@ -46,7 +47,7 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
 
 // Chains of an iteration after their steps.
 struct PcdChains {
-  torch::Tensor states;            // uint8 [batch, D]
+  torch::Tensor states;            // uint8 [B, D]
   torch::Tensor acceptance, hops;  // means over chains and steps, float64 []
 };
 
@@ -57,12 +58,14 @@ class PcdSampling {
   // The sampler outlives this.
   PcdSampling(const Sampler& sampler, const PcdOptions& options);
 
-  // Makes the steps of iteration t (from 1) from the states `starts` [batch, D], under the model's
-  // present parameters. Chain ids are the slots, int64 [batch]; step numbers are (t − 1)·steps …
-  // t·steps − 1. The tensors returned are those of the next call, too. Throws NumericalError if U or
-  // its gradient is not finite at the starts. Always the same model.
+  // Makes the steps of iteration t (from 1) from the states `starts` [B, D], under the model's
+  // present parameters. Chain ids are the slots, int64 [B]; step numbers are (t − 1)·steps …
+  // t·steps − 1. The means are of the first `batch` chains, or of all if they are fewer. The tensors
+  // returned are those of the next call, too. Throws NumericalError if U or its gradient is not finite
+  // at the starts. Always the same model.
   PcdChains advance(EnergyModel& model, const torch::Tensor& starts, const torch::Tensor& slots,
                     int64_t iteration);
+  const Evaluation& evaluation() const { return state_.current; }  // of the states after the steps
 
  private:
   void start(EnergyModel& model, const torch::Tensor& x, const torch::Tensor& slots,

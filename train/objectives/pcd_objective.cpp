@@ -1,17 +1,21 @@
 // See pcd_objective.h.
 #include "train/objectives/pcd_objective.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "io/error.h"
 #include "io/picture.h"
 #include "io/settings.h"
 #include "models/energies.h"
+#include "train/checkpoint.h"
+#include "train/likelihood.h"
 
 namespace isinglass {
 namespace {
 
 constexpr int64_t kPictures = 100, kColumns = 10;
+constexpr const char* kRungs = "rungs";  // in checkpoints
 
 void check_fit(const EnergyModel& model, const Dataset& data) {
   require(data.train.dim() == 2 && data.train.size(0) > 0,
@@ -38,6 +42,7 @@ PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& m
   require(static_cast<double>(iterations) * static_cast<double>(o.steps) < kCounters,
           "iterations is {}; iterations times steps must be below 2^32", iterations);
   require(o.reinit >= 0 && o.reinit <= 1, "reinit is {}; it is a probability", o.reinit);
+  require(o.rungs >= 0, "rungs is {}; it must be 0 or more", o.rungs);
   require(std::isfinite(o.l2) && o.l2 >= 0, "l2 is {}; it must be 0 or more", o.l2);
   require(std::isfinite(o.p_control) && o.p_control >= 0, "p-control is {}; it must be 0 or more",
           o.p_control);
@@ -50,7 +55,7 @@ PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& m
 
 }  // namespace
 
-PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, const Dataset& data,
+PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dataset& data,
                            const PcdOptions& options, int64_t iterations, torch::Device device,
                            const Ranks& ranks)
     : options_(checked(options, iterations, model, data)),
@@ -68,6 +73,13 @@ PcdObjective::PcdObjective(const EnergyModel& model, const Sampler& sampler, con
   const auto* learned = dynamic_cast<const IsingModel*>(&model);
   const auto* truth = dynamic_cast<const IsingModel*>(data.drawn_from.get());
   if (learned && truth) coupling_error_.emplace(*learned, *truth);
+  if (options.rungs > 0) {
+    require_options(ranks.size() == 1, "`rungs` are of training by one process, not by {} ranks",
+                    ranks.size());
+    require_options(!options.from_data, "`rungs` are beside chains that persist");
+    rungs_.emplace(model, annealing_start(model, &data, device), options.rungs, options.batch,
+                   options.buffer, stream_key(options.seed, RandomStream::kTraining), device);
+  }
   if (!options.centre) return;
   const auto* machine = dynamic_cast<const RbmModel*>(&model);
   require_options(machine && !model.space().one_hot(),
@@ -89,9 +101,18 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
     starts = buffer_.chains(slots_, options_.reinit, iteration);
   }
   starts = share_.own.of(starts).contiguous();
+  torch::Tensor numbers = share_.own.of(slots_).contiguous();
+  if (rungs_) {
+    starts = rungs_->starts(starts, iteration);
+    numbers = rungs_->numbers(numbers);
+  }
   failure_.clear();
   try {
-    chains_ = sampling_.advance(model, starts, share_.own.of(slots_).contiguous(), iteration);
+    chains_ = sampling_.advance(rungs_ ? rungs_->model() : model, starts, numbers, iteration);
+    if (rungs_) {
+      swaps_ = rungs_->swap(chains_.states, sampling_.evaluation(), iteration);
+      chains_.states = chains_.states.narrow(0, 0, options_.batch);
+    }
   } catch (const NumericalError& failure) {
     if (ranks_.size() == 1) throw;
     failure_ = failure.what();  // it goes on with the others, who wait for its gradients
@@ -113,6 +134,7 @@ Loss PcdObjective::loss(EnergyModel& model, int64_t) {
                {"difference", weight * (loss.energy_data - loss.energy_model)},
                {"acceptance", weight * chains_.acceptance},
                {"hops", weight * chains_.hops}}};
+  if (rungs_) result.metrics.emplace_back("swaps", swaps_);
   if (coupling_error_)
     result.metrics.emplace_back("coupling_rmse", weight * coupling_error_->rmse());
   return result;
@@ -141,12 +163,29 @@ void PcdObjective::keep_chains() {
 }
 
 NamedTensors PcdObjective::carried() const {
-  return centring_ ? centring_->offsets() : NamedTensors();
+  NamedTensors all = centring_ ? centring_->offsets() : NamedTensors();
+  if (rungs_) all.push_back({kRungs, rungs_->states()});
+  return all;
+}
+
+// There may be rungs from now on, no longer, or another number of them, which begin at the base.
+void PcdObjective::take(const NamedTensors& saved, const std::string& file) {
+  NamedTensors own = carried(), theirs = saved;
+  const auto rungs_of = [](const NamedTensors& all) {
+    return std::find_if(all.begin(), all.end(), [](const auto& t) { return t.first == kRungs; });
+  };
+  const auto mine = rungs_of(own), found = rungs_of(theirs);
+  if (mine == own.end() || found == theirs.end() || mine->second.sizes() != found->second.sizes()) {
+    if (mine != own.end()) own.erase(mine);
+    if (found != theirs.end()) theirs.erase(found);
+  }
+  copy_tensors(theirs, own, file);
 }
 
 void PcdObjective::repair(EnergyModel& model, int64_t recovery) {
   const torch::Tensor energy = energies(model, buffer_.states(), buffer_.states().device());
   buffer_.draw_anew(torch::isfinite(energy).logical_not().nonzero().flatten(), recovery);
+  if (rungs_) rungs_->repair(recovery);
 }
 
 PtDict PcdObjective::settings() const {

@@ -12,6 +12,7 @@
 #include "train/objectives/objective.h"
 #include "train/objectives/pcd.h"
 #include "train/objectives/replay_buffer.h"
+#include "train/objectives/tempered_rungs.h"
 #include "train/optimiser/centring.h"
 
 namespace isinglass {
@@ -19,9 +20,9 @@ namespace isinglass {
 class PcdObjective : public Objective {
  public:
   // `iterations` in all. Throws Error if an option is out of range, or the model's states are not
-  // those of the data's images. The sampler, and a model that is centred, outlive
+  // those of the data's images. The sampler, and a model that is centred or tempered, outlive
   // this.
-  PcdObjective(const EnergyModel& model, const Sampler& sampler, const Dataset& data,
+  PcdObjective(EnergyModel& model, const Sampler& sampler, const Dataset& data,
                const PcdOptions& options, int64_t iterations, torch::Device device,
                const Ranks& ranks = Ranks::alone());
 
@@ -38,6 +39,7 @@ class PcdObjective : public Objective {
   PtDict settings() const override;
   torch::Tensor chains() const override { return buffer_.states(); }
   NamedTensors carried() const override;
+  void take(const NamedTensors& saved, const std::string& file) override;
   NamedTensors batch_energies() const override { return batch_energies_; }
   void repair(EnergyModel& model, int64_t recovery) override;
   int64_t steps() const override { return options_.steps; }
@@ -62,6 +64,8 @@ class PcdObjective : public Objective {
   std::string failure_;                  // of this rank's chains; empty: none
   NamedTensors batch_energies_;
   std::optional<Centring> centring_;
+  std::optional<TemperedRungs> rungs_;
+  torch::Tensor swaps_;  // share of the latest iteration's that was accepted
   std::optional<CouplingError> coupling_error_;  // where data are drawn from known couplings
 };
 
