@@ -7,9 +7,9 @@
 #include "io/error.h"
 #include "io/picture.h"
 #include "io/settings.h"
+#include "kernels/random/streams.h"
 #include "models/energies.h"
 #include "train/checkpoint.h"
-#include "train/likelihood.h"
 
 namespace isinglass {
 namespace {
@@ -77,8 +77,8 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
     require_options(ranks.size() == 1, "`rungs` are of training by one process, not by {} ranks",
                     ranks.size());
     require_options(!options.from_data, "`rungs` are beside chains that persist");
-    rungs_.emplace(model, annealing_start(model, &data, device), options.rungs, options.batch,
-                   options.buffer, stream_key(options.seed, RandomStream::kTraining), device);
+    rungs_.emplace(model, options.rungs, options.batch, options.buffer,
+                   stream_key(options.seed, RandomStream::kTraining), device);
   }
   if (!options.centre) return;
   const auto* machine = dynamic_cast<const RbmModel*>(&model);

@@ -6,14 +6,13 @@
 
 namespace isinglass {
 
-TemperedRungs::TemperedRungs(EnergyModel& model, const Factorised& base, int64_t rungs,
-                             int64_t batch, int64_t first_number, uint64_t key,
-                             torch::Device device)
+TemperedRungs::TemperedRungs(EnergyModel& model, int64_t rungs, int64_t batch,
+                             int64_t first_number, uint64_t key, torch::Device device)
     : target_(model),
-      base_(base),
+      uniform_(Factorised::uniform(model.space(), device)),
       batch_(batch),
       key_(key),
-      model_(model, &base_, device, TemperedModel::Form::kParts, batch + rungs) {
+      model_(model, &uniform_, device, TemperedModel::Form::kParts, batch + rungs) {
   const auto whole = torch::TensorOptions(torch::kInt64).device(device);
   numbers_ = torch::arange(first_number, first_number + rungs, whole);
   states_ = drawn(numbers_, 0);
@@ -31,7 +30,7 @@ TemperedRungs::TemperedRungs(EnergyModel& model, const Factorised& base, int64_t
 torch::Tensor TemperedRungs::drawn(const torch::Tensor& numbers, int64_t time) const {
   torch::Tensor x = torch::empty({numbers.size(0), target_.space().sites},
                                  numbers.options().dtype(torch::kUInt8));
-  base_.draw(StepParams::create(key_, {}, x.device(), time).rng, numbers, x);
+  uniform_.draw(StepParams::create(key_, {}, x.device(), time).rng, numbers, x);
   return x;
 }
 
@@ -50,9 +49,9 @@ torch::Tensor TemperedRungs::swap(torch::Tensor& states, const Evaluation& curre
   const torch::Tensor &lower = lower_[iteration % 2], &upper = upper_[iteration % 2];
   torch::Tensor accepted = torch::empty({1, lower.size(0)}, states.options());
   if (lower.size(0) > 0) {
-    const torch::Tensor v = -model_.slope(current), &beta = model_.beta();
+    const torch::Tensor &u = current.target, &beta = model_.beta();
     const torch::Tensor log_ratio = (beta.index_select(0, upper) - beta.index_select(0, lower)) *
-                                    (v.index_select(0, upper) - v.index_select(0, lower));
+                                    (u.index_select(0, upper) - u.index_select(0, lower));
     const torch::Tensor probability = log_ratio.clamp_max(0).exp().to(torch::kFloat32);
     ops::bernoulli_rows(probability.unsqueeze(0), numbers_.narrow(0, 0, 1),
                         static_cast<int64_t>(key_), iteration, Purpose::kSwap, accepted);

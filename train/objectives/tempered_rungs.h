@@ -4,12 +4,13 @@
 // that they never come to grows unseen, until it has all of the mass
 // (docs/howto/training-diverges.md). Tempered chains come to it, in training as in the evaluation.
 //
-// N chains stand at β_k = k/N, k = 0 … N − 1, of U_β = U_0 + βV, V = U − U_0 (tempered_model.h), and
-// make the same steps as the chains drawn from the replay buffer, of which the first is the rung β_N = 1.
-// The chain at β_0 begins every iteration with a draw of the base. After the steps of iteration t the pairs
-// k ≡ t (mod 2) of neighbours x at β_k, y at β_{k+1} change places with probability
+// N chains stand at β_k = k/N, k = 0 … N − 1, of exp(−βU), and make the same steps as the chains drawn
+// from the replay buffer, of which the first is the rung β_N = 1. The chain at β_0 begins every iteration
+// with a uniform draw: on a path from independent pixels, which evaluation takes, hot chains still have
+// the data's background, and come to modes that differ in it much later. After the steps of iteration
+// t the pairs k ≡ t (mod 2) of neighbours x at β_k, y at β_{k+1} change places with probability
 //
-//   min(1, exp((β_{k+1} − β_k)(V(y) − V(x))))
+//   min(1, exp((β_{k+1} − β_k)(U(y) − U(x))))
 #pragma once
 
 #include "engine/annealing/factorised.h"
@@ -22,10 +23,10 @@ class TemperedRungs {
  public:
   // N rungs beside `batch` chains, numbered from first_number on, with draws of the key. The model
   // outlives this.
-  TemperedRungs(EnergyModel& model, const Factorised& base, int64_t rungs, int64_t batch,
-                int64_t first_number, uint64_t key, torch::Device device);
+  TemperedRungs(EnergyModel& model, int64_t rungs, int64_t batch, int64_t first_number,
+                uint64_t key, torch::Device device);
 
-  EnergyModel& model() { return model_; }  // of batch + N chains: U_β
+  EnergyModel& model() { return model_; }  // of batch + N chains: βU
 
   // The states from which an iteration steps, those of the batch first, uint8 [batch + N, D]; and the
   // chains' numbers, those of the batch being its slots, int64 [batch + N].
@@ -36,16 +37,16 @@ class TemperedRungs {
   // `current`: model()'s evaluation of them. The share of swaps that was accepted, float64 [].
   torch::Tensor swap(torch::Tensor& states, const Evaluation& current, int64_t iteration);
 
-  // Those whose energy is not finite are drawn from the base anew, for the `time`-th time (from 1).
+  // Those whose energy is not finite are drawn anew, for the `time`-th time (from 1).
   void repair(int64_t time);
 
   const torch::Tensor& states() const { return states_; }  // uint8 [N, D]
 
  private:
-  torch::Tensor drawn(const torch::Tensor& numbers, int64_t time) const;  // from the base
+  torch::Tensor drawn(const torch::Tensor& numbers, int64_t time) const;
 
   EnergyModel& target_;
-  Factorised base_;
+  Factorised uniform_;
   int64_t batch_;
   uint64_t key_;
   torch::Tensor numbers_;              // int64 [N]
