@@ -152,7 +152,7 @@ TEST_P(TrainerGpu, CapturedIterationsAreThoseOneByOne) {
   const auto [captured, model] = trained(true);
   const auto [one_by_one, same] = trained(false);
   for (size_t t = 0; t < captured.size(); ++t) {
-    for (const char* name : {"difference", "acceptance", "hops", "gradient_norm"}) {
+    for (const char* name : {"difference", "acceptance", "hops", "gradient_norm", "swaps"}) {
       EXPECT_EQ(captured[t].find(name), one_by_one[t].find(name)) << name << " of iteration " << t;
     }
   }

@@ -110,7 +110,7 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
   try {
     chains_ = sampling_.advance(rungs_ ? rungs_->model() : model, starts, numbers, iteration);
     if (rungs_) {
-      swaps_ = rungs_->swap(chains_.states, sampling_.evaluation(), iteration);
+      rungs_->swap(chains_.states, sampling_.evaluation(), iteration);
       chains_.states = chains_.states.narrow(0, 0, options_.batch);
     }
   } catch (const NumericalError& failure) {
@@ -134,7 +134,7 @@ Loss PcdObjective::loss(EnergyModel& model, int64_t) {
                {"difference", weight * (loss.energy_data - loss.energy_model)},
                {"acceptance", weight * chains_.acceptance},
                {"hops", weight * chains_.hops}}};
-  if (rungs_) result.metrics.emplace_back("swaps", swaps_);
+  if (rungs_) result.metrics.emplace_back("swaps", rungs_->accepted());
   if (coupling_error_)
     result.metrics.emplace_back("coupling_rmse", weight * coupling_error_->rmse());
   return result;

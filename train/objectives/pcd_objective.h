@@ -65,7 +65,6 @@ class PcdObjective : public Objective {
   NamedTensors batch_energies_;
   std::optional<Centring> centring_;
   std::optional<TemperedRungs> rungs_;
-  torch::Tensor swaps_;  // share of the latest iteration's that was accepted
   std::optional<CouplingError> coupling_error_;  // where data are drawn from known couplings
 };
 

@@ -6,8 +6,8 @@
 
 namespace isinglass {
 
-TemperedRungs::TemperedRungs(EnergyModel& model, int64_t rungs, int64_t batch,
-                             int64_t first_number, uint64_t key, torch::Device device)
+TemperedRungs::TemperedRungs(EnergyModel& model, int64_t rungs, int64_t batch, int64_t first_number,
+                             uint64_t key, torch::Device device)
     : target_(model),
       uniform_(Factorised::uniform(model.space(), device)),
       batch_(batch),
@@ -17,6 +17,7 @@ TemperedRungs::TemperedRungs(EnergyModel& model, int64_t rungs, int64_t batch,
   numbers_ = torch::arange(first_number, first_number + rungs, whole);
   states_ = drawn(numbers_, 0);
   const auto real = whole.dtype(torch::kFloat64);
+  accepted_ = torch::zeros({}, real);
   model_.set_beta(torch::cat({torch::ones({batch}, real), torch::arange(rungs, real).div(rungs)}));
   // The rows of the states by ascending β; the last one is the first of the batch.
   const torch::Tensor rows =
@@ -43,12 +44,11 @@ torch::Tensor TemperedRungs::numbers(const torch::Tensor& slots) const {
   return torch::cat({slots, numbers_});
 }
 
-torch::Tensor TemperedRungs::swap(torch::Tensor& states, const Evaluation& current,
-                                  int64_t iteration) {
+void TemperedRungs::swap(torch::Tensor& states, const Evaluation& current, int64_t iteration) {
   torch::NoGradGuard no_grad;
   const torch::Tensor &lower = lower_[iteration % 2], &upper = upper_[iteration % 2];
-  torch::Tensor accepted = torch::empty({1, lower.size(0)}, states.options());
-  if (lower.size(0) > 0) {
+  if (lower.size(0) > 0) {  // one rung has a pair in every second iteration
+    torch::Tensor accepted = torch::empty({1, lower.size(0)}, states.options());
     const torch::Tensor &u = current.target, &beta = model_.beta();
     const torch::Tensor log_ratio = (beta.index_select(0, upper) - beta.index_select(0, lower)) *
                                     (u.index_select(0, upper) - u.index_select(0, lower));
@@ -60,9 +60,9 @@ torch::Tensor TemperedRungs::swap(torch::Tensor& states, const Evaluation& curre
     const torch::Tensor change = accepted.view({-1, 1}).to(torch::kBool);
     states.index_copy_(0, lower, torch::where(change, above, below));
     states.index_copy_(0, upper, torch::where(change, below, above));
+    accepted_.copy_(accepted.to(torch::kFloat64).mean());
   }
   states_.copy_(states.narrow(0, batch_, states_.size(0)));
-  return accepted.to(torch::kFloat64).mean();
 }
 
 void TemperedRungs::repair(int64_t time) {

@@ -34,8 +34,11 @@ class TemperedRungs {
   torch::Tensor numbers(const torch::Tensor& slots) const;
 
   // Swaps neighbours among the states after the steps, in place, and keeps those of the rungs.
-  // `current`: model()'s evaluation of them. The share of swaps that was accepted, float64 [].
-  torch::Tensor swap(torch::Tensor& states, const Evaluation& current, int64_t iteration);
+  // `current`: model()'s evaluation of them.
+  void swap(torch::Tensor& states, const Evaluation& current, int64_t iteration);
+
+  // The share of the latest swaps that was accepted, float64 [], the same tensor always.
+  const torch::Tensor& accepted() const { return accepted_; }
 
   // Those whose energy is not finite are drawn anew, for the `time`-th time (from 1).
   void repair(int64_t time);
@@ -52,6 +55,7 @@ class TemperedRungs {
   torch::Tensor numbers_;              // int64 [N]
   torch::Tensor states_;               // uint8 [N, D]
   torch::Tensor lower_[2], upper_[2];  // int64: rows of the pairs of even and of odd iterations
+  torch::Tensor accepted_;
   TemperedModel model_;
 };
 
