@@ -58,7 +58,7 @@ ResNets on static MNIST by persistent contrastive divergence, for about as long 
     train="--model resnet --dataset static-mnist --gradient-precision bf16 --sampler pafs --radius 8 --base --buffer 1000 --batch 100 "
           "--warmup 200 --ema 0.995 --checkpoint-every 250",
     evaluate="--model resnet --dataset static-mnist --gradient-precision bf16 --sampler pafs --radius 8 --adapt --method tempering "
-             "--chains 10 --steps 4000",
+             "--chains 10 --steps 3000",
     ways={
         "16 channels, 10 steps, rate 1.5e-4": (f"--channels 16 --steps-per-iter 10 --l2 1e-4 {COSINE}", 1500, "ema"),
         "8 channels": (f"--channels 8 --steps-per-iter 10 --l2 1e-4 {COSINE}", 1900, "ema"),
@@ -66,8 +66,8 @@ ResNets on static MNIST by persistent contrastive divergence, for about as long 
         "5 steps": (f"--channels 16 --steps-per-iter 5 --l2 1e-4 {COSINE}", 2300, "ema"),
         "20 steps": (f"--channels 16 --steps-per-iter 20 --l2 1e-4 {COSINE}", 850, "ema"),
         "rate 3e-4": ("--channels 16 --steps-per-iter 10 --l2 1e-4 --lr 3e-4 --lr-schedule cosine", 1500, "ema"),
-        "rate 6e-4": ("--channels 16 --steps-per-iter 10 --l2 1e-4 --lr 6e-4 --lr-schedule cosine", 1500, "ema"),
         "no weight on squared energies": (f"--channels 16 --steps-per-iter 10 {COSINE}", 1500, "ema"),
+        "30 rungs of tempered chains": (f"--channels 16 --steps-per-iter 10 --l2 1e-4 --rungs 30 {COSINE}", 1150, "ema"),
     })
 TABLES = {"rbm": RBM, "resnet": RESNET}
 
