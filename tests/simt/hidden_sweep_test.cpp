@@ -84,16 +84,18 @@ Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin, int
 }
 
 TEST(HiddenSweepTwins, SweepAlike) {
-  for (const Size& size : {Size{1, 1}, Size{9, 7}, Size{30, 33}, Size{2, 150}}) {
+  struct Machine {
+    int64_t chains, sites, hidden;
+  };
+  for (const auto& [chains, sites, hidden] :
+       {Machine{1, 1, 1}, {9, 7, 1}, {9, 7, 70}, {30, 33, 31}, {2, 150, 70}}) {
     for (const int columns : {1, 3}) {
-      for (const int64_t hidden : {1, 31, 70}) {
-        const SweepShape shape{size.chains, size.sites, columns, hidden};
-        expect_twins([&](Twin twin) { return run(shape, 1, 2, twin); });
-        const Outcome apart = run(shape, 3, 1, Twin::kCpu);
-        EXPECT_TRUE(run(shape, 1, 3, Twin::kCpu) == apart);
-        EXPECT_TRUE(run(shape, 1, 3, Twin::kCuda) == apart);
-        EXPECT_EQ(apart.non_finite[0], 1);
-      }
+      const SweepShape shape{chains, sites, columns, hidden};
+      expect_twins([&](Twin twin) { return run(shape, 1, 2, twin); });
+      const Outcome apart = run(shape, 3, 1, Twin::kCpu);
+      EXPECT_TRUE(run(shape, 1, 3, Twin::kCpu) == apart);
+      EXPECT_TRUE(run(shape, 1, 3, Twin::kCuda) == apart);
+      EXPECT_EQ(apart.non_finite[0], 1);
     }
   }
 }
@@ -171,12 +173,13 @@ std::vector<double> run_beside(const SweepShape& s, int64_t rungs, Twin twin) {
 }
 
 TEST(HiddenSweepTwins, EnergiesOnTheRungsBeside) {
+  struct Machine {
+    int64_t hidden, rungs;
+  };
   for (const int columns : {1, 3}) {
-    for (const int64_t hidden : {1, 31, 64, 530}) {
-      for (const int64_t rungs : {2, 3, 5}) {
-        const SweepShape shape{3 * rungs, 33, columns, hidden};
-        expect_twins([&](Twin twin) { return run_beside(shape, rungs, twin); });
-      }
+    for (const auto& [hidden, rungs] : {Machine{1, 2}, {31, 3}, {64, 5}, {530, 3}}) {
+      const SweepShape shape{3 * rungs, 33, columns, hidden};
+      expect_twins([&](Twin twin) { return run_beside(shape, rungs, twin); });
     }
   }
 }
