@@ -80,9 +80,9 @@ void add_training(Page& page, const fs::path& directory) {
   const Json& last = curves.last();
   page.add("", "",
            {facts_of(last, {"iteration", "loss", "coupling_rmse", "energy_data", "energy_model",
-                            "difference", "acceptance", "hops", "learning_rate", "recoveries",
-                            "validation_score", "validation_weight_ess", "validation_verdict",
-                            "seconds"})});
+                            "difference", "acceptance", "hops", "swaps", "learning_rate",
+                            "recoveries", "validation_score", "validation_weight_ess",
+                            "validation_verdict", "seconds"})});
   Json list = Json::array();
   const auto add = [&](const std::string& title,
                        const std::vector<std::pair<const char*, const char*>>& columns) {
@@ -96,6 +96,7 @@ void add_training(Page& page, const fs::path& directory) {
   add("Energy of data − chains", {{"difference", "difference"}});
   add("Acceptance", {{"acceptance", "acceptance"}});
   add("Sites changed per step", {{"hops", "hops"}});
+  add("Swaps of tempered chains, accepted", {{"swaps", "swaps"}});
   add("Norm of the gradient", {{"gradient_norm", "gradient"}});
   add("Learning rate", {{"learning_rate", "rate"}});
   add("Iterations per second", {{"iterations_per_second", "rate"}});

@@ -178,6 +178,23 @@ TEST_F(Training, DataMayHaveMoved) {
   expect_same_end(dir_ / "moved");
 }
 
+// A run that is known to have missed a mode is mended, not begun again.
+TEST_F(Training, TemperedChainsMayJoinARun) {
+  begin("tempered");
+  const fs::path out = dir_ / "tempered";
+  const Outcome resumed = run_program(resume_command(out) + " --iters 300 --rungs 4");
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_NE(file_bytes(out / "config.toml").find("rungs = 4"), std::string::npos);
+  std::istringstream metrics(file_bytes(out / "metrics.jsonl"));
+  int64_t with = 0, without = 0;
+  for (std::string line; std::getline(metrics, line);) {
+    ++(line.find("\"swaps\"") == std::string::npos ? without : with);
+  }
+  EXPECT_GT(with, 0);
+  EXPECT_GT(without, 0);
+  EXPECT_EQ(with + without, 300);
+}
+
 TEST_F(Training, ConfigurationRepeatsTheRun) {
   const Outcome outcome =
       run_program({"train", "--quiet", "--config", (dir_ / "unbroken" / "config.toml").string(),
