@@ -137,7 +137,8 @@ seed = 0
   EXPECT_EQ(chains.buffer, 40);
   EXPECT_EQ(chains.shape.channels, 4);
   OptionValues said = values_of(chains);
-  said.emplace("centre", false);                           // which they lack
+  said.emplace("centre", false);  // which they lack
+  said.emplace("rungs", int64_t{0});
   EXPECT_EQ(values_of(resolved_objective(chains)), said);  // it is resolved already
 
   const TrainSpec scores = read(R"(# isinglass train
