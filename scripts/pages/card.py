@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the card of trained weights from what their run and their evaluation recorded.
 
-    scripts/pages/card.py RUN EVALUATION WEIGHTS.pt [--iterations N] [--note TEXT]
+    scripts/pages/card.py RUN EVALUATION WEIGHTS.pt [--iterations N] [--where TEXT] [--note TEXT]
     scripts/pages/card.py EVALUATION WEIGHTS.pt
 
 RUN is a directory of `isinglass train`, EVALUATION one of `isinglass evaluate` on the weights. Makes
@@ -35,7 +35,7 @@ def flag(key, value):
     return f"--{key} {value:g}" if isinstance(value, float) else f"--{key} {value}"
 
 
-def training(run, weights, iterations, note):
+def training(run, weights, iterations, where, note):
     """The card's head."""
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     count = iterations or lines[-1]["iteration"]
@@ -47,7 +47,7 @@ def training(run, weights, iterations, note):
 
 {"An" if config["model"] == "rbm" else "A"} {config["model"]} EBM with {size}, trained on `{config["dataset"]}` by persistent
 contrastive divergence; these are the averaged (EMA) parameters after iteration {count}. Until then the run took
-{last["seconds"] / 60:.0f} minutes, evaluations and checkpoints included, on {config["threads"]} CPU thread(s). {note}
+{last["seconds"] / 60:.0f} minutes, evaluations and checkpoints included, on {where or f"{config['threads']} CPU thread(s)"}. {note}
 
 ![chains of the replay buffer after iteration {count}]({weights.stem}.png)
 
@@ -156,6 +156,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", type=pathlib.Path, nargs="+", metavar="PATH", help="[RUN] EVALUATION WEIGHTS.pt")
     parser.add_argument("--iterations", type=int, help="the iteration of the weights, if the run went on")
+    parser.add_argument("--where", help="what it ran on, if not on the threads of its last sitting alone")
     parser.add_argument("--note", default="")
     arguments = parser.parse_args()
     if len(arguments.paths) not in (2, 3):
@@ -163,7 +164,7 @@ def main():
     *run, found, weights = arguments.paths
     card = weights.with_suffix(".md")
     if run:
-        head = training(run[0], weights, arguments.iterations, arguments.note)
+        head = training(run[0], weights, arguments.iterations, arguments.where, arguments.note)
     else:
         head = card.read_text().split(EVALUATION)[0]
     card.write_text(head + evaluation(found, weights))
