@@ -54,7 +54,8 @@ RESNET = Table(
     page="resnet-pilots.md",
     text="""# Pilots of a ResNet
 
-ResNets on static MNIST by persistent contrastive divergence, for about as long each.""",
+ResNets on static MNIST by persistent contrastive divergence, with iterations for about as long each. Rows differ from the first
+in what they name. The machine's other core was busy, and minutes differ by it.""",
     train="--model resnet --dataset static-mnist --gradient-precision bf16 --sampler pafs --radius 8 --base --buffer 1000 --batch 100 "
           "--warmup 200 --ema 0.995 --checkpoint-every 250",
     evaluate="--model resnet --dataset static-mnist --gradient-precision bf16 --sampler pafs --radius 8 --adapt --method tempering "
