@@ -33,19 +33,26 @@ TEST_P(ResumeTest, EqualsAnUnbrokenRunBitForBit) {
   }
 }
 
+// What the last checkpoint of a run in two parts carries, which is that of an unbroken one.
+NamedTensors carried_across(const std::string& model, const Scratch& scratch,
+                            const PcdRun& options) {
+  train(model, scratch / "whole", options);
+  PcdRun part = options;
+  part.iterations = 7;
+  train(model, scratch / "part", part);
+  resume(model, scratch / "part", options);
+  const fs::path last = "checkpoints/00000020.pt";
+  expect_same_state(scratch / "whole" / last, scratch / "part" / last);
+  EXPECT_EQ(metrics_of(scratch / "whole"), metrics_of(scratch / "part"));
+  return read_checkpoint(scratch / "part" / last).carried;
+}
+
 TEST(TrainerTest, ACentredRunGoesOnBitForBit) {
   const Scratch scratch;
   PcdRun options = small_options();
   options.pcd.centre = true;
   options.weight_decay = 0.1;
-  train("rbm", scratch / "whole", options);
-  PcdRun part = options;
-  part.iterations = 7;
-  train("rbm", scratch / "part", part);
-  resume("rbm", scratch / "part", options);
-  expect_same_state(scratch / "whole/checkpoints/00000020.pt",
-                    scratch / "part/checkpoints/00000020.pt");
-  EXPECT_EQ(read_checkpoint(scratch / "part/checkpoints/00000020.pt").carried.size(), 2);
+  EXPECT_EQ(carried_across("rbm", scratch, options).size(), 2);
 }
 
 // Tempered chains are of the checkpoint; there may be some, or none, from when a run is resumed.
@@ -53,18 +60,12 @@ TEST(TrainerTest, ATemperedRunGoesOnBitForBit) {
   const Scratch scratch;
   PcdRun options = small_options();
   options.pcd.rungs = 3;
-  train("resnet", scratch / "whole", options);
-  PcdRun part = options;
-  part.iterations = 7;
-  train("resnet", scratch / "part", part);
-  resume("resnet", scratch / "part", options);
-  expect_same_state(scratch / "whole/checkpoints/00000020.pt",
-                    scratch / "part/checkpoints/00000020.pt");
-  EXPECT_EQ(metrics_of(scratch / "whole"), metrics_of(scratch / "part"));
-  const auto carried = read_checkpoint(scratch / "part/checkpoints/00000020.pt").carried;
+  const NamedTensors carried = carried_across("resnet", scratch, options);
   ASSERT_EQ(carried.size(), 1);
   EXPECT_EQ(carried[0].second.size(0), 3);
 
+  PcdRun part = options;
+  part.iterations = 7;
   part.pcd.rungs = 0;
   train("resnet", scratch / "later", part);
   resume("resnet", scratch / "later", options);

@@ -43,6 +43,7 @@ PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& m
           "iterations is {}; iterations times steps must be below 2^32", iterations);
   require(o.reinit >= 0 && o.reinit <= 1, "reinit is {}; it is a probability", o.reinit);
   require(o.rungs >= 0, "rungs is {}; it must be 0 or more", o.rungs);
+  require_options(o.rungs == 0 || !o.from_data, "`rungs` are beside chains that persist");
   require(std::isfinite(o.l2) && o.l2 >= 0, "l2 is {}; it must be 0 or more", o.l2);
   require(std::isfinite(o.p_control) && o.p_control >= 0, "p-control is {}; it must be 0 or more",
           o.p_control);
@@ -76,7 +77,6 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
   if (options.rungs > 0) {
     require_options(ranks.size() == 1, "`rungs` are of training by one process, not by {} ranks",
                     ranks.size());
-    require_options(!options.from_data, "`rungs` are beside chains that persist");
     rungs_.emplace(model, options.rungs, options.batch, options.buffer,
                    stream_key(options.seed, RandomStream::kTraining), device);
   }
@@ -168,7 +168,7 @@ NamedTensors PcdObjective::carried() const {
   return all;
 }
 
-// There may be rungs from now on, no longer, or another number of them, which begin at the base.
+// There may be rungs from now on, no longer, or another number of them, which begin anew.
 void PcdObjective::take(const NamedTensors& saved, const std::string& file) {
   NamedTensors own = carried(), theirs = saved;
   const auto rungs_of = [](const NamedTensors& all) {

@@ -1,42 +1,62 @@
 // See tempered_rungs.h.
 #include "train/objectives/tempered_rungs.h"
 
-#include "engine/chain_state.h"
 #include "kernels/ops/random_states.h"
 
 namespace isinglass {
+namespace {
+
+torch::Tensor reals(at::IntArrayRef sizes, torch::Device device) {
+  return torch::zeros(sizes, torch::TensorOptions(torch::kFloat64).device(device));
+}
+
+}  // namespace
 
 TemperedRungs::TemperedRungs(EnergyModel& model, int64_t rungs, int64_t batch, int64_t first_number,
                              uint64_t key, torch::Device device)
     : target_(model),
-      uniform_(Factorised::uniform(model.space(), device)),
-      batch_(batch),
       key_(key),
-      model_(model, &uniform_, device, TemperedModel::Form::kParts, batch + rungs) {
+      model_(model, /*start=*/nullptr, device, TemperedModel::Form::kParts, batch + rungs),
+      steps_(Statistics::create(rungs + 1, device)),
+      counted_(Statistics::create(1, device)),
+      accepted_(reals({}, device)) {
   const auto whole = torch::TensorOptions(torch::kInt64).device(device);
   numbers_ = torch::arange(first_number, first_number + rungs, whole);
-  states_ = drawn(numbers_, 0);
-  const auto real = whole.dtype(torch::kFloat64);
-  accepted_ = torch::zeros({}, real);
-  model_.set_beta(torch::cat({torch::ones({batch}, real), torch::arange(rungs, real).div(rungs)}));
-  // The rows of the states by ascending β; the last one is the first of the batch.
-  const torch::Tensor rows =
-      torch::cat({torch::arange(batch, batch + rungs, whole), torch::zeros({1}, whole)});
-  for (int64_t parity : {0, 1}) {
-    lower_[parity] = rows.slice(0, parity, rungs, 2).contiguous();
-    upper_[parity] = rows.slice(0, parity + 1, rungs + 1, 2).contiguous();
-  }
+  states_ = uniform(numbers_, 0, Purpose::kInitialState);
+  rows_ = torch::cat({torch::arange(batch, batch + rungs, whole), torch::zeros({1}, whole)});
+  const int64_t all = rungs + 1;
+  const torch::Tensor beta = torch::arange(all, whole.dtype(torch::kFloat64)).div(rungs);
+  model_.set_beta(torch::cat({torch::ones({batch}, beta.options()), beta.narrow(0, 0, rungs)}));
+  rungs_ = {.beta = beta, .scale = reals({all, 0}, device)};
+  at_.beta = reals({all}, device);
+  at_.beta32 = at_.beta.to(torch::kFloat32);
+  at_.scale = reals({all, 0}, device);
+  at_.start = reals({all}, device);  // uniform
+  at_.target = reals({all}, device);
+  at_.energy = reals({all}, device);
+  sums_.rejection = reals({1, rungs}, device);
+  sums_.acceptance = reals({1, all}, device);
+  sums_.end = torch::zeros({all}, whole);
+  sums_.trips = torch::zeros({1}, whole);
+  sums_.history = torch::zeros({1, all}, whole.dtype(torch::kInt16));
+  sums_.rises = reals({0, 1, rungs, 2}, device);
+  sums_.all = false;
+  top_.x = torch::empty_like(states_.narrow(0, 0, 1));
+  top_.energy = reals({1}, device);
+  top_.local = 1;
 }
 
-torch::Tensor TemperedRungs::drawn(const torch::Tensor& numbers, int64_t time) const {
-  torch::Tensor x = torch::empty({numbers.size(0), target_.space().sites},
-                                 numbers.options().dtype(torch::kUInt8));
-  uniform_.draw(StepParams::create(key_, {}, x.device(), time).rng, numbers, x);
+torch::Tensor TemperedRungs::uniform(const torch::Tensor& numbers, int64_t time,
+                                     Purpose purpose) const {
+  const StateSpace space = target_.space();
+  torch::Tensor x =
+      torch::empty({numbers.size(0), space.sites}, numbers.options().dtype(torch::kUInt8));
+  ops::uniform_rows(space.categories, numbers, static_cast<int64_t>(key_), time, purpose, x);
   return x;
 }
 
 torch::Tensor TemperedRungs::starts(const torch::Tensor& batch, int64_t iteration) const {
-  return torch::cat({batch, drawn(numbers_.narrow(0, 0, 1), iteration),
+  return torch::cat({batch, uniform(numbers_.narrow(0, 0, 1), iteration, Purpose::kReinitialState),
                      states_.narrow(0, 1, states_.size(0) - 1)});
 }
 
@@ -46,30 +66,25 @@ torch::Tensor TemperedRungs::numbers(const torch::Tensor& slots) const {
 
 void TemperedRungs::swap(torch::Tensor& states, const Evaluation& current, int64_t iteration) {
   torch::NoGradGuard no_grad;
-  const torch::Tensor &lower = lower_[iteration % 2], &upper = upper_[iteration % 2];
-  if (lower.size(0) > 0) {  // one rung has a pair in every second iteration
-    torch::Tensor accepted = torch::empty({1, lower.size(0)}, states.options());
-    const torch::Tensor &u = current.target, &beta = model_.beta();
-    const torch::Tensor log_ratio = (beta.index_select(0, upper) - beta.index_select(0, lower)) *
-                                    (u.index_select(0, upper) - u.index_select(0, lower));
-    const torch::Tensor probability = log_ratio.clamp_max(0).exp().to(torch::kFloat32);
-    ops::bernoulli_rows(probability.unsqueeze(0), numbers_.narrow(0, 0, 1),
-                        static_cast<int64_t>(key_), iteration, Purpose::kSwap, accepted);
-    const torch::Tensor below = states.index_select(0, lower),
-                        above = states.index_select(0, upper);
-    const torch::Tensor change = accepted.view({-1, 1}).to(torch::kBool);
-    states.index_copy_(0, lower, torch::where(change, above, below));
-    states.index_copy_(0, upper, torch::where(change, below, above));
-    accepted_.copy_(accepted.to(torch::kFloat64).mean());
-  }
-  states_.copy_(states.narrow(0, batch_, states_.size(0)));
+  const int64_t rungs = states_.size(0);
+  top_.states = states.index_select(0, rows_);
+  at_.chain = torch::arange(rungs + 1, rows_.options()).unsqueeze(0);
+  torch::index_select_out(at_.target, current.target, 0, rows_);
+  sums_.rejection.zero_();
+  ops::swap_rungs(rungs_, at_, sums_, top_, steps_, counted_,
+                  StepParams::create(key_, {}, states.device(), iteration).rng,
+                  numbers_.narrow(0, 0, 1));
+  states.index_copy_(0, rows_, top_.states.index_select(0, at_.chain.flatten()));
+  states_.copy_(states.narrow(0, states.size(0) - rungs, rungs));
+  const int64_t pairs =
+      (rungs + 1 - iteration % 2) / 2;  // one rung has one in even iterations alone
+  if (pairs > 0) accepted_.copy_(1 - sums_.rejection.sum() / pairs);
 }
 
 void TemperedRungs::repair(int64_t time) {
   torch::NoGradGuard no_grad;
   const torch::Tensor lost = torch::isfinite(target_.energy(states_)).logical_not().unsqueeze(1);
-  // Iterations count from 1 and stay far below this.
-  states_.copy_(torch::where(lost, drawn(numbers_, (int64_t{1} << 32) - time), states_));
+  states_.copy_(torch::where(lost, uniform(numbers_, time, Purpose::kInitialState), states_));
 }
 
 }  // namespace isinglass

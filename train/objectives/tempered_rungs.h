@@ -8,14 +8,14 @@
 // from the replay buffer, of which the first is the rung β_N = 1. The chain at β_0 begins every iteration
 // with a uniform draw: on a path from independent pixels, which evaluation takes, hot chains still have
 // the data's background, and come to modes that differ in it much later. After the steps of iteration
-// t the pairs k ≡ t (mod 2) of neighbours x at β_k, y at β_{k+1} change places with probability
-//
-//   min(1, exp((β_{k+1} − β_k)(U(y) − U(x))))
+// t the neighbours k ≡ t (mod 2) swap as in parallel tempering (kernels/tempering/swap.h).
 #pragma once
 
-#include "engine/annealing/factorised.h"
 #include "engine/annealing/tempered_model.h"
+#include "engine/chain_state.h"
 #include "io/torch.h"
+#include "kernels/ops/swap.h"
+#include "kernels/random/philox.h"
 
 namespace isinglass {
 
@@ -37,7 +37,7 @@ class TemperedRungs {
   // `current`: model()'s evaluation of them.
   void swap(torch::Tensor& states, const Evaluation& current, int64_t iteration);
 
-  // The share of the latest swaps that was accepted, float64 [], the same tensor always.
+  // The mean probability of the latest swaps, float64 [], the same tensor always.
   const torch::Tensor& accepted() const { return accepted_; }
 
   // Those whose energy is not finite are drawn anew, for the `time`-th time (from 1).
@@ -46,17 +46,21 @@ class TemperedRungs {
   const torch::Tensor& states() const { return states_; }  // uint8 [N, D]
 
  private:
-  torch::Tensor drawn(const torch::Tensor& numbers, int64_t time) const;
+  torch::Tensor uniform(const torch::Tensor& numbers, int64_t time, Purpose purpose) const;
 
   EnergyModel& target_;
-  Factorised uniform_;
-  int64_t batch_;
   uint64_t key_;
-  torch::Tensor numbers_;              // int64 [N]
-  torch::Tensor states_;               // uint8 [N, D]
-  torch::Tensor lower_[2], upper_[2];  // int64: rows of the pairs of even and of odd iterations
-  torch::Tensor accepted_;
   TemperedModel model_;
+  torch::Tensor numbers_;  // int64 [N]
+  torch::Tensor states_;   // uint8 [N, D]
+  torch::Tensor rows_;     // int64 [N + 1]: of all states, those of the rungs by ascending β
+  // One ensemble of N + 1 rungs; what the swaps count beside rejections is of no use here.
+  ops::RungTensors rungs_;
+  ops::RungChainTensors at_;
+  ops::SwapSums sums_;
+  ops::TopTensors top_;
+  Statistics steps_, counted_;
+  torch::Tensor accepted_;
 };
 
 }  // namespace isinglass
