@@ -96,7 +96,7 @@ void add_training(Page& page, const fs::path& directory) {
   add("Energy of data − chains", {{"difference", "difference"}});
   add("Acceptance", {{"acceptance", "acceptance"}});
   add("Sites changed per step", {{"hops", "hops"}});
-  add("Swaps of tempered chains, mean probability", {{"swaps", "swaps"}});
+  add("Probability of swaps", {{"swaps", "swaps"}});
   add("Norm of the gradient", {{"gradient_norm", "gradient"}});
   add("Learning rate", {{"learning_rate", "rate"}});
   add("Iterations per second", {{"iterations_per_second", "rate"}});

@@ -227,6 +227,11 @@ void Training::by_chains(TrainObserver* observer) {
   sampler_ = fixed_sampler_of(spec_.sampler, *model_,
                               "training has none: its model changes with every iteration");
   spec_.sampler = resolved(spec_.sampler, *model_);
+  const PathKind path = path_for(spec_.sampler, *model_);
+  require_options(
+      spec_.rungs.value_or(0) == 0 || path == PathKind::kLinear,
+      "`rungs` are of U times an inverse temperature, which is no rbm: its chains do not "
+      "make block Gibbs sweeps; other samplers work");
   const bool evaluated = *spec_.evaluate_every > 0;
   require_options(!evaluated || data_.validation.size(0) > 0,
                   "`evaluate-every` needs validation images; {} has none", data_.name);
@@ -236,7 +241,7 @@ void Training::by_chains(TrainObserver* observer) {
       "not exact",
       sampler_->name());
   const ValidationOptions validation{.temperatures = *spec_.evaluate_steps,
-                                     .path = path_for(spec_.sampler, *model_),
+                                     .path = path,
                                      .seed = static_cast<uint64_t>(spec_.seed)};
   const TrainOptions train = train_options();
   TrainHooks watched = hooks(observer);

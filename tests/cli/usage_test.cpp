@@ -225,6 +225,7 @@ TEST_F(Mistakes, OfTheOtherSubcommands) {
            {train + "--out out --lr 0", {"--lr is 0", "above 0"}},
            {train + "--out out --ema 1.5", {"--ema is 1.5"}},
            {train + "--out out --reinit 2", {"--reinit is 2"}},
+           {train + "--out out --sampler gibbs --scan chromatic --rungs 3", {"--rungs are of U"}},
            {"train --dataset bars.pt --model rbm --batch 11 --buffer 10 --out out",
             {"buffer", "batch"}},
            {train + "--out out --model ising", {"--model", "twice"}},
