@@ -10,7 +10,8 @@ The folder holds what these printed or wrote there, on one kind of machine:
   bench-graph.log                           the same stages once an iteration was captured (404fdd8)
   training.log                              medians over the last 100 of 200 iterations of `isinglass train`, of its
                                             metrics.jsonl, there
-  training-32.tsv                           milliseconds of a ResNet-32's iterations in one run (310f748)
+  training-32.tsv                           of a ResNet-32's metrics.jsonl there (310f748): the
+                                            median of every thousand iterations' milliseconds
   bench-patches.log, kernels-patches.tsv    stages and kernels with products of patches (7b2a7de)
   agreement.tsv                             mean U of the chains in iterations of one training, on GPU and CPU
   peers.json, peers-full.json               scripts/gpu/peers.py, without and with --full
