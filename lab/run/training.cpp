@@ -208,6 +208,7 @@ PcdOptions Training::pcd_options() const {
           .buffer = chains(),
           .steps = *spec_.steps,
           .from_data = contrastive(spec_),
+          .begin_at_data = !spec_.model.weights.empty() && !given_.model,
           .reinit = spec_.reinit.value_or(0),
           .rungs = spec_.rungs.value_or(0),
           .l2 = *spec_.l2,

@@ -129,8 +129,8 @@ Fields<TrainSpec> train_table() {
       field(&ModelSpec::weights,
             {.name = "weights",
              .unit = "FILE",
-             .help = "parameters to start from (.pt), of the same model and size; chains, averages "
-                     "and the optimiser begin anew"}),
+             .help = "parameters to start from (.pt), of the same model and size; averages and the "
+                     "optimiser begin anew, and chains at training images"}),
       field(&ModelSpec::image, {.name = "image",
                                 .unit = "HxW",
                                 .help = "height and width of the images",

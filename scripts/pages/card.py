@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
 """Writes the card of trained weights from what their run and their evaluation recorded.
 
-    scripts/pages/card.py RUN EVALUATION WEIGHTS.pt [--iterations N] [--where TEXT] [--note TEXT]
-    scripts/pages/card.py EVALUATION WEIGHTS.pt
+    scripts/pages/card.py RUN EVALUATION WEIGHTS.pt [--iterations N] [--where TEXT] [--note TEXT] [--tempered SAMPLES]
+    scripts/pages/card.py EVALUATION WEIGHTS.pt [--tempered SAMPLES]
 
-RUN is a directory of `isinglass train`, EVALUATION one of `isinglass evaluate` on the weights. Makes
-WEIGHTS.md and WEIGHTS.png (the buffer's sample grid) beside the weights; without RUN it writes the
-evaluation of the card that is there anew. No number is typed by hand.
+RUN is a directory of `isinglass train`, EVALUATION one of `isinglass evaluate` on the weights, SAMPLES one
+of `isinglass sample --rungs`. Makes WEIGHTS.md, WEIGHTS.png (the buffer's sample grid) and, of SAMPLES,
+WEIGHTS-tempered.png (the ensembles' last draw, by build/isinglass or $ISINGLASS_BINARY) beside the weights;
+without RUN it writes the rest of the card that is there anew. No number is typed by hand.
 """
 import argparse
 import json
+import os
 import pathlib
 import shutil
+import subprocess
 import tomllib
 
 EVALUATION = "## What it is of\n"
+TEMPERED = "## Samples from tempered chains\n"
 SPLITS = ("train", "validation", "test")
 
 
@@ -23,10 +27,11 @@ def command(name, directory, weights, iterations=None):
     if iterations:
         config["iters"] = iterations
     if "weights" in config:  # training began with others
-        config["weights"] = weights.name if name == "evaluate" else pathlib.Path(config["weights"]).name
+        config["weights"] = weights.name if name != "train" else pathlib.Path(config["weights"]).name
     skipped = {"data-dir", "device", "threads"}
     flags = " ".join(flag(key, value) for key, value in config.items() if key not in skipped and value is not False)
-    return f"isinglass {name} {flags} --data-dir DIR --out OUT"
+    data = " --data-dir DIR" if "dataset" in config else ""
+    return f"isinglass {name} {flags}{data} --out OUT"
 
 
 def flag(key, value):
@@ -57,6 +62,27 @@ contrastive divergence; these are the averaged (EMA) parameters after iteration 
 ```
 At iteration {count}: acceptance {last["acceptance"]:.2f}, {last["hops"]:.1f} hops per step,
 U(data) − U(chains) = {last["difference"]:.1f}.
+
+"""
+
+
+def tempered_chains(samples, weights):
+    """What chains come to that began far from the data: the last draw of every ensemble."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    image = tomllib.loads((samples / "config.toml").read_text()).get("image", "28x28")
+    picture = weights.with_name(f"{weights.stem}-tempered.png")
+    subprocess.run([os.environ.get("ISINGLASS_BINARY", root / "build/isinglass"), "inspect", samples, "--image", image,
+                    "--out", picture], check=True, stdout=subprocess.DEVNULL)
+    found = json.loads((samples / "summary.json").read_text())
+    ladder = found["tempering"]
+    return f"""{TEMPERED}
+![last states at β = 1 of ensembles of tempered chains]({picture.name})
+
+The states at β = 1 of {min(found["chains"], 64)} ensembles of {ladder["rungs"]} tempered chains, after {found["burn_in"] + found["steps_done"]} scans that
+began at random states: no data, and no state of the training, takes part.
+```
+{command("sample", samples, weights)}
+```
 
 """
 
@@ -158,6 +184,7 @@ def main():
     parser.add_argument("--iterations", type=int, help="the iteration of the weights, if the run went on")
     parser.add_argument("--where", help="what it ran on, if not on the threads of its last sitting alone")
     parser.add_argument("--note", default="")
+    parser.add_argument("--tempered", type=pathlib.Path, metavar="SAMPLES", help="chains of `isinglass sample --rungs`")
     arguments = parser.parse_args()
     if len(arguments.paths) not in (2, 3):
         parser.error("[RUN] EVALUATION WEIGHTS.pt are needed")
@@ -167,6 +194,8 @@ def main():
         head = training(run[0], weights, arguments.iterations, arguments.where, arguments.note)
     else:
         head = card.read_text().split(EVALUATION)[0]
+    if arguments.tempered:
+        head = head.split(TEMPERED)[0] + tempered_chains(arguments.tempered, weights)
     card.write_text(head + evaluation(found, weights))
 
 

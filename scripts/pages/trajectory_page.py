@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Parallel trajectory tempering beside persistent contrastive divergence, into docs/results/trajectory-tempering.md.
+"""Parallel trajectory tempering beside persistent contrastive divergence, into docs/results/trajectory-tempering….md.
 
-    .venv/bin/python scripts/pages/trajectory_page.py [--data-dir DIR] [--seconds S] [--seeds N] [--hidden H] [--sweeps N]
+    .venv/bin/python scripts/pages/trajectory_page.py [--model rbm|resnet] [--data-dir DIR] [--seconds S] [--seeds N] [--steps N]
 
 After Béreux, Decelle, Furtlehner & Seoane 2024 (arXiv 2405.15376) and 2026 (arXiv 2607.27077): the ladder is the run's own
 history. Frozen models m = 0, 1, … at beta = 1, of which model 0 has independent sites; chains x of the present parameters θ
@@ -13,10 +13,10 @@ Where the mean of that over an iteration's chains is below FREEZE, θ becomes th
 they have all moved and swapped with the reservoir before, and log Z follows from model to model by Bennett's ratio. Where it is below
 REJECT, the update is taken back instead, the rate is halved, until models are frozen again, and Adam forgets its moments.
 
-An RBM on static MNIST, by a loop over the package's public interface, by persistent chains alone, by swaps for as many processor
+A model of static MNIST, by a loop over the package's public interface, by persistent chains alone, by swaps for as many processor
 seconds, and by chains alone again for as many iterations as the swaps left, which tells what a shorter training brings by itself.
-What comes out is evaluated by annealing from both ends, by R-hat of long chains from test images and from noise, and by the
-shares of the ten digits that a linear classifier sees among the draws.
+What comes out is evaluated by log Z from both ends, by R-hat of long chains from test images and from noise, and by the
+shares of the ten digits that a linear classifier sees among the draws. The page is renewed after every seed.
 """
 import argparse
 import gzip
@@ -33,10 +33,9 @@ import torch
 import isinglass as ig
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs/results/trajectory-tempering.md"
 FREEZE, REJECT = 0.3, 0.1
 ALONE, SWAPS, SHORTER = "chains alone", "swaps", "chains alone, as many iterations"
-BATCH, BUFFER, SWEEPS, RATE, DECAY, PASSES = 100, 1000, 5, 1e-3, 0.02, 2
+BATCH, BUFFER, PASSES = 100, 1000, 2
 
 
 def images(data, split):
@@ -99,36 +98,94 @@ def energies(target, x):
     return target.energy(x).double()
 
 
-def rbm(parameters):
-    return ig.models.rbm(**{name: value.detach().clone() for name, value in parameters.items()})
+def copied(parameters):
+    return {name: value.detach().clone() for name, value in parameters.items()}
+
+
+class Rbm:
+    """Its sampler are sweeps of all units, and log Z comes from annealing along its joint path."""
+    page, title = "trajectory-tempering.md", "Trajectory tempering while an RBM learns"
+    what = "An RBM of 500 hidden units"
+    how = "5 sweeps of {batch} of {buffer} chains an iteration, Adam at {rate:g} and falling to 0, decay {decay:g}"
+    hidden, rate, decay, square, steps, unit, long = 500, 1e-3, 0.02, 0, 5, "sweeps", 20000
+    sampler = {"sampler": "gibbs", "scan": "chromatic"}
+    evaluation = {"chains": 100, "steps": 10000, "reverse": True}
+    evaluated = "annealing"
+    open = "the weights, or the chains that reverse annealing\nstarts from, do not suffice"
+
+    @staticmethod
+    def target(parameters):
+        return ig.models.rbm(**copied(parameters))
+
+    def start(self, mean, generator):
+        """Parameters to learn from; those of independent pixels, and their log Z."""
+        logit = torch.logit(mean).float()
+        biases = {"b_v": logit, "b_h": torch.zeros(self.hidden)}
+        log_z = torch.nn.functional.softplus(logit.double()).sum().item() + self.hidden * math.log(2)
+        return ({"W": 0.01 * torch.randn(self.hidden, 784, generator=generator), **biases},
+                {"W": torch.zeros(self.hidden, 784), **biases}, log_z)
+
+
+class Resnet:
+    """Its sampler is pafs, and log Z comes from parallel tempering."""
+    page, title = "trajectory-tempering-resnet.md", "Trajectory tempering while a ResNet learns"
+    what = "A ResNet of 8 channels"
+    how = ("10 steps of pafs of radius 8 of {batch} of {buffer} chains an iteration, Adam at {rate:g} and falling to 0, squared energies "
+           "at a weight of {square:g}")
+    channels, rate, decay, square, steps, unit, long = 8, 3e-4, 0, 1e-4, 10, "steps of pafs", 4000
+    sampler = {"sampler": "pafs", "radius": 8}
+    evaluation = {"chains": 10, "steps": 3000, "method": "tempering", "adapt": True}
+    evaluated = "tempering"
+    open = "the ensembles of tempering\nhave not mixed"
+
+    @staticmethod
+    def target(parameters):
+        return ig.models.resnet(copied(parameters), image="28x28")
+
+    def start(self, mean, generator):
+        width = self.channels
+
+        def layer(name, inputs, outputs, *kernel):
+            """As PyTorch begins."""
+            bound = 1 / math.sqrt(inputs * math.prod(kernel))
+            def drawn(*shape):
+                return (2 * torch.rand(*shape, generator=generator) - 1) * bound
+            return {f"{name}.weight": drawn(outputs, inputs, *kernel), f"{name}.bias": drawn(outputs)}
+        parameters = layer("proj", 1, width, 3, 3) | layer("energy_linear", width, 1)
+        for block in range(8):
+            parameters |= layer(f"net.{block}.conv1", width, width, 3, 3) | layer(f"net.{block}.conv2", width, width, 3, 3)
+            if block < 2:
+                parameters |= layer(f"net.{block}.shortcut_conv", width, width, 1, 1)
+        parameters["mean"] = mean.float()
+        flat = {name: torch.zeros_like(value) if name.startswith("energy_linear") else value for name, value in parameters.items()}
+        return parameters, flat, 0.0
 
 
 class Run:
     """One training. `swaps`: by trajectory tempering, else by persistent chains alone."""
 
-    def __init__(self, train, hidden, seed, swaps):
+    def __init__(self, model, train, seed, swaps):
         self.generator = torch.Generator().manual_seed(seed)
-        self.train, self.swaps = train, swaps
+        self.model, self.train, self.swaps = model, train, swaps
         mean = ig.base_mean(train)
-        logit = torch.logit(mean).float()
-        start = {"W": 0.01 * torch.randn(hidden, 784, generator=self.generator), "b_v": logit, "b_h": torch.zeros(hidden)}
-        self.target = rbm(start)
-        self.parameters = self.target.parameters()
-        self.optimiser = torch.optim.AdamW([{"params": [self.parameters["W"]], "weight_decay": DECAY},
-                                            {"params": [self.parameters["b_v"], self.parameters["b_h"]], "weight_decay": 0}], lr=RATE)
-        self.sampler = ig.sampler("gibbs", scan="chromatic")
+        start, independent, log_z = model.start(mean, self.generator)
+        self.target = model.target(start)
+        self.parameters = {name: value for name, value in self.target.parameters().items() if name != "mean"}
+        shrunk = [value for name, value in self.parameters.items() if value.dim() > 1]
+        others = [value for name, value in self.parameters.items() if value.dim() <= 1]
+        self.optimiser = torch.optim.AdamW([{"params": shrunk, "weight_decay": model.decay}, {"params": others, "weight_decay": 0}], lr=model.rate)
+        options = dict(model.sampler)
+        self.sampler = ig.sampler(options.pop("sampler"), **options)
         self.chains = torch.bernoulli(mean.expand(BUFFER, -1), generator=self.generator).to(torch.uint8)
         self.start = seed
-        independent = rbm({"W": torch.zeros(hidden, 784), "b_v": logit, "b_h": torch.zeros(hidden)})
-        log_z = torch.nn.functional.softplus(logit.double()).sum().item() + hidden * math.log(2)
-        self.frozen = Frozen(independent, self.chains.clone(), log_z)
+        self.frozen = Frozen(model.target(independent), self.chains.clone(), log_z)
         self.rate = 1.0
         self.iterations = self.models = self.taken_back = 0
 
     def move(self, rows):
         """Sweeps of these chains, and what they are swapped with."""
         self.start += 1000003
-        x = self.sampler.run(self.target, self.chains[rows], steps=SWEEPS, seed=self.start).x.clone()
+        x = self.sampler.run(self.target, self.chains[rows], steps=self.model.steps, seed=self.start).x.clone()
         accepted = self.swap(x) if self.swaps else 1.0
         self.chains[rows] = x
         return x, accepted
@@ -154,19 +211,20 @@ class Run:
         forward = energies(self.target, frozen.reservoir) - frozen.energy
         backward = energies(self.target, self.chains) - energies(frozen.target, self.chains)
         log_z = frozen.log_z + bennett(forward, backward)
-        self.frozen = Frozen(rbm(self.parameters), self.chains.clone(), log_z)
+        self.frozen = Frozen(self.model.target(self.target.parameters()), self.chains.clone(), log_z)
         self.models += 1
         self.rate = min(1.0, 2 * self.rate)
 
     def iterate(self, rate):
-        kept = {name: value.detach().clone() for name, value in self.parameters.items()} if self.swaps else None
+        kept = copied(self.parameters) if self.swaps else None
         data = self.train[torch.randint(len(self.train), (BATCH,), generator=self.generator)]
         x, accepted = self.move(torch.randperm(BUFFER, generator=self.generator)[:BATCH])
-        loss = self.target.energy(data).mean() - self.target.energy(x).mean()
+        at_data, at_x = self.target.energy(data), self.target.energy(x)
+        loss = at_data.mean() - at_x.mean() + self.model.square * (at_data.square() + at_x.square()).mean()
         self.optimiser.zero_grad()
         loss.backward()
         for group in self.optimiser.param_groups:
-            group["lr"] = RATE * self.rate * rate
+            group["lr"] = self.model.rate * self.rate * rate
         self.optimiser.step()
         self.iterations += 1
         if not self.swaps:
@@ -190,13 +248,14 @@ class Run:
             self.freeze()
 
 
-def judged(run, splits, classes, seed, sweeps):
+def judged(run, splits, classes, seed, steps):
     """Likelihoods from both ends, R-hat of long chains, and the digits among their states."""
-    target = rbm(run.parameters)
-    found = ig.evaluate(target, splits, chains=100, steps=10000, reverse=True, seed=seed, sampler="gibbs", scan="chromatic")
+    model = run.model
+    target = model.target(run.target.parameters())
+    found = ig.evaluate(target, splits, seed=seed, mean=ig.base_mean(splits["train"]), **model.sampler, **model.evaluation)
     test = splits["test"]
     noise = torch.randint(0, 2, (50, 784), generator=torch.Generator().manual_seed(seed), dtype=torch.uint8)
-    long = ig.sample(target, "gibbs", scan="chromatic", init=torch.cat([test[:50], noise]), chains=100, steps=sweeps, thin=sweeps // 200, seed=seed)
+    long = ig.sample(target, init=torch.cat([test[:50], noise]), chains=100, steps=steps, thin=steps // 200, seed=seed, **model.sampler)
     draws = long.samples[100:]
     truth = shares(classes, test)
     distance = (shares(classes, draws.flatten(0, 1)) - truth).abs().sum().item() / 2
@@ -211,9 +270,11 @@ def main():
     parser.add_argument("--data-dir", type=Path, default=Path("data"))
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--hidden", type=int, default=500)
-    parser.add_argument("--sweeps", type=int, default=20000)
+    parser.add_argument("--model", choices=["rbm", "resnet"], default="rbm")
+    parser.add_argument("--steps", type=int, help="of the long chains")
     arguments = parser.parse_args()
+    model = {"rbm": Rbm, "resnet": Resnet}[arguments.model]()
+    arguments.steps = arguments.steps or model.long
     torch.set_num_threads(1)
     splits = {"train": images(arguments.data_dir, "train"), "validation": images(arguments.data_dir, "valid"),
               "test": images(arguments.data_dir, "test")}
@@ -221,9 +282,9 @@ def main():
     rows = []
 
     def learn(seed, how, **until):
-        run = Run(splits["train"], arguments.hidden, seed, swaps=how == SWAPS)
+        run = Run(model, splits["train"], seed, swaps=how == SWAPS)
         run.go(**until)
-        rows.append({"seed": seed, "how": how, **judged(run, splits, classes, seed, arguments.sweeps)})
+        rows.append({"seed": seed, "how": how, **judged(run, splits, classes, seed, arguments.steps)})
         print(json.dumps(rows[-1]), flush=True)
         return run
 
@@ -231,7 +292,7 @@ def main():
         learn(seed, ALONE, seconds=arguments.seconds)
         swapped = learn(seed, SWAPS, seconds=arguments.seconds)
         learn(seed, SHORTER, iterations=swapped.iterations)
-    write(rows, arguments, error)
+        write(model, rows, arguments, error)
 
 
 def nats(row):
@@ -250,8 +311,8 @@ def difference(rows, how):
             zip(apart.mean(0), apart.std(0) / len(apart) ** 0.5, (1, 3, 1), ("", "", " %"))]
 
 
-def write(rows, arguments, error):
-    columns = ["seed", "", "iterations", "frozen models", "taken back", "test, nats", "own log Z − annealing's", "R̂", "bulk ESS", "digits off by"]
+def write(model, rows, arguments, error):
+    columns = ["seed", "", "iterations", "frozen models", "taken back", "test, nats", f"own log Z − {model.evaluated}'s", "R̂", "bulk ESS", "digits off by"]
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     for row in rows:
         swaps = row["how"] == SWAPS
@@ -261,21 +322,21 @@ def write(rows, arguments, error):
                      f"{100 * row['distance']:.1f} % |")
     differences = [f"| {how} | {' | '.join(difference(rows, how))} |" for how in (ALONE, SHORTER)]
     processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    text = f"""# Trajectory tempering while an RBM learns
+    model_flag = "" if arguments.model == "rbm" else f" --model {arguments.model}"
+    text = f"""# {model.title}
 
-Written by `.venv/bin/python scripts/pages/trajectory_page.py --seconds {arguments.seconds:g}`, whose head says what
-it does. An RBM of {arguments.hidden} hidden units learns static MNIST for {arguments.seconds:g} seconds of one processor by persistent contrastive divergence:
-{SWEEPS} sweeps of {BATCH} of {BUFFER} chains an iteration, Adam at {RATE:g} and falling to 0, decay {DECAY:g}. With swaps, chains also change
+Written by `.venv/bin/python scripts/pages/trajectory_page.py{model_flag} --seconds {arguments.seconds:g}`, whose head says what
+it does. {model.what} learns static MNIST for {arguments.seconds:g} seconds of one processor by persistent contrastive divergence:
+{model.how.format(batch=BATCH, buffer=BUFFER, rate=model.rate, decay=model.decay, square=model.square)}. With swaps, chains also change
 places with a reservoir of the newest frozen model; below an acceptance of {FREEZE:g} the next model is frozen, for which all chains move and
 swap {PASSES} times more; below {REJECT:g} an update is taken back. Then chains alone learn for as many iterations.
 
 {chr(10).join(lines)}
 
-R̂ and ESS are of the energy of 100 chains, half of them from test images and half from noise, over {arguments.sweeps} sweeps of the model that
+R̂ and ESS are of the energy of 100 chains, half of them from test images and half from noise, over {arguments.steps} {model.unit} of the model that
 was learned. *Digits off by*: half the sum of differences between the shares of the ten classes among their later states and among
 the test images, as a linear classifier sees them (wrong on {100 * error:.1f} % of MNIST's test images, made bits). Log Z of a run with swaps is the
-sum of Bennett's ratios along its models. A bracket below a nat is open where the weights, or the chains that reverse annealing
-starts from, do not suffice.
+sum of Bennett's ratios along its models. A bracket below a nat is open where {model.open}.
 
 Swaps less chains alone, means over the seeds and their standard errors:
 
@@ -285,7 +346,7 @@ Swaps less chains alone, means over the seeds and their standard errors:
 
 One core of {processor[1] if processor else platform.machine()}, LibTorch {torch.__version__.split("+")[0]}, isinglass {ig.__version__}.
 """
-    PAGE.write_text(text, encoding="utf-8")
+    (ROOT / "docs/results" / model.page).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

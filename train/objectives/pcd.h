@@ -24,6 +24,9 @@ struct PcdOptions {
   int64_t buffer = 10000;  // chains that persist
   int64_t steps = 40;      // Metropolis–Hastings steps of an iteration
   bool from_data = false;  // contrastive divergence
+  // The chains that persist begin at training images, and not at the base: near the model, if that has
+  // learned before.
+  bool begin_at_data = false;
   double reinit = 0;       // probability that a drawn chain restarts from the base Bernoulli
   int64_t rungs = 0;       // tempered chains beside (tempered_rungs.h)
   double l2 = 0;           // weight of the squared energies

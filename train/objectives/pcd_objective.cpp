@@ -71,6 +71,7 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
       buffer_(clamped_mean(data).to(device), options.buffer, options.seed),
       ranks_(ranks),
       share_(ranks, options.batch) {
+  if (options.begin_at_data) begin_at_data(iterations);
   const auto* learned = dynamic_cast<const IsingModel*>(&model);
   const auto* truth = dynamic_cast<const IsingModel*>(data.drawn_from.get());
   if (learned && truth) coupling_error_.emplace(*learned, *truth);
@@ -85,6 +86,15 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
   require_options(machine && !model.space().one_hot(),
                   "`centre` is for an rbm of binary units; the model is '{}'", model.kind_name());
   centring_.emplace(*machine, clamped_mean(data));
+}
+
+// Those of batches that the training does not come to.
+void PcdObjective::begin_at_data(int64_t iterations) {
+  const int64_t size = buffer_.size();
+  for (int64_t first = 0, t = iterations + 1; first < size; first += options_.batch, ++t) {
+    const int64_t count = std::min(options_.batch, size - first);
+    buffer_.states().narrow(0, first, count).copy_(batches_.states(t).narrow(0, 0, count));
+  }
 }
 
 void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {

@@ -47,6 +47,8 @@ class PcdObjective : public Objective {
   void draw_samples(EnergyModel& model, const std::filesystem::path& file) override;
 
  private:
+  void begin_at_data(int64_t iterations);
+
   PcdOptions options_;
   const Sampler& sampler_;
   PcdSampling sampling_;
