@@ -84,7 +84,11 @@ void add_images(Finding& finding, torch::Tensor states, ImageSize image) {
     states = states.flatten(1);
   }
   if (states.size(-1) != image.height * image.width) return;
-  while (states.dim() > 2) states = states[states.size(0) - 1];  // the last draw
+  if (states.dim() > 2) {  // the last draws, as many as fill the picture, and at least one
+    const int64_t draws =
+        std::clamp(kPictured / std::max<int64_t>(1, states.size(1)), int64_t{1}, states.size(0));
+    states = states.narrow(0, states.size(0) - draws, draws).flatten(0, 1);
+  }
   finding.images = states.narrow(0, 0, std::min(kPictured, states.size(0))).contiguous();
   finding.scale = picture_scale(finding.images);
   finding.height = image.height;
@@ -263,7 +267,7 @@ Command inspect_command() {
                       {.name = "out",
                        .type = ValueType::kPath,
                        .unit = "FILE.png",
-                       .help = "draw the first 64 images",
+                       .help = "draw the first 64 images, or those of the last draws",
                        .stored = false,
                        .topic = Topic::kOutput}},
           .run = run_inspect,

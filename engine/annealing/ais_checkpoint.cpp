@@ -27,7 +27,7 @@ PtDict AnnealedImportanceSampling::settings() const {
                      {"first_chain", {options_.first_chain}},
                      {"model", {target_.kind_name()}},
                      {"parameters_sha256", {parameters_sha256(target_)}},
-                     {"start_sha256", {parameters_sha256(start_.model())}},
+                     {"start_sha256", {start_.sha256()}},
                      {"sampler", {sampler_.name()}},
                      {"sampler_options", {settings_text(sampler_.settings())}}};
   if (options_.reverse) {

@@ -5,8 +5,10 @@
 #include <numbers>
 
 #include "io/error.h"
+#include "io/sha256.h"
 #include "kernels/ops/random_states.h"
 #include "models/density/gaussian.h"
+#include "models/identity.h"
 #include "models/lattice/bernoulli.h"
 #include "models/lattice/categorical.h"
 
@@ -69,6 +71,11 @@ Factorised Factorised::normal(int64_t sites, double scale, torch::Device device)
 
 torch::Tensor Factorised::logits() const {
   return -model_->named_buffers()["theta"];
+}
+
+std::string Factorised::sha256() const {
+  return mean_.defined() ? isinglass::sha256({{"mean", mean_.to(torch::kFloat32)}})
+                         : parameters_sha256(*model_);
 }
 
 torch::Tensor Factorised::sample(const torch::Tensor& chain_ids, uint64_t seed) const {

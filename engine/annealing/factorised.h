@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "models/energy_model.h"
 
@@ -28,6 +29,9 @@ class Factorised {
   double log_z() const { return log_z_; }
   bool uniform() const { return !mean_.defined() && scale_ == 0; }
   torch::Tensor logits() const;  // −θ: float64 [D], or [D, K] of categorical sites
+
+  // SHA-256 of what it was made of, the same on every machine; logarithms differ in their last bits.
+  std::string sha256() const;
 
   // Exact samples [N, D], uint8 or float32, by (seed, chain id).
   torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const;

@@ -49,7 +49,7 @@ TemperedEstimate::TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model,
       seed_(spec.seed),
       cuda_graph_(captures_steps(spec.cuda_graph, model, tempering, context.device)),
       path_(spec.path),
-      start_sha256_(parameters_sha256(start.model())),
+      start_sha256_(start.sha256()),
       params_(tempering.params(
           stream_key(static_cast<uint64_t>(spec.seed), RandomStream::kTempering), context.device)),
       state_([&] {

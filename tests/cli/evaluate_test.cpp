@@ -363,5 +363,19 @@ TEST_F(Evaluate, InspectDescribesParametersAndPictures) {
   EXPECT_EQ(file_bytes(dir_ / "picture.png").substr(1, 3), "PNG");
 }
 
+// Of draws [draws, chains, sites] the last ones, as many as fill it, in their order.
+TEST_F(Evaluate, InspectPicturesTheLastDraws) {
+  torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(5);
+  const torch::Tensor draws = torch::randint(0, 2, {5, 20, 9}, generator, torch::kUInt8);
+  const auto pictured = [&](const torch::Tensor& states) {
+    write_pt(dir_ / "draws.pt", PtValue{states.contiguous()});
+    EXPECT_EQ(run("inspect draws.pt --image 3x3 --out draws.png").exit_code, 0);
+    return file_bytes(dir_ / "draws.png");
+  };
+  EXPECT_EQ(pictured(draws), pictured(draws.narrow(0, 2, 3).flatten(0, 1)));
+  const torch::Tensor many = torch::cat({draws, draws, draws, draws}, 1);  // 80 chains
+  EXPECT_EQ(pictured(many), pictured(many[4]));
+}
+
 }  // namespace
 }  // namespace isinglass

@@ -334,6 +334,9 @@ TEST(AisResume, RefusesOtherWeightsSamplersAndStarts) {
       "sampler_options = radius = 2, adapt = false, balancing = sqrt; this one has radius = 3, ");
   EXPECT_ERROR(restore(model, *sampler, mean, saved), "start_sha256");
   EXPECT_ERROR(restore(model, *sampler, start, stopped(model, *sampler, mean)), "start_sha256");
+  // Not the last bits of its logarithms, which are the processor's.
+  const torch::Tensor means = torch::full({4}, 0.3f), rounded = means.to(torch::kFloat64) + 1e-12;
+  EXPECT_EQ(Factorised::bernoulli(means).sha256(), Factorised::bernoulli(rounded).sha256());
 
   PtDict old = saved;
   old.at(0).second = PtValue{int64_t{1}};

@@ -137,6 +137,19 @@ TEST(PcdTest, ContrastedChainsStartAtTheData) {
   EXPECT_GT(metric(4, "hops"), 0);
 }
 
+// Chains that begin at the data are training images, of batches that no iteration has.
+TEST(PcdTest, ChainsMayBeginAtTheData) {
+  SineModel model(9);
+  const auto sampler = make_sampler("gwg", {}, model);
+  const Dataset data = bars_and_stripes(3);
+  const PcdOptions options = {.batch = 6, .buffer = 20, .begin_at_data = true, .seed = 3};
+  const PcdObjective objective(model, *sampler, data, options, /*iterations=*/10, torch::kCPU);
+  Batches batches(data, 6, 3, torch::kCPU);
+  std::vector<torch::Tensor> expected;
+  for (int64_t t = 11; t <= 14; ++t) expected.push_back(batches.states(t));
+  EXPECT_TRUE(torch::equal(objective.chains(), torch::cat(expected).narrow(0, 0, 20)));
+}
+
 // L written out in plain loops.
 double plain_loss(const torch::Tensor& a, const torch::Tensor& w, const torch::Tensor& data,
                   const torch::Tensor& chains, const PcdOptions& options) {
