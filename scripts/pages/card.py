@@ -74,12 +74,14 @@ def tempered_chains(samples, weights):
     subprocess.run([os.environ.get("ISINGLASS_BINARY", root / "build/isinglass"), "inspect", samples, "--image", image,
                     "--out", picture], check=True, stdout=subprocess.DEVNULL)
     found = json.loads((samples / "summary.json").read_text())
-    ladder = found["tempering"]
+    ladder, chains, thin = found["tempering"], found["chains"], found["thin"]
+    draws = max(1, min(64 // chains, found["draws"]))
     return f"""{TEMPERED}
-![last states at β = 1 of ensembles of tempered chains]({picture.name})
+![states at β = 1 of ensembles of tempered chains]({picture.name})
 
-The states at β = 1 of {min(found["chains"], 64)} ensembles of {ladder["rungs"]} tempered chains, after {found["burn_in"] + found["steps_done"]} scans that
-began at random states: no data, and no state of the training, takes part.
+The states at β = 1 of {min(chains, 64)} ensembles of {ladder["rungs"]} tempered chains that began at random states: no data, and no state
+of the training, takes part. {f"Every {thin} scans, after {found['burn_in']} of burn-in, ensembles in turn" if draws > 1 else f"After {found['burn_in'] + found['steps_done']} scans"};
+{ladder["round_trips"]:.3g} round trips of each ensemble.
 ```
 {command("sample", samples, weights)}
 ```

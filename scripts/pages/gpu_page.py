@@ -12,6 +12,8 @@ The folder holds what these printed or wrote there, on one kind of machine:
                                             metrics.jsonl, there
   training-32.tsv                           of a ResNet-32's metrics.jsonl there (310f748): the
                                             median of every thousand iterations' milliseconds
+  together.tsv                              the same of three ResNet-32 at once, each with --rungs 30, under NVIDIA's
+                                            multi-process service (24fe019)
   bench-patches.log, kernels-patches.tsv    stages and kernels with products of patches (7b2a7de)
   agreement.tsv                             mean U of the chains in iterations of one training, on GPU and CPU
   peers.json, peers-full.json               scripts/gpu/peers.py, without and with --full
@@ -55,7 +57,9 @@ which graphs are captured. Later ones took {captured:.1f} ms, and {plain:.1f} wi
 `isinglass train --model resnet --channels 64 --sampler pafs --radius 8 --steps-per-iter 10 --buffer 1000 --lr 1e-6
 --warmup 100 --l2 1e-4 --iters 200 --dataset static-mnist --device cuda`. What has changed in an iteration since (both
 batches of the loss in one call, the first evaluation captured) was not timed by itself. With it, at 310f748, a ResNet of
-32 channels made {run32[0]} iterations in {run32[1]:.0f} s, {run32[2]:.1f} ms each, otherwise as above. The published programs wait for the GPU at every step, launch kernel by kernel, and call the network two to
+32 channels made {run32[0]} iterations in {run32[1]:.0f} s, {run32[2]:.1f} ms each, otherwise as above. Three such trainings at
+once, each with 30 tempered chains besides (`--rungs 30`), under NVIDIA's multi-process service (`nvidia-cuda-mps-control -d`): {together:.1f} ms an
+iteration of each, so that the card makes one in {shared:.1f}: small networks leave it room. The published programs wait for the GPU at every step, launch kernel by kernel, and call the network two to
 six times a step; this is one call.
 
 ### Where a step's time goes
@@ -181,13 +185,14 @@ def main():
     captured, plain = (float(time) for time in re.findall(r"last 100: ([0-9.]+)", read("training.log")))
     of_32 = [line.split("\t") for line in read("training-32.tsv").splitlines()[1:]]
     run32 = (1000 * len(of_32), float(of_32[-1][2]), statistics.median(float(row[1]) for row in of_32))
+    together = statistics.median(float(line.split("\t")[2]) for line in read("together.tsv").splitlines()[1:])
     convolution, sgemm = convolutions((100, 64, 7, 1)), 2 * 4096**3 / stages("bench-first.log")["sgemm-4096"]
     lattices = [time / predicted[name] for name, time in measured.items()
                 if name.startswith("ising") and name != "ising-50/chromatic"]
     text = TEXT.format(
         device=checks["device"], driver=checks["driver"], torch=checks["torch"],
         peers="\n".join(peers_rows()),
-        captured=captured, plain=plain, run32=run32, sgemm=sgemm / 1e12,
+        captured=captured, plain=plain, run32=run32, together=together, shared=together / 3, sgemm=sgemm / 1e12,
         nhwc=convolution["nhwc"][0], nchw=convolution["nchw"][0],
         rate=2 * 4900 * 576 * 64 / (convolution["nchw"][0] * 1e-6) / sgemm, float32_error=convolution["nchw"][1],
         tf32=convolution["tf32"][0], tf32_error=convolution["tf32"][1],

@@ -132,7 +132,7 @@ class Resnet:
     what = "A ResNet of 8 channels"
     how = ("10 steps of pafs of radius 8 of {batch} of {buffer} chains an iteration, Adam at {rate:g} and falling to 0, squared energies "
            "at a weight of {square:g}")
-    channels, rate, decay, square, steps, unit, long = 8, 3e-4, 0, 1e-4, 10, "steps of pafs", 4000
+    channels, rate, decay, square, steps, unit, long = 8, 2e-4, 0, 1e-4, 10, "steps of pafs", 4000
     sampler = {"sampler": "pafs", "radius": 8}
     evaluation = {"chains": 10, "steps": 3000, "method": "tempering", "adapt": True}
     evaluated = "tempering"

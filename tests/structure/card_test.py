@@ -1,17 +1,26 @@
 """scripts/pages/card.py: a card says what its numbers are worth.
 
-    card_test.py SOURCE_DIR
+    card_test.py SOURCE_DIR PROGRAM
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-source = pathlib.Path(sys.argv[1])
+source, program = map(pathlib.Path, sys.argv[1:])
 
 
-def card(folder, again=False, **changes):
+def tempered_chains(folder, chains):
+    """A run of `isinglass sample --rungs` of four draws."""
+    subprocess.run([program, "sample", "--instance", "ising-grid:side=28,coupling=0.3", "--sampler", "gibbs", "--scan", "chromatic", "--rungs", "3",
+                    "--chains", str(chains), "--burn-in", "2", "--steps", "12", "--thin", "3", "--threads", "1", "--quiet", "--out", folder], check=True,
+                   stdout=subprocess.DEVNULL)
+    return folder
+
+
+def card(folder, again=False, samples=None, **changes):
     run, evaluation = folder / "run", folder / "evaluation"
     (run / "samples").mkdir(parents=True, exist_ok=True)
     evaluation.mkdir(exist_ok=True)
@@ -29,7 +38,8 @@ def card(folder, again=False, **changes):
            "sampler_options": {"radius": 5.0}, "method": "ais", "dataset": "bars", "threads": 2} | changes
     (evaluation / "ais.json").write_text(json.dumps(ais))
     paths = [evaluation, folder / "weights.pt"] if again else [run, evaluation, folder / "weights.pt"]
-    subprocess.run([sys.executable, "-B", source / "scripts/pages/card.py", *paths], check=True)
+    paths += ["--tempered", samples] if samples else []
+    subprocess.run([sys.executable, "-B", source / "scripts/pages/card.py", *paths], check=True, env={**os.environ, "ISINGLASS_BINARY": str(program)})
     return (folder / "weights.md").read_text()
 
 
@@ -63,4 +73,14 @@ with tempfile.TemporaryDirectory() as name:
                  "50 ensembles, R̂ 1.004", "| this model, up | -90.00 |", "| scans | log Z |"):
         assert text in tempered, (text, tempered)
     assert tempered.count("## What it is of") == 1 and "Annealed" not in tempered, tempered
+    # With tempered chains: those of few ensembles are several draws; the section is replaced by another, and stays without.
+    title = "## Samples from tempered chains"
+    few = card(folder, again=True, samples=tempered_chains(folder / "few", 16))
+    picture = (folder / "weights-tempered.png").read_bytes()
+    for text in (title, "of 16 ensembles of 3 tempered chains", "Every 3 scans, after 2 of burn-in", "(weights-tempered.png)", "--rungs 3", "--out OUT\n```\n\n## What it is of"):
+        assert text in few, (text, few)
+    many = card(folder, again=True, samples=tempered_chains(folder / "many", 80))
+    assert "of 64 ensembles of 3 tempered chains" in many and "After 14 scans" in many and many.count(title) == 1, many
+    assert picture[:4] == b"\x89PNG" and (folder / "weights-tempered.png").read_bytes() != picture
+    assert card(folder, again=True) == many.split("## What it is of")[0] + "## What it is of" + alone.split("## What it is of")[1]
 print("cards: as they should be")
