@@ -53,15 +53,14 @@ TEST_F(TemperedEvaluation, NoiseFindsWhatTheDataAreFarFrom) {
   constexpr int64_t kSpins = 24;
   constexpr double kField = 0.05;
   const torch::Tensor pairs = torch::combinations(torch::arange(kSpins));
-  write_named_tensors(dir_ / "phases.pt",
-                      {{"edges", pairs},
-                       {"coupling", torch::full({pairs.size(0)}, 0.12)},
-                       {"field", torch::full({kSpins}, kField)}});
+  write_named_tensors(dir_ / "phases.pt", {{"edges", pairs},
+                                           {"coupling", torch::full({pairs.size(0)}, 0.12)},
+                                           {"field", torch::full({kSpins}, kField)}});
   write_pt(dir_ / "empty.pt", PtValue{torch::zeros({60, kSpins}, torch::kUInt8)});
-  const Json ais = Json::parse(
-      run("evaluate --model ising --weights phases.pt --dataset empty.pt --sampler gwg --method tempering --rungs 8 "
-          "--chains 10 --steps 1000 --threads 1 --quiet --json --out out")
-          .out);
+  const Json ais = Json::parse(run("evaluate --model ising --weights phases.pt --dataset empty.pt "
+                                   "--sampler gwg --method tempering --rungs 8 "
+                                   "--chains 10 --steps 1000 --threads 1 --quiet --json --out out")
+                                   .out);
   EXPECT_EQ(ais["verdict"], "open") << ais["log_z_bidirectional"];
   EXPECT_GT(ais["rhat"], 1.05);
   const torch::Tensor x = std::get<torch::Tensor>(

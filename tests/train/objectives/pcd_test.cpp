@@ -228,78 +228,7 @@ TEST(PcdTest, ChainsAreAdvancedAndWrittenBack) {
             state.statistics.hops_sum.sum().item<double>() / 40);
 }
 
-// Long runs of a model that stays as it is: on every rung, and of the chain that persists, the mean
-// energy is that of exp(-βU) by enumeration, to five standard errors of batch means.
-TEST(PcdTest, TemperedChainsHaveTheirDistributions) {
-  SineModel model(9);
-  const auto sampler = make_sampler("gwg", {}, model);
-  const Dataset data = bars_and_stripes(3);
-  constexpr int64_t kRungs = 3, kBatches = 50, kEach = 200;
-  PcdObjective objective(model, *sampler, data,
-                         {.batch = 1, .buffer = 1, .steps = 1, .rungs = kRungs, .seed = 3}, 20000,
-                         torch::kCPU);
-  torch::Tensor sums = torch::zeros({kBatches, kRungs + 1}, torch::kFloat64);
-  double swaps = 0;
-  for (int64_t t = 1; t <= kBatches * kEach; ++t) {
-    objective.advance_chains(model, t);
-    objective.keep_chains();
-    const torch::Tensor x = torch::cat({objective.carried().at(0).second, objective.chains()});
-    torch::NoGradGuard no_grad;
-    sums[(t - 1) / kEach] += model.energy(x) / kEach;
-    swaps += objective.loss(model, t).metrics.back().second.item<double>();
-  }
-  EXPECT_GT(swaps / (kBatches * kEach), 0.3);
-  EXPECT_LT(swaps / (kBatches * kEach), 0.95);  // a ratio decides
-  const torch::Tensor states = all_states(9), u = model.energy(states).detach();
-  const torch::Tensor mean = sums.mean(0), error = sums.std(0) / std::sqrt(kBatches);
-  for (int64_t k = 0; k <= kRungs; ++k) {
-    const double beta = static_cast<double>(k) / kRungs;
-    const double exact = (torch::softmax(-beta * u, 0) * u).sum().item<double>();
-    EXPECT_NEAR(mean[k].item<double>(), exact, 5 * error[k].item<double>()) << "rung " << k;
-    EXPECT_LT(error[k].item<double>(), 0.05 * u.std().item<double>());
-  }
-}
-
-// A ferromagnet of 24 spins, all pairs of which are coupled. A small field gives 92% of the mass to spins
-// that are down (2.4 nats); half of the chains come to the others, and none leaves them: 27 nats lie
-// between. Swapped with tempered chains, they do.
-TEST(PcdTest, TemperedChainsComeToOtherModes) {
-  constexpr int64_t kSpins = 24, kIterations = 2000;
-  const Dataset data{.name = "both",
-                     .train = torch::cat({torch::zeros({8, kSpins}, torch::kUInt8),
-                                          torch::ones({8, kSpins}, torch::kUInt8)}),
-                     .height = 4,
-                     .width = 6};
-  const torch::Tensor edges = torch::triu_indices(kSpins, kSpins, 1).t().contiguous();
-  IsingModel model(edges, torch::full({edges.size(0)}, 0.15), torch::full({kSpins}, -0.05));
-  const auto sampler = make_sampler("gwg", {}, model);
-  const auto share_down = [&](int64_t rungs) {
-    PcdObjective objective(model, *sampler, data,
-                           {.batch = 20, .buffer = 20, .steps = 5, .rungs = rungs, .seed = 3},
-                           kIterations, torch::kCPU);
-    double down = 0;
-    for (int64_t t = 1; t <= kIterations; ++t) {
-      objective.advance_chains(model, t);
-      objective.keep_chains();
-      if (2 * t <= kIterations) continue;
-      const torch::Tensor up = objective.chains().to(torch::kFloat64).mean(1);
-      down += (up < 0.5).to(torch::kFloat64).mean().item<double>() / (kIterations / 2);
-    }
-    return down;
-  };
-  EXPECT_LT(share_down(0), 0.8);
-  EXPECT_GT(share_down(8), 0.85);
-}
-
-TEST(PcdTest, RungsAreOfChainsThatPersist) {
-  SineModel model(9);
-  const auto sampler = make_sampler("gwg", {}, model);
-  EXPECT_ERROR(
-      PcdObjective(model, *sampler, bars_and_stripes(3),
-                   {.batch = 8, .buffer = 20, .from_data = true, .rungs = 3}, 10, torch::kCPU),
-      "rungs are beside chains that persist");
-}
-
+// Iterations of one object, whose chains keep their tensors, are those of fresh ones.
 // An iteration as PcdObjective makes it.
 PcdChains advance(PcdSampling& sampling, EnergyModel& model, ReplayBuffer& buffer,
                   const PcdOptions& options, int64_t iteration) {
@@ -310,7 +239,6 @@ PcdChains advance(PcdSampling& sampling, EnergyModel& model, ReplayBuffer& buffe
   return chains;
 }
 
-// Iterations of one object, whose chains keep their tensors, are those of fresh ones.
 TEST(PcdTest, IterationsLeaveNothingBehind) {
   SineModel model(9);
   for (const std::string name : {"rwm", "gibbs", "gwg", "pafs", "lbj", "ab-1st", "flsb-2", "pas"}) {
