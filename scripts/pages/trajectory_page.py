@@ -2,6 +2,7 @@
 """Parallel trajectory tempering beside persistent contrastive divergence, into docs/results/trajectory-tempering….md.
 
     .venv/bin/python scripts/pages/trajectory_page.py [--model rbm|resnet] [--data-dir DIR] [--seconds S] [--seeds N] [--steps N]
+        [--note TEXT] [--rows LOG]
 
 After Béreux, Decelle, Furtlehner & Seoane 2024 (arXiv 2405.15376) and 2026 (arXiv 2607.27077): the ladder is the run's own
 history. Frozen models m = 0, 1, … at beta = 1, of which model 0 has independent sites; chains x of the present parameters θ
@@ -16,7 +17,8 @@ REJECT, the update is taken back instead, the rate is halved, until models are f
 A model of static MNIST, by a loop over the package's public interface, by persistent chains alone, by swaps for as many processor
 seconds, and by chains alone again for as many iterations as the swaps left, which tells what a shorter training brings by itself.
 What comes out is evaluated by log Z from both ends, by R-hat of long chains from test images and from noise, and by the
-shares of the ten digits that a linear classifier sees among the draws. The page is renewed after every seed.
+shares of the ten digits that a linear classifier sees among the draws. The page is renewed after every seed;
+--rows makes it anew from what a run has printed.
 """
 import argparse
 import gzip
@@ -272,6 +274,8 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--model", choices=["rbm", "resnet"], default="rbm")
     parser.add_argument("--steps", type=int, help="of the long chains")
+    parser.add_argument("--note", default="", help="what else was so while it ran")
+    parser.add_argument("--rows", type=Path, help="the output of a run, in place of one")
     arguments = parser.parse_args()
     model = {"rbm": Rbm, "resnet": Resnet}[arguments.model]()
     arguments.steps = arguments.steps or model.long
@@ -280,6 +284,9 @@ def main():
               "test": images(arguments.data_dir, "test")}
     classes, error = classifier(arguments.data_dir)
     rows = []
+    if arguments.rows:
+        rows = [json.loads(line) for line in arguments.rows.read_text().splitlines() if line.startswith("{")]
+        return write(model, rows, arguments, error)
 
     def learn(seed, how, **until):
         run = Run(model, splits["train"], seed, swaps=how == SWAPS)
@@ -307,6 +314,8 @@ def difference(rows, how):
     pairs = [(numbers(a), numbers(b)) for a in rows for b in rows
              if (a["how"], b["how"], a["seed"]) == (SWAPS, how, b["seed"])]
     apart = torch.tensor([[x - y for x, y in zip(*pair)] for pair in pairs], dtype=torch.float64)
+    if len(apart) < 2:
+        return ["one seed so far"] * 3
     return [f"{mean:+.{places}f} ± {error:.{places}f}{unit}" for mean, error, places, unit in
             zip(apart.mean(0), apart.std(0) / len(apart) ** 0.5, (1, 3, 1), ("", "", " %"))]
 
@@ -344,7 +353,7 @@ Swaps less chains alone, means over the seeds and their standard errors:
 | --- | --- | --- | --- |
 {chr(10).join(differences)}
 
-One core of {processor[1] if processor else platform.machine()}, LibTorch {torch.__version__.split("+")[0]}, isinglass {ig.__version__}.
+One core of {processor[1] if processor else platform.machine()}, LibTorch {torch.__version__.split("+")[0]}, isinglass {ig.__version__}.{" " + arguments.note if arguments.note else ""}
 """
     (ROOT / "docs/results" / model.page).write_text(text, encoding="utf-8")
 

@@ -249,7 +249,8 @@ TEST_F(Training, StartsFromGivenParameters) {
   }
   EXPECT_EQ(std::get<torch::Tensor>(entry("adam_step").value).item<float>(), 0);
   // Chains begin at training images.
-  const torch::Tensor images = bars(), chains = std::get<torch::Tensor>(entry("buffer").value);
+  const torch::Tensor images = bars().flatten(1),
+                      chains = std::get<torch::Tensor>(entry("buffer").value);
   for (int64_t n = 0; n < chains.size(0); ++n) {
     EXPECT_TRUE((images == chains[n]).all(1).any().item<bool>()) << n;
   }
