@@ -15,6 +15,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tomllib
 
 EVALUATION = "## What it is of\n"
@@ -69,7 +70,10 @@ U(data) − U(chains) = {last["difference"]:.1f}.
 def tempered_chains(samples, weights):
     """What chains come to that began far from the data: the last draw of every ensemble."""
     root = pathlib.Path(__file__).resolve().parents[2]
-    image = tomllib.loads((samples / "config.toml").read_text()).get("image", "28x28")
+    config = tomllib.loads((samples / "config.toml").read_text())
+    if config.get("init") != "random":
+        sys.exit(f"card.py: {samples} did not begin at random states, as the card would say")
+    image = config.get("image", "28x28")
     picture = weights.with_name(f"{weights.stem}-tempered.png")
     subprocess.run([os.environ.get("ISINGLASS_BINARY", root / "build/isinglass"), "inspect", samples, "--image", image,
                     "--out", picture], check=True, stdout=subprocess.DEVNULL)
