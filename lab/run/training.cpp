@@ -48,6 +48,8 @@ void refuse_chains(const TrainSpec& spec) {
   refuse(spec.centre, "centre", spec);
   refuse(spec.reinit, "reinit", spec);
   refuse(spec.rungs, "rungs", spec);
+  refuse(spec.fresh, "fresh", spec);
+  refuse(spec.fresh_iterations, "fresh-iters", spec);
   refuse(spec.evaluate_every, "evaluate-every", spec);
   refuse(spec.evaluate_steps, "evaluate-steps", spec);
   refuse(spec.cuda_graph, "cuda-graph", spec);
@@ -74,6 +76,8 @@ TrainSpec resolved_objective(TrainSpec spec) {
       refuse(spec.buffer, "buffer", spec);
       refuse(spec.reinit, "reinit", spec);
       refuse(spec.rungs, "rungs", spec);
+      refuse(spec.fresh, "fresh", spec);
+      refuse(spec.fresh_iterations, "fresh-iters", spec);
       set_name(spec.model.name, "rbm");
       if (spec.sampler.name.empty()) {
         spec.sampler.name = "gibbs";
@@ -85,6 +89,8 @@ TrainSpec resolved_objective(TrainSpec spec) {
       set_default(spec.buffer, pcd.buffer);
       set_default(spec.reinit, pcd.reinit);
       set_default(spec.rungs, pcd.rungs);
+      set_default(spec.fresh, pcd.fresh);
+      set_default(spec.fresh_iterations, pcd.fresh_iterations);
     }
     set_default(spec.base, true);
     set_default(spec.steps, pcd.steps);
@@ -211,6 +217,8 @@ PcdOptions Training::pcd_options() const {
           .begin_at_data = !spec_.model.weights.empty() && !given_.model,
           .reinit = spec_.reinit.value_or(0),
           .rungs = spec_.rungs.value_or(0),
+          .fresh = spec_.fresh.value_or(0),
+          .fresh_iterations = spec_.fresh_iterations.value_or(PcdOptions().fresh_iterations),
           .l2 = *spec_.l2,
           .p_control = *spec_.p_control,
           .l1 = spec_.l1.value_or(0),

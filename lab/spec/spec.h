@@ -95,7 +95,7 @@ struct TrainSpec {
   std::string objective = "pcd";  // or cd, dsm, classify
   // Of training by chains.
   std::optional<bool> base = {}, centre = {}, cuda_graph = {};
-  std::optional<int64_t> steps = {}, buffer = {}, rungs = {};
+  std::optional<int64_t> steps = {}, buffer = {}, rungs = {}, fresh = {}, fresh_iterations = {};
   std::optional<double> l1 = {}, l2 = {}, p_control = {}, reinit = {};
   std::optional<int64_t> evaluate_every = {}, evaluate_steps = {};
   std::optional<double> noise = {};  // of score matching

@@ -56,6 +56,16 @@ Fields<TrainSpec> objective_fields() {
              "which swap with one of them: training comes to modes that the others never would",
              0, pcd.rungs);
   rungs.adjustable = true;
+  Option fresh =
+      number("fresh", "N",
+             "chains from noise beside those of an iteration, which come to the persistent "
+             "ones when they have come down: training sees what other chains never "
+             "come to",
+             0, pcd.fresh);
+  Option fresh_iterations =
+      number("fresh-iters", "N", "iterations in which a chain from noise comes down", 1,
+             pcd.fresh_iterations);
+  for (Option* option : {&fresh, &fresh_iterations}) option->adjustable = true;
   Option iterations = number("iters", "N", "iterations", 1);
   Option checkpoints = number("checkpoint-every", "N", "iterations between checkpoints", 1);
   Option evaluations =
@@ -104,6 +114,8 @@ Fields<TrainSpec> objective_fields() {
           number("p-control", "X", "weight of the squared gradient at the data", 0, pcd.p_control)),
       field(&TrainSpec::reinit, reinit),
       field(&TrainSpec::rungs, rungs),
+      field(&TrainSpec::fresh, fresh),
+      field(&TrainSpec::fresh_iterations, fresh_iterations),
       field(&TrainSpec::centre,
             {.name = "centre",
              .help = "centre the units of an rbm in every step, by their means over the data",

@@ -226,6 +226,8 @@ TEST_F(Mistakes, OfTheOtherSubcommands) {
            {train + "--out out --ema 1.5", {"--ema is 1.5"}},
            {train + "--out out --reinit 2", {"--reinit is 2"}},
            {train + "--out out --sampler gibbs --scan chromatic --rungs 3", {"--rungs are of U"}},
+           {train + "--out out --fresh 6", {"fresh is 6", "the batch, 5"}},
+           {train + "--objective cd --out out --fresh-iters 6", {"--fresh-iters", "cd"}},
            {"train --dataset bars.pt --model rbm --batch 11 --buffer 10 --out out",
             {"buffer", "batch"}},
            {train + "--out out --model ising", {"--model", "twice"}},

@@ -81,6 +81,25 @@ TEST(TrainerTest, ATemperedRunGoesOnBitForBit) {
   EXPECT_TRUE(read_checkpoint(scratch / "later/checkpoints/00000024.pt").carried.empty());
 }
 
+// So are chains from noise, and which of them have had their time.
+TEST(TrainerTest, ARunWithFreshChainsGoesOnBitForBit) {
+  const Scratch scratch;
+  PcdRun options = small_options();
+  options.pcd.rungs = 2;
+  options.pcd.fresh = 3;
+  options.pcd.fresh_iterations = 5;
+  ASSERT_EQ(carried_across("resnet", scratch, options).size(), 3);
+  options.iterations = 22;
+  options.pcd.fresh = 4;
+  resume("resnet", scratch / "part", options);
+  const NamedTensors carried = read_checkpoint(scratch / "part/checkpoints/00000022.pt").carried;
+  EXPECT_EQ(carried.back().second.size(0), 4);
+  options.iterations = 24;
+  options.pcd.rungs = options.pcd.fresh = 0;
+  resume("resnet", scratch / "part", options);
+  EXPECT_TRUE(read_checkpoint(scratch / "part/checkpoints/00000024.pt").carried.empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, ResumeTest,
                          testing::Values("rbm", "mlp", "resnet", "ising", "categorical_resnet",
                                          "categorical_rbm"),

@@ -27,12 +27,14 @@ struct PcdOptions {
   // The chains that persist begin at training images, and not at the base: near the model, if that has
   // learned before.
   bool begin_at_data = false;
-  double reinit = 0;     // probability that a drawn chain restarts from the base Bernoulli
-  int64_t rungs = 0;     // tempered chains beside (tempered_rungs.h)
-  double l2 = 0;         // weight of the squared energies
-  double p_control = 0;  // weight of the squared gradient at the data
-  double l1 = 0;         // weight of the couplings' absolute values
-  bool centre = false;   // steps of an RBM (train/optimiser/centring.h)
+  double reinit = 0;  // probability that a drawn chain restarts from the base Bernoulli
+  int64_t rungs = 0;  // tempered chains beside (tempered_rungs.h)
+  int64_t fresh = 0;  // chains from noise beside (fresh_chains.h),
+  int64_t fresh_iterations = 200;  // each of which comes to the buffer after so many
+  double l2 = 0;                   // weight of the squared energies
+  double p_control = 0;            // weight of the squared gradient at the data
+  double l1 = 0;                   // weight of the couplings' absolute values
+  bool centre = false;             // steps of an RBM (train/optimiser/centring.h)
   uint64_t seed = 0;
   bool cuda_graph = false;  // engine/run/step_graph.h
 };

@@ -15,7 +15,8 @@ namespace isinglass {
 namespace {
 
 constexpr int64_t kPictures = 100, kColumns = 10;
-constexpr const char* kRungs = "rungs";  // in checkpoints
+// In checkpoints.
+constexpr const char *kRungs = "rungs", *kFresh = "fresh", *kFreshBegun = "fresh-begun";
 
 void check_fit(const EnergyModel& model, const Dataset& data) {
   require(data.train.dim() == 2 && data.train.size(0) > 0,
@@ -43,6 +44,10 @@ PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& m
           "iterations is {}; iterations times steps must be below 2^32", iterations);
   require(o.reinit >= 0 && o.reinit <= 1, "reinit is {}; it is a probability", o.reinit);
   require(o.rungs >= 0, "rungs is {}; it must be 0 or more", o.rungs);
+  require(o.fresh >= 0 && o.fresh <= o.batch, "fresh is {}; it must be 0 to the batch, {}", o.fresh,
+          o.batch);
+  require(o.fresh_iterations >= 1, "fresh-iters is {}; it must be 1 or more", o.fresh_iterations);
+  require_options(o.fresh == 0 || !o.from_data, "`fresh` chains come to those that persist");
   require_options(o.rungs == 0 || !o.from_data, "`rungs` are beside chains that persist");
   require(std::isfinite(o.l2) && o.l2 >= 0, "l2 is {}; it must be 0 or more", o.l2);
   require(std::isfinite(o.p_control) && o.p_control >= 0, "p-control is {}; it must be 0 or more",
@@ -75,11 +80,18 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
   const auto* learned = dynamic_cast<const IsingModel*>(&model);
   const auto* truth = dynamic_cast<const IsingModel*>(data.drawn_from.get());
   if (learned && truth) coupling_error_.emplace(*learned, *truth);
+  const uint64_t key = stream_key(options.seed, RandomStream::kTraining);
   if (options.rungs > 0) {
     require_options(ranks.size() == 1, "`rungs` are of training by one process, not by {} ranks",
                     ranks.size());
-    rungs_.emplace(model, options.rungs, options.batch, options.buffer,
-                   stream_key(options.seed, RandomStream::kTraining), device);
+    rungs_.emplace(model, options.rungs, options.batch + options.fresh, options.buffer, key,
+                   device);
+  }
+  if (options.fresh > 0) {
+    require_options(ranks.size() == 1, "`fresh` is of training by one process, not by {} ranks",
+                    ranks.size());
+    fresh_.emplace(model.space(), options.fresh, options.fresh_iterations,
+                   options.buffer + options.rungs, key, device);
   }
   if (!options.centre) return;
   const auto* machine = dynamic_cast<const RbmModel*>(&model);
@@ -112,6 +124,10 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
   }
   starts = share_.own.of(starts).contiguous();
   torch::Tensor numbers = share_.own.of(slots_).contiguous();
+  if (fresh_) {
+    starts = fresh_->starts(starts, iteration);
+    numbers = fresh_->numbers(numbers);
+  }
   if (rungs_) {
     starts = rungs_->starts(starts, iteration);
     numbers = rungs_->numbers(numbers);
@@ -119,10 +135,9 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
   failure_.clear();
   try {
     chains_ = sampling_.advance(rungs_ ? rungs_->model() : model, starts, numbers, iteration);
-    if (rungs_) {
-      rungs_->swap(chains_.states, sampling_.evaluation(), iteration);
-      chains_.states = chains_.states.narrow(0, 0, options_.batch);
-    }
+    if (rungs_) rungs_->swap(chains_.states, sampling_.evaluation(), iteration);
+    if (fresh_) fresh_->keep(chains_.states.narrow(0, options_.batch, options_.fresh));
+    chains_.states = chains_.states.narrow(0, 0, share_.own.count);
   } catch (const NumericalError& failure) {
     if (ranks_.size() == 1) throw;
     failure_ = failure.what();  // it goes on with the others, who wait for its gradients
@@ -175,17 +190,25 @@ void PcdObjective::keep_chains() {
 NamedTensors PcdObjective::carried() const {
   NamedTensors all = centring_ ? centring_->offsets() : NamedTensors();
   if (rungs_) all.push_back({kRungs, rungs_->states()});
+  if (fresh_) {
+    all.push_back({kFresh, fresh_->states()});
+    all.push_back({kFreshBegun, fresh_->begun()});
+  }
   return all;
 }
 
-// There may be rungs from now on, no longer, or another number of them, which begin anew.
+// There may be rungs or fresh chains from now on, no longer, or another number of them, which begin anew.
 void PcdObjective::take(const NamedTensors& saved, const std::string& file) {
   NamedTensors own = carried(), theirs = saved;
-  const auto rungs_of = [](const NamedTensors& all) {
-    return std::find_if(all.begin(), all.end(), [](const auto& t) { return t.first == kRungs; });
-  };
-  const auto mine = rungs_of(own), found = rungs_of(theirs);
-  if (mine == own.end() || found == theirs.end() || mine->second.sizes() != found->second.sizes()) {
+  for (const std::string name : {kRungs, kFresh, kFreshBegun}) {
+    const auto in = [&name](const NamedTensors& all) {
+      return std::find_if(all.begin(), all.end(), [&](const auto& t) { return t.first == name; });
+    };
+    const auto mine = in(own), found = in(theirs);
+    if (mine != own.end() && found != theirs.end() &&
+        mine->second.sizes() == found->second.sizes()) {
+      continue;
+    }
     if (mine != own.end()) own.erase(mine);
     if (found != theirs.end()) theirs.erase(found);
   }
@@ -196,6 +219,7 @@ void PcdObjective::repair(EnergyModel& model, int64_t recovery) {
   const torch::Tensor energy = energies(model, buffer_.states(), buffer_.states().device());
   buffer_.draw_anew(torch::isfinite(energy).logical_not().nonzero().flatten(), recovery);
   if (rungs_) rungs_->repair(recovery);
+  if (fresh_) fresh_->repair(model, recovery);
 }
 
 PtDict PcdObjective::settings() const {

@@ -9,6 +9,7 @@
 #include "train/data/batches.h"
 #include "train/data/dataset.h"
 #include "train/objectives/coupling_error.h"
+#include "train/objectives/fresh_chains.h"
 #include "train/objectives/objective.h"
 #include "train/objectives/pcd.h"
 #include "train/objectives/replay_buffer.h"
@@ -67,6 +68,7 @@ class PcdObjective : public Objective {
   NamedTensors batch_energies_;
   std::optional<Centring> centring_;
   std::optional<TemperedRungs> rungs_;
+  std::optional<FreshChains> fresh_;
   std::optional<CouplingError> coupling_error_;  // where data are drawn from known couplings
 };
 

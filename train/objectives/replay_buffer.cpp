@@ -7,6 +7,14 @@
 
 namespace isinglass {
 
+torch::Tensor uniform_chains(const StateSpace& space, const torch::Tensor& numbers, uint64_t key,
+                             int64_t time, Purpose purpose) {
+  torch::Tensor x =
+      torch::empty({numbers.size(0), space.sites}, numbers.options().dtype(torch::kUInt8));
+  ops::uniform_rows(space.categories, numbers, static_cast<int64_t>(key), time, purpose, x);
+  return x;
+}
+
 ReplayBuffer::ReplayBuffer(const torch::Tensor& mean, int64_t size, uint64_t seed)
     : mean_(mean.contiguous()), key_(stream_key(seed, RandomStream::kTraining)) {
   const auto on_device = torch::TensorOptions().device(mean.device());

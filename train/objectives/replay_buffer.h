@@ -5,8 +5,14 @@
 #include <cstdint>
 
 #include "io/torch.h"
+#include "kernels/random/philox.h"
+#include "models/energy_model.h"
 
 namespace isinglass {
+
+// Uniform draws beside the buffer, uint8 [N, D], of chains with these numbers, int64 [N].
+torch::Tensor uniform_chains(const StateSpace& space, const torch::Tensor& numbers, uint64_t key,
+                             int64_t time, Purpose purpose);
 
 class ReplayBuffer {
  public:

@@ -1,8 +1,6 @@
 // See tempered_rungs.h.
 #include "train/objectives/tempered_rungs.h"
 
-#include "kernels/ops/random_states.h"
-
 namespace isinglass {
 namespace {
 
@@ -44,15 +42,6 @@ TemperedRungs::TemperedRungs(EnergyModel& model, int64_t rungs, int64_t batch, i
   top_.x = torch::empty_like(states_.narrow(0, 0, 1));
   top_.energy = reals({1}, device);
   top_.local = 1;
-}
-
-torch::Tensor TemperedRungs::uniform(const torch::Tensor& numbers, int64_t time,
-                                     Purpose purpose) const {
-  const StateSpace space = target_.space();
-  torch::Tensor x =
-      torch::empty({numbers.size(0), space.sites}, numbers.options().dtype(torch::kUInt8));
-  ops::uniform_rows(space.categories, numbers, static_cast<int64_t>(key_), time, purpose, x);
-  return x;
 }
 
 torch::Tensor TemperedRungs::starts(const torch::Tensor& batch, int64_t iteration) const {

@@ -16,6 +16,7 @@
 #include "io/torch.h"
 #include "kernels/ops/swap.h"
 #include "kernels/random/philox.h"
+#include "train/objectives/replay_buffer.h"
 
 namespace isinglass {
 
@@ -46,7 +47,9 @@ class TemperedRungs {
   const torch::Tensor& states() const { return states_; }  // uint8 [N, D]
 
  private:
-  torch::Tensor uniform(const torch::Tensor& numbers, int64_t time, Purpose purpose) const;
+  torch::Tensor uniform(const torch::Tensor& numbers, int64_t time, Purpose purpose) const {
+    return uniform_chains(target_.space(), numbers, key_, time, purpose);
+  }
 
   EnergyModel& target_;
   uint64_t key_;
