@@ -139,6 +139,8 @@ seed = 0
   OptionValues said = values_of(chains);
   said.emplace("centre", false);  // which they lack
   said.emplace("rungs", int64_t{0});
+  said.emplace("fresh", int64_t{0});
+  said.emplace("fresh-iters", int64_t{200});
   EXPECT_EQ(values_of(resolved_objective(chains)), said);  // it is resolved already
 
   const TrainSpec scores = read(R"(# isinglass train
