@@ -1,9 +1,12 @@
 // Chains from noise that come to the replay buffer of training.
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "engine/registry.h"
 #include "io/error.h"
 #include "models/lattice/ising.h"
+#include "tests/support/ranks_of_threads.h"
 #include "tests/support/scratch.h"
 #include "tests/support/training_fixture.h"
 #include "train/objectives/pcd_objective.h"
@@ -93,6 +96,11 @@ TEST(FreshChains, AreOfChainsThatPersist) {
                "fresh is 9; it must be 0 to the batch, 8");
   EXPECT_ERROR(objective({.batch = 8, .buffer = 20, .fresh = 1, .fresh_iterations = 0}),
                "fresh-iters is 0; it must be 1 or more");
+  Meeting meeting(2);
+  const RankOfThreads first(meeting, 0);
+  EXPECT_ERROR(PcdObjective(model, *sampler, bars_and_stripes(3),
+                            {.batch = 8, .buffer = 20, .fresh = 3}, 10, torch::kCPU, first),
+               "fresh is of training by one process, not by 2 ranks");
 }
 
 }  // namespace

@@ -84,6 +84,11 @@ TEST(TemperedRungs, AreOfChainsThatPersist) {
       PcdObjective(model, *sampler, bars_and_stripes(3),
                    {.batch = 8, .buffer = 20, .from_data = true, .rungs = 3}, 10, torch::kCPU),
       "rungs are beside chains that persist");
+  Meeting meeting(2);
+  const RankOfThreads first(meeting, 0);
+  EXPECT_ERROR(PcdObjective(model, *sampler, bars_and_stripes(3),
+                            {.batch = 8, .buffer = 20, .rungs = 3}, 10, torch::kCPU, first),
+               "rungs are of training by one process, not by 2 ranks");
 }
 
 }  // namespace
