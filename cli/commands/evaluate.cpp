@@ -73,6 +73,10 @@ std::string run_evaluate(const Options& options) {
             out.path().string());
     if (fs::exists(checkpoint)) evaluation.restore(checkpoint);
   }
+  if (const std::string complaint = evaluation.complaint();
+      !complaint.empty() && leads() && !quiet(options)) {
+    fmt::print(stderr, "isinglass: warning: {}\n", spell_options(complaint, "--"));
+  }
   // How far it has come, and how to go on.
   const auto standing = [&] {
     return fmt::format("{} of {} steps; isinglass evaluate --resume {} goes on",

@@ -6,6 +6,7 @@
 
 #include "engine/agreement.h"
 #include "engine/registry.h"
+#include "engine/tempering/bennett.h"
 #include "io/error.h"
 #include "io/files.h"
 #include "io/pt/entries.h"
@@ -69,6 +70,11 @@ void check_method(const EvaluateSpec& spec) {
                     "`reverse` anneals; `method` tempering holds log Z from both ends by itself");
     require_options(spec.schedule.empty(),
                     "`schedule` is of annealing; `method` tempering adapts its rungs by itself");
+    require_options(
+        spec.until_closed == 0 || spec.chains >= kLeastEnsembles,
+        "`until-closed` needs `chains` {} or more: of {} ensembles log Z has no standard "
+        "error, without which no verdict closes",
+        kLeastEnsembles, spec.chains);
   }
 }
 
@@ -309,6 +315,15 @@ std::string LikelihoodEvaluation::outcome() const {
   if (verdict_.closed) return fmt::format("closed at {} {}", steps(), unit);
   return fmt::format("still open at {} {}: twice as many do not fit into the {:g} s", steps(), unit,
                      spec_.until_closed);
+}
+
+std::string LikelihoodEvaluation::complaint() const {
+  if (!tempers() || spec_.chains >= kLeastEnsembles) return "";
+  return fmt::format(
+      "of {} ensembles log Z has no standard error, so that the verdict will be open; `chains` {} "
+      "or "
+      "more have one",
+      spec_.chains, kLeastEnsembles);
 }
 
 const char* LikelihoodEvaluation::note() const {

@@ -35,6 +35,9 @@ class LikelihoodEvaluation {
   // What the run is, with all defaults and files in full.
   const EvaluateSpec& spec() const { return spec_; }
 
+  // What is known before the run to leave its verdict open; empty for nothing.
+  std::string complaint() const;
+
   // Goes on from the file. Throws Error if it is of another estimate or other data.
   void restore(const std::filesystem::path& checkpoint);
 

@@ -164,6 +164,27 @@ TEST_F(Evaluate, ReverseChainsStartFromALadder) {
               4 * ais["log_z_bidirectional_se"].get<double>());
 }
 
+// Fewer than eight ensembles have no standard error, which is said before the run, not after hours of it.
+TEST_F(Evaluate, FewEnsemblesAreSaidToLeaveTheVerdictOpen) {
+  const std::string command =
+      "evaluate --model ising --weights ising.pt --method tempering --rungs 4 --steps 40 --sampler "
+      "gwg ";
+  const Outcome few = run(command + "--chains 7 --out few");
+  EXPECT_NE(few.err.find("of 7 ensembles log Z has no standard error, so that the verdict will be "
+                         "open; --chains 8 or more have one"),
+            std::string::npos)
+      << few.err;
+  EXPECT_EQ(Json::parse(file_bytes(dir_ / "few" / "ais.json"))["verdict"], "open");
+  EXPECT_EQ(run(command + "--chains 8 --out enough").err.find("warning"), std::string::npos);
+
+  const Outcome never =
+      run_program(command + "--chains 7 --until-closed 60 --out never", {.directory = dir_.path()});
+  EXPECT_EQ(never.exit_code, 2);
+  EXPECT_NE(never.err.find("--until-closed needs --chains 8 or more"), std::string::npos)
+      << never.err;
+  EXPECT_EQ(line_count(never.err), 1) << never.err;
+}
+
 class InterruptedEvaluation : public Evaluate, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(InterruptedEvaluation, GoesOnToTheSameResult) {
