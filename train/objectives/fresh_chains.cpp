@@ -35,6 +35,11 @@ torch::Tensor FreshChains::numbers(const torch::Tensor& slots) const {
   return torch::cat({slots, numbers_});
 }
 
+void FreshChains::begin() {
+  states_.copy_(uniform_chains(space_, numbers_, key_, 0, Purpose::kInitialState));
+  begun_.zero_();
+}
+
 void FreshChains::repair(EnergyModel& model, int64_t time) {
   torch::NoGradGuard no_grad;
   const torch::Tensor lost = torch::isfinite(model.energy(states_)).logical_not().unsqueeze(1);

@@ -34,6 +34,9 @@ class FreshChains {
   // Keeps their states after the iteration's steps, uint8 [N, D].
   void keep(const torch::Tensor& states) { states_.copy_(states); }
 
+  // All begin anew, as at the start of training.
+  void begin();
+
   // Those whose energy is not finite are drawn anew, for the `time`-th time (from 1).
   void repair(EnergyModel& model, int64_t time);
 

@@ -209,8 +209,10 @@ void PcdObjective::take(const NamedTensors& saved, const std::string& file) {
         mine->second.sizes() == found->second.sizes()) {
       continue;
     }
-    if (mine != own.end()) own.erase(mine);
     if (found != theirs.end()) theirs.erase(found);
+    if (mine == own.end()) continue;
+    own.erase(mine);
+    name == kRungs ? rungs_->begin() : fresh_->begin();
   }
   copy_tensors(theirs, own, file);
 }

@@ -41,6 +41,9 @@ class TemperedRungs {
   // The mean probability of the latest swaps, float64 [], the same tensor always.
   const torch::Tensor& accepted() const { return accepted_; }
 
+  // All begin anew, as at the start of training.
+  void begin() { states_.copy_(uniform(numbers_, 0, Purpose::kInitialState)); }
+
   // Those whose energy is not finite are drawn anew, for the `time`-th time (from 1).
   void repair(int64_t time);
 

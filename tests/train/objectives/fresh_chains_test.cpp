@@ -1,6 +1,7 @@
 // Chains from noise that come to the replay buffer of training.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "engine/registry.h"
@@ -54,6 +55,38 @@ TEST(FreshChains, ComeToTheBufferWhenTheirTimeIsOver) {
   }
   for (int64_t t = 9; t < 15; ++t) advance(*late, model, t);
   EXPECT_TRUE(torch::equal(fresh_of(*with), fresh_of(*late)));
+}
+
+// A recovery may go back to a checkpoint of before there were any, or of another number of them: they begin
+// anew, as rungs do, whatever they have come to.
+TEST(FreshChains, BeginAnewWhereACheckpointHasNone) {
+  SineModel model(9);
+  const auto sampler = make_sampler("gwg", {}, model);
+  const auto objective = [&](int64_t count) {
+    return std::make_unique<PcdObjective>(model, *sampler, bars_and_stripes(3),
+                                          PcdOptions{.batch = 4,
+                                                     .buffer = 40,
+                                                     .steps = 1,
+                                                     .rungs = count,
+                                                     .fresh = count,
+                                                     .fresh_iterations = 6,
+                                                     .seed = 3},
+                                          100, torch::kCPU);
+  };
+  const auto same = [](const Objective& a, const Objective& b) {
+    const NamedTensors first = a.carried(), second = b.carried();
+    return std::equal(
+        first.begin(), first.end(), second.begin(), second.end(),
+        [](const auto& x, const auto& y) { return torch::equal(x.second, y.second); });
+  };
+  const auto none = objective(0), three = objective(3), begun = objective(2), now = objective(2);
+  ASSERT_EQ(begun->carried().size(), 3);
+  for (const auto* other : {&none, &three}) {
+    for (int64_t t = 1; t <= 20; ++t) advance(*now, model, t);
+    ASSERT_FALSE(same(*now, *begun));
+    now->take((*other)->carried(), "checkpoint.pt");
+    EXPECT_TRUE(same(*now, *begun));
+  }
 }
 
 // 24 spins, all pairs of which are coupled; the data are up, and so are the chains that began there. The
