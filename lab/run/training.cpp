@@ -40,6 +40,7 @@ void refuse_chains(const TrainSpec& spec) {
   refuse(spec.shape.proj, "proj", spec);
   for (const auto& [name, value] : spec.sampler.options) refuse_if(true, name);
   refuse(spec.base, "base", spec);
+  refuse(spec.base_smooth, "base-smooth", spec);
   refuse(spec.steps, "steps-per-iter", spec);
   refuse(spec.buffer, "buffer", spec);
   refuse(spec.l1, "l1", spec);
@@ -177,6 +178,12 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
   if (spec_.shape.proj) model.proj = *spec_.shape.proj;
   if (spec_.shape.edges) model.edges = edge_set(*spec_.shape.edges);
   if (spec_.base.value_or(false)) model.base_mean = clamped_mean(data_);
+  if (spec_.base_smooth) {
+    require_options(
+        categorical && spec_.base.value_or(false) && spec_.model.weights.empty(),
+        "`base-smooth` is of a new model of categorical images with a `base`, without `weights`");
+    model.base_mean = smoothed(model.base_mean, *spec_.base_smooth);
+  }
   require_memory(training_bytes(name, model, spec_.batch, chains()), context_.device,
                  fmt::format("`channels` {} `hidden` {} `batch` {} with {} chains", model.channels,
                              model.hidden, spec_.batch, chains()));

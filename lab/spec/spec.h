@@ -97,6 +97,7 @@ struct TrainSpec {
   std::optional<bool> base = {}, centre = {}, cuda_graph = {};
   std::optional<int64_t> steps = {}, buffer = {}, rungs = {}, fresh = {}, fresh_iterations = {};
   std::optional<double> l1 = {}, l2 = {}, p_control = {}, reinit = {};
+  std::optional<double> base_smooth = {};  // of categorical images
   std::optional<int64_t> evaluate_every = {}, evaluate_steps = {};
   std::optional<double> noise = {};  // of score matching
   int64_t batch = PcdOptions().batch;

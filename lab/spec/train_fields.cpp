@@ -79,6 +79,13 @@ Fields<TrainSpec> objective_fields() {
             {.name = "base",
              .help = "build on independent pixels with the data's mean, or frequencies",
              .initial = true}),
+      field(&TrainSpec::base_smooth,
+            {.name = "base-smooth",
+             .unit = "SIGMA",
+             .help = "spread the base frequencies of categorical images by a Gaussian of so many "
+                     "levels (default: not at all)",
+             .minimum = 0,
+             .above_minimum = true}),
       field(&TrainSpec::objective,
             {.name = "objective",
              .unit = "NAME",

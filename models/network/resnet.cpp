@@ -5,8 +5,6 @@
 
 #include "io/error.h"
 #include "kernels/ops/swish.h"
-#include "models/parameter_file.h"
-#include "models/registry.h"
 #include "models/seeded.h"
 
 namespace isinglass {
@@ -338,63 +336,6 @@ void ResNetModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   const torch::Tensor at_image = (low ? low_layers() : layers_).backward(slopes);
   store(out.energy, energy_of(log_p, input).to(torch::kFloat64));
   state_gradient(at_image, out.gradient);
-}
-
-namespace {
-
-// Sizes that the file really holds: a crafted one cannot make the model allocate more.
-ResNetModel::Shape shape_in(const ParameterReader& reader, const ModelOptions& options) {
-  ResNetModel::Shape shape{options.image_height, options.image_width, 0};
-  const bool of_values =
-      reader.has("proj2.weight") || (reader.rank("proj.weight") == 4 &&
-                                     reader.peek("proj.weight", {-1, -1, -1, -1}).size(2) == 1);
-  if (of_values) {
-    const torch::Tensor proj = reader.peek("proj.weight", {-1, -1, 1, 1});
-    shape.proj = proj.size(0);
-    shape.categories = proj.size(1);
-    check_categories(reader, "proj.weight", proj.flatten(1));
-    require(shape.proj >= 1, "{}: tensor 'proj.weight' has no channels", reader.source());
-    shape.channels = reader.peek("proj2.weight", {-1, shape.proj, 3, 3}).size(0);
-  } else {
-    shape.channels = reader.peek("proj.weight", {-1, 1, 3, 3}).size(0);
-  }
-  const char* first = shape.categories > 0 ? "proj2.weight" : "proj.weight";
-  require(shape.channels >= 1, "{}: tensor '{}' has no channels", reader.source(), first);
-  reader.peek("net.0.conv1.weight", {shape.channels, shape.channels, 3, 3});
-  return shape;
-}
-
-std::shared_ptr<EnergyModel> load_resnet(const ModelOptions& options) {
-  ParameterReader reader = options.reader();
-  const ResNetModel::Shape shape = shape_in(reader, options);
-  torch::Tensor mean;
-  if (reader.has("mean")) {
-    mean = reader.peek("mean", std::vector<int64_t>(shape.categories > 0 ? 2 : 1, -1));
-    ResNetModel::check_base_mean(mean, shape, reader.source());
-  }
-  const auto model = std::make_shared<ResNetModel>(shape, mean);
-  load_state(*model, reader);
-  return model;
-}
-
-std::shared_ptr<EnergyModel> fresh_resnet(const NewModelOptions& options) {
-  const ResNetModel::Shape shape{options.image_height, options.image_width, options.channels,
-                                 options.categories, options.proj};
-  return std::make_shared<ResNetModel>(shape, options.base_mean);
-}
-
-}  // namespace
-
-std::vector<ModelEntry> resnet_models() {
-  return {{.name = "resnet",
-           .energy = "-net(x) [- log Bernoulli(x; mean)]",
-           .parameters =
-               "proj, net.{0..7}, energy_linear [, mean [D]]; categorical: and proj2, mean [D,K]",
-           .state_kinds = "binary or categorical images",
-           .gradient = true,
-           .load = load_resnet,
-           .fresh = fresh_resnet,
-           .categorical = true}};
 }
 
 }  // namespace isinglass

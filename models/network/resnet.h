@@ -10,7 +10,8 @@
 //
 // Of K values conv 3×3 1→C is a convolution 1×1 K→P of the one-hot image, then conv 3×3 P→C; and the
 // base is Σ_i log m_{i,x_i}. At states the 1×1 convolution is a look-up of rows; its gradient in all K
-// values is a product of the gradient in its P outputs: no forward pass holds [B, D, K].
+// values is a product of the gradient in its P outputs: no forward pass holds [B, D, K]. A new one begins as
+// smooth_start.h says.
 //
 // State dict: proj, net.{0..7}.conv1, net.{i}.conv2, net.{0,1}.shortcut_conv, energy_linear, each
 // with weight and bias, and mean [D] with a base distribution; of K values proj [P, K, 1, 1] and
@@ -42,9 +43,10 @@ class ResNetModel : public EnergyModel {
     int64_t proj = 0;        // P, of K values
 
     int64_t sites() const { return height * width; }
+    int64_t positions() const { return (height + 3) / 4 * ((width + 3) / 4); }  // of the last block
   };
 
-  // Fresh weights, by torch.nn's rules. base_mean: float [H·W], or [H·W, K], strictly inside (0, 1), or
+  // Weights by torch.nn's rules. base_mean: float [H·W], or [H·W, K], strictly inside (0, 1), or
   // undefined.
   ResNetModel(const Shape& shape, const torch::Tensor& base_mean);
 

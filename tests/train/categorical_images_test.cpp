@@ -51,7 +51,7 @@ TEST(CategoricalImages, AnnealingFindsTheEnumeratedLogZ) {
   const torch::Tensor states = all_states(kSites, kValues);
   ASSERT_EQ(states.size(0), 729);
   for (const bool with_base : {true, false}) {
-    const auto model = resnet(20000, with_base ? clamped_mean(data) : torch::Tensor());
+    const auto model = resnet(300, with_base ? clamped_mean(data) : torch::Tensor());
     torch::NoGradGuard no_grad;
     const torch::Tensor u = energies(*model, states, torch::kCPU);
     const torch::Tensor base = energies(*resnet(0, model->base_mean()), states, torch::kCPU);
@@ -95,7 +95,7 @@ TEST(CategoricalImages, BitsPerDimension) {
 // Chains of the model itself, which enumeration draws: the loss has the gradient of the likelihood.
 TEST(CategoricalImages, ContrastiveGradientIsThatOfTheLikelihood) {
   const Dataset data = images();
-  const auto model = resnet(20000, clamped_mean(data));
+  const auto model = resnet(300, clamped_mean(data));
   model->to(torch::kFloat64);
   const torch::Tensor states = all_states(kSites, kValues);
   const auto gradient = [&](const torch::Tensor& loss) {
@@ -127,7 +127,7 @@ TEST(CategoricalImages, ContrastiveGradientIsThatOfTheLikelihood) {
 // ½·E ‖∇_x U‖² over one-hot states, as energy_and_grad has them.
 TEST(CategoricalImages, GradientPenaltyIsOfOneHotStates) {
   const Dataset data = images();
-  const auto model = resnet(20000, clamped_mean(data));
+  const auto model = resnet(300, clamped_mean(data));
   const torch::Tensor chains = data.test;
   const PcdLoss loss = pcd_loss(*model, data.train, chains, {.p_control = 0.25});
   const double penalty = 0.5 *

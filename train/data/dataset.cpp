@@ -191,4 +191,15 @@ torch::Tensor clamped_mean(const Dataset& data) {
   return clamped(mean, 2).to(torch::kFloat32);
 }
 
+torch::Tensor smoothed(const torch::Tensor& frequencies, double sigma) {
+  const int64_t values = frequencies.size(1);
+  const torch::Tensor to = torch::arange(values, torch::kFloat64), from = to.unsqueeze(1);
+  torch::Tensor spread = torch::zeros({values, values}, torch::kFloat64);  // [from, to]
+  for (const torch::Tensor& image :
+       {to, -1 - to, 2 * static_cast<double>(values) - 1 - to}) {  // and of both mirrors
+    spread += torch::exp(-0.5 * torch::square((image - from) / sigma));
+  }
+  return frequencies.to(torch::kFloat64).matmul(spread / spread.sum(1, /*keepdim=*/true));
+}
+
 }  // namespace isinglass

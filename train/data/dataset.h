@@ -79,4 +79,8 @@ torch::Tensor binarise_once(const torch::Tensor& pixels, PixelValues values, uin
 // ones float64 [D, K].
 torch::Tensor clamped_mean(const Dataset& data);
 
+// Frequencies float64 [D, K] of ordered values, spread by a Gaussian of `sigma` values, reflected at both
+// ends; every row keeps its sum. Of few images, frequencies of 256 levels are noisy.
+torch::Tensor smoothed(const torch::Tensor& frequencies, double sigma);
+
 }  // namespace isinglass

@@ -2,6 +2,8 @@
 // error for every way in which they can be wrong.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "io/pt/pt_file.h"
 #include "tests/support/data_files.h"
 #include "tests/support/scratch.h"
@@ -294,6 +296,29 @@ TEST(ClampedMean, OfCategories) {
   const torch::Tensor of_two = clamped_mean(data).select(1, 1).to(torch::kFloat32);
   data.values = PixelValues::kBinary;
   EXPECT_TRUE(of_two.allclose(clamped_mean(data), 0, 1e-7));
+}
+
+// Of one level in the middle a Gaussian; at an end, folded over it.
+TEST(Smoothed, SpreadsLevelsAndKeepsSums) {
+  const int64_t levels = 40;
+  torch::Tensor frequencies = torch::zeros({3, levels}, torch::kFloat64);
+  frequencies[0][20] = 1;
+  frequencies[1][0] = 0.5;
+  frequencies[2].fill_(1.0 / levels);
+  const torch::Tensor spread = smoothed(frequencies, 1.5);
+  EXPECT_TRUE(spread.sum(1).allclose(frequencies.sum(1), 0, 1e-12));
+  EXPECT_TRUE(spread[2].allclose(frequencies[2], 1e-12, 0));  // what is even stays so
+  const auto gaussian = [](double d) { return std::exp(-0.5 * d * d / (1.5 * 1.5)); };
+  double all = 0, folded = 0;
+  for (int64_t v = 0; v < levels; ++v) {
+    all += gaussian(static_cast<double>(v - 20));
+    folded += gaussian(static_cast<double>(v)) + gaussian(static_cast<double>(v + 1));
+  }
+  for (const int64_t v : {0, 1, 5, 19, 20, 23}) {
+    const auto d = static_cast<double>(v);
+    EXPECT_NEAR(spread[0][v].item<double>(), gaussian(d - 20) / all, 1e-12);
+    EXPECT_NEAR(spread[1][v].item<double>(), 0.5 * (gaussian(d) + gaussian(d + 1)) / folded, 1e-12);
+  }
 }
 
 TEST(DataSha256, TellsCategoriesFromGreyLevels) {
