@@ -120,8 +120,9 @@ NamedTensors resnet_file(int64_t height, int64_t width, const torch::Tensor& mea
   NamedTensors file;
   for (const auto& p : fresh->named_parameters()) {
     const torch::Tensor value = p.value().detach();
-    const bool embeds = categories > 0 && p.key() == "proj.weight";
-    const double scale = p.key() == "energy_linear.weight" ? 40 : embeds ? 1 : 2.5;
+    const bool embeds = p.key() == "proj.weight", sums = p.key() == "energy_linear.weight";
+    // Fresh ones are nearly constant; of categories, nearly linear.
+    const double scale = categories > 0 ? (sums || embeds ? 10 : 1) : sums ? 40 : 2.5;
     file.emplace_back(p.key(), value.dim() > 1 ? scale * value : value);
   }
   if (mean.defined()) file.emplace_back("mean", mean);
