@@ -60,7 +60,7 @@ TEST(SmoothStart, GradientsForetellASiteOfAnyWidth) {
       SCOPED_TRACE(channels);
       const std::shared_ptr<EnergyModel> model = network(channels, seed);
       const Foretold small = foretold_by(*model);
-      EXPECT_GT(small.size, 1e-3);  // by torch.nn's rules 1e-8
+      EXPECT_GT(small.size, 1e-3);  // by torch.nn's rules below 1e-6
       EXPECT_LT(small.error, 0.1);
       torch::NoGradGuard no_grad;
       model->named_parameters()["proj.weight"].mul_(10);
