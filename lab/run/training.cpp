@@ -156,6 +156,11 @@ int64_t Training::chains() const {
 }
 
 std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
+  const bool categorical = data_.values == PixelValues::kCategorical;
+  require_options(
+      !spec_.base_smooth || (categorical && spec_.base.value_or(false) && !given_.model &&
+                             spec_.model.weights.empty()),
+      "`base-smooth` is of a new model of categorical images with a `base`, without `weights`");
   if (given_.model) return given_.model;
   const std::string& name = spec_.model.name;
   require_options(find_model(name).trainable(),
@@ -166,7 +171,6 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
                         .hidden = *spec_.shape.hidden,
                         .continuous = !has_chains(spec_),
                         .classes = classes};
-  const bool categorical = data_.values == PixelValues::kCategorical;
   if (categorical) {
     require_options(
         find_model(name).categorical,
@@ -178,12 +182,7 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
   if (spec_.shape.proj) model.proj = *spec_.shape.proj;
   if (spec_.shape.edges) model.edges = edge_set(*spec_.shape.edges);
   if (spec_.base.value_or(false)) model.base_mean = clamped_mean(data_);
-  if (spec_.base_smooth) {
-    require_options(
-        categorical && spec_.base.value_or(false) && spec_.model.weights.empty(),
-        "`base-smooth` is of a new model of categorical images with a `base`, without `weights`");
-    model.base_mean = smoothed(model.base_mean, *spec_.base_smooth);
-  }
+  if (spec_.base_smooth) model.base_mean = smoothed(model.base_mean, *spec_.base_smooth);
   require_memory(training_bytes(name, model, spec_.batch, chains()), context_.device,
                  fmt::format("`channels` {} `hidden` {} `batch` {} with {} chains", model.channels,
                              model.hidden, spec_.batch, chains()));

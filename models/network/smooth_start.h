@@ -1,5 +1,5 @@
 // Where a network of grey levels begins (models/network/resnet.h), in place of torch.nn's rules, by which
-// an embedding of K levels is white noise of size 1/√K: levels beside each other are strangers, and
+// an embedding of K levels is white noise of up to 1/√K: levels beside each other are strangers, and
 // after eight blocks next to nothing is left of it.
 //
 //   rows of proj    a √(2/H) cos(π p (v + ½)/K) / √p, p = 1 … P, H = (1/P) Σ 1/p: as DCT-II, with a
