@@ -47,7 +47,9 @@ std::shared_ptr<EnergyModel> fresh_resnet(const NewModelOptions& options) {
   const ResNetModel::Shape shape{options.image_height, options.image_width, options.channels,
                                  options.categories, options.proj};
   const auto model = std::make_shared<ResNetModel>(shape, options.base_mean);
-  if (shape.categories > 0) start_smoothly(model->named_parameters(), shape.positions());
+  if (shape.categories > 0) {
+    start_smoothly(model->named_parameters(), shape.positions(), options.base_mean);
+  }
   return model;
 }
 

@@ -27,7 +27,8 @@ double inputs(const torch::Tensor& weight) {
 
 }  // namespace
 
-void start_smoothly(torch::OrderedDict<std::string, torch::Tensor> parameters, int64_t positions) {
+void start_smoothly(torch::OrderedDict<std::string, torch::Tensor> parameters, int64_t positions,
+                    const torch::Tensor& base) {
   const torch::NoGradGuard no_grad;
   for (auto& entry : parameters) {
     const std::string_view name = entry.key();
@@ -41,6 +42,7 @@ void start_smoothly(torch::OrderedDict<std::string, torch::Tensor> parameters, i
       value.normal_(0, weight ? 1 / std::sqrt(inputs(value)) : 1.0);
     } else if (name.starts_with("energy_linear.")) {
       if (weight) value.mul_(static_cast<double>(positions));
+      if (!weight && base.defined()) value.add_(at::special_entr(base).sum());
     } else if (weight) {
       const double gain = name.find(".conv2.") == name.npos ? kGain : kResidual * kGain;
       value.normal_(0, gain / std::sqrt(inputs(value)));

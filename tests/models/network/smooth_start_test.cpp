@@ -9,13 +9,15 @@ namespace {
 
 constexpr int64_t kHeight = 12, kWidth = 10, kSites = kHeight * kWidth, kLevels = 256;
 
-std::shared_ptr<EnergyModel> network(int64_t channels, uint64_t seed) {
+std::shared_ptr<EnergyModel> network(int64_t channels, uint64_t seed,
+                                     const torch::Tensor& base = {}) {
   return new_model("resnet",
                    {.image_height = kHeight,
                     .image_width = kWidth,
                     .channels = channels,
                     .categories = kLevels,
-                    .proj = 8},
+                    .proj = 8,
+                    .base_mean = base},
                    seed);
 }
 
@@ -66,6 +68,19 @@ TEST(SmoothStart, GradientsForetellASiteOfAnyWidth) {
       model->named_parameters()["proj.weight"].mul_(10);
       EXPECT_GT(foretold_by(*model).error, 0.3);  // and not by any embedding
     }
+  }
+}
+
+TEST(SmoothStart, EnergiesOfTheBaseAreNearZero) {
+  torch::manual_seed(7);
+  const torch::Tensor base = torch::softmax(3 * torch::randn({kSites, kLevels}), 1);
+  const torch::Tensor x =
+      base.multinomial(200, /*replacement=*/true).t().to(torch::kUInt8).contiguous();
+  for (const int64_t channels : {8, 32}) {
+    Evaluation at_x;
+    network(channels, 1, base)->evaluate(x, at_x);
+    const double entropy = at::special_entr(base).sum().item<double>();
+    EXPECT_LT(std::abs(at_x.energy.mean().item<double>()), 0.02 * entropy);
   }
 }
 
