@@ -21,10 +21,11 @@ class Entries {
  public:
   Entries(const PtDict& dict, std::string file) : dict_(dict), file_(std::move(file)) {}
 
+  bool has(const std::string& key) const { return find(key) != dict_.end(); }
+
   template <class T>
   const T& get(const std::string& key) const {
-    const auto entry = std::find_if(dict_.begin(), dict_.end(),
-                                    [&](const auto& candidate) { return candidate.first == key; });
+    const auto entry = find(key);
     const T* value = entry == dict_.end() ? nullptr : std::get_if<T>(&entry->second.value);
     require(value, "{} is not a checkpoint of a training run: it has no usable entry '{}'", file_,
             key);
@@ -50,6 +51,11 @@ class Entries {
   }
 
  private:
+  PtDict::const_iterator find(const std::string& key) const {
+    return std::find_if(dict_.begin(), dict_.end(),
+                        [&](const auto& candidate) { return candidate.first == key; });
+  }
+
   const PtDict& dict_;
   std::string file_;
 };
@@ -65,8 +71,9 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& c) {
                                 {"plan", {c.plan}},
                                 {"planned_from", {c.planned_from}},
                                 {"recoveries", {c.recoveries}},
-                                {"iterations_apart", {c.iterations_apart}},
-                                {"differences", {c.differences}},
+                                {"iterations_apart", {c.divergence.iterations_apart}},
+                                {"differences", {c.divergence.differences}},
+                                {"acceptances", {c.divergence.acceptances}},
                                 {"best_score", {c.best_score}},
                                 {"parameters", {to_dict(c.parameters)}},
                                 {"averages", {to_dict(c.averages)}},
@@ -92,8 +99,11 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
   c.plan = entries.get<PtDict>("plan");
   c.planned_from = entries.get<int64_t>("planned_from");
   c.recoveries = entries.list("recoveries", torch::kInt64);
-  c.iterations_apart = entries.get<int64_t>("iterations_apart");
-  c.differences = entries.list("differences", torch::kFloat64);
+  c.divergence = {entries.get<int64_t>("iterations_apart"),
+                  entries.list("differences", torch::kFloat64),
+                  entries.has("acceptances")  // not in older ones
+                      ? entries.list("acceptances", torch::kFloat64)
+                      : torch::empty({0}, torch::kFloat64)};
   c.best_score = entries.get<double>("best_score");
   c.parameters = entries.tensors("parameters");
   c.averages = entries.tensors("averages");

@@ -9,6 +9,7 @@
 #include "io/error.h"
 #include "io/pt/pt_file.h"
 #include "io/torch.h"
+#include "train/divergence.h"
 
 namespace isinglass {
 
@@ -16,13 +17,12 @@ struct Checkpoint {
   PtDict settings;      // numbers and text: what may not change between the sittings of a run
   std::string program;  // source revision of the one that wrote it
   int64_t iteration = 0;
-  int64_t total_steps = 0;       // Metropolis–Hastings steps a slot's random numbers are past
-  PtDict plan;                   // of the learning rate, which a resumed run may change
-  int64_t planned_from = 0;      // the iteration at which the plan was made
-  torch::Tensor recoveries;      // int64 [n]: the iterations that diverged
-  int64_t iterations_apart = 0;  // of the divergence tests, as are the differences
-  torch::Tensor differences;     // float64 [m]
-  double best_score = 0;         // −∞ before the first
+  int64_t total_steps = 0;   // Metropolis–Hastings steps a slot's random numbers are past
+  PtDict plan;               // of the learning rate, which a resumed run may change
+  int64_t planned_from = 0;  // the iteration at which the plan was made
+  torch::Tensor recoveries;  // int64 [n]: the iterations that diverged
+  Divergence::Memory divergence;
+  double best_score = 0;  // −∞ before the first
   NamedTensors parameters, averages, first_moments, second_moments;
   torch::Tensor adam_step;  // float32 []
   torch::Tensor buffer;     // uint8 [slots, D]

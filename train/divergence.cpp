@@ -1,6 +1,7 @@
 // See divergence.h.
 #include "train/divergence.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -14,43 +15,82 @@ constexpr int64_t kIterationsApart = 100;
 constexpr size_t kBefore = 2000;
 constexpr double kLargestDrift = 5;        // in units of r
 constexpr double kUnremarkable = 1. / 50;  // nats per site
+constexpr size_t kStuck = 50, kMovedBefore = 400;
+constexpr double kLeastShare = 1. / 5;  // of the acceptance before
+
+// Keeps the latest `most`.
+void push(std::deque<double>& values, double value, size_t most) {
+  values.push_back(value);
+  if (values.size() > most) values.pop_front();
+}
+
+torch::Tensor tensor_of(const std::deque<double>& values) {
+  return torch::tensor(std::vector<double>(values.begin(), values.end()), torch::kFloat64);
+}
+
+std::deque<double> values_of(const torch::Tensor& tensor) {
+  const torch::Tensor values = tensor.contiguous();
+  const double* first = values.const_data_ptr<double>();
+  return {first, first + values.numel()};
+}
 
 }  // namespace
 
-void Divergence::check(double difference) {
+void Divergence::check(double difference, std::optional<double> acceptance) {
+  check_apart(difference);
+  push(differences_, difference, kBefore + kSuspectStretch);
+  check_drift();
+  if (!acceptance) return;
+  push(acceptances_, *acceptance, kMovedBefore + kStuck);
+  check_stuck();
+}
+
+void Divergence::check_apart(double difference) {
   apart_ = std::abs(difference) > sites_ ? apart_ + 1 : 0;
-  if (apart_ >= kIterationsApart) {
-    throw NumericalError(
-        fmt::format("the mean energies of data and chains differ by {:.4g}, and by more than {} "
-                    "for {} iterations in a row",
-                    difference, sites_, apart_));
-  }
-  differences_.push_back(difference);
-  if (differences_.size() > kBefore + kSuspectStretch) differences_.pop_front();
+  if (apart_ < kIterationsApart) return;
+  throw NumericalError(
+      fmt::format("the mean energies of data and chains differ by {:.4g}, and by more than {} "
+                  "for {} iterations in a row",
+                  difference, sites_, apart_));
+}
+
+void Divergence::check_drift() const {
   if (differences_.size() < kBefore + kSuspectStretch) return;
   const auto last = differences_.begin() + kBefore;
   const double mean = std::accumulate(last, differences_.end(), 0.0) / kSuspectStretch;
   const double spread = std::sqrt(
       std::inner_product(differences_.begin(), last, differences_.begin(), 0.0) / kBefore);
-  if (std::abs(mean) > kLargestDrift * spread && std::abs(mean) > kUnremarkable * sites_) {
-    throw NumericalError(
-        fmt::format("the mean energies of data and chains drift apart: their difference is {:.4g} "
-                    "over the last {} iterations, and was {:.4g} (root mean square) over the {} "
-                    "before",
-                    mean, kSuspectStretch, spread, kBefore));
-  }
+  if (std::abs(mean) <= kLargestDrift * spread || std::abs(mean) <= kUnremarkable * sites_) return;
+  throw NumericalError(
+      fmt::format("the mean energies of data and chains drift apart: their difference is {:.4g} "
+                  "over the last {} iterations, and was {:.4g} (root mean square) over the {} "
+                  "before",
+                  mean, kSuspectStretch, spread, kBefore));
 }
 
-torch::Tensor Divergence::differences() const {
-  const std::vector<double> values(differences_.begin(), differences_.end());
-  return torch::tensor(values, torch::kFloat64);
+void Divergence::check_stuck() const {
+  if (acceptances_.size() < kMovedBefore + kStuck) return;
+  const auto last = acceptances_.begin() + kMovedBefore;
+  const double now = std::accumulate(last, acceptances_.end(), 0.0) / kStuck;
+  std::vector<double> earlier(acceptances_.begin(), last);
+  const auto middle = earlier.begin() + kMovedBefore / 2;
+  std::nth_element(earlier.begin(), middle, earlier.end());
+  const double before = *middle;
+  if (now >= kLeastShare * before) return;
+  throw NumericalError(
+      fmt::format("the chains are stuck: of their steps {:.2g} are accepted over the last {} "
+                  "iterations, and {:.2g} were (median) over the {} before",
+                  now, kStuck, before, kMovedBefore));
 }
 
-void Divergence::restore(int64_t iterations_apart, const torch::Tensor& differences) {
-  apart_ = iterations_apart;
-  const torch::Tensor values = differences.contiguous();
-  const double* first = values.data_ptr<double>();
-  differences_.assign(first, first + values.numel());
+Divergence::Memory Divergence::memory() const {
+  return {apart_, tensor_of(differences_), tensor_of(acceptances_)};
+}
+
+void Divergence::restore(const Memory& memory) {
+  apart_ = memory.iterations_apart;
+  differences_ = values_of(memory.differences);
+  acceptances_ = values_of(memory.acceptances);
 }
 
 }  // namespace isinglass

@@ -1,17 +1,23 @@
 // How a run by chains is seen to diverge. d_t = U(data) − U(chains) is near 0 on average where the
-// chains follow the model, and grows where they have lost it. Two tests, after every iteration:
+// chains follow the model, and grows where they have lost it; the acceptance a_t of their steps falls
+// where the energy has become too rough for proposals. Three tests, after every iteration:
 //
 //   apart  |d_t| > one nat a site, 100 iterations in a row
 //   drift  |mean of d over the last 200 iterations| > 5 r, where r² is the mean of d² over the 2000
 //          iterations before, and above a fiftieth of a nat a site, which noise alone may reach.
 //          The root mean square about 0, not the standard deviation: the way to 0 is no drift.
+//   stuck  mean of a over the last 50 iterations < a fifth of its median over the 400 before, in which a
+//          fall at the very first does not count. Of 14 ResNets those that came to their end, or still train,
+//          never had less than .46 of it, those that were lost .13 and less. It is the first to see what a
+//          rate does that is too high.
 //
-// Both see something that began up to 200 iterations ago; how far a run goes back to recover is
+// They see something that began up to 200 iterations ago; how far a run goes back to recover is
 // measured by that (trainer.h).
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 
 #include "io/torch.h"
 
@@ -23,18 +29,26 @@ class Divergence {
  public:
   explicit Divergence(int64_t sites) : sites_(static_cast<double>(sites)) {}
 
-  // Takes d of the next iteration. Throws NumericalError with what is seen.
-  void check(double difference);
+  // Takes d, and a where there is one, of the next iteration. Throws NumericalError with what is seen.
+  void check(double difference, std::optional<double> acceptance = {});
 
   // The state, for checkpoints.
-  int64_t iterations_apart() const { return apart_; }  // in a row
-  torch::Tensor differences() const;                   // float64 [at most 2200], oldest first
-  void restore(int64_t iterations_apart, const torch::Tensor& differences);
+  struct Memory {
+    int64_t iterations_apart = 0;  // in a row
+    torch::Tensor differences;     // float64 [at most 2200], oldest first
+    torch::Tensor acceptances;     // float64 [at most 450], oldest first
+  };
+  Memory memory() const;
+  void restore(const Memory& memory);
 
  private:
+  void check_apart(double difference);
+  void check_drift() const;
+  void check_stuck() const;
+
   double sites_;
   int64_t apart_ = 0;
-  std::deque<double> differences_;
+  std::deque<double> differences_, acceptances_;
 };
 
 }  // namespace isinglass

@@ -119,7 +119,9 @@ Metrics Trainer::iterate() {
   for (size_t i = 0; i < names_.size(); ++i) metrics.add(names_[i], scalar[2 + i]);
   metrics.add("gradient_norm", state[1]);
   metrics.add("learning_rate", learning_rate());
-  if (const auto difference = metrics.find("difference")) divergence_.check(*difference);
+  if (const auto difference = metrics.find("difference")) {
+    divergence_.check(*difference, metrics.find("acceptance"));
+  }
   metrics.add("iterations_per_second", 1 / seconds_since(start));
   return metrics;
 }
@@ -178,14 +180,11 @@ void Trainer::add_up(std::vector<torch::Tensor>& gradients, torch::Tensor& scala
   scalars = total.narrow(0, first, scalars.numel());
 }
 
+// By the norm that CPUs have vector instructions for: one beyond a float's range is as far astray.
 torch::Tensor Trainer::parameters_finite() const {
   torch::NoGradGuard no_grad;
-  std::vector<torch::Tensor> some;  // there is no largest of none
-  for (const torch::Tensor& p : parameters_) {
-    if (p.numel() > 0) some.push_back(p);
-  }
-  const torch::Tensor largest = torch::stack(at::_foreach_norm(some, INFINITY));
-  return torch::isfinite(largest).all().to(torch::kFloat64);
+  const torch::Tensor norms = torch::stack(at::_foreach_norm(parameters_));
+  return torch::isfinite(norms).all().to(torch::kFloat64);
 }
 
 bool Trainer::evaluation_due() const {

@@ -181,8 +181,7 @@ Checkpoint Trainer::checkpoint() const {
           .plan = plan(),
           .planned_from = planned_from_,
           .recoveries = torch::tensor(recoveries_, torch::kInt64),
-          .iterations_apart = divergence_.iterations_apart(),
-          .differences = divergence_.differences(),
+          .divergence = divergence_.memory(),
           .best_score = best_score_,
           .parameters = state_dict(parameters_),
           .averages = named(ema_.averages()),
@@ -209,7 +208,7 @@ void Trainer::restore(const Checkpoint& saved, const std::string& file) {
   const torch::Tensor recoveries = saved.recoveries.contiguous();
   recoveries_.assign(recoveries.data_ptr<int64_t>(),
                      recoveries.data_ptr<int64_t>() + recoveries.numel());
-  divergence_.restore(saved.iterations_apart, saved.differences);
+  divergence_.restore(saved.divergence);
   best_score_ = saved.best_score;
 }
 

@@ -100,8 +100,9 @@ inline void expect_same_state(const fs::path& a, const fs::path& b) {
   expect_equal(x.second_moments, y.second_moments, "second moment");
   EXPECT_TRUE(torch::equal(x.adam_step, y.adam_step));
   EXPECT_TRUE(torch::equal(x.recoveries, y.recoveries)) << "recoveries";
-  EXPECT_EQ(x.iterations_apart, y.iterations_apart);
-  EXPECT_TRUE(torch::equal(x.differences, y.differences)) << "differences";
+  EXPECT_EQ(x.divergence.iterations_apart, y.divergence.iterations_apart);
+  EXPECT_TRUE(torch::equal(x.divergence.differences, y.divergence.differences)) << "differences";
+  EXPECT_TRUE(torch::equal(x.divergence.acceptances, y.divergence.acceptances)) << "acceptances";
   EXPECT_TRUE(torch::equal(x.buffer, y.buffer)) << "buffer";
   expect_equal(x.carried, y.carried, "carried");
 }

@@ -1,10 +1,11 @@
-// The two tests for divergence against plain sums over planted differences.
+// The three tests for divergence against plain sums over planted differences and acceptances.
 #include "train/divergence.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
+#include <vector>
 
 #include "io/error.h"
 
@@ -13,12 +14,15 @@ namespace {
 
 constexpr int64_t kSites = 100;
 
-// The iteration (from 1) at which a course of differences is seen to diverge; 0: it is not.
-int64_t seen_at(const std::function<double(int64_t)>& difference, int64_t iterations) {
+using Course = std::function<double(int64_t)>;
+
+// The iteration (from 1) at which a course of differences, and of acceptances, is seen to diverge; 0: it is
+// not.
+int64_t seen_at(const Course& difference, int64_t iterations, const Course& acceptance = nullptr) {
   Divergence divergence(kSites);
   for (int64_t t = 1; t <= iterations; ++t) {
     try {
-      divergence.check(difference(t));
+      acceptance ? divergence.check(difference(t), acceptance(t)) : divergence.check(difference(t));
     } catch (const NumericalError&) {
       return t;
     }
@@ -57,22 +61,53 @@ TEST(DivergenceTest, HealthyCoursesPass) {
             0);
 }
 
-TEST(DivergenceTest, ARestoredOneGoesOn) {
-  const auto drifting = [](int64_t t) { return alternating(t) + (t > 2500 ? 20 : 0); };
-  const int64_t expected = seen_at(drifting, 4000);
-  for (const int64_t moment : {1, 700, 2201, 2503}) {
-    Divergence first(kSites), second(kSites);
-    for (int64_t t = 1; t <= moment; ++t) first.check(drifting(t));
-    EXPECT_EQ(first.differences().numel(), std::min<int64_t>(moment, 2200));
-    second.restore(first.iterations_apart(), first.differences());
-    for (int64_t t = moment + 1; t < expected; ++t) second.check(drifting(t));
-    EXPECT_THROW(second.check(drifting(expected)), NumericalError) << moment;
+// .6, and .05 from iteration 700 on.
+double collapsing(int64_t t) {
+  return t < 700 ? 0.6 : 0.05;
+}
+
+TEST(DivergenceTest, ChainsThatAreStuck) {
+  int64_t expected = 0;
+  for (int64_t t = 700; expected == 0; ++t) {
+    double now = 0;
+    for (int64_t i = t - 49; i <= t; ++i) now += collapsing(i) / 50;
+    if (now < 0.6 / 5) expected = t;
   }
-  Divergence apart(kSites), restored(kSites);
-  for (int64_t t = 1; t <= 60; ++t) apart.check(101);
-  restored.restore(apart.iterations_apart(), apart.differences());
-  for (int64_t t = 61; t < 100; ++t) restored.check(101);
-  EXPECT_THROW(restored.check(101), NumericalError);
+  EXPECT_LT(expected, 750);
+  EXPECT_EQ(seen_at(alternating, 2000, collapsing), expected);
+  const auto course = [](const Course& acceptance) {
+    return seen_at(alternating, 3000, acceptance);
+  };
+  // To a quarter of what it was; to nothing, but slowly; for forty iterations; all the way down at first.
+  EXPECT_EQ(course([](int64_t t) { return t < 700 ? 0.6 : 0.15; }), 0);
+  EXPECT_EQ(course([](int64_t t) { return 0.6 * std::exp(-t / 200.0); }), 0);
+  EXPECT_EQ(course([](int64_t t) { return t < 700 || t >= 740 ? 0.6 : 0.05; }), 0);
+  EXPECT_EQ(course([](int64_t t) { return t < 200 ? 1.0 : 0.05; }), 0);
+  // Nothing moves, and nothing did.
+  EXPECT_EQ(course([](int64_t) { return 0.0; }), 0);
+}
+
+TEST(DivergenceTest, ARestoredOneGoesOn) {
+  const auto resumes = [](const Course& difference, const Course& acceptance,
+                          const std::vector<int64_t>& moments) {
+    const int64_t expected = seen_at(difference, 4000, acceptance);
+    ASSERT_GT(expected, 0);
+    for (const int64_t moment : moments) {
+      Divergence first(kSites), second(kSites);
+      for (int64_t t = 1; t <= moment; ++t) first.check(difference(t), acceptance(t));
+      EXPECT_EQ(first.memory().differences.numel(), std::min<int64_t>(moment, 2200));
+      EXPECT_EQ(first.memory().acceptances.numel(), std::min<int64_t>(moment, 450));
+      second.restore(first.memory());
+      for (int64_t t = moment + 1; t < expected; ++t) second.check(difference(t), acceptance(t));
+      EXPECT_THROW(second.check(difference(expected), acceptance(expected)), NumericalError)
+          << moment;
+    }
+  };
+  const auto steady = [](int64_t) { return 0.6; };
+  resumes([](int64_t t) { return alternating(t) + (t > 2500 ? 20 : 0); }, steady,
+          {1, 700, 2201, 2503});
+  resumes([](int64_t) { return 101; }, steady, {60});
+  resumes(alternating, collapsing, {300, 702});
 }
 
 }  // namespace

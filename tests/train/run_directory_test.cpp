@@ -82,8 +82,7 @@ Checkpoint small_checkpoint() {
   c.plan = {{"schedule", {std::string("linear")}}, {"iterations", {int64_t{40}}}};
   c.planned_from = 3;
   c.recoveries = torch::tensor({7, 9}, torch::kInt64);
-  c.iterations_apart = 2;
-  c.differences = torch::randn({5}, torch::kFloat64);
+  c.divergence = {2, torch::randn({5}, torch::kFloat64), torch::rand({4}, torch::kFloat64)};
   c.best_score = -std::numeric_limits<double>::infinity();
   const torch::Tensor weight =
       torch::randn({2, 3, 3, 3}).contiguous(torch::MemoryFormat::ChannelsLast);
@@ -104,8 +103,9 @@ TEST(CheckpointTest, SurvivesTheDisk) {
   EXPECT_EQ(settings_text(read.plan), settings_text(c.plan));
   EXPECT_EQ(read.planned_from, 3);
   EXPECT_TRUE(torch::equal(read.recoveries, c.recoveries));
-  EXPECT_EQ(read.iterations_apart, 2);
-  EXPECT_TRUE(torch::equal(read.differences, c.differences));
+  EXPECT_EQ(read.divergence.iterations_apart, 2);
+  EXPECT_TRUE(torch::equal(read.divergence.differences, c.divergence.differences));
+  EXPECT_TRUE(torch::equal(read.divergence.acceptances, c.divergence.acceptances));
   EXPECT_EQ(read.best_score, c.best_score);
   EXPECT_NO_THROW(require_same_settings(read.settings, c.settings, "it"));
   EXPECT_EQ(read.program, "1f2e3d");
