@@ -28,7 +28,9 @@ class TrainProgress : public TrainObserver {
   explicit TrainProgress(OutputDirectory& out) : out_(out) {}
 
   void begin(int64_t iteration, const Options& options) {
-    progress_.emplace("train", options.integer("iters"), quiet(options), iteration);
+    iterations_ = options.integer("iters");
+    quiet_ = quiet(options);
+    progress_.emplace("train", iterations_, quiet_, iteration);
     events_ = event_file(options, iteration + 1);
   }
   void end() { progress_.reset(); }
@@ -36,6 +38,13 @@ class TrainProgress : public TrainObserver {
   // Again after a divergence.
   void on_start(int64_t iteration) override {
     if (events_) events_->start_again(iteration + 1);
+    if (!progress_) return;
+    progress_.emplace("train", iterations_, quiet_, iteration);
+    if (!quiet_) {
+      fmt::print(stderr,
+                 "isinglass: training diverged, and goes on from iteration {}; {} says why\n",
+                 iteration, out_.file("log.txt").string());
+    }
   }
   void on_iteration(const Metrics& metrics) override {
     last_ = metrics;
@@ -67,6 +76,8 @@ class TrainProgress : public TrainObserver {
 
  private:
   OutputDirectory& out_;
+  int64_t iterations_ = 0;
+  bool quiet_ = false;
   std::optional<Progress> progress_;
   std::optional<Metrics> last_;
   std::unique_ptr<EventFile> events_;

@@ -212,6 +212,17 @@ TEST_F(Training, DivergenceIsExitCodeThree) {
   EXPECT_TRUE(fs::exists(dir_ / "diverged" / "config.toml"));
 }
 
+TEST_F(Training, ReturnsAfterADivergenceAreSaid) {
+  std::string command = train_command(dir_.path(), "twice") + " --recover 2 --l2 1e300";
+  command.erase(command.find(" --quiet"), std::string_view(" --quiet").size());
+  const Outcome outcome = run_program(command);
+  EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+  const std::string said = "isinglass: training diverged, and goes on from iteration 0; ";
+  const size_t first = outcome.err.find(said), second = outcome.err.find(said, first + 1);
+  EXPECT_NE(second, std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.err.find(said, second + 1), std::string::npos) << outcome.err;
+}
+
 TEST_F(Training, FullDiskBeforeTheFirstCheckpointLeavesNothing) {
   const Outcome outcome = run_program(train_command(dir_.path(), "full"), {.largest_file = 1500});
   EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
