@@ -116,6 +116,15 @@ TEST(CheckpointTest, SurvivesTheDisk) {
   EXPECT_EQ(read.adam_step.item<float>(), 12);
 }
 
+TEST(CheckpointTest, OneFromBeforeAcceptancesWereKept) {
+  const Scratch scratch;
+  write_checkpoint(scratch / "new.pt", small_checkpoint());
+  PtDict entries = std::get<PtDict>(read_pt(scratch / "new.pt").value);
+  EXPECT_EQ(std::erase_if(entries, [](const auto& e) { return e.first == "acceptances"; }), 1u);
+  write_pt(scratch / "old.pt", PtValue{entries});
+  EXPECT_EQ(read_checkpoint(scratch / "old.pt").divergence.acceptances.numel(), 0);
+}
+
 TEST(CheckpointTest, EveryTruncationIsAnError) {
   const Scratch scratch;
   write_checkpoint(scratch / "a.pt", small_checkpoint());
