@@ -17,7 +17,7 @@
 namespace isinglass {
 
 #define ISINGLASS_DATASETS(datasets) std::vector<DatasetEntry> datasets();
-#include "train/data/list.inc"
+#include "train/data/sets/list.inc"
 #undef ISINGLASS_DATASETS
 
 namespace {
@@ -44,7 +44,7 @@ const std::vector<DatasetEntry>& dataset_registry() {
     std::vector<DatasetEntry> entries;
 #define ISINGLASS_DATASETS(datasets) \
   for (DatasetEntry & entry : datasets()) entries.push_back(std::move(entry));
-#include "train/data/list.inc"
+#include "train/data/sets/list.inc"
 #undef ISINGLASS_DATASETS
     return entries;
   }();

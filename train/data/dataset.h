@@ -39,8 +39,8 @@ struct Dataset {
 
 // NAME is one of dataset_names(), a path to a .pt tensor or to a file of a known format, or a standard
 // target (models/instances/instances.h), of which states are drawn. `data_dir` as in `data-dir` (its
-// folders: mnist/, static_mnist/, caltech/, omniglot/, freyfaces/). Throws Error that names the file and what was
-// expected, or where users get a missing one. `levels` as of own_images, of a file alone.
+// folders: mnist/, static_mnist/, caltech/, omniglot/, freyfaces/, histopathology/). Throws Error that names the
+// file and what was expected, or where users get a missing one. `levels` as of own_images, of a file alone.
 Dataset load_dataset(const std::string& name, const std::filesystem::path& data_dir,
                      std::optional<int64_t> levels = {});
 

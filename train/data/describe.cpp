@@ -41,12 +41,9 @@ void add_images(DataFileDescription& description, const torch::Tensor& images, i
   description.width = width;
 }
 
-std::optional<DataFileDescription> describe_data_file(const fs::path& file) {
-  const DataFormat* format = format_of(file);
-  if (!format) return std::nullopt;
-  if (format->describe) return format->describe(file);
-  const torch::Tensor values = format->read(file);
-  DataFileDescription description = describe_array(format->name, type_name(values), values);
+DataFileDescription describe_values(std::string format, const fs::path& file,
+                                    const torch::Tensor& values) {
+  DataFileDescription description = describe_array(std::move(format), type_name(values), values);
   const bool pixels = values.scalar_type() == torch::kUInt8 ||
                       (values.is_floating_point() && description.min >= 0 && description.max <= 1);
   if (pixels && (values.dim() == 2 || values.dim() == 3)) {
@@ -54,6 +51,13 @@ std::optional<DataFileDescription> describe_data_file(const fs::path& file) {
     add_images(description, to_pixels(file, values), height, width);
   }
   return description;
+}
+
+std::optional<DataFileDescription> describe_data_file(const fs::path& file) {
+  const DataFormat* format = format_of(file);
+  if (!format) return std::nullopt;
+  if (format->describe) return format->describe(file);
+  return describe_values(format->name, file, format->read(file));
 }
 
 }  // namespace isinglass

@@ -20,7 +20,7 @@ struct DataFileDescription {
   int scale = 255;  // of a picture of `images` (io/picture.h)
 };
 
-// Describes a file of a known format (formats/format.h), of a MATLAB 5 file its largest numeric array;
+// Describes a file of a known format (formats/format.h), of one with several arrays its largest numeric one;
 // nullopt for any other file, a directory, or no file at all. Throws Error if the file is one of
 // these and corrupt.
 std::optional<DataFileDescription> describe_data_file(const std::filesystem::path& file);
@@ -28,6 +28,10 @@ std::optional<DataFileDescription> describe_data_file(const std::filesystem::pat
 // The size and range of an array, without images.
 DataFileDescription describe_array(std::string format, std::string dtype,
                                    const torch::Tensor& values);
+
+// The same with images, where the values are pixels [N, D] or [N, H, W].
+DataFileDescription describe_values(std::string format, const std::filesystem::path& file,
+                                    const torch::Tensor& values);
 
 // images: uint8 [N, height·width] or [N, height, width]
 void add_images(DataFileDescription& description, const torch::Tensor& images, int64_t height,

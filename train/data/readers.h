@@ -27,10 +27,10 @@ struct DatasetEntry {
   bool points = false;  // of continuous states only
 };
 
-// Those of list.inc, whose sources hold the entries.
+// Those of sets/list.inc, whose sources hold the entries.
 const std::vector<DatasetEntry>& dataset_registry();
 
-// The built-in set (strokes.cpp): no file.
+// The built-in set (sets/strokes.cpp): no file.
 Dataset make_strokes();
 
 // A user's own images: a .pt tensor or a file of a known format (formats/format.h), shuffled with a
@@ -38,7 +38,7 @@ Dataset make_strokes();
 Dataset read_own_images(const std::filesystem::path& file, std::optional<int64_t> levels);
 
 // States of a standard target of binary sites that has Gibbs sweeps: 2000 chains after 2000 sweeps
-// from random states, all of them training images (target_states.cpp).
+// from random states, all of them training images (sets/target_states.cpp).
 Dataset draw_target_states(const std::string& instance);
 
 // FOLDER/NAME or FOLDER/NAME.gz, whichever exists (the plain file first).

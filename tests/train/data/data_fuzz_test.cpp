@@ -7,6 +7,7 @@
 #include "io/pt/pt_file.h"
 #include "tests/support/data_files.h"
 #include "tests/support/fuzzing.h"
+#include "tests/support/python2_pickles.h"
 #include "tests/support/scratch.h"
 #include "train/data/describe.h"
 #include "train/data/formats/amat.h"
@@ -55,6 +56,9 @@ void fuzz(const std::string& name, const std::vector<std::string>& files, std::s
 TEST(DataFuzz, NumpyPickle) {
   fuzz("array.pkl", {numpy_pickle("I2\nI3\n", "abcdef"), numpy_pickle("I4\n", "\\x00\\n\\'a")},
        "()lpISNRbat.g\\x'\n0123", [](const fs::path& file) { read_numpy_pickle(file); });
+  fuzz("splits.pkl", {kPickledSplits0, kPickledSplits1, kPickledSplits2},
+       std::string_view("()lp]}dsuaeqh0KJMUTt\x85\x86\x87\x89\x8aRb.", 26),
+       [](const fs::path& file) { read_numpy_dictionary(file); });
 }
 
 TEST(DataFuzz, Idx) {

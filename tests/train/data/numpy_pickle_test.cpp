@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/data_files.h"
+#include "tests/support/python2_pickles.h"
 #include "tests/support/scratch.h"
 #include "train/data/dataset.h"
 #include "train/data/describe.h"
@@ -27,17 +28,55 @@ TEST(NumpyPickle, HasShapeAndBytes) {
   EXPECT_EQ(read(all.substr(5, all.size() - 7) + ".").size(0), 3);
 }
 
+TEST(NumpyPickle, KeepsTheOrderOfFortran) {
+  std::string bytes = numpy_pickle("I2\nI3\n", "abcdef");
+  bytes.replace(bytes.find("I00\nS"), 4, "I01\n");
+  EXPECT_TRUE(read(bytes).equal(torch::tensor({{97, 99, 101}, {98, 100, 102}}, torch::kUInt8)));
+}
+
+TEST(NumpyPickle, ADictionaryOfLists) {
+  const Scratch scratch;
+  for (const std::string& bytes : {kPickledSplits0, kPickledSplits1, kPickledSplits2}) {
+    put_gzip(scratch / "splits.pkl", bytes);
+    const auto found = read_numpy_dictionary(scratch / "splits.pkl");
+    ASSERT_EQ(found.size(), 3u);
+    const auto real = torch::kFloat64;
+    EXPECT_TRUE(found.at("training")
+                    .equal(torch::tensor({0., .5, 1., .25, .1, .2, .3, .4}, real).view({2, 2, 2})));
+    EXPECT_TRUE(
+        found.at("validation").equal(torch::tensor({.75, 0., 0., 1.}, real).view({1, 2, 2})));
+    EXPECT_TRUE(found.at("test").equal(torch::tensor({1., 1., 0., .125}, real).view({1, 2, 2})));
+    EXPECT_ERROR(read_numpy_pickle(scratch / "splits.pkl"), "it holds what is no array");
+    const auto described = describe_data_file(scratch / "splits.pkl");
+    ASSERT_TRUE(described.has_value());
+    EXPECT_EQ(described->format, "NumPy pickle, array 'training'");
+    EXPECT_EQ(described->dtype, "Double");
+    EXPECT_EQ(described->images.sizes(), torch::IntArrayRef({2, 4}));
+    for (size_t end = 0; end < bytes.size(); ++end) {
+      put_file(scratch / "cut.pkl", bytes.substr(0, end));
+      EXPECT_ERROR(read_numpy_dictionary(scratch / "cut.pkl"), "cut.pkl");
+    }
+  }
+  put_file(scratch / "array.pkl", numpy_pickle("I1\n", "a"));
+  EXPECT_ERROR(read_numpy_dictionary(scratch / "array.pkl"), "it holds no dictionary");
+}
+
 TEST(NumpyPickle, RefusesWhatIsNone) {
   const std::string good = numpy_pickle("I2\nI3\n", "abcdef");
-  EXPECT_ERROR(read(""), "array.pkl is no pickle of protocol 0 of an array of bytes");
-  EXPECT_ERROR(read("\x80\x02]q"), "its byte 0 is no opcode of one");
+  EXPECT_ERROR(read(""), "array.pkl is no pickle of arrays of NumPy as Python 2 writes it");
+  EXPECT_ERROR(read("\x80\x04N."), "it is of a protocol above 2");
+  EXPECT_ERROR(read("?"), "its byte 0 is no opcode that is known");
+  EXPECT_ERROR(read(std::string("\x8a\x02\xff\xff.", 5)), "it holds what is no array");
+  EXPECT_ERROR(read("(I1\nd."), "a key without a value");
+  EXPECT_ERROR(read("}I1\na."), "it builds on what is no list");
   for (size_t end = 0; end < good.size(); ++end) EXPECT_ERROR(read(good.substr(0, end)), "array");
-  EXPECT_ERROR(read(numpy_pickle("I2\nI3\n", "abcde")), "5 bytes for 6 elements");
+  EXPECT_ERROR(read(numpy_pickle("I2\nI3\n", "abcde")), "5 bytes for 6");
   EXPECT_ERROR(read(numpy_pickle("I-2\nI3\n", "abcdef")), "has no shape");
   EXPECT_ERROR(read(numpy_pickle("I9999999999\nI9999999999\n", "a")), "1 bytes for");
-  EXPECT_ERROR(read(numpy_pickle("I1\n", "a", "f8")), "another type");
+  EXPECT_ERROR(read(numpy_pickle("I1\n", "a", "i8")), "another type");
+  EXPECT_ERROR(read(numpy_pickle("I1\n", "abcdefgh", "f8")), "another type");  // of no order
   EXPECT_ERROR(read(numpy_pickle("I1\n", "\\x0")), "damaged string");
-  EXPECT_ERROR(read("I1\n."), "it holds no array");
+  EXPECT_ERROR(read("I1\n."), "it holds what is no array");
 }
 
 std::string times(int count, const std::string& text) {
@@ -46,17 +85,19 @@ std::string times(int count, const std::string& text) {
   return all;
 }
 
-// A list that holds itself, as it was, forty times over; lists in lists; one that is kept again and again.
+// Lists that hold themselves or one another many times over are as small as they are in Python.
 TEST(NumpyPickle, StaysSmall) {
-  for (const std::string& bytes :
-       {"(lp0\n" + times(40, "g0\nap0\n"), times(1000000, "(l") + times(999999, "a"),
-        "(" + times(500, "I1\n") + "l" + times(100000, "p0\n")}) {
-    EXPECT_ERROR(read(bytes + "."), "it holds too many values");
+  for (const std::string& bytes : {"(lp0\n" + times(40, "g0\nap0\n"), times(40, "(lp0\ng0\na"),
+                                   "(" + times(500, "I1\n") + "l" + times(100000, "p0\n")}) {
+    EXPECT_ERROR(read(bytes + "."), "it holds what is no array");
   }
+  EXPECT_ERROR(read(times(1000000, "(l") + times(999999, "a") + "."), "it holds what is no array");
+  EXPECT_ERROR(read(times(1000001, "(l")), "it holds too many values");
 }
 
 TEST(NumpyPickle, CallsNothing) {
-  EXPECT_ERROR(read("cos\nsystem\n(S'true'\ntR."), "a pickle that names os system; only arrays");
+  EXPECT_ERROR(read("cos\nsystem\n(S'true'\ntR."),
+               "a pickle that names os system; only arrays of NumPy are read");
 }
 
 TEST(FreyFaces, WrongOrMissingFilesAreNamed) {
@@ -71,6 +112,67 @@ TEST(FreyFaces, WrongOrMissingFilesAreNamed) {
   ASSERT_TRUE(described.has_value());
   EXPECT_EQ(described->format, "NumPy pickle");
   EXPECT_EQ(described->shape, (std::vector<int64_t>{2, 3}));
+}
+
+// An array of the given shape, all of one value, as Python 2 pickles it in protocol 2.
+std::string pickled_array(const std::vector<uint16_t>& shape, float value) {
+  const auto number = [](uint32_t n, int bytes) {
+    return std::string(reinterpret_cast<const char*>(&n), static_cast<size_t>(bytes));
+  };
+  uint32_t elements = 1;
+  std::string sizes = "(";
+  for (const uint16_t size : shape) {
+    elements *= size;
+    sizes += "M" + number(size, 2);
+  }
+  const std::string bit(reinterpret_cast<const char*>(&value), 4);
+  std::string bytes;
+  for (uint32_t i = 0; i < elements; ++i) bytes += bit;
+  const auto text = [&](const std::string& content) {
+    return "U" + number(static_cast<uint32_t>(content.size()), 1) + content;
+  };
+  return "cnumpy.core.multiarray\n_reconstruct\n(cnumpy\nndarray\n" + std::string("K\0\x85", 3) +
+         text("b") + "tR(K\x01" + sizes + "tcnumpy\ndtype\n(" + text("f4") +
+         std::string("K\0K\x01tR(K\x03", 9) + text("<") + "NNNI-1\nI-1\n" + std::string("K\0", 2) +
+         "tb\x89T" + number(4 * elements, 4) + bytes + "tb";
+}
+
+std::string entry(const std::string& name, const std::string& value) {
+  return "S'" + name + "'\n" + value + "s";
+}
+
+// Grey levels v are floor(256 v) with v clipped to [1/512, 1 - 1/512].
+TEST(Histopathology, HasTheLevelsOfItsPublishedSplits) {
+  const Scratch scratch;
+  const auto put = [&](const std::string& content) {
+    put_file(scratch / "histopathology/histopathology.pkl", "\x80\x02}" + content + ".");
+  };
+  const std::string validation = entry("validation", pickled_array({2, 28, 28}, 1)),
+                    test = entry("test", pickled_array({1, 784}, 0));
+  put(entry("training", "](" + pickled_array({28, 28}, 128.0F / 255) +
+                            pickled_array({28, 28}, 0.5) + pickled_array({28, 28}, 127.0F / 255) +
+                            "e") +
+      validation + test);
+  const Dataset data = load_dataset("histopathology", scratch.folder());
+  EXPECT_EQ(data.space(), (StateSpace{StateKind::kCategorical, 784, 256}));
+  EXPECT_EQ(std::pair(data.height, data.width), std::pair(int64_t{28}, int64_t{28}));
+  EXPECT_TRUE(data.train.equal(
+      torch::tensor({128, 128, 127}, torch::kUInt8).unsqueeze(1).expand({3, 784})));
+  EXPECT_TRUE(data.validation.equal(torch::full({2, 784}, 255, torch::kUInt8)));
+  EXPECT_TRUE(data.test.equal(torch::zeros({1, 784}, torch::kUInt8)));
+
+  put(validation + test);
+  EXPECT_ERROR(load_dataset("histopathology", scratch.folder()),
+               "histopathology.pkl holds test, validation; expected training, validation, test");
+  put(entry("training", pickled_array({2, 28, 28}, 1.5)) + validation + test);
+  EXPECT_ERROR(load_dataset("histopathology", scratch.folder()),
+               "array training, holds values other than real ones from 0 to 1");
+  put(entry("training", pickled_array({2, 28, 27}, 1)) + validation + test);
+  EXPECT_ERROR(load_dataset("histopathology", scratch.folder()), "expected 2 images of 28x28");
+  put(entry("training", "](" + pickled_array({28, 28}, 1) + pickled_array({28, 27}, 1) + "e"));
+  EXPECT_ERROR(load_dataset("histopathology", scratch.folder()), "differ in shape or type");
+  EXPECT_ERROR(load_dataset("histopathology", scratch / "nowhere"),
+               "histopathology/histopathology.pkl (or the same with .gz) is missing");
 }
 
 }  // namespace

@@ -1,238 +1,121 @@
 #include "train/data/formats/numpy_pickle.h"
 
-#include <charconv>
+#include <algorithm>
 #include <cstring>
-#include <map>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-#include "io/error.h"
-#include "io/files.h"
+#include "train/data/describe.h"
 #include "train/data/formats/format.h"
-#include "train/data/readers.h"
+#include "train/data/formats/pickle.h"
 
 namespace isinglass {
 namespace {
 
-// What is on the unpickler's stack. A call is its callable, a name, before its arguments and, once it
-// was built, its state.
-struct Item {
-  enum class Kind { kMark, kNone, kInteger, kText, kName, kItems, kCall } kind;
-  int64_t integer = 0;
-  std::string text = {};
-  std::vector<Item> items = {};
-};
-using Kind = Item::Kind;
-
-// An array's pickle has far fewer. Kept items are copied, with what they hold: a few lines could double
-// a list again and again, or nest lists deeper than the stack.
-constexpr int64_t kMostItems = 1000;
-
-int64_t item_count(const Item& item) {
-  int64_t count = 1;
-  for (const Item& inner : item.items) count += item_count(inner);
-  return count;
-}
+namespace fs = std::filesystem;
+using Kind = PickleValue::Kind;
 
 constexpr const char* kArray = "numpy.core.multiarray _reconstruct";
-constexpr const char* kNames[] = {kArray, "numpy ndarray", "numpy dtype"};
 
-// A machine for the opcodes that such an array takes.
-class Unpickler {
- public:
-  Unpickler(std::string file, std::string_view text) : file_(std::move(file)), text_(text) {}
+Pickle read_pickle(const fs::path& file) {
+  return Pickle(file, "arrays of NumPy", {kArray, "numpy ndarray", "numpy dtype"});
+}
 
-  Item run() {
-    while (true) {
-      demand(at_ < text_.size(), "it ends before its stop");
-      const char opcode = text_[at_++];
-      if (opcode == '.') return pop();
-      step(opcode);
-    }
+bool is_array(const PickleValue& value) {
+  return value.kind == Kind::kObject && value.text == kArray && value.items.size() == 2 &&
+         value.items[1]->items.size() == 5;
+}
+
+// dtype('f8', …), whose state has the order of bytes second: of this machine, or of single bytes.
+torch::ScalarType type_of(const Pickle& pickle, const PickleValue& type) {
+  const bool built = type.kind == Kind::kObject && type.items.size() == 2 &&
+                     !type.items[0]->items.empty() && type.items[1]->items.size() > 1;
+  const std::string name = built ? type.items[0]->items[0]->text : "";
+  const std::string order = built ? type.items[1]->items[1]->text : "";
+  if (name == "u1") return torch::kUInt8;
+  pickle.demand(order == "<" && (name == "f4" || name == "f8"), "its array is of another type");
+  return name == "f4" ? torch::kFloat32 : torch::kFloat64;
+}
+
+// Its state: a version, the shape, the type, whether the order is Fortran's, and the bytes.
+torch::Tensor array_of(const Pickle& pickle, const PickleValue& value) {
+  pickle.demand(is_array(value), "it holds what is no array");
+  const std::vector<const PickleValue*>& state = value.items[1]->items;
+  const torch::ScalarType type = type_of(pickle, *state[2]);
+  std::vector<int64_t> shape;
+  double size = static_cast<double>(torch::elementSize(type));  // exact below 2^53: above any file
+  for (const PickleValue* length : state[1]->items) {
+    pickle.demand(length->kind == Kind::kInteger && length->integer > 0, "its array has no shape");
+    shape.push_back(length->integer);
+    size *= static_cast<double>(length->integer);
   }
+  const std::string& bytes = state[4]->text;
+  pickle.demand(!shape.empty() && size == static_cast<double>(bytes.size()),
+                fmt::format("its array has {} bytes for {}", bytes.size(), size));
+  const bool fortran = state[3]->integer != 0;
+  if (fortran) std::reverse(shape.begin(), shape.end());
+  torch::Tensor values = torch::empty(shape, type);
+  std::memcpy(values.data_ptr(), bytes.data(), bytes.size());
+  return fortran ? values.numpy_T().contiguous() : values;
+}
 
-  void demand(bool good, std::string_view reason) const {
-    require(good, "{} is no pickle of protocol 0 of an array of bytes: {}", file_, reason);
+torch::Tensor arrays_of(const Pickle& pickle, const PickleValue& value) {
+  if (value.kind != Kind::kItems) return array_of(pickle, value);
+  std::vector<torch::Tensor> arrays;
+  for (const PickleValue* item : value.items) {
+    arrays.push_back(array_of(pickle, *item));
+    const bool alike = arrays.back().sizes() == arrays[0].sizes() &&
+                       arrays.back().scalar_type() == arrays[0].scalar_type();
+    pickle.demand(alike, "the arrays of a list differ in shape or type");
   }
+  pickle.demand(!arrays.empty(), "it holds no array");
+  return torch::stack(arrays);
+}
 
- private:
-  void step(char opcode) {
-    switch (opcode) {
-      case '(':
-        return push({Kind::kMark});
-      case 'N':
-        return push({Kind::kNone});
-      case 'I':
-        return push({Kind::kInteger, integer(line())});
-      case 'S':
-        return push({Kind::kText, 0, unescaped(line())});
-      case 'c':
-        return push({Kind::kName, 0, name()});
-      case 't':
-      case 'l':
-        return push({Kind::kItems, 0, {}, above_mark()});
-      case 'R': {
-        Item arguments = pop(), callable = pop();
-        demand(callable.kind == Kind::kName, "it calls what is no name");
-        return push({Kind::kCall, 0, callable.text, {std::move(arguments)}});
-      }
-      case 'b':
-      case 'a': {
-        Item value = pop();
-        demand(
-            !stack_.empty() && stack_.back().kind == (opcode == 'b' ? Kind::kCall : Kind::kItems),
-            "it builds on what is neither array nor list");
-        stack_.back().items.push_back(std::move(value));
-        return;
-      }
-      case 'p':
-        demand(!stack_.empty(), "it keeps what is not there");
-        if (stack_.back().kind == Kind::kText) {
-          line();  // the bytes of a large array, once
-        } else {
-          count(stack_.back());
-          memo_[std::string(line())] = stack_.back();
-        }
-        return;
-      case 'g': {
-        const auto kept = memo_.find(std::string(line()));
-        demand(kept != memo_.end(), "it asks for what it has not kept");
-        return push(kept->second);
-      }
-      default:
-        demand(false, fmt::format("its byte {} is no opcode of one", at_ - 1));
-    }
+std::map<std::string, torch::Tensor> dictionary_of(const Pickle& pickle) {
+  const std::vector<const PickleValue*>& pairs = pickle.value().items;
+  pickle.demand(pickle.value().kind == Kind::kPairs && !pairs.empty(), "it holds no dictionary");
+  std::map<std::string, torch::Tensor> arrays;
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    pickle.demand(pairs[i]->kind == Kind::kText, "its dictionary has a key that is no text");
+    arrays[pairs[i]->text] = arrays_of(pickle, *pairs[i + 1]);
   }
+  return arrays;
+}
 
-  void count(const Item& item) {
-    items_ += item_count(item);
-    demand(items_ <= kMostItems, "it holds too many values");
+torch::Tensor array_of(const Pickle& pickle) {
+  const PickleValue& value = pickle.value();
+  const bool listed = value.kind == Kind::kItems && value.items.size() == 1;
+  return array_of(pickle, listed ? *value.items[0] : value);
+}
+
+// Of a dictionary, its largest array.
+DataFileDescription describe_numpy_pickle(const fs::path& file) {
+  const Pickle pickle = read_pickle(file);
+  if (pickle.value().kind != Kind::kPairs) {
+    return describe_values("NumPy pickle", file, array_of(pickle));
   }
-
-  void push(Item item) {
-    count(item);
-    stack_.push_back(std::move(item));
-  }
-
-  Item pop() {
-    demand(!stack_.empty() && stack_.back().kind != Kind::kMark, "its stack runs empty");
-    Item top = std::move(stack_.back());
-    stack_.pop_back();
-    return top;
-  }
-
-  std::vector<Item> above_mark() {
-    size_t mark = stack_.size();
-    while (mark > 0 && stack_[mark - 1].kind != Kind::kMark) --mark;
-    demand(mark > 0, "its stack runs empty");
-    std::vector<Item> items(std::make_move_iterator(stack_.begin() + static_cast<int64_t>(mark)),
-                            std::make_move_iterator(stack_.end()));
-    stack_.resize(mark - 1, {Kind::kNone});
-    return items;
-  }
-
-  std::string_view line() {
-    const size_t end = text_.find('\n', at_);
-    demand(end != std::string_view::npos, "it ends inside a line");
-    const std::string_view found = text_.substr(at_, end - at_);
-    at_ = end + 1;
-    return found;
-  }
-
-  int64_t integer(std::string_view digits) const {
-    int64_t value = 0;
-    const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    demand(failed == std::errc() && end == digits.data() + digits.size(),
-           "it has a damaged number");
-    return value;
-  }
-
-  std::string name() {
-    const std::string module(line()), full = module + " " + std::string(line());
-    for (const char* known : kNames) {
-      if (full == known) return full;
-    }
-    fail("{} is a pickle that names {}; only arrays of NumPy are read, and nothing is called",
-         file_, full);
-  }
-
-  // Python's repr of bytes.
-  std::string unescaped(std::string_view quoted) const {
-    const bool closed = quoted.size() >= 2 && (quoted.front() == '\'' || quoted.front() == '"') &&
-                        quoted.back() == quoted.front();
-    demand(closed, "it has a string without quotes");
-    std::string bytes;
-    for (size_t i = 1; i + 1 < quoted.size(); ++i) {
-      if (quoted[i] != '\\') {
-        bytes += quoted[i];
-        continue;
-      }
-      demand(i + 2 < quoted.size(), "it has a damaged string");
-      constexpr std::string_view kShort = "\\'\"ntr", kMeant = "\\'\"\n\t\r";
-      const char c = quoted[++i];
-      if (const size_t k = kShort.find(c); k != std::string_view::npos) {
-        bytes += kMeant[k];
-        continue;
-      }
-      unsigned byte = 256;
-      if (c == 'x' && i + 3 < quoted.size()) {
-        const char* hex = quoted.data() + i + 1;
-        if (std::from_chars(hex, hex + 2, byte, 16).ptr != hex + 2) byte = 256;
-      }
-      demand(byte < 256, "it has a damaged string");
-      bytes += static_cast<char>(byte);
-      i += 2;
-    }
-    return bytes;
-  }
-
-  std::string file_;
-  std::string_view text_;
-  size_t at_ = 0;
-  int64_t items_ = 0;  // that were pushed or kept
-  std::vector<Item> stack_;
-  std::map<std::string, Item> memo_;
-};
+  const std::map<std::string, torch::Tensor> arrays = dictionary_of(pickle);
+  const auto& [name, values] = *std::max_element(
+      arrays.begin(), arrays.end(),
+      [](const auto& a, const auto& b) { return a.second.numel() < b.second.numel(); });
+  return describe_values(fmt::format("NumPy pickle, array '{}'", name), file, values);
+}
 
 }  // namespace
 
-torch::Tensor read_numpy_pickle(const std::filesystem::path& file) {
-  const std::string text = read_maybe_gzip(file, kLargestDataFile);
-  Unpickler pickle(file.string(), text);
-  Item found = pickle.run();
-  if (found.kind == Kind::kItems && found.items.size() == 1) {
-    found = Item(std::move(found.items[0]));
-  }
-  // The state: a version, the shape, the type, whether the order is Fortran's, and the bytes.
-  pickle.demand(found.kind == Kind::kCall && found.text == kArray && found.items.size() == 2 &&
-                    found.items[1].items.size() == 5,
-                "it holds no array");
-  const std::vector<Item>& state = found.items[1].items;
-  const auto& type = state[2].items;
-  pickle.demand(!type.empty() && !type[0].items.empty() && type[0].items[0].text == "u1",
-                "its array is of another type");
-  pickle.demand(state[3].integer == 0, "its array is in the order of Fortran");
-  std::vector<int64_t> shape;
-  double elements = 1;  // exact up to 2^53, far above what a file can hold
-  for (const Item& size : state[1].items) {
-    pickle.demand(size.kind == Kind::kInteger && size.integer > 0, "its array has no shape");
-    shape.push_back(size.integer);
-    elements *= static_cast<double>(size.integer);
-  }
-  const std::string& bytes = state[4].text;
-  pickle.demand(!shape.empty() && elements == static_cast<double>(bytes.size()),
-                fmt::format("its array has {} bytes for {} elements", bytes.size(), elements));
-  torch::Tensor values = torch::empty(shape, torch::kUInt8);
-  std::memcpy(values.data_ptr<uint8_t>(), bytes.data(), bytes.size());
-  return values;
+torch::Tensor read_numpy_pickle(const fs::path& file) {
+  return array_of(read_pickle(file));
+}
+
+std::map<std::string, torch::Tensor> read_numpy_dictionary(const fs::path& file) {
+  return dictionary_of(read_pickle(file));
 }
 
 std::vector<DataFormat> numpy_pickle_formats() {
-  const auto recognises = [](const std::filesystem::path& file, const std::string&) {
+  const auto recognises = [](const fs::path& file, const std::string&) {
     return is_named(file, ".pkl");
   };
-  return {{"NumPy pickle", recognises, read_numpy_pickle}};
+  return {{"NumPy pickle", recognises, read_numpy_pickle, describe_numpy_pickle}};
 }
 
 }  // namespace isinglass

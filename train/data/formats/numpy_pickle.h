@@ -1,15 +1,20 @@
-// A NumPy array of bytes in a pickle of protocol 0, which Python 2 wrote by default: text, an opcode a
-// line or a character. The array stands alone or is the one element of a list, as in freyfaces.pkl.
-// Nothing that a pickle names is called: the three names of an array are known, others are refused.
+// NumPy's arrays that Python 2 pickled (pickle.h): of bytes or real values, one by itself or as the one element
+// of a list, as in freyfaces.pkl, or several by name in a dictionary, as in histopathology.pkl.
 #pragma once
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 #include "io/torch.h"
 
 namespace isinglass {
 
-// uint8, of the array's shape. Throws Error naming the file if it holds anything else or is damaged.
+// The one array, uint8, float32 or float64, of its shape. Throws Error naming the file if it holds anything else
+// or is damaged.
 torch::Tensor read_numpy_pickle(const std::filesystem::path& file);
+
+// Those of a dictionary by name; N arrays of one shape in a list are one of [N, …]. Throws Error alike.
+std::map<std::string, torch::Tensor> read_numpy_dictionary(const std::filesystem::path& file);
 
 }  // namespace isinglass

@@ -1,0 +1,57 @@
+// Histopathology (Tomczak & Welling 2016, arXiv 1611.09630): 28x28 patches of stained tissue in grey, already
+// split, of real values from 0 to 1. States are the 256 levels floor(256 v) of values v clipped to
+// [1/512, 1 - 1/512], as in the papers of the samplers.
+#include <fmt/ranges.h>
+
+#include <ranges>
+
+#include "io/error.h"
+#include "train/data/formats/numpy_pickle.h"
+#include "train/data/readers.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kSide = 28, kLevels = 256;
+constexpr double kClip = 1.0 / 512, kRounding = 1e-5;
+
+torch::Tensor read_split(const fs::path& file, const std::map<std::string, torch::Tensor>& arrays,
+                         const std::string& name) {
+  const auto found = arrays.find(name);
+  require(found != arrays.end(), "{} holds {}; expected training, validation, test", file.string(),
+          fmt::join(std::views::keys(arrays), ", "));
+  const torch::Tensor values = found->second.reshape({found->second.size(0), -1});
+  require_images(fmt::format("{}, array {}", file.string(), name), values, values.size(0), kSide,
+                 kSide);
+  const bool grey = values.is_floating_point() &&
+                    ((values >= -kRounding) & (values <= 1 + kRounding)).all().item<bool>();
+  require(grey, "{}, array {}, holds values other than real ones from 0 to 1", file.string(), name);
+  return (kLevels * values.to(torch::kFloat64).clamp(kClip, 1 - kClip)).floor().to(torch::kUInt8);
+}
+
+Dataset read_histopathology(const fs::path& data_dir) {
+  const fs::path file =
+      need_data_file(data_dir / "histopathology", "histopathology.pkl",
+                     "the grey histopathology patches of Tomczak and Welling, unpacked from "
+                     "histopathology.pkl.tar.gz (github.com/jmtomczak/vae_householder_flow)");
+  const std::map<std::string, torch::Tensor> arrays = read_numpy_dictionary(file);
+  Dataset data;
+  data.height = data.width = kSide;
+  data.values = PixelValues::kCategorical;
+  data.categories = kLevels;
+  data.train = read_split(file, arrays, "training");
+  data.validation = read_split(file, arrays, "validation");
+  data.test = read_split(file, arrays, "test");
+  data.source = fmt::format("{}: split as published", file.string());
+  return data;
+}
+
+}  // namespace
+
+std::vector<DatasetEntry> histopathology_datasets() {
+  return {{"histopathology", read_histopathology}};
+}
+
+}  // namespace isinglass
