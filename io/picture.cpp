@@ -83,4 +83,25 @@ void write_picture_grid(const std::filesystem::path& file, const torch::Tensor& 
   write_file(file, picture_grid(images, height, width, columns, scale));
 }
 
+torch::Tensor read_png(const std::filesystem::path& file) {
+  constexpr int64_t kMostPixels = int64_t{1} << 26;
+  const std::string bytes = read_file(file);
+  png_image png = {};
+  png.version = PNG_IMAGE_VERSION;
+  const int begun = png_image_begin_read_from_memory(&png, bytes.data(), bytes.size());
+  require(begun != 0, "{} is no PNG image: {}", file.string(), png.message);
+  const int64_t height = png.height, width = png.width;
+  if (height * width > kMostPixels) {
+    png_image_free(&png);
+    fail("{} is an image of {}x{} pixels; {} are the most", file.string(), height, width,
+         kMostPixels);
+  }
+  png.format = PNG_FORMAT_GRAY;
+  const png_color black = {};
+  torch::Tensor pixels = torch::empty({height, width}, torch::kUInt8);
+  const int done = png_image_finish_read(&png, &black, pixels.data_ptr<uint8_t>(), 0, nullptr);
+  require(done != 0, "{} is a damaged PNG image: {}", file.string(), png.message);
+  return pixels;
+}
+
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// Pictures of states as PNG files.
+// Pictures of states as PNG files, and such files read.
 #pragma once
 
 #include <filesystem>
@@ -22,5 +22,9 @@ std::string picture_grid(const torch::Tensor& images, int64_t height, int64_t wi
 // The same as a file. Throws Error as write_file.
 void write_picture_grid(const std::filesystem::path& file, const torch::Tensor& images,
                         int64_t height, int64_t width, int64_t columns, int scale = 255);
+
+// The grey levels of a PNG file, uint8 [H, W]: colours as their luminance, what is transparent on black. Throws
+// Error naming the file if it is missing, damaged, or of more than 2^26 pixels.
+torch::Tensor read_png(const std::filesystem::path& file);
 
 }  // namespace isinglass

@@ -195,9 +195,9 @@ Finding inspect_run(const fs::path& directory, ImageSize image) {
 
 Finding inspect_file(const fs::path& file, ImageSize image) {
   require(fs::exists(file), "{} does not exist", file.string());
-  if (fs::is_directory(file)) return inspect_run(file, image);
+  if (fs::exists(file / "config.toml")) return inspect_run(file, image);
   if (const auto data = describe_data_file(file)) return inspect_data(*data, file);
-  return inspect_pt(file, image);
+  return fs::is_directory(file) ? inspect_run(file, image) : inspect_pt(file, image);
 }
 
 bool is_tensor_description(const Json& json) {

@@ -21,7 +21,7 @@ struct DataFileDescription {
 };
 
 // Describes a file of a known format (formats/format.h), of one with several arrays its largest numeric one;
-// nullopt for any other file, a directory, or no file at all. Throws Error if the file is one of
+// nullopt for any other file or directory, or no file at all. Throws Error if the file is one of
 // these and corrupt.
 std::optional<DataFileDescription> describe_data_file(const std::filesystem::path& file);
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/data_files.h"
-#include "tests/support/python2_pickles.h"
 #include "tests/support/scratch.h"
+#include "tests/train/data/python2_pickles.h"
 #include "train/data/dataset.h"
 #include "train/data/describe.h"
 

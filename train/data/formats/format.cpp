@@ -40,8 +40,9 @@ const std::vector<DataFormat>& data_formats() {
 }
 
 const DataFormat* format_of(const fs::path& file) {
-  if (!fs::is_regular_file(fs::status(file))) return nullptr;
-  const std::string start = first_bytes(file, 10);
+  const fs::file_status status = fs::status(file);
+  if (!fs::is_regular_file(status) && !fs::is_directory(status)) return nullptr;
+  const std::string start = fs::is_directory(status) ? "" : first_bytes(file, 10);
   for (const DataFormat& format : data_formats()) {
     if (format.recognises(file, start)) return &format;
   }

@@ -12,7 +12,7 @@ namespace isinglass {
 
 struct DataFormat {
   std::string name;  // "IDX"
-  // Whether the file is one, by its name or its first bytes (10 at most, gunzipped).
+  // Whether the file is one, by its name or its first bytes (10 at most, gunzipped; of a folder none).
   std::function<bool(const std::filesystem::path& file, const std::string& start)> recognises;
   // The array in it, images as [N, D] or [N, H, W]. Throws Error naming the file if it is damaged.
   // Null: no images of one's own can be in it.
@@ -24,7 +24,7 @@ struct DataFormat {
 // Those of list.inc, whose sources hold the entries; the first that recognises a file is its own.
 const std::vector<DataFormat>& data_formats();
 
-// The format of the file; null: none of these, a directory, or no file at all.
+// The format of the file, or folder of files; null: none of these, or no file at all.
 const DataFormat* format_of(const std::filesystem::path& file);
 
 // Those of a user's own images: ".pt, IDX, …".

@@ -1,0 +1,53 @@
+// A folder of PNG images of one size, in the order of their names: what else is in it is passed over. Images of
+// black and white alone are binary.
+#include <algorithm>
+#include <vector>
+
+#include "io/error.h"
+#include "io/picture.h"
+#include "train/data/formats/format.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> images_of(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string ending = entry.path().extension().string();
+    if (ending == ".png" || ending == ".PNG") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+torch::Tensor read_png_folder(const fs::path& folder) {
+  const std::vector<fs::path> files = images_of(folder);
+  torch::Tensor images;
+  for (size_t n = 0; n < files.size(); ++n) {
+    const torch::Tensor image = read_png(files[n]);
+    if (n == 0) {
+      images = torch::empty({static_cast<int64_t>(files.size()), image.size(0), image.size(1)},
+                            torch::kUInt8);
+    }
+    require(image.sizes() == images[0].sizes(),
+            "{} is of {}x{} pixels, {} of {}x{}; images of a folder are of one size",
+            files[n].string(), image.size(0), image.size(1), files[0].filename().string(),
+            images.size(1), images.size(2));
+    images[static_cast<int64_t>(n)].copy_(image);
+  }
+  const bool binary = ((images == 0) | (images == 255)).all().item<bool>();
+  return binary ? images.div_(255, "floor") : images;
+}
+
+}  // namespace
+
+std::vector<DataFormat> png_folder_formats() {
+  const auto recognises = [](const fs::path& folder, const std::string&) {
+    return fs::is_directory(fs::status(folder)) && !images_of(folder).empty();
+  };
+  return {{"a folder of PNG images", recognises, read_png_folder}};
+}
+
+}  // namespace isinglass
