@@ -2,6 +2,8 @@
 //   energy_data, energy_model  mean U of data and chains, before the iteration's Adam step
 //   difference                 energy_data − energy_model
 //   acceptance, hops           means over chains and steps: acceptance; sites changed per step
+//   energy_validation, never_visited, autocorrelation
+//                              in some iterations alone (objectives/chain_signals.h)
 //   coupling_rmse              of an ising that learns from states of a known one
 //                              (objectives/coupling_error.h), before the step
 //   loss                       of an objective without chains, in place of the five before

@@ -85,18 +85,22 @@ void add_training(Page& page, const fs::path& directory) {
                             "validation_verdict", "seconds"})});
   Json list = Json::array();
   const auto add = [&](const std::string& title,
-                       const std::vector<std::pair<const char*, const char*>>& columns) {
-    const bool recorded = std::any_of(columns.begin(), columns.end(),
-                                      [&](const auto& column) { return curves.has(column.first); });
-    if (recorded) list.push_back(curve(curves, title, columns));
+                       std::vector<std::pair<const char*, const char*>> columns) {
+    std::erase_if(columns, [&](const auto& column) { return !curves.has(column.first); });
+    if (!columns.empty()) list.push_back(curve(curves, title, columns));
   };
   add(loss_title(directory), {{"loss", "loss"}});
   add("RMSE of the couplings", {{"coupling_rmse", "RMSE"}});
-  add("Mean energy", {{"energy_data", "data"}, {"energy_model", "chains"}});
+  add("Mean energy", {{"energy_data", "data"},
+                      {"energy_model", "chains"},
+                      {"energy_validation", "validation images"}});
   add("Energy of data − chains", {{"difference", "difference"}});
   add("Acceptance", {{"acceptance", "acceptance"}});
   add("Sites changed per step", {{"hops", "hops"}});
   add("Probability of swaps", {{"swaps", "swaps"}});
+  add("Autocorrelation of the chains' energies, 1000 steps apart",
+      {{"autocorrelation", "16 chains"}});
+  add("Share of the buffer never visited", {{"never_visited", "share"}});
   add("Norm of the gradient", {{"gradient_norm", "gradient"}});
   add("Learning rate", {{"learning_rate", "rate"}});
   add("Iterations per second", {{"iterations_per_second", "rate"}});

@@ -49,6 +49,10 @@ class Objective {
   // (engine/run/captured_work.h), of this model.
   virtual bool repeats(const EnergyModel& model) const { return false; }
 
+  // What metrics.h says of an iteration beside its loss, float64 [] each, in those where there is any: the same
+  // on all ranks.
+  virtual NamedTensors signals() const { return {}; }
+
   // Keeps the chains that advance_chains() has moved, at the end of the iteration.
   virtual void keep_chains() {}
 

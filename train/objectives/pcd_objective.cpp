@@ -75,7 +75,8 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
       batches_(data, options.batch, options.seed, device),
       buffer_(clamped_mean(data).to(device), options.buffer, options.seed),
       ranks_(ranks),
-      share_(ranks, options.batch) {
+      share_(ranks, options.batch),
+      signals_(data, options, device) {
   if (options.begin_at_data) begin_at_data(iterations);
   const auto* learned = dynamic_cast<const IsingModel*>(&model);
   const auto* truth = dynamic_cast<const IsingModel*>(data.drawn_from.get());
@@ -122,6 +123,7 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
     slots_ = buffer_.draw_slots(options_.batch, iteration);
     starts = buffer_.chains(slots_, options_.reinit, iteration);
   }
+  signals_.look(model, buffer_, slots_, iteration);
   starts = share_.own.of(starts).contiguous();
   torch::Tensor numbers = share_.own.of(slots_).contiguous();
   if (fresh_) {
@@ -188,6 +190,13 @@ void PcdObjective::keep_chains() {
 }
 
 NamedTensors PcdObjective::carried() const {
+  NamedTensors all = offsets_and_chains();
+  const NamedTensors signals = signals_.carried();
+  all.insert(all.end(), signals.begin(), signals.end());
+  return all;
+}
+
+NamedTensors PcdObjective::offsets_and_chains() const {
   NamedTensors all = centring_ ? centring_->offsets() : NamedTensors();
   if (rungs_) all.push_back({kRungs, rungs_->states()});
   if (fresh_) {
@@ -199,7 +208,8 @@ NamedTensors PcdObjective::carried() const {
 
 // There may be rungs or fresh chains from now on, no longer, or another number of them, which begin anew.
 void PcdObjective::take(const NamedTensors& saved, const std::string& file) {
-  NamedTensors own = carried(), theirs = saved;
+  NamedTensors own = offsets_and_chains(), theirs = saved;
+  signals_.take(theirs, file);
   for (const std::string name : {kRungs, kFresh, kFreshBegun}) {
     const auto in = [&name](const NamedTensors& all) {
       return std::find_if(all.begin(), all.end(), [&](const auto& t) { return t.first == name; });

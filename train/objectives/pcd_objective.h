@@ -8,6 +8,7 @@
 #include "engine/sampler.h"
 #include "train/data/batches.h"
 #include "train/data/dataset.h"
+#include "train/objectives/chain_signals.h"
 #include "train/objectives/coupling_error.h"
 #include "train/objectives/fresh_chains.h"
 #include "train/objectives/objective.h"
@@ -34,6 +35,7 @@ class PcdObjective : public Objective {
   void before_step() override;
   void after_step() override;
   bool repeats(const EnergyModel& model) const override;
+  NamedTensors signals() const override { return signals_.seen(); }
   // Writes the chains of all ranks back, which have been on their way since advance_chains(). Throws
   // NumericalError on all of them if those of one have failed.
   void keep_chains() override;
@@ -49,6 +51,7 @@ class PcdObjective : public Objective {
 
  private:
   void begin_at_data(int64_t iterations);
+  NamedTensors offsets_and_chains() const;  // of `carried`, all but the signals'
 
   PcdOptions options_;
   const Sampler& sampler_;
@@ -66,6 +69,7 @@ class PcdObjective : public Objective {
   torch::Tensor slots_;                  // of all ranks' chains
   std::string failure_;                  // of this rank's chains; empty: none
   NamedTensors batch_energies_;
+  ChainSignals signals_;
   std::optional<Centring> centring_;
   std::optional<TemperedRungs> rungs_;
   std::optional<FreshChains> fresh_;

@@ -1,0 +1,141 @@
+// What is recorded of chains that persist, against what is computed here from the chains themselves.
+#include "train/objectives/chain_signals.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "engine/registry.h"
+#include "io/error.h"
+#include "tests/support/scratch.h"
+#include "tests/support/training_fixture.h"
+#include "train/objectives/pcd_objective.h"
+
+namespace isinglass {
+namespace {
+
+class SignalsTest : public testing::Test {
+ protected:
+  static constexpr int64_t kLag = 100;
+
+  SignalsTest() : model_(9), sampler_(make_sampler("gwg", {}, model_)), data_(bars_and_stripes(3)) {
+    data_.validation = data_.train.narrow(0, 3, 7).clone();
+  }
+
+  // 25 slots, of which 5 are drawn in an iteration and make 50 steps: L = 1000 · 25 / (5 · 50) = 100.
+  std::unique_ptr<PcdObjective> objective(bool from_data = false) {
+    return std::make_unique<PcdObjective>(
+        model_, *sampler_, data_,
+        PcdOptions{.batch = 5, .buffer = 25, .steps = 50, .from_data = from_data, .seed = 3},
+        /*iterations=*/1000, torch::kCPU);
+  }
+
+  // What is seen in iteration t, by name.
+  std::map<std::string, double> advance(PcdObjective& objective, int64_t t) {
+    objective.advance_chains(model_, t);
+    objective.keep_chains();
+    std::map<std::string, double> seen;
+    for (const auto& [name, value] : objective.signals()) seen[name] = value.item<double>();
+    return seen;
+  }
+
+  SineModel model_;
+  std::unique_ptr<Sampler> sampler_;
+  Dataset data_;
+};
+
+TEST_F(SignalsTest, CountsTheSlotsThatWereNeverDrawn) {
+  const auto pcd = objective();
+  const ReplayBuffer same(clamped_mean(data_), 25, 3);
+  std::vector<bool> drawn(25);
+  for (int64_t t = 1; t <= 40; ++t) {
+    const torch::Tensor slots = same.draw_slots(5, t);
+    for (int64_t i = 0; i < 5; ++i) drawn[static_cast<size_t>(slots[i].item<int64_t>())] = true;
+    const auto seen = advance(*pcd, t);
+    ASSERT_EQ(seen.count("never_visited"), t % 20 == 0);
+    if (t % 20 != 0) continue;
+    const auto never = static_cast<double>(std::count(drawn.begin(), drawn.end(), false));
+    EXPECT_DOUBLE_EQ(seen.at("never_visited"), never / 25);
+  }
+}
+
+TEST_F(SignalsTest, ValidationImagesAreABatchOfThem) {
+  const auto pcd = objective();
+  for (int64_t t = 1; t <= 20; ++t) {
+    const auto seen = advance(*pcd, t);
+    ASSERT_EQ(seen.count("energy_validation"), t == 20);
+    if (t != 20) continue;
+    const torch::Tensor energy = model_.energy(data_.validation.narrow(0, 0, 5));
+    EXPECT_DOUBLE_EQ(seen.at("energy_validation"),
+                     energy.to(torch::kFloat64).mean().item<double>());
+  }
+  data_.validation = data_.validation.narrow(0, 0, 0);
+  const auto without = objective();
+  for (int64_t t = 1; t <= 20; ++t) EXPECT_EQ(advance(*without, t).count("energy_validation"), 0);
+}
+
+// Pearson's correlation of the first 16 chains' energies a hundred iterations apart, of the chains as the
+// iteration before has left them.
+TEST_F(SignalsTest, AutocorrelationIsOfStatesAThousandStepsApart) {
+  const auto pcd = objective();
+  torch::Tensor earlier;
+  for (int64_t t = 1; t <= 3 * kLag; ++t) {
+    const torch::Tensor before = pcd->chains().narrow(0, 0, 16).clone();
+    const auto seen = advance(*pcd, t);
+    ASSERT_EQ(seen.count("autocorrelation"), t % kLag == 0 && t > kLag) << t;
+    if (t % kLag != 0) continue;
+    if (earlier.defined()) {
+      const auto energies = [&](const torch::Tensor& x) {
+        const torch::Tensor all = model_.energy(x).detach().to(torch::kFloat64).contiguous();
+        return std::vector<double>(all.data_ptr<double>(), all.data_ptr<double>() + 16);
+      };
+      const std::vector<double> a = energies(earlier), b = energies(before);
+      double sa = 0, sb = 0, saa = 0, sbb = 0, sab = 0;
+      for (size_t i = 0; i < 16; ++i) {
+        sa += a[i], sb += b[i], saa += a[i] * a[i], sbb += b[i] * b[i], sab += a[i] * b[i];
+      }
+      const double expected =
+          (16 * sab - sa * sb) / std::sqrt((16 * saa - sa * sa) * (16 * sbb - sb * sb));
+      EXPECT_NEAR(seen.at("autocorrelation"), expected, 1e-9);
+      EXPECT_LT(std::abs(expected), 0.99);
+    }
+    earlier = before;
+  }
+}
+
+TEST_F(SignalsTest, GoOnWhereACheckpointHasThem) {
+  const auto whole = objective(), late = objective();
+  for (int64_t t = 1; t <= 150; ++t) advance(*whole, t);
+  const auto restored = [&](const NamedTensors& carried) {
+    auto other = objective();
+    other->take(carried, "file");
+    other->chains().copy_(whole->chains());
+    return other;
+  };
+  const auto part = restored(whole->carried()), old = restored({});
+  for (int64_t t = 151; t <= 2 * kLag; ++t) {
+    const auto seen = advance(*whole, t);
+    EXPECT_EQ(advance(*part, t), seen);
+    auto rest = seen;  // of a checkpoint that has none: what it does not know is not said
+    rest.erase("never_visited"), rest.erase("autocorrelation");
+    EXPECT_EQ(advance(*old, t), rest);
+  }
+  NamedTensors damaged = whole->carried();
+  ASSERT_EQ(damaged.size(), 2u);
+  damaged[0].second = torch::zeros({24}, torch::kUInt8);
+  EXPECT_ERROR(late->take(damaged, "file"), "file: the tensor 'visited' does not have");
+}
+
+// Contrastive divergence has no chains that persist.
+TEST_F(SignalsTest, WithoutABufferThereAreValidationImagesAlone) {
+  const auto cd = objective(/*from_data=*/true);
+  for (int64_t t = 1; t <= 2 * kLag; ++t) {
+    const auto seen = advance(*cd, t);
+    EXPECT_EQ(seen.size(), t % 20 == 0 ? 1u : 0u);
+  }
+  EXPECT_TRUE(cd->carried().empty());
+}
+
+}  // namespace
+}  // namespace isinglass

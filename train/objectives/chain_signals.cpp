@@ -1,0 +1,101 @@
+// See chain_signals.h.
+#include "train/objectives/chain_signals.h"
+
+#include <algorithm>
+
+#include "train/checkpoint.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kEvery = 20;  // iterations
+constexpr int64_t kWatched = 16, kLagSteps = 1000;
+// In checkpoints.
+constexpr const char *kVisited = "visited", *kWatchedStates = "watched";
+
+int64_t lag_of(const PcdOptions& options) {
+  if (options.from_data) return 0;
+  const int64_t an_iteration = options.batch * options.steps;
+  return (kLagSteps * options.buffer + an_iteration - 1) / an_iteration;
+}
+
+torch::Tensor energies_of(EnergyModel& model, const torch::Tensor& x) {
+  const torch::NoGradGuard no_grad;
+  return model.energy(x).to(torch::kFloat64);
+}
+
+// NaN where one of them does not vary.
+torch::Tensor correlation(const torch::Tensor& a, const torch::Tensor& b) {
+  const torch::Tensor x = a - a.mean(), y = b - b.mean();
+  return (x * y).sum() / (x.norm() * y.norm());
+}
+
+// Of the name, out of `saved`; undefined: it is not there.
+torch::Tensor taken(NamedTensors& saved, const std::string& name) {
+  const auto found = std::find_if(saved.begin(), saved.end(),
+                                  [&](const auto& tensor) { return tensor.first == name; });
+  if (found == saved.end()) return {};
+  const torch::Tensor tensor = found->second.clone();
+  saved.erase(found);
+  return tensor;
+}
+
+}  // namespace
+
+ChainSignals::ChainSignals(const Dataset& data, const PcdOptions& options, torch::Device device)
+    : buffer_(options.buffer), lag_(lag_of(options)) {
+  if (data.validation.defined() && data.validation.size(0) > 0) {
+    const int64_t images = std::min(options.batch, data.validation.size(0));
+    validation_ =
+        binarise_once(data.validation.narrow(0, 0, images), data.values, /*split=*/1).to(device);
+  }
+  if (lag_ == 0) return;
+  const auto bytes = torch::TensorOptions(torch::kUInt8).device(device);
+  visited_ = torch::zeros({buffer_}, bytes);
+  watched_ = torch::zeros({std::min(kWatched, options.buffer), data.train.size(1)}, bytes);
+}
+
+void ChainSignals::look(EnergyModel& model, const ReplayBuffer& buffer, const torch::Tensor& slots,
+                        int64_t iteration) {
+  seen_.clear();
+  if (visited_.defined()) visited_.index_fill_(0, slots, 1);
+  if (iteration % kEvery == 0) {
+    if (visited_.defined()) {
+      seen_.emplace_back("never_visited", (visited_ == 0).to(torch::kFloat64).mean());
+    }
+    if (validation_.defined()) {
+      seen_.emplace_back("energy_validation", energies_of(model, validation_).mean());
+    }
+  }
+  if (lag_ == 0 || iteration % lag_ != 0) return;
+  const torch::Tensor now = buffer.states().narrow(0, 0, watched_.size(0));
+  if (watching_) {
+    const torch::Tensor energy = energies_of(model, torch::cat({watched_, now}));
+    seen_.emplace_back("autocorrelation", correlation(energy.narrow(0, 0, now.size(0)),
+                                                      energy.narrow(0, now.size(0), now.size(0))));
+  }
+  watched_.copy_(now);
+  watching_ = true;
+}
+
+NamedTensors ChainSignals::carried() const {
+  NamedTensors all;
+  if (visited_.defined()) all.push_back({kVisited, visited_});
+  if (watching_) all.push_back({kWatchedStates, watched_});
+  return all;
+}
+
+void ChainSignals::take(NamedTensors& saved, const std::string& file) {
+  if (lag_ == 0) return;
+  const auto restore = [&](const std::string& name, torch::Tensor& own) {
+    const torch::Tensor found = taken(saved, name);
+    if (!found.defined()) return false;
+    copy_tensors({{name, found}}, {{name, own}}, file);
+    return true;
+  };
+  watching_ = restore(kWatchedStates, watched_);
+  torch::Tensor visited = torch::zeros({buffer_}, watched_.options());
+  visited_ = restore(kVisited, visited) ? visited : torch::Tensor();
+}
+
+}  // namespace isinglass
