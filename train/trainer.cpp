@@ -117,7 +117,7 @@ Metrics Trainer::iterate() {
   if (state[0] == 0) throw NumericalError("a parameter is not finite");
   Metrics metrics{.iteration = iteration_};
   for (size_t i = 0; i < names_.size(); ++i) metrics.add(names_[i], scalar[2 + i]);
-  for (const auto& [name, value] : objective_->signals()) metrics.add(name, value.item<double>());
+  for (const auto& [name, value] : objective_->signals()) metrics.add(name, value);
   metrics.add("gradient_norm", state[1]);
   metrics.add("learning_rate", learning_rate());
   if (const auto difference = metrics.find("difference")) {

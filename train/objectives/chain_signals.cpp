@@ -3,12 +3,14 @@
 
 #include <algorithm>
 
+#include "models/energies.h"
 #include "train/checkpoint.h"
 
 namespace isinglass {
 namespace {
 
-constexpr int64_t kEvery = 20;  // iterations
+constexpr int64_t kEvery = 200;             // iterations
+constexpr int64_t kValidationImages = 500;  // at most
 constexpr int64_t kWatched = 16, kLagSteps = 1000;
 // In checkpoints.
 constexpr const char *kVisited = "visited", *kWatchedStates = "watched";
@@ -19,15 +21,10 @@ int64_t lag_of(const PcdOptions& options) {
   return (kLagSteps * options.buffer + an_iteration - 1) / an_iteration;
 }
 
-torch::Tensor energies_of(EnergyModel& model, const torch::Tensor& x) {
-  const torch::NoGradGuard no_grad;
-  return model.energy(x).to(torch::kFloat64);
-}
-
 // NaN where one of them does not vary.
-torch::Tensor correlation(const torch::Tensor& a, const torch::Tensor& b) {
+double correlation(const torch::Tensor& a, const torch::Tensor& b) {
   const torch::Tensor x = a - a.mean(), y = b - b.mean();
-  return (x * y).sum() / (x.norm() * y.norm());
+  return ((x * y).sum() / (x.norm() * y.norm())).item<double>();
 }
 
 // Of the name, out of `saved`; undefined: it is not there.
@@ -45,7 +42,7 @@ torch::Tensor taken(NamedTensors& saved, const std::string& name) {
 ChainSignals::ChainSignals(const Dataset& data, const PcdOptions& options, torch::Device device)
     : buffer_(options.buffer), lag_(lag_of(options)) {
   if (data.validation.defined() && data.validation.size(0) > 0) {
-    const int64_t images = std::min(options.batch, data.validation.size(0));
+    const int64_t images = std::min(kValidationImages, data.validation.size(0));
     validation_ =
         binarise_once(data.validation.narrow(0, 0, images), data.values, /*split=*/1).to(device);
   }
@@ -61,16 +58,18 @@ void ChainSignals::look(EnergyModel& model, const ReplayBuffer& buffer, const to
   if (visited_.defined()) visited_.index_fill_(0, slots, 1);
   if (iteration % kEvery == 0) {
     if (visited_.defined()) {
-      seen_.emplace_back("never_visited", (visited_ == 0).to(torch::kFloat64).mean());
+      seen_.emplace_back("never_visited",
+                         (visited_ == 0).to(torch::kFloat64).mean().item<double>());
     }
     if (validation_.defined()) {
-      seen_.emplace_back("energy_validation", energies_of(model, validation_).mean());
+      seen_.emplace_back("energy_validation",
+                         energies(model, validation_, validation_.device()).mean().item<double>());
     }
   }
   if (lag_ == 0 || iteration % lag_ != 0) return;
   const torch::Tensor now = buffer.states().narrow(0, 0, watched_.size(0));
   if (watching_) {
-    const torch::Tensor energy = energies_of(model, torch::cat({watched_, now}));
+    const torch::Tensor energy = energies(model, torch::cat({watched_, now}), now.device());
     seen_.emplace_back("autocorrelation", correlation(energy.narrow(0, 0, now.size(0)),
                                                       energy.narrow(0, now.size(0), now.size(0))));
   }

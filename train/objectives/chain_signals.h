@@ -1,9 +1,9 @@
 // What a user reads beside acceptance and energies to see whether chains that persist serve, and what the model
 // has learned by heart:
 //
-//   never_visited      share of the buffer that no iteration has drawn yet; every 20 iterations
-//   energy_validation  mean U of a batch of validation images, always the same; every 20 iterations, like
-//                      energy_data before the optimiser's step, above which it is by what is learned by heart
+//   never_visited      share of the buffer that no iteration has drawn yet; every 200 iterations
+//   energy_validation  mean U of the first 500 validation images, or all; every 200 iterations, like energy_data
+//                      before the optimiser's step, above which it is by what is learned by heart
 //   autocorrelation    of U in the first 16 slots: Pearson's correlation, under the present parameters, of the
 //                      energies of their states now and L iterations ago, in which a slot makes a thousand
 //                      steps on average: L = ⌈1000 buffer / (batch steps)⌉. About 0, ± ¼ of noise, where chains
@@ -12,6 +12,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "io/pt/pt_file.h"
 #include "models/energy_model.h"
@@ -30,8 +32,8 @@ class ChainSignals {
   void look(EnergyModel& model, const ReplayBuffer& buffer, const torch::Tensor& slots,
             int64_t iteration);
 
-  // What the latest look has seen, float64 [] each.
-  const NamedTensors& seen() const { return seen_; }
+  // What the latest look has seen.
+  const std::vector<std::pair<std::string, double>>& seen() const { return seen_; }
 
   // In checkpoints; take() takes its own out of `saved`. Where a checkpoint lacks them, what was visited is not
   // known from then on, and the slots are watched anew.
@@ -40,11 +42,11 @@ class ChainSignals {
 
  private:
   int64_t buffer_, lag_;      // slots; L, 0: no chains persist
-  torch::Tensor validation_;  // uint8 [at most batch, D]; undefined: the set has none
+  torch::Tensor validation_;  // uint8 [at most 500, D]; undefined: the set has none
   torch::Tensor visited_;     // uint8 [buffer]; undefined: not known
   torch::Tensor watched_;     // uint8 [at most 16, D]: the slots at the latest multiple of L
   bool watching_ = false;     // there was one
-  NamedTensors seen_;
+  std::vector<std::pair<std::string, double>> seen_;
 };
 
 }  // namespace isinglass

@@ -49,9 +49,9 @@ class Objective {
   // (engine/run/captured_work.h), of this model.
   virtual bool repeats(const EnergyModel& model) const { return false; }
 
-  // What metrics.h says of an iteration beside its loss, float64 [] each, in those where there is any: the same
-  // on all ranks.
-  virtual NamedTensors signals() const { return {}; }
+  // What metrics.h says of the latest iteration beside its loss, in those where there is any: the same on all
+  // ranks.
+  virtual std::vector<std::pair<std::string, double>> signals() const { return {}; }
 
   // Keeps the chains that advance_chains() has moved, at the end of the iteration.
   virtual void keep_chains() {}

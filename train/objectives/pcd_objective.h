@@ -35,7 +35,7 @@ class PcdObjective : public Objective {
   void before_step() override;
   void after_step() override;
   bool repeats(const EnergyModel& model) const override;
-  NamedTensors signals() const override { return signals_.seen(); }
+  std::vector<std::pair<std::string, double>> signals() const override { return signals_.seen(); }
   // Writes the chains of all ranks back, which have been on their way since advance_chains(). Throws
   // NumericalError on all of them if those of one have failed.
   void keep_chains() override;

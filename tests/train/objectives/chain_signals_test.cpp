@@ -17,18 +17,17 @@ namespace {
 
 class SignalsTest : public testing::Test {
  protected:
-  static constexpr int64_t kLag = 100;
+  static constexpr int64_t kLag = 100, kEvery = 200;  // iterations
 
   SignalsTest() : model_(9), sampler_(make_sampler("gwg", {}, model_)), data_(bars_and_stripes(3)) {
     data_.validation = data_.train.narrow(0, 3, 7).clone();
   }
 
   // 25 slots, of which 5 are drawn in an iteration and make 50 steps: L = 1000 · 25 / (5 · 50) = 100.
-  std::unique_ptr<PcdObjective> objective(bool from_data = false) {
-    return std::make_unique<PcdObjective>(
-        model_, *sampler_, data_,
-        PcdOptions{.batch = 5, .buffer = 25, .steps = 50, .from_data = from_data, .seed = 3},
-        /*iterations=*/1000, torch::kCPU);
+  std::unique_ptr<PcdObjective> objective(const PcdOptions& options = {
+                                              .batch = 5, .buffer = 25, .steps = 50, .seed = 3}) {
+    return std::make_unique<PcdObjective>(model_, *sampler_, data_, options, /*iterations=*/1000,
+                                          torch::kCPU);
   }
 
   // What is seen in iteration t, by name.
@@ -36,7 +35,7 @@ class SignalsTest : public testing::Test {
     objective.advance_chains(model_, t);
     objective.keep_chains();
     std::map<std::string, double> seen;
-    for (const auto& [name, value] : objective.signals()) seen[name] = value.item<double>();
+    for (const auto& [name, value] : objective.signals()) seen[name] = value;
     return seen;
   }
 
@@ -46,33 +45,35 @@ class SignalsTest : public testing::Test {
 };
 
 TEST_F(SignalsTest, CountsTheSlotsThatWereNeverDrawn) {
-  const auto pcd = objective();
-  const ReplayBuffer same(clamped_mean(data_), 25, 3);
-  std::vector<bool> drawn(25);
-  for (int64_t t = 1; t <= 40; ++t) {
-    const torch::Tensor slots = same.draw_slots(5, t);
-    for (int64_t i = 0; i < 5; ++i) drawn[static_cast<size_t>(slots[i].item<int64_t>())] = true;
+  const auto pcd = objective({.batch = 1, .buffer = 250, .steps = 1, .seed = 3});
+  const ReplayBuffer same(clamped_mean(data_), 250, 3);
+  std::vector<bool> drawn(250);
+  for (int64_t t = 1; t <= 2 * kEvery; ++t) {
+    drawn[static_cast<size_t>(same.draw_slots(1, t).item<int64_t>())] = true;
     const auto seen = advance(*pcd, t);
-    ASSERT_EQ(seen.count("never_visited"), t % 20 == 0);
-    if (t % 20 != 0) continue;
+    ASSERT_EQ(seen.count("never_visited"), t % kEvery == 0);
+    if (t % kEvery != 0) continue;
     const auto never = static_cast<double>(std::count(drawn.begin(), drawn.end(), false));
-    EXPECT_DOUBLE_EQ(seen.at("never_visited"), never / 25);
+    EXPECT_DOUBLE_EQ(seen.at("never_visited"), never / 250);
+    EXPECT_GT(never, 0);
   }
 }
 
-TEST_F(SignalsTest, ValidationImagesAreABatchOfThem) {
+TEST_F(SignalsTest, ValidationImagesAreTheFirstFiveHundred) {
+  data_.validation = data_.train.repeat({40, 1});  // 640
   const auto pcd = objective();
-  for (int64_t t = 1; t <= 20; ++t) {
+  for (int64_t t = 1; t <= kEvery; ++t) {
     const auto seen = advance(*pcd, t);
-    ASSERT_EQ(seen.count("energy_validation"), t == 20);
-    if (t != 20) continue;
-    const torch::Tensor energy = model_.energy(data_.validation.narrow(0, 0, 5));
-    EXPECT_DOUBLE_EQ(seen.at("energy_validation"),
-                     energy.to(torch::kFloat64).mean().item<double>());
+    ASSERT_EQ(seen.count("energy_validation"), t == kEvery);
+    if (t != kEvery) continue;
+    const torch::Tensor energy = model_.energy(data_.validation.narrow(0, 0, 500));
+    EXPECT_NEAR(seen.at("energy_validation"), energy.mean().item<double>(), 1e-12);
   }
   data_.validation = data_.validation.narrow(0, 0, 0);
   const auto without = objective();
-  for (int64_t t = 1; t <= 20; ++t) EXPECT_EQ(advance(*without, t).count("energy_validation"), 0);
+  for (int64_t t = 1; t <= kEvery; ++t) {
+    EXPECT_EQ(advance(*without, t).count("energy_validation"), 0);
+  }
 }
 
 // Pearson's correlation of the first 16 chains' energies a hundred iterations apart, of the chains as the
@@ -129,10 +130,10 @@ TEST_F(SignalsTest, GoOnWhereACheckpointHasThem) {
 
 // Contrastive divergence has no chains that persist.
 TEST_F(SignalsTest, WithoutABufferThereAreValidationImagesAlone) {
-  const auto cd = objective(/*from_data=*/true);
+  const auto cd = objective({.batch = 5, .buffer = 25, .steps = 50, .from_data = true});
   for (int64_t t = 1; t <= 2 * kLag; ++t) {
     const auto seen = advance(*cd, t);
-    EXPECT_EQ(seen.size(), t % 20 == 0 ? 1u : 0u);
+    EXPECT_EQ(seen.size(), t == kEvery ? 1u : 0u);
   }
   EXPECT_TRUE(cd->carried().empty());
 }
