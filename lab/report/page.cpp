@@ -145,14 +145,16 @@ Json thinned(const std::string& label, const std::vector<double>& x, const std::
   std::vector<double> at, mean;
   for (size_t first = 0; first < x.size(); first += stretch) {
     const size_t last = std::min(first + stretch, x.size());
-    double sum_x = 0, sum_y = 0, count = 0;
+    double mean_x = 0, mean_y = 0,
+           count = 0;  // updated, so that a constant stays exactly what it is
     for (size_t i = first; i < last; ++i) {
       if (!std::isfinite(y[i])) continue;
-      sum_x += x[i], sum_y += y[i], ++count;
+      ++count;
+      mean_x += (x[i] - mean_x) / count, mean_y += (y[i] - mean_y) / count;
     }
     if (count == 0) continue;
-    at.push_back(sum_x / count);
-    mean.push_back(sum_y / count);
+    at.push_back(mean_x);
+    mean.push_back(mean_y);
   }
   return {{"label", label}, {"x", at}, {"y", mean}};
 }

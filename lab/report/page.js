@@ -131,6 +131,12 @@ function toggle(event, item, legend) {
   chart.update();
 }
 
+// A line of one value alone is seen against 0.
+function seenFromZero(series) {
+  const [value, ...others] = new Set(series.flatMap((one) => one.y));
+  return others.length || !(value > 0) ? {} : { suggestedMin: 0, suggestedMax: 2 * value };
+}
+
 function lineChart(section) {
   return {
     type: "line",
@@ -138,7 +144,8 @@ function lineChart(section) {
     options: {
       parsing: false, animation: false, responsive: true, maintainAspectRatio: false, spanGaps: false,
       interaction: { mode: "nearest", intersect: false },
-      scales: { x: { ...axis(section.x), type: section.x.log ? "logarithmic" : "linear" }, y: axis(section.y) },
+      scales: { x: { ...axis(section.x), type: section.x.log ? "logarithmic" : "linear" },
+                y: { ...axis(section.y), ...seenFromZero(section.series) } },
       plugins: {
         legend: { display: section.series.length > 1, onClick: toggle,
                   labels: { color: variable("--ink"), usePointStyle: true, boxHeight: 7,
