@@ -145,8 +145,8 @@ Json thinned(const std::string& label, const std::vector<double>& x, const std::
   std::vector<double> at, mean;
   for (size_t first = 0; first < x.size(); first += stretch) {
     const size_t last = std::min(first + stretch, x.size());
-    double mean_x = 0, mean_y = 0,
-           count = 0;  // updated, so that a constant stays exactly what it is
+    double mean_x = 0, mean_y = 0, count = 0;
+    // The means are updated, not divided at the end: that of a constant is exactly the constant.
     for (size_t i = first; i < last; ++i) {
       if (!std::isfinite(y[i])) continue;
       ++count;

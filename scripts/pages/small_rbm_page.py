@@ -14,7 +14,6 @@ from pathlib import Path
 import torch
 
 from training_page import ROOT, run
-from trajectory_page import images
 
 HIDDEN, SHORT, LONG = 20, 30000, 60000
 FLAGS = (f"--model rbm --hidden {HIDDEN} --dataset static-mnist --sampler gibbs --scan chromatic --steps-per-iter 5 --buffer 1000 "
@@ -22,13 +21,17 @@ FLAGS = (f"--model rbm --hidden {HIDDEN} --dataset static-mnist --sampler gibbs 
 BEHIND = 0.3  # nats, at most
 
 
+def states_of(units):
+    return (torch.arange(1 << units)[:, None] >> torch.arange(units) & 1).double()
+
+
 def log_z(w, b, c):
     """log Σ_h exp(c·h) Π_i (1 + exp(b_i + (hᵀW)_i)), float64: half of the units in rows, half in a loop."""
-    half = HIDDEN // 2
-    states = (torch.arange(1 << half)[:, None] >> torch.arange(half) & 1).double()
-    first, second = states @ w[:half], states @ w[half:]
-    rows = [torch.logsumexp(torch.nn.functional.softplus(b + first + inputs).sum(1) + states @ c[:half] + state @ c[half:], 0)
-            for state, inputs in zip(states, second, strict=True)]
+    half = len(c) // 2
+    inner, outer = states_of(half), states_of(len(c) - half)
+    inputs, own = b + inner @ w[:half], inner @ c[:half]
+    rows = [torch.logsumexp(torch.nn.functional.softplus(inputs + state @ w[half:]).sum(1) + own + state @ c[half:], 0)
+            for state in outer]
     return torch.logsumexp(torch.stack(rows), 0)
 
 
@@ -45,6 +48,8 @@ def main():
     parser.add_argument("--program", default=ROOT / "build/isinglass")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
+    from trajectory_page import images  # needs the package, which log Z does not
+
     torch.set_num_threads(options.threads)
     sets = [images(Path(options.data_dir), split).double() for split in ("train", "valid", "test")]
     rows, found = [], {}

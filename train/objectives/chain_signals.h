@@ -3,7 +3,7 @@
 //
 //   never_visited      share of the buffer that no iteration has drawn yet; every 200 iterations
 //   energy_validation  mean U of the first 500 validation images, or all; every 200 iterations, like energy_data
-//                      before the optimiser's step, above which it is by what is learned by heart
+//                      before the optimiser's step; it moves away above that where images are learned by heart
 //   autocorrelation    of U in the first 16 slots: Pearson's correlation, under the present parameters, of the
 //                      energies of their states now and L iterations ago, in which a slot makes a thousand
 //                      steps on average: L = ⌈1000 buffer / (batch steps)⌉. About 0, ± ¼ of noise, where chains

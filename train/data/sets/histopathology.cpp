@@ -15,7 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kSide = 28, kLevels = 256;
-constexpr double kClip = 1.0 / 512, kRounding = 1e-5;
+constexpr double kClip = 1.0 / 512;
+constexpr double kRounding = 1e-5;  // of grey levels that were computed from colours
 
 torch::Tensor read_split(const fs::path& file, const std::map<std::string, torch::Tensor>& arrays,
                          const std::string& name) {
