@@ -4,8 +4,8 @@ that, with recovery from divergence and without; writes docs/results/recovery.md
 
     .venv/bin/python scripts/pages/recovery_page.py [PROGRAM] --data-dir DIR [--seeds N] [--iters N] [--threads N]
 
-Runs lie in runs/recovery/, a folder a rate; those that were cut off go on. A run without recovery has the bits of the run with it until its
-first divergence: where there is none, the two are one, and it is trained once.
+Runs lie in runs/recovery/, a folder a rate; those that were cut off go on. A run without recovery has the bits of the run
+with it until its first divergence: where there is none, the two are one, and it is trained once.
 """
 import argparse
 import json
@@ -18,24 +18,27 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/results/recovery.md"
 FLAGS = ("--model resnet --channels 8 --dataset static-mnist --sampler pafs --radius 8 --base --steps-per-iter 10 --buffer 500 "
          "--warmup 100 --ema 0.995 --checkpoint-every 250")
-RATE, HIGHER = "1.5e-4", "6e-4"
+RATE, HIGHER = "1.5e-4", "6e-4"  # as text, of flags and folders; the page says "four times"
 LAST = 200  # iterations that the last columns are means of
 DIVERGED = re.compile(r"training diverged at iteration (\d+): (.*?); (back to iteration (\d+)|the checkpoint to go back to)")
 
 
-def train(program, directory, recover, options):  # directory: RATE/NAME-SEED
-    """Trains up to the end, or on to it."""
+def train(program, directory, recover, options):
+    """Trains up to the end, or on to it; `directory` ends in RATE/NAME-SEED."""
     if (directory / "metrics.jsonl").exists() and outcome(directory, options.iters)["over"]:
         return
     if (directory / "checkpoints").exists():
         flags = ["--resume", directory, "--iters", options.iters]
     else:
-        flags = [*FLAGS.split(), "--lr", directory.parent.name, "--iters", options.iters, "--seed", int(directory.name.split("-")[1]), "--recover", recover,
-                 "--data-dir", options.data_dir, "--out", directory, "--overwrite"]
+        flags = [*FLAGS.split(), "--lr", directory.parent.name, "--iters", options.iters,
+                 "--seed", directory.name.split("-")[1], "--recover", recover, "--data-dir", options.data_dir,
+                 "--out", directory, "--overwrite"]
     done = subprocess.run([program, "train", *map(str, flags), "--threads", str(options.threads), "--quiet"],
                           capture_output=True, text=True)
     if done.returncode not in (0, 3):  # 3: it diverged, which is what this is about
         raise SystemExit(done.stderr)
+    if not outcome(directory, options.iters)["over"]:
+        raise SystemExit(f"{directory}/log.txt: no sentence of a divergence that is known here: {done.stderr}")
 
 
 def outcome(directory, iters):
