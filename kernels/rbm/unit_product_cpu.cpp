@@ -44,7 +44,7 @@ ISINGLASS_BY_WIDTH(void, sum_groups, (const float* row, int64_t groups, float* t
 // constants, so that the sums stay in registers.
 template <int kBytes, int... l>
 [[gnu::always_inline]] inline void add_columns(std::integer_sequence<int, l...>, const float* table,
-                                               const uint16_t* place, const uint16_t* used,
+                                               const uint16_t* place, const uint8_t* used,
                                                int64_t count, float* total) {
   Columns<kBytes> sum[] = {load<kBytes>(total + l * kTileColumns)...};
   for (int64_t n = 0; n < count; ++n) {
@@ -63,7 +63,7 @@ template <int kBytes>
   for (int64_t p = begin; p < end; ++p, total += kPanel * kTileColumns) {
     for (int first = 0; first < kTileColumns; first += kWidth) {
       add_columns<kBytes>(std::make_integer_sequence<int, kPanel>(), table + first,
-                          on.panel_places(p), on.used(p, block), on.used_count(p, block),
+                          on.block_places(p, block), on.used(p, block), on.used_count(p, block),
                           total + first);
     }
   }

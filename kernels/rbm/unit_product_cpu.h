@@ -20,6 +20,7 @@ constexpr int64_t kTables = 16;      // fours whose sums are in the first cache 
 constexpr int kPanel = 8;            // chains whose sums are in registers
 constexpr int64_t kPartPanels = 32;  // that share tables, at most
 static_assert(kTables * kTableSize <= 1 << 16, "places have 16 bits");
+static_assert(kTables <= 1 << 8, "fours within a block have 8 bits");
 
 // Which of every four units are on in each chain, as a place in the tables of a block of fours; and
 // which fours have a unit on at all.
@@ -61,24 +62,28 @@ class ActiveUnits {
   void list(int64_t panel) {
     constexpr unsigned kOn = (kSums - 1) * kTileColumns;
     const uint16_t* own = places(panel * kPanel);
-    uint16_t *used = used_.data() + panel * groups_, *end = ends(panel);
+    uint8_t* used = used_.data() + panel * groups_;
+    int64_t* end = ends(panel);
     int64_t count = 0;
     for (int64_t n = 0; n < groups_; ++n) {
-      if (n % kTables == 0) *end++ = static_cast<uint16_t>(count);
+      if (n % kTables == 0) *end++ = count;
       unsigned any = 0;
       for (int l = 0; l < kPanel; ++l) any |= own[n * kPanel + l];
-      used[count] = static_cast<uint16_t>(n);
+      used[count] = static_cast<uint8_t>(n % kTables);
       count += (any & kOn) != 0;
     }
-    *end = static_cast<uint16_t>(count);
+    *end = count;
   }
-  const uint16_t* panel_places(int64_t p) const { return place_.data() + p * groups_ * kPanel; }
-  // A block's part of a panel's list.
-  const uint16_t* used(int64_t p, int64_t block) const {
+  // The places of a block's fours in the chains of a panel, [fours, 8].
+  const uint16_t* block_places(int64_t p, int64_t block) const {
+    return place_.data() + (p * groups_ + block * kTables) * kPanel;
+  }
+  // A block's part of a panel's list: fours counted from the block's first one.
+  const uint8_t* used(int64_t p, int64_t block) const {
     return used_.data() + p * groups_ + end_[p * (blocks_ + 1) + block];
   }
   int64_t used_count(int64_t p, int64_t block) const {
-    const uint16_t* end = end_.data() + p * (blocks_ + 1) + block;
+    const int64_t* end = end_.data() + p * (blocks_ + 1) + block;
     return end[1] - end[0];
   }
 
@@ -89,12 +94,12 @@ class ActiveUnits {
   uint16_t* places(int64_t chain) {
     return place_.data() + chain / kPanel * groups_ * kPanel + chain % kPanel;
   }
-  uint16_t* ends(int64_t panel) { return end_.data() + panel * (blocks_ + 1); }
+  int64_t* ends(int64_t panel) { return end_.data() + panel * (blocks_ + 1); }
 
   int64_t groups_ = 0, blocks_ = 0, panels_ = 0;
   std::vector<uint16_t> place_;  // [panels, groups, 8]
-  std::vector<uint16_t> used_;   // [panels, groups]: fours in ascending order
-  std::vector<uint16_t> end_;    // [panels, blocks + 1]: where a block's begin in that list
+  std::vector<uint8_t> used_;    // [panels, groups]: fours in ascending order, within their blocks
+  std::vector<int64_t> end_;     // [panels, blocks + 1]: where a block's begin in that list
 };
 
 // The columns of tile t of out [chains, columns], for the chains of the panels first … end − 1, at
