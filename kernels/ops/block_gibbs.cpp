@@ -11,6 +11,7 @@ Blocks block_pointers(const BlockTensors& b, const Tensor& u) {
   TORCH_CHECK(u.dim() == 2 && b.entry.dim() == 2 && b.site.dim() == 2,
               "isinglass operator: entry must be [N, r], site [B, m] and states [B, D]");
   const int64_t chains = u.size(0), count = b.entry.size(0), size = b.site.size(1);
+  check_numbered(u.size(1), "sites");
   check(u, u, torch::kUInt8, u.numel(), "u");
   check(b.entry, u, torch::kInt32, b.entry.numel(), "entry");
   check(b.inverse, u, torch::kInt32, count, "inverse");

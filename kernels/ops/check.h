@@ -7,6 +7,9 @@
 #include <torch/library.h>
 #include <torch/version.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "io/torch.h"
 
 namespace isinglass::ops {
@@ -20,6 +23,13 @@ inline void check(const Tensor& t, const Tensor& like, torch::ScalarType dtype, 
                   t.device() == like.device(),
               "isinglass operator: ", name, " must be a contiguous ", dtype, " tensor of ", numel,
               " elements on ", like.device());
+}
+
+// A count of what kernels number by int32.
+inline void check_numbered(int64_t count, const char* what) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  TORCH_CHECK(count <= kMost, "isinglass operator: there are ", count, " ", what, ", and at most ",
+              kMost, " have a number");
 }
 
 // A stream of LibTorch's as CUDA knows it.

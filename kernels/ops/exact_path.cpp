@@ -18,6 +18,7 @@ ExactPathShape path_shape(const Tensor& y, const Tensor& differences, Balancing 
                        swaps ? Moves::kSwaps : (values ? Moves::kValues : Moves::kFlips),
                        balancing,
                        max_length};
+  check_numbered(shape.entries(), swaps ? "pairs of sites" : "sites");
   check(y, y, swaps ? torch::kInt64 : torch::kUInt8, y.numel(), "y");
   check(differences, y, torch::kFloat32, shape.chains * shape.table_stride(), "differences");
   return shape;

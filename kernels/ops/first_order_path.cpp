@@ -12,6 +12,7 @@ PathShape path_shape(const Tensor& x, const Tensor& gradient, int64_t categories
               "isinglass operator: x must be [B, D] and its gradient [B, D] or [B, D, K]");
   TORCH_CHECK(categories >= 2 && categories <= 256,
               "isinglass operator: categories must be 2 to 256");
+  check_numbered(x.size(1), "sites");
   const bool one_hot = gradient.dim() == 3;
   const int64_t chains = x.size(0), max_length = paths.site.size(1);
   check(x, x, torch::kUInt8, x.numel(), "a state");

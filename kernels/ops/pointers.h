@@ -26,6 +26,7 @@ inline StepCounts count_pointers(const StepBuffers& counts, const Tensor& like, 
 inline Lattice lattice_pointers(const LatticeTensors& l, const Tensor& x) {
   TORCH_CHECK(x.dim() == 2 && l.unary.dim() == 2 && l.unary.size(0) == x.size(1),
               "isinglass operator: unary must be [D, K] for states [B, D]");
+  check_numbered(x.size(1), "sites");
   check(x, x, torch::kUInt8, x.numel(), "x");
   check(l.unary, x, torch::kFloat64, l.unary.numel(), "unary");
   check(l.offset, x, torch::kInt64, x.size(1) + 1, "offset");

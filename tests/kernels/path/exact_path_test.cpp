@@ -187,5 +187,23 @@ TEST(ExactPathTables, DominantAndNonFiniteNeighbours) {
   EXPECT_NEAR(share[5].item<double>(), p, 5 * std::sqrt(p * (1 - p) / chains));
 }
 
+// 65,537 entries of a permutation have more pairs than int32 numbers; no memory is read before that.
+TEST(ExactPathTables, MorePairsThanHaveANumberAreRefused) {
+  const int64_t sites = 65537, pairs = sites * (sites - 1) / 2;
+  torch::Tensor y = torch::zeros({1}, torch::kInt64).expand({1, sites});
+  const torch::Tensor table = torch::zeros({1}).expand({1, pairs});
+  torch::Tensor log_q = torch::zeros({1}, torch::kFloat64);
+  ops::ExactPathBuffers paths;
+  try {
+    ops::advance_exact_path(table, torch::zeros({2}, torch::kInt64), torch::arange(1),
+                            torch::ones({}, torch::kFloat64), 0, 1, Balancing::kSqrt, y, paths,
+                            log_q, log_q);
+    ADD_FAILURE() << "accepted";
+  } catch (const c10::Error& error) {
+    EXPECT_NE(std::string(error.what()).find("2147516416 pairs of sites"), std::string::npos)
+        << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace isinglass
