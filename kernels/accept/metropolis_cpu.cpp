@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "kernels/accept/metropolis.h"
+#include "kernels/base/threads_cpu.h"
 
 namespace isinglass::cpu {
 namespace {
@@ -25,7 +26,9 @@ int64_t take_over(const StatePair& states, const AcceptedBuffers& buffers, int64
 void accept(int64_t chains, const StatePair& states, const ProposalScores& scores,
             const int64_t* rng, const int64_t* chain_ids, const AcceptedBuffers& buffers,
             const StepCounts& counts, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(chains * states.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, chains * states.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t first = 0; first < chains; first += scores.group) {
     const double u = step_draws(rng, chain_ids[first]).uniform(Purpose::kAccept);
     const Verdict verdict = metropolis(scores, first, u);

@@ -1,6 +1,7 @@
 // CPU twin of any_scale.h: rows of many values in vectors.
 #include "kernels/any_scale/any_scale.h"
 #include "kernels/base/categorical_cpu.h"
+#include "kernels/base/threads_cpu.h"
 #include "kernels/base/vectors_cpu.h"
 
 namespace isinglass::cpu {
@@ -48,7 +49,9 @@ ISINGLASS_FLAT_CLONES double score_chain(const OrderedShape& shape, const Ordere
 void draw_ordered(const OrderedShape& shape, const OrderedProposal& proposal, const uint8_t* x,
                   const int64_t* rng, const int64_t* chain_ids, uint8_t* y, double* move,
                   double* log_q, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, shape.chains * shape.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < shape.chains; ++c) {
     log_q[c] = draw_chain(shape, proposal, step_draws(rng, chain_ids[c]), c, x, y, move);
   }
@@ -56,7 +59,9 @@ void draw_ordered(const OrderedShape& shape, const OrderedProposal& proposal, co
 
 void score_ordered(const OrderedShape& shape, const OrderedProposal& proposal, const uint8_t* from,
                    const uint8_t* to, double* log_q, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, shape.chains * shape.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < shape.chains; ++c) {
     log_q[c] = score_chain(shape, proposal, c, from, to);
   }

@@ -1,6 +1,7 @@
 // CPU twin of block_gibbs.h: a thread works on one chain after the other.
 #include <algorithm>
 
+#include "kernels/base/threads_cpu.h"
 #include "kernels/gibbs/block_gibbs.h"
 
 namespace isinglass::cpu {
@@ -15,7 +16,9 @@ void choose_blocks(const Blocks& blocks, bool uniform_centre, const int64_t* rng
 
 void block_states(const Blocks& blocks, const uint8_t* u, int first, int count, uint8_t* states,
                   Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(blocks.chains * blocks.sites * count))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, blocks.chains * blocks.sites * count);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < blocks.chains; ++c) {
     for (int i = 0; i < count; ++i) {
       uint8_t* state = states + (c * count + i) * blocks.sites;
@@ -29,7 +32,9 @@ void block_states(const Blocks& blocks, const uint8_t* u, int first, int count, 
 void lattice_block_energies(const Lattice& lattice, const Blocks& blocks, const uint8_t* u,
                             const double* energy, double* table, Stream) {
   const int candidates = blocks.changes.count, radius = blocks.changes.radius;
-#pragma omp parallel for schedule(static) if (parallel_pays(blocks.chains * candidates))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, blocks.chains * candidates);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < blocks.chains; ++c) {
     const uint8_t* own = u + c * blocks.sites;
     const double at_u = energy[c] - change_energy(lattice, own, change_to_x(blocks, c), radius);
@@ -44,7 +49,9 @@ void lattice_block_energies(const Lattice& lattice, const Blocks& blocks, const 
 void draw_blocks(const Blocks& blocks, const double* table, const int64_t* rng,
                  const int64_t* chain_ids, uint8_t* x, uint8_t* u, double* energy, int64_t* choice,
                  const StepCounts& counts, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(blocks.chains * blocks.changes.count))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, blocks.chains * blocks.changes.count);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < blocks.chains; ++c) {
     draw_chain_block(blocks, table, step_draws(rng, chain_ids[c]), c, x, u, energy, choice, counts);
   }

@@ -1,6 +1,7 @@
 // CPU twin of chromatic.h: within a colour the order of the sites makes no difference.
 #include <algorithm>
 
+#include "kernels/base/threads_cpu.h"
 #include "kernels/gibbs/chromatic.h"
 #include "kernels/gibbs/fast/chromatic_lanes_cpu.h"
 
@@ -11,7 +12,9 @@ namespace {
 void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t chains,
                   int64_t steps_ahead, const int64_t* rng, const int64_t* chain_ids,
                   const double* beta, uint8_t* x, double* energy, const StepCounts& counts) {
-#pragma omp parallel for schedule(static) if (parallel_pays(chains * lattice.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, chains * lattice.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t first = 0; first < chains; first += kChainLanes) {
     const int64_t count = std::min<int64_t>(kChainLanes, chains - first);
     Draws draws[kChainLanes];
@@ -33,7 +36,9 @@ void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t ch
 void sweep_values(const Lattice& lattice, const Colouring& colouring, int64_t chains,
                   int64_t steps_ahead, const int64_t* rng, const int64_t* chain_ids,
                   const double* beta, uint8_t* x, double* energy, const StepCounts& counts) {
-#pragma omp parallel for schedule(static) if (parallel_pays(chains * lattice.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, chains * lattice.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < chains; ++c) {
     const Draws draws = step_draws(rng, chain_ids[c], steps_ahead);
     double difference = 0;

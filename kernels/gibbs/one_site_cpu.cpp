@@ -1,6 +1,7 @@
 // CPU twin of one_site.h.
 #include <algorithm>
 
+#include "kernels/base/threads_cpu.h"
 #include "kernels/gibbs/one_site.h"
 
 namespace isinglass::cpu {
@@ -12,7 +13,9 @@ void choose_sites(int64_t chains, int64_t sites, bool systematic, const int64_t*
 
 void one_site_neighbours(int64_t chains, int64_t sites, int categories, const uint8_t* x,
                          const int64_t* site, uint8_t* neighbours, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(chains * sites * categories))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, chains * sites * categories);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < chains; ++c) {
     for (int n = 0; n < categories - 1; ++n) {
       uint8_t* y = neighbours + (c * (categories - 1) + n) * sites;

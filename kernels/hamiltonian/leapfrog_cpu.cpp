@@ -1,4 +1,5 @@
 // CPU twin of leapfrog.h.
+#include "kernels/base/threads_cpu.h"
 #include "kernels/hamiltonian/leapfrog.h"
 #include "kernels/random/fast/normal_rows_cpu.h"
 
@@ -6,7 +7,9 @@ namespace isinglass::cpu {
 
 void refresh_momentum(const ParticleShape& shape, const int64_t* rng, const int64_t* chain_ids,
                       double damping, double* kept, double* momentum, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, shape.chains * shape.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < shape.chains; ++c) {
     each_normal(
         step_draws(rng, chain_ids[c]), Purpose::kNoise, shape.sites, [&](int64_t i, double noise) {
@@ -24,7 +27,9 @@ void kick_and_drift(const ParticleShape& shape, const ForceField& field, ChainSc
     }
     return sum;
   };
-#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, shape.chains * shape.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t g = 0; g < shape.chains / shape.group; ++g) {
     const int64_t first = g * shape.group, last = first + shape.group;
     const int64_t leader = leader_of(shape, field, first);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/base/blocks.h"
+#include "kernels/base/threads_cpu.h"
 #include "kernels/base/vectors_cpu.h"
 #include "kernels/jump/fast/binary_rows_cpu.h"
 #include "kernels/jump/transition_rows.h"
@@ -58,7 +59,9 @@ double value_chain(const JumpShape& shape, double scale, const Sites& sites, con
 template <class F>
 void jump_chains(const JumpShape& shape, const uint8_t* x, const float* gradient, ChainScale scales,
                  double* log_q, F target_of) {
-#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, shape.chains * shape.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < shape.chains; ++c) {
     const uint8_t* own = x + c * shape.sites;
     const double scale = scales[c];

@@ -1,6 +1,7 @@
 // CPU twin of lattice.h.
 #include <algorithm>
 
+#include "kernels/base/threads_cpu.h"
 #include "kernels/lattice/fast/lattice_lanes_cpu.h"
 #include "kernels/lattice/lattice.h"
 
@@ -28,7 +29,9 @@ void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, 
                       LocalTable what, double* energy, float* table, double*, Stream) {
   const int64_t stride = lattice.sites * (one_hot ? lattice.categories : 1);
   const bool independent = lattice.offset[lattice.sites] == 0;
-#pragma omp parallel for schedule(static) if (parallel_pays(chains * lattice.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, chains * lattice.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t first = 0; first < chains; first += kChainLanes) {
     const int64_t count = std::min<int64_t>(kChainLanes, chains - first);
     const uint8_t* own = x + first * lattice.sites;
@@ -43,7 +46,9 @@ void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, 
 
 void lattice_differences(const Lattice& lattice, int64_t chains, const uint8_t* x,
                          const int64_t* site, double* difference, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(chains * lattice.categories))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, chains * lattice.categories);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < chains; ++c) {
     const uint8_t* own = x + c * lattice.sites;
     const double here = local_energy(lattice, own, site[c], own[site[c]]);

@@ -1,6 +1,7 @@
 // CPU twin of swish.h, in pieces that threads share and the compiler turns into vectors.
 #include <algorithm>
 
+#include "kernels/base/threads_cpu.h"
 #include "kernels/base/vectors_cpu.h"
 #include "kernels/network/swish.h"
 
@@ -54,7 +55,9 @@ const T* from(const T* p, int64_t i) {
 
 template <class T>
 void all_pieces(int64_t count, const float* a, const float* b, float* y, T* slope) {
-#pragma omp parallel for schedule(static) if (parallel_pays(count))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, count);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t i = 0; i < count; i += kPiece) {
     piece(std::min(kPiece, count - i), a + i, from(b, i), y + i, slope + i);
   }
@@ -62,7 +65,9 @@ void all_pieces(int64_t count, const float* a, const float* b, float* y, T* slop
 
 template <class T>
 void all_pieces_back(int64_t count, const T* g, const T* h, const T* slope, T* out) {
-#pragma omp parallel for schedule(static) if (parallel_pays(count))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, count);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t i = 0; i < count; i += kPiece) {
     piece_back(std::min(kPiece, count - i), g + i, from(h, i), slope + i, out + i);
   }

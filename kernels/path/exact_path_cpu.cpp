@@ -1,4 +1,5 @@
 // CPU twin of exact_path.h: a thread works on one chain after the other.
+#include "kernels/base/threads_cpu.h"
 #include "kernels/path/path_moves.h"
 #include "kernels/path/weight_sums_cpu.h"
 
@@ -8,7 +9,9 @@ void advance_exact_path(const ExactPathShape& shape, int64_t position, const flo
                         const int64_t* rng, const int64_t* chain_ids, ChainScale radius, uint8_t* y,
                         ExactPaths paths, double* log_forward, double* log_backward, Stream) {
   const int64_t entries = shape.entries();
-#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * entries))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, shape.chains * entries);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < shape.chains; ++c) {
     const PathPosition at = path_position(shape, position, rng, chain_ids, radius, paths, c);
     if (position == 0) {

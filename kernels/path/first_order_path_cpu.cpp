@@ -1,6 +1,7 @@
 // CPU twin of first_order_path.h: a thread works on one chain after the other.
 #include <algorithm>
 
+#include "kernels/base/threads_cpu.h"
 #include "kernels/path/path_moves.h"
 #include "kernels/path/weight_sums_cpu.h"
 #include "kernels/random/path_length.h"
@@ -20,7 +21,9 @@ WeightSums<Weights> path_sums(const PathShape& shape, const Weights& weights, co
 template <class F>
 void for_each_chain(const PathShape& shape, const float* gradient, F f) {
   const int64_t stride = shape.table_size();
-#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, shape.chains * shape.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < shape.chains; ++c) {
     with_gradient_weights(shape, gradient + c * stride, [&](auto weights) { f(weights, c); });
   }

@@ -1,6 +1,7 @@
 // CPU twin of tabulated_site.h: a thread works on one chain after the other.
 #include <algorithm>
 
+#include "kernels/base/threads_cpu.h"
 #include "kernels/path/tabulated_site.h"
 #include "kernels/path/weight_sums_cpu.h"
 #include "kernels/random/philox.h"
@@ -12,7 +13,9 @@ namespace {
 template <class F>
 void for_each_chain(const TableShape& shape, const double* table, const uint8_t* x,
                     double* block_sums, F f) {
-#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, shape.chains * shape.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < shape.chains; ++c) {
     const double* row = table + c * shape.sites;
     f(row,
@@ -47,7 +50,9 @@ void score_tabulated_site(const TableShape& shape, const double* table, const ui
 }
 
 void log_balances(int64_t count, const double* d, double* out, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(count))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, count);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t i = 0; i < count; ++i) {
     for (int g = 0; g < kBalancings; ++g) {
       out[g * count + i] = log_balance(static_cast<Balancing>(g), d[i]);

@@ -1,4 +1,5 @@
 // CPU twin of normal.h.
+#include "kernels/base/threads_cpu.h"
 #include "kernels/random/fast/normal_rows_cpu.h"
 #include "kernels/random/normal.h"
 
@@ -6,7 +7,9 @@ namespace isinglass::cpu {
 
 void step_normals(int64_t chains, int64_t sites, const int64_t* rng, const int64_t* chain_ids,
                   double* out, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(chains * sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, chains * sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < chains; ++c) {
     each_normal(step_draws(rng, chain_ids[c]), Purpose::kNoise, sites,
                 [&](int64_t i, double number) { out[c * sites + i] = number; });

@@ -1,6 +1,7 @@
 // CPU twin of random_states.h.
 #include <algorithm>
 
+#include "kernels/base/threads_cpu.h"
 #include "kernels/random/fast/normal_rows_cpu.h"
 #include "kernels/random/fast/philox_cpu.h"
 #include "kernels/random/random_states.h"
@@ -29,7 +30,9 @@ void each_uniform(const Draws& row, Purpose purpose, int64_t sites, F f) {
 }  // namespace
 
 void bernoulli_rows(const RowDraws& draws, const float* p, int64_t stride, uint8_t* out, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(draws.rows * draws.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, draws.rows * draws.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t r = 0; r < draws.rows; ++r) {
     each_uniform(draws.row(r), draws.purpose, draws.sites,
                  [&](int64_t i, double u) { out[r * draws.sites + i] = u < p[r * stride + i]; });
@@ -38,7 +41,9 @@ void bernoulli_rows(const RowDraws& draws, const float* p, int64_t stride, uint8
 
 void categorical_rows(const RowDraws& draws, const double* p, int categories, uint8_t* out,
                       Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(draws.rows * draws.sites * categories))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, draws.rows * draws.sites * categories);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t r = 0; r < draws.rows; ++r) {
     each_uniform(draws.row(r), draws.purpose, draws.sites, [&](int64_t i, double u) {
       out[r * draws.sites + i] = categorical_value(p + i * categories, categories, u);
@@ -47,7 +52,9 @@ void categorical_rows(const RowDraws& draws, const double* p, int categories, ui
 }
 
 void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(draws.rows * draws.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, draws.rows * draws.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t r = 0; r < draws.rows; ++r) {
     each_uniform(draws.row(r), draws.purpose, draws.sites, [&](int64_t i, double u) {
       out[r * draws.sites + i] = static_cast<uint8_t>(below_from_uniform(categories, u));
@@ -56,7 +63,9 @@ void uniform_rows(const RowDraws& draws, int categories, uint8_t* out, Stream) {
 }
 
 void normal_rows(const RowDraws& draws, float* out, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(draws.rows * draws.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, draws.rows * draws.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t r = 0; r < draws.rows; ++r) {
     each_normal(draws.row(r), draws.purpose, draws.sites, [&](int64_t i, double number) {
       out[r * draws.sites + i] = static_cast<float>(number);
@@ -65,7 +74,9 @@ void normal_rows(const RowDraws& draws, float* out, Stream) {
 }
 
 void permutation_rows(const RowDraws& draws, int64_t* out, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(draws.rows * draws.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, draws.rows * draws.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t r = 0; r < draws.rows; ++r) {
     draw_permutation(draws.row(r), draws.purpose, draws.sites, out + r * draws.sites);
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/base/threads_cpu.h"
 #include "kernels/base/vectors_cpu.h"
 #include "kernels/rbm/flipped_rows_cpu.h"
 #include "kernels/rbm/free_energy.h"
@@ -135,7 +136,9 @@ void hidden_sums(const double* a, int64_t count, const double* beta, double* sum
 
 void move_hidden(const HiddenShape& s, HiddenWeights w, HiddenStart start, const uint8_t* y,
                  HiddenUnits out, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(s.chains * s.hidden))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, s.chains * s.hidden);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < s.chains; ++c) {
     const uint8_t* own = y + c * s.visible;
     double* a = out.inputs + c * s.hidden;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/base/threads_cpu.h"
 #include "kernels/base/vectors_cpu.h"
 #include "kernels/random/fast/philox_cpu.h"
 #include "kernels/rbm/rbm_gibbs.h"
@@ -229,7 +230,9 @@ void sweep_hidden(const SweepShape& s, const SweepWeights& w, int64_t steps,
   thread_local Shared kept;  // its memory, from call to call
   Shared& shared = kept;     // the caller's, for all threads
   shared.resize(s);
-#pragma omp parallel if (parallel_pays((s.chains + s.visible()) * (s.visible() + s.hidden)))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, (s.chains + s.visible()) * (s.visible() + s.hidden));
+#pragma omp parallel if (loop.on_all_threads())
   {
     Sweeps sweeps(s, w, chains, shared);
     for (int64_t t = 0; t < steps; ++t) sweeps.sweep(t);
@@ -239,7 +242,9 @@ void sweep_hidden(const SweepShape& s, const SweepWeights& w, int64_t steps,
 
 void free_energies(const SweepShape& s, const float* visible_biases, const SweepPath& path,
                    const PathStates& states, Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(s.chains * (s.visible() + s.hidden)))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, s.chains * (s.visible() + s.hidden));
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < s.chains; ++c) {
     states.energy[c] = free_energy(s, visible_biases, PathPoint(path, c), states.x + c * s.sites,
                                    states.inputs + c * s.hidden);
@@ -248,7 +253,9 @@ void free_energies(const SweepShape& s, const float* visible_biases, const Sweep
 
 void energies_beside(const SweepShape& s, const float* visible_biases, const RungsBeside& at,
                      Stream) {
-#pragma omp parallel for schedule(static) if (parallel_pays(s.chains * (s.visible() + s.hidden)))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, s.chains * (s.visible() + s.hidden));
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t n = 0; n < s.chains; ++n) {
     const int64_t c = at.chain[n], i = n % at.rungs;
     const bool below = at.wants_below(i), above = at.wants_above(i);

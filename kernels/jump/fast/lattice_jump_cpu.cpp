@@ -6,6 +6,7 @@
 
 #include "kernels/base/blocks.h"
 #include "kernels/base/log_product.h"
+#include "kernels/base/threads_cpu.h"
 #include "kernels/base/vectors_cpu.h"
 #include "kernels/jump/binary_rows.h"
 #include "kernels/jump/fast/binary_rows_cpu.h"
@@ -220,7 +221,9 @@ void find_thresholds(const JumpShape& shape, const NeighbourhoodTable& neighbour
                      const double* scale, int32_t* threshold, Stream) {
   const BinaryJumpParameters jump(shape, *scale);
   const int64_t all = neighbourhoods.sites * kSiteThresholds;
-#pragma omp parallel for schedule(static) if (parallel_pays(all))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, all);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t first = 0; first < all; first += kFlipTile) {
     const int64_t count = std::min<int64_t>(kFlipTile, all - first);
     float d[kFlipTile] = {};

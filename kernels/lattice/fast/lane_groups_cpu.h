@@ -4,15 +4,12 @@
 // nothing.
 #pragma once
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 #include <algorithm>
 #include <cstdint>
 
 #include "kernels/base/blocks.h"
 #include "kernels/base/host_device.h"
+#include "kernels/base/threads_cpu.h"
 #include "kernels/random/fast/philox_cpu.h"
 
 namespace isinglass::cpu {
@@ -55,21 +52,15 @@ class BlockNumbers {
 // the first one has looked up is in the nearest cache for the others.
 constexpr int64_t kLaneGroups = 4;
 
-inline int64_t most_threads() {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
-
 // Calls work(first, end) for the groups of so many chains, at most kLaneGroups of them at a time.
 template <class F>
 void for_lane_groups(int64_t chains, int64_t steps, int64_t sites, F work) {
   const int64_t groups = (chains + kChains16 - 1) / kChains16;
-  const int64_t threads = std::min(groups, most_threads());
+  const int64_t threads = std::min<int64_t>(groups, most_threads());
   const int64_t parts = std::max(threads, (groups + kLaneGroups - 1) / kLaneGroups);
-#pragma omp parallel for schedule(static) if (parallel_pays(steps * chains * sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, steps * chains * sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t part = 0; part < parts; ++part) {
     work(groups * part / parts, groups * (part + 1) / parts);
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "kernels/base/threads_cpu.h"
 #include "kernels/path/fast/cached_weight_sums_cpu.h"
 #include "kernels/path/fast/lattice_path.h"
 #include "kernels/path/path_moves.h"
@@ -10,9 +11,8 @@
 namespace isinglass::cpu {
 namespace {
 
-[[maybe_unused]] constexpr int64_t kNumbersAStep =
-    512;                          // that one chain's step touches, for parallel_pays
-constexpr int64_t kTogether = 5;  // chains
+constexpr int64_t kNumbersAStep = 512;  // that one chain's step touches, for TimedLoop
+constexpr int64_t kTogether = 5;        // chains
 
 // One chain's part of a step, in pieces: the memory that one chain waits for arrives while others
 // work.
@@ -201,14 +201,18 @@ int64_t cached_weights(int64_t sites) {
 void cache_weights(const PathShape& shape, LocalTable what, const uint8_t* x, const float* table,
                    double* kept, Stream) {
   const Chains chains = chains_of(shape, what);
-#pragma omp parallel for schedule(static) if (parallel_pays(shape.chains * shape.sites))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, shape.chains * shape.sites);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < shape.chains; ++c) chains.keep(shape, x, table, kept, c);
 }
 
 void lattice_path_step(const LatticePathStep& step, Stream) {
   const int64_t count = step.shape.chains;
   const Chains chains = chains_of(step.shape, step.what);
-#pragma omp parallel for schedule(static) if (parallel_pays(step.steps * count * kNumbersAStep))
+  static LoopTimes loop_times;
+  const TimedLoop loop(loop_times, step.steps * count * kNumbersAStep);
+#pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < count; c += kTogether) {
     const int64_t end = std::min(count, c + kTogether);
     for (int64_t t = 0; t < step.steps; ++t) chains.step(step, c, end, t);
