@@ -12,6 +12,7 @@
 
 #include "cli/terminal/interrupt.h"
 #include "engine/ranks/process_group.h"
+#include "io/control_group.h"
 #include "lab/run/assemble.h"
 
 namespace isinglass {
@@ -90,8 +91,8 @@ bool quiet(const Options& options) {
 
 int threads_of(int64_t said) {
   if (said > 0) return static_cast<int>(said);
-  if (!place) return omp_get_max_threads();  // OMP_NUM_THREADS, else all
-  return static_cast<int>(std::max<int64_t>(1, omp_get_num_procs() / place->local_size));
+  if (place) return static_cast<int>(std::max<int64_t>(1, usable_processors() / place->local_size));
+  return std::getenv("OMP_NUM_THREADS") ? omp_get_max_threads() : usable_processors();
 }
 
 }  // namespace isinglass

@@ -38,8 +38,9 @@ Context context_of(const Options& options);
 // --quiet, or another rank than 0.
 bool quiet(const Options& options);
 
-// CPU threads of --threads N; 0: as many as OMP_NUM_THREADS says, else all; of several ranks this
-// one's part of all, since torchrun sets that variable to 1.
+// Returns the CPU threads of --threads N. For 0: as many as OMP_NUM_THREADS says, or else one for
+// each processor that the process may use (io/control_group.h); of several ranks this one's part of
+// these, since torchrun sets that variable to 1.
 int threads_of(int64_t said);
 
 }  // namespace isinglass

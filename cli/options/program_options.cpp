@@ -24,7 +24,7 @@ OptionTable program_options() {
       {.name = "threads",
        .type = ValueType::kInteger,
        .unit = "N",
-       .help = "CPU threads, 0 for OMP_NUM_THREADS or else all",
+       .help = "CPU threads, 0 for OMP_NUM_THREADS or else all that affinity and quota allow",
        .initial = int64_t{0},
        .minimum = 0,
        .maximum = 4096,

@@ -5,7 +5,10 @@
 #include <ATen/autocast_mode.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <mutex>
+
+#include "io/control_group.h"
 
 namespace isinglass::python {
 namespace {
@@ -26,6 +29,13 @@ int use_threads(int count) {
   const int before = omp_get_max_threads();
   if (before != count) omp_set_num_threads(count);
   return before;
+}
+
+// As many as torch has. Where that is all of the machine's, as by default, no more than a control
+// group's quota allows.
+int threads_of_torch() {
+  const int count = at::get_num_threads();
+  return count < omp_get_num_procs() ? count : std::min(count, usable_processors());
 }
 
 // The default type before the first scope of those that there are now.
@@ -71,7 +81,7 @@ TheirDefault::~TheirDefault() {
 Guest::Guest()
     : autocast_cpu_(switch_off_autocast(torch::kCPU)),
       autocast_cuda_(switch_off_autocast(torch::kCUDA)),
-      threads_(use_threads(at::get_num_threads())) {}
+      threads_(use_threads(threads_of_torch())) {}
 
 Guest::~Guest() {
   use_threads(threads_);

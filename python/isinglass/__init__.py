@@ -9,7 +9,7 @@
 Targets: `models`, `load`, `instance`, `energy`. Samplers: `sampler`, `samplers`, `sample`. Training:
 `train`, `ReplayBuffer`, `base_mean`. Measuring: `evaluate`, `ablate`. Bad input is an `Error`.
 """
-import torch as _torch
+from ._waits import torch as _torch
 
 try:
     from . import _isinglass
