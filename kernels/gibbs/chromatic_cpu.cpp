@@ -14,6 +14,7 @@ void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t ch
                   const double* beta, uint8_t* x, double* energy, const StepCounts& counts) {
   static LoopTimes loop_times;
   const TimedLoop loop(loop_times, chains * lattice.sites);
+  reserve_lane_scratch(loop.on_all_threads(), lattice.sites);
 #pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t first = 0; first < chains; first += kChainLanes) {
     const int64_t count = std::min<int64_t>(kChainLanes, chains - first);

@@ -31,6 +31,7 @@ void lattice_evaluate(const Lattice& lattice, int64_t chains, const uint8_t* x, 
   const bool independent = lattice.offset[lattice.sites] == 0;
   static LoopTimes loop_times;
   const TimedLoop loop(loop_times, chains * lattice.sites);
+  if (!independent || table) reserve_lane_scratch(loop.on_all_threads(), lattice.sites);
 #pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t first = 0; first < chains; first += kChainLanes) {
     const int64_t count = std::min<int64_t>(kChainLanes, chains - first);

@@ -11,6 +11,7 @@ void advance_exact_path(const ExactPathShape& shape, int64_t position, const flo
   const int64_t entries = shape.entries();
   static LoopTimes loop_times;
   const TimedLoop loop(loop_times, shape.chains * entries);
+  if (shape.moves == Moves::kValues) reserve_numbers(loop.on_all_threads(), entries);
 #pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t c = 0; c < shape.chains; ++c) {
     const PathPosition at = path_position(shape, position, rng, chain_ids, radius, paths, c);

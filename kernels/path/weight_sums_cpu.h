@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/base/thread_memory_cpu.h"
 #include "kernels/base/vectors_cpu.h"
 #include "kernels/path/fast/block_weights_cpu.h"
 #include "kernels/path/fast/row_weights_cpu.h"
@@ -61,11 +62,17 @@ double block_weights(const Weights& weights, const uint8_t* values, int64_t site
   }
 }
 
-// Room for `count` numbers of the chain that a thread is at.
+// Room for `count` numbers of the chain that a thread is at; and for those of so many sites whose weights
+// are sums over values, in a parallel region on all threads.
 inline double* numbers_of_thread(int64_t count) {
   thread_local std::vector<double> numbers;
   if (std::ssize(numbers) < count) numbers.resize(count);
   return numbers.data();
+}
+inline void reserve_numbers(bool parallel, int64_t sites) {
+  thread_local int64_t reserved = 0;
+  const int64_t count = site_blocks(sites) * kBlockSites;
+  reserve_on_threads(parallel, reserved, count, [=] { numbers_of_thread(count); });
 }
 
 // The sums at a chain's current values (null: the weights need none), over the sites that are in

@@ -35,6 +35,7 @@ LAUNCHER = "kernels/base/launch.h"
 LONGEST = 400  # lines of a file
 MOST = 12  # things in a folder; more are two ideas
 CROWDED = {
+    "kernels/base": "what kernels of all families share each",
     "kernels/ops": "the operators of a family each",
     "lab/presets/grids": "an experiment each",
     "scripts": "a command each",

@@ -195,7 +195,7 @@ void sweep_chains(const NeighbourhoodTable& neighbourhoods, const Colouring& col
     }
     for (int64_t g = 0; g < end - first; ++g) finish(*groups[g], energy, counts);
   };
-  for_lane_groups(chains, steps, sites, [&](int64_t first, int64_t end) {
+  for_lane_groups(chains, steps, sites, kLaneGroups, [&](int64_t first, int64_t end) {
     for (int64_t t = 0; t < steps; ++t) sweep_groups(first, end, t);
   });
 }

@@ -238,9 +238,10 @@ HWY_EXPORT(jump_groups);
 
 void lattice_jump_step(const LatticeJumpStep& step, Stream) {
   for (int64_t t = 0; t < step.steps; ++t) {
-    for_lane_groups(step.shape.chains, 1, step.shape.sites, [&](int64_t first, int64_t end) {
-      HWY_DYNAMIC_DISPATCH(jump_groups)(step, t, first, end);
-    });
+    for_lane_groups(step.shape.chains, 1, step.shape.sites, 2 * kLaneGroups,
+                    [&](int64_t first, int64_t end) {
+                      HWY_DYNAMIC_DISPATCH(jump_groups)(step, t, first, end);
+                    });
   }
 }
 

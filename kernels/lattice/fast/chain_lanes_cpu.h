@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/base/thread_memory_cpu.h"
 #include "kernels/base/vectors_cpu.h"
 
 namespace isinglass::cpu {
@@ -74,12 +75,17 @@ template <int kBytes>
   }
 }
 
-// This thread's lanes of so many sites, kept between calls.
+// This thread's lanes of so many sites, kept between calls; and room for them, in a parallel region
+// on all threads.
 inline double* lane_scratch(int64_t sites) {
   thread_local std::vector<double> lanes;
   const auto size = static_cast<std::size_t>(kChainLanes * sites);
   if (lanes.size() < size) lanes.resize(size);
   return lanes.data();
+}
+inline void reserve_lane_scratch(bool parallel, int64_t sites) {
+  thread_local int64_t reserved = 0;
+  reserve_on_threads(parallel, reserved, sites, [=] { lane_scratch(sites); });
 }
 
 }  // namespace isinglass::cpu

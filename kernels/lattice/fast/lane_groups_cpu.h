@@ -52,14 +52,21 @@ class BlockNumbers {
 // the first one has looked up is in the nearest cache for the others.
 constexpr int64_t kLaneGroups = 4;
 
-// Calls work(first, end) for the groups of so many chains, at most kLaneGroups of them at a time.
+// This thread's lanes of so many states, kept between calls, at a cache line's start; and room for them,
+// in a parallel region on all threads.
+uint8_t* lane_states(int64_t states, int64_t sites);
+void reserve_lane_states(bool parallel, int64_t states, int64_t sites);
+
+// Calls work(first, end) for the groups of so many chains, at most kLaneGroups of them at a time, on
+// threads that have room for the lanes of so many states.
 template <class F>
-void for_lane_groups(int64_t chains, int64_t steps, int64_t sites, F work) {
+void for_lane_groups(int64_t chains, int64_t steps, int64_t sites, int64_t states, F work) {
   const int64_t groups = (chains + kChains16 - 1) / kChains16;
   const int64_t threads = std::min<int64_t>(groups, most_threads());
   const int64_t parts = std::max(threads, (groups + kLaneGroups - 1) / kLaneGroups);
   static LoopTimes loop_times;
   const TimedLoop loop(loop_times, steps * chains * sites);
+  reserve_lane_states(loop.on_all_threads(), states, sites);
 #pragma omp parallel for schedule(static) if (loop.on_all_threads())
   for (int64_t part = 0; part < parts; ++part) {
     work(groups * part / parts, groups * (part + 1) / parts);
@@ -91,8 +98,5 @@ struct LaneGroup {
 inline int64_t lane_bytes(int64_t sites) {
   return (sites / kChains16 + 1) * kChains16 * kChains16;
 }
-
-// This thread's lanes of so many states, kept between calls, at a cache line's start.
-uint8_t* lane_states(int64_t states, int64_t sites);
 
 }  // namespace isinglass::cpu

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/base/thread_memory_cpu.h"
 #include "kernels/lattice/fast/lane_groups_cpu.h"
 #include "kernels/lattice/fast/neighbourhood_table.h"
 #include "kernels/random/bernoulli.h"
@@ -73,6 +74,11 @@ uint8_t* lane_states(int64_t states, int64_t sites) {
   if (lanes.size() < size) lanes.resize(size);
   const auto at = reinterpret_cast<std::uintptr_t>(lanes.data());
   return lanes.data() + (kAlignment - at % kAlignment);
+}
+void reserve_lane_states(bool parallel, int64_t states, int64_t sites) {
+  thread_local int64_t reserved = 0;
+  reserve_on_threads(parallel, reserved, states * lane_bytes(sites),
+                     [=] { lane_states(states, sites); });
 }
 
 }  // namespace isinglass::cpu
