@@ -1,12 +1,17 @@
 // See captured_work.h.
 #include "engine/run/captured_work.h"
 
+#include <ATen/core/CachingHostAllocator.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
+#include <torch/version.h>
 
 #include <optional>
 
+#include "engine/run/capture.h"
 #include "io/error.h"
 
 namespace isinglass {
@@ -14,12 +19,61 @@ namespace {
 
 constexpr int kFirstTimes = 3;
 
+// Whether f() returns; an exception of LibTorch's says that it does not.
+template <class F>
+bool succeeds(F f) noexcept {
+  try {
+    f();
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+// The capture of one graph on the current stream, in the memory of the pool (capture.h).
+class GraphCapture {
+ public:
+  GraphCapture(at::cuda::CUDAGraph& graph, at::cuda::MempoolId_t pool)
+      : graph_(graph), pool_(pool), device_(c10::cuda::current_device()) {}
+
+  void begin() { graph_.capture_begin(pool_); }
+  void end() { graph_.capture_end(); }
+
+  // A call that is not allowed in a capture makes it invalid, and LibTorch's capture_end() then ends
+  // it and throws before it has told the allocators and the generator, so that these are told here.
+  void abandon() noexcept {
+    if (succeeds([&] { graph_.capture_end(); })) return;
+    namespace allocator = c10::cuda::CUDACachingAllocator;
+    if (succeeds([&] { allocator::endAllocateToPool(device_, pool_); })) {
+      succeeds([&] { allocator::releasePool(device_, pool_); });
+    }
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 11
+    auto* host = at::getHostAllocator(at::kCUDA);
+    if (succeeds([&] { host->end_allocate_to_pool(pool_); })) {
+      succeeds([&] { host->release_pool(pool_); });
+    }
+#endif
+    // The generator's state takes itself to be captured still; a copy of it does not.
+    succeeds([&] {
+      at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(device_);
+      generator.graphsafe_set_state(generator.clone().graphsafe_get_state());
+    });
+  }
+
+ private:
+  at::cuda::CUDAGraph& graph_;
+  at::cuda::MempoolId_t pool_;
+  c10::DeviceIndex device_;
+};
+
 }  // namespace
 
 struct CapturedWork::Capture {
   // The default stream cannot be captured. What libraries keep for a stream is made for this one by
   // the first times, outside of the graph's memory.
   std::optional<c10::cuda::CUDAStream> stream;
+  // Of all graphs: a pool of its own would stay reserved when the graph has gone.
+  at::cuda::MempoolId_t pool = {};
   std::unique_ptr<at::cuda::CUDAGraph> graph;
   bool forgotten = false;
   int first_times = 0;
@@ -54,15 +108,10 @@ void CapturedWork::run(torch::Device device, c10::function_ref<void()> work) {
   if (!c.graph || c.forgotten) {
     try {
       c.on_stream(device, [&] {
-        // In the memory of the one before: a pool of its own would stay reserved when the graph has gone.
+        if (c.pool == at::cuda::MempoolId_t()) c.pool = at::cuda::graph_pool_handle();
         auto graph = std::make_unique<at::cuda::CUDAGraph>();
-        if (c.graph) {
-          graph->capture_begin(c.graph->pool());
-        } else {
-          graph->capture_begin();
-        }
-        work();
-        graph->capture_end();
+        GraphCapture capturing(*graph, c.pool);
+        capture(capturing, work);
         c.graph = std::move(graph);
         c.forgotten = false;
       });
