@@ -1,6 +1,7 @@
 // See bayesnet.h.
 #include "models/density/bayesnet.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -73,17 +74,50 @@ int64_t read_values(UaiReader& in, int64_t variables) {
   return values;
 }
 
-torch::Tensor read_scope(UaiReader& in, int64_t variables) {
+torch::Tensor read_scope(UaiReader& in, int64_t variables, int64_t factor) {
   const int64_t size = in.whole("a factor's number of variables", 1, variables);
   std::set<int64_t> distinct;
   std::vector<int64_t> scope;
   for (int64_t i = 0; i < size; ++i) {
-    scope.push_back(in.whole("a factor's variable", 0, variables - 1));
-    distinct.insert(scope.back());
+    const int64_t variable = in.whole("a factor's variable", 0, variables - 1);
+    require(distinct.insert(variable).second, "{}: factor {} names variable {} twice", in.source(),
+            factor, variable);
+    scope.push_back(variable);
   }
-  require(distinct.size() == scope.size(), "{}: a factor names variable {} twice", in.source(),
-          scope.back());
   return torch::tensor(scope, torch::kInt64);
+}
+
+// A product of conditionals is a distribution only where no variable is its own ancestor. Variables
+// whose parents have gone are taken away until none is left, or a cycle.
+void check_acyclic(const UaiReader& in, const std::vector<BayesNetFactor>& factors) {
+  const auto count = static_cast<int64_t>(factors.size());  // and variables, each a child once
+  std::vector<int64_t> waits(count);                        // parents that are left
+  std::vector<std::vector<int64_t>> parents(count), children(count);
+  for (const BayesNetFactor& factor : factors) {
+    const auto* variable = factor.variables.data_ptr<int64_t>();
+    const int64_t child = variable[factor.variables.size(0) - 1];
+    parents[child].assign(variable, variable + factor.variables.size(0) - 1);
+    waits[child] = std::ssize(parents[child]);
+    for (const int64_t parent : parents[child]) children[parent].push_back(child);
+  }
+  std::vector<int64_t> taken;
+  for (int64_t i = 0; i < count; ++i) {
+    if (waits[i] == 0) taken.push_back(i);
+  }
+  for (size_t n = 0; n < taken.size(); ++n) {
+    for (const int64_t child : children[taken[n]]) {
+      if (--waits[child] == 0) taken.push_back(child);
+    }
+  }
+  if (std::ssize(taken) == count) return;
+  const auto is_left = [&](int64_t variable) { return waits[variable] > 0; };
+  int64_t on_cycle = 0;
+  while (!is_left(on_cycle)) ++on_cycle;
+  for (int64_t n = 0; n < count; ++n) {  // from a descendant of a cycle to the cycle
+    on_cycle = *std::find_if(parents[on_cycle].begin(), parents[on_cycle].end(), is_left);
+  }
+  fail("{}: the network has a cycle through variable {}; no variable may be its own ancestor",
+       in.source(), on_cycle);
 }
 
 // Rows of the child's values sum to 1.
@@ -187,12 +221,13 @@ std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) 
   std::vector<BayesNetFactor> factors;
   std::set<int64_t> children;
   for (int64_t f = 0; f < count; ++f) {
-    factors.push_back({read_scope(in, variables), {}});
+    factors.push_back({read_scope(in, variables, f), {}});
     children.insert(factors.back().variables[-1].item<int64_t>());
   }
   require(static_cast<int64_t>(children.size()) == variables,
           "{}: {} variables are the child of no factor", in.source(),
           variables - static_cast<int64_t>(children.size()));
+  check_acyclic(in, factors);
   int64_t entries = 0;
   for (int64_t f = 0; f < count; ++f) {
     factors[f].table = read_table(in, factors[f].variables.size(0), values, f);

@@ -47,7 +47,7 @@ class BayesNetModel : public EnergyModel, public HasConditionals, public HasEner
 };
 
 // Throws Error naming the file and what is wrong with it: a word that is no number, tables of the
-// wrong size, rows that do not sum to 1, a variable that is no factor's child.
+// wrong size, rows that do not sum to 1, a variable that is no factor's child, a cycle.
 std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file);
 
 }  // namespace isinglass
