@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@ constexpr int64_t kMostVertices = 1 << 24, kMostEdges = 1 << 25;
 
 struct Line {
   int64_t number;
+  int64_t place;  // among the lines that are no comments, blank ones included
   std::vector<std::string_view> words;
 };
 
@@ -49,20 +51,24 @@ std::optional<T> number_of(std::string_view word) {
   return value;
 }
 
-// V of the words "optimum V", "optimum: V" or "optimum = V".
-std::optional<double> optimum_in(const std::vector<std::string_view>& comment) {
-  for (size_t i = 0; i + 1 < comment.size(); ++i) {
-    if (comment[i] != "optimum" && comment[i] != "optimum:") continue;
-    const size_t value = comment[i + 1] == "=" ? i + 2 : i + 1;
-    if (value < comment.size()) return number_of<double>(comment[value]);
-  }
-  return std::nullopt;
+// V of a comment "optimum V", "optimum: V" or "optimum = V", and nothing behind but a remark in
+// parentheses.
+std::optional<double> optimum_in(std::vector<std::string_view> comment) {
+  comment[0].remove_prefix(
+      comment[0] == "c" ? 1 : std::min(comment[0].find_first_not_of("#%"), comment[0].size()));
+  if (comment[0].empty()) comment.erase(comment.begin());
+  if (comment.size() < 2 || (comment[0] != "optimum" && comment[0] != "optimum:")) return {};
+  const size_t value = comment[1] == "=" ? 2 : 1, behind = value + 1;
+  if (value >= comment.size()) return {};
+  if (behind < comment.size() && comment[behind][0] != '(') return {};
+  return number_of<double>(comment[value]);
 }
 
 class GraphReader {
  public:
   explicit GraphReader(const std::filesystem::path& file) : source_(file.string()) {
     text_ = read_file(file);
+    if (text_.starts_with("\xef\xbb\xbf")) text_.erase(0, 3);  // a byte-order mark
     const bool control = std::any_of(text_.begin(), text_.end(), [](unsigned char c) {
       return c < ' ' && c != '\n' && c != '\r' && c != '\t';
     });
@@ -83,18 +89,22 @@ class GraphReader {
  private:
   void split_lines() {
     const std::string_view text = text_;
-    int64_t number = 0;
+    int64_t number = 0, place = 0;
     for (size_t at = 0; at < text.size();) {
       const size_t end = std::min(text.find('\n', at), text.size());
       std::vector<std::string_view> words = words_of(text.substr(at, end - at));
       at = end + 1;
       ++number;
-      if (words.empty()) continue;
-      if (words[0][0] != '#' && words[0][0] != '%' && words[0] != "c") {
-        lines_.push_back({number, std::move(words)});
-      } else if (const auto value = optimum_in(words)) {
-        optimum_ = value;
+      if (!words.empty() && (words[0][0] == '#' || words[0][0] == '%' || words[0] == "c")) {
+        require(words[0] != "%%MatrixMarket" && words[0] != "%MatrixMarket",
+                "{}: line {}: a MatrixMarket file; without its first lines, up to the one of three "
+                "sizes, it is an edge list",
+                source_, number);
+        if (const auto value = optimum_in(words)) optimum_ = value;
+        continue;
       }
+      if (!words.empty()) lines_.push_back({number, place, std::move(words)});
+      ++place;
     }
   }
 
@@ -115,9 +125,12 @@ class GraphReader {
   // u v [weight], from the first word on.
   Edge edge(const Line& line, size_t first) const {
     const size_t words = line.words.size() - first;
+    require(words != 1 || line.words[first].find(',') == std::string_view::npos,
+            "{}: line {}: '{}' has commas; vertices and weights are separated by spaces or tabs",
+            source_, line.number, line.words[first].substr(0, 40));
     require(words == 2 || words == 3,
-            "{}: line {}: {} words; an edge is two vertices and perhaps a weight", source_,
-            line.number, words);
+            "{}: line {}: {} word{}; an edge is two vertices and perhaps a weight", source_,
+            line.number, words, words == 1 ? "" : "s");
     return {line.number, whole(line, first, "vertex"), whole(line, first + 1, "vertex"),
             words == 3 ? weight(line, first + 2) : 1};
   }
@@ -134,6 +147,7 @@ class GraphReader {
       edges_.push_back(edge(lines_[i], 1));
     }
     first_vertex_ = 1;
+    form_ = "p edge n m";
     // Some published files list, or count, every edge in both directions.
     const auto listed = static_cast<int64_t>(edges_.size()), said = header_->edges;
     check_count(listed == said || listed == 2 * said || 2 * listed == said);
@@ -143,6 +157,7 @@ class GraphReader {
     require(lines_[0].words[0] != "e",
             "{}: line {}: an edge 'e u v' comes before the header 'p edge n m'", source_,
             lines_[0].number);
+    refuse_neighbour_lists();
     for (const Line& line : lines_) edges_.push_back(edge(line, 0));
     take_header();
     for (const Line& line : lines_) {
@@ -153,6 +168,54 @@ class GraphReader {
     const bool from_zero = std::any_of(edges_.begin(), edges_.end(),
                                        [](const Edge& e) { return e.u == 0 || e.v == 0; });
     first_vertex_ = from_zero ? 0 : 1;
+  }
+
+  // A file of METIS: n m and perhaps a format of up to three digits 0 or 1, then a line for each
+  // vertex, from 1, that holds its neighbours; each stands before the weight of the edge where the
+  // last digit is 1, and all behind as many numbers of the vertex as other digits are 1. Lists of two or
+  // three words look like edges.
+  void refuse_neighbour_lists() const {
+    const Line& head = lines_[0];
+    if (head.words.size() < 2 || head.words.size() > 3) return;
+    const auto n = number_of<int64_t>(head.words[0]), m = number_of<int64_t>(head.words[1]);
+    const std::string_view format = head.words.size() == 3 ? head.words[2] : "0";
+    if (!n || !m || format.size() > 3 || format.find_first_not_of("01") != format.npos) return;
+    const size_t own = std::count(format.begin(), format.end() - 1, '1');
+    const size_t each = format.back() == '1' ? 2 : 1;
+    std::vector<std::pair<int64_t, int64_t>> neighbours;
+    for (size_t i = 1; i < lines_.size(); ++i) {
+      const int64_t vertex = lines_[i].place - head.place;
+      const std::vector<std::string_view>& words = lines_[i].words;
+      if (vertex > *n || words.size() < own || (words.size() - own) % each != 0) return;
+      for (size_t w = own; w < words.size(); w += each) {
+        const auto neighbour = number_of<int64_t>(words[w]);
+        if (!neighbour || *neighbour < 1 || *neighbour > *n || *neighbour == vertex) return;
+        neighbours.emplace_back(vertex, *neighbour);
+      }
+    }
+    if (std::ssize(neighbours) != 2 * *m) return;
+    if (head.words.size() == 2 && is_edges_of(neighbours)) return;
+    std::sort(neighbours.begin(), neighbours.end());
+    const bool symmetric = std::all_of(neighbours.begin(), neighbours.end(), [&](const auto& pair) {
+      return std::binary_search(neighbours.begin(), neighbours.end(),
+                                std::pair(pair.second, pair.first));
+    });
+    require(!symmetric,
+            "{}: line {}: a METIS file: behind '{} {}' each line holds the neighbours of a vertex, "
+            "which are not read; edges are, 'e u v' a line behind 'p edge n m'",
+            source_, head.number, *n, *m);
+  }
+
+  // Whether the lines behind the first one, as edges, are the same graph: a triangle is.
+  bool is_edges_of(const std::vector<std::pair<int64_t, int64_t>>& neighbours) const {
+    std::set<std::pair<int64_t, int64_t>> listed, edges;
+    for (const auto& [u, v] : neighbours) listed.insert(std::minmax(u, v));
+    for (size_t i = 1; i < lines_.size(); ++i) {
+      if (lines_[i].words.size() != 2) return false;
+      edges.insert(std::minmax(*number_of<int64_t>(lines_[i].words[0]),
+                               *number_of<int64_t>(lines_[i].words[1])));
+    }
+    return listed == edges;
   }
 
   // The first line is n m if the others have weights and it has none, or if n is no less than their
@@ -168,6 +231,7 @@ class GraphReader {
     const bool fits = head.vertices >= largest && (counts || head.edges > largest);
     if (lines_[1].words.size() != 3 && !fits) return;
     header_ = head;
+    form_ = "n m";
     edges_.erase(edges_.begin());
     lines_.erase(lines_.begin());
     check_count(counts);
@@ -194,6 +258,7 @@ class GraphReader {
     require(vertices <= kMostVertices, "{}: {} vertices; at most {} are allowed", source_, vertices,
             kMostVertices);
     require(!edges_.empty(), "{}: not a graph: the file has no edges", source_);
+    const auto given = static_cast<int64_t>(edges_.size());
     merge_repeated();
     Graph graph{vertices, torch::empty({static_cast<int64_t>(edges_.size()), 2}, torch::kInt64),
                 torch::empty({static_cast<int64_t>(edges_.size())}, torch::kFloat64), optimum_};
@@ -202,6 +267,9 @@ class GraphReader {
       graph.edges.data_ptr<int64_t>()[2 * i + 1] = edges_[i].v;
       graph.weight.data_ptr<double>()[i] = edges_[i].weight;
     }
+    const auto edges = static_cast<int64_t>(edges_.size());
+    const int64_t joined = std::get<0>(at::_unique(graph.edges)).numel();
+    graph.reading = {form_, first_vertex_, vertices, edges, vertices - joined, given - edges};
     return graph;
   }
 
@@ -223,6 +291,7 @@ class GraphReader {
   std::vector<Edge> edges_;
   std::optional<Header> header_;
   std::optional<double> optimum_;
+  std::string form_ = "none";  // of the header
   int64_t first_vertex_ = 0;
 };
 
@@ -251,7 +320,7 @@ Graph complement_of(const Graph& graph, const std::string& source) {
           "{}: {} pairs of vertices are no edge, each a constraint; at most {} are allowed", source,
           count, kMostEdges);
   Graph other{n, torch::empty({count, 2}, torch::kInt64), torch::ones({count}, torch::kFloat64),
-              graph.optimum};
+              graph.optimum, graph.reading};
   const int64_t* edge = graph.edges.data_ptr<int64_t>();
   const int64_t* end = edge + graph.edges.numel();
   int64_t* pair = other.edges.data_ptr<int64_t>();

@@ -21,7 +21,7 @@ Graph graph_for(const ModelOptions& options) {
   const int64_t vertices = options.sites.value_or(listed.max().item<int64_t>() + 1);
   const torch::Tensor edges = read_edges(reader, vertices);
   const torch::Tensor weight = reader.has("weight") ? reader.real("weight", {edges.size(0)})
-                                                    : torch::ones({edges.size(0)}, torch::kFloat32);
+                                                    : torch::ones({edges.size(0)}, torch::kFloat64);
   reader.finish();
   return graph_of(vertices, edges, weight, options.source());
 }
@@ -47,7 +47,8 @@ GraphProblem::GraphProblem(const Graph& graph)
     : vertices_(graph.vertices),
       edges_(register_buffer("edges", graph.edges)),
       weight_(register_buffer("weight", graph.weight)),
-      optimum_(graph.optimum) {}
+      optimum_(graph.optimum),
+      reading_(graph.reading) {}
 
 torch::Tensor GraphProblem::energy(const torch::Tensor& x) {
   return penalty() * violations(x) - objective(x);

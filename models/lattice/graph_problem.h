@@ -28,6 +28,7 @@ class GraphProblem : public LatticeModel {
 
   virtual double penalty() const { return 0; }                // 0: there are no constraints
   std::optional<double> optimum() const { return optimum_; }  // that the file names
+  const std::optional<GraphReading>& reading() const { return reading_; }  // of the file
 
  protected:
   // x_u and x_v of every edge, float64 [B, E].
@@ -38,6 +39,7 @@ class GraphProblem : public LatticeModel {
 
  private:
   std::optional<double> optimum_;
+  std::optional<GraphReading> reading_;
 };
 
 class MaxCutModel : public GraphProblem {

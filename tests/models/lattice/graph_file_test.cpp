@@ -1,6 +1,7 @@
 // Graphs from texts: the three forms, what they have in common, and what is refused by line.
 #include "models/lattice/graph_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "io/files.h"
@@ -63,9 +64,47 @@ TEST_F(GraphFile, AHeaderCountsVerticesWithoutEdges) {
 TEST_F(GraphFile, ACommentNamesTheOptimum) {
   EXPECT_EQ(read(kPath).optimum, std::nullopt);
   EXPECT_EQ(read(std::string("# optimum 2.5\n") + kPath).optimum, 2.5);
-  EXPECT_EQ(read(std::string("% the optimum = 3\n") + kPath).optimum, 3);
+  EXPECT_EQ(read(std::string("% optimum = 3\n") + kPath).optimum, 3);
+  EXPECT_EQ(read(std::string("#optimum 3\n") + kPath).optimum, 3);
   EXPECT_EQ(read("c optimum: 4 (by enumeration)\np edge 2 1\ne 1 2\n").optimum, 4);
-  EXPECT_EQ(read(std::string("# optimum unknown\n") + kPath).optimum, std::nullopt);
+  for (const char* comment : {"# optimum unknown", "# no known optimum 3 years later", "# optimum",
+                              "# optimum 3 years later", "# optimum =", "# the optimum 3",
+                              "# optimum 3 4", "%", "# known optimum: 3", "#"}) {
+    EXPECT_EQ(read(std::string(comment) + "\n" + kPath).optimum, std::nullopt) << comment;
+  }
+}
+
+TEST_F(GraphFile, SaysHowItWasUnderstood) {
+  const auto reading = [&](const std::string& text) {
+    const GraphReading r = *read(text).reading;
+    return fmt::format("{}; from {}; {} {}; {} isolated, {} repeated", r.header, r.first_vertex,
+                       r.vertices, r.edges, r.isolated_vertices, r.repeated_edges);
+  };
+  EXPECT_EQ(reading(kPath), "none; from 0; 4 3; 0 isolated, 0 repeated");
+  EXPECT_EQ(reading("1 2\n2 1\n5 2\n1 2\n"), "none; from 1; 5 2; 2 isolated, 2 repeated");
+  EXPECT_EQ(reading("5 4\n1 2\n2 3\n3 4\n4 1\n"), "n m; from 1; 5 4; 1 isolated, 0 repeated");
+  EXPECT_EQ(reading("p edge 9 2\ne 1 2\ne 2 1\n"),
+            "p edge n m; from 1; 9 1; 7 isolated, 1 repeated");
+  EXPECT_FALSE(graph_of(3, torch::tensor({0, 1}).view({1, 2}), torch::ones({1}), "it").reading);
+  const Graph graph = read("5 1\n1 2\n");
+  EXPECT_EQ(complement_of(graph, "it").reading->edges, 1);  // of the file
+}
+
+// A cycle of six as METIS has it, where every list has two neighbours.
+TEST_F(GraphFile, ListsOfNeighboursAreNoEdges) {
+  const char* const kRefusal = "line 1: a METIS file: behind '6 6' each line holds the neighbours";
+  const std::string cycle = "2 6\n1 3\n2 4\n3 5\n4 6\n5 1\n";
+  EXPECT_ERROR(read("6 6\n" + cycle), kRefusal);
+  EXPECT_ERROR(read("% of METIS\n6 6\n% neighbours\n" + cycle), "line 2: a METIS file");
+  EXPECT_ERROR(read("7 6\n" + cycle + "\n"), "a METIS file: behind '7 6'");
+  EXPECT_ERROR(read("7 6\n2 7\n1 3\n2 5\n\n3 6\n5 7\n6 1\n"), "a METIS file: behind '7 6'");
+  EXPECT_ERROR(read("4 6 0\n2 3 4\n1 3 4\n1 2 4\n1 2 3\n"), "a METIS file: behind '4 6'");
+  EXPECT_ERROR(read("4 4 10\n5 2 4\n6 1 3\n7 2 4\n8 1 3\n"), "a METIS file: behind '4 4'");
+  EXPECT_ERROR(read("3 2 1\n2 7\n1 7 3 9\n2 9\n"), "a METIS file: behind '3 2'");
+  EXPECT_ERROR(read("4 4\n2 3\n1 3\n1 2 4\n3\n"), "a METIS file: behind '4 4'");
+  EXPECT_EQ(read("3 3\n2 3\n1 3\n1 2\n").edges.size(0), 3);  // a triangle either way
+  EXPECT_EQ(read("4 4\n1 2\n2 3\n3 4\n4 1\n").edges.size(0), 4);
+  EXPECT_EQ(read("6 6\n2 6\n1 3\n2 4\n3 5\n4 6\n5 2\n").edges.size(0), 6);  // not symmetric
 }
 
 TEST_F(GraphFile, WhatIsNoGraphIsRefusedByLine) {
@@ -93,6 +132,17 @@ TEST_F(GraphFile, WhatIsNoGraphIsRefusedByLine) {
   EXPECT_ERROR(read(std::string("1 2\n\0\n", 6)), "not a graph: the file is no text");
   EXPECT_ERROR(read("\xff\xfe 1 2\n"), "not a graph: the file is no text");
   EXPECT_ERROR(read("hello world\n"), "line 1: 'hello' is no vertex");
+  EXPECT_ERROR(read("1,2,3\n2,3,1\n"), "line 1: '1,2,3' has commas; vertices and weights");
+  EXPECT_ERROR(read("1\n2\n"), "line 1: 1 word; an edge is two vertices");
+  for (const char* banner : {"%%MatrixMarket", "%MatrixMarket"}) {
+    EXPECT_ERROR(read(std::string(banner) + " matrix coordinate pattern symmetric\n% by hand\n"
+                                            "5 5 2\n2 1\n3 2\n"),
+                 "line 1: a MatrixMarket file; without its first lines");
+  }
+}
+
+TEST_F(GraphFile, AByteOrderMarkIsNoWord) {
+  EXPECT_TRUE(torch::equal(matrix(std::string("\xef\xbb\xbf") + kPath), matrix(kPath)));
 }
 
 TEST_F(GraphFile, TheComplementHasTheOtherPairs) {
