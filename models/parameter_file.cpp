@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "io/error.h"
+#include "models/single_precision.h"
 
 namespace isinglass {
 namespace {
@@ -15,6 +16,8 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   for (const int64_t size : shape) sizes.push_back(size < 0 ? "any" : std::to_string(size));
   return fmt::format("[{}]", fmt::join(sizes, ", "));
 }
+
+constexpr int64_t kMostExact = int64_t{1} << 53;
 
 auto find_key(const NamedTensors& tensors, const std::string& key) {
   return std::find_if(tensors.begin(), tensors.end(),
@@ -77,18 +80,29 @@ torch::Tensor ParameterReader::take(const std::string& key, const std::vector<in
 
 torch::Tensor ParameterReader::real(const std::string& key, const std::vector<int64_t>& shape) {
   const torch::Tensor t = take(key, shape);
-  require(t.is_floating_point(), "{}: tensor '{}' must hold floating-point numbers", source_, key);
-  const torch::Tensor result = t.to(torch::kFloat32).contiguous();
+  require(!t.is_complex(), "{}: tensor '{}' holds complex numbers; it must hold real ones", source_,
+          key);
+  const bool keeps = t.scalar_type() == torch::kFloat64 || !t.is_floating_point();
+  const torch::Tensor result = t.to(keeps ? torch::kFloat64 : torch::kFloat32).contiguous();
   require(torch::isfinite(result).all().item<bool>(),
           "{}: tensor '{}' holds a value that is not finite", source_, key);
+  require(torch::isfinite(result.to(torch::kFloat32)).all().item<bool>(),
+          "{}: tensor '{}' holds a value that is not finite in float32, of which gradients are",
+          source_, key);
+  if (!t.is_floating_point() && t.numel() > 0) {
+    const torch::Tensor whole = t.to(torch::kInt64);
+    require(whole.min().item<int64_t>() >= -kMostExact && whole.max().item<int64_t>() <= kMostExact,
+            "{}: tensor '{}' holds whole numbers beyond {}, not all of which float64 has", source_,
+            key, kMostExact);
+  }
   return result;
 }
 
 torch::Tensor ParameterReader::whole(const std::string& key, const std::vector<int64_t>& shape) {
   const torch::Tensor t = take(key, shape);
-  require(t.scalar_type() == torch::kInt64, "{}: tensor '{}' must hold int64 numbers", source_,
-          key);
-  return t.contiguous();
+  require(at::isIntegralType(t.scalar_type(), /*includeBool=*/false),
+          "{}: tensor '{}' must hold whole numbers, as int64", source_, key);
+  return t.to(torch::kInt64).contiguous();
 }
 
 void ParameterReader::finish() const {
@@ -114,16 +128,22 @@ void check_categories(const ParameterReader& reader, const std::string& key,
 
 void load_state(torch::nn::Module& module, ParameterReader& reader) {
   torch::NoGradGuard no_grad;
+  SingleReader singles(reader);
+  const auto floating = [&](const std::string& key, const torch::Tensor& own) {
+    const auto shape = own.sizes().vec();
+    return own.scalar_type() == torch::kFloat64 ? reader.real(key, shape)
+                                                : singles.take(key, shape);
+  };
   for (auto& entry : module.named_parameters()) {
-    entry.value().copy_(reader.real(entry.key(), entry.value().sizes().vec()));
+    entry.value().copy_(floating(entry.key(), entry.value()));
   }
   for (auto& entry : module.named_buffers()) {
     torch::Tensor& own = entry.value();
-    const auto shape = own.sizes().vec();
-    own.copy_(own.is_floating_point() ? reader.real(entry.key(), shape)
-                                      : reader.whole(entry.key(), shape));
+    own.copy_(own.is_floating_point() ? floating(entry.key(), own)
+                                      : reader.whole(entry.key(), own.sizes().vec()));
   }
   reader.finish();
+  singles.warn();
 }
 
 }  // namespace isinglass

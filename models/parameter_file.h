@@ -28,7 +28,7 @@ class ParameterReader {
   // The tensor as the file has it, of the given shape (−1: any size); it stays to be taken.
   torch::Tensor peek(const std::string& key, const std::vector<int64_t>& shape) const;
 
-  // Takes a finite real tensor (as float32), or an int64 one, of the given shape.
+  // Takes finite real numbers, as float64 if they are of it or whole, else float32; or int64 ones.
   torch::Tensor real(const std::string& key, const std::vector<int64_t>& shape);
   torch::Tensor whole(const std::string& key, const std::vector<int64_t>& shape);
 

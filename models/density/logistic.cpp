@@ -41,8 +41,11 @@ std::shared_ptr<EnergyModel> load_logistic(const ModelOptions& options) {
   ParameterReader reader = options.reader();
   const torch::Tensor x = reader.real("X", {-1, -1}), y = reader.real("y", {x.size(0)});
   reader.finish();
-  require(((y == 0) | (y == 1)).all().item<bool>(), "{}: tensor 'y' must hold 0 and 1 only",
+  require(!((y == -1) | (y == 1)).all().item<bool>() || !(y == -1).any().item<bool>(),
+          "{}: tensor 'y' holds the labels -1 and 1; it must hold 0 and 1, which are (y + 1) / 2",
           reader.source());
+  require(((y == 0) | (y == 1)).all().item<bool>(),
+          "{}: tensor 'y' must hold 0 and 1 only, the labels of two classes", reader.source());
   return std::make_shared<LogisticModel>(x, y);
 }
 

@@ -8,6 +8,7 @@
 #include "models/network/softplus_units.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
+#include "models/single_precision.h"
 
 namespace isinglass {
 namespace {
@@ -225,11 +226,13 @@ std::shared_ptr<EnergyModel> load_rbm(const ModelOptions& options) {
   ParameterReader reader = options.reader();
   const bool categorical = reader.rank("W") > 2 && reader.rank("b_v") > 1;
   std::vector<int64_t> shape(categorical ? 3 : 2, -1);
-  const torch::Tensor w = reader.real("W", shape);
+  SingleReader singles(reader);
+  const torch::Tensor w = singles.take("W", shape);
   shape.erase(shape.begin());
   for (size_t i = 0; i < shape.size(); ++i) shape[i] = w.size(static_cast<int64_t>(i) + 1);
-  const torch::Tensor b_v = reader.real("b_v", shape), b_h = reader.real("b_h", {w.size(0)});
+  const torch::Tensor b_v = singles.take("b_v", shape), b_h = singles.take("b_h", {w.size(0)});
   reader.finish();
+  singles.warn();
   if (categorical) check_categories(reader, "b_v", b_v);
   return std::make_shared<RbmModel>(w, b_v, b_h);
 }

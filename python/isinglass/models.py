@@ -1,7 +1,7 @@
 """Every model of the registry, from tensors: ising(edges=…, coupling=…, field=…).
 
-A function per model. Tensors are checked as those of parameter files are, and kept as float32 (edges: int64);
-the target is on their device. Networks take a state dict; graph problems, networks of Bayes and TorchScript a file.
+A function per model. Tensors are checked as those of parameter files are; float64 stays float64 except in networks,
+which compute in float32. The target is on their device. Networks take a state dict; graph problems, networks of Bayes and TorchScript a file.
 """
 import inspect
 import os
@@ -70,7 +70,10 @@ def _doc_of(model, options):
 
 
 def _tensor(value):
-    return value if isinstance(value, torch.Tensor) else torch.as_tensor(value)
+    """A tensor as it is; the numbers of Python, which are of 64 bits, as float64."""
+    tensor = torch.as_tensor(value)
+    known = isinstance(value, torch.Tensor) or hasattr(value, "dtype") or not tensor.is_floating_point()
+    return tensor if known else torch.as_tensor(value, dtype=torch.float64)
 
 
 def _function_of(model):

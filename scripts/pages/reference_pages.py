@@ -100,7 +100,9 @@ def models(listing):
     return (f"# Models\n\n{GENERATED}\n\nConventions: "
             "[energies and states](../concepts/energies.md#models). Parameter files are dictionaries of named\n"
             "tensors, as `torch.save` writes them; scalars are 0-dimensional. A tensor that is missing,\n"
-            "superfluous, misshapen or not finite is refused by name.\n\n" +
+            "superfluous, misshapen or not finite is refused by name. Numbers have any real type: float64 and whole "
+            "numbers\nare kept as float64, except by networks, which compute in float32 and warn where that changes a "
+            "number.\n\n" +
             table(["model", "energy U(x)", "states", "parameter file", "gradient", "trained by `train`"], rows))
 
 

@@ -1,6 +1,7 @@
 // Parameter files that do not fit are refused, in one line that names the tensor.
 #include "models/parameter_file.h"
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -59,7 +60,7 @@ TEST(ParameterFile, EachTensorHasItsShape) {
   }
 }
 
-TEST(ParameterFile, EachRealTensorIsFiniteAndFloatingPoint) {
+TEST(ParameterFile, EachRealTensorIsFinite) {
   for (const ModelSample& sample : model_samples()) {
     for (const auto& [key, tensor] : sample.tensors) {
       ModelSample broken = sample;
@@ -68,8 +69,6 @@ TEST(ParameterFile, EachRealTensorIsFiniteAndFloatingPoint) {
       bad.view(-1).slice(0, 0, 1).fill_(std::numeric_limits<float>::quiet_NaN());
       replace(broken.tensors, key, bad);
       expect_refused(broken, "'" + key + "' holds a value that is not finite");
-      replace(broken.tensors, key, tensor.to(torch::kInt64));
-      expect_refused(broken, "'" + key + "' must hold floating-point numbers");
     }
   }
 }
@@ -109,10 +108,97 @@ TEST(ParameterFile, EdgesJoinTwoSitesOfTheModel) {
     }
     edges[2][1] = edges[2][0];
     expect_refused(broken, "'edges' joins a site with itself");
-    replace(broken.tensors, "edges", edges.to(torch::kInt32));
-    expect_refused(broken, "'edges' must hold int64 numbers");
-    replace(broken.tensors, "edges", edges.to(torch::kFloat32));
-    expect_refused(broken, "'edges' must hold int64 numbers");
+    for (const auto type : {torch::kFloat32, torch::kBool}) {
+      replace(broken.tensors, "edges", edges.to(type));
+      expect_refused(broken, "'edges' must hold whole numbers");
+    }
+    ModelSample narrow = sample_of(label);
+    replace(narrow.tensors, "edges", narrow.tensors[0].second.to(torch::kInt32));
+    const torch::Tensor x = some_states(load_sample(narrow)->space(), 5);
+    EXPECT_TRUE(
+        torch::equal(load_sample(narrow)->energy(x), load_sample(sample_of(label))->energy(x)));
+  }
+}
+
+// Numbers that float32 does not have, for a model of float64 arithmetic: as precise as they are given, by
+// a file and in memory. U of `all` is the number itself.
+TEST(ParameterFile, Float64NumbersStayFloat64) {
+  const Scratch scratch;
+  const torch::Tensor edge = torch::tensor({0, 1}).view({1, 2}), none = torch::zeros({2});
+  const auto number = [](double value) { return torch::full({1}, value, torch::kFloat64); };
+  const torch::Tensor all = torch::ones({1, 2}, torch::kUInt8);
+  const torch::Tensor one = torch::tensor({0, 1}).view({1, 2}).to(torch::kUInt8);
+  for (const double value : {0.4406867935097715, 16777217.0, 1e-50}) {
+    SCOPED_TRACE(value);
+    const auto expect = [&](const std::string& model, const NamedTensors& tensors,
+                            const torch::Tensor& x, double energy, ModelOptions options = {}) {
+      SCOPED_TRACE(model);
+      options.tensors = tensors;
+      EXPECT_EQ(load_model(model, options)->energy_and_grad(x).energy.item<double>(), energy);
+      options.tensors.reset();
+      options.weights = scratch / "w.pt";
+      write_named_tensors(options.weights, tensors);
+      EXPECT_EQ(load_model(model, options)->energy(x).item<double>(), energy);
+    };
+    const torch::Tensor coupling = number(value), pair = torch::cat({coupling, number(0)});
+    expect("ising", {{"edges", edge}, {"coupling", coupling}, {"field", none}}, all, -value);
+    expect("ising", {{"edges", edge}, {"coupling", number(0)}, {"field", pair}}, all, -value);
+    expect("potts", {{"edges", edge}, {"coupling", coupling}, {"field", torch::zeros({2, 3})}}, all,
+           -value);
+    expect("bernoulli", {{"theta", pair}}, all, value);
+    const auto maxcut =
+        load_model("maxcut", {.tensors = NamedTensors{{"edges", edge}, {"weight", coupling}}});
+    EXPECT_EQ(maxcut->energy(one).item<double>(), -value);
+  }
+}
+
+TEST(ParameterFile, WholeNumbersAreRealOnes) {
+  const torch::Tensor edge = torch::tensor({0, 1}).view({1, 2}),
+                      all = torch::ones({1, 2}, torch::kUInt8);
+  const auto of = [&](const torch::Tensor& coupling) {
+    const NamedTensors tensors = {
+        {"edges", edge}, {"coupling", coupling}, {"field", torch::zeros({2})}};
+    return load_model("ising", {.tensors = tensors})->energy(all).item<double>();
+  };
+  EXPECT_EQ(of(torch::full({1}, 16777217, torch::kInt64)), -16777217);
+  EXPECT_EQ(of(torch::full({1}, -3, torch::kInt8)), 3);
+  EXPECT_EQ(of(torch::full({1}, true, torch::kBool)), -1);
+  EXPECT_EQ(of(torch::full({1}, int64_t{1} << 53, torch::kInt64)), -0x1p53);
+  EXPECT_ERROR(of(torch::full({1}, (int64_t{1} << 53) + 1, torch::kInt64)),
+               "'coupling' holds whole numbers beyond 9007199254740992");
+  EXPECT_ERROR(of(torch::full({1}, 1, torch::kComplexDouble)), "'coupling' holds complex numbers");
+}
+
+// What is warned of while a function runs.
+class Warnings : public c10::WarningHandler {
+ public:
+  Warnings() { c10::WarningUtils::set_warning_handler(this); }
+  ~Warnings() override { c10::WarningUtils::set_warning_handler(nullptr); }
+  void process(const c10::Warning& warning) override { texts.push_back(warning.msg()); }
+  std::vector<std::string> texts;
+};
+
+// A network computes in float32, and says what becomes of other numbers.
+TEST(ParameterFile, ANetworkSaysThatItRounds) {
+  for (const char* label : {"rbm", "mlp"}) {
+    SCOPED_TRACE(label);
+    const auto load = [&](double number, torch::ScalarType type) {
+      ModelSample sample = sample_of(label);
+      auto& [key, tensor] = sample.tensors.front();
+      tensor = tensor.to(type).contiguous();
+      tensor.view(-1)[0] = number;
+      const Warnings warnings;
+      load_sample(sample);
+      return fmt::format("{}", fmt::join(warnings.texts, "; "));
+    };
+    EXPECT_EQ(load(0.1, torch::kFloat32), "");
+    EXPECT_EQ(load(0.5, torch::kFloat64), "");  // which float32 has, as it has the others
+    const std::string said = load(0.1, torch::kFloat64);
+    EXPECT_NE(said.find("the model computes in float32, and numbers of tensor"), std::string::npos)
+        << said;
+    EXPECT_NE(said.find("by up to 1.5e-08 of their size"), std::string::npos) << said;
+    EXPECT_NE(load(1e-50, torch::kFloat64).find("by up to 1 of"), std::string::npos);
+    EXPECT_ERROR(load(1e40, torch::kFloat64), "holds a value that is not finite in float32");
   }
 }
 

@@ -83,6 +83,28 @@ def test_models_from_tensors_are_those_from_files(name, tmp_path):
             assert torch.equal(one, other)
 
 
+@pytest.mark.parametrize("number", [0.4406867935097715, 16777217.0, 1e-50])
+def test_numbers_of_64_bits_stay_so(number, tmp_path):
+    edges, pair = torch.tensor([[0, 1]]), torch.tensor([[0, 1]], dtype=torch.uint8)
+    weight = torch.tensor([number], dtype=torch.float64)
+    (tmp_path / "graph").write_text(f"0 1 {number!r}\n")
+    assert ig.load("maxcut", tmp_path / "graph").energy(pair).item() == -number
+    for given in (weight, weight.numpy(), [number]):
+        assert ig.models.maxcut(edges=edges, weight=given).energy(pair).item() == -number
+        ising = ig.models.ising(edges=edges, coupling=given, field=torch.zeros(2))
+        assert ising.energy(pair).item() == number
+    assert ig.models.parity(u=number, sites=2).energy(pair).item() == number
+
+
+def test_whole_numbers_are_parameters():
+    y = torch.tensor([0, 1, 1])
+    x, beta = torch.tensor([[1, 2], [0, 1], [3, 1]]), states_of(2)
+    assert torch.equal(ig.models.logistic(X=x, y=y).energy(beta), ig.models.logistic(X=x.float(), y=y.float()).energy(beta))
+    assert torch.equal(ig.models.logistic(X=x, y=y.bool()).energy(beta), ig.models.logistic(X=x, y=y).energy(beta))
+    with pytest.raises(ig.Error, match=r"labels -1 and 1; it must hold 0 and 1, which are \(y \+ 1\) / 2"):
+        ig.models.logistic(X=x, y=2 * y - 1)
+
+
 def test_graphs_networks_and_products(tmp_path):
     edges = torch.tensor([[1, 0], [1, 2], [3, 2], [0, 3], [0, 2]])
     (tmp_path / "graph").write_text("0 1 2\n1 2 1\n2 3 1\n0 3 1\n0 2 1\n")
