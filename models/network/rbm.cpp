@@ -5,6 +5,7 @@
 #include <array>
 
 #include "kernels/ops/random_states.h"
+#include "kernels/ops/scratch_tensor.h"
 #include "models/network/softplus_units.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
@@ -105,14 +106,12 @@ void RbmModel::evaluate_states(const torch::Tensor& x, const torch::Tensor& inpu
   const std::vector<int64_t> shape = {y.size(0), b_h_.size(0)};
   if (!out.energy.defined()) out.energy = torch::empty({y.size(0)}, options.dtype(torch::kFloat64));
   if (out.cache.empty()) out.cache = {torch::empty(shape, options.dtype(torch::kFloat64))};
-  if (gradient && (!on_.defined() || on_.sizes() != shape || on_.device() != y.device())) {
-    on_ = torch::empty(shape, options.dtype(torch::kFloat32));
-  }
+  const torch::Tensor on = gradient ? ops::scratch_tensor<float>(on_, shape, y) : torch::Tensor();
   ops::move_hidden({by_visible(), b_v_, b_h_}, x, inputs_at_x, y.contiguous(), out.cache[0],
-                   out.energy, gradient ? on_ : torch::Tensor());
+                   out.energy, on);
   if (!gradient) return;
-  if (!out.gradient.defined()) out.gradient = torch::empty(y.sizes(), on_.options());
-  at::addmm_out(out.gradient, b_v_, on_, w_, /*beta=*/-1, /*alpha=*/-1);
+  if (!out.gradient.defined()) out.gradient = torch::empty(y.sizes(), on.options());
+  at::addmm_out(out.gradient, b_v_, on, w_, /*beta=*/-1, /*alpha=*/-1);
 }
 
 const torch::Tensor& RbmModel::by_visible() {

@@ -79,7 +79,7 @@ class RbmModel : public EnergyModel,
 
   torch::Tensor w_, b_v_, b_h_;        // float32
   Derived<torch::Tensor> by_visible_;  // Wᵀ, contiguous
-  torch::Tensor on_;                   // σ(inputs) of the last evaluation, float32 [B, H]
+  ops::Scratch on_;                    // σ(inputs) of the last evaluation, float32 [B, H]
   Derived<ops::SweepTensors> sweep_weights_;
   ops::SweepScratch sweep_scratch_;
 };

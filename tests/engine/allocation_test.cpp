@@ -1,11 +1,14 @@
 // A step allocates no tensor memory after its buffers exist: none at all on a lattice, and on a
 // model that is differentiated by LibTorch no more than that model's own evaluation. Sites of many
-// values: never more than two tensors of a number for each value.
+// values: never more than two tensors of a number for each value. And what a step keeps stays where it
+// is when the model is asked by other chains.
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
+#include <set>
 
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
@@ -15,6 +18,7 @@
 #include "models/lattice/categorical.h"
 #include "models/lattice/ising.h"
 #include "models/registry.h"
+#include "tests/models/samples.h"
 
 namespace isinglass {
 namespace {
@@ -28,6 +32,10 @@ class CountingAllocator : public c10::Allocator {
     auto* block = static_cast<char*>(::operator new(kHeader + bytes, std::align_val_t(kHeader)));
     *reinterpret_cast<size_t*>(block) = bytes;
     ++count;
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      held.insert(block);
+    }
     live += static_cast<int64_t>(bytes);
     peak = std::max<int64_t>(peak, live);
     return {block + kHeader, block + kHeader, &release, c10::Device(c10::kCPU)};
@@ -38,6 +46,8 @@ class CountingAllocator : public c10::Allocator {
   }
 
   static inline std::atomic<int64_t> count{0}, live{0}, peak{0};
+  static inline std::mutex mutex;
+  static inline std::set<const void*> held;  // blocks
 
  private:
   static constexpr size_t kHeader = 64;
@@ -45,6 +55,10 @@ class CountingAllocator : public c10::Allocator {
     if (data == nullptr) return;
     char* block = static_cast<char*>(data) - kHeader;
     live -= static_cast<int64_t>(*reinterpret_cast<size_t*>(block));
+    {
+      const std::lock_guard<std::mutex> lock(mutex);
+      held.erase(block);
+    }
     ::operator delete(block, std::align_val_t(kHeader));
   }
 };
@@ -80,6 +94,29 @@ class Allocation : public testing::Test {
     for (int t = 0; t < 3; ++t) sampler->step(model, state, params);
     return during([&] {
       for (int t = 0; t < 10; ++t) sampler->step(model, state, params);
+    });
+  }
+
+  // How many blocks that chains hold after some steps are given back by steps of fewer chains and of more
+  // on the same model.
+  static int64_t given_back_by_others(EnergyModel& model, const Sampler& sampler) {
+    const auto make = [&](int64_t chains) {
+      const torch::Tensor ids = torch::arange(chains);
+      return sampler.init(model, random_states(model.space(), ids, 0, torch::kCPU), ids);
+    };
+    StepParams params = sampler.params(0, torch::kCPU);
+    std::vector<ChainState> states = {make(12)};  // all live on
+    const auto step = [&](ChainState& state) {
+      for (int t = 0; t < 3; ++t) sampler.step(model, state, params);
+    };
+    step(states[0]);
+    const std::set<const void*> before = CountingAllocator::held;
+    for (const int64_t chains : {5, 20}) {
+      states.push_back(make(chains));
+      step(states.back());
+    }
+    return std::count_if(before.begin(), before.end(), [](const void* block) {
+      return CountingAllocator::held.count(block) == 0;
     });
   }
 
@@ -148,6 +185,21 @@ TEST_F(Allocation, NoMoreThanTheModelItselfOfTrajectories) {
     SCOPED_TRACE(entry.name);
     const int64_t calls = entry.option("leapfrog") ? 8 : 1;
     EXPECT_EQ(of_ten_steps(model, entry.name, 8), 10 * calls * bare);
+  }
+}
+
+// A captured step (engine/run/step_graph.h) knows memory by its address.
+TEST_F(Allocation, StaysWhenOtherChainsComeBetween) {
+  for (const ModelSample& sample : model_samples()) {
+    const auto model = load_sample(sample);
+    for (const SamplerEntry& entry : sampler_registry()) {
+      if (!entry.fits(*model)) continue;
+      SCOPED_TRACE(sample.label + " " + entry.name);
+      SamplerOptions options;
+      if (entry.option("block")) options.block = 2;
+      if (entry.option("group")) options.group = 1;
+      EXPECT_EQ(given_back_by_others(*model, *make_sampler(entry.name, options, *model)), 0);
+    }
   }
 }
 
