@@ -2,6 +2,9 @@
 #include "engine/agreement.h"
 
 #include <algorithm>
+#include <string>
+
+#include "engine/sampler.h"
 
 namespace isinglass {
 namespace {
@@ -35,6 +38,23 @@ Wishes Agreement::hear() {
   const double most = static_cast<double>(kGrowth * until_word_);
   until_word_ = static_cast<int64_t>(std::clamp(kEvery / of_a_call, 1.0, most));
   return {sums[0] > 0, sums[1] > 0};
+}
+
+void fail_together(const Ranks& ranks, const std::function<void()>& work) {
+  if (ranks.size() == 1) return work();
+  std::string said;
+  try {
+    work();
+  } catch (const NonFinite& failure) {
+    said = fmt::format("rank {}: {}\n", ranks.rank(), failure.what());
+  }
+  const auto length = static_cast<int64_t>(said.size());
+  const torch::Tensor text = torch::empty({length}, torch::kUInt8);
+  std::copy(said.begin(), said.end(), text.data_ptr<uint8_t>());
+  const torch::Tensor all = ranks.gather(text);
+  if (all.numel() == 0) return;
+  const auto* first = all.const_data_ptr<uint8_t>();
+  throw NonFinite(std::string(first, std::find(first, first + all.numel(), uint8_t{'\n'})));
 }
 
 }  // namespace isinglass

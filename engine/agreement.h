@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <future>
 
 #include "engine/context.h"
@@ -36,5 +37,9 @@ class Agreement {
   int64_t calls_ = 0, until_word_ = 1;
   Clock::time_point last_word_ = Clock::now();
 };
+
+// Does the work, which asks nothing of other ranks; by all ranks together. If it throws NonFinite on
+// one of them, it does so on all, with what that one says: nobody goes on to wait for it.
+void fail_together(const Ranks& ranks, const std::function<void()>& work);
 
 }  // namespace isinglass

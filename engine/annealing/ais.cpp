@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/agreement.h"
 #include "io/error.h"
 #include "models/full_precision.h"
 
@@ -159,7 +160,7 @@ void AnnealedImportanceSampling::begin_leg() {
   const torch::Tensor ids = leg_chain_ids();
   const std::vector<torch::Tensor> saved = std::move(state_.current.cache);
   const torch::Tensor kept = state_.workspace.kept;
-  state_ = sampler_.init(path_->model(), first_states(ids), ids);
+  fail_together(ranks_, [&] { state_ = sampler_.init(path_->model(), first_states(ids), ids); });
   if (resumed_.defined()) {
     restore_cache(saved, state_.current.cache);
     if (state_.workspace.kept.defined() && kept.defined()) state_.workspace.kept.copy_(kept);

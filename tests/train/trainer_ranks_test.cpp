@@ -1,6 +1,7 @@
 // Training on ranks: what they send each other, and that they never go on with different parameters.
 #include <gtest/gtest.h>
 
+#include "engine/annealing/ais.h"
 #include "tests/support/ranks_of_threads.h"
 #include "tests/support/scratch.h"
 #include "tests/support/trainer_fixture.h"
@@ -70,6 +71,43 @@ TEST(TrainerOnRanks, OtherParametersOnOneRankEndTheJobAtTheNextCheckpoint) {
   }
   EXPECT_TRUE(fs::exists(scratch / "run/checkpoints/00000006.pt"));
   EXPECT_FALSE(fs::exists(scratch / "run/checkpoints/00000012.pt"));
+}
+
+// U of a rank whose memory or whose chains are bad.
+struct Infinite : SineModel {
+  using SineModel::SineModel;
+  torch::Tensor energy(const torch::Tensor& x) override { return SineModel::energy(x) + INFINITY; }
+};
+
+// Annealing whose chains cannot begin on one rank fails on all of them, before they wait for each
+// other's weights: all recover together.
+TEST(TrainerOnRanks, AnEvaluationThatFailsOnOneRankIsADivergenceOfAll) {
+  const Scratch scratch;
+  const auto logs = on_ranks<std::string>(3, [&](const Ranks& ranks) -> std::string {
+    SineModel sound(6);
+    Infinite bad(6);
+    const auto sampler = make_sampler("rwm", {}, sound);
+    const Factorised start = Factorised::uniform(sound.space(), torch::kCPU);
+    PcdRun options = small_options();
+    options.evaluate_every = 5;
+    int64_t calls = 0;
+    const auto score = [&](EnergyModel&) -> ValidationScore {
+      SineModel& model = ++calls == 2 && ranks.rank() == 1 ? bad : sound;
+      AnnealedImportanceSampling ais(model, *sampler, start, {.chains = 9, .temperatures = 4},
+                                     torch::kCPU, ranks);
+      return {ais.run().log_z, 50};
+    };
+    Setting setting("rbm", options, {.ranks = &ranks, .validation_score = score});
+    setting.trainer.start(scratch / "run");
+    const TrainResult result = setting.trainer.run();
+    EXPECT_EQ(result.iteration, options.iterations);
+    EXPECT_EQ(result.recoveries, 1);
+    return "";
+  });
+  const std::string log = read_file(scratch / "run/log.txt");
+  EXPECT_NE(log.find("diverged at iteration 10: rank 1: the energy is not finite at 3 of the 3"),
+            std::string::npos)
+      << log;
 }
 
 }  // namespace
