@@ -6,6 +6,7 @@
 #include "io/error.h"
 #include "io/picture.h"
 #include "kernels/ops/random_states.h"
+#include "kernels/random/streams.h"
 
 namespace isinglass {
 namespace {
@@ -58,7 +59,8 @@ torch::Tensor DsmObjective::noise(int64_t iteration) const {
   torch::Tensor noise =
       torch::empty({options_.batch, batches_.pixels().size(1)}, device.dtype(torch::kFloat32));
   ops::normal_rows(torch::arange(options_.batch, device.dtype(torch::kInt64)),
-                   static_cast<int64_t>(options_.seed), iteration, Purpose::kScoreNoise, noise);
+                   static_cast<int64_t>(stream_key(options_.seed, RandomStream::kTraining)),
+                   iteration, Purpose::kScoreNoise, noise);
   return noise;
 }
 
