@@ -13,6 +13,7 @@
 #include "io/pt/pickle_reader.h"
 #include "io/pt/pt_file.h"
 #include "io/pt/zip_directory.h"
+#include "io/unreadable.h"
 
 namespace isinglass {
 namespace {
@@ -38,8 +39,7 @@ class FileSource final : public ReadAdapterInterface {
   explicit FileSource(const std::filesystem::path& file)
       : descriptor_(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
     struct stat status;
-    require(descriptor_ >= 0 && fstat(descriptor_, &status) == 0, "cannot read {}: {}",
-            file.string(), std::generic_category().message(errno));
+    if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) throw unreadable(file, errno);
     if (!S_ISREG(status.st_mode)) {
       close(descriptor_);
       fail("cannot read {}: it is {}", file.string(),
@@ -59,15 +59,23 @@ class FileSource final : public ReadAdapterInterface {
       const ssize_t got =
           pread(descriptor_, static_cast<char*>(out) + done, count - done, pos + done);
       if (got < 0 && errno == EINTR) continue;
+      if (got < 0) failure_ = errno;
       if (got <= 0) break;
       done += got;
     }
     return done;
   }
 
+  static Unreadable unreadable(const std::filesystem::path& file, int reason) {
+    return Unreadable(
+        fmt::format("cannot read {}: {}", file.string(), std::generic_category().message(reason)));
+  }
+  int failure() const { return failure_; }  // errno of a read that failed; 0: none did
+
  private:
   int descriptor_;
   size_t size_ = 0;
+  mutable int failure_ = 0;
 };
 
 // What the file is, by its first bytes.
@@ -147,7 +155,13 @@ PtValue read_archive(const std::shared_ptr<ReadAdapterInterface>& source,
 }  // namespace
 
 PtValue read_pt(const std::filesystem::path& file) {
-  return read_archive(std::make_shared<FileSource>(file), file.string());
+  const auto source = std::make_shared<FileSource>(file);
+  try {
+    return read_archive(source, file.string());
+  } catch (const Error&) {
+    if (source->failure() != 0) throw FileSource::unreadable(file, source->failure());
+    throw;
+  }
 }
 
 PtValue read_pt_bytes(std::string_view bytes, const std::string& name) {
