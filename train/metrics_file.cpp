@@ -1,6 +1,8 @@
 // See metrics_file.h.
 #include "train/metrics_file.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -32,17 +34,36 @@ std::string json_line(const Metrics& metrics) {
 void MetricsFile::on_start(int64_t iteration) {
   seconds_ = 0;
   scored_ = false;
+  complaint_.clear();
   if (!std::filesystem::exists(file_)) return;
   const std::string text = read_file(file_);
-  size_t kept = 0;
-  for (size_t end; (end = text.find('\n', kept)) != std::string::npos; kept = end + 1) {
-    const auto line = std::string_view(text).substr(kept, end - kept);
+  std::string kept, damaged;
+  int64_t lines = 0;
+  for (size_t start = 0, end; (end = text.find('\n', start)) != std::string::npos;
+       start = end + 1) {
+    const auto line = std::string_view(text).substr(start, end - start);
     const auto object = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!object.is_object() || object.value("iteration", iteration + 1) > iteration) break;
-    seconds_ = object.value("seconds", seconds_);
+    if (!object.is_object() || !object.contains("iteration") ||
+        !object["iteration"].is_number_integer()) {
+      damaged.append(line).push_back('\n');
+      ++lines;
+      continue;
+    }
+    if (object["iteration"].get<int64_t>() > iteration) continue;
+    kept.append(line).push_back('\n');
+    const auto seconds = object.find("seconds");
+    if (seconds != object.end() && seconds->is_number()) seconds_ = seconds->get<double>();
     scored_ = object.contains("validation_score");
   }
-  if (kept < text.size()) write_file(file_, std::string_view(text).substr(0, kept));
+  if (lines > 0) {
+    std::filesystem::path beside = file_;
+    beside += ".damaged";
+    const bool earlier = std::filesystem::exists(beside);
+    write_file(beside, (earlier ? read_file(beside) : "") + damaged);
+    complaint_ = fmt::format("{} has {} lines that cannot be read; they are in {} now",
+                             file_.string(), lines, beside.string());
+  }
+  if (kept.size() < text.size()) write_file(file_, kept);
 }
 
 void MetricsFile::on_iteration(const Metrics& metrics) {
@@ -50,7 +71,9 @@ void MetricsFile::on_iteration(const Metrics& metrics) {
 }
 
 void MetricsFile::on_score(const ValidationScore& score) {
+  if (!std::filesystem::exists(file_)) return;  // somebody has removed it
   const std::string text = read_file(file_);
+  if (text.empty()) return;
   const size_t before = text.rfind('\n', text.size() - 2);
   const size_t start = before == std::string::npos ? 0 : before + 1;
   Json line = Json::parse(std::string_view(text).substr(start));

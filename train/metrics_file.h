@@ -15,8 +15,9 @@ class MetricsFile : public TrainObserver {
  public:
   explicit MetricsFile(std::filesystem::path file) : file_(std::move(file)) {}
 
-  // Keeps the leading whole lines up to the iteration, so that a line which a killed process half
-  // wrote goes too. A missing file counts as empty.
+  // Keeps the whole lines up to the iteration, so that a line which a killed process half wrote goes
+  // too. Other lines that are no object of an iteration are moved to NAME.damaged. A missing file
+  // counts as empty.
   void on_start(int64_t iteration) override;
   // Another line, handed to the system at once. Throws Error naming the file if it cannot be
   // written.
@@ -26,11 +27,14 @@ class MetricsFile : public TrainObserver {
   // Of the last line that on_start() kept; none: 0, false.
   double seconds() const { return seconds_; }
   bool scored() const { return scored_; }
+  // How many lines it moved to which file; empty: none.
+  const std::string& complaint() const { return complaint_; }
 
  private:
   std::filesystem::path file_;
   double seconds_ = 0;
   bool scored_ = false;
+  std::string complaint_;
 };
 
 }  // namespace isinglass

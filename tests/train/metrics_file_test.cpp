@@ -90,5 +90,48 @@ TEST(MetricsFileTest, AHalfWrittenLastLineIsCut) {
   }
 }
 
+// A line that cannot be read, wherever it is, costs itself alone, and is kept beside the file.
+TEST(MetricsFileTest, ADamagedLineIsMovedAndTheOthersStay) {
+  const Scratch scratch;
+  const fs::path file = scratch / "metrics.jsonl", beside = scratch / "metrics.jsonl.damaged";
+  std::string moved;
+  for (const std::string damaged :
+       {R"({"iteration":3,"hops")", "", "[3]", "3", R"({"seconds":1.0})", R"({"iteration":"3"})",
+        R"({"iteration":null})", R"({"iteration":2.5})", "\x01\xff"}) {
+    SCOPED_TRACE(damaged);
+    write_file(file, metrics_text(1, 2) + damaged + "\n" + metrics_text(4, 9));
+    MetricsFile metrics(file);
+    metrics.on_start(8);
+    EXPECT_EQ(read_file(file), metrics_text(1, 2) + metrics_text(4, 8));
+    EXPECT_EQ(metrics.seconds(), 2.0);
+    moved += damaged + "\n";
+    EXPECT_EQ(read_file(beside), moved);
+    EXPECT_NE(metrics.complaint().find("has 1 lines that cannot be read"), std::string::npos);
+    metrics.on_start(8);
+    EXPECT_EQ(metrics.complaint(), "");
+    EXPECT_EQ(read_file(beside), moved);
+  }
+  // Of the other numbers of a line none is needed.
+  write_file(file, R"({"iteration":1,"seconds":"x"})"
+                   "\n"
+                   R"({"iteration":2,"seconds":null})"
+                   "\n");
+  MetricsFile metrics(file);
+  metrics.on_start(8);
+  EXPECT_EQ(metrics.seconds(), 0);
+  EXPECT_EQ(metrics.complaint(), "");
+}
+
+// What somebody has removed or emptied is no reason to fail.
+TEST(MetricsFileTest, AScoreWithoutALineIsLost) {
+  const Scratch scratch;
+  MetricsFile metrics(scratch / "metrics.jsonl");
+  metrics.on_score({.value = -1});
+  EXPECT_FALSE(fs::exists(scratch / "metrics.jsonl"));
+  write_file(scratch / "metrics.jsonl", "");
+  metrics.on_score({.value = -1});
+  EXPECT_EQ(read_file(scratch / "metrics.jsonl"), "");
+}
+
 }  // namespace
 }  // namespace isinglass
