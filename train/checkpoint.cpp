@@ -67,19 +67,21 @@ void write_checkpoint(const std::filesystem::path& file, const Checkpoint& c) {
                                 {"settings", {c.settings}},
                                 {"program", {c.program}},
                                 {"iteration", {c.iteration}},
-                                {"total_steps", {c.total_steps}},
                                 {"plan", {c.plan}},
                                 {"planned_from", {c.planned_from}},
                                 {"recoveries", {c.recoveries}},
                                 {"iterations_apart", {c.divergence.iterations_apart}},
                                 {"differences", {c.divergence.differences}},
                                 {"acceptances", {c.divergence.acceptances}},
+                                {"skipped_in_a_row", {c.divergence.skipped_in_a_row}},
+                                {"skipped", {c.skipped}},
                                 {"best_score", {c.best_score}},
                                 {"parameters", {to_dict(c.parameters)}},
                                 {"averages", {to_dict(c.averages)}},
                                 {"first_moments", {to_dict(c.first_moments)}},
                                 {"second_moments", {to_dict(c.second_moments)}},
                                 {"adam_step", {c.adam_step}},
+                                {"average_updates", {c.average_updates}},
                                 {"buffer", {c.buffer}},
                                 {"carried", {to_dict(c.carried)}}}});
 }
@@ -95,7 +97,6 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
   c.settings = entries.get<PtDict>("settings");
   c.program = entries.get<std::string>("program");
   c.iteration = entries.get<int64_t>("iteration");
-  c.total_steps = entries.get<int64_t>("total_steps");
   c.plan = entries.get<PtDict>("plan");
   c.planned_from = entries.get<int64_t>("planned_from");
   c.recoveries = entries.list("recoveries", torch::kInt64);
@@ -103,13 +104,19 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
                   entries.list("differences", torch::kFloat64),
                   entries.has("acceptances")  // not in older ones
                       ? entries.list("acceptances", torch::kFloat64)
-                      : torch::empty({0}, torch::kFloat64)};
+                      : torch::empty({0}, torch::kFloat64),
+                  entries.has("skipped_in_a_row") ? entries.get<int64_t>("skipped_in_a_row") : 0};
+  if (entries.has("skipped")) c.skipped = entries.get<int64_t>("skipped");
   c.best_score = entries.get<double>("best_score");
   c.parameters = entries.tensors("parameters");
   c.averages = entries.tensors("averages");
   c.first_moments = entries.tensors("first_moments");
   c.second_moments = entries.tensors("second_moments");
   c.adam_step = entries.get<torch::Tensor>("adam_step");
+  c.average_updates =
+      entries.has("average_updates")
+          ? entries.get<torch::Tensor>("average_updates")
+          : torch::tensor(static_cast<double>(c.iteration), torch::kFloat64);  // of older ones
   c.buffer = entries.get<torch::Tensor>("buffer");
   c.carried = entries.tensors("carried");
   return c;

@@ -11,6 +11,7 @@
 namespace isinglass {
 namespace {
 
+constexpr int64_t kSkippedInARow = 10;
 constexpr int64_t kIterationsApart = 100;
 constexpr size_t kBefore = 2000;
 constexpr double kLargestDrift = 5;        // in units of r
@@ -43,6 +44,12 @@ void Divergence::check(double difference, std::optional<double> acceptance) {
   if (!acceptance) return;
   push(acceptances_, *acceptance, kMovedBefore + kStuck);
   check_stuck();
+}
+
+void Divergence::skipped(const std::string& reason) {
+  if (++skipped_in_a_row_ < kSkippedInARow) return;
+  throw NumericalError(
+      fmt::format("{}, and {} iterations in a row made no update", reason, skipped_in_a_row_));
 }
 
 void Divergence::check_apart(double difference) {
@@ -84,11 +91,12 @@ void Divergence::check_stuck() const {
 }
 
 Divergence::Memory Divergence::memory() const {
-  return {apart_, tensor_of(differences_), tensor_of(acceptances_)};
+  return {apart_, tensor_of(differences_), tensor_of(acceptances_), skipped_in_a_row_};
 }
 
 void Divergence::restore(const Memory& memory) {
   apart_ = memory.iterations_apart;
+  skipped_in_a_row_ = memory.skipped_in_a_row;
   differences_ = values_of(memory.differences);
   acceptances_ = values_of(memory.acceptances);
 }

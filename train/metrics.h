@@ -11,6 +11,8 @@
 //   seconds                    of the whole run so far: evaluations, checkpoints and pictures
 //                              count, and earlier sittings until their last iteration
 //   recoveries                 so far, from the first one on
+//   skipped                    iterations so far that made no update, since their loss or gradient
+//                              was not finite, from the first one on
 //   validation_score, validation_weight_ess    in iterations that were evaluated; the file adds
 //   validation_verdict                         what they are worth, a text
 #pragma once
@@ -60,6 +62,8 @@ class TrainObserver {
   // With a checkpoint: U of the latest iteration's batch, of what it is by name, float64 [batch].
   virtual void on_energies(int64_t iteration, const NamedTensors& energies) {}
   virtual void on_message(const std::string& message) {}  // a line of the log
+  // One that the user should see at once.
+  virtual void on_warning(const std::string& message) {}
 };
 
 }  // namespace isinglass

@@ -68,7 +68,7 @@ TrainResult Trainer::run() {
   if (unscored_) {
     try {
       const auto score = evaluate();
-      if (!score) return {iteration_, true, std::ssize(recoveries_)};
+      if (!score) return result(/*interrupted=*/true);
       unscored_ = false;
       save();  // the best score is part of the state
       tell([&](TrainObserver& observer) { observer.on_score(*score); });
@@ -83,6 +83,9 @@ TrainResult Trainer::run() {
     std::optional<ValidationScore> score;
     try {
       metrics = iterate();
+      if (!why_skipped_.empty()) {
+        log(fmt::format("iteration {}: {}; it made no update", iteration_, why_skipped_));
+      }
       if (evaluation_due()) score = evaluate();
     } catch (const NumericalError& reason) {
       recover(reason.what());
@@ -96,7 +99,11 @@ TrainResult Trainer::run() {
     if (iteration_ % options_.checkpoint_every == 0) save();
   }
   if (saved_ != iteration_) save();
-  return {iteration_, unscored_ || iteration_ < options_.iterations, std::ssize(recoveries_)};
+  return result(unscored_ || iteration_ < options_.iterations);
+}
+
+TrainResult Trainer::result(bool interrupted) const {
+  return {iteration_, interrupted, std::ssize(recoveries_), skipped_};
 }
 
 Metrics Trainer::iterate() {
@@ -111,20 +118,30 @@ Metrics Trainer::iterate() {
   objective_->keep_chains();
 
   const torch::Tensor read = numbers_.cpu();
-  const double *state = read.const_data_ptr<double>(), *scalar = state + 2;
+  const double *state = read.const_data_ptr<double>(), *scalar = state + 3;
   stopped_ |= scalar[0] > 0;  // any rank's wish stops all
-  if (!std::isfinite(scalar[1])) throw NumericalError(fmt::format("the loss is {}", scalar[1]));
   if (state[0] == 0) throw NumericalError("a parameter is not finite");
+  why_skipped_.clear();
+  state[2] > 0 ? note_skipped(scalar[1], state[1]) : divergence_.updated();
   Metrics metrics{.iteration = iteration_};
   for (size_t i = 0; i < names_.size(); ++i) metrics.add(names_[i], scalar[2 + i]);
   for (const auto& [name, value] : objective_->signals()) metrics.add(name, value);
   metrics.add("gradient_norm", state[1]);
   metrics.add("learning_rate", learning_rate());
-  if (const auto difference = metrics.find("difference")) {
+  if (skipped_ > 0) metrics.add("skipped", static_cast<double>(skipped_));
+  const auto difference = metrics.find("difference");
+  if (difference && why_skipped_.empty()) {
     divergence_.check(*difference, metrics.find("acceptance"));
   }
   metrics.add("iterations_per_second", 1 / seconds_since(start));
   return metrics;
+}
+
+void Trainer::note_skipped(double loss, double norm) {
+  ++skipped_;
+  why_skipped_ = std::isfinite(loss) ? fmt::format("the norm of the gradient is {}", norm)
+                                     : fmt::format("the loss is {}", loss);
+  divergence_.skipped(why_skipped_);
 }
 
 double Trainer::learning_rate() const {
@@ -134,7 +151,11 @@ double Trainer::learning_rate() const {
                           .schedule = options_.schedule,
                           .from = planned_from_,
                           .to = options_.iterations};
-  return std::ldexp(rate.at(iteration_), -static_cast<int>(recoveries_.size()));
+  return planned_rate(rate);
+}
+
+double Trainer::planned_rate(const LearningRate& plan) const {
+  return std::ldexp(plan.at(iteration_), -static_cast<int>(recoveries_.size()));
 }
 
 void Trainer::descend() {
@@ -157,14 +178,18 @@ void Trainer::descend() {
   objective_->before_step();
   const torch::Tensor norms = torch::stack(at::_foreach_norm(gradients)).to(torch::kFloat64);
   const torch::Tensor norm = norms.norm();
+  // A norm beyond float32's range, too: in Adam's second moment the gradient's square would stay
+  // infinite for good.
+  const torch::Tensor skip = torch::isfinite(norm + scalars[1]).logical_not().to(torch::kFloat32);
   if (options_.clip > 0) {
     torch::NoGradGuard no_grad;
     at::_foreach_mul_(gradients, (options_.clip / norm).clamp_max(1).to(torch::kFloat32));
   }
-  adam_.step();
-  objective_->after_step();
-  ema_.update();
-  numbers_ = torch::cat({torch::stack({parameters_finite(), norm}), scalars});
+  adam_.step(skip);
+  objective_->after_step(skip);
+  ema_.update(skip);
+  numbers_ =
+      torch::cat({torch::stack({parameters_finite(), norm, skip.to(torch::kFloat64)}), scalars});
 }
 
 void Trainer::add_up(std::vector<torch::Tensor>& gradients, torch::Tensor& scalars) const {
@@ -222,6 +247,11 @@ std::optional<ValidationScore> Trainer::evaluate() {
 void Trainer::tell(const std::function<void(TrainObserver&)>& event) {
   if (metrics_file_) event(*metrics_file_);
   if (hooks_.observer) event(*hooks_.observer);
+}
+
+void Trainer::warn(const std::string& message) {
+  log(message);
+  tell([&](TrainObserver& observer) { observer.on_warning(message); });
 }
 
 void Trainer::log(const std::string& message) {

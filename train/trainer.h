@@ -60,6 +60,7 @@ struct TrainResult {
   int64_t iteration = 0;  // the last one made
   bool interrupted = false;
   int64_t recoveries = 0;
+  int64_t skipped = 0;  // iterations that made no update
 };
 
 class Trainer {
@@ -76,12 +77,13 @@ class Trainer {
   // if it belongs to other settings, another model or another data set.
   void resume(const std::filesystem::path& directory);
 
-  // Trains up to options.iterations, then saves. A run that diverges (non-finite energies, loss or
-  // parameters, or what divergence.h sees) recovers: it goes back to a checkpoint from before the
-  // last kSuspectStretch iterations, halves the learning rate for good, clears Adam's moments, lets
-  // the objective repair its chains, and goes on. Throws NumericalError, naming the iteration and
-  // the checkpoint to go back to, if options.recover recoveries came before it within the iterations of
-  // ten checkpoints.
+  // Trains up to options.iterations, then saves. An iteration whose loss or gradient is not finite
+  // leaves parameters, averages and moments as they are: metrics and log.txt say so. A run that
+  // diverges (non-finite energies of chains, or parameters, or what divergence.h sees) recovers: it
+  // goes back to a checkpoint from before the last kSuspectStretch iterations, halves the learning
+  // rate for good, clears Adam's moments, lets the objective repair its chains, and goes on. Throws
+  // NumericalError, naming the iteration and the checkpoint to go back to, if options.recover
+  // recoveries came before it within the iterations of ten checkpoints.
   TrainResult run();
 
   int64_t iteration() const { return iteration_; }
@@ -95,6 +97,8 @@ class Trainer {
   // The loop (trainer.cpp).
   // The loss, its gradient, a step of the optimiser and of the averages; sets numbers_.
   void descend();
+  void note_skipped(double loss, double norm);
+  TrainResult result(bool interrupted) const;
   // `scalars`, which go along with the gradients, become sums over ranks, too.
   void add_up(std::vector<torch::Tensor>& gradients, torch::Tensor& scalars) const;
   torch::Tensor parameters_finite() const;
@@ -102,6 +106,7 @@ class Trainer {
   std::optional<ValidationScore> evaluate();  // none: it was stopped
   void tell(const std::function<void(TrainObserver&)>& event);
   void log(const std::string& message);
+  void warn(const std::string& message);  // logs, too
 
   // Saving and restoring (trainer_state.cpp).
   const Ranks& ranks() const { return *hooks_.ranks; }
@@ -114,7 +119,10 @@ class Trainer {
   void restore(const Checkpoint& saved, const std::string& file);
   Checkpoint checkpoint() const;
   PtDict settings() const;
-  PtDict plan() const;  // of the learning rate
+  PtDict plan() const;                                  // of the learning rate
+  double planned_rate(const LearningRate& plan) const;  // of the present iteration
+  void warn_of_plan(const Checkpoint& resumed);
+  void warn_of_warmup();
   NamedTensors named(const std::vector<torch::Tensor>& of_parameters) const;
   NamedTensors state_dict(const std::vector<torch::Tensor>& parameters) const;  // with buffers
 
@@ -127,8 +135,9 @@ class Trainer {
   Ema ema_;
   CapturedWork descent_;   // of descend(), where the objective's part of it repeats
   torch::Tensor to_stop_;  // float64 [], 1: this rank was told to stop
-  // float64 [4 + metrics], on the device: whether the parameters are finite, the gradient's norm,
-  // then, summed over ranks, to_stop_, the loss and the objective's metrics, of these names.
+  // float64 [5 + metrics], on the device: whether the parameters are finite, the gradient's norm,
+  // whether the update was skipped, then, summed over ranks, to_stop_, the loss and the objective's
+  // metrics, of these names.
   torch::Tensor numbers_;
   std::vector<std::string> names_;
   std::optional<RunDirectory> directory_;
@@ -138,6 +147,8 @@ class Trainer {
   int64_t saved_ = 0;                // the one of the latest checkpoint
   int64_t planned_from_ = 0;         // where the schedule of the learning rate begins
   std::vector<int64_t> recoveries_;  // the iterations that diverged
+  int64_t skipped_ = 0;              // those that made no update
+  std::string why_skipped_;          // of the latest; empty: it made one
   Divergence divergence_;
   double best_score_ = -std::numeric_limits<double>::infinity();
   bool stopped_ = false;        // a rank was told to stop

@@ -4,6 +4,7 @@
 #include "io/error.h"
 #include "io/settings.h"
 #include "io/sha256.h"
+#include "io/unreadable.h"
 #include "train/trainer.h"
 
 namespace isinglass {
@@ -23,6 +24,7 @@ void Trainer::start(const std::filesystem::path& directory) {
   save();
   ranks().any(false);  // what rank 0 has written is there
   if (!ranks().leads()) directory_ = RunDirectory::open(directory);
+  warn_of_warmup();
 }
 
 void Trainer::resume(const std::filesystem::path& directory) {
@@ -49,6 +51,42 @@ void Trainer::resume(const std::filesystem::path& directory) {
       checkpoint.program == options_.program
           ? ""
           : fmt::format(" by the program {}; it was {}", options_.program, checkpoint.program)));
+  if (metrics_file_ && !metrics_file_->complaint().empty()) warn(metrics_file_->complaint());
+  warn_of_warmup();
+  warn_of_plan(checkpoint);
+}
+
+void Trainer::warn_of_warmup() {
+  if (options_.warmup < options_.iterations) return;
+  warn(fmt::format(
+      "the warm-up of the learning rate takes {} iterations and the run has {}: the rate comes to "
+      "{:.3g} of {:g} at its end{}",
+      options_.warmup, options_.iterations,
+      options_.learning_rate * static_cast<double>(options_.iterations) /
+          static_cast<double>(options_.warmup),
+      options_.learning_rate,
+      options_.schedule == RateSchedule::kConstant ? "" : ", and its schedule never begins"));
+}
+
+// A run that goes on with other plans of the rate than it was begun with.
+void Trainer::warn_of_plan(const Checkpoint& resumed) {
+  if (settings_text(resumed.plan) == settings_text(plan())) return;
+  if (iteration_ >= options_.iterations) return;
+  LearningRate before{.peak = options_.learning_rate, .warmup = options_.warmup};
+  for (const auto& [name, value] : resumed.plan) {
+    if (name == "schedule") before.schedule = rate_schedule(std::get<std::string>(value.value));
+    if (name == "end_rate") before.end = std::get<double>(value.value);
+    if (name == "iterations") before.to = std::get<int64_t>(value.value);
+  }
+  before.from = resumed.planned_from;
+  const double was = planned_rate(before);
+  ++iteration_;
+  const double next = learning_rate();
+  --iteration_;
+  warn(fmt::format(
+      "the learning rate is planned anew from iteration {} to {} ({}): it was {:.4g}, and the next "
+      "iteration has {:.4g}",
+      iteration_, options_.iterations, name_of(options_.schedule), was, next));
 }
 
 std::pair<std::filesystem::path, Checkpoint> Trainer::newest_readable() {
@@ -58,6 +96,8 @@ std::pair<std::filesystem::path, Checkpoint> Trainer::newest_readable() {
       return {*file, read_checkpoint(*file)};
     } catch (const OtherFormat&) {
       throw;
+    } catch (const Unreadable&) {
+      throw;  // it may be sound
     } catch (const Error& error) {
       directory_->set_aside(*file);
       log(fmt::format("set aside a checkpoint that cannot be read: {}", error.what()));
@@ -76,7 +116,11 @@ void Trainer::save() {
   write_checkpoint(file, checkpoint());
   directory_->remove_old_checkpoints(options_.recover > 0 ? recovery_spacing() : 0);
   export_weights();
-  objective_->draw_samples(*model_, directory_->samples_file(iteration_));
+  try {
+    objective_->draw_samples(*model_, directory_->samples_file(iteration_));
+  } catch (const Error& error) {  // no reason to end the run
+    warn(fmt::format("iteration {}: no picture of the chains: {}", iteration_, error.what()));
+  }
   log(fmt::format("iteration {}: saved {}", iteration_, file.string()));
   tell([&](TrainObserver& observer) {
     observer.on_energies(iteration_, energies);
@@ -177,17 +221,18 @@ Checkpoint Trainer::checkpoint() const {
   return {.settings = settings(),
           .program = options_.program,
           .iteration = iteration_,
-          .total_steps = iteration_ * objective_->steps(),
           .plan = plan(),
           .planned_from = planned_from_,
           .recoveries = torch::tensor(recoveries_, torch::kInt64),
           .divergence = divergence_.memory(),
+          .skipped = skipped_,
           .best_score = best_score_,
           .parameters = state_dict(parameters_),
           .averages = named(ema_.averages()),
           .first_moments = named(adam_.first_moments()),
           .second_moments = named(adam_.second_moments()),
           .adam_step = adam_.step_number(),
+          .average_updates = ema_.updates(),
           .buffer = objective_->chains(),
           .carried = objective_->carried()};
 }
@@ -200,8 +245,13 @@ void Trainer::restore(const Checkpoint& saved, const std::string& file) {
   copy_tensors(saved.first_moments, own.first_moments, file);
   copy_tensors(saved.second_moments, own.second_moments, file);
   objective_->take(saved.carried, file);
-  copy_tensors({{"adam_step", saved.adam_step}, {"buffer", saved.buffer}},
-               {{"adam_step", own.adam_step}, {"buffer", own.buffer}}, file);
+  copy_tensors({{"adam_step", saved.adam_step},
+                {"average_updates", saved.average_updates},
+                {"buffer", saved.buffer}},
+               {{"adam_step", own.adam_step},
+                {"average_updates", own.average_updates},
+                {"buffer", own.buffer}},
+               file);
   iteration_ = saved_ = saved.iteration;
   planned_from_ =
       settings_text(saved.plan) == settings_text(plan()) ? saved.planned_from : saved.iteration;
@@ -209,6 +259,7 @@ void Trainer::restore(const Checkpoint& saved, const std::string& file) {
   recoveries_.assign(recoveries.data_ptr<int64_t>(),
                      recoveries.data_ptr<int64_t>() + recoveries.numel());
   divergence_.restore(saved.divergence);
+  skipped_ = saved.skipped;
   best_score_ = saved.best_score;
 }
 

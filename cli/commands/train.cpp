@@ -25,11 +25,10 @@ namespace fs = std::filesystem;
 // Shows the iterations; from the first checkpoint on the directory is worth keeping.
 class TrainProgress : public TrainObserver {
  public:
-  explicit TrainProgress(OutputDirectory& out) : out_(out) {}
+  TrainProgress(OutputDirectory& out, bool quiet) : out_(out), quiet_(quiet) {}
 
   void begin(int64_t iteration, const Options& options) {
     iterations_ = options.integer("iters");
-    quiet_ = quiet(options);
     progress_.emplace("train", iterations_, quiet_, iteration);
     events_ = event_file(options, iteration + 1);
   }
@@ -72,12 +71,16 @@ class TrainProgress : public TrainObserver {
                           out_.path().string()));
   }
 
+  void on_warning(const std::string& message) override {
+    if (!quiet_) std::fputs(fmt::format("isinglass: warning: {}\n", message).c_str(), stderr);
+  }
+
   const std::optional<Metrics>& last() const { return last_; }
 
  private:
   OutputDirectory& out_;
   int64_t iterations_ = 0;
-  bool quiet_ = false;
+  bool quiet_;
   std::optional<Progress> progress_;
   std::optional<Metrics> last_;
   std::unique_ptr<EventFile> events_;
@@ -105,20 +108,23 @@ bool goes_on(const Options& options) {
 std::string result_text(const Options& options, const TrainSpec& spec, const TrainResult& result,
                         const std::optional<Metrics>& last, const OutputDirectory& out) {
   if (options.flag("json")) {
-    nlohmann::ordered_json json = {{"model", spec.model.name},
-                                   {"dataset", spec.data.name},
-                                   {"iteration", result.iteration},
-                                   {"recoveries", result.recoveries},
-                                   {"out", out.path().string()}};
+    nlohmann::ordered_json json = {
+        {"model", spec.model.name},      {"dataset", spec.data.name},
+        {"iteration", result.iteration}, {"recoveries", result.recoveries},
+        {"skipped", result.skipped},     {"out", out.path().string()}};
     if (last) json["metrics"] = nlohmann::ordered_json::parse(json_line(*last));
     return json.dump(2) + "\n";
   }
+  const std::string skipped = result.skipped == 0
+                                  ? ""
+                                  : fmt::format(" ({} of them made no update; {} says why)",
+                                                result.skipped, out.file("log.txt").string());
   const std::string recovered = result.recoveries == 0
                                     ? ""
                                     : fmt::format(" (it diverged {} times; {} says when)",
                                                   result.recoveries, out.file("log.txt").string());
-  return fmt::format("{} trained on {} for {} iterations{}; averaged parameters in {}\n",
-                     spec.model.name, spec.data.name, result.iteration, recovered,
+  return fmt::format("{} trained on {} for {} iterations{}{}; averaged parameters in {}\n",
+                     spec.model.name, spec.data.name, result.iteration, skipped, recovered,
                      out.file("ema.pt").string());
 }
 
@@ -126,7 +132,7 @@ std::string run_train(const Options& options) {
   const Context context = context_of(options);
   const bool resumed = context.ranks->any(leads() && goes_on(options));
   OutputDirectory out(options);
-  TrainProgress progress(out);
+  TrainProgress progress(out, quiet(options));
   Training training(spec_of<TrainSpec>(options.said()), context, &progress, resumed);
   Trainer& trainer = training.trainer();
   TrainResult result;

@@ -81,7 +81,7 @@ void add_training(Page& page, const fs::path& directory) {
   page.add("", "",
            {facts_of(last, {"iteration", "loss", "coupling_rmse", "energy_data", "energy_model",
                             "difference", "acceptance", "hops", "swaps", "learning_rate",
-                            "recoveries", "validation_score", "validation_weight_ess",
+                            "recoveries", "skipped", "validation_score", "validation_weight_ess",
                             "validation_verdict", "seconds"})});
   Json list = Json::array();
   const auto add = [&](const std::string& title,

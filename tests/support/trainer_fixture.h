@@ -93,14 +93,16 @@ inline void expect_equal(const NamedTensors& a, const NamedTensors& b, const std
 inline void expect_same_state(const fs::path& a, const fs::path& b) {
   const Checkpoint x = read_checkpoint(a), y = read_checkpoint(b);
   EXPECT_EQ(x.iteration, y.iteration);
-  EXPECT_EQ(x.total_steps, y.total_steps);
+  EXPECT_EQ(x.skipped, y.skipped);
   expect_equal(x.parameters, y.parameters, "parameter");
   expect_equal(x.averages, y.averages, "average");
   expect_equal(x.first_moments, y.first_moments, "first moment");
   expect_equal(x.second_moments, y.second_moments, "second moment");
   EXPECT_TRUE(torch::equal(x.adam_step, y.adam_step));
+  EXPECT_TRUE(torch::equal(x.average_updates, y.average_updates));
   EXPECT_TRUE(torch::equal(x.recoveries, y.recoveries)) << "recoveries";
   EXPECT_EQ(x.divergence.iterations_apart, y.divergence.iterations_apart);
+  EXPECT_EQ(x.divergence.skipped_in_a_row, y.divergence.skipped_in_a_row);
   EXPECT_TRUE(torch::equal(x.divergence.differences, y.divergence.differences)) << "differences";
   EXPECT_TRUE(torch::equal(x.divergence.acceptances, y.divergence.acceptances)) << "acceptances";
   EXPECT_TRUE(torch::equal(x.buffer, y.buffer)) << "buffer";

@@ -87,6 +87,24 @@ TEST(DivergenceTest, ChainsThatAreStuck) {
   EXPECT_EQ(course([](int64_t) { return 0.0; }), 0);
 }
 
+// Ten in a row; nine, and again nine, are batches of their own.
+TEST(DivergenceTest, IterationsWithoutAnUpdate) {
+  Divergence first(kSites);
+  for (int i = 0; i < 9; ++i) first.skipped("the loss is nan");
+  first.updated();
+  for (int i = 0; i < 9; ++i) first.skipped("the loss is nan");
+  Divergence second(kSites);
+  second.restore(first.memory());
+  for (Divergence* divergence : {&first, &second}) {
+    try {
+      divergence->skipped("the loss is nan");
+      ADD_FAILURE() << "no divergence";
+    } catch (const NumericalError& error) {
+      EXPECT_STREQ(error.what(), "the loss is nan, and 10 iterations in a row made no update");
+    }
+  }
+}
+
 TEST(DivergenceTest, ARestoredOneGoesOn) {
   const auto resumes = [](const Course& difference, const Course& acceptance,
                           const std::vector<int64_t>& moments) {

@@ -1,5 +1,5 @@
 // Divergence of whole training runs: it is seen, and a run recovers from it; killed at any moment
-// of that, it ends in the same bits. Plans of the learning rate, clipped gradients.
+// of that, it ends in the same bits.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -57,13 +57,15 @@ TEST(DivergingRun, StopsWhenAnEnergyIsNotFinite) {
   expect_finite_checkpoints(scratch / "run");
 }
 
-TEST(DivergingRun, StopsWhenAParameterIsNotFinite) {
+TEST(DivergingRun, StopsWhenNoGradientIsFinite) {
   const Scratch scratch;
   Setting setting("rbm", without_recovery());
   setting.model->parameters()[0].register_hook(
       [](const torch::Tensor& gradient) { return torch::full_like(gradient, NAN); });
   const std::string message = what_stops(setting, scratch / "run");
-  EXPECT_NE(message.find("diverged at iteration 1: a parameter is not finite"), std::string::npos)
+  EXPECT_NE(message.find("diverged at iteration 10: the norm of the gradient is nan, and 10 "
+                         "iterations in a row made no update"),
+            std::string::npos)
       << message;
   EXPECT_NE(message.find("checkpoints/00000000.pt"), std::string::npos) << message;
   expect_finite_checkpoints(scratch / "run");
@@ -98,8 +100,8 @@ TEST(DivergingRun, StopsWhenTheEnergiesStayApart) {
   EXPECT_NE(read_file(scratch / "run/log.txt").find(message), std::string::npos);
 }
 
-// Contrastive divergence whose loss is no number at given iterations if the learning rate is above
-// a bound: a function of iteration and state, as everything else is.
+// Contrastive divergence whose loss is no number at the ten iterations up to given ones if the
+// learning rate is above a bound: a function of iteration and state, as everything else is.
 class Planted : public Objective {
  public:
   using Bounds = std::map<int64_t, double>;
@@ -112,20 +114,21 @@ class Planted : public Objective {
   }
   Loss loss(EnergyModel& model, int64_t iteration) override {
     Loss loss = objective_->loss(model, iteration);
-    const auto bound = bounds_.find(iteration);
-    if (bound != bounds_.end() && trainer->learning_rate() > bound->second)
+    const auto bound = bounds_.lower_bound(iteration);
+    if (bound != bounds_.end() && bound->first - iteration < 10 &&
+        trainer->learning_rate() > bound->second) {
       loss.value = loss.value * NAN;
+    }
     return loss;
   }
   void before_step() override { objective_->before_step(); }
-  void after_step() override { objective_->after_step(); }
+  void after_step(const torch::Tensor& skip) override { objective_->after_step(skip); }
   void keep_chains() override { objective_->keep_chains(); }
   PtDict settings() const override { return objective_->settings(); }
   torch::Tensor chains() const override { return objective_->chains(); }
   void repair(EnergyModel& model, int64_t recovery) override {
     objective_->repair(model, recovery);
   }
-  int64_t steps() const override { return objective_->steps(); }
   void draw_data(const fs::path& file) override { objective_->draw_data(file); }
   void draw_samples(EnergyModel& model, const fs::path& file) override {
     objective_->draw_samples(model, file);
@@ -146,8 +149,8 @@ PcdRun long_options() {
   return options;
 }
 
-// A run that loses its way at iterations 30 (and goes back to the start) and 440 (to 200) unless it
-// has recovered once, or twice.
+// A run that has lost its way at iterations 30 (and goes back to the start) and 440 (to 200) unless
+// it has recovered once, or twice.
 struct PlantedRun {
   explicit PlantedRun(const PcdRun& options, TrainHooks hooks = {},
                       Planted::Bounds bounds = kBounds)
@@ -164,8 +167,9 @@ struct PlantedRun {
   Setting setting;
   std::optional<Trainer> trainer;
 };
-// The rate there is 1e-2·(430 / 450) and 1e-2·(20 / 450), before it is halved.
-const Planted::Bounds PlantedRun::kBounds = {{30, 6e-3}, {440, 1.5e-4}};
+// The rate there is 1e-2·(430 / 450) and 1e-2·(20 / 450), before it is halved; nine iterations
+// before 440 it is 1e-2·(29 / 450), a quarter of which is below the bound.
+const Planted::Bounds PlantedRun::kBounds = {{30, 6e-3}, {440, 1.7e-4}};
 
 // The process ends here, with nothing saved that is not on disk.
 struct Killed {};
@@ -223,7 +227,8 @@ TEST_F(Recovery, HalvesTheRateForGood) {
   EXPECT_TRUE(torch::equal(last.recoveries, torch::tensor({30, 440}, torch::kInt64)));
   EXPECT_EQ(last.adam_step.item<float>(), 460 - 200);  // Adam began anew
   const std::string log = read_file(whole_ / "log.txt");
-  EXPECT_NE(log.find("diverged at iteration 440: the loss is nan; back to iteration 200"),
+  EXPECT_NE(log.find("diverged at iteration 440: the loss is nan, and 10 iterations in a row made "
+                     "no update; back to iteration 200"),
             std::string::npos)
       << log;
 }
@@ -290,9 +295,10 @@ TEST_F(Recovery, EndsTheRunWhenThereWereTooMany) {
       ADD_FAILURE() << "no divergence";
     } catch (const NumericalError& error) {
       const std::string message = error.what();
-      EXPECT_NE(message.find("training diverged at iteration 30: the loss is nan; the "
-                             "checkpoint to go back to is "),
-                std::string::npos)
+      EXPECT_NE(
+          message.find("training diverged at iteration 30: the loss is nan, and 10 "
+                       "iterations in a row made no update; the checkpoint to go back to is "),
+          std::string::npos)
           << message;
     }
     const auto metrics = metrics_of(scratch_ / fmt::format("run{}", allowed));
@@ -339,59 +345,6 @@ TEST(RecoveryTest, ChainsWithoutAFiniteEnergyAreDrawnAnew) {
     ASSERT_LT(recovery, 50);  // every time has numbers of its own
     objective.repair(model, recovery);
   }
-}
-
-// With another length, the schedule begins again where the run stands.
-TEST(PlanTest, AnotherLengthPlansFromTheIterationReached) {
-  const Scratch scratch;
-  PcdRun options = small_options();
-  options.schedule = RateSchedule::kCosine;
-  options.end_rate = 1e-3;
-  std::optional<Setting> setting;
-  setting.emplace("rbm", options,
-                  TrainHooks{.stop = [&] { return setting->trainer.iteration() == 14; }});
-  setting->trainer.start(scratch / "run");
-  EXPECT_TRUE(setting->trainer.run().interrupted);
-  options.iterations = 34;
-  {
-    Setting part("rbm", options, {.stop = [count = 0]() mutable { return ++count == 3; }});
-    part.trainer.resume(scratch / "run");
-    EXPECT_TRUE(part.trainer.run().interrupted);
-  }
-  resume("rbm", scratch / "run", options);  // the plan stays
-  const auto metrics = metrics_of(scratch / "run");
-  ASSERT_EQ(metrics.size(), 34u);
-  LearningRate rate{
-      .peak = 1e-2, .end = 1e-3, .warmup = 10, .schedule = RateSchedule::kCosine, .to = 20};
-  for (int64_t t = 1; t <= 34; ++t) {
-    if (t == 15) rate.from = 14, rate.to = 34;
-    EXPECT_EQ(metrics[t - 1]["learning_rate"], rate.at(t)) << t;
-  }
-}
-
-// Adam sees the gradient's direction alone where every gradient is scaled to one norm, as here.
-TEST(ClipTest, ScalesGradientsToTheNorm) {
-  const Scratch scratch;
-  PcdRun options = small_options();
-  options.iterations = 1;
-  const auto moments = [&](double clip) {
-    const fs::path directory = scratch / fmt::format("clip{}", clip);
-    options.clip = clip;
-    train("rbm", directory, options);
-    std::vector<torch::Tensor> all;
-    for (const auto& [name, m] :
-         read_checkpoint(directory / "checkpoints/00000001.pt").first_moments)
-      all.push_back(m.flatten());
-    return torch::cat(all).to(torch::kFloat64);
-  };
-  const torch::Tensor whole = moments(0);  // (1 − β₁)·gradient
-  const double norm = metrics_of(scratch / "clip0")[0]["gradient_norm"];
-  EXPECT_NEAR(whole.norm().item<double>(), 0.1 * norm, 1e-6 * norm);
-  EXPECT_TRUE(torch::equal(moments(1.01 * norm), whole));
-  const torch::Tensor clipped = moments(0.3 * norm);
-  EXPECT_NEAR(clipped.norm().item<double>(), 0.03 * norm, 1e-6 * norm);
-  EXPECT_TRUE(torch::allclose(clipped, 0.3 * whole, 1e-5, 0));
-  EXPECT_EQ(metrics_of(scratch / fmt::format("clip{}", 0.3 * norm))[0]["gradient_norm"], norm);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
 
 #include "io/files.h"
 #include "io/settings.h"
@@ -78,17 +79,18 @@ Checkpoint small_checkpoint() {
   c.settings = {{"seed", {int64_t{7}}}, {"learning_rate", {0.1}}, {"model", {std::string("rbm")}}};
   c.program = "1f2e3d";
   c.iteration = 12;
-  c.total_steps = 480;
   c.plan = {{"schedule", {std::string("linear")}}, {"iterations", {int64_t{40}}}};
   c.planned_from = 3;
   c.recoveries = torch::tensor({7, 9}, torch::kInt64);
-  c.divergence = {2, torch::randn({5}, torch::kFloat64), torch::rand({4}, torch::kFloat64)};
+  c.divergence = {2, torch::randn({5}, torch::kFloat64), torch::rand({4}, torch::kFloat64), 6};
+  c.skipped = 8;
   c.best_score = -std::numeric_limits<double>::infinity();
   const torch::Tensor weight =
       torch::randn({2, 3, 3, 3}).contiguous(torch::MemoryFormat::ChannelsLast);
   c.parameters = {{"net.0.weight", weight}, {"bias", torch::randn({2})}};
   c.averages = c.first_moments = c.second_moments = c.parameters;
   c.adam_step = torch::full({}, 12.0f);
+  c.average_updates = torch::full({}, 4.0, torch::kFloat64);
   c.buffer = torch::randint(0, 2, {4, 9}, torch::kUInt8);
   return c;
 }
@@ -99,7 +101,6 @@ TEST(CheckpointTest, SurvivesTheDisk) {
   write_checkpoint(scratch / "00000012.pt", c);
   const Checkpoint read = read_checkpoint(scratch / "00000012.pt");
   EXPECT_EQ(read.iteration, 12);
-  EXPECT_EQ(read.total_steps, 480);
   EXPECT_EQ(settings_text(read.plan), settings_text(c.plan));
   EXPECT_EQ(read.planned_from, 3);
   EXPECT_TRUE(torch::equal(read.recoveries, c.recoveries));
@@ -114,6 +115,24 @@ TEST(CheckpointTest, SurvivesTheDisk) {
   EXPECT_TRUE(torch::equal(read.parameters[0].second, c.parameters[0].second));
   EXPECT_TRUE(torch::equal(read.buffer, c.buffer));
   EXPECT_EQ(read.adam_step.item<float>(), 12);
+  EXPECT_EQ(read.average_updates.item<double>(), 4);
+  EXPECT_EQ(read.divergence.skipped_in_a_row, 6);
+  EXPECT_EQ(read.skipped, 8);
+}
+
+// Their averages have had an update an iteration.
+TEST(CheckpointTest, OneFromBeforeUpdatesWereSkipped) {
+  const Scratch scratch;
+  write_checkpoint(scratch / "new.pt", small_checkpoint());
+  PtDict entries = std::get<PtDict>(read_pt(scratch / "new.pt").value);
+  const std::set<std::string> later = {"skipped_in_a_row", "skipped", "average_updates"};
+  EXPECT_EQ(std::erase_if(entries, [&](const auto& e) { return later.contains(e.first); }), 3u);
+  entries.emplace_back("total_steps", PtValue{int64_t{480}});  // which they had
+  write_pt(scratch / "old.pt", PtValue{entries});
+  const Checkpoint read = read_checkpoint(scratch / "old.pt");
+  EXPECT_EQ(read.average_updates.item<double>(), 12);
+  EXPECT_EQ(read.divergence.skipped_in_a_row, 0);
+  EXPECT_EQ(read.skipped, 0);
 }
 
 TEST(CheckpointTest, OneFromBeforeAcceptancesWereKept) {

@@ -223,6 +223,24 @@ TEST(TrainerTest, FallsBackPastATruncatedCheckpoint) {
   EXPECT_ERROR(setting.trainer.resume(scratch / "run"), "no checkpoint");
 }
 
+// What the system will not hand out may be sound: it stays, and the run waits for another attempt.
+TEST(TrainerTest, ACheckpointThatTheSystemCannotReadStays) {
+  const Scratch scratch;
+  train("rbm", scratch / "run", small_options());
+  const fs::path newest = scratch / "run/checkpoints/00000020.pt";
+  const fs::path moved = scratch / "run/moved.pt";
+  fs::rename(newest, moved);
+  fs::create_symlink(newest, newest);  // a loop, also for root
+  {
+    Setting setting("rbm", small_options());
+    EXPECT_ERROR(setting.trainer.resume(scratch / "run"), "cannot read");
+  }
+  EXPECT_TRUE(fs::is_symlink(newest));
+  fs::remove(newest);
+  fs::rename(moved, newest);
+  resume("rbm", scratch / "run", small_options());
+}
+
 TEST(TrainerTest, RefusesToResumeAnotherRun) {
   const Scratch scratch;
   PcdRun options = small_options();

@@ -42,9 +42,10 @@ class Objective {
 
   virtual Loss loss(EnergyModel& model, int64_t iteration) = 0;
 
-  // Around the optimiser's step: the gradients are there, the parameters have moved.
+  // Around the optimiser's step: the gradients are there, the parameters have moved. skip: float32
+  // [], on the device; where it is 1 the step was not made, and nothing follows the batch.
   virtual void before_step() {}
-  virtual void after_step() {}
+  virtual void after_step(const torch::Tensor& skip) {}
   // Whether loss() and these two are the same kernels on the same tensors in every iteration
   // (engine/run/captured_work.h), of this model.
   virtual bool repeats(const EnergyModel& model) const { return false; }
@@ -70,7 +71,6 @@ class Objective {
   virtual NamedTensors batch_energies() const { return {}; }
   // Draws the chains anew whose energy is not finite; `recovery` counts from 1.
   virtual void repair(EnergyModel& model, int64_t recovery) {}
-  virtual int64_t steps() const { return 0; }  // Metropolis–Hastings steps an iteration
 
   // Pictures of the training data and of what the model has learned; none where states are no
   // images.

@@ -171,8 +171,8 @@ void PcdObjective::before_step() {
   if (centring_) centring_->before_step();
 }
 
-void PcdObjective::after_step() {
-  if (centring_) centring_->after_step();
+void PcdObjective::after_step(const torch::Tensor& skip) {
+  if (centring_) centring_->after_step(skip);
 }
 
 // Not of categorical states, whose gradient of a look-up waits for the device, nor with a gradient's gradient.

@@ -33,7 +33,7 @@ class PcdObjective : public Objective {
   void advance_chains(EnergyModel& model, int64_t iteration) override;
   Loss loss(EnergyModel& model, int64_t iteration) override;
   void before_step() override;
-  void after_step() override;
+  void after_step(const torch::Tensor& skip) override;
   bool repeats(const EnergyModel& model) const override;
   std::vector<std::pair<std::string, double>> signals() const override { return signals_.seen(); }
   // Writes the chains of all ranks back, which have been on their way since advance_chains(). Throws
@@ -45,7 +45,6 @@ class PcdObjective : public Objective {
   void take(const NamedTensors& saved, const std::string& file) override;
   NamedTensors batch_energies() const override { return batch_energies_; }
   void repair(EnergyModel& model, int64_t recovery) override;
-  int64_t steps() const override { return options_.steps; }
   void draw_data(const std::filesystem::path& file) override;
   void draw_samples(EnergyModel& model, const std::filesystem::path& file) override;
 

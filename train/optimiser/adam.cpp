@@ -25,20 +25,22 @@ void Adam::set_learning_rate(double learning_rate) {
   shrink_.fill_(1 - learning_rate * weight_decay_);
 }
 
-void Adam::step() {
+void Adam::step(const torch::Tensor& skip) {
   torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> gradients;
   for (const torch::Tensor& p : parameters_) {
     TORCH_INTERNAL_ASSERT(p.grad().defined() && p.grad().is_non_overlapping_and_dense());
     gradients.push_back(p.grad());
   }
+  const bool may_skip = skip.defined();
   if (weight_decay_ > 0 && !weights_.empty()) {
-    at::_foreach_mul_(weights_, shrink_);
+    at::_foreach_mul_(weights_, may_skip ? torch::where(skip > 0, 1.0, shrink_) : shrink_);
   }
-  step_.add_(1);
+  may_skip ? step_.add_(1 - skip) : step_.add_(1);
   at::_fused_adam_(parameters_, gradients, first_, second_, /*max_exp_avg_sqs=*/{}, steps_,
                    learning_rate_, /*beta1=*/0.9, /*beta2=*/0.999, /*weight_decay=*/0,
-                   /*eps=*/1e-8, /*amsgrad=*/false, /*maximize=*/false);
+                   /*eps=*/1e-8, /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{},
+                   may_skip ? std::optional(skip) : std::nullopt);
 }
 
 void Adam::count_writes() {

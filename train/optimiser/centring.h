@@ -27,17 +27,19 @@ class Centring {
 
   // The parameters' gradients, into those of W, b, c.
   void before_step();
-  // The parameters, which an optimiser moved by ΔW, Δb, Δc since before_step().
-  void after_step();
+  // The parameters, which an optimiser moved by ΔW, Δb, Δc since before_step(). skip: float32 [];
+  // where it is 1 there was no step, and the offsets go back to where they were before follow().
+  void after_step(const torch::Tensor& skip = {});
 
   // Float32 [D] and [H], its own.
   NamedTensors offsets() const { return {{"visible", visible_}, {"hidden", hidden_}}; }
 
  private:
   const RbmModel& machine_;
-  torch::Tensor w_, b_v_, b_h_;     // its own
-  torch::Tensor visible_, hidden_;  // μ, λ
-  torch::Tensor before_;            // W before the step
+  torch::Tensor w_, b_v_, b_h_;                   // its own
+  torch::Tensor visible_, hidden_;                // μ, λ
+  torch::Tensor visible_before_, hidden_before_;  // follow()
+  torch::Tensor before_;                          // W before the step
 };
 
 }  // namespace isinglass

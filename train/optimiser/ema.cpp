@@ -6,11 +6,19 @@ namespace isinglass {
 Ema::Ema(std::vector<torch::Tensor> parameters, double decay)
     : parameters_(std::move(parameters)), decay_(decay) {
   for (const torch::Tensor& p : parameters_) averages_.push_back(p.detach().clone());
+  updates_ = torch::zeros({}, torch::device(parameters_[0].device()).dtype(torch::kFloat64));
 }
 
-void Ema::update() {
+// The two weights add up to 1 in float32: what they lack would add up over the updates.
+void Ema::update(const torch::Tensor& skip) {
   torch::NoGradGuard no_grad;
-  at::_foreach_lerp_(averages_, parameters_, 1 - decay_);
+  const bool may_skip = skip.defined();
+  may_skip ? updates_.add_(1 - skip) : updates_.add_(1);
+  torch::Tensor kept = ((updates_ + 1) / (updates_ + 10)).clamp_max(decay_).to(torch::kFloat32);
+  if (may_skip) kept = torch::where(skip > 0, 1.0, kept);
+  const std::vector<torch::Tensor> added = at::_foreach_mul(parameters_, 1 - kept);
+  at::_foreach_mul_(averages_, kept);
+  at::_foreach_add_(averages_, added);
 }
 
 void Ema::swap() {

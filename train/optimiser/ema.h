@@ -1,4 +1,7 @@
-// Exponential moving average of parameters: θ̄ ← decay·θ̄ + (1 − decay)·θ, from θ̄ = θ at the start.
+// Exponential moving average of parameters. The t-th update is
+//   θ̄ ← d θ̄ + (1 − d) θ,  d = min(decay, (1 + t) / (10 + t)),
+// from θ̄ = θ at the start: as long as t is small, θ̄ is a mean of about the last tenth of the
+// updates, so that a short run's average is not one of its initial parameters.
 #pragma once
 
 #include <vector>
@@ -11,16 +14,20 @@ class Ema {
  public:
   Ema(std::vector<torch::Tensor> parameters, double decay);
 
-  void update();
+  // skip: as that of Adam::step(); where it is 1, θ̄ and t stay as they are.
+  void update(const torch::Tensor& skip = {});
 
   // Exchanges the averages and the parameters, bit for bit: twice is the identity.
   void swap();
 
+  // The state, for checkpoints: the averages in the order of the parameters, and t, float64 [].
   const std::vector<torch::Tensor>& averages() const { return averages_; }
+  const torch::Tensor& updates() const { return updates_; }
 
  private:
   std::vector<torch::Tensor> parameters_, averages_;
   double decay_;
+  torch::Tensor updates_;  // on the parameters' device
 };
 
 // While it lives, the parameters are the averages.

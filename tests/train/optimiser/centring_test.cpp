@@ -126,6 +126,44 @@ TEST(CentringTest, StepsAreThoseOfTheCentredMachine) {
   }
 }
 
+// After a batch whose step is skipped, offsets and machine are what they were.
+TEST(CentringTest, ASkippedStepLeavesOffsetsAndParameters) {
+  torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(5);
+  const auto make = [&] {
+    torch::Generator own = torch::make_generator<at::CPUGeneratorImpl>(6);
+    return std::make_unique<RbmModel>(parameter({kHidden, kVisible}, own),
+                                      parameter({kVisible}, own), parameter({kHidden}, own));
+  };
+  const torch::Tensor mean = torch::full({kVisible}, 0.3);
+  const auto machine = make(), plain = make();
+  Centring centring(*machine, mean), reference(*plain, mean);
+  Adam adam(machine->parameters()), other(plain->parameters());
+  const auto step = [](RbmModel& model, Centring& centred, Adam& optimiser,
+                       const torch::Tensor& data, const torch::Tensor& chains, double skip) {
+    const torch::Tensor skipped = torch::tensor(skip, torch::kFloat32);
+    centred.follow(data);
+    model.zero_grad();
+    const torch::Tensor loss = model.energy(data).mean() - model.energy(chains).mean();
+    (skip > 0 ? loss * NAN : loss).backward();
+    centred.before_step();
+    optimiser.set_learning_rate(0.05);
+    optimiser.step(skipped);
+    centred.after_step(skipped);
+  };
+  for (int t = 0; t < 4; ++t) {
+    const torch::Tensor data = states(generator), chains = states(generator);
+    step(*machine, centring, adam, states(generator), states(generator), 1);
+    step(*machine, centring, adam, data, chains, 0);
+    step(*plain, reference, other, data, chains, 0);
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(torch::equal(centring.offsets()[i].second, reference.offsets()[i].second));
+  }
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(torch::equal(machine->parameters()[i], plain->parameters()[i])) << i;
+  }
+}
+
 // The point of it: data with 0 and 1 exchanged are learned the same way.
 TEST(CentringTest, ExchangingZeroAndOneTurnsTheGradientOfTheWeights) {
   torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(4);

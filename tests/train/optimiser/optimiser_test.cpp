@@ -84,20 +84,94 @@ TEST_P(AdamDecayTest, EqualsTheAlgorithmInFloat64) {
 
 INSTANTIATE_TEST_SUITE_P(Decays, AdamDecayTest, testing::Values(0.0, 0.3));
 
+// Of a step that is skipped nothing is left: the next ones are those of an optimiser that has not
+// seen it.
+TEST(AdamTest, ASkippedStepLeavesEveryBit) {
+  for (const double decay : {0.0, 0.3}) {
+    std::vector<torch::Tensor> parameters = make_parameters(), plain = make_parameters();
+    Adam adam(parameters, decay), reference(plain, decay);
+    Ema ema(parameters, 0.9), average(plain, 0.9);
+    adam.set_learning_rate(1e-2);
+    reference.set_learning_rate(1e-2);
+    const auto step = [](Adam& optimiser, Ema& mean, std::vector<torch::Tensor>& all, double scale,
+                         double skip) {
+      for (size_t k = 0; k < all.size(); ++k) {
+        all[k].mutable_grad() = torch::full_like(all[k].detach(), scale * (1.0 + k));
+      }
+      optimiser.step(torch::tensor(skip, torch::kFloat32));
+      mean.update(torch::tensor(skip, torch::kFloat32));
+    };
+    step(adam, ema, parameters, NAN, 1);  // the very first
+    for (int t = 1; t <= 8; ++t) {
+      step(adam, ema, parameters, 0.1 * t, 0);
+      step(reference, average, plain, 0.1 * t, 0);
+      for (const double scale : {static_cast<double>(NAN), static_cast<double>(INFINITY), 3.0}) {
+        step(adam, ema, parameters, scale, 1);
+      }
+    }
+    EXPECT_EQ(adam.step_number().item<float>(), 8);
+    EXPECT_EQ(ema.updates().item<double>(), 8);
+    for (size_t k = 0; k < plain.size(); ++k) {
+      EXPECT_TRUE(torch::equal(parameters[k], plain[k])) << k;
+      EXPECT_TRUE(torch::equal(adam.first_moments()[k], reference.first_moments()[k])) << k;
+      EXPECT_TRUE(torch::equal(adam.second_moments()[k], reference.second_moments()[k])) << k;
+      EXPECT_TRUE(torch::equal(ema.averages()[k], average.averages()[k])) << k;
+    }
+    // Without a word on it, a step is made.
+    Adam silent(plain, decay);
+    const torch::Tensor before = plain[0].detach().clone();
+    silent.step(1e-2);
+    EXPECT_FALSE(torch::equal(plain[0].detach(), before));
+  }
+}
+
 TEST(EmaTest, EqualsTheRecursionInFloat64) {
   std::vector<torch::Tensor> parameters = make_parameters();
   Ema ema(parameters, 0.9);
   std::vector<double> reference = values(parameters[0]);
-  for (int t = 0; t < 30; ++t) {
+  constexpr int kUpdates = 120;
+  for (int t = 1; t <= kUpdates; ++t) {
     torch::NoGradGuard no_grad;
+    const double decay = std::min(0.9, (1.0 + t) / (10.0 + t));  // the second from 80 on
     parameters[0].add_(torch::randn_like(parameters[0]), 0.1);
     const std::vector<double> theta = values(parameters[0]);
-    for (size_t i = 0; i < theta.size(); ++i) reference[i] = 0.9 * reference[i] + 0.1 * theta[i];
+    for (size_t i = 0; i < theta.size(); ++i) {
+      reference[i] = decay * reference[i] + (1 - decay) * theta[i];
+    }
     ema.update();
   }
   const std::vector<double> got = values(ema.averages()[0]);
-  // Errors of a rounding (|θ̄| < 8: 2^-22) an update shrink by 0.9 each: ten of them at most.
-  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], reference[i], 10 * 0x1p-22);
+  // Errors of two roundings (|θ̄| < 8: 2^-22) and of the decay's (2^-25·8) an update shrink by 0.9
+  // each or more: ten of them at most.
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], reference[i], 10 * 2.5 * 0x1p-22);
+}
+
+// A run that is short beside 1/(1 − decay) averages what it has learned, and not where it began:
+// after n updates the start weighs Π (1 + t)/(10 + t) = 10!·(n + 1)!/(n + 10)!.
+TEST(EmaTest, AShortRunForgetsItsStart) {
+  std::vector<torch::Tensor> parameters = {torch::ones({3, 2})};
+  Ema ema(parameters, 0.999);
+  {
+    torch::NoGradGuard no_grad;
+    parameters[0].zero_();
+  }
+  double start = 1;
+  for (int t = 1; t <= 30; ++t) {
+    ema.update();
+    start *= (1.0 + t) / (10.0 + t);
+  }
+  EXPECT_LT(start, 1e-7 * 1e2);
+  EXPECT_NEAR(ema.averages()[0].max().item<double>(), start, 1e-4 * start);
+}
+
+// The weights of an update add up to 1: an average of what stays is that, to the bit or nearly,
+// however long it is taken.
+TEST(EmaTest, AnAverageOfConstantsDoesNotShrink) {
+  std::vector<torch::Tensor> parameters = {torch::full({4}, 1.25)};
+  Ema ema(parameters, 0.999);
+  for (int t = 0; t < 20000; ++t) ema.update();
+  // A rounding of the sum an update is ½ ulp at most, and the average's way back 1/1000 of it.
+  EXPECT_NEAR(ema.averages()[0].max().item<double>(), 1.25, 1000 * 0x1p-23);
 }
 
 TEST(EmaTest, SwapsBitForBit) {
