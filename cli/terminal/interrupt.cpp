@@ -15,8 +15,9 @@ namespace {
 std::atomic<bool> received = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-void note_signal(int) {
-  if (!received.exchange(true)) return;
+void note_signal(int number) {
+  // A closed terminal may say so twice, by the kernel and by the shell: neither asks to end at once.
+  if (!received.exchange(true) || number == SIGHUP) return;
   remove_unfinished_files();
   constexpr std::string_view kLine =
       "isinglass: interrupted: at once, by a second signal; what was saved before is there\n";
@@ -32,6 +33,9 @@ void watch_signals() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  struct sigaction before = {};
+  sigaction(SIGHUP, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // as nohup leaves it
   // A file above the size limit is then an error of write(), which names the file.
   std::signal(SIGXFSZ, SIG_IGN);
 }

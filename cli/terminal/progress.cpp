@@ -68,7 +68,10 @@ void Progress::show(const std::string& note) {
   if (rate > 0)
     line += fmt::format("  {} left", duration(static_cast<double>(total_ - done_) / rate));
   if (!note.empty()) line += "  " + note;
-  fmt::print(stderr, "{}{}{}", terminal_ ? "\r" : "", line, terminal_ ? "\033[K" : "\n");
+  // A terminal that is gone takes no line: that is no reason to end the run.
+  std::fputs(
+      fmt::format("{}{}{}", terminal_ ? "\r" : "", line, terminal_ ? "\033[K" : "\n").c_str(),
+      stderr);
   std::fflush(stderr);
   shown_ = true;
 }

@@ -52,6 +52,10 @@ void add_files(State& state) {
 }
 
 void add_inherited(State& state) {
+  struct sigaction hangup = {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  const bool ignored = hangup.sa_handler == SIG_IGN;
+  state.add(&ignored, sizeof ignored);
   for (int limit = 0; limit < RLIM_NLIMITS; ++limit) {
     rlimit value = {};
     getrlimit(static_cast<__rlimit_resource>(limit), &value);
