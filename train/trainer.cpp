@@ -139,8 +139,10 @@ Metrics Trainer::iterate() {
 
 void Trainer::note_skipped(double loss, double norm) {
   ++skipped_;
-  why_skipped_ = std::isfinite(loss) ? fmt::format("the norm of the gradient is {}", norm)
-                                     : fmt::format("the loss is {}", loss);
+  const double value = std::isfinite(loss) ? norm : loss;
+  why_skipped_ =
+      fmt::format("{} is {}", std::isfinite(loss) ? "the norm of the gradient" : "the loss",
+                  std::isnan(value) ? "nan" : fmt::format("{}", value));
   divergence_.skipped(why_skipped_);
 }
 
