@@ -18,7 +18,7 @@ bool EquilibriumWatch::see(int64_t steps, const torch::Tensor& energy, const Ran
   energies_[rows_++].copy_(energy);
   if (rows_ < kRows) return false;
   const torch::Tensor half = energies_.slice(0, kRows / 2).t();
-  rhat_ = rank_rhat(ranks.gather(half.contiguous()).t().to(torch::kCPU));
+  rhat_ = agreement_rhat(ranks.gather(half.contiguous()).t().to(torch::kCPU));
   // Every second one is kept, of twice as many steps.
   energies_.slice(0, 0, kRows / 2).copy_(energies_.slice(0, 1, kRows, 2).clone());
   rows_ = kRows / 2;

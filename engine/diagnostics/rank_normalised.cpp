@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kLeastDraws = 4;
 
+// Too short, not finite, or one and the same value everywhere.
 bool undefined(const torch::Tensor& series) {
   return series.size(0) < kLeastDraws || undefined_chains(series.reshape({-1, 1})).item<bool>();
 }
@@ -77,21 +78,31 @@ double ess_of(const torch::Tensor& x) {
   return size / std::max(integrated_time(lags), 1 / std::log10(size));
 }
 
+// Infinite where no half chain varies and they differ; their variances are 0 but for rounding.
 double rhat_of(const torch::Tensor& x) {
+  if ((x == x[0]).all().item<bool>()) {
+    return (x == x[0][0]).all().item<bool>() ? NAN : INFINITY;
+  }
   const auto [within, total] = variances(x);
-  return within > 0 ? std::sqrt(total / within) : NAN;
+  return std::sqrt(total / within);
+}
+
+torch::Tensor merged(const torch::Tensor& series, double rounding) {
+  return merge_ties(series, tie_width(series, rounding));
 }
 
 }  // namespace
 
-double bulk_ess(const torch::Tensor& series) {
-  if (undefined(series)) return NAN;
-  return ess_of(rank_normalised(halves(series.to(torch::kFloat64))));
+double bulk_ess(const torch::Tensor& series, double rounding) {
+  const torch::Tensor x = merged(series, rounding);
+  if (undefined(x)) return NAN;
+  return ess_of(rank_normalised(halves(x)));
 }
 
-double tail_ess(const torch::Tensor& series) {
-  if (undefined(series)) return NAN;
-  const torch::Tensor x = series.to(torch::kFloat64), sorted = std::get<0>(x.flatten().sort());
+double tail_ess(const torch::Tensor& series, double rounding) {
+  const torch::Tensor x = merged(series, rounding);
+  if (undefined(x)) return NAN;
+  const torch::Tensor sorted = std::get<0>(x.flatten().sort());
   double least = INFINITY;
   for (const double probability : {0.05, 0.95}) {
     const torch::Tensor below =
@@ -102,11 +113,27 @@ double tail_ess(const torch::Tensor& series) {
   return least;
 }
 
-double rank_rhat(const torch::Tensor& series) {
-  if (undefined(series) || series.size(1) < 2) return NAN;
-  const torch::Tensor x = halves(series.to(torch::kFloat64));
-  const double median = quantile_of_sorted(std::get<0>(x.flatten().sort()), 0.5);
-  return std::max(rhat_of(rank_normalised(x)), rhat_of(rank_normalised((x - median).abs())));
+double rank_rhat(const torch::Tensor& series, double rounding) {
+  if (series.size(1) < 2) return NAN;
+  const double width = tie_width(series, rounding);
+  const torch::Tensor all = merge_ties(series, width);
+  if (undefined(all)) return NAN;
+  const torch::Tensor x = halves(all), sorted = std::get<0>(x.flatten().sort());
+  const torch::Tensor distance = (x - quantile_of_sorted(sorted, 0.5)).abs();
+  // Where values do not repeat, none but the middle two are equally far from the median.
+  const bool repeat = sorted.diff().eq(0).any().item<bool>();
+  const double bulk = rhat_of(rank_normalised(x));
+  const double folded = rhat_of(rank_normalised(repeat ? merge_ties(distance, width) : distance));
+  return std::isnan(folded) ? bulk : std::max(bulk, folded);
+}
+
+double agreement_rhat(const torch::Tensor& series, double rounding) {
+  const torch::Tensor x = merged(series, rounding);
+  const bool enough = x.size(0) >= kLeastDraws && x.size(1) >= 2;
+  if (enough && std::isfinite(x[0][0].item<double>()) && (x == x[0][0]).all().item<bool>()) {
+    return 1;
+  }
+  return rank_rhat(x, rounding);
 }
 
 }  // namespace isinglass

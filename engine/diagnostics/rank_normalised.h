@@ -11,18 +11,31 @@
 //   R̂ = √(V / W),   ρ_k = 1 − (W − mean autocovariance at lag k) / V,
 //   ESS = M·n / τ,  τ = −1 + 2 Σ_k ρ_k over Geyer's initial positive, then monotone sequence,
 // and ESS at most M·n·log₁₀(M·n).
+//
+// Values that differ by rounding alone are ties (ties.h), in the quantiles as in the ranks.
 #pragma once
 
+#include "engine/diagnostics/ties.h"
 #include "io/torch.h"
 
 namespace isinglass {
 
-// series: [N, B], a statistic of B chains. NaN where it is not finite or constant, or N < 4.
-double bulk_ess(const torch::Tensor& series);  // of the rank-normalised values
+// R̂ above it: chains still drift or disagree, and their means are not the target's.
+inline constexpr double kConvergedRhat = 1.1;
+
+// series: [N, B], a statistic of B chains; rounding: of ties.h. NaN where a value is not finite,
+// all are equal, or N < 4.
+double bulk_ess(const torch::Tensor& series,
+                double rounding = kCarriedRounding);  // of the rank-normalised values
 // The smaller one of the indicators x ≤ 5 % quantile and x ≤ 95 % quantile.
-double tail_ess(const torch::Tensor& series);
+double tail_ess(const torch::Tensor& series, double rounding = kCarriedRounding);
 // The larger one of the rank-normalised values and of their distances from the median; NaN also for
-// fewer than two chains.
-double rank_rhat(const torch::Tensor& series);
+// fewer than two chains, infinite where every half chain stands at a value of its own.
+double rank_rhat(const torch::Tensor& series, double rounding = kCarriedRounding);
+
+// R̂ as a test of agreement, of energies of chains that look for equilibrium: 1 where all of at
+// least four draws of at least two chains have one and the same value, as where all states that
+// count do.
+double agreement_rhat(const torch::Tensor& series, double rounding = kCarriedRounding);
 
 }  // namespace isinglass

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/diagnostics/rank_normalised.h"
+
 namespace isinglass {
 
 struct CellRun;  // metrics/cell_run.h
@@ -38,9 +40,6 @@ const std::vector<Metric>& grid_metrics();
 
 // The metric, or an Error that lists the known ones, the nearest first; `where` begins the message.
 const Metric& find_metric(const std::string& key, const std::string& where);
-
-// R̂ above it: chains still drift or disagree, and their means are not the target's.
-inline constexpr double kConvergedRhat = 1.1;
 
 // Errors of independent estimates, added up. Not std::hypot: that is of a newer C library than the
 // oldest machines have that scripts/bundle.sh serves.

@@ -126,7 +126,11 @@ TEST(Statistics, HaveTheirNames) {
 
 TEST(RankDiagnostics, AreUndefinedRatherThanPlausible) {
   torch::Tensor x = ar1(100, 3, 0.5).contiguous();
-  for (const auto diagnostic : {bulk_ess, tail_ess, rank_rhat}) {
+  const auto diagnostics = {bulk_ess, tail_ess, rank_rhat};
+  for (const auto of : diagnostics) {
+    const auto diagnostic = [of](const torch::Tensor& series) {
+      return of(series, kCarriedRounding);
+    };
     EXPECT_TRUE(std::isfinite(diagnostic(x)));
     EXPECT_TRUE(std::isnan(diagnostic(x.slice(0, 0, 3))));
     EXPECT_TRUE(std::isnan(diagnostic(torch::full({50, 3}, 2.5))));
@@ -137,7 +141,13 @@ TEST(RankDiagnostics, AreUndefinedRatherThanPlausible) {
     }
   }
   // All chains stuck, each elsewhere: no variance within, infinitely far from mixing.
-  EXPECT_TRUE(std::isnan(rank_rhat(torch::arange(4).expand({20, 4}))));
+  EXPECT_EQ(agreement_rhat(torch::full({50, 3}, 2.5)), 1);
+  EXPECT_TRUE(std::isnan(agreement_rhat(torch::full({3, 3}, 2.5))));
+  EXPECT_TRUE(std::isnan(agreement_rhat(torch::full({50, 1}, 2.5))));
+  EXPECT_TRUE(std::isnan(agreement_rhat(torch::full({50, 3}, double(INFINITY)))));
+  EXPECT_EQ(agreement_rhat(x), rank_rhat(x));
+  EXPECT_TRUE(std::isinf(rank_rhat(torch::arange(4).expand({20, 4}))));
+  EXPECT_TRUE(std::isinf(rank_rhat(torch::tensor({0.1, 0.3, 0.3, 0.7}).expand({20, 4}))));
 }
 
 // Plain loops over pairs of draws.

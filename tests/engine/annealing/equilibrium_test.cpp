@@ -1,0 +1,29 @@
+// When chains at one temperature count as having reached their equilibrium.
+#include "engine/annealing/equilibrium.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace isinglass {
+namespace {
+
+// R̂ after the first look, at energies that stay as they are.
+double rhat_of(const torch::Tensor& energy) {
+  EquilibriumWatch watch(energy.size(0), torch::kCPU);
+  for (int64_t step = 1; !watch.see(1, energy, Ranks::alone()); ++step) {
+    if (step > 10000) return -1;
+  }
+  return watch.rhat();
+}
+
+// Where all states that count have one energy, chains in them agree; frozen at energies of their
+// own they do not.
+TEST(EquilibriumWatch, OneEnergyEverywhereIsAgreement) {
+  EXPECT_EQ(rhat_of(torch::full({6}, -2.5, torch::kFloat64)), 1);
+  EXPECT_TRUE(std::isinf(rhat_of(torch::arange(6, torch::kFloat64))));
+  EXPECT_TRUE(std::isnan(rhat_of(torch::full({1}, -2.5, torch::kFloat64))));
+}
+
+}  // namespace
+}  // namespace isinglass
