@@ -18,7 +18,9 @@ torch::Tensor legacy_ess(const torch::Tensor& series) {
       torch::arange(n, 0, -1, x.options()).unsqueeze(1) / static_cast<double>(n);
   const torch::Tensor sum = (taper * torch::where(before_cut, rho, torch::zeros_like(rho))).sum(0);
   const torch::Tensor ess = static_cast<double>(n) / (2 * sum - 1);
-  return torch::where(undefined_chains(x), torch::full_like(ess, NAN), ess);
+  const torch::Tensor finite = torch::isfinite(x).all(0), still = (x == x[0]).all(0);
+  const bool constant = (x == x[0][0]).all().item<bool>();
+  return ess.masked_fill(still, constant ? NAN : 0).masked_fill(finite.logical_not(), NAN);
 }
 
 DiagnosticSummary summarise(const torch::Tensor& per_chain) {
@@ -26,7 +28,8 @@ DiagnosticSummary summarise(const torch::Tensor& per_chain) {
       per_chain.masked_select(torch::isfinite(per_chain)).to(torch::kFloat64);
   const int64_t count = defined.numel();
   return {count > 0 ? defined.mean().item<double>() : NAN,
-          count > 1 ? defined.std().item<double>() : NAN, per_chain.numel() - count};
+          count > 1 ? defined.std().item<double>() : NAN, per_chain.numel() - count,
+          defined.eq(0).sum().item<int64_t>()};
 }
 
 }  // namespace isinglass

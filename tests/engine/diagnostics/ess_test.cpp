@@ -65,11 +65,23 @@ TEST(LegacyEss, IsUndefinedRatherThanPlausible) {
   x[50][2] = INFINITY;
   const torch::Tensor ess = legacy_ess(x);
   EXPECT_TRUE(std::isfinite(ess[0].item<double>()));
-  EXPECT_TRUE(std::isnan(ess[1].item<double>()));
+  EXPECT_EQ(ess[1].item<double>(), 0);  // stuck, while others move
   EXPECT_TRUE(std::isnan(ess[2].item<double>()));
-  EXPECT_EQ(summarise(ess).undefined, 2);
+  EXPECT_EQ(summarise(ess).undefined, 1);
+  EXPECT_EQ(summarise(ess).stuck, 1);
   EXPECT_TRUE(std::isnan(legacy_ess(x.slice(0, 0, 3))[0].item<double>()));
   EXPECT_TRUE(std::isnan(summarise(legacy_ess(torch::zeros({10, 2}))).mean));
+}
+
+// Nine of ten chains stand still, each elsewhere: a tenth of the moving one's.
+TEST(LegacyEss, CountsStuckChainsAsNothing) {
+  torch::Tensor x = torch::arange(10, torch::kFloat64).expand({200, 10}).clone();
+  x.select(1, 3).copy_(ar1(200, 1, 0.5).flatten());
+  const DiagnosticSummary summary = summarise(legacy_ess(x));
+  EXPECT_EQ(summary.stuck, 9);
+  EXPECT_EQ(summary.undefined, 0);
+  EXPECT_DOUBLE_EQ(10 * summary.mean, legacy_ess(x)[3].item<double>());
+  EXPECT_EQ(summarise(legacy_ess(torch::arange(4).expand({20, 4}))).stuck, 4);
 }
 
 }  // namespace
