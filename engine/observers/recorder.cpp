@@ -1,6 +1,7 @@
 // See recorder.h.
 #include "engine/observers/recorder.h"
 
+#include "engine/diagnostics/ties.h"
 #include "io/error.h"
 
 namespace isinglass {
@@ -11,8 +12,12 @@ double Recorder::Shape::bytes() const {
 }
 
 Recorder::Recorder(const Shape& shape, Statistic statistic, bool keep_samples,
-                   std::filesystem::path file, const Ranks& ranks)
-    : shape_(shape), statistic_(std::move(statistic)), file_(std::move(file)) {
+                   std::filesystem::path file, const Ranks& ranks, Renewal renewal)
+    : shape_(shape),
+      statistic_(std::move(statistic)),
+      file_(std::move(file)),
+      ranks_(&ranks),
+      renewal_(renewal) {
   const auto numbers = [&] {
     const auto place = ranks.leads() ? torch::kCPU : torch::kMeta;
     return GatheredDraws(
@@ -34,8 +39,17 @@ Recorder::~Recorder() {
   if (!file_.empty()) std::filesystem::remove(file_, ignored);
 }
 
+void Recorder::evaluate(const ChainState& state) {
+  renewal_.target->evaluate_energy(state.x, fresh_);
+  correction_ = fresh_.energy - state.current.untempered();
+  carried_ = carried_ || correction_.any().item<bool>();
+}
+
 void Recorder::on_draw(int64_t draw, const ChainState& state) {
-  energy_.put(state.current.untempered());
+  const bool renews = draw % renewal_.every == 0 || draw + 1 == shape_.draws;
+  if (renewal_.target && renews) evaluate(state);
+  const torch::Tensor& energy = state.current.untempered();
+  energy_.put(carried_ ? energy + correction_ : energy);
   if (statistic_) values_.put(statistic_(state));
   if (samples_.all().defined()) samples_.put(state.x);
   made_ = draw + 1;
@@ -45,6 +59,9 @@ void Recorder::on_end() {
   energy_.finish();
   values_.finish();
   samples_.finish();
+  if (!renewal_.target || !ranks_->any(carried_) || !ranks_->leads() || made_ == 0) return;
+  const torch::Tensor kept = energy();
+  kept.copy_(merge_ties(kept, tie_width(kept, kCarriedRounding)));
 }
 
 torch::Tensor Recorder::samples() const {

@@ -1,4 +1,10 @@
 // Keeps the draws of a run: in memory, or, where they do not fit, in a file that the system maps.
+//
+// A sampler that knows the change of the energy adds it up, step by step, and rounding with it. The
+// recorder therefore evaluates the target at the first and the last draw and every few thousand
+// steps, and corrects by what it finds; where it found anything, energies that differ by no more
+// than the rounding of the steps in between are recorded as one (engine/diagnostics/ties.h), so
+// that a state has one energy. Chains never see that.
 #pragma once
 
 #include <filesystem>
@@ -18,11 +24,18 @@ class Recorder : public Observer {
     double bytes() const;    // of the states of all draws
   };
 
+  // The target, evaluated at every so many draws; null: its energies come from evaluations anyway.
+  struct Renewal {
+    EnergyModel* target;
+    int64_t every;
+  };
+
   // Keeps energies and, if one is given, another statistic. Keeps states only if keep_samples;
   // `file`, if not empty, holds them (it is made anew, and removed in the end). Throws Error if the
   // file cannot be made. Of chains that ranks share, rank 0 keeps all.
   Recorder(const Shape& shape, Statistic statistic, bool keep_samples,
-           std::filesystem::path file = {}, const Ranks& ranks = Ranks::alone());
+           std::filesystem::path file = {}, const Ranks& ranks = Ranks::alone(),
+           Renewal renewal = {nullptr, 1});
   ~Recorder() override;
 
   void on_draw(int64_t draw, const ChainState& state) override;
@@ -42,10 +55,16 @@ class Recorder : public Observer {
 
  private:
   torch::Tensor storage(int64_t draws) const;
+  void evaluate(const ChainState& state);
 
   Shape shape_;
   Statistic statistic_;
   std::filesystem::path file_;
+  const Ranks* ranks_;
+  Renewal renewal_;
+  Evaluation fresh_;
+  torch::Tensor correction_;  // float64 [B]: of the energies that the chains carry
+  bool carried_ = false;      // whether it ever was other than 0
   GatheredDraws energy_, values_, samples_;
   int64_t made_ = 0;
 };
