@@ -3,6 +3,10 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
 #include "engine/run/initial_states.h"
 #include "engine/run/run.h"
 #include "io/error.h"
@@ -10,16 +14,56 @@
 namespace isinglass {
 namespace {
 
-torch::Tensor sum_of_values(const ChainState& state) {
-  return state.x.sum(1, false, torch::kFloat64);
+// Sums of rows of values up to `most`: float32 has small whole numbers exactly, and adds faster.
+torch::Tensor whole_sums(const torch::Tensor& values, int64_t most) {
+  const bool small = most * values.size(1) < int64_t{1} << 24;
+  const torch::Tensor numbers = values.to(small ? torch::kFloat32 : torch::kFloat64);
+  return numbers.sum(1).to(torch::kFloat64);
 }
 
-// The same state in every run: that of a chain number which no run has.
+torch::Tensor sum_of_values(const ChainState& state) {
+  if (state.x.scalar_type() != torch::kUInt8) return state.x.sum(1, false, torch::kFloat64);
+  return whole_sums(state.x, 255);
+}
+
+// Sites of which every second one is meant, float64 [D]: in the index; of a square number of sites
+// also in rows, in columns, and in both.
+std::vector<torch::Tensor> halves_of(int64_t sites) {
+  const torch::Tensor index = torch::arange(sites);
+  std::vector<torch::Tensor> halves = {index % 2};
+  const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(sites))));
+  if (side * side == sites) {
+    const torch::Tensor row = torch::div(index, side, "floor") % 2, column = index % side % 2;
+    halves.insert(halves.end(), {row, column, (row + column) % 2});
+  }
+  for (torch::Tensor& half : halves) half = half.to(torch::kFloat64);
+  return halves;
+}
+
+// The least differences, at most `wanted`, of the distances from x of patterns that symmetries take
+// into each other: of all, and of uniform ones.
+std::pair<double, double> differences_at(const torch::Tensor& x, const StateSpace& space,
+                                         const std::vector<torch::Tensor>& halves, double wanted) {
+  const torch::Tensor values = torch::one_hot(x.flatten().to(torch::kInt64), space.categories);
+  const torch::Tensor on = values.to(torch::kFloat64);   // [D, K]
+  const auto least = [&](const torch::Tensor& number) {  // of each value, [K]: between two of them
+    const torch::Tensor sorted = std::get<0>(number.sort());
+    return std::min(wanted, sorted.diff().min().item<double>());
+  };
+  const torch::Tensor all = on.sum(0);
+  const double uniform = least(all);
+  double any = uniform;
+  for (const torch::Tensor& half : halves) {
+    const torch::Tensor first = half.matmul(on), second = all - first;
+    any = std::min({any, least(first), least(second), least(first - second)});
+  }
+  return {any, uniform};
+}
+
 Statistic hamming_distance(const StateSpace& space, torch::Device device) {
   require_options(space.discrete(), "`statistic` hamming needs discrete states");
-  constexpr int64_t kNoChain = 4294967295;
-  const torch::Tensor fixed = random_states(space, torch::tensor({kNoChain}), 0, device);
-  return [fixed](const ChainState& state) { return (state.x != fixed).sum(1).to(torch::kFloat64); };
+  const torch::Tensor fixed = hamming_reference(space, device);
+  return [fixed](const ChainState& state) { return whole_sums(state.x != fixed, 1); };
 }
 
 }  // namespace
@@ -27,6 +71,27 @@ Statistic hamming_distance(const StateSpace& space, torch::Device device) {
 const std::vector<std::string>& statistic_names() {
   static const std::vector<std::string> names = {"energy", "hamming", "sum"};
   return names;
+}
+
+// The first of the states of chain numbers which no run has that is as wanted, or the best of them.
+torch::Tensor hamming_reference(const StateSpace& space, torch::Device device) {
+  constexpr int64_t kNoChain = 4294967295, kTries = 256;
+  const auto state = [&](int64_t number) {
+    return random_states(space, torch::tensor({kNoChain - number}), 0, torch::kCPU);
+  };
+  if (space.kind == StateKind::kPermutation || space.sites < 2) return state(0).to(device);
+  const double wanted = std::max(1.0, std::floor(std::sqrt(static_cast<double>(space.sites)) / 16));
+  const std::vector<torch::Tensor> halves = halves_of(space.sites);
+  torch::Tensor best;
+  std::pair<double, double> best_differences = {-1, -1};
+  for (int64_t number = 0; number < kTries && best_differences.first < wanted; ++number) {
+    const torch::Tensor x = state(number);
+    const auto differences = differences_at(x, space, halves, wanted);
+    if (differences <= best_differences) continue;
+    best_differences = differences;
+    best = x;
+  }
+  return best.to(device);
 }
 
 Statistic make_statistic(const std::string& name, const StateSpace& space, torch::Device device) {

@@ -1,0 +1,60 @@
+// See mixing.h.
+#include "engine/observers/mixing.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/diagnostics/rank_normalised.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kLooks = 256;
+
+torch::Tensor moved_chains(const ChainState& state) {
+  return state.statistics.hops.ne(0).to(torch::kFloat64);
+}
+
+}  // namespace
+
+MixingWatch::MixingWatch(const StateSpace& space, const RunPlan& plan, int64_t chains,
+                         torch::Device device, const Ranks& ranks) {
+  const int64_t draws = plan.steps / plan.thin;
+  every_ = std::max<int64_t>(1, (draws + kLooks - 1) / kLooks);
+  const auto place = torch::device(ranks.leads() ? torch::kCPU : torch::kMeta);
+  const auto watch = [&](const std::string& name, Statistic statistic) {
+    const torch::Tensor all = torch::empty({draws / every_, chains}, place.dtype(torch::kFloat64));
+    watched_.push_back({name, std::move(statistic), GatheredDraws(all, ranks)});
+  };
+  for (const std::string& name : statistic_names()) {
+    if (name == "energy" || (name == "hamming" && !space.discrete())) continue;
+    watch(name, make_statistic(name, space, device));
+  }
+  watch("", moved_chains);
+}
+
+void MixingWatch::on_draw(int64_t draw, const ChainState& state) {
+  if ((draw + 1) % every_ != 0) return;
+  for (Watched& one : watched_) one.values.put(one.statistic(state));
+  ++seen_;
+}
+
+void MixingWatch::on_end() {
+  for (Watched& one : watched_) one.values.finish();
+}
+
+std::vector<std::pair<std::string, double>> MixingWatch::rhats() const {
+  std::vector<std::pair<std::string, double>> all;
+  for (size_t i = 0; i + 1 < watched_.size(); ++i) {
+    const torch::Tensor seen = watched_[i].values.all().narrow(0, 0, seen_);
+    all.emplace_back(watched_[i].name, seen_ > 0 ? rank_rhat(seen) : NAN);
+  }
+  return all;
+}
+
+double MixingWatch::moved() const {
+  if (seen_ == 0) return NAN;
+  return watched_.back().values.all().narrow(0, 0, seen_).mean().item<double>();
+}
+
+}  // namespace isinglass
