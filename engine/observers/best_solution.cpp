@@ -3,35 +3,71 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace isinglass {
 namespace {
 
 constexpr double kRounding = 1e-9;  // relative, of energies: no improvement
+constexpr int64_t kMostTogether = 64, kKeptBytes = 64 << 20;
 
 }  // namespace
 
-// −U is the objective, or less where constraints are violated: states whose −U is no better than
-// the best need no look. Most steps therefore cost one maximum.
+// −U has to be larger. It is the objective, or less where constraints are violated: states whose −U
+// is no better than the best need no look.
+double BestSolution::needed() const {
+  return found() ? value_ + kRounding * std::max(1.0, std::abs(value_)) : value_;
+}
+
 void BestSolution::on_step(int64_t, bool, const ChainState& state) {
   ++steps_;
-  const torch::Tensor bound = -state.current.untempered();
-  const double needed = found() ? value_ + kRounding * std::max(1.0, std::abs(value_)) : value_;
-  if (bound.max().item<double>() <= needed) return;
-  const torch::Tensor chains = (bound > needed).nonzero().flatten();
-  const torch::Tensor x = state.x.index_select(0, chains);
-  const torch::Tensor value = problem_.objective(x).masked_fill(
-      problem_.violations(x) > 0, -std::numeric_limits<double>::infinity());
-  const int64_t best = value.argmax().item<int64_t>();
-  if (value[best].item<double>() <= needed) return;
-  value_ = value[best].item<double>();
-  state_ = x.narrow(0, best, 1).cpu();
-  step_ = steps_;
-  chain_ = state.chain_ids[chains[best].item<int64_t>()].item<int64_t>();
+  chain_ids_ = state.chain_ids;
+  const torch::Tensor& energy = state.current.untempered();
+  if (together_ == 0) {
+    const auto bytes = std::max<int64_t>(1, static_cast<int64_t>(state.x.nbytes()));
+    together_ = energy.is_cpu() ? 1 : std::clamp<int64_t>(kKeptBytes / bytes, 1, kMostTogether);
+  }
+  if (together_ == 1) return look(state.x.unsqueeze(0), energy.unsqueeze(0));
+  if (!kept_x_.defined()) {
+    kept_x_ = torch::empty({together_, state.x.size(0), state.x.size(1)}, state.x.options());
+    kept_energy_ = torch::empty({together_, energy.size(0)}, energy.options());
+  }
+  kept_x_[waiting_].copy_(state.x);
+  kept_energy_[waiting_].copy_(energy);
+  if (++waiting_ == together_) look_at_kept();
+}
+
+void BestSolution::look_at_kept() {
+  if (waiting_ == 0) return;
+  const int64_t steps = std::exchange(waiting_, 0);
+  look(kept_x_.narrow(0, 0, steps), kept_energy_.narrow(0, 0, steps));
+}
+
+// The last steps, [n, B, D] and [n, B]: mostly one minimum, and nothing to do.
+void BestSolution::look(const torch::Tensor& x, const torch::Tensor& energy) {
+  if (-energy.min().item<double>() <= needed()) return;
+  const torch::Tensor places = (-energy > needed()).nonzero().to(torch::kCPU);  // [m, 2], by steps
+  const torch::Tensor rows = places.select(1, 0) * energy.size(1) + places.select(1, 1);
+  const torch::Tensor states = x.flatten(0, 1).index_select(0, rows.to(x.device()));
+  const torch::Tensor value =
+      problem_.objective(states)
+          .masked_fill(problem_.violations(states) > 0, -std::numeric_limits<double>::infinity())
+          .to(torch::kCPU);
+  for (int64_t begin = 0, end = 0; begin < rows.numel(); begin = end) {
+    const int64_t step = places[begin][0].item<int64_t>();
+    while (end < rows.numel() && places[end][0].item<int64_t>() == step) ++end;
+    const int64_t best = begin + value.slice(0, begin, end).argmax().item<int64_t>();
+    if (value[best].item<double>() <= needed()) continue;
+    value_ = value[best].item<double>();
+    state_ = states.narrow(0, best, 1).cpu();
+    step_ = steps_ - (energy.size(0) - 1 - step);
+    chain_ = chain_ids_[places[best][1].item<int64_t>()].item<int64_t>();
+  }
 }
 
 // The best value, and of equal ones the first that was seen: what one process keeps.
 void BestSolution::on_end() {
+  look_at_kept();
   if (ranks_.size() == 1) return;
   const torch::Tensor own =
       found() ? state_ : torch::zeros({1, problem_.space().sites}, torch::kUInt8);

@@ -11,7 +11,7 @@ constexpr int64_t kBlockBytes = 16 << 20;  // of all chains
 }  // namespace
 
 void GatheredDraws::put(const torch::Tensor& rows) {
-  if (ranks_->size() == 1) {
+  if (ranks_->size() == 1 && rows.is_cpu()) {
     all_[done_++].copy_(rows);
     return;
   }
@@ -19,7 +19,7 @@ void GatheredDraws::put(const torch::Tensor& rows) {
     const int64_t a_draw = all_.numel() / all_.size(0) * all_.element_size();
     std::vector<int64_t> sizes = rows.sizes().vec();
     sizes.insert(sizes.begin(), std::clamp<int64_t>(kBlockBytes / a_draw, 1, all_.size(0)));
-    block_ = torch::empty(sizes, all_.options().device(torch::kCPU));
+    block_ = torch::empty(sizes, rows.options().dtype(all_.scalar_type()));
   }
   block_[waiting_++].copy_(rows);
   if (waiting_ == block_.size(0)) finish();
@@ -27,9 +27,13 @@ void GatheredDraws::put(const torch::Tensor& rows) {
 
 void GatheredDraws::finish() {
   if (waiting_ == 0) return;
-  const torch::Tensor rows = block_.narrow(0, 0, waiting_).transpose(0, 1).contiguous();
-  const torch::Tensor all = ranks_->gather(rows);
-  if (ranks_->leads()) all_.narrow(0, done_, waiting_).copy_(all.transpose(0, 1));
+  const torch::Tensor rows = block_.narrow(0, 0, waiting_);
+  if (ranks_->size() == 1) {
+    all_.narrow(0, done_, waiting_).copy_(rows);
+  } else {
+    const torch::Tensor all = ranks_->gather(rows.to(torch::kCPU).transpose(0, 1).contiguous());
+    if (ranks_->leads()) all_.narrow(0, done_, waiting_).copy_(all.transpose(0, 1));
+  }
   done_ += waiting_;
   waiting_ = 0;
 }

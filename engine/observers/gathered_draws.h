@@ -1,5 +1,6 @@
-// Values that chains have at every draw, [draws, chains, …]: rank 0 has those of all chains, which the
-// others hand over some draws at a time, so that nobody else holds many.
+// Values that chains have at every draw, [draws, chains, …]: rank 0 has those of all chains, which
+// the others hand over some draws at a time, so that nobody else holds many. A GPU hands its draws
+// over some at a time, too: the host does not wait for every one.
 #pragma once
 
 #include <vector>

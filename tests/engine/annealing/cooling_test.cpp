@@ -223,5 +223,33 @@ TEST(BestSolution, IsTheBestFeasibleStateOfAllSteps) {
   EXPECT_EQ(best.step(), 4);
 }
 
+// Steps that are looked at together give what every step by itself gives.
+TEST(BestSolution, IsTheSameOfStepsTogether) {
+  const Scratch scratch;
+  write_file(scratch / "star.txt", "0 1\n0 2\n0 3\n0 4\n0 5\n5 6\n6 7\n7 8\n");
+  const auto model = load_model("mis", {.weights = scratch / "star.txt", .penalty = 0.3});
+  auto& problem = dynamic_cast<GraphProblem&>(*model);
+  BestSolution single(problem, Ranks::alone(), 1), some(problem, Ranks::alone(), 7),
+      all(problem, Ranks::alone(), 64);
+  auto generator = at::make_generator<at::CPUGeneratorImpl>(2);
+  ChainState state;
+  state.chain_ids = torch::arange(3, 8);
+  for (int64_t t = 0; t < 50; ++t) {
+    const double share = 0.2 + 0.01 * static_cast<double>(t);  // better ones later
+    state.x = (torch::rand({5, 9}, generator) < share).to(torch::kUInt8);
+    model->evaluate_energy(state.x, state.current);
+    for (BestSolution* best : {&single, &some, &all}) best->on_step(t, false, state);
+  }
+  for (BestSolution* best : {&single, &some, &all}) best->on_end();
+  ASSERT_TRUE(single.found());
+  EXPECT_GT(single.step(), 1);
+  for (const BestSolution* best : {&some, &all}) {
+    EXPECT_EQ(best->value(), single.value());
+    EXPECT_EQ(best->step(), single.step());
+    EXPECT_EQ(best->chain(), single.chain());
+    EXPECT_TRUE(torch::equal(best->state(), single.state()));
+  }
+}
+
 }  // namespace
 }  // namespace isinglass
