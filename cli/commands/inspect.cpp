@@ -6,6 +6,8 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -19,6 +21,7 @@
 #include "lab/run/training.h"
 #include "lab/spec/field.h"
 #include "train/data/describe.h"
+#include "train/data/formats/format.h"
 
 namespace isinglass {
 namespace {
@@ -166,7 +169,8 @@ Json read_config(const fs::path& file) {
 }
 
 Finding inspect_run(const fs::path& directory, ImageSize image) {
-  require(fs::exists(directory / "config.toml"), "{} is not a run directory: it has no config.toml",
+  require(fs::exists(directory / "config.toml"),
+          "{} is neither a run directory, for it has no config.toml, nor a folder of PNG images",
           directory.string());
   Finding finding;
   finding.description = {{"directory", directory.string()},
@@ -193,11 +197,21 @@ Finding inspect_run(const fs::path& directory, ImageSize image) {
   return finding;
 }
 
+bool starts_as_zip(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::array<char, 2> start = {};
+  return in.read(start.data(), start.size()) && start[0] == 'P' && start[1] == 'K';
+}
+
 Finding inspect_file(const fs::path& file, ImageSize image) {
   require(fs::exists(file), "{} does not exist", file.string());
   if (fs::exists(file / "config.toml")) return inspect_run(file, image);
   if (const auto data = describe_data_file(file)) return inspect_data(*data, file);
-  return fs::is_directory(file) ? inspect_run(file, image) : inspect_pt(file, image);
+  if (fs::is_directory(file)) return inspect_run(file, image);
+  require(file.extension() == ".pt" || file.extension() == ".pth" || starts_as_zip(file),
+          "{} is no file that is read; these are: {}, and run directories", file.string(),
+          readable_formats());
+  return inspect_pt(file, image);
 }
 
 bool is_tensor_description(const Json& json) {

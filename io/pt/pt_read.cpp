@@ -21,19 +21,6 @@ namespace {
 using caffe2::serialize::PyTorchStreamReader;
 using caffe2::serialize::ReadAdapterInterface;
 
-// The bytes at `pos`, fewer at the end (LibTorch's own adapters trust the position).
-class MemorySource final : public ReadAdapterInterface {
- public:
-  explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
-  size_t size() const override { return bytes_.size(); }
-  size_t read(uint64_t pos, void* out, size_t count, const char* = "") const override {
-    return pos < bytes_.size() ? bytes_.copy(static_cast<char*>(out), count, pos) : 0;
-  }
-
- private:
-  std::string_view bytes_;
-};
-
 class FileSource final : public ReadAdapterInterface {
  public:
   explicit FileSource(const std::filesystem::path& file)

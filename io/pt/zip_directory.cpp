@@ -1,5 +1,8 @@
 #include "io/pt/zip_directory.h"
 
+#include <zlib.h>
+
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string_view>
@@ -55,14 +58,22 @@ std::string read_entries(const caffe2::serialize::ReadAdapterInterface& archive)
   return read_bytes(archive, number<uint32_t>(end, 16), number<uint32_t>(end, 12));
 }
 
-// The zip64 extra field begins with the uncompressed size, where that did not fit in 32 bits.
-uint64_t size64(std::string_view extra) {
-  for (uint64_t at = 0; at < extra.size();) {
+// Sizes and offsets that did not fit in 32 bits stand in the zip64 extra field, in this order.
+void take_zip64(ZipEntry& entry, std::string_view extra) {
+  const bool wanted = entry.size == kSee64 || entry.packed == kSee64 || entry.offset == kSee64;
+  for (uint64_t at = 0; wanted;) {
     const auto id = number<uint16_t>(extra, at), length = number<uint16_t>(extra, at + 2);
-    if (id == 1) return number<uint64_t>(extra, at + 4);
-    at += 4 + length;
+    at += 4;
+    if (id == 1) {
+      for (uint64_t* value : {&entry.size, &entry.packed, &entry.offset}) {
+        if (*value != kSee64) continue;
+        *value = number<uint64_t>(extra, at);
+        at += sizeof(uint64_t);
+      }
+      return;
+    }
+    at += length;
   }
-  damaged();
 }
 
 }  // namespace
@@ -77,19 +88,72 @@ ZipDirectory read_zip_directory(const caffe2::serialize::ReadAdapterInterface& a
     const uint64_t length = kEntryBytes + name_bytes + extra_bytes + number<uint16_t>(rest, 32);
     if (length > rest.size()) damaged();
     const std::string name(rest.substr(kEntryBytes, name_bytes));
-    directory.compressed |= number<uint16_t>(rest, 10) != 0;
-
-    ZipEntry entry{number<uint32_t>(rest, 24), number<uint32_t>(rest, 16)};
-    if (entry.size == kSee64)
-      entry.size = size64(rest.substr(kEntryBytes + name_bytes, extra_bytes));
-    if (entry.size > archive.size() - total) damaged();
-    total += entry.size;
+    ZipEntry entry{.size = number<uint32_t>(rest, 24),
+                   .crc32 = number<uint32_t>(rest, 16),
+                   .packed = number<uint32_t>(rest, 20),
+                   .offset = number<uint32_t>(rest, 42),
+                   .method = number<uint16_t>(rest, 10)};
+    take_zip64(entry, rest.substr(kEntryBytes + name_bytes, extra_bytes));
+    const bool stored = entry.method == 0;
+    directory.compressed |= !stored;
+    if (entry.packed > archive.size() - total || (stored && entry.packed != entry.size)) damaged();
+    total += entry.packed;
 
     if (directory.entries.empty()) directory.folder = name.substr(0, name.find('/') + 1);
     if (!directory.entries.emplace(name, entry).second) damaged();
     rest.remove_prefix(length);
   }
   return directory;
+}
+
+namespace {
+
+// A raw stream of deflate that comes to exactly `size` bytes.
+std::string inflated(std::string_view packed, uint64_t size) {
+  constexpr uint64_t kMostUnfolded = 1032;  // of a byte, by the format
+  if (size / kMostUnfolded > packed.size()) damaged();
+  std::string bytes(size, '\0');
+  z_stream stream = {};
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) damaged();
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
+  int status = Z_OK;
+  for (uint64_t in = packed.size(), out = size; status == Z_OK;) {  // by parts that zlib can count
+    constexpr uint64_t kPart = uint64_t{1} << 30;
+    const auto given = static_cast<uInt>(std::min(in, kPart));
+    const auto room = static_cast<uInt>(std::min(out, kPart));
+    stream.avail_in = given;
+    stream.avail_out = room;
+    status = inflate(&stream, Z_NO_FLUSH);
+    in -= given - stream.avail_in;
+    out -= room - stream.avail_out;
+  }
+  const bool whole = status == Z_STREAM_END && stream.total_out == size;
+  inflateEnd(&stream);
+  if (!whole) damaged();
+  return bytes;
+}
+
+}  // namespace
+
+std::string zip_record(std::string_view archive, const ZipEntry& entry, uint64_t limit) {
+  constexpr uint32_t kRecordSignature = 0x04034b50;
+  constexpr uint64_t kRecordBytes = 30;
+  require(entry.size <= limit, "holds more than the {} bytes that are read", limit);
+  require(entry.method == 0 || entry.method == 8,
+          "has records that are packed by method {}; stored and deflated ones are read",
+          entry.method);
+  if (number<uint32_t>(archive, entry.offset) != kRecordSignature) damaged();
+  const uint64_t names = uint64_t{number<uint16_t>(archive, entry.offset + 26)} +
+                         number<uint16_t>(archive, entry.offset + 28);
+  const uint64_t begin = entry.offset + kRecordBytes + names;
+  if (begin > archive.size() || entry.packed > archive.size() - begin) damaged();
+  const std::string_view packed = archive.substr(begin, entry.packed);
+  std::string bytes = entry.method == 0 ? std::string(packed) : inflated(packed, entry.size);
+  const auto* data = reinterpret_cast<const Bytef*>(bytes.data());
+  require(crc32_z(crc32_z(0, nullptr, 0), data, bytes.size()) == entry.crc32,
+          "has a record with a wrong checksum");
+  return bytes;
 }
 
 }  // namespace isinglass

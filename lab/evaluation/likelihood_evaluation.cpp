@@ -109,6 +109,9 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
   data_ = std::move(given.data);
   if (!data_ && !spec_.data.name.empty()) data_ = images_of(spec_.data);
   if (data_ && !spec_.model.image) spec_.model.image = ImageSize{data_->height, data_->width};
+  if (data_ && spec_.model.image->height * spec_.model.image->width == data_->train.size(1)) {
+    set_image_size(*data_, spec_.model.image->height, spec_.model.image->width);
+  }
   spec_.model = resolved(spec_.model);
   model_ = given.model                    ? given.model
            : spec_.model.instance.empty() ? model_of(spec_.model, device)
@@ -185,10 +188,10 @@ void LikelihoodEvaluation::next_round() {
 
 void LikelihoodEvaluation::check_data() {
   const StateSpace own = data_->space();
-  require_options(model_->space() == own, "`dataset` {} has {} per image; {} does not", data_->name,
-                  own.one_hot() ? fmt::format("{} sites of {} values", own.sites, own.categories)
-                                : fmt::format("{} binary sites", own.sites),
-                  spec_.model.name);
+  require(model_->space() == own, "{} has {} per image; {} does not", data_->name,
+          own.one_hot() ? fmt::format("{} sites of {} values", own.sites, own.categories)
+                        : fmt::format("{} binary sites", own.sites),
+          spec_.model.name);
   data_hash_ = data_sha256(*data_);
 }
 

@@ -115,7 +115,7 @@ std::optional<OptionValues> read_evaluation(const toml::table& given, const std:
   if (!table) return std::nullopt;
   const std::string where = name + ": [evaluate]";
   OptionValues values = only_values(*table, evaluate_options(), where, folder, {"scale"});
-  for (const char* own : {"model", "weights", "dataset", "seed"}) {
+  for (const char* own : {"model", "weights", "dataset", "validation", "test", "seed"}) {
     require_options(!values.contains(own), "{}: `{}` is that of the cell", where, own);
   }
   std::vector<ScaleRule> rules = read_rules(*table, evaluate_options(), where);

@@ -47,7 +47,9 @@ DataSpec absolute(DataSpec data) {
   const auto& names = dataset_names();
   const bool named = std::find(names.begin(), names.end(), data.name) != names.end();
   if (!named && fs::exists(data.name)) data.name = fs::absolute(data.name).string();
-  if (!data.directory.empty()) data.directory = fs::absolute(data.directory);
+  for (fs::path* path : {&data.directory, &data.validation, &data.test}) {
+    if (!path->empty()) *path = fs::absolute(*path);
+  }
   return data;
 }
 
@@ -145,12 +147,12 @@ DataSpec without_levels(const DataSpec& data) {
 
 Dataset images_of(const DataSpec& data) {
   const DataSpec all = said_data(data);
-  return load_dataset(all.name, all.directory, all.levels);
+  return load_dataset(all.name, all.directory, all.levels, {all.validation, all.test});
 }
 
 Dataset points_of(const DataSpec& data) {
   const DataSpec all = without_levels(data);
-  return load_points(all.name, all.directory);
+  return load_points(all.name, all.directory, {all.validation, all.test});
 }
 
 torch::Tensor labels_of(const DataSpec& data) {

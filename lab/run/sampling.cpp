@@ -196,7 +196,7 @@ torch::Tensor Sampling::fresh_states() {
   const StateSpace space = model_->space();
   if (spec_.init == "data") {
     const torch::Tensor x = data_states(space);
-    check_states(space, x, "the data set " + spec_.data.name);
+    check_states(space, x, data_->name);
     return x;
   }
   const torch::Tensor x =

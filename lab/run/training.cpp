@@ -125,17 +125,16 @@ Training::Training(TrainSpec spec, Context context, TrainObserver* observer, boo
       context_(std::move(context)),
       resumed_(resumed),
       given_(std::move(given)) {
+  if (given_.model) spec_.model.name = given_.model->kind_name();
   if (!given_.model) find_model(spec_.model.name);
   has_chains(spec_) ? by_chains(observer) : without_chains(observer);
 }
 
-// The image size is the data's; a given one must agree.
+// The image size is the data's; a given one must agree, or says what rows of pixels are.
 void Training::resolve_image() {
-  const ImageSize own{data_.height, data_.width};
-  require_options(!spec_.model.image || *spec_.model.image == own,
-                  "`image` is {}, but the images of {} are {}", text_of(*spec_.model.image),
-                  data_.name, text_of(own));
-  spec_.model.image = own;
+  const std::optional<ImageSize>& said = spec_.model.image;
+  if (said) set_image_size(data_, said->height, said->width);
+  spec_.model.image = ImageSize{data_.height, data_.width};
 }
 
 // Values are projected by a resnet of categorical images alone.
@@ -286,11 +285,14 @@ void Training::without_chains(TrainObserver* observer) {
         *model_, data_, DsmOptions{.batch = spec_.batch, .noise = *spec_.noise, .seed = seed},
         context_.device, *context_.ranks);
   } else {
-    const torch::Tensor labels = given_.labels.defined() ? given_.labels : labels_of(spec_.data);
+    const torch::Tensor labels = given_.labels.defined()  ? given_.labels
+                                 : data_.labels.defined() ? data_.labels
+                                                          : labels_of(spec_.data);
+    require_labels(labels, data_.train.size(0), data_.name);
     model_ = model_to_train(labels.max().item<int64_t>() + 1);
     objective = std::make_unique<ClassifyObjective>(
-        *model_, data_, labels, ClassifyOptions{.batch = spec_.batch, .seed = seed},
-        context_.device, *context_.ranks);
+        *model_, data_, labels.to(torch::kInt64),
+        ClassifyOptions{.batch = spec_.batch, .seed = seed}, context_.device, *context_.ranks);
   }
   trainer_ =
       std::make_unique<Trainer>(model_, std::move(objective), train_options(), hooks(observer));

@@ -170,6 +170,18 @@ Fields<DataSpec> data_fields() {
              .maximum = 256})};
 }
 
+Fields<DataSpec> split_fields() {
+  return {
+      field(&DataSpec::validation,
+            {.name = "validation",
+             .unit = "FILE",
+             .help = "validation images, of a `dataset` that is a file of training images alone"}),
+      field(&DataSpec::test,
+            {.name = "test",
+             .unit = "FILE",
+             .help = "test images, of a `dataset` that is a file of training images alone"})};
+}
+
 Option cuda_graph_option() {
   return {.name = "cuda-graph",
           .help =

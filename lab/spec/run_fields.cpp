@@ -189,6 +189,7 @@ Fields<EvaluateSpec> evaluate_table() {
        field(&EvaluateSpec::cuda_graph, cuda_graph_option()),
        field(&EvaluateSpec::seed, seed_option())});
   append_data(all);
+  append(all, Topic::kData, fields_in(&EvaluateSpec::data, split_fields()));
   return all;
 }
 

@@ -60,6 +60,7 @@ struct DataSpec {
   std::string name = {};                 // of a data set, or a file
   std::filesystem::path directory = {};  // of the data sets; empty: $ISINGLASS_DATA, else ./data
   std::optional<int64_t> levels = {};    // of a file whose pixels are categories
+  std::filesystem::path validation = {}, test = {};  // images beside a file of training images
 };
 
 inline constexpr const char* kDefaultSampler = "pafs";  // of training, evaluation and bench

@@ -12,7 +12,8 @@ Field<ModelSpec> gradient_precision_field();
 Fields<NewModelSpec> new_model_fields();  // channels, hidden
 // sampler and its options. `initial` is what the help calls the default; empty: it must be said.
 Fields<SamplerSpec> sampler_fields(const std::string& initial = "");
-Fields<DataSpec> data_fields();  // dataset, data-dir
+Fields<DataSpec> data_fields();   // dataset, data-dir, levels
+Fields<DataSpec> split_fields();  // validation, test
 Option cuda_graph_option();
 Option seed_option();
 

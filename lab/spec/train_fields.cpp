@@ -152,7 +152,8 @@ Fields<TrainSpec> train_table() {
                      "optimiser begin anew, and chains at training images"}),
       field(&ModelSpec::image, {.name = "image",
                                 .unit = "HxW",
-                                .help = "height and width of the images",
+                                .help = "height and width of the images; of rows [N, H W] it "
+                                        "says what they are",
                                 .initial = text_of(ImageSize())}),
       gradient_precision_field()};
   Fields<TrainSpec> all;
@@ -177,6 +178,7 @@ Fields<TrainSpec> train_table() {
   append(all, Topic::kSampler, fields_in(&TrainSpec::sampler, sampler_fields(kDefaultSampler)));
   append(all, Topic::kTraining, objective_fields());
   append(all, Topic::kData, fields_in(&TrainSpec::data, data_fields()));
+  append(all, Topic::kData, fields_in(&TrainSpec::data, split_fields()));
   return all;
 }
 

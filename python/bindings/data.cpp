@@ -6,46 +6,86 @@
 
 #include "io/error.h"
 #include "python/bindings/guest.h"
-#include "train/data/readers.h"
+#include "train/data/own_images.h"
 #include "train/objectives/replay_buffer.h"
 
 namespace isinglass::python {
 namespace {
 
-constexpr const char* kImages = "the images";
+constexpr const char* kTensor = "the tensor";
 
-torch::Tensor tensor_of(const py::handle& value) {
-  if (THPVariable_Check(value.ptr())) return py::cast<torch::Tensor>(value).detach().cpu();
-  return py::cast<torch::Tensor>(py::module_::import("torch").attr("as_tensor")(value)).cpu();
+bool is_of(const py::handle& value, const char* module, const char* type) {
+  return py::isinstance(value, py::module_::import(module).attr(type));
 }
 
-// The splits as they are.
-Dataset splits_of(const py::dict& splits) {
-  Dataset data;
-  data.name = data.source = kImages;
-  std::vector<torch::Tensor> pixels;
-  for (const auto& [key, value] : splits) {
-    const auto name = py::cast<std::string>(key);
-    require(name == "train" || name == "validation" || name == "test",
-            "the images have a split '{}'; train, validation and test are known", name);
-    const torch::Tensor images = tensor_of(value);
-    require(images.dim() == 2 || images.dim() == 3,
-            "the {} images have {} dimensions; [N, D] or [N, H, W] is needed", name, images.dim());
-    const torch::Tensor flat = to_pixels(name + " images", images).flatten(1).contiguous();
-    (name == "train" ? data.train : name == "test" ? data.test : data.validation) = flat;
-    data.height = images.dim() == 3 ? images.size(1) : 1;
-    data.width = flat.size(1) / data.height;
-    pixels.push_back(flat);
+bool is_mapping(const py::handle& value) {
+  return py::isinstance<py::dict>(value) || is_of(value, "collections.abc", "Mapping");
+}
+
+bool is_file_or_name(const py::object& data) {
+  return data.is_none() || py::isinstance<py::str>(data) || py::hasattr(data, "__fspath__");
+}
+
+// What torch makes a tensor of: arrays, nested lists, lists of tensors.
+py::object tensor_made_of(const py::handle& value) {
+  const py::module_ torch = py::module_::import("torch");
+  const bool listed = py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value);
+  if (listed && py::len(value) > 0) {
+    const auto items = py::reinterpret_borrow<py::sequence>(value);
+    const py::object first = items[0];
+    if (THPVariable_Check(first.ptr())) return torch.attr("stack")(value);
   }
-  require(data.train.defined(), "the images have no split 'train'");
-  for (torch::Tensor* split : {&data.validation, &data.test}) {
-    if (!split->defined()) *split = data.train.narrow(0, 0, 0);
+  if (!py::hasattr(value, "__array__")) return torch.attr("as_tensor")(value);
+  return torch.attr("as_tensor")(py::module_::import("numpy").attr("ascontiguousarray")(value));
+}
+
+// On the CPU, dense and without gradients. `what` is the subject of errors.
+torch::Tensor tensor_of(const py::handle& value, const std::string& what) {
+  py::object held = py::reinterpret_borrow<py::object>(value);
+  const char* data = "torch.utils.data";
+  if (is_of(held, data, "TensorDataset")) held = held.attr("tensors")[py::int_(0)];
+  const auto type = py::cast<std::string>(py::type::of(held).attr("__name__"));
+  require(!is_of(held, data, "Dataset") && !is_of(held, data, "DataLoader"),
+          "{} is a {}; a tensor of all its images is needed, such as torch.stack([x for x, _ in "
+          "dataset])",
+          what, type);
+  if (!THPVariable_Check(held.ptr())) {
+    try {
+      held = tensor_made_of(held);
+    } catch (const py::error_already_set& error) {
+      if (!error.matches(PyExc_Exception)) throw;
+      const auto reason = py::cast<std::string>(py::str(error.value()));
+      fail("{} is a {} of which torch makes no tensor: {}", what, type,
+           reason.substr(0, reason.find('\n')));
+    }
   }
-  for (const torch::Tensor& split : pixels) {
-    require(split.size(1) == data.train.size(1), "the splits' images differ in size");
-    if (values_of(split) == PixelValues::kGrey) data.values = PixelValues::kGrey;
+  const torch::Tensor tensor = py::cast<torch::Tensor>(held).detach();
+  return (tensor.layout() == torch::kStrided ? tensor : tensor.to_dense()).cpu();
+}
+
+// Splits by their names; anything else is `name`, all of which trains where it is not to be split.
+OwnArrays arrays_of(const py::object& data, bool whole) {
+  OwnArrays arrays;
+  if (!is_mapping(data)) {
+    OwnArray& all = whole ? arrays.train : arrays.whole;
+    all.name = kTensor;
+    all.values = tensor_of(data, "the data");
+    return arrays;
   }
-  return data;
+  for (const auto& [key, value] : py::dict(data)) {
+    const auto name = py::cast<std::string>(py::str(key));
+    OwnArray* split = name == "train"  ? &arrays.train
+                      : name == "test" ? &arrays.test
+                      : name == "validation" || name == "valid" || name == "val"
+                          ? &arrays.validation
+                          : nullptr;
+    require(split, "the data have a split '{}'; train, validation and test are known", name);
+    require(!split->values.defined(), "the data have the split '{}' under two names", name);
+    const std::string subject = fmt::format("the split '{}'", name);
+    *split = {subject, tensor_of(value, subject)};
+  }
+  require(arrays.train.values.defined(), "the data have no split 'train'");
+  return arrays;
 }
 
 // A loop's own buffer of persistent chains.
@@ -99,28 +139,35 @@ class Buffer {
 
 }  // namespace
 
-std::optional<Dataset> dataset_of(const py::object& data, bool points) {
-  if (data.is_none() || py::isinstance<py::str>(data) || py::hasattr(data, "__fspath__")) {
-    return std::nullopt;
-  }
-  const bool splits = py::isinstance<py::dict>(data);
-  const torch::Tensor values = splits ? torch::Tensor() : tensor_of(data);
-  if (points && !splits && values.is_floating_point() && values.dim() == 2) {
-    return own_points(values, kImages);
-  }
-  Dataset images = splits ? splits_of(data) : own_images(values, kImages);
-  return points ? as_points(std::move(images)) : images;
+std::optional<Dataset> dataset_of(const py::object& data, const DataSpec& spec,
+                                  const DataUse& use) {
+  if (is_file_or_name(data)) return std::nullopt;
+  require_options(
+      spec.validation.empty() && spec.test.empty(),
+      "`validation` and `test` are files, and the data are in memory; a dictionary of train, "
+      "validation and test holds splits");
+  OwnArrays arrays = arrays_of(data, use.whole);
+  if (!use.labels.is_none()) arrays.labels = tensor_of(use.labels, "labels");
+  const std::string name = is_mapping(data) ? "the splits" : kTensor;
+  if (!use.points) return own_images(arrays, name, spec.levels);
+  require_options(!spec.levels, "`levels` is of images that are categorical states");
+  return are_points(arrays) ? own_points(arrays, name) : as_points(own_images(arrays, name));
+}
+
+torch::Tensor labels_of(const py::object& labels) {
+  return labels.is_none() ? torch::Tensor() : tensor_of(labels, "labels");
 }
 
 void add_data(py::module_& module) {
+  module.def("sites_of", [](const py::object& data) -> std::optional<int64_t> {
+    if (is_file_or_name(data)) return std::nullopt;
+    return sites_of(arrays_of(data, /*whole=*/true));
+  });
   module.def(
       "base_mean",
       [](const py::object& images) {
-        const torch::Tensor values = tensor_of(images);
-        Dataset data;
-        data.train = to_pixels(kImages, values).flatten(1);
-        data.values = values_of(data.train);
-        return clamped_mean(data);
+        require(!is_file_or_name(images), "the images are a name or file; a tensor is needed");
+        return clamped_mean(*dataset_of(images, {}, {.whole = true}));
       },
       py::arg("images"),
       R"(The mean of images [N, D] or [N, H, W], drawn inside (0, 1): 0.98 mean + 0.01, float32 [D].

@@ -5,14 +5,24 @@
 
 #include <optional>
 
+#include "lab/spec/spec.h"
 #include "train/data/dataset.h"
 
 namespace isinglass::python {
 
-// None, or a name or file, which the options say: none. A tensor or array: images, shuffled with a
-// fixed seed and split 80/10/10, or points. A dictionary of splits (train, validation, test): those.
-// Points: real numbers of continuous states, of which all train.
-std::optional<Dataset> dataset_of(const py::object& data, bool points);
+struct DataUse {
+  bool points = false;             // real [N, D] are points of continuous states
+  bool whole = false;              // a tensor is not split: all of it trains
+  py::object labels = py::none();  // the classes of the images that train
+};
+
+// None, or a name or file, which the options say: none. A tensor, or what torch or NumPy makes one
+// of; or a dictionary of splits (train, validation, test), as train/data/own_images.h takes them.
+std::optional<Dataset> dataset_of(const py::object& data, const DataSpec& spec,
+                                  const DataUse& use = {});
+
+// Classes as a tensor; undefined for None.
+torch::Tensor labels_of(const py::object& labels);
 
 void add_data(py::module_& module);
 

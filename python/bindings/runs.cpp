@@ -1,7 +1,7 @@
 // Whole runs: sampling and evaluation, as `isinglass sample` and `isinglass evaluate` make them, of
 // targets and data in memory. Each returns a dictionary and the exception that ended the run early,
-// or None: the caller keeps the part that was made. Of what ranks sample together rank 0 has all, and
-// the others None; evaluations are the same on all.
+// or None: the caller keeps the part that was made. Of what ranks sample together rank 0 has all,
+// and the others None; evaluations are the same on all.
 #include <torch/csrc/utils/pybind.h>
 
 #include <optional>
@@ -26,7 +26,7 @@ using TargetPointer = std::shared_ptr<Target>;
 py::tuple sample(const TargetPointer& target, const py::dict& options,
                  const std::optional<torch::Tensor>& init, const py::object& data, bool moves) {
   const auto spec = spec_of<SampleSpec>(options, "sample");
-  Given given{.model = target->pointer(), .data = dataset_of(data, /*points=*/false)};
+  Given given{.model = target->pointer(), .data = dataset_of(data, spec.data)};
   if (init) given.states = *init;
   Interrupts interrupts;
   py::dict run;
@@ -71,10 +71,10 @@ py::tuple sample(const TargetPointer& target, const py::dict& options,
 }
 
 py::tuple evaluate(const TargetPointer& target, const py::dict& options, const py::object& data,
-                   const std::optional<torch::Tensor>& mean, const std::string& checkpoint,
-                   bool resume) {
+                   bool whole, const std::optional<torch::Tensor>& mean,
+                   const std::string& checkpoint, bool resume) {
   const auto spec = spec_of<EvaluateSpec>(options, "evaluate");
-  Given given{.model = target->pointer(), .data = dataset_of(data, /*points=*/false)};
+  Given given{.model = target->pointer(), .data = dataset_of(data, spec.data, {.whole = whole})};
   if (mean) given.mean = *mean;
   Interrupts interrupts;
   py::dict result;

@@ -54,27 +54,26 @@ std::shared_ptr<EnergyModel> model_to_train(const Target& target) {
 }
 
 py::tuple train(const TargetPointer& target, const py::dict& options, const py::object& data,
-                const std::optional<torch::Tensor>& labels, const std::string& device,
-                const std::string& directory, const py::object& callback) {
+                const py::object& labels, const std::string& device, const std::string& directory,
+                const py::object& callback) {
   const auto spec = spec_of<TrainSpec>(options, "train");
   const bool points = spec.objective == "dsm" || spec.objective == "classify";
   Given given{.model = target ? model_to_train(*target) : nullptr,
-              .data = dataset_of(data, points)};
-  if (labels) given.labels = labels->to(torch::kCPU, torch::kInt64);
+              .data = dataset_of(data, spec.data, {.points = points, .labels = labels})};
+  if (!given.data) given.labels = labels_of(labels);
   const torch::Device place = target ? target->device() : device_of(device, local_rank());
   Callback observer(callback);
   Interrupts interrupts;
   py::dict fit;
   {
     std::optional<Guest> guest(std::in_place);
-    const bool whole = !given.model && !given.data;  // the program can go on with it
     const Context context = context_of(place, interrupts);
     const Ranks& ranks = *context.ranks;
     const bool resumed = ranks.any(ranks.leads() && !newest_checkpoint(directory).empty());
     Training training(spec, context, callback.is_none() ? nullptr : &observer, resumed,
                       std::move(given));
     resumed ? training.trainer().resume(directory) : training.trainer().start(directory);
-    if (whole && ranks.leads()) {
+    if (ranks.leads()) {
       write_file(fs::path(directory) / "config.toml",
                  configuration_text(options_of<TrainSpec>(), "train",
                                     isinglass::values_of(training.spec())));

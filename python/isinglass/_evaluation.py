@@ -3,6 +3,7 @@ import contextlib
 import inspect
 import os
 import tempfile
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -74,16 +75,14 @@ def evaluate(target, images=None, *, sampler=None, mean=None, out=None, **option
         values = {**sampler.options, **values}
         sampler = sampler.name
     values["sampler"] = sampler
-    data, whole = images, False
     if isinstance(images, (str, os.PathLike)):
         values["dataset"] = images
-    elif images is not None and not isinstance(images, dict):
-        data, whole = {"train": images}, True
+    whole = not (images is None or isinstance(images, (str, os.PathLike, Mapping)))
     with contextlib.ExitStack() as stack:
         directory = out if out is not None else stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-"))
         os.makedirs(directory, exist_ok=True)
         checkpoint = os.path.join(directory, "ais-checkpoint.pt")
-        made, error = _isinglass.evaluate(target, values, data, mean, checkpoint, os.path.exists(checkpoint))
+        made, error = _isinglass.evaluate(target, values, images, whole, mean, checkpoint, os.path.exists(checkpoint))
     evaluation = Evaluation(made, whole)
     return interrupt(error, "evaluation", evaluation) if error is not None else evaluation
 
@@ -104,8 +103,8 @@ evaluate.__doc__ = f"""log Z of a target by annealing or tempering, and the like
     6.9315
 
     target: of binary sites; without images also of categorical ones.
-    images: [N, D] or [N, H, W], all of which count; a dictionary of splits (train, validation, test); a data set
-        by name or file; or None: log Z alone.
+    images: as train() takes them, but all of a tensor count; a dictionary of splits (train, validation, test); a
+        data set by name or file; or None: log Z alone.
     sampler: a sampler's name (default: pafs; of an RBM its own sweeps), or one made by sampler().
     mean: float [D], of the Bernoulli sites where annealing begins; without it the target's own base, else that of
         the images, else the uniform distribution.

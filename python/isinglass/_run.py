@@ -70,9 +70,20 @@ class Run(Shown):
                                      seed=self.summary["seed"])
         return data
 
-    def save(self, directory: "str | os.PathLike") -> None:
-        """samples.pt and summary.json, as the program writes them, into a directory that is made if it is missing."""
+    def save(self, directory: "str | os.PathLike", *, overwrite: bool = False) -> None:
+        """samples.pt and summary.json, as the program writes them, into a directory that is made if it is missing.
+
+        A directory that holds a run is refused; with overwrite a run that was saved so is replaced.
+        """
+        saved, others = ("samples.pt", "summary.json"), ("config.toml", "metrics.jsonl", "ais.json", "results.json")
+        for name in others if overwrite else others + saved:
+            if os.path.exists(os.path.join(directory, name)):
+                advice = "another directory" if name in others else "another directory, or overwrite=True"
+                raise _isinglass.Error(f"{os.fspath(directory)} already holds {name} of a run; give {advice}")
         os.makedirs(directory, exist_ok=True)
+        for name in saved:
+            if overwrite and os.path.exists(os.path.join(directory, name)):
+                os.remove(os.path.join(directory, name))
         if self.samples is not None:
             torch.save({"samples": self.samples, "energy": self.energy.to(torch.float32)},
                        os.path.join(directory, "samples.pt"))
@@ -113,7 +124,7 @@ def sample(target, sampler, *, init=None, data=None, moves=False, **options):
         states = init.detach()
     elif init is not None:
         values["init"] = init
-    if data is not None and not isinstance(data, (torch.Tensor, dict)):
+    if isinstance(data, (str, os.PathLike)):
         values["dataset"] = data
     made, error = _isinglass.sample(target, values, states, data, moves)
     if made is None:  # rank 0 has it

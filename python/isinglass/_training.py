@@ -66,12 +66,14 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, de
     if isinstance(model, str):
         target, values["model"] = None, model
     elif not isinstance(model, _isinglass.Target):
-        sites = data.shape[1:].numel() if isinstance(data, torch.Tensor) else None
+        sites = _isinglass.sites_of(data)
         if sites is None:
-            raise _isinglass.Error("train() needs to know the module's sites: give isinglass.energy(module, sites=…)")
+            raise _isinglass.Error("a module's sites are known from data in memory; with a data set by name or file give "
+                                   "isinglass.energy(module, sites=…)")
         from ._targets import energy
-        states = "continuous" if values.get("objective") in ("dsm", "classify") else "binary"
-        target = energy(model, sites=sites, states=states)
+        levels = values.get("levels")
+        states = "continuous" if values.get("objective") in ("dsm", "classify") else "categorical" if levels else "binary"
+        target = energy(model, sites=sites, states=states, categories=levels if states == "categorical" else None)
     if isinstance(sampler, _isinglass.Sampler):
         values = {**sampler.options, **values}
         sampler = sampler.name
@@ -112,11 +114,14 @@ train.__doc__ = f"""Trains a model on images or points, as `isinglass train` doe
 
     model: a torch.nn.Module or a target, whose parameters are trained in place; or the name of a model of
         the registry (resnet, mlp, rbm, ising), which begins with fresh parameters.
-    data: images [N, D] or [N, H, W], shuffled with a fixed seed and split 80/10/10; a dictionary with train
-        and perhaps validation and test; or a data set by name or file.
+    data: images [N, D], [N, H, W] or [N, 1, H, W], a tensor, array or list: 0 and 1 of any type, grey levels 0 to
+        255, or real numbers from 0 to 1; with levels= whole numbers below it. They are shuffled with a fixed seed
+        and split 80/10/10; a dictionary with train and perhaps validation and test holds splits, whose values are
+        read in one way. Or a data set by name or file. dsm and classify take real [N, D] as points.
     sampler: a sampler's name (default: pafs), or one made by sampler().
     out: the run's directory, with checkpoints; a run that is there goes on. Without it nothing is kept.
-    labels: of classify: the classes of the training images, int64 [N].
+    labels: of classify: the classes of the images [N], whole numbers from 0, which are split as the images are; of
+        a dictionary those of train.
     callback: called after every iteration with a dictionary of its numbers.
     device: of a model by name.
 {options_text("train", _LEFT_OUT)}

@@ -151,7 +151,7 @@ def test_errors_speak_python(ising):
         lambda: ig.load("mlpp", "missing.pt"): r"unknown model 'mlpp'; known: mlp",
         lambda: ig.instance("ising-grid:side=1"): r"side",
         lambda: ig.train("rbm", bars(), sampler="gwg", batch=0): r"batch= is 0",
-        lambda: ig.train("rbm", torch.rand(3, 4) - 1, sampler="gwg"): r"the images holds values outside \[0, 1\]",
+        lambda: ig.train("rbm", torch.rand(3, 4) - 1, sampler="gwg"): r"the tensor holds values outside \[0, 1\]",
         lambda: ig.evaluate(ising, chains=4, steps=0): r"steps= is 0",
     }.items():
         try:

@@ -24,7 +24,8 @@ inline void put_gzip(const std::filesystem::path& file, const std::string& bytes
   gzclose(out);
 }
 
-// What Python 2 pickles of [array], uint8: its shape as the opcodes of numbers, its bytes as a string.
+// What Python 2 pickles of [array], uint8: its shape as the opcodes of numbers, its bytes as a
+// string.
 inline std::string numpy_pickle(const std::string& shape, const std::string& escaped,
                                 const std::string& type = "u1") {
   return "(lp0\ncnumpy.core.multiarray\n_reconstruct\np1\n(cnumpy\nndarray\np2\n(I0\ntp3\nS'b'"
@@ -33,6 +34,18 @@ inline std::string numpy_pickle(const std::string& shape, const std::string& esc
          shape + "tp7\ncnumpy\ndtype\np8\n(S'" + type +
          "'\np9\nI0\nI1\ntp10\nRp11\n(I3\nS'|'\np12\nNNNI-1\nI-1\nI0\ntp13\nbI00\nS'" + escaped +
          "'\np14\ntp15\nba.";
+}
+
+// A .npy file of NumPy's format 1, 2 or 3, of an array in C order.
+inline std::string npy_file(char version, const std::string& type, const std::string& shape,
+                            const std::string& bytes, const std::string& fortran = "False") {
+  std::string header =
+      "{'descr': '" + type + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
+  header.resize((header.size() / 64 + 1) * 64, ' ');
+  header.back() = '\n';
+  std::string length = {static_cast<char>(header.size()), static_cast<char>(header.size() >> 8)};
+  if (version > 1) length.resize(4, '\0');
+  return std::string("\x93NUMPY") + version + '\0' + length + header + bytes;
 }
 
 // An IDX file of unsigned bytes.

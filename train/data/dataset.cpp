@@ -12,6 +12,7 @@
 #include "models/instances/instances.h"
 #include "models/registry.h"
 #include "train/data/formats/format.h"
+#include "train/data/own_images.h"
 #include "train/data/readers.h"
 
 namespace isinglass {
@@ -37,6 +38,34 @@ bool names_a_file(const std::string& name) {
   return path.has_extension() || path.has_parent_path() || fs::exists(fs::status(path));
 }
 
+void require_file(const std::string& name) {
+  require(names_a_file(name),
+          "unknown data set '{}'; known: {}, a path to a file: {}, or a standard target, of which "
+          "states are drawn",
+          name, fmt::join(nearest_first(name, dataset_names()), ", "), readable_formats());
+}
+
+void refuse_splits(const std::string& name, const SplitFiles& splits) {
+  const bool validation = !splits.validation.empty();
+  require_options(!validation && splits.test.empty(),
+                  "`{}` goes with a file of training images; `dataset` {} has splits of its own",
+                  validation ? "validation" : "test", name);
+}
+
+// A copy of one split under the name of another would be an honest likelihood of the wrong images.
+void require_distinct(const Dataset& data) {
+  const std::pair<const char*, const torch::Tensor*> splits[] = {
+      {"training", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
+  for (size_t a = 0; a < 3; ++a) {
+    for (size_t b = a + 1; b < 3; ++b) {
+      const torch::Tensor &one = *splits[a].second, &other = *splits[b].second;
+      const bool same = one.defined() && other.defined() && one.numel() > 0 && one.equal(other);
+      require(!same, "{}: the {} and {} images are the same", data.source, splits[a].first,
+              splits[b].first);
+    }
+  }
+}
+
 }  // namespace
 
 const std::vector<DatasetEntry>& dataset_registry() {
@@ -52,20 +81,19 @@ const std::vector<DatasetEntry>& dataset_registry() {
 }
 
 Dataset load_dataset(const std::string& name, const fs::path& data_dir,
-                     std::optional<int64_t> levels) {
+                     std::optional<int64_t> levels, const SplitFiles& splits) {
   Dataset data;
   if (const DatasetEntry* entry = find_dataset(name)) {
     require(!entry->points, "data set {} holds points of the plane, not images", name);
+    refuse_splits(name, splits);
     data = entry->read(data_dir);
+    require_distinct(data);
   } else if (names_instance(name)) {
+    refuse_splits(name, splits);
     data = draw_target_states(name);
   } else {
-    require(
-        names_a_file(name),
-        "unknown data set '{}'; known: {}, a path to a file: {}, or a standard target, of which "
-        "states are drawn",
-        name, fmt::join(nearest_first(name, dataset_names()), ", "), readable_formats());
-    data = read_own_images(name, levels);
+    require_file(name);
+    data = own_images(read_own_arrays(name, splits), name, levels);
   }
   require_options(
       !levels || (data.values == PixelValues::kCategorical && data.categories == *levels),
@@ -77,6 +105,14 @@ Dataset load_dataset(const std::string& name, const fs::path& data_dir,
 torch::Tensor load_labels(const std::string& name, const fs::path& data_dir) {
   const DatasetEntry* entry = find_dataset(name);
   if (entry && entry->labels) return entry->labels(data_dir);
+  if (!entry && !names_instance(name)) {
+    const Dataset data = load_points(name, data_dir);
+    require(
+        data.labels.defined(),
+        "{} holds no classes; an array 'labels' beside the images in an .npz or .pt file has them",
+        name);
+    return data.labels;
+  }
   std::vector<std::string> with_classes;
   for (const DatasetEntry& other : dataset_registry()) {
     if (other.labels) with_classes.push_back(other.name);
@@ -114,33 +150,39 @@ Dataset as_points(Dataset images) {
   return images;
 }
 
-Dataset own_points(const torch::Tensor& points, const std::string& name) {
-  require(points.is_floating_point() && points.dim() == 2 && points.numel() > 0,
-          "{} holds an array of shape [{}]; expected real points [N, D]", name,
-          fmt::join(points.sizes(), ", "));
-  Dataset data;
-  data.name = data.source = name;
-  data.values = PixelValues::kReal;
-  data.train = points.to(torch::kFloat32).contiguous();
-  data.height = 1;
-  data.width = points.size(1);
-  require(torch::isfinite(data.train).all().item<bool>(), "{} holds a number that is not finite",
-          name);
-  return data;
-}
-
-Dataset load_points(const std::string& name, const fs::path& data_dir) {
-  if (fs::path(name).extension() == ".pt") {
-    const torch::Tensor points = read_tensor(name);
-    if (points.is_floating_point() && points.dim() == 2) return own_points(points, name);
-  }
+Dataset load_points(const std::string& name, const fs::path& data_dir, const SplitFiles& splits) {
   const DatasetEntry* entry = find_dataset(name);
   if (entry && entry->points) {
+    refuse_splits(name, splits);
     Dataset data = entry->read(data_dir);
     data.name = name;
     return data;
   }
-  return as_points(load_dataset(name, data_dir));
+  if (entry || names_instance(name)) return as_points(load_dataset(name, data_dir, {}, splits));
+  require_file(name);
+  const OwnArrays arrays = read_own_arrays(name, splits);
+  return are_points(arrays) ? own_points(arrays, name) : as_points(own_images(arrays, name));
+}
+
+void require_labels(const torch::Tensor& labels, int64_t images, const std::string& name) {
+  require(labels.dim() == 1 && at::isIntegralType(labels.scalar_type(), /*includeBool=*/true),
+          "the labels of {} are of type {} and shape [{}]; whole numbers [N] are needed", name,
+          torch::toString(labels.scalar_type()), fmt::join(labels.sizes(), ", "));
+  require(labels.size(0) == images, "there are {} labels for the {} training images of {}",
+          labels.size(0), images, name);
+  const auto least = labels.to(torch::kInt64).min().item<int64_t>();
+  require(least >= 0, "a label of {} is {}; classes are whole numbers from 0", name, least);
+}
+
+void set_image_size(Dataset& data, int64_t height, int64_t width) {
+  const bool own = data.height == height && data.width == width;
+  require_options(own || !data.flat || height * width == data.train.size(1),
+                  "`image` is {}x{}, but the images of {} have {} pixels", height, width, data.name,
+                  data.train.size(1));
+  require_options(own || data.flat, "`image` is {}x{}, but the images of {} are {}x{}", height,
+                  width, data.name, data.height, data.width);
+  data.height = height;
+  data.width = width;
 }
 
 const std::vector<std::string>& dataset_names() {

@@ -25,7 +25,9 @@ enum class PixelValues {
 struct Dataset {
   std::string name;
   torch::Tensor train, validation, test;  // empty [0, D] where the set has no such split
+  torch::Tensor labels = {};  // classes of `train`, int64 [N]; undefined: see load_labels
   int64_t height = 28, width = 28;
+  bool flat = false;  // the images came as rows [N, D]: height and width are a guess
   PixelValues values = PixelValues::kBinary;
   int64_t categories = 2;  // of categorical pixels
   std::string source;      // the file or rule it came from
@@ -37,31 +39,36 @@ struct Dataset {
   StateSpace space() const;  // of the states that the images are, or are binarised to
 };
 
-// NAME is one of dataset_names(), a path to a .pt tensor or to a file of a known format, or a standard
-// target (models/instances/instances.h), of which states are drawn. `data_dir` as in `data-dir` (its
-// folders: mnist/, static_mnist/, caltech/, omniglot/, freyfaces/, histopathology/). Throws Error that names the
-// file and what was expected, or where users get a missing one. `levels` as of own_images, of a file alone.
+// Images that a file does not hold itself.
+struct SplitFiles {
+  std::filesystem::path validation = {}, test = {};
+};
+
+// NAME is one of dataset_names(), a path to a .pt tensor or to a file of a known format, or a
+// standard target (models/instances/instances.h), of which states are drawn. `data_dir` as in
+// `data-dir` (its folders: mnist/, static_mnist/, caltech/, omniglot/, freyfaces/,
+// histopathology/). Throws Error that names the file and what was expected, or where users get a
+// missing one. `levels` (as of own_images) and further splits are of a file alone.
 Dataset load_dataset(const std::string& name, const std::filesystem::path& data_dir,
-                     std::optional<int64_t> levels = {});
+                     std::optional<int64_t> levels = {}, const SplitFiles& splits = {});
 
 const std::vector<std::string>& dataset_names();
 
-// A user's own images [N, D] or [N, H, W] in memory: uint8 or bool, or real values from 0 to 1;
-// shuffled with a fixed seed and split 80/10/10. And points [N, D] of continuous states, of which
-// all train. As from a file of them, which `name` stands for. Throw Error for other tensors.
-// Whole numbers below `levels`, where that is given, are categorical.
-Dataset own_images(const torch::Tensor& images, const std::string& name,
-                   std::optional<int64_t> levels = {});
-Dataset own_points(const torch::Tensor& points, const std::string& name);
-
-// The same for models of continuous states, with a float32 `train`: the numbers of a .pt file of
-// real points [N, D] as they are, all of them; of images as_points().
+// The same for models of continuous states, with a float32 `train`: the numbers of a file of real
+// points [N, D] as they are, all of them; of images as_points().
 Dataset as_points(Dataset images);  // with training images of grey levels from 0 to 1
-Dataset load_points(const std::string& name, const std::filesystem::path& data_dir);
+Dataset load_points(const std::string& name, const std::filesystem::path& data_dir,
+                    const SplitFiles& splits = {});
 
-// The classes of the training images, int64 [N] from 0. Throws Error as load_dataset, and if the
-// set has none.
+// The classes of the training images, int64 [N] from 0: a data set's, or those that its file holds.
+// Throws Error as load_dataset, and if the set has none.
 torch::Tensor load_labels(const std::string& name, const std::filesystem::path& data_dir);
+// Throws Error unless they are so, one of each of the images of `name`.
+void require_labels(const torch::Tensor& labels, int64_t images, const std::string& name);
+
+// The images of this height and width, which is theirs or, of flat ones, gives as many pixels.
+// Throws OptionError naming `image` otherwise.
+void set_image_size(Dataset& data, int64_t height, int64_t width);
 
 // Whether `data-dir`, or Debian's package, has the files of Fashion-MNIST.
 bool has_fashion_mnist(const std::filesystem::path& data_dir);
@@ -70,17 +77,18 @@ bool has_fashion_mnist(const std::filesystem::path& data_dir);
 // (io/sha256.h). Not of its name, nor of the files that it was read from.
 std::string data_sha256(const Dataset& data);
 
-// The copy used for likelihoods: states as they are, grey levels binarised once: Philox with the split
-// (0 train, 1 validation, 2 test) as its seed, at step 0, which training iterations never use.
+// The copy used for likelihoods: states as they are, grey levels binarised once: Philox with the
+// split (0 train, 1 validation, 2 test) as its seed, at step 0, which training iterations never
+// use.
 torch::Tensor binarise_once(const torch::Tensor& pixels, PixelValues values, uint64_t split);
 
-// The base distribution of independent pixels: frequencies·(1 − 2ε) + 2ε/K with ε = 1e-2 and K values
-// (docs/concepts/training.md). Of binary ones and grey levels those of 1, float32 [D]; of categorical
-// ones float64 [D, K].
+// The base distribution of independent pixels: frequencies·(1 − 2ε) + 2ε/K with ε = 1e-2 and K
+// values (docs/concepts/training.md). Of binary ones and grey levels those of 1, float32 [D]; of
+// categorical ones float64 [D, K].
 torch::Tensor clamped_mean(const Dataset& data);
 
-// Frequencies float64 [D, K] of ordered values, spread by a Gaussian of `sigma` values, reflected at both
-// ends; every row keeps its sum. Of few images, frequencies of 256 levels are noisy.
+// Frequencies float64 [D, K] of ordered values, spread by a Gaussian of `sigma` values, reflected
+// at both ends; every row keeps its sum. Of few images, frequencies of 256 levels are noisy.
 torch::Tensor smoothed(const torch::Tensor& frequencies, double sigma);
 
 }  // namespace isinglass

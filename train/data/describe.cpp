@@ -1,6 +1,8 @@
 // See describe.h.
 #include "train/data/describe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "train/data/formats/format.h"
@@ -44,13 +46,22 @@ void add_images(DataFileDescription& description, const torch::Tensor& images, i
 DataFileDescription describe_values(std::string format, const fs::path& file,
                                     const torch::Tensor& values) {
   DataFileDescription description = describe_array(std::move(format), type_name(values), values);
-  const bool pixels = values.scalar_type() == torch::kUInt8 ||
+  const auto type = values.scalar_type();
+  const bool pixels = type == torch::kUInt8 || type == torch::kBool ||
                       (values.is_floating_point() && description.min >= 0 && description.max <= 1);
   if (pixels && (values.dim() == 2 || values.dim() == 3)) {
     const auto [height, width] = image_size(values);
     add_images(description, to_pixels(file, values), height, width);
   }
   return description;
+}
+
+DataFileDescription describe_arrays(const std::string& format, const fs::path& file,
+                                    const NamedTensors& arrays) {
+  const auto& [name, values] = *std::max_element(
+      arrays.begin(), arrays.end(),
+      [](const auto& a, const auto& b) { return a.second.numel() < b.second.numel(); });
+  return describe_values(fmt::format("{}, array '{}'", format, name), file, values);
 }
 
 std::optional<DataFileDescription> describe_data_file(const fs::path& file) {

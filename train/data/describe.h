@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "io/pt/pt_file.h"
 #include "io/torch.h"
 
 namespace isinglass {
@@ -20,9 +21,9 @@ struct DataFileDescription {
   int scale = 255;  // of a picture of `images` (io/picture.h)
 };
 
-// Describes a file of a known format (formats/format.h), of one with several arrays its largest numeric one;
-// nullopt for any other file or directory, or no file at all. Throws Error if the file is one of
-// these and corrupt.
+// Describes a file of a known format (formats/format.h), of one with several arrays its largest
+// numeric one; nullopt for any other file or directory, or no file at all. Throws Error if the file
+// is one of these and corrupt.
 std::optional<DataFileDescription> describe_data_file(const std::filesystem::path& file);
 
 // The size and range of an array, without images.
@@ -32,6 +33,10 @@ DataFileDescription describe_array(std::string format, std::string dtype,
 // The same with images, where the values are pixels [N, D] or [N, H, W].
 DataFileDescription describe_values(std::string format, const std::filesystem::path& file,
                                     const torch::Tensor& values);
+
+// Of several arrays the largest, by its name.
+DataFileDescription describe_arrays(const std::string& format, const std::filesystem::path& file,
+                                    const NamedTensors& arrays);
 
 // images: uint8 [N, height·width] or [N, height, width]
 void add_images(DataFileDescription& description, const torch::Tensor& images, int64_t height,

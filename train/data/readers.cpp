@@ -36,11 +36,24 @@ void require_images(const fs::path& file, const torch::Tensor& images, int64_t c
           fmt::join(images.sizes(), "x"), count, height, width);
 }
 
+void require_published(const fs::path& file, const torch::Tensor& pixels, int64_t white,
+                       double mean, const std::string& title) {
+  constexpr double kTolerance = 0.003;
+  const double found = pixels.mean(torch::kFloat64).item<double>() / static_cast<double>(white);
+  require(
+      std::abs(found - mean) <= kTolerance,
+      "{} is not of {}: the mean of its pixels is {:.4f}, and {:.4f} as published. Other sets in "
+      "files of this kind are read as a file of your own",
+      file.string(), title, found, mean);
+}
+
+torch::Tensor shuffled_order(int64_t count) {
+  return random_order({.seed = 0, .chain = 0, .step = 0}, Purpose::kSplit, count, count);
+}
+
 void split_validation(Dataset& data, const torch::Tensor& images, int64_t validation) {
   const int64_t count = images.size(0);
-  const torch::Tensor order =
-      random_order({.seed = 0, .chain = 0, .step = 0}, Purpose::kSplit, count, count);
-  const torch::Tensor shuffled = images.index_select(0, order);
+  const torch::Tensor shuffled = images.index_select(0, shuffled_order(count));
   const int64_t train = count - validation;
   data.train = shuffled.narrow(0, 0, train);
   data.validation = shuffled.narrow(0, train, validation);
@@ -54,6 +67,10 @@ std::pair<int64_t, int64_t> image_size(const torch::Tensor& images) {
   return {1, sites};
 }
 
+torch::Tensor grey_levels(const torch::Tensor& values) {
+  return (values * 255).round().to(torch::kUInt8);
+}
+
 torch::Tensor to_pixels(const fs::path& file, const torch::Tensor& values) {
   if (values.scalar_type() == torch::kUInt8) return values;
   if (values.scalar_type() == torch::kBool) return values.to(torch::kUInt8);
@@ -64,7 +81,7 @@ torch::Tensor to_pixels(const fs::path& file, const torch::Tensor& values) {
           "{} holds values outside [0, 1] or not a number; real values are grey levels in [0, 1]",
           file.string());
   const bool binary = ((values == 0) | (values == 1)).all().item<bool>();
-  return (binary ? values : (values * 255).round()).to(torch::kUInt8);
+  return binary ? values.to(torch::kUInt8) : grey_levels(values);
 }
 
 PixelValues values_of(const torch::Tensor& pixels) {

@@ -1,5 +1,5 @@
-// The data sets by name, and what their readers share: where files are looked for, seeded shuffles and
-// the reduction of pixel values to levels.
+// The data sets by name, and what their readers share: where files are looked for, seeded shuffles
+// and the reduction of pixel values to levels.
 #pragma once
 
 #include <filesystem>
@@ -33,10 +33,6 @@ const std::vector<DatasetEntry>& dataset_registry();
 // The built-in set (sets/strokes.cpp): no file.
 Dataset make_strokes();
 
-// A user's own images: a .pt tensor or a file of a known format (formats/format.h), shuffled with a
-// fixed seed and split 80/10/10.
-Dataset read_own_images(const std::filesystem::path& file, std::optional<int64_t> levels);
-
 // States of a standard target of binary sites that has Gibbs sweeps: 2000 chains after 2000 sweeps
 // from random states, all of them training images (sets/target_states.cpp).
 Dataset draw_target_states(const std::string& instance);
@@ -53,7 +49,16 @@ std::filesystem::path need_data_file(const std::filesystem::path& folder, const 
 void require_images(const std::filesystem::path& file, const torch::Tensor& images, int64_t count,
                     int64_t height, int64_t width);
 
-// The training images shuffled with seed 0 (Purpose::kSplit): the last `validation` of them become
+// Throws Error unless the pixels, of which `white` is the largest, have the mean of the published
+// file, to 0.003: another set of the same shape, or inverted images, have not; other scans and
+// binarisations of the same images have.
+void require_published(const std::filesystem::path& file, const torch::Tensor& pixels,
+                       int64_t white, double mean, const std::string& title);
+
+// A random order of so many images, of seed 0 (Purpose::kSplit).
+torch::Tensor shuffled_order(int64_t count);
+
+// The training images in that order: the last `validation` of them become
 // data.validation, the rest data.train. Both published uses of Omniglot split so.
 void split_validation(Dataset& data, const torch::Tensor& images, int64_t validation);
 
@@ -61,9 +66,12 @@ void split_validation(Dataset& data, const torch::Tensor& images, int64_t valida
 // where D is a square number, else a single row.
 std::pair<int64_t, int64_t> image_size(const torch::Tensor& images);
 
-// Pixel values as the uint8 of Dataset: uint8 and bool as they are; real values in [0, 1] as they
-// are where all are 0 or 1, else as grey levels round(255·v). Throws Error for other types and
-// values.
+// Real values from 0 to 1 as uint8 round(255·v).
+torch::Tensor grey_levels(const torch::Tensor& values);
+
+// Pixel values of one published array as the uint8 of Dataset: uint8 and bool as they are; real
+// values in [0, 1] as they are where all are 0 or 1, else as grey levels. Throws Error for other
+// types and values. A user's own are judged by own_images.h.
 torch::Tensor to_pixels(const std::filesystem::path& file, const torch::Tensor& values);
 
 // Binary where every pixel is 0 or 1, else grey levels.

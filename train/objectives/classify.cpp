@@ -11,13 +11,15 @@ namespace {
 
 constexpr int64_t kPictures = 100, kColumns = 10;
 
-ClassifyOptions checked(const ClassifyOptions& o, const EnergyModel& model, const Dataset& data) {
+ClassifyOptions checked(const ClassifyOptions& o, const EnergyModel& model, const Dataset& data,
+                        const torch::Tensor& labels) {
   require(o.batch >= 1, "batch is {}; it must be at least 1", o.batch);
   require(dynamic_cast<const HasLogits*>(&model), "model {} is no classifier; mlp can be one",
           model.kind_name());
   require(data.train.size(1) == model.space().sites,
           "the model has {} sites; the images of '{}' have {}", model.space().sites, data.name,
           data.train.size(1));
+  require_labels(labels, data.train.size(0), data.name);
   return o;
 }
 
@@ -26,15 +28,14 @@ ClassifyOptions checked(const ClassifyOptions& o, const EnergyModel& model, cons
 ClassifyObjective::ClassifyObjective(const EnergyModel& model, const Dataset& data,
                                      const torch::Tensor& labels, const ClassifyOptions& options,
                                      torch::Device device, const Ranks& ranks)
-    : options_(checked(options, model, data)),
+    : options_(checked(options, model, data, labels)),
       height_(data.height),
       width_(data.width),
       data_sha256_(data_sha256(data)),
       batches_(data, options.batch, options.seed, device),
       labels_(labels.to(device)),
-      share_(ranks, options.batch) {
-  TORCH_INTERNAL_ASSERT(labels.size(0) == data.train.size(0));
-}
+      classes_(labels.max().item<int64_t>() + 1),
+      share_(ranks, options.batch) {}
 
 Loss ClassifyObjective::loss(EnergyModel& model, int64_t iteration) {
   torch::AutoGradMode with_grad(true);
@@ -42,6 +43,8 @@ Loss ClassifyObjective::loss(EnergyModel& model, int64_t iteration) {
   const torch::Tensor classes = labels_.index_select(0, images.to(labels_.device()));
   const torch::Tensor states = share_.own.of(batches_.states(iteration));
   const torch::Tensor logits = dynamic_cast<HasLogits&>(model).logits(states);
+  require(logits.size(1) >= classes_, "the model has {} classes; the labels have {}",
+          logits.size(1), classes_);
   const torch::Tensor loss =
       share_.weight * torch::cross_entropy_loss(logits, classes).to(torch::kFloat64);
   return {loss, {{"loss", loss}}};

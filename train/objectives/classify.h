@@ -34,6 +34,7 @@ class ClassifyObjective : public Objective {
   std::string data_sha256_;
   Batches batches_;
   torch::Tensor labels_;
+  int64_t classes_;
   BatchShare share_;
 };
 

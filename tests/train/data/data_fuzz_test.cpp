@@ -4,16 +4,20 @@
 #include <functional>
 
 #include "io/files.h"
+#include "io/picture.h"
 #include "io/pt/pt_file.h"
 #include "tests/support/data_files.h"
 #include "tests/support/fuzzing.h"
+#include "tests/support/png_bytes.h"
 #include "tests/support/scratch.h"
+#include "tests/train/data/numpy_files.h"
 #include "tests/train/data/python2_pickles.h"
+#include "train/data/dataset.h"
 #include "train/data/describe.h"
 #include "train/data/formats/amat.h"
 #include "train/data/formats/idx.h"
+#include "train/data/formats/npy.h"
 #include "train/data/formats/numpy_pickle.h"
-#include "train/data/readers.h"
 
 namespace isinglass {
 namespace {
@@ -61,6 +65,42 @@ TEST(DataFuzz, NumpyPickle) {
        [](const fs::path& file) { read_numpy_dictionary(file); });
 }
 
+TEST(DataFuzz, PicklesOfPython3) {
+  fuzz("splits.pkl", kPickled3, std::string_view("()}ubRh\x94\x8c\x93\x95\x96\x81VXCKMc|<>", 21),
+       [](const fs::path& file) { read_numpy_dictionary(file); });
+  fuzz("pairs.pkl", {kPickledPairs}, "()}ubRhqKXc|<>",
+       [](const fs::path& file) { load_dataset(file, {}); });
+}
+
+TEST(DataFuzz, Npy) {
+  const std::vector<std::string> files = {kNpy,
+                                          npy_file(1, "|u1", "(20, 9)", std::string(180, '\1')),
+                                          npy_file(2, "<i8", "(2, 1)", std::string(16, '\0'))};
+  fuzz("array.npy", files, "{}(),: '<>|ufib1248FT", [](const fs::path& file) { read_npy(file); });
+}
+
+TEST(DataFuzz, Npz) {
+  fuzz("arrays.npz", {kNpz, kNpzDeflated}, std::string_view("PK\1\2\3\4\5\6\0\x08", 10),
+       [](const fs::path& file) { load_dataset(file, {}); });
+}
+
+// Headers and rows are damaged before their checksums are made, which would refuse them all.
+TEST(DataFuzz, Png) {
+  constexpr size_t kHeader = 13;
+  const std::vector<std::string> files = {
+      png_header(8, 0, 2, 3) + std::string("\0\1\2\3\0\x7f\x80\xff", 8),
+      png_header(8, 2, 1, 2) + std::string("\0\1\2\3\4\5\6", 7),
+      png_header(2, 3, 2, 4) + std::string("\0\x1b\1\x1b", 4),
+      png_header(16, 4, 1, 1) + std::string("\0\1\2\xff\xff", 5)};
+  const std::string palette = png_chunk("PLTE", "ABCDEFGHIJKL");
+  fuzz("image.png", files, std::string_view("\0\1\2\3\4\6\x08\x10", 8), [&](const fs::path& file) {
+    const std::string bytes = read_file(file);
+    put_file(file, png_of(bytes.substr(0, kHeader), bytes.substr(std::min(kHeader, bytes.size())),
+                          palette));
+    read_png(file);
+  });
+}
+
 TEST(DataFuzz, Idx) {
   const std::vector<std::string> files = {idx_bytes({2, 2, 3}, "abcdefghijkl"),
                                           idx_bytes({5}, "01234"), idx_bytes({1, 1, 1, 1}, "x")};
@@ -89,7 +129,7 @@ TEST(DataFuzz, OwnImages) {
   const std::vector<std::string> files = {file_of(torch::randint(2, {20, 3, 3}, torch::kByte)),
                                           file_of(torch::rand({20, 9})),
                                           idx_bytes({20, 3, 3}, std::string(180, '\1'))};
-  fuzz("images.pt", files, "KMJ)tR", [](const fs::path& file) { read_own_images(file, {}); });
+  fuzz("images.pt", files, "KMJ)tR", [](const fs::path& file) { load_dataset(file, {}); });
 }
 
 }  // namespace

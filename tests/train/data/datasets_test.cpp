@@ -1,10 +1,10 @@
-// Readers of IDX, .amat and users' own images on files made here: what they hold, and one clear
-// error for every way in which they can be wrong.
+// Readers of IDX and .amat and the data sets by name on files made here: what they hold, and one
+// clear error for every way in which they can be wrong.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
-#include "io/pt/pt_file.h"
 #include "tests/support/data_files.h"
 #include "tests/support/scratch.h"
 #include "train/data/dataset.h"
@@ -22,13 +22,6 @@ torch::Tensor bytes_tensor(const std::vector<int64_t>& shape, const std::vector<
   return torch::tensor(std::vector<int64_t>(values.begin(), values.end()))
       .to(torch::kUInt8)
       .view(shape);
-}
-
-// N distinct flat images of D pixels: pixel 0 is the number of the image.
-torch::Tensor numbered_images(int64_t count, int64_t sites) {
-  torch::Tensor images = torch::zeros({count, sites}, torch::kUInt8);
-  images.select(1, 0).copy_(torch::arange(count));
-  return images;
 }
 
 TEST(IdxFiles, ReadsPlainAndGzipped) {
@@ -85,8 +78,8 @@ TEST(IdxFiles, GzipDirectoryAndMissingFileAreErrors) {
 TEST(AmatFiles, ReadsLinesOfAnyEnd) {
   const Scratch scratch;
   const torch::Tensor expected = bytes_tensor({2, 3}, {0, 1, 1, 1, 0, 0});
-  for (const char* text :
-       {"0 1 1\n1 0 0\n", "0 1 1\n1 0 0", "0 1 1\r\n1 0 0\r\n", "0 1 1 \n1 0 0 \n"}) {
+  for (const char* text : {"0 1 1\n1 0 0\n", "0 1 1\n1 0 0", "0 1 1\r\n1 0 0\r\n",
+                           "0 1 1 \n1 0 0 \n", "0 1 1\n1 0 0\n\n", "0 1 1\r\n1 0 0\r\n \r\n\n"}) {
     put_file(scratch / "x.amat", text);
     EXPECT_TRUE(read_amat(scratch / "x.amat").equal(expected)) << text;
     put_gzip(scratch / "x.amat.gz", text);
@@ -109,6 +102,7 @@ TEST(AmatFiles, EachWrongFileGivesOneErrorThatNamesTheLine) {
   expect("0 1 1\n0 1 1 0\n", "line 2 has 4 pixels; expected 3 as in line 1");
   expect("0 1 1\n\n0 1 1\n", "line 2 has 0 pixels");
   expect("\n0 1 1\n", "line 1 has 0 pixels");
+  expect("\n\n", "line 1 has 0 pixels");
   expect("0  1 1\n", "expected 0 or 1, found ' '");
   expect("011\n", "column 2: expected a space, found '1'");
   expect(std::string("0 \0 1\n", 6), "found byte 0x00");
@@ -140,6 +134,35 @@ TEST(NamedSets, WrongCountOrSizeSaysWhatWasExpected) {
   fs::create_directory(scratch / "omniglot");
   fs::create_directory(scratch / "omniglot/chardata.mat");
   EXPECT_ERROR(load_dataset("omniglot", scratch.folder()), "chardata.mat");
+}
+
+// Images of which each pixel is `ink` in one of `every`, 784 pixels each.
+std::string speckled(size_t count, size_t every, char ink) {
+  std::string pixels(784 * count, '\0');
+  for (size_t i = 0; i < pixels.size(); i += every) pixels[i] = ink;
+  return pixels;
+}
+
+// Another set in files of the same names and shapes has another mean.
+TEST(NamedSets, OtherImagesThanThePublishedAreRefused) {
+  const Scratch scratch;
+  const auto put = [&](const std::string& name, uint32_t count, const std::string& pixels) {
+    put_file(scratch / "mnist" / name, idx_bytes({count, 28, 28}, pixels));
+  };
+  put("train-images-idx3-ubyte", 60000, std::string(60000 * size_t{784}, '\xdd'));
+  EXPECT_ERROR(
+      load_dataset("mnist", scratch.folder()),
+      "train-images-idx3-ubyte is not of MNIST: the mean of its pixels is 0.8667, and 0.1307 "
+      "as published");
+  const std::string tenth = speckled(60000, 2, 67);  // a mean of 67 / 510
+  put("train-images-idx3-ubyte", 60000, tenth);
+  put("t10k-images-idx3-ubyte", 10000, tenth.substr(0, 7840000));
+  EXPECT_ERROR(load_dataset("mnist", scratch.folder()),
+               "the validation and test images are the same");
+  std::string other = tenth.substr(0, 7840000);
+  std::rotate(other.begin(), other.begin() + 1, other.end());
+  put("t10k-images-idx3-ubyte", 10000, other);
+  EXPECT_EQ(load_dataset("mnist", scratch.folder()).test.size(0), 10000);  // with the right mean
 }
 
 // One array of chardata.mat: image n holds the binary digits of n down its first column, 784xN.
@@ -174,81 +197,6 @@ TEST(NamedSets, OmniglotIsTransposedAndSplit) {
 TEST(NamedSets, UnknownNameListsTheNearestFirst) {
   EXPECT_ERROR(load_dataset("mnits", "data"), "unknown data set 'mnits'; known: mnist, ");
   EXPECT_ERROR(load_dataset("no/such.pt", "data"), "no/such.pt");
-}
-
-TEST(OwnImages, SplitsAShuffleOfAllImages) {
-  const Scratch scratch;
-  const torch::Tensor images = numbered_images(105, 4) + 150;  // grey levels
-  const std::string file = scratch / "own.pt";
-  write_pt(file, PtValue{images.view({105, 2, 2})});
-  const Dataset data = load_dataset(file, "unused");
-  EXPECT_EQ(data.train.size(0), 85);
-  EXPECT_EQ(data.validation.size(0), 10);
-  EXPECT_EQ(data.test.size(0), 10);
-  EXPECT_EQ(data.values, PixelValues::kGrey);
-  EXPECT_EQ(std::pair(data.height, data.width), std::pair(int64_t{2}, int64_t{2}));
-  const torch::Tensor all = torch::cat({data.train, data.validation, data.test});
-  EXPECT_FALSE(all.equal(images));
-  EXPECT_TRUE(std::get<0>(all.sort(0)).equal(images));
-  EXPECT_TRUE(load_dataset(file, "unused").train.equal(data.train));
-}
-
-TEST(OwnImages, TypesAndShapes) {
-  const Scratch scratch;
-  const auto load = [&](const torch::Tensor& tensor) {
-    write_pt(scratch / "own.pt", PtValue{tensor});
-    return load_dataset(scratch / "own.pt", "unused");
-  };
-  const Dataset binary = load(torch::ones({1, 6}));
-  EXPECT_EQ(binary.values, PixelValues::kBinary);
-  EXPECT_EQ(binary.height, 1);
-  EXPECT_EQ(binary.width, 6);
-  EXPECT_TRUE(binary.train.equal(torch::ones({1, 6}, torch::kUInt8)));
-  EXPECT_EQ(binary.validation.sizes(), torch::IntArrayRef({0, 6}));
-  const Dataset grey = load(torch::tensor({{0.0f, 0.5f, 1.0f, 0.1f}}));
-  EXPECT_EQ(grey.values, PixelValues::kGrey);
-  EXPECT_EQ(grey.height, 2);
-  EXPECT_TRUE(grey.train.equal(bytes_tensor({1, 4}, {0, 128, 255, 26})));
-  EXPECT_EQ(load(torch::ones({3, 2, 5}, torch::kBool)).width, 5);
-  EXPECT_ERROR(load(torch::full({2, 4}, 1.5)), "outside [0, 1]");
-  EXPECT_ERROR(load(torch::full({2, 4}, std::nan(""))), "not a number");
-  EXPECT_ERROR(load(torch::ones({2, 4}, torch::kInt64)), "expected uint8, bool or real values");
-  EXPECT_ERROR(load(torch::arange(16).view({4, 4}).to(torch::kUInt8)), "whole numbers up to 15");
-  EXPECT_ERROR(load(torch::full({2, 4}, 2, torch::kUInt8)), "Divided by 2, as real values");
-  EXPECT_ERROR(load(torch::full({2, 4}, 127, torch::kUInt8)), "at least 128 of 255");
-  EXPECT_EQ(load(torch::full({2, 4}, 128, torch::kUInt8)).values, PixelValues::kGrey);
-  EXPECT_EQ(load(torch::full({2, 4}, 0.1f)).values, PixelValues::kGrey);
-  EXPECT_ERROR(load(torch::ones({4})), "expected images [N, D] or [N, H, W]");
-  EXPECT_ERROR(load(torch::ones({0, 4})), "expected images [N, D] or [N, H, W]");
-  EXPECT_ERROR(load(torch::ones({1, 1, 2, 2})), "expected images [N, D] or [N, H, W]");
-}
-
-TEST(OwnImages, OfCategories) {
-  const Scratch scratch;
-  const std::string file = scratch / "own.pt";
-  const torch::Tensor images = torch::arange(12).remainder(5).view({3, 2, 2});
-  for (const auto type : {torch::kUInt8, torch::kInt64}) {
-    write_pt(file, PtValue{images.to(type)});
-    const Dataset data = load_dataset(file, "unused", 5);
-    EXPECT_EQ(data.space(), (StateSpace{StateKind::kCategorical, 4, 5}));
-    EXPECT_TRUE(std::get<0>(data.train.sort(0))
-                    .equal(std::get<0>(images.view({3, 4}).to(torch::kUInt8).sort(0))));
-    EXPECT_EQ(load_dataset(file, "unused", 256).categories, 256);
-    EXPECT_ERROR(load_dataset(file, "unused", 4), "holds whole numbers from 0 to 4");
-  }
-  write_pt(file, PtValue{torch::rand({3, 4})});
-  EXPECT_ERROR(load_dataset(file, "unused", 5), "categories are whole numbers");
-  EXPECT_ERROR(load_dataset("strokes", "unused", 5), "says itself what its pixels are");
-}
-
-TEST(OwnImages, IdxFile) {
-  const Scratch scratch;
-  put_gzip(scratch / "own-idx.gz", idx_bytes({1, 2, 3}, {0, 1, 1, 0, 0, 1}));
-  const Dataset data = load_dataset(scratch / "own-idx.gz", "unused");
-  EXPECT_EQ(data.values, PixelValues::kBinary);
-  EXPECT_EQ(data.height, 2);
-  EXPECT_EQ(data.width, 3);
-  EXPECT_TRUE(data.train.equal(bytes_tensor({1, 6}, {0, 1, 1, 0, 0, 1})));
 }
 
 TEST(Binarise, KeepsBinaryImages) {

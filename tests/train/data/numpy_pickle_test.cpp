@@ -1,10 +1,11 @@
-// Arrays that Python 2 pickled, and the set that is published as one.
+// Arrays that Python 2 and 3 pickled, and the set that is published as one.
 #include "train/data/formats/numpy_pickle.h"
 
 #include <gtest/gtest.h>
 
 #include "tests/support/data_files.h"
 #include "tests/support/scratch.h"
+#include "tests/train/data/numpy_files.h"
 #include "tests/train/data/python2_pickles.h"
 #include "train/data/dataset.h"
 #include "train/data/describe.h"
@@ -61,20 +62,57 @@ TEST(NumpyPickle, ADictionaryOfLists) {
   EXPECT_ERROR(read_numpy_dictionary(scratch / "array.pkl"), "it holds no dictionary");
 }
 
+TEST(NumpyPickle, OfPython3InAllProtocols) {
+  const Scratch scratch;
+  const torch::Tensor a = torch::tensor({{0, 200, 255}, {1, 10, 128}}, torch::kUInt8),
+                      f = torch::tensor({{.5F, .25F, 1.F}, {0.F, .75F, .125F}});
+  for (const std::string& bytes : kPickled3) {
+    put_file(scratch / "splits.pkl", bytes);
+    auto found = read_numpy_dictionary(scratch / "splits.pkl");
+    EXPECT_TRUE(found.at("train").equal(a)) << found.at("train");
+    EXPECT_TRUE(found.at("f").equal(f)) << found.at("f");
+    std::string renamed = bytes;  // NumPy 1's name, of the same length less one
+    for (size_t at; (at = renamed.find("numpy._core")) != std::string::npos;) {
+      const bool sized = at > 0 && static_cast<size_t>(renamed[at - 1]) < 32 &&
+                         renamed[at - 1] != '\n' && renamed[at - 1] != 'c';
+      if (sized) --renamed[at - 1];
+      renamed.replace(at, 11, "numpy.core");
+    }
+    put_file(scratch / "old.pkl", renamed);
+    EXPECT_TRUE(read_numpy_dictionary(scratch / "old.pkl").at("f").equal(f));
+    for (size_t end = 0; end < bytes.size(); ++end) {
+      put_file(scratch / "cut.pkl", bytes.substr(0, end));
+      EXPECT_ERROR(read_numpy_dictionary(scratch / "cut.pkl"), "cut.pkl");
+    }
+  }
+}
+
+TEST(NumpyPickle, PairsOfImagesAndClasses) {
+  const Scratch scratch;
+  put_gzip(scratch / "mnist.pkl.gz", kPickledPairs);
+  const Dataset data = load_dataset(scratch / "mnist.pkl.gz", "unused");
+  EXPECT_EQ(data.values, PixelValues::kGrey);
+  EXPECT_TRUE(data.train.equal(torch::tensor({{128, 64, 255}, {0, 191, 32}}, torch::kUInt8)));
+  EXPECT_TRUE(data.validation.equal(data.train.narrow(0, 0, 1)));
+  EXPECT_TRUE(data.test.equal(data.train.narrow(0, 1, 1)));
+  EXPECT_TRUE(data.labels.equal(torch::tensor({2, 0})));
+  ASSERT_TRUE(describe_data_file(scratch / "mnist.pkl.gz").has_value());
+}
+
 TEST(NumpyPickle, RefusesWhatIsNone) {
   const std::string good = numpy_pickle("I2\nI3\n", "abcdef");
-  EXPECT_ERROR(read(""), "array.pkl is no pickle of arrays of NumPy as Python 2 writes it");
-  EXPECT_ERROR(read("\x80\x04N."), "it is of a protocol above 2");
+  EXPECT_ERROR(read(""), "array.pkl is no pickle of arrays of NumPy: ");
+  EXPECT_ERROR(read("\x80\x06N."), "it is of a protocol above 5");
   EXPECT_ERROR(read("?"), "its byte 0 is no opcode that is known");
   EXPECT_ERROR(read(std::string("\x8a\x02\xff\xff.", 5)), "it holds what is no array");
   EXPECT_ERROR(read("(I1\nd."), "a key without a value");
   EXPECT_ERROR(read("}I1\na."), "it builds on what is no list");
   for (size_t end = 0; end < good.size(); ++end) EXPECT_ERROR(read(good.substr(0, end)), "array");
-  EXPECT_ERROR(read(numpy_pickle("I2\nI3\n", "abcde")), "5 bytes for 6");
+  EXPECT_ERROR(read(numpy_pickle("I2\nI3\n", "abcde")), "5 bytes for its 6");
   EXPECT_ERROR(read(numpy_pickle("I-2\nI3\n", "abcdef")), "has no shape");
-  EXPECT_ERROR(read(numpy_pickle("I9999999999\nI9999999999\n", "a")), "1 bytes for");
-  EXPECT_ERROR(read(numpy_pickle("I1\n", "a", "i8")), "another type");
-  EXPECT_ERROR(read(numpy_pickle("I1\n", "abcdefgh", "f8")), "another type");  // of no order
+  EXPECT_ERROR(read(numpy_pickle("I9999999999\nI9999999999\n", "a")), "1 bytes for its");
+  EXPECT_ERROR(read(numpy_pickle("I1\n", "a", "i8")), "type '|i8'");
+  EXPECT_ERROR(read(numpy_pickle("I1\n", "abcdefgh", "f8")), "type '|f8'");  // of no order
   EXPECT_ERROR(read(numpy_pickle("I1\n", "\\x0")), "damaged string");
   EXPECT_ERROR(read("I1\n."), "it holds what is no array");
 }
@@ -93,6 +131,19 @@ TEST(NumpyPickle, StaysSmall) {
   }
   EXPECT_ERROR(read(times(1000000, "(l") + times(999999, "a") + "."), "it holds what is no array");
   EXPECT_ERROR(read(times(1000001, "(l")), "it holds too many values");
+}
+
+// One array, kept under a number, many times in a list: the file is small, the list would not be.
+TEST(NumpyPickle, AnArrayThatIsRepeatedStaysSmall) {
+  const Scratch scratch;
+  const std::string array = numpy_pickle("I1000\n", std::string(1000, 'a'));
+  const std::string kept = array.substr(5, array.size() - 7) + "p99\n0";
+  const std::string listed = "(" + times(100000, "g99\n") + "l";
+  put_file(scratch / "bomb.pkl", "(dp0\n" + kept + "S'train'\n" + listed + "s.");
+  EXPECT_ERROR(read_numpy_dictionary(scratch / "bomb.pkl"), "an array many times over");
+  EXPECT_ERROR(read("(" + kept + times(5000000, "h\x63") + "l."),
+               "takes its values again too often");
+  EXPECT_ERROR(read("N" + times(1000001, "\x94") + "."), "it holds too many values");
 }
 
 TEST(NumpyPickle, CallsNothing) {

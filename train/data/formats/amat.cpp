@@ -37,10 +37,11 @@ void parse_line(const std::filesystem::path& file, int64_t number, std::string_v
 torch::Tensor read_amat(const std::filesystem::path& file) {
   const std::string text = read_maybe_gzip(file, kLargestDataFile);
   require(!text.empty(), "{} is empty; expected an image of 0 and 1 a line", file.string());
+  const size_t content = text.find_last_not_of(" \r\n") + 1;  // empty lines may follow
   std::vector<uint8_t> pixels;
   pixels.reserve(text.size() / 2 + 1);
   int64_t lines = 0, width = 0;
-  for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
+  for (size_t begin = 0, end; begin < std::max<size_t>(content, 1); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
     const auto before = static_cast<int64_t>(pixels.size());
     parse_line(file, ++lines, std::string_view(text).substr(begin, end - begin), pixels);

@@ -57,7 +57,7 @@ bool is_named(const fs::path& file, const std::string& ending) {
 std::string readable_formats() {
   std::string names = ".pt";
   for (const DataFormat& format : data_formats()) {
-    if (format.read) names += ", " + format.name;
+    if (format.read || format.read_arrays) names += ", " + format.name;
   }
   return names;
 }

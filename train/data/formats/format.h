@@ -7,18 +7,22 @@
 #include <vector>
 
 #include "train/data/describe.h"
+#include "train/data/own_images.h"
 
 namespace isinglass {
 
 struct DataFormat {
   std::string name;  // "IDX"
-  // Whether the file is one, by its name or its first bytes (10 at most, gunzipped; of a folder none).
+  // Whether the file is one, by its name or its first bytes (10 at most, gunzipped; of a folder
+  // none).
   std::function<bool(const std::filesystem::path& file, const std::string& start)> recognises;
   // The array in it, images as [N, D] or [N, H, W]. Throws Error naming the file if it is damaged.
-  // Null: no images of one's own can be in it.
+  // Null: no images of one's own can be in it, or `read_arrays` reads them.
   std::function<torch::Tensor(const std::filesystem::path& file)> read = nullptr;
   // For `inspect`; null: what `read` returns is described.
   std::function<DataFileDescription(const std::filesystem::path& file)> describe = nullptr;
+  // Of a format that can hold several: all of them.
+  std::function<OwnArrays(const std::filesystem::path& file)> read_arrays = nullptr;
 };
 
 // Those of list.inc, whose sources hold the entries; the first that recognises a file is its own.

@@ -1,11 +1,11 @@
 #include "train/data/formats/numpy_pickle.h"
 
-#include <algorithm>
-#include <cstring>
 #include <vector>
 
+#include "io/error.h"
 #include "train/data/describe.h"
 #include "train/data/formats/format.h"
+#include "train/data/formats/numpy_array.h"
 #include "train/data/formats/pickle.h"
 
 namespace isinglass {
@@ -14,108 +14,208 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = PickleValue::Kind;
 
-constexpr const char* kArray = "numpy.core.multiarray _reconstruct";
+constexpr const char* kEncode = "_codecs encode";  // of bytes, in protocols that have texts only
 
-Pickle read_pickle(const fs::path& file) {
-  return Pickle(file, "arrays of NumPy", {kArray, "numpy ndarray", "numpy dtype"});
+// The names of NumPy 1 and 2.
+bool is_one_of(const std::string& name, std::string_view module, std::string_view word) {
+  return name == fmt::format("numpy.core.{} {}", module, word) ||
+         name == fmt::format("numpy._core.{} {}", module, word);
 }
 
-bool is_array(const PickleValue& value) {
-  return value.kind == Kind::kObject && value.text == kArray && value.items.size() == 2 &&
-         value.items[1]->items.size() == 5;
-}
+// The arrays of a pickle, each made once.
+class Arrays {
+ public:
+  explicit Arrays(const fs::path& file)
+      : pickle_(file, "arrays of NumPy",
+                {"numpy.core.multiarray _reconstruct", "numpy._core.multiarray _reconstruct",
+                 "numpy.core.numeric _frombuffer", "numpy._core.numeric _frombuffer",
+                 "numpy ndarray", "numpy dtype", kEncode, "__builtin__ bytes", "builtins bytes"}) {}
 
-// dtype('f8', …), whose state has the order of bytes second: of this machine, or of single bytes.
-torch::ScalarType type_of(const Pickle& pickle, const PickleValue& type) {
-  const bool built = type.kind == Kind::kObject && type.items.size() == 2 &&
-                     !type.items[0]->items.empty() && type.items[1]->items.size() > 1;
-  const std::string name = built ? type.items[0]->items[0]->text : "";
-  const std::string order = built ? type.items[1]->items[1]->text : "";
-  if (name == "u1") return torch::kUInt8;
-  pickle.demand(order == "<" && (name == "f4" || name == "f8"), "its array is of another type");
-  return name == "f4" ? torch::kFloat32 : torch::kFloat64;
-}
+  const PickleValue& value() const { return pickle_.value(); }
 
-// Its state: a version, the shape, the type, whether the order is Fortran's, and the bytes.
-torch::Tensor array_of(const Pickle& pickle, const PickleValue& value) {
-  pickle.demand(is_array(value), "it holds what is no array");
-  const std::vector<const PickleValue*>& state = value.items[1]->items;
-  const torch::ScalarType type = type_of(pickle, *state[2]);
-  std::vector<int64_t> shape;
-  double size = static_cast<double>(torch::elementSize(type));  // exact below 2^53: above any file
-  for (const PickleValue* length : state[1]->items) {
-    pickle.demand(length->kind == Kind::kInteger && length->integer > 0, "its array has no shape");
-    shape.push_back(length->integer);
-    size *= static_cast<double>(length->integer);
+  void demand(bool good, std::string_view reason) const { pickle_.demand(good, reason); }
+
+  torch::Tensor array(const PickleValue& value) {
+    const auto found = made_.find(&value);
+    if (found != made_.end()) return found->second;
+    NumpyArray array;
+    std::string bytes;
+    if (value.kind == Kind::kObject && is_one_of(value.text, "numeric", "_frombuffer")) {
+      array = from_buffer(value, bytes);
+    } else {
+      array = reconstructed(value, bytes);
+    }
+    array.bytes = bytes;
+    take(bytes.size());
+    try {
+      return made_[&value] = tensor_of(array);
+    } catch (const Error& error) {
+      demand(false, fmt::format("it {}", error.what()));
+      throw;
+    }
   }
-  const std::string& bytes = state[4]->text;
-  pickle.demand(!shape.empty() && size == static_cast<double>(bytes.size()),
-                fmt::format("its array has {} bytes for {}", bytes.size(), size));
-  const bool fortran = state[3]->integer != 0;
-  if (fortran) std::reverse(shape.begin(), shape.end());
-  torch::Tensor values = torch::empty(shape, type);
-  std::memcpy(values.data_ptr(), bytes.data(), bytes.size());
-  return fortran ? values.numpy_T().contiguous() : values;
-}
 
-torch::Tensor arrays_of(const Pickle& pickle, const PickleValue& value) {
-  if (value.kind != Kind::kItems) return array_of(pickle, value);
-  std::vector<torch::Tensor> arrays;
-  for (const PickleValue* item : value.items) {
-    arrays.push_back(array_of(pickle, *item));
-    const bool alike = arrays.back().sizes() == arrays[0].sizes() &&
-                       arrays.back().scalar_type() == arrays[0].scalar_type();
-    pickle.demand(alike, "the arrays of a list differ in shape or type");
+  // N arrays of one shape in a list as one of [N, …].
+  torch::Tensor stacked(const PickleValue& value) {
+    if (value.kind != Kind::kItems) return array(value);
+    demand(!value.items.empty(), "it holds no array");
+    std::vector<torch::Tensor> all;
+    for (const PickleValue* item : value.items) {
+      all.push_back(array(*item));
+      const bool alike =
+          all.back().sizes() == all[0].sizes() && all.back().scalar_type() == all[0].scalar_type();
+      demand(alike, "the arrays of a list differ in shape or type");
+      take_listed(all.back().nbytes());
+    }
+    return torch::stack(all);
   }
-  pickle.demand(!arrays.empty(), "it holds no array");
-  return torch::stack(arrays);
-}
 
-std::map<std::string, torch::Tensor> dictionary_of(const Pickle& pickle) {
-  const std::vector<const PickleValue*>& pairs = pickle.value().items;
-  pickle.demand(pickle.value().kind == Kind::kPairs && !pairs.empty(), "it holds no dictionary");
-  std::map<std::string, torch::Tensor> arrays;
-  for (size_t i = 0; i < pairs.size(); i += 2) {
-    pickle.demand(pairs[i]->kind == Kind::kText, "its dictionary has a key that is no text");
-    arrays[pairs[i]->text] = arrays_of(pickle, *pairs[i + 1]);
+  // Of a dictionary.
+  NamedTensors named() {
+    const std::vector<const PickleValue*>& pairs = value().items;
+    demand(value().kind == Kind::kPairs && !pairs.empty(), "it holds no dictionary");
+    NamedTensors arrays;
+    for (size_t i = 0; i < pairs.size(); i += 2) {
+      demand(pairs[i]->kind == Kind::kText, "its dictionary has a key that is no text");
+      arrays.emplace_back(pairs[i]->text, stacked(*pairs[i + 1]));
+    }
+    return arrays;
   }
-  return arrays;
+
+  // By itself, or the one element of a list.
+  torch::Tensor one() {
+    const bool listed = value().kind == Kind::kItems && value().items.size() == 1;
+    return array(listed ? *value().items[0] : value());
+  }
+
+ private:
+  // An array's bytes lie in the file; a list's numbers may be twice as wide in memory.
+  void take(size_t bytes) {
+    taken_ += bytes;
+    demand(taken_ <= pickle_.size(), "it holds the bytes of an array many times over");
+  }
+  void take_listed(size_t bytes) {
+    listed_ += bytes;
+    demand(listed_ <= 4 * pickle_.size(), "it holds an array many times over");
+  }
+
+  // Bytes, or a text that stands for them, a byte a character.
+  std::string bytes_of(const PickleValue& value) const {
+    if (value.kind == Kind::kText) return value.text;
+    demand(value.kind == Kind::kObject && value.items.size() == 1, "its array has no bytes");
+    const std::vector<const PickleValue*>& arguments = value.items[0]->items;
+    if (value.text.ends_with(" bytes") && arguments.empty()) return "";
+    demand(value.text == kEncode && arguments.size() == 2 && arguments[1]->text == "latin1",
+           "its array has no bytes");
+    const std::string_view text = arguments[0]->text;
+    std::string bytes;
+    for (size_t i = 0; i < text.size(); ++i) {
+      const auto lead = static_cast<uint8_t>(text[i]);
+      if (lead < 0x80) {
+        bytes += text[i];
+        continue;
+      }
+      const bool latin = (lead == 0xc2 || lead == 0xc3) && i + 1 < text.size() &&
+                         (static_cast<uint8_t>(text[i + 1]) & 0xc0) == 0x80;
+      demand(latin, "its array has damaged bytes");
+      bytes += static_cast<char>(lead << 6 | (static_cast<uint8_t>(text[++i]) & 0x3f));
+    }
+    return bytes;
+  }
+
+  // dtype('f8', …), whose state has the order of bytes second.
+  std::string type_of(const PickleValue& type) const {
+    const bool built = type.kind == Kind::kObject && type.text == "numpy dtype" &&
+                       type.items.size() == 2 && !type.items[0]->items.empty() &&
+                       type.items[1]->items.size() > 1;
+    demand(built, "its array has no type");
+    return bytes_of(*type.items[1]->items[1]) + bytes_of(*type.items[0]->items[0]);
+  }
+
+  std::vector<int64_t> shape_of(const PickleValue& value) const {
+    std::vector<int64_t> shape;
+    for (const PickleValue* length : value.items) {
+      demand(length->kind == Kind::kInteger && length->integer > 0, "its array has no shape");
+      shape.push_back(length->integer);
+    }
+    demand(!shape.empty(), "its array has no shape");
+    return shape;
+  }
+
+  // Its state: a version, the shape, the type, whether the order is Fortran's, and the bytes.
+  NumpyArray reconstructed(const PickleValue& value, std::string& bytes) const {
+    demand(value.kind == Kind::kObject && is_one_of(value.text, "multiarray", "_reconstruct") &&
+               value.items.size() == 2 && value.items[1]->items.size() == 5,
+           "it holds what is no array");
+    const std::vector<const PickleValue*>& state = value.items[1]->items;
+    bytes = bytes_of(*state[4]);
+    return {type_of(*state[2]), shape_of(*state[1]), state[3]->integer != 0};
+  }
+
+  // Protocol 5: the bytes, the type, the shape, and the order, "C" or "F".
+  NumpyArray from_buffer(const PickleValue& value, std::string& bytes) const {
+    demand(value.items.size() == 1 && value.items[0]->items.size() == 4,
+           "it holds what is no array");
+    const std::vector<const PickleValue*>& arguments = value.items[0]->items;
+    bytes = bytes_of(*arguments[0]);
+    return {type_of(*arguments[1]), shape_of(*arguments[2]), arguments[3]->text == "F"};
+  }
+
+  Pickle pickle_;
+  std::map<const PickleValue*, torch::Tensor> made_;
+  size_t taken_ = 0, listed_ = 0;
+};
+
+// ((images, classes), …) of training, validation and test images, or of the first and the last.
+OwnArrays pairs_of(Arrays& arrays, const std::string& source) {
+  const std::vector<const PickleValue*>& pairs = arrays.value().items;
+  OwnArrays own;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    arrays.demand(pairs[i]->kind == Kind::kItems && pairs[i]->items.size() == 2,
+                  "it holds what is no array");
+    OwnArray& split = i == 0 ? own.train : i + 1 == pairs.size() ? own.test : own.validation;
+    split = {fmt::format("{}, part {},", source, i + 1), arrays.array(*pairs[i]->items[0])};
+    if (i == 0) own.labels = arrays.array(*pairs[i]->items[1]);
+  }
+  return own;
 }
 
-torch::Tensor array_of(const Pickle& pickle) {
-  const PickleValue& value = pickle.value();
-  const bool listed = value.kind == Kind::kItems && value.items.size() == 1;
-  return array_of(pickle, listed ? *value.items[0] : value);
+OwnArrays read_pickled_arrays(const fs::path& file) {
+  Arrays arrays(file);
+  const PickleValue& value = arrays.value();
+  if (value.kind == Kind::kPairs) return arrays_named(arrays.named(), file.string());
+  const size_t parts = value.kind == Kind::kItems ? value.items.size() : 1;
+  if (parts == 2 || parts == 3) return pairs_of(arrays, file.string());
+  return {.whole = {file.string(), arrays.one()}};
 }
 
-// Of a dictionary, its largest array.
 DataFileDescription describe_numpy_pickle(const fs::path& file) {
-  const Pickle pickle = read_pickle(file);
-  if (pickle.value().kind != Kind::kPairs) {
-    return describe_values("NumPy pickle", file, array_of(pickle));
+  Arrays arrays(file);
+  if (arrays.value().kind == Kind::kPairs) {
+    return describe_arrays("NumPy pickle", file, arrays.named());
   }
-  const std::map<std::string, torch::Tensor> arrays = dictionary_of(pickle);
-  const auto& [name, values] = *std::max_element(
-      arrays.begin(), arrays.end(),
-      [](const auto& a, const auto& b) { return a.second.numel() < b.second.numel(); });
-  return describe_values(fmt::format("NumPy pickle, array '{}'", name), file, values);
+  const OwnArrays own = read_pickled_arrays(file);
+  return own.whole.given()
+             ? describe_values("NumPy pickle", file, own.whole.values)
+             : describe_values("NumPy pickle, training images", file, own.train.values);
 }
 
 }  // namespace
 
 torch::Tensor read_numpy_pickle(const fs::path& file) {
-  return array_of(read_pickle(file));
+  return Arrays(file).one();
 }
 
 std::map<std::string, torch::Tensor> read_numpy_dictionary(const fs::path& file) {
-  return dictionary_of(read_pickle(file));
+  const NamedTensors arrays = Arrays(file).named();
+  return {arrays.begin(), arrays.end()};
 }
 
 std::vector<DataFormat> numpy_pickle_formats() {
   const auto recognises = [](const fs::path& file, const std::string&) {
-    return is_named(file, ".pkl");
+    return is_named(file, ".pkl") || is_named(file, ".pickle");
   };
-  return {{"NumPy pickle", recognises, read_numpy_pickle, describe_numpy_pickle}};
+  return {{"NumPy pickle", recognises, nullptr, describe_numpy_pickle, read_pickled_arrays}};
 }
 
 }  // namespace isinglass

@@ -13,6 +13,8 @@ namespace {
 
 // Nine thousand arrays, each with its shape, take a fifth of them.
 constexpr size_t kMostValues = 1000000;
+// Values that are taken again; Python does so some ten times an array.
+constexpr size_t kMostTaken = 4 * kMostValues;
 
 }  // namespace
 
@@ -33,8 +35,12 @@ class Pickle::Machine {
   void step(char opcode) {
     switch (opcode) {
       case '\x80':
-        return demand(number(1) <= 2, "it is of a protocol above 2");
+        return demand(number(1) <= 5, "it is of a protocol above 5");
+      case '\x95':  // a frame, whose end nobody needs
+        take(8);
+        return;
       case '(':
+        demand(++marks_ <= kMostValues, "it holds too many values");
         return stack_.push_back(nullptr);
       case '0':
         pop();
@@ -55,14 +61,37 @@ class Pickle::Machine {
         return push({Kind::kInteger, static_cast<int32_t>(number(4))});
       case '\x8a':
         return push({Kind::kInteger, long_integer()});
+      case 'G':
+        take(8);
+        return push({Kind::kReal});
+      case 'F':
+        line();
+        return push({Kind::kReal});
       case 'S':
         return push({Kind::kText, 0, unescaped(line())});
+      case 'V':
+        return push({Kind::kText, 0, raw_unicode(line())});
       case 'U':
+      case 'C':
+      case '\x8c':
         return push({Kind::kText, 0, std::string(take(number(1)))});
       case 'T':
+      case 'B':
+      case 'X':
         return push({Kind::kText, 0, std::string(take(number(4)))});
-      case 'c':
-        return push({Kind::kName, 0, name()});
+      case '\x8d':
+      case '\x8e':
+      case '\x96':
+        return push({Kind::kText, 0, std::string(take(number(8)))});
+      case 'c': {
+        const std::string_view module = line();
+        return push({Kind::kName, 0, name(module, line())});
+      }
+      case '\x93': {
+        const PickleValue *word = pop(), *module = pop();
+        demand(word->kind == Kind::kText && module->kind == Kind::kText, "it has a damaged name");
+        return push({Kind::kName, 0, name(module->text, word->text)});
+      }
       case ']':
       case ')':
         return push({Kind::kItems});
@@ -98,6 +127,8 @@ class Pickle::Machine {
         return keep(number(1));
       case 'r':
         return keep(number(4));
+      case '\x94':
+        return keep(static_cast<int64_t>(kept_.size()));
       case 'g':
         return push_kept(integer(line()));
       case 'h':
@@ -150,12 +181,14 @@ class Pickle::Machine {
 
   void keep(int64_t key) {
     demand(!stack_.empty() && stack_.back(), "it keeps what is not there");
+    demand(kept_.size() < kMostValues, "it holds too many values");
     kept_[key] = stack_.back();
   }
 
   void push_kept(int64_t key) {
     const auto kept = kept_.find(key);
     demand(kept != kept_.end(), "it asks for what it has not kept");
+    demand(++taken_ <= kMostTaken, "it takes its values again too often");
     stack_.push_back(kept->second);
   }
 
@@ -200,15 +233,31 @@ class Pickle::Machine {
     return value;
   }
 
-  std::string name() {
-    std::string full(line());
-    full += ' ';
-    full += line();
+  std::string name(std::string_view module, std::string_view word) const {
+    const std::string full = fmt::format("{} {}", module, word);
     const auto& names = pickle_.names_;
     require(std::find(names.begin(), names.end(), full) != names.end(),
             "{} is a pickle that names {}; only {} are read, and nothing is called", pickle_.file_,
             full, pickle_.content_);
     return full;
+  }
+
+  // Python's raw-unicode-escape, Latin-1 but for \\uXXXX, as UTF-8.
+  std::string raw_unicode(std::string_view raw) const {
+    std::string text;
+    for (size_t i = 0; i < raw.size(); ++i) {
+      unsigned code = static_cast<uint8_t>(raw[i]);
+      if (raw.substr(i).starts_with("\\u")) {
+        demand(i + 6 <= raw.size(), "it has a damaged string");
+        const char* hex = raw.data() + i + 2;
+        demand(std::from_chars(hex, hex + 4, code, 16).ptr == hex + 4, "it has a damaged string");
+        i += 5;
+      }
+      demand(code < 0x800, "it has a text of other characters than Latin-1");
+      if (code >= 0x80) text += static_cast<char>(0xc0 | code >> 6);
+      text += static_cast<char>(code < 0x80 ? code : 0x80 | (code & 0x3f));
+    }
+    return text;
   }
 
   // Python's repr of bytes.
@@ -244,6 +293,7 @@ class Pickle::Machine {
   Pickle& pickle_;
   std::string_view bytes_;
   size_t at_ = 0;
+  size_t taken_ = 0, marks_ = 0;
   std::vector<PickleValue*> stack_;
   std::map<int64_t, PickleValue*> kept_;
 };
@@ -252,11 +302,12 @@ Pickle::Pickle(const std::filesystem::path& file, std::string content,
                std::vector<std::string> names)
     : file_(file.string()), content_(std::move(content)), names_(std::move(names)) {
   const std::string bytes = read_maybe_gzip(file, kLargestDataFile);
+  size_ = bytes.size();
   value_ = Machine(*this, bytes).run();
 }
 
 void Pickle::demand(bool good, std::string_view reason) const {
-  require(good, "{} is no pickle of {} as Python 2 writes it: {}", file_, content_, reason);
+  require(good, "{} is no pickle of {}: {}", file_, content_, reason);
 }
 
 }  // namespace isinglass

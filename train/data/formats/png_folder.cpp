@@ -1,5 +1,6 @@
-// A folder of PNG images of one size, in the order of their names: what else is in it is passed over. Images of
-// black and white alone are binary.
+// A folder of PNG images of one size, in the order of their names: what else is in it is passed
+// over, but a run directory, which holds pictures of its own, is none. Images of black and white
+// alone are binary.
 #include <algorithm>
 #include <vector>
 
@@ -20,6 +21,14 @@ std::vector<fs::path> images_of(const fs::path& folder) {
   }
   std::sort(files.begin(), files.end());
   return files;
+}
+
+bool holds_run(const fs::path& folder) {
+  for (const char* name :
+       {"config.toml", "metrics.jsonl", "summary.json", "ais.json", "results.json"}) {
+    if (fs::exists(fs::status(folder / name))) return true;
+  }
+  return false;
 }
 
 torch::Tensor read_png_folder(const fs::path& folder) {
@@ -45,7 +54,7 @@ torch::Tensor read_png_folder(const fs::path& folder) {
 
 std::vector<DataFormat> png_folder_formats() {
   const auto recognises = [](const fs::path& folder, const std::string&) {
-    return fs::is_directory(fs::status(folder)) && !images_of(folder).empty();
+    return fs::is_directory(fs::status(folder)) && !holds_run(folder) && !images_of(folder).empty();
   };
   return {{"a folder of PNG images", recognises, read_png_folder}};
 }

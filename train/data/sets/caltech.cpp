@@ -11,46 +11,65 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kTrain = 4100, kValidation = 2264, kTest = 2307, kSide = 28;
+constexpr int64_t kSide = 28;
 constexpr const char* kPublished = "caltech101_silhouettes_28_split1.mat";
+
+struct Split {
+  const char *array, *file;  // of the published file, of the derived ones
+  int64_t count;
+  double mean;  // of its pixels, object = 1
+};
+
+constexpr Split kTrain = {"train_data", "train", 4100, 0.448945},
+                kValidation = {"val_data", "val", 2264, 0.464041},
+                kTest = {"test_data", "test", 2307, 0.460985};
+
+void require_published(const fs::path& file, const torch::Tensor& pixels, const Split& split) {
+  isinglass::require_published(file, pixels, 1, split.mean,
+                               fmt::format("the {} silhouettes of Caltech 101", split.file));
+}
 
 void require_binary(const fs::path& file, const torch::Tensor& pixels) {
   require(values_of(pixels) == PixelValues::kBinary,
           "{} holds values other than 0 and 1; silhouettes are binary", file.string());
 }
 
-torch::Tensor read_split1(const fs::path& file, const std::string& array, int64_t count) {
-  const torch::Tensor images = mat_images(file, read_mat_array(file, array), kSide);
-  require_images(fmt::format("{}, array {}", file.string(), array), images, count, kSide, kSide);
+torch::Tensor read_split1(const fs::path& file, const Split& split) {
+  const torch::Tensor images = mat_images(file, read_mat_array(file, split.array), kSide);
+  const fs::path array = fmt::format("{}, array {}", file.string(), split.array);
+  require_images(array, images, split.count, kSide, kSide);
   const torch::Tensor pixels = to_pixels(file, images);
   require_binary(file, pixels);
-  return 1 - pixels;
+  const torch::Tensor objects = 1 - pixels;
+  require_published(array, objects, split);
+  return objects;
 }
 
-torch::Tensor read_derived(const fs::path& folder, const std::string& split, int64_t count) {
+torch::Tensor read_derived(const fs::path& folder, const Split& split) {
   const fs::path file = need_data_file(
-      folder, fmt::format("caltech28-split1-{}-images-idx3-ubyte", split),
+      folder, fmt::format("caltech28-split1-{}-images-idx3-ubyte", split.file),
       fmt::format("the set derived from {} of the Caltech 101 Silhouettes by Marlin, Swersky, Chen "
                   "and de Freitas (people.cs.umass.edu/~marlin/data.shtml), which serves as well",
                   kPublished));
   const torch::Tensor images = read_idx(file);
-  require_images(file, images, count, kSide, kSide);
+  require_images(file, images, split.count, kSide, kSide);
   require_binary(file, images);
-  return images.view({count, kSide * kSide});
+  require_published(file, images, split);
+  return images.view({split.count, kSide * kSide});
 }
 
 Dataset read_caltech(const fs::path& data_dir) {
   const fs::path folder = data_dir / "caltech", published = folder / kPublished;
   Dataset data;
   if (fs::exists(fs::status(published))) {
-    data.train = read_split1(published, "train_data", kTrain);
-    data.validation = read_split1(published, "val_data", kValidation);
-    data.test = read_split1(published, "test_data", kTest);
+    data.train = read_split1(published, kTrain);
+    data.validation = read_split1(published, kValidation);
+    data.test = read_split1(published, kTest);
     data.source = fmt::format("{}: split 1, inverted (object = 1)", published.string());
   } else {
-    data.train = read_derived(folder, "train", kTrain);
-    data.validation = read_derived(folder, "val", kValidation);
-    data.test = read_derived(folder, "test", kTest);
+    data.train = read_derived(folder, kTrain);
+    data.validation = read_derived(folder, kValidation);
+    data.test = read_derived(folder, kTest);
     data.source = fmt::format("{}: split 1, derived IDX files", folder.string());
   }
   return data;

@@ -1,6 +1,7 @@
-// Frey Faces (Roweis & Frey; Roweis, Saul & Hinton 2002): 1965 frames of one face, 28x20, of 256 values
-// that are states as they are. In the literature (Tomczak & Welling 2018, Grathwohl et al. 2021) the
-// frames, which a video has in order, are shuffled and split 1565 / 200 / 200; here with a fixed seed.
+// Frey Faces (Roweis & Frey; Roweis, Saul & Hinton 2002): 1965 frames of one face, 28x20, of 256
+// values that are states as they are. In the literature (Tomczak & Welling 2018, Grathwohl et al.
+// 2021) the frames, which a video has in order, are shuffled and split 1565 / 200 / 200; here with
+// a fixed seed.
 #include "io/error.h"
 #include "train/data/formats/idx.h"
 #include "train/data/formats/numpy_pickle.h"
@@ -27,6 +28,7 @@ Dataset read_freyfaces(const fs::path& data_dir) {
                                        kPublished));
   const torch::Tensor frames = pickled ? read_numpy_pickle(file) : read_idx(file);
   require_images(file, frames, kFrames, kHeight, kWidth);
+  require_published(file, frames, 255, 0.605729, "the Frey Faces");
   Dataset data;
   data.height = kHeight;
   data.width = kWidth;

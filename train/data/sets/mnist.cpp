@@ -17,15 +17,20 @@ constexpr int64_t kTrain = 50000, kValidation = 10000, kTest = 10000, kSide = 28
 
 struct MnistFiles {
   const char *folder, *title, *origin;
+  double train, test;              // means of the pixels
   const char* packaged = nullptr;  // where a package of Debian puts them
 };
 
 constexpr MnistFiles kMnist = {
-    "mnist", "MNIST", "MNIST by LeCun, Cortes and Burges, published at yann.lecun.com/exdb/mnist"};
+    "mnist", "MNIST", "MNIST by LeCun, Cortes and Burges, published at yann.lecun.com/exdb/mnist",
+    0.13066, 0.13251};
 constexpr MnistFiles kFashion = {
-    "fashion_mnist", "Fashion-MNIST",
+    "fashion_mnist",
+    "Fashion-MNIST",
     "Fashion-MNIST by Xiao, Rasul and Vollgraf, published at github.com/zalandoresearch (Debian: "
     "dataset-fashion-mnist)",
+    0.28604,
+    0.28685,
     "/usr/share/datasets/fashion-mnist"};
 constexpr const char* kTrainImages = "train-images-idx3-ubyte";
 
@@ -37,20 +42,21 @@ fs::path folder_of(const fs::path& data_dir, const MnistFiles& files) {
 }
 
 torch::Tensor read_mnist_images(const fs::path& data_dir, const MnistFiles& files,
-                                const std::string& name, int64_t count) {
+                                const std::string& name, int64_t count, double mean) {
   const fs::path file = need_data_file(folder_of(data_dir, files), name, files.origin);
   const torch::Tensor images = read_idx(file);
   require_images(file, images, count, kSide, kSide);
+  require_published(file, images, 255, mean, files.title);
   return images.view({count, kSide * kSide});
 }
 
 Dataset read_grey(const fs::path& data_dir, const MnistFiles& files) {
   const torch::Tensor train =
-      read_mnist_images(data_dir, files, kTrainImages, kTrain + kValidation);
+      read_mnist_images(data_dir, files, kTrainImages, kTrain + kValidation, files.train);
   Dataset data;
   data.train = train.narrow(0, 0, kTrain);
   data.validation = train.narrow(0, kTrain, kValidation);
-  data.test = read_mnist_images(data_dir, files, "t10k-images-idx3-ubyte", kTest);
+  data.test = read_mnist_images(data_dir, files, "t10k-images-idx3-ubyte", kTest, files.test);
   data.values = PixelValues::kGrey;
   data.source = fmt::format("{}: {}, validation = the last {} training images",
                             folder_of(data_dir, files).string(), files.title, kValidation);
@@ -67,22 +73,24 @@ torch::Tensor read_labels(const fs::path& data_dir, const MnistFiles& files) {
   return labels.narrow(0, 0, kTrain).to(torch::kInt64);
 }
 
-torch::Tensor read_static_images(const fs::path& folder, const std::string& name, int64_t count) {
+torch::Tensor read_static_images(const fs::path& folder, const std::string& name, int64_t count,
+                                 double mean) {
   const fs::path file = need_data_file(
       folder, name,
       "the binarized MNIST published by Larochelle with \"The Neural Autoregressive Distribution "
       "Estimator\" (Larochelle and Murray 2011)");
   const torch::Tensor images = read_amat(file);
   require_images(file, images, count, kSide, kSide);
+  require_published(file, images, 1, mean, "MNIST with fixed binarization");
   return images;
 }
 
 Dataset read_static_mnist(const fs::path& data_dir) {
   const fs::path folder = data_dir / "static_mnist";
   Dataset data;
-  data.train = read_static_images(folder, "binarized_mnist_train.amat", kTrain);
-  data.validation = read_static_images(folder, "binarized_mnist_valid.amat", kValidation);
-  data.test = read_static_images(folder, "binarized_mnist_test.amat", kTest);
+  data.train = read_static_images(folder, "binarized_mnist_train.amat", kTrain, 0.130562);
+  data.validation = read_static_images(folder, "binarized_mnist_valid.amat", kValidation, 0.131127);
+  data.test = read_static_images(folder, "binarized_mnist_test.amat", kTest, 0.132512);
   data.source = fmt::format("{}: MNIST with fixed binarization", folder.string());
   return data;
 }

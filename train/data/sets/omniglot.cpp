@@ -23,13 +23,15 @@ torch::Tensor read_chardata(const fs::path& file, const std::string& array, int6
   return values_of(pixels) == PixelValues::kBinary ? pixels * 255 : pixels;
 }
 
-torch::Tensor read_standin(const fs::path& folder, const std::string& name, int64_t count) {
+torch::Tensor read_standin(const fs::path& folder, const std::string& name, int64_t count,
+                           double mean) {
   const fs::path file = need_data_file(
       folder, name,
       "the 28x28 stand-in derived from the images of Omniglot by Lake, Salakhutdinov "
       "and Tenenbaum (github.com/brendenlake/omniglot)");
   const torch::Tensor images = read_idx(file);
   require_images(file, images, count, kSide, kSide);
+  require_published(file, images, 255, mean, "the stand-in of Omniglot");
   return images.view({count, kSide * kSide});
 }
 
@@ -51,9 +53,11 @@ Dataset read_omniglot_standin(const fs::path& data_dir) {
   const fs::path folder = data_dir / "omniglot";
   Dataset data;
   data.values = PixelValues::kGrey;
-  data.test = read_standin(folder, "omniglot28-standin-test-images-idx3-ubyte", kStandinTest);
-  split_validation(data, read_standin(folder, "omniglot28-standin-train-images-idx3-ubyte", kTrain),
-                   kValidation);
+  data.test =
+      read_standin(folder, "omniglot28-standin-test-images-idx3-ubyte", kStandinTest, 0.079782);
+  split_validation(
+      data, read_standin(folder, "omniglot28-standin-train-images-idx3-ubyte", kTrain, 0.080758),
+      kValidation);
   data.source = fmt::format(
       "{}: stand-in, not comparable with published Omniglot; validation = the last {} of the "
       "shuffled training images",

@@ -1,5 +1,6 @@
-// States of a standard target as data, from which a model may learn it anew: independent chains of long
-// Gibbs sweeps, as in Grathwohl et al. 2021 (a million steps of one site, 1600 sweeps of their lattice).
+// States of a standard target as data, from which a model may learn it anew: independent chains of
+// long Gibbs sweeps, as in Grathwohl et al. 2021 (a million steps of one site, 1600 sweeps of their
+// lattice).
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
 #include "io/error.h"
@@ -30,6 +31,7 @@ Dataset draw_target_states(const std::string& instance) {
   Dataset data;
   data.train = state.x.clone();
   std::tie(data.height, data.width) = image_size(data.train);
+  data.flat = true;
   data.source =
       fmt::format("{} states of {}, each after {} Gibbs sweeps", kStates, instance, kSweeps);
   data.drawn_from = target;
