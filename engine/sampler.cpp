@@ -2,11 +2,13 @@
 #include "engine/sampler.h"
 
 #include <cmath>
+#include <limits>
 
 #include "engine/adaptation/acceptance.h"
 #include "engine/run/captured_work.h"
 #include "io/error.h"
 #include "kernels/ops/metropolis.h"
+#include "models/states.h"
 
 namespace isinglass {
 namespace {
@@ -18,6 +20,15 @@ void require_finite(const torch::Tensor& values, const char* what) {
   if (bad == 0) return;
   throw NonFinite(fmt::format("the {} is not finite at {} of the {} initial values", what, bad,
                               values.numel()));
+}
+
+// Random numbers know 32 bits of a chain's number.
+void require_numbers_of_chains(const torch::Tensor& ids) {
+  if (ids.numel() == 0) return;
+  const int64_t least = ids.min().item<int64_t>(), most = ids.max().item<int64_t>();
+  require(least >= 0 && most <= std::numeric_limits<uint32_t>::max(),
+          "a chain has the number {}; 0 to {} are allowed", least < 0 ? least : most,
+          std::numeric_limits<uint32_t>::max());
 }
 
 Evaluation empty_like(const Evaluation& e) {
@@ -62,10 +73,11 @@ void Sampler::require_finite_start(const ChainState& state) const {
 
 ChainState Sampler::init(EnergyModel& model, const torch::Tensor& x,
                          const torch::Tensor& chain_ids) const {
-  check_states(model.space(), x, "the initial states");
+  check_space(model.space(), model.title());
   ChainState state;
-  state.x = x.clone(at::MemoryFormat::Contiguous);
+  state.x = as_states(model.space(), x, "the initial states").clone(at::MemoryFormat::Contiguous);
   state.chain_ids = chain_ids.to(x.device(), torch::kInt64).contiguous();
+  require_numbers_of_chains(state.chain_ids);
   state.statistics = Statistics::create(x.size(0), x.device());
   evaluate(model, state.x, state.current);
   require_finite_start(state);

@@ -1,10 +1,6 @@
 // Defaults of the model contract; see energy_model.h.
 #include "models/energy_model.h"
 
-#include <fmt/ostream.h>
-
-#include <map>
-
 #include "io/error.h"
 #include "models/lattice/lattice_model.h"
 
@@ -85,26 +81,6 @@ EnergyGrad EnergyModel::energy_and_grad(const torch::Tensor& x) {
   Evaluation out;
   evaluate(x, out);
   return {out.energy, out.gradient};
-}
-
-void check_states(const StateSpace& space, const torch::Tensor& x, const std::string& what) {
-  require(x.dim() == 2 && x.size(1) == space.sites, "{} have shape {}; the model needs [N, {}]",
-          what, fmt::format("{}", fmt::streamed(x.sizes())), space.sites);
-  static const std::map<torch::ScalarType, const char*> names = {
-      {torch::kFloat32, "float32"}, {torch::kUInt8, "uint8"}, {torch::kInt64, "int64"}};
-  require(x.scalar_type() == space.dtype(), "{} must be {}", what, names.at(space.dtype()));
-  if (!space.discrete() || x.numel() == 0) return;
-  if (space.kind == StateKind::kPermutation) {
-    const torch::Tensor sorted = std::get<0>(x.sort(1));
-    const auto wrong = (sorted != torch::arange(space.sites, x.options())).any(1);
-    const int64_t count = wrong.sum().item<int64_t>();
-    require(count == 0, "{} hold {} rows that are no permutation of 0 to {}", what, count,
-            space.sites - 1);
-    return;
-  }
-  const int64_t most = x.max().item<int64_t>();
-  require(most < space.categories, "{} hold the value {}; the model has values 0 to {}", what, most,
-          space.categories - 1);
 }
 
 }  // namespace isinglass

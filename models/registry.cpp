@@ -9,6 +9,7 @@
 #include "io/error.h"
 #include "models/parameter_file.h"
 #include "models/seeded.h"
+#include "models/states.h"
 
 namespace isinglass {
 
@@ -71,6 +72,7 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
   }();
   const StateSpace space = model->space();
   require(space.sites >= 1, "{}: the model has no sites", options.source());
+  check_space(space, options.source());
   require_options(!options.sites || *options.sites == space.sites,
                   "`sites` is {} and {} has {} sites", options.sites.value_or(0), options.source(),
                   space.sites);

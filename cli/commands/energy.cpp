@@ -13,6 +13,7 @@
 #include "lab/run/memory.h"
 #include "lab/spec/field.h"
 #include "models/energies.h"
+#include "models/states.h"
 
 namespace isinglass {
 namespace {
@@ -44,10 +45,10 @@ std::string run_energy(const Options& options) {
   const torch::Device device = device_of(options.text("device"));
   const fs::path out = output_file(options);
   const std::string states = options.text("states");
-  const torch::Tensor x = read_tensor(states);
+  const torch::Tensor given = read_tensor(states);
   const std::shared_ptr<EnergyModel> model =
-      model_of(spec.model, device, /*continuous=*/x.is_floating_point());
-  check_states(model->space(), x, states);
+      model_of(spec.model, device, /*continuous=*/given.is_floating_point());
+  const torch::Tensor x = as_states(model->space(), given, states);
   require(x.size(0) > 0, "{} holds no states", states);
   check_memory(model->space(), x.size(0));
 
@@ -61,7 +62,7 @@ std::string run_energy(const Options& options) {
     throw NumericalError(
         fmt::format("{}: the energy or its gradient is not finite at a state", states));
   }
-  PtDict file{{"energy", PtValue{result.energy.to(torch::kFloat32)}}};
+  PtDict file{{"energy", PtValue{result.energy}}};
   if (result.gradient.defined()) file.push_back({"gradient", PtValue{result.gradient}});
   write_pt(out, PtValue{std::move(file)});
 

@@ -12,6 +12,7 @@
 #include "io/pt/pt_file.h"
 #include "models/energies.h"
 #include "models/exact_samples.h"
+#include "models/states.h"
 
 namespace isinglass {
 namespace {
@@ -38,8 +39,7 @@ ReverseStart saved_states(const std::string& file, EnergyModel& model, int64_t c
           x.dim());
   const bool draws = x.dim() == 3;
   const int64_t columns = draws ? x.size(1) : 1;
-  const torch::Tensor rows = x.reshape({-1, x.size(-1)});
-  check_states(model.space(), rows, file);
+  const torch::Tensor rows = as_states(model.space(), x.reshape({-1, x.size(-1)}), file);
   require_options(rows.size(0) >= chains, "`chains` is {}, but {} holds {} states", chains, file,
                   rows.size(0));
   // As late as possible and as far apart: of every chain equally many draws, in the second half if

@@ -10,6 +10,7 @@
 #include "models/combined/other_gradient.h"
 #include "models/combined/product.h"
 #include "models/instances/instances.h"
+#include "models/states.h"
 #include "python/bindings/callable_model.h"
 #include "python/bindings/guest.h"
 #include "python/bindings/target.h"
@@ -51,8 +52,9 @@ torch::Device device_named(const py::object& device) {
   return device_of(py::cast<std::string>(py::str(device)));
 }
 
-// States, or their relaxed form. Functorch's wrappers have no memory that kernels could read.
-void check_input(const EnergyModel& model, const torch::Tensor& x, torch::Device device) {
+// States, in the target's dtype, or their relaxed form. Functorch's wrappers have no memory that kernels
+// could read.
+torch::Tensor input_of(const EnergyModel& model, const torch::Tensor& x, torch::Device device) {
   const c10::DispatchKeySet keys = x.key_set();
   require(!keys.has(c10::DispatchKey::FuncTorchGradWrapper) &&
               !keys.has(c10::DispatchKey::FuncTorchBatched),
@@ -60,25 +62,26 @@ void check_input(const EnergyModel& model, const torch::Tensor& x, torch::Device
           model.title());
   require(x.device() == device, "x is on {}, and the target on {}", x.device().str(), device.str());
   const StateSpace space = model.space();
-  if (!space.discrete() || !x.is_floating_point()) return check_states(space, x, "the states");
+  if (!space.discrete() || !x.is_floating_point()) return as_states(space, x, "the states");
   std::vector<int64_t> shape = {space.sites};
   if (space.one_hot()) shape.push_back(space.categories);
   require(x.dim() == std::ssize(shape) + 1 && x.sizes().slice(1) == at::IntArrayRef(shape),
           "x has shape [{}]; relaxed states of this target are [N, {}]", fmt::join(x.sizes(), ", "),
           fmt::join(shape, ", "));
+  return x;
 }
 
 // As the caller's code is in grad mode or not, so is this.
-torch::Tensor energy_of(const Target& target, const torch::Tensor& x) {
-  check_input(target.model(), x, target.device());
+torch::Tensor energy_of(const Target& target, const torch::Tensor& states) {
+  const torch::Tensor x = input_of(target.model(), states, target.device());
   const bool gradients = torch::GradMode::is_enabled();
   const Guest guest;
   const torch::AutoGradMode as_called(gradients);
   return target.model().energy(x);
 }
 
-py::tuple energy_and_grad(const Target& target, const torch::Tensor& x) {
-  check_input(target.model(), x, target.device());
+py::tuple energy_and_grad(const Target& target, const torch::Tensor& states) {
+  const torch::Tensor x = input_of(target.model(), states, target.device());
   require(target.model().differentiable(), "{} has no gradient", target.model().title());
   EnergyGrad result;
   {

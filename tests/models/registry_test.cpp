@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "models/states.h"
 #include "tests/support/scratch.h"
 
 namespace isinglass {
@@ -118,6 +121,54 @@ TEST(CheckStates, NamesWhatIsWrong) {
   EXPECT_ERROR(check_states(permutations, twos, "states"), "must be int64");
   const StateSpace real{StateKind::kContinuous, 4};
   EXPECT_ERROR(check_states(real, twos, "states"), "must be float32");
+}
+
+TEST(AsStates, TakesWholeNumbersOfAnyType) {
+  const StateSpace binary{StateKind::kBinary, 4, 2}, ternary{StateKind::kCategorical, 4, 3};
+  const torch::Tensor states = torch::tensor({0, 1, 1, 0, 1, 1, 0, 1}).view({2, 4});
+  const torch::Tensor expected = states.to(torch::kUInt8);
+  for (const auto type :
+       {torch::kBool, torch::kUInt8, torch::kInt8, torch::kInt16, torch::kInt32, torch::kInt64}) {
+    SCOPED_TRACE(type);
+    const torch::Tensor taken = as_states(binary, states.to(type), "x");
+    EXPECT_EQ(taken.scalar_type(), torch::kUInt8);
+    EXPECT_TRUE(torch::equal(taken, expected));
+  }
+  EXPECT_TRUE(torch::equal(as_states(ternary, states * 2, "x"), expected * 2));
+  const StateSpace permutations{StateKind::kPermutation, 4, 4};
+  const torch::Tensor order = torch::tensor({2, 0, 3, 1}).view({1, 4});
+  EXPECT_TRUE(
+      torch::equal(as_states(permutations, order.to(torch::kUInt8), "x"), order.to(torch::kInt64)));
+}
+
+TEST(AsStates, RefusesWhatWouldBecomeOtherValues) {
+  const StateSpace binary{StateKind::kBinary, 2, 2}, many{StateKind::kCategorical, 2, 256};
+  const auto of = [](int64_t a, int64_t b, torch::ScalarType type = torch::kInt64) {
+    return torch::tensor({a, b}, torch::kInt64).view({1, 2}).to(type);
+  };
+  for (const auto type : {torch::kInt8, torch::kInt64}) {
+    EXPECT_ERROR(as_states(binary, of(-1, 1, type), "x"), "(x + 1) / 2");
+    EXPECT_ERROR(as_states(binary, of(-1, -1, type), "x"), "(x + 1) / 2");
+    EXPECT_ERROR(as_states(binary, of(0, -2, type), "x"), "x hold the value -2");
+    EXPECT_ERROR(as_states(binary, of(0, 10, type), "x"), "x hold the value 10");
+  }
+  EXPECT_ERROR(as_states(many, of(0, 256), "x"), "x hold the value 256");  // 0 in uint8
+  EXPECT_ERROR(as_states(many, of(-1, 3), "x"), "x hold the value -1");
+  EXPECT_ERROR(as_states(binary, of(0, 1).to(torch::kFloat32), "x"),
+               "must be uint8, and are float32");
+  EXPECT_ERROR(as_states({StateKind::kContinuous, 2}, of(0, 1), "x"),
+               "must be float32, and are int64");
+}
+
+TEST(CheckSpace, AllowsWhatKernelsCanNumber) {
+  const int64_t most = std::numeric_limits<int32_t>::max();
+  EXPECT_NO_THROW(check_space({StateKind::kBinary, most, 2}, "m"));
+  EXPECT_ERROR(check_space({StateKind::kBinary, most + 1, 2}, "m"), "m has 2147483648 sites");
+  EXPECT_ERROR(check_space({StateKind::kContinuous, 0}, "m"), "m has 0 sites");
+  EXPECT_NO_THROW(check_space({StateKind::kCategorical, 3, 256}, "m"));
+  EXPECT_ERROR(check_space({StateKind::kCategorical, 3, 257}, "m"), "m has 257 values");
+  EXPECT_NO_THROW(check_space({StateKind::kPermutation, 65536, 65536}, "m"));
+  EXPECT_ERROR(check_space({StateKind::kPermutation, 65537, 65537}, "m"), "permutes 65537 entries");
 }
 
 }  // namespace

@@ -132,6 +132,21 @@ def test_states_on_another_device_or_of_another_type():
         sampler.init(target, start() + 2)
 
 
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int8, torch.int16, torch.int32, torch.int64])
+def test_states_of_other_whole_numbers(dtype):
+    target = ig.energy(linear, sites=SITES)
+    x = start()
+    assert torch.equal(target.energy(x.to(dtype)), target.energy(x))
+    plain, other = (ig.sample(target, "gwg", init=states, steps=3, seed=1) for states in (x, x.to(dtype)))
+    assert torch.equal(plain.samples, other.samples)
+    if dtype == torch.bool:
+        return
+    spins = 2 * x.to(dtype) - 1
+    for refused in (lambda: target.energy(spins), lambda: ig.sample(target, "gwg", init=spins, steps=3)):
+        with pytest.raises(ig.Error, match=r"\(x \+ 1\) / 2"):
+            refused()
+
+
 def test_module_changed_between_steps():
     """Chains whose module is trained between steps keep no energies of the module that was."""
     module = Cubic(SITES)

@@ -7,6 +7,7 @@
 #include "engine/run/run.h"
 #include "io/error.h"
 #include "tests/models/samples.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {
@@ -44,6 +45,21 @@ void take_steps(const Sampler& sampler, EnergyModel& model) {
   StepParams params = sampler.params(5, torch::kCPU);
   for (int t = 0; t < 3; ++t) sampler.step(model, state, params);
   EXPECT_TRUE(state.current.energy.isfinite().all().item<bool>());
+}
+
+// A larger number would have the random numbers of another chain.
+TEST(ChainNumbers, HaveThirtyTwoBits) {
+  const auto model = load_sample(models_of(3).front());
+  const auto sampler = make_sampler("gwg", {}, *model);
+  const torch::Tensor x = torch::zeros({2, 3}, torch::kUInt8);
+  const auto start = [&](int64_t first, int64_t second) {
+    sampler->init(*model, x, torch::tensor({first, second}, torch::kInt64));
+  };
+  const int64_t most = (int64_t{1} << 32) - 1;
+  EXPECT_NO_THROW(start(0, most));
+  EXPECT_ERROR(start(0, most + 1),
+               "a chain has the number 4294967296; 0 to 4294967295 are allowed");
+  EXPECT_ERROR(start(-1, 2), "a chain has the number -1");
 }
 
 TEST(SamplerDefaults, FitEveryModel) {
