@@ -4,7 +4,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <optional>
 #include <system_error>
@@ -77,6 +79,12 @@ void check_magic(const ReadAdapterInterface& source) {
   const std::string_view start(bytes.data(), bytes.size());
   require(start != kLegacy,
           "is in the format of PyTorch before 1.6; load and save it once with a newer PyTorch");
+  const std::string_view there = start.substr(0, source.size());
+  const bool text = std::all_of(there.begin(), there.end(), [](unsigned char c) {
+    return std::isprint(c) || std::isspace(c) || c >= 0x80;
+  });
+  require(!text,
+          "is a text, and not a PyTorch file of tensors (a zip archive, as torch.save writes it)");
   require(start.starts_with("PK\3\4"), "is not a PyTorch file (a zip archive)");
 }
 
