@@ -64,7 +64,7 @@ Json write_results(const Sampling& sampling, const Recorder& recorder,
   if (!sampling.spec().no_samples) {
     const std::filesystem::path file = out.file("samples.pt");
     write_pt(file, PtValue{PtDict{{"samples", PtValue{recorder.samples()}},
-                                  {"energy", PtValue{recorder.energy().to(torch::kFloat32)}}}});
+                                  {"energy", PtValue{recorder.energy()}}}});
     out.keep(fmt::format("the draws are kept in {}", file.string()));
   }
   const Json summary = sampling.summary(recorder);
@@ -79,6 +79,18 @@ Json write_results(const Sampling& sampling, const Recorder& recorder,
   if (!learned.empty()) write_named_tensors(out.file("learned.pt"), learned);
   write_file(out.file("summary.json"), summary.dump(2) + "\n");
   return summary;
+}
+
+// What an interrupted run leaves in the directory.
+std::string what_is_kept(int64_t draws, bool no_samples, const Json& summary,
+                         const std::string& directory) {
+  std::string kept;
+  if (draws > 0 && !no_samples) kept += fmt::format("; their draws are in {}", directory);
+  if (summary.contains("best") && summary["best"].contains("step")) {
+    kept += fmt::format("; the best solution of burn-in and of these steps, {}, is in {}",
+                        summary["best"]["value"].get<double>(), directory + "/best.pt");
+  }
+  return kept.empty() ? fmt::format("; their summary is in {}", directory) : kept;
 }
 
 std::string run_sample(const Options& options) {
@@ -121,12 +133,14 @@ std::string run_sample(const Options& options) {
     }
     complaint = sampling.complaint();
     if (stopped) {
-      throw Interrupted(fmt::format("{} of {} steps were made; their draws are in {}", result.steps,
-                                    plan.steps, out.path().string()));
+      throw Interrupted(fmt::format(
+          "{} of {} steps were made{}", result.steps, plan.steps,
+          what_is_kept(recorder.made(), spec.no_samples, summary, out.path().string())));
     }
   });
   if (!leads()) return "";
-  for (const std::string& warning : {complaint, unmoved_warning(summary)}) {
+  for (const std::string& warning :
+       {complaint, unmoved_warning(summary), optimum_warning(summary)}) {
     if (warning.empty() || quiet(options)) continue;
     fmt::print(stderr, "isinglass: warning: {}: {}\n", spec.sampler.name,
                spell_options(warning, "--"));

@@ -33,6 +33,21 @@ std::string solution_text(const Json& summary) {
       best["step"].get<int64_t>());
 }
 
+// How a graph's file was understood; nothing of other models.
+std::string graph_text(const Json& summary) {
+  if (!summary.contains("graph")) return "";
+  const Json& graph = summary["graph"];
+  const auto count = [&](const char* key) { return graph[key].get<int64_t>(); };
+  const std::string header = graph["header"];
+  return fmt::format(
+      "  graph: {} vertices, {} of them isolated, and {} edges; read {} header, its first vertex "
+      "as "
+      "{}; {} repeated edges count once\n",
+      count("vertices"), count("isolated_vertices"), count("edges"),
+      header == "none" ? "without a" : "with the '" + header + "'", count("first_vertex"),
+      count("repeated_edges"));
+}
+
 // What tempering did; nothing without it.
 std::string tempering_text(const Json& summary) {
   if (!summary.contains("tempering")) return "";
@@ -62,14 +77,14 @@ std::string summary_text(const Json& summary, const std::string& directory) {
       "  acceptance {}{}, hops per step {}\n"
       "  {} steps/s, {} model calls per chain\n"
       "  ESS of the {} {} ± {} ({} per step, {} per second and chain), R-hat {}\n"
-      "{}{}{}  written to {}\n",
+      "{}{}{}{}  written to {}\n",
       summary["model"].get<std::string>(), summary["sampler"].get<std::string>(),
       summary["chains"].get<int64_t>(), summary["steps_done"].get<int64_t>(),
       summary["draws"].get<int64_t>(), number(summary["acceptance"]), worst,
       number(summary["hops"]), number(summary["steps_per_second"]),
       summary["energy_evaluations"].get<int64_t>(), summary["statistic"].get<std::string>(),
       number(ess["mean"]), number(ess["std"]), number(ess["per_step"]), number(ess["per_second"]),
-      number(summary["rhat"]), tempering_text(summary), solution_text(summary),
+      number(summary["rhat"]), tempering_text(summary), graph_text(summary), solution_text(summary),
       summary["exact"].get<bool>()
           ? ""
           : "  not exact: with these options the sampler has another stationary law\n",

@@ -16,6 +16,7 @@
 #include "lab/run/summary.h"
 #include "lab/spec/field.h"
 #include "models/combined/misled.h"
+#include "models/states.h"
 
 namespace isinglass {
 
@@ -181,8 +182,8 @@ void Sampling::read_warm_start() {
 // Given states, or a file of them: its rows are the chains.
 torch::Tensor Sampling::saved_states(const torch::Tensor& given) {
   const std::string source = given.defined() ? "the initial states" : spec_.init;
-  const torch::Tensor x = given.defined() ? given : read_tensor(source);
-  check_states(model_->space(), x, source);
+  const torch::Tensor x =
+      as_states(model_->space(), given.defined() ? given : read_tensor(source), source);
   require_options(!spec_.chains || *spec_.chains == x.size(0),
                   "`chains` is {}, but {} hold{} {} states", spec_.chains.value_or(0), source,
                   given.defined() ? "" : "s", x.size(0));
@@ -248,6 +249,9 @@ Json Sampling::summary(const Recorder& recorder) const {
   if (spec_.anneal) summary["anneal"] = text_of(*spec_.anneal);
   if (tempering_) summary["tempering"] = tempering_json(tempering_report_, *spec_.exploration);
   if (best_) summary["best"] = solution_json(spec_.optimum, *best_);
+  if (best_ && best_->problem().reading()) {
+    summary["graph"] = graph_json(*best_->problem().reading());
+  }
   return summary;
 }
 

@@ -110,4 +110,24 @@ Json solution_json(std::optional<double> known, const BestSolution& best) {
   return json;
 }
 
+Json graph_json(const GraphReading& reading) {
+  return {{"vertices", reading.vertices},
+          {"edges", reading.edges},
+          {"header", reading.header},
+          {"first_vertex", reading.first_vertex},
+          {"isolated_vertices", reading.isolated_vertices},
+          {"repeated_edges", reading.repeated_edges}};
+}
+
+std::string optimum_warning(const Json& summary) {
+  if (!summary.contains("best") || !summary["best"].contains("step")) return "";
+  const double value = summary["best"]["value"], optimum = summary["best"]["optimum"];
+  constexpr double kRounding = 1e-9;  // of sums of weights
+  if (!(value > optimum + kRounding * std::abs(optimum))) return "";
+  return fmt::format(
+      "the best solution, {}, is above the optimum that was given, {}: that is the optimum of "
+      "another problem, or wrong",
+      value, optimum);
+}
+
 }  // namespace isinglass

@@ -10,6 +10,7 @@
 #include "engine/sampler.h"
 #include "io/torch.h"
 #include "lab/spec/spec.h"
+#include "models/lattice/graph_file.h"
 
 namespace isinglass {
 
@@ -27,5 +28,11 @@ std::string unmoved_warning(const nlohmann::ordered_json& summary);
 // {value, optimum, ratio, step, chain}: what is not known is NaN, which becomes null. The optimum
 // is the known one, or what the graph's file names.
 nlohmann::ordered_json solution_json(std::optional<double> known, const BestSolution& best);
+
+// What was understood of a graph's file.
+nlohmann::ordered_json graph_json(const GraphReading& reading);
+
+// A sentence where the best solution is above the optimum, of a summary; empty where it is not.
+std::string optimum_warning(const nlohmann::ordered_json& summary);
 
 }  // namespace isinglass

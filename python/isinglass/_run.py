@@ -85,7 +85,7 @@ class Run(Shown):
             if overwrite and os.path.exists(os.path.join(directory, name)):
                 os.remove(os.path.join(directory, name))
         if self.samples is not None:
-            torch.save({"samples": self.samples, "energy": self.energy.to(torch.float32)},
+            torch.save({"samples": self.samples, "energy": self.energy},
                        os.path.join(directory, "samples.pt"))
         with open(os.path.join(directory, "summary.json"), "w", encoding="utf-8") as file:
             file.write(json.dumps(self.summary, indent=2, ensure_ascii=False) + "\n")

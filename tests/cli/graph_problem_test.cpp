@@ -1,6 +1,8 @@
 // isinglass sample on graph problems: the annealed run, the best solution, and what is refused.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -87,6 +89,63 @@ TEST_F(GraphSample, TheFileMayNameTheOptimum) {
   const Outcome text = sample(command + " --overwrite --out out");
   EXPECT_NE(text.out.find("best solution 12 of the optimum 24, a ratio of 0.5"), std::string::npos)
       << text.out;
+}
+
+TEST_F(GraphSample, ABestAboveTheOptimumIsAWarning) {
+  const std::string run =
+      "sample --weights graph.txt --model maxcut --sampler gibbs --scan chromatic --steps 50 "
+      "--seed 1 "
+      "--overwrite --out out --optimum ";
+  const Launch here{.directory = dir_.path()};
+  const Outcome wrong = run_program(run + "9", here);
+  EXPECT_EQ(wrong.exit_code, 0);
+  EXPECT_NE(wrong.err.find("the best solution, 12, is above the optimum that was given, 9"),
+            std::string::npos)
+      << wrong.err;
+  EXPECT_EQ(run_program(run + "12", here).err.find("above the optimum"), std::string::npos);
+}
+
+TEST_F(GraphSample, TheSummarySaysHowTheTextWasRead) {
+  write_file(dir_ / "graph.txt", "5 4\n1 2\n2 3\n3 2\n4 1\n");
+  const std::string command = "--model maxcut --sampler gwg --steps 2";
+  const Json graph = summary(command)["graph"];
+  EXPECT_EQ(graph, Json::parse(R"({"vertices": 5, "edges": 3, "header": "n m", "first_vertex": 1,
+                                   "isolated_vertices": 1, "repeated_edges": 1})"));
+  const Outcome text = sample(command + " --overwrite --out out");
+  EXPECT_NE(text.out.find("graph: 5 vertices, 1 of them isolated, and 3 edges; read with the 'n m' "
+                          "header, its first vertex as 1; 1 repeated edges count once"),
+            std::string::npos)
+      << text.out;
+}
+
+// In burn-in there are no draws, and the best solution is kept.
+TEST_F(GraphSample, AnInterruptedAnnealingSaysWhatItKeeps) {
+  for (const bool draws : {false, true}) {
+    const std::string lengths =
+        draws ? "--burn-in 20 --steps 100000000 --thin 1000000" : "--burn-in 100000000 --steps 20";
+    Program program(
+        words("sample --weights graph.txt --model maxcut --sampler gibbs --no-samples "
+              "--scan chromatic --threads 1 --quiet --overwrite --out out --anneal 2,0.1 " +
+              lengths),
+        {.directory = dir_.path()});
+    ASSERT_TRUE(program.reaches([&] { return std::filesystem::exists(dir_ / "out/config.toml"); }));
+    usleep(300000);
+    program.signal(SIGINT);
+    const Outcome outcome = program.wait();
+    EXPECT_EQ(outcome.exit_code, 130);
+    EXPECT_EQ(outcome.err.find("draws are in"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("the best solution of burn-in and of these steps, 12, is in "),
+              std::string::npos)
+        << outcome.err;
+    EXPECT_TRUE(std::filesystem::exists(dir_ / "out/best.pt"));
+  }
+}
+
+TEST_F(GraphSample, SavedEnergiesOfLargeWeightsAreWhole) {
+  write_file(dir_ / "graph.txt", "1 2 16777217\n");
+  summary("--model maxcut --sampler gibbs --steps 50");
+  const torch::Tensor energy = read_named_tensors(dir_ / "out" / "samples.pt")[1].second;
+  EXPECT_EQ(energy.min().item<double>(), -16777217);
 }
 
 TEST_F(GraphSample, StatesThatViolateConstraintsAreNoSolutions) {
