@@ -84,7 +84,7 @@ TEST_F(Sample, WritesTheContract) {
   EXPECT_EQ(draws[0].second.scalar_type(), torch::kUInt8);
   EXPECT_EQ(draws[1].first, "energy");
   EXPECT_EQ(draws[1].second.sizes(), (std::vector<int64_t>{6, 7}));
-  EXPECT_EQ(draws[1].second.scalar_type(), torch::kFloat32);
+  EXPECT_EQ(draws[1].second.scalar_type(), torch::kFloat64);
 }
 
 TEST_F(Sample, SavedEnergiesAreThoseOfTheSavedStates) {
@@ -96,8 +96,8 @@ TEST_F(Sample, SavedEnergiesAreThoseOfTheSavedStates) {
                   {.directory = dir_.path()});
   ASSERT_EQ(energy.exit_code, 0) << energy.err;
   const NamedTensors recomputed = read_named_tensors(dir_ / "e.pt");
-  // Both are float64 sums of nine terms, rounded to float32.
-  EXPECT_TRUE(torch::allclose(recomputed[0].second, draws[1].second.reshape({30}), 1e-6, 1e-6));
+  // Both are float64 sums of nine terms.
+  EXPECT_TRUE(torch::allclose(recomputed[0].second, draws[1].second.reshape({30}), 1e-12, 1e-12));
   EXPECT_EQ(recomputed[1].second.sizes(), (std::vector<int64_t>{30, 5, 3}));
 }
 

@@ -107,8 +107,7 @@ TEST_F(InferenceData, IsSamplesPtAndTheSummary) {
     const Json summary = Json::parse(file_bytes(folder / "out/summary.json"));
     EXPECT_TRUE(torch::equal(read_array(file(), "posterior/x"),
                              draws[0].second.transpose(0, 1).to(torch::kFloat64)));
-    EXPECT_TRUE(torch::equal(read_array(file(), "sample_stats/energy").to(torch::kFloat32),
-                             draws[1].second.t()));
+    EXPECT_TRUE(torch::equal(read_array(file(), "sample_stats/energy"), draws[1].second.t()));
     for (const std::string name : {"acceptance", "hops"}) {
       const double mean = read_array(file(), "sample_stats/" + name).mean().item<double>();
       EXPECT_NEAR(mean, summary[name].get<double>(), 1e-12) << name;
@@ -207,7 +206,7 @@ TEST_F(InferenceData, AFullDiskIsSaidInOneLineAndLeavesTheDraws) {
       "sample --model ising --weights " + (folder / "ising.pt").string() +
           " --sampler gwg --chains 100 --steps 100 --quiet --netcdf --out " +
           (folder / "out").string(),
-      {.largest_file = 140000});  // samples.pt of 130 kB fits, samples.nc has more statistics
+      {.largest_file = 190000});  // samples.pt of 170 kB fits, samples.nc has more statistics
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
   EXPECT_NE(outcome.err.find("samples.nc"), std::string::npos) << outcome.err;
