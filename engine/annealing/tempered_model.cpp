@@ -1,6 +1,7 @@
 // See tempered_model.h.
 #include "engine/annealing/tempered_model.h"
 
+#include "kernels/ops/scratch_tensor.h"
 #include "models/lattice/lattice_model.h"
 
 namespace isinglass {
@@ -274,13 +275,13 @@ HasSweeps* TemperedModel::sweeps() {
 
 void TemperedModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                             torch::Tensor& out) {
-  make_like(of_target_, out);
-  target_.conditionals()->conditional_differences(x, site, of_target_);
+  torch::Tensor target = ops::scratch_tensor<double>(of_target_, out.sizes(), out), start;
+  target_.conditionals()->conditional_differences(x, site, target);
   if (start_) {
-    make_like(of_start_, out);
-    start_->conditionals()->conditional_differences(x, site, of_start_);
+    start = ops::scratch_tensor<double>(of_start_, out.sizes(), out);
+    start_->conditionals()->conditional_differences(x, site, start);
   }
-  mix(out, of_start_, of_target_);
+  mix(out, start, target);
 }
 
 // Not by adding up differences: a run that goes on from a checkpoint has the same bits.

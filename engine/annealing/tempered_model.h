@@ -20,6 +20,7 @@
 
 #include "engine/annealing/factorised.h"
 #include "engine/sampler.h"
+#include "kernels/ops/scratch.h"
 #include "models/energy_model.h"
 
 namespace isinglass {
@@ -124,8 +125,8 @@ class TemperedModel : public EnergyModel,
   bool flat_start_;              // U_0 is 0 everywhere
   std::unique_ptr<Scaled> scaled_;
   bool is_lattice_ = false;
-  LatticeModel* lattice_ = nullptr;     // the target, where sweeps and steps take a β a chain
-  torch::Tensor of_target_, of_start_;  // float64 [B, K]: conditional differences
+  LatticeModel* lattice_ = nullptr;    // the target, where sweeps and steps take a β a chain
+  ops::Scratch of_target_, of_start_;  // float64 [B, K]: conditional differences
   int64_t difference_calls_ = 1;
 };
 

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <set>
 
+#include "engine/annealing/factorised.h"
+#include "engine/annealing/tempered_model.h"
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
 #include "engine/run/run.h"
@@ -199,6 +201,24 @@ TEST_F(Allocation, StaysWhenOtherChainsComeBetween) {
       if (entry.option("block")) options.block = 2;
       if (entry.option("group")) options.group = 1;
       EXPECT_EQ(given_back_by_others(*model, *make_sampler(entry.name, options, *model)), 0);
+    }
+  }
+}
+
+TEST_F(Allocation, OfAnAnnealedModelStaysWhenOtherChainsComeBetween) {
+  for (const ModelSample& sample : model_samples()) {
+    const auto target = load_sample(sample);
+    const StateKind kind = target->space().kind;
+    if (kind != StateKind::kBinary && kind != StateKind::kCategorical) continue;
+    const Factorised start = Factorised::uniform(target->space(), torch::kCPU);
+    TemperedModel model(*target, &start, torch::kCPU);
+    model.set_beta(0.5);
+    for (const SamplerEntry& entry : sampler_registry()) {
+      if (!entry.fits(model)) continue;
+      SCOPED_TRACE(sample.label + " " + entry.name);
+      SamplerOptions options;
+      if (entry.option("block")) options.block = 2;
+      EXPECT_EQ(given_back_by_others(model, *make_sampler(entry.name, options, model)), 0);
     }
   }
 }
