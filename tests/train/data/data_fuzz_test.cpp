@@ -32,11 +32,11 @@ std::string zipped(const std::string& bytes) {
 
 // Reads damaged files, each as FOLDER/name, and counts what becomes of them.
 void fuzz(const std::string& name, const std::vector<std::string>& files, std::string_view alphabet,
-          const std::function<void(const fs::path&)>& read) {
+          const std::function<void(const fs::path&)>& read, int rounds = 1500) {
   const Scratch scratch;
   int accepted = 0, refused = 0;
   size_t round = 0;
-  for (Fuzzing fuzzing(1500); fuzzing.next(); ++round) {
+  for (Fuzzing fuzzing(rounds); fuzzing.next(); ++round) {
     for (const std::string& file : files) {
       const std::string& other = files[round % files.size()];
       put_file(scratch / name, mutated(fuzzing.random, file, other, alphabet));
@@ -66,8 +66,9 @@ TEST(DataFuzz, NumpyPickle) {
 }
 
 TEST(DataFuzz, PicklesOfPython3) {
-  fuzz("splits.pkl", kPickled3, std::string_view("()}ubRh\x94\x8c\x93\x95\x96\x81VXCKMc|<>", 21),
-       [](const fs::path& file) { read_numpy_dictionary(file); });
+  fuzz(
+      "splits.pkl", kPickled3, std::string_view("()}ubRh\x94\x8c\x93\x95\x96\x81VXCKMc|<>", 21),
+      [](const fs::path& file) { read_numpy_dictionary(file); }, 300);
   fuzz("pairs.pkl", {kPickledPairs}, "()}ubRhqKXc|<>",
        [](const fs::path& file) { load_dataset(file, {}); });
 }
@@ -93,12 +94,15 @@ TEST(DataFuzz, Png) {
       png_header(2, 3, 2, 4) + std::string("\0\x1b\1\x1b", 4),
       png_header(16, 4, 1, 1) + std::string("\0\1\2\xff\xff", 5)};
   const std::string palette = png_chunk("PLTE", "ABCDEFGHIJKL");
-  fuzz("image.png", files, std::string_view("\0\1\2\3\4\6\x08\x10", 8), [&](const fs::path& file) {
-    const std::string bytes = read_file(file);
-    put_file(file, png_of(bytes.substr(0, kHeader), bytes.substr(std::min(kHeader, bytes.size())),
-                          palette));
-    read_png(file);
-  });
+  fuzz(
+      "image.png", files, std::string_view("\0\1\2\3\4\6\x08\x10", 8),
+      [&](const fs::path& file) {
+        const std::string bytes = read_file(file);
+        put_file(file, png_of(bytes.substr(0, kHeader),
+                              bytes.substr(std::min(kHeader, bytes.size())), palette));
+        read_png(file);
+      },
+      400);
 }
 
 TEST(DataFuzz, Idx) {
