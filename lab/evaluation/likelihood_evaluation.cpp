@@ -12,6 +12,7 @@
 #include "io/pt/entries.h"
 #include "io/pt/pt_file.h"
 #include "io/settings.h"
+#include "kernels/random/counters.h"
 #include "lab/evaluation/annealed_estimate.h"
 #include "lab/evaluation/reverse_start.h"
 #include "lab/evaluation/tempered_estimate.h"
@@ -209,6 +210,8 @@ void LikelihoodEvaluation::restore(const fs::path& checkpoint) {
   if (const auto* rounds = entries.find<PtDict>("rounds")) {
     const PtEntries earlier(*rounds, checkpoint.string());
     round_ = earlier.integer("round");
+    require(may_double(round_), "{}: its round is {}; a run of {} from the first on has fewer",
+            checkpoint.string(), round_, spec_.temperatures);
     first_chain_ = earlier.integer("first_chain");
     earlier_steps_ = earlier.integer("earlier_steps");
     if (const auto* from = earlier.find<std::string>("reverse_from")) reverse_from_ = *from;
@@ -301,10 +304,16 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
   return true;
 }
 
+// Whether there are numbers for a round's steps, which double from one to the next.
+bool LikelihoodEvaluation::may_double(int64_t times) const {
+  return times >= 0 && times < 32 && has_counters(spec_.temperatures, int64_t{1} << times);
+}
+
 // A round of twice the temperatures takes twice the time, by rank 0's clock.
 bool LikelihoodEvaluation::another_round() const {
   const double now = seconds();
-  const bool fits = now + 2 * (now - round_started_) <= spec_.until_closed;
+  const bool fits =
+      may_double(round_ + 1) && now + 2 * (now - round_started_) <= spec_.until_closed;
   return spec_.until_closed > 0 && !verdict_.closed && ranks().any(ranks().leads() && fits);
 }
 

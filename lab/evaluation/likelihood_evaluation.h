@@ -68,6 +68,7 @@ class LikelihoodEvaluation {
   bool reverses() const { return spec_.reverse; }
   bool tempers() const;
   int64_t steps() const { return spec_.temperatures << round_; }  // temperatures or scans
+  bool may_double(int64_t times) const;
   void begin_round();
   std::unique_ptr<LogZEstimate> annealing() const;  // of this round
   bool another_round() const;

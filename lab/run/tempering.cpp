@@ -9,6 +9,7 @@
 #include "engine/registry.h"
 #include "engine/tempering/ladder_path.h"
 #include "io/error.h"
+#include "kernels/random/counters.h"
 #include "lab/run/annealing_path.h"
 #include "lab/run/assemble.h"
 #include "lab/run/memory.h"
@@ -63,14 +64,22 @@ std::unique_ptr<ParallelTempering> tempering_with(const SamplerSpec& local, Ener
                                              reference, options);
 }
 
-// `rungs` and `exploration` of so many ensembles. Throws Error for more rungs than fit into memory.
+// `rungs` and `exploration` of so many ensembles. Throws Error for more rungs than fit into memory,
+// and for more local steps than there are numbers for.
 template <class Spec>
-TemperingOptions options_of(const Spec& spec, int64_t scans, int64_t ensembles,
+TemperingOptions options_of(const Spec& spec, int64_t burn_in, int64_t scans, int64_t ensembles,
                             const EnergyModel& model, const Context& context) {
   const torch::Device device = context.device;
+  const int64_t exploration = spec.exploration.value_or(1);
+  require_option(has_counters(burn_in + scans, exploration), "exploration", exploration,
+                 "{} scans, those of burn-in among them, would take {} local steps a chain, and {} "
+                 "have random numbers of their own",
+                 burn_in + scans,
+                 static_cast<double>(burn_in + scans) * static_cast<double>(exploration),
+                 kLargestCounter);
   TemperingOptions options{.rungs = rungs_of(spec.rungs),
                            .most_rungs = kMostRungs,
-                           .exploration = spec.exploration.value_or(1),
+                           .exploration = exploration,
                            .scans = scans,
                            .cuda_graph = spec.cuda_graph.value_or(true)};
   check_space(model.space());
@@ -101,7 +110,8 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
   require_options(!spec.anneal,
                   "`rungs` and `anneal` exclude each other: tempering samples at all "
                   "temperatures at once");
-  TemperingOptions options = options_of(spec, plan.steps, *spec.chains, model, context);
+  TemperingOptions options =
+      options_of(spec, plan.burn_in, plan.steps, *spec.chains, model, context);
   options.lowest = spec.lowest_beta.value_or(0);
   require_options(options.rungs || plan.burn_in > 0 || warm,
                   "`rungs` auto finds their number in burn-in: `burn-in` is 0");
@@ -114,7 +124,8 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
 std::unique_ptr<ParallelTempering> tempering_of(const EvaluateSpec& spec, int64_t scans,
                                                 EnergyModel& model, const Factorised& start,
                                                 const Context& context) {
-  TemperingOptions options = options_of(spec, scans, spec.chains, model, context);
+  TemperingOptions options =
+      options_of(spec, tempered_burn_in(scans), scans, spec.chains, model, context);
   options.path = path_for(spec.sampler, model);
   return tempering_with(spec.sampler, model, start, options, context.device, /*warm=*/false);
 }

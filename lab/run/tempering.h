@@ -21,6 +21,11 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
                                                 const RunPlan& plan, const Context& context,
                                                 bool warm);
 
+// The scans of burn-in before so many of an evaluation.
+constexpr int64_t tempered_burn_in(int64_t scans) {
+  return (scans + 1) / 2;
+}
+
 // Of an evaluation of so many scans after burn-in, along the spec's path from the given start. Throws
 // Error as above.
 std::unique_ptr<ParallelTempering> tempering_of(const EvaluateSpec& spec, int64_t scans,

@@ -5,8 +5,10 @@
 
 #include <map>
 
+#include "lab/run/sampling.h"
 #include "lab/run/tempering.h"
 #include "models/instances/instances.h"
+#include "tests/support/scratch.h"
 
 namespace isinglass {
 namespace {
@@ -44,6 +46,37 @@ TEST(TemperedEstimate, GoesOnFromWhatItSavedAfterAnyStep) {
     EXPECT_EQ(resumed.energy_evaluations(), unbroken.energy_evaluations()) << step;
     EXPECT_TRUE(torch::equal(resumed.rung_history(), unbroken.rung_history())) << step;
   }
+}
+
+// `exploration` multiplies the steps of a chain: beyond what a counter holds their random numbers
+// would come again, and the run is refused before it begins.
+TEST(TemperedCounters, AreEnoughOrTheRunIsRefused) {
+  const std::string instance = "ising-grid:side=4,coupling=0.4";
+  const auto model = make_instance(instance, {});
+  const Factorised start = Factorised::uniform(model->space(), torch::kCPU);
+  const auto evaluate = [&](int64_t scans, int64_t exploration) {
+    tempering_of(EvaluateSpec{.sampler = {"gwg", {}},
+                              .chains = 8,
+                              .rungs = "4",
+                              .exploration = exploration,
+                              .path = "linear"},
+                 scans, *model, start, {});
+  };
+  EXPECT_NO_THROW(evaluate(2863311530, 1));  // with a burn-in of half as many, 2³² − 1
+  EXPECT_ERROR(evaluate(2863311531, 1), "random numbers of their own");
+  EXPECT_ERROR(evaluate(1 << 20, 1 << 12), "random numbers of their own");
+  const auto sample = [&](int64_t burn_in, int64_t steps, int64_t exploration) {
+    Sampling({.model = {.instance = instance},
+              .sampler = {"gwg", {}},
+              .chains = 2,
+              .burn_in = burn_in,
+              .steps = steps,
+              .rungs = "4",
+              .exploration = exploration},
+             {.device = torch::kCPU});
+  };
+  EXPECT_ERROR(sample(0, 10000000, 430), "exploration is 430");
+  EXPECT_ERROR(sample(1 << 30, (1 << 30) + 1, 2), "random numbers of their own");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "io/pt/entries.h"
 #include "lab/evaluation/annealed_estimate.h"
 #include "lab/evaluation/likelihood_evaluation.h"
 #include "lab/run/assemble.h"
@@ -88,6 +89,22 @@ TEST(TemperedStart, GoesOnFromWhatItSavedAfterAnyStep) {
     ASSERT_TRUE(resumed->run({}, {}));
     EXPECT_EQ(resumed->json(), unbroken->json()) << step;
     EXPECT_EQ(resumed->energy_evaluations(), unbroken->energy_evaluations()) << step;
+  }
+}
+
+// A checkpoint's round says how often the temperatures were doubled.
+TEST(LikelihoodRounds, BeyondWhatStepsAreNumberedByAreRefused) {
+  const Scratch folder;
+  for (const int64_t round : {-1, 31, 64, 70}) {
+    PtDict rounds, dict;
+    put(rounds, "round", round);
+    put(dict, "rounds", rounds);
+    write_pt(folder / "checkpoint.pt", PtValue{dict});
+    LikelihoodEvaluation evaluation(
+        {.model = {.instance = kLattice}, .sampler = {"gwg", {}}, .chains = 4, .temperatures = 8},
+        {.device = torch::kCPU});
+    EXPECT_ERROR(evaluation.restore(folder / "checkpoint.pt"),
+                 "its round is " + std::to_string(round));
   }
 }
 
