@@ -19,9 +19,9 @@ Factorised Factorised::bernoulli(const torch::Tensor& mean) {
       mean.dim() == 1 && ((mean > 0) & (mean < 1)).all().item<bool>(),
       "the mean of the starting distribution must be a vector of numbers strictly between 0 and 1");
   Factorised start;
-  const torch::Tensor m = mean.to(torch::kFloat64);
-  const torch::Tensor theta = -torch::logit(m);
   start.mean_ = mean.to(torch::kFloat32).contiguous();
+  // The energy is that of the draws, whose mean has been rounded.
+  const torch::Tensor theta = -torch::logit(start.mean_.to(torch::kFloat64));
   start.model_ = std::make_shared<BernoulliModel>(theta);
   start.log_z_ = torch::softplus(-theta).sum().item<double>();
   return start;
