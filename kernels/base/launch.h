@@ -89,7 +89,7 @@ void launch_kernel(const char* file, int line, void (*kernel)(Parameters...), La
 #if defined(__CUDACC__)
 template <class T>
 __device__ inline T* dynamic_shared_memory() {
-  extern __shared__ double isinglass_shared[];
+  extern __shared__ __align__(16) double isinglass_shared[];  // for vectors and copies of 16 bytes
   return reinterpret_cast<T*>(isinglass_shared);
 }
 #endif
