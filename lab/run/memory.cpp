@@ -5,9 +5,12 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 
+#include "io/control_group.h"
 #include "io/error.h"
 
 namespace isinglass {
@@ -16,17 +19,18 @@ namespace {
 // A ResNet call with its gradient takes about this many float32 maps of C x H x W a state
 // (measured).
 constexpr double kResnetMaps = 10;
+constexpr const char* kOverride = "ISINGLASS_MEMORY";
 
-double number_after(const char* file, const std::string& key) {
+// The number after the key, of a file of such pairs; of a file that is one number without a key. NaN:
+// there is none, as where the file says "max".
+double number_in(const std::filesystem::path& file, const std::string& key = "") {
   std::ifstream in(file);
   std::string word;
-  while (in >> word) {
-    double value = 0;
-    if (key.empty())
-      return word == "max" ? std::numeric_limits<double>::infinity() : std::stod(word);
-    if (word == key && in >> value) return value;
+  double value = std::nan("");
+  if (key.empty()) return in >> value ? value : std::nan("");
+  while (in >> word && word != key) {
   }
-  return std::numeric_limits<double>::infinity();
+  return in >> value ? value : std::nan("");
 }
 
 double state_bytes(const StateSpace& space) {
@@ -54,6 +58,25 @@ double activation_bytes(const EnergyModel& model) {
 
 }  // namespace
 
+// Cache of files that lies idle is given back when it is asked for.
+double group_memory(const std::filesystem::path& root) {
+  struct Names {  // of the two versions of control groups
+    const char *limit, *used, *idle;
+  };
+  double left = std::numeric_limits<double>::infinity();
+  for (const std::filesystem::path& group : control_groups("memory", root)) {
+    for (const Names& names :
+         {Names{"memory.max", "memory.current", "inactive_file"},
+          Names{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}}) {
+      const double limit = number_in(group / names.limit), used = number_in(group / names.used);
+      const double idle = number_in(group / "memory.stat", names.idle);
+      if (!std::isfinite(limit) || !std::isfinite(used)) continue;
+      left = std::min(left, limit - used + (std::isfinite(idle) ? idle : 0));
+    }
+  }
+  return left;
+}
+
 // MemAvailable, or less where a control group limits the process.
 double available_memory(torch::Device device) {
   if (device.is_cuda()) {
@@ -62,11 +85,17 @@ double available_memory(torch::Device device) {
     const bool known = cudaMemGetInfo(&available, &total) == cudaSuccess;
     return known ? static_cast<double>(available) : std::numeric_limits<double>::infinity();
   }
-  const double machine = 1024 * number_after("/proc/meminfo", "MemAvailable:");
-  const double limit = number_after("/sys/fs/cgroup/memory.max", "");
-  const double used = number_after("/sys/fs/cgroup/memory.current", "");
-  return limit < std::numeric_limits<double>::infinity() ? std::min(machine, limit - used)
-                                                         : machine;
+  if (const char* said = std::getenv(kOverride)) {
+    char* end = nullptr;
+    const double gibibytes = std::strtod(said, &end);
+    require(end != said && *end == '\0' && gibibytes > 0,
+            "the environment variable {} is '{}'; it must be a number of GiB above 0", kOverride,
+            said);
+    return gibibytes * kGibibyte;
+  }
+  const double machine = 1024 * number_in("/proc/meminfo", "MemAvailable:");
+  const double groups = group_memory();
+  return std::isfinite(machine) ? std::min(machine, groups) : groups;
 }
 
 double sampling_bytes(const EnergyModel& model, int64_t chains) {
@@ -100,8 +129,12 @@ void require_memory(double bytes, torch::Device device, const std::string& what)
   const double available = available_memory(device);
   require_options(bytes <= available,
                   "{} needs about {:.1f} GiB of memory and {:.1f} GiB are available; a "
-                  "smaller size is needed",
-                  what, bytes / kGibibyte, available / kGibibyte);
+                  "smaller size is needed{}",
+                  what, bytes / kGibibyte, available / kGibibyte,
+                  device.is_cuda() ? ""
+                                   : fmt::format(", or the environment variable {} says how many "
+                                                 "GiB there are",
+                                                 kOverride));
 }
 
 }  // namespace isinglass

@@ -2,6 +2,7 @@
 // process killed an hour later.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "io/torch.h"
@@ -12,8 +13,14 @@ namespace isinglass {
 
 inline constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
-// Bytes that the device has left: a GPU's, or the machine's within the process's control group.
+// Bytes that the device has left: a GPU's, or the machine's within the process's control groups; of
+// the machine what $ISINGLASS_MEMORY says, in GiB, where it is set. Throws Error if that is no number
+// above 0.
 double available_memory(torch::Device device);
+
+// Bytes that control groups leave the process: of every group that it is in, the limit less what is
+// used and cannot be taken back; infinity: none has a limit. `root` stands for "/" in tests.
+double group_memory(const std::filesystem::path& root = "/");
 
 // Bytes that chains of the model need while they move: states, proposals, gradients, scores of all
 // moves, and the activations of one model call.
