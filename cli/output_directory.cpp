@@ -37,8 +37,8 @@ const std::array<RunFiles, 5> kRunFiles = {{
       "summary.json"}},
     {"evaluate", {"ais.json", "chains.pt", "rungs.pt", "ais-checkpoint.pt"}},
     {"train",
-     {"metrics.jsonl", "log.txt", "data.png", "weights.pt", "ema.pt", "best.pt", "checkpoints/#.pt",
-      "checkpoints/#.pt.unreadable", "samples/#.png"}},
+     {"metrics.jsonl", "metrics.jsonl.damaged", "log.txt", "data.png", "weights.pt", "ema.pt",
+      "best.pt", "checkpoints/#.pt", "checkpoints/#.pt.unreadable", "samples/#.png"}},
     {"ablate", {"cells/#.json", "runs/#", "results.json", "results.csv"}},
     {"bench", {"bench.json", "profile.json"}},
 }};
