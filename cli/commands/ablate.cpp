@@ -40,8 +40,10 @@ Json run_cells(const Options& options, const GridSpec& spec, const Grid& grid, O
       .on_cell = [&](int64_t done, const std::string& cell) { progress.update(done, cell); },
       .on_kept = [&] { out.keep("the finished cells are kept; " + goes_on); },
       .on_stale =
-          [&](int64_t cells, const std::string& why) {
-            if (!silent) fmt::print(stderr, "isinglass: {} cells go again: {}\n", cells, why);
+          [&](int64_t cells, const std::string& why, const std::filesystem::path& folder) {
+            if (silent) return;
+            fmt::print(stderr, "isinglass: {} cells go again: {}; what they were moves to {}\n",
+                       cells, why, folder.string());
           }};
   if (Job* job = present_job()) hooks.next = [job] { return job->next("cell"); };
   try {

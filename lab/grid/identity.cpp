@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "io/error.h"
+#include "io/json.h"
 #include "io/sha256.h"
 #include "lab/identity.h"
 #include "lab/run/assemble.h"
@@ -129,8 +130,8 @@ Json GridIdentity::of(const Grid& grid, const Cell& cell) {
 std::string GridIdentity::of_training(const TrainSpec& training) {
   Json sources = Json::object();
   add_sources(training, sources);
-  return sha256(fmt::format("{} {} {} {}", program_revision(), device_.str(), sources.dump(),
-                            settings_json(training).dump()))
+  return sha256(fmt::format("{} {} {} {}", program_revision(), device_.str(), text_of(sources),
+                            text_of(settings_json(training))))
       .substr(0, 16);
 }
 

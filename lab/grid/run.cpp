@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 
 #include "io/error.h"
 #include "io/files.h"
+#include "io/json.h"
 #include "lab/grid/cells/cell.h"
 #include "lab/grid/cells/learning_cell.h"
+#include "lab/grid/cells/stale.h"
 #include "lab/grid/rows.h"
 #include "lab/grid/settings.h"
 #include "lab/identity.h"
@@ -46,7 +47,8 @@ Json finished_cell(const fs::path& file, const Cell& cell) {
   if (!json.contains("sampling") || !own) return json;  // it is stale, whatever its settings
   const Json expected = cell_settings(cell);
   for (const char* part : {"sampling", "training", "learning", "evaluation"}) {
-    require(json.value(part, Json()) == expected.value(part, Json()),
+    // By their texts, in which both have lost what is no UTF-8.
+    require(text_of(json.value(part, Json())) == text_of(expected.value(part, Json())),
             "{} was made with other settings: the grid has changed since", file.string());
   }
   return json;
@@ -57,37 +59,42 @@ std::optional<std::string> staleness(const Json& finished, const Json& identity,
                                      double until_converged) {
   if (!finished.contains("sampling")) return "an earlier version of the program made them";
   const Json was = finished.value("identity", Json());
-  if (was != identity) return identity_change(was, identity);
+  if (text_of(was) != text_of(identity)) return identity_change(was, identity);
   // One that diverged has the metrics of its training, and would do so again.
   if (finished["status"] == "failed" && finished["metrics"].empty()) return "they had failed";
   if (finished.value("longer_run", INFINITY) > until_converged) return std::nullopt;
   return "they had not converged, and there is time for longer runs";
 }
 
-// Removes finished cells of another program, of other data or files, or of too short a time: they
-// are measured again.
-void remove_stale_cells(const GridSpec& spec, const Grid& grid, GridIdentity& identity,
-                        const fs::path& directory, const GridHooks& hooks) {
-  std::map<std::string, int64_t> reasons;
+std::string revision_of(const Json& cell) {
+  const Json identity = cell.value("identity", Json::object());
+  return identity.is_object() ? identity.value("program", "unknown") : "unknown";
+}
+
+// Sets aside finished cells of another program, of other data or files, or of too short a time,
+// with what was trained for them, and what is half-trained: they are measured again.
+void set_stale_cells_aside(const GridSpec& spec, const Grid& grid, GridIdentity& identity,
+                           const fs::path& directory, const GridHooks& hooks) {
+  std::vector<StaleCell> stale;
   for (size_t i = 0; i < grid.cells.size(); ++i) {
-    const fs::path file = cell_file(directory, grid, i);
+    const fs::path file = cell_file(directory, grid, i), run = run_directory(file);
     const Json cell = finished_cell(file, grid.cells[i]);
+    Json now = cell_settings(grid.cells[i]);
+    now["identity"] = identity.of(grid, grid.cells[i]);
+    const auto other = grid.cells[i].learning ? other_training(run, now) : std::nullopt;
     if (cell.is_null()) {
-      if (!grid.cells[i].learning) continue;
-      Json now = cell_settings(grid.cells[i]);
-      now["identity"] = identity.of(grid, grid.cells[i]);
-      if (!drop_other_training(run_directory(file), now)) continue;
-      ++reasons["half-trained, by another program or of other data or settings"];
+      if (!other) continue;
+      stale.push_back({{run},
+                       "half-trained, by another program or of other data or settings",
+                       revision_of(*other)});
       continue;
     }
-    const auto reason = staleness(cell, identity.of(grid, grid.cells[i]), spec.until_converged);
+    const auto reason = staleness(cell, now["identity"], spec.until_converged);
     if (!reason) continue;
-    ++reasons[*reason];
-    fs::remove(file);
+    stale.push_back({{file}, *reason, revision_of(cell)});
+    if (other) stale.back().paths.push_back(run);
   }
-  for (const auto& [reason, count] : reasons) {
-    if (hooks.on_stale) hooks.on_stale(count, reason);
-  }
+  set_aside(directory, stale, hooks.on_stale);
 }
 
 // What results.json keeps of a cell.
@@ -164,7 +171,7 @@ bool run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory
       } catch (const Interrupted&) {
         return false;
       }
-      write_file(file, json.dump() + "\n");
+      write_file(file, text_of(json) + "\n");
       if (hooks.on_kept) hooks.on_kept();
     }
     if (hooks.on_cell) hooks.on_cell(static_cast<int64_t>(i + 1), title_of(cell));
@@ -193,14 +200,14 @@ Json run_grid(const GridSpec& spec, const Grid& grid, const fs::path& directory,
   GridIdentity identity(context.device, given);
   if (ranks.leads()) {
     fs::create_directories(directory / "cells");
-    remove_stale_cells(spec, grid, identity, directory, hooks);
+    set_stale_cells_aside(spec, grid, identity, directory, hooks);
   }
   ranks.any(false);  // the others wait for that, and at the end for each other
   const bool finished = run_cells(spec, grid, directory, context, identity, hooks, given);
   const bool stopped = ranks.any(!finished);
   if (!stopped && !ranks.leads()) return {};
   const Json results = results_json(spec, grid, rows_of(grid, directory), context.device);
-  write_file(directory / "results.json", results.dump(1) + "\n");
+  write_file(directory / "results.json", text_of(results, 1) + "\n");
   write_file(directory / "results.csv", rows_csv(results["rows"]));
   return results;
 }

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "io/torch.h"
+#include "lab/grid/cells/stale.h"
 #include "lab/grid/grid.h"
 #include "lab/run/assemble.h"
 
@@ -24,11 +25,12 @@ struct GridHooks {
   // A cell is finished, now or earlier: so many of them, and which.
   std::function<void(int64_t done, const std::string& cell)> on_cell = {};
   std::function<void()> on_kept = {};  // the file of a cell has been written
-  // So many finished cells are measured again, and why.
-  std::function<void(int64_t cells, const std::string& why)> on_stale = {};
+  OnStale on_stale = {};               // before any cell is set aside
 };
 
-// Of the grid's entries, or of given models. Returns what results.json holds. Throws Error if the directory has cells of another grid,
+// Runs the grid on its entries' models, or on given ones. Returns what results.json holds. Finished
+// cells and trainings of another program, of other data or of too short a time are set aside
+// (cells/stale.h) and measured again. Throws Error if the directory has cells of another grid,
 // Interrupted ("3 of 10 cells are finished") if it was stopped.
 nlohmann::ordered_json run_grid(const GridSpec& spec, const Grid& grid,
                                 const std::filesystem::path& directory, const Context& context,

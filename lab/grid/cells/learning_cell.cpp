@@ -8,6 +8,7 @@
 #include "engine/annealing/weights.h"
 #include "io/error.h"
 #include "io/files.h"
+#include "io/json.h"
 #include "lab/evaluation/likelihood_evaluation.h"
 #include "lab/grid/cells/cell.h"
 #include "lab/report/page.h"
@@ -26,11 +27,14 @@ constexpr const char* kCurves[] = {"coupling_rmse", "difference", "validation_sc
 
 bool is_of(const fs::path& directory, const Json& settings) {
   const fs::path file = directory / "cell.json";
-  return fs::exists(file) && read_file(file) == settings.dump();
+  return fs::exists(file) && read_file(file) == text_of(settings);
 }
 
-// Whether the directory has a checkpoint of this very cell; else it is empty afterwards.
+// Whether the directory has a checkpoint of this very cell; else it is empty afterwards, which
+// loses what came before the first checkpoint.
 bool goes_on(const fs::path& directory, const Json& settings) {
+  require(!other_training(directory, settings), "{} holds the training of another cell",
+          directory.string());
   if (is_of(directory, settings) && !newest_checkpoint(directory).empty()) return true;
   fs::remove_all(directory);
   return false;
@@ -115,7 +119,7 @@ Json trained(const Cell& cell, const Json& settings, const fs::path& directory, 
     training.trainer().start(directory);
     write_file(directory / "config.toml",
                configuration_text(options_of<TrainSpec>(), "train", values_of(training.spec())));
-    write_file(directory / "cell.json", settings.dump());
+    write_file(directory / "cell.json", text_of(settings));
   }
   const TrainResult result = training.trainer().run();
   if (result.interrupted) throw Interrupted("");
@@ -140,7 +144,7 @@ Json trained(const Cell& cell, const Json& settings, const fs::path& directory, 
 }  // namespace
 
 const Dataset& GridData::of(const DataSpec& spec) {
-  const std::string key = json_of(values_of(TrainSpec{.data = spec})).dump();
+  const std::string key = text_of(json_of(values_of(TrainSpec{.data = spec})));
   if (key != latest_) {
     data_ = images_of(spec);
     latest_ = key;
@@ -156,10 +160,11 @@ fs::path parameters_to_evaluate(const fs::path& directory) {
   return directory / (comparable ? "best.pt" : "ema.pt");
 }
 
-bool drop_other_training(const fs::path& directory, const Json& settings) {
-  if (!fs::exists(directory / "cell.json") || is_of(directory, settings)) return false;
-  fs::remove_all(directory);
-  return true;
+std::optional<Json> other_training(const fs::path& directory, const Json& settings) {
+  const fs::path file = directory / "cell.json";
+  if (!fs::exists(file) || is_of(directory, settings)) return std::nullopt;
+  Json other = Json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+  return other.is_object() ? other : Json::object();
 }
 
 Json run_learning_cell(const Cell& cell, const Json& settings, const fs::path& directory,

@@ -30,15 +30,15 @@ class GridData {
 // sharp model is hard to anneal, so that the best of those that suffice would be an early one.
 std::filesystem::path parameters_to_evaluate(const std::filesystem::path& directory);
 
-// Removes what is left there of a training of something else (cell.json). Returns whether there was any.
-bool drop_other_training(const std::filesystem::path& directory,
-                         const nlohmann::ordered_json& settings);
+// cell.json of a training of something else that the directory holds; none if there is none.
+std::optional<nlohmann::ordered_json> other_training(const std::filesystem::path& directory,
+                                                     const nlohmann::ordered_json& settings);
 
-// Trains in the directory, whose cell.json says of what it is: a run of other settings, program or
-// data is begun anew; on_kept is called after every checkpoint. Returns {status, metrics, curves[,
-// picture, evaluation_result]}, or, where it fails or diverges for good, {status: "failed", error,
-// metrics}: without metrics it fails for a reason outside of the training, and its checkpoints stay. Else
-// weights, metrics and log alone do. Throws Interrupted only.
+// Trains in the directory, whose cell.json says of what it is, and goes on there if it is of this
+// very cell; it may hold no other_training(). on_kept is called after every checkpoint. Returns
+// {status, metrics, curves[, picture, evaluation_result]}, or, where it fails or diverges for good,
+// {status: "failed", error, metrics}: without metrics it fails for a reason outside of the training,
+// and its checkpoints stay. Else weights, metrics and log alone do. Throws Interrupted only.
 nlohmann::ordered_json run_learning_cell(const Cell& cell, const nlohmann::ordered_json& settings,
                                          const std::filesystem::path& directory, GridData& data,
                                          torch::Device device, const Stop& stop = {},

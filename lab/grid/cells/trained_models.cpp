@@ -9,6 +9,7 @@
 
 #include "io/error.h"
 #include "io/files.h"
+#include "io/json.h"
 #include "lab/run/training.h"
 #include "lab/spec/configuration.h"
 #include "lab/spec/field.h"
@@ -39,8 +40,14 @@ GridModels::GridModels(fs::path cache, GridIdentity& identity, torch::Device dev
       given_(std::move(given)) {}
 
 void GridModels::train(const TrainSpec& spec, const fs::path& directory) const {
-  Training training(spec, {.device = device_, .stop = stop_});
-  training.trainer().start(directory);
+  const bool resumed = !newest_checkpoint(directory).empty();
+  Training training(spec, {.device = device_, .stop = stop_}, nullptr, resumed);
+  if (resumed) {
+    training.trainer().resume(directory);
+  } else {
+    fs::remove_all(directory);  // a process was killed before its first checkpoint
+    training.trainer().start(directory);
+  }
   write_file(directory / "config.toml",
              configuration_text(options_of<TrainSpec>(), "train", values_of(training.spec())));
   if (training.trainer().run().interrupted) throw Interrupted("");
@@ -57,13 +64,9 @@ fs::path GridModels::trained(const TrainSpec& spec) {
     std::this_thread::sleep_for(kBetweenLooks);
   }
   if (fs::exists(weights)) return weights;
-  fs::remove_all(partial);  // of a process that was killed
-  try {
-    train(spec, partial);
-  } catch (...) {
-    fs::remove_all(partial);
-    throw;
-  }
+  // The folder is named by all that decides the weights, so that what an interrupted process left
+  // there is of this very training.
+  train(spec, partial);
   for (const auto& entry : fs::directory_iterator(partial)) {
     const fs::path name = entry.path().filename();
     if (name == weights.filename()) continue;
@@ -97,7 +100,7 @@ const GridModels::Target& GridModels::target(const Cell& cell, bool with_referen
       moves_continuous(spec.sampler),
       json_of(values_of(SampleSpec{.model = spec.model, .data = spec.data})),
       cell_settings(cell)["training"], given_.contains(cell.model) ? cell.model : ""};
-  const std::string key = of.dump();
+  const std::string key = text_of(of);
   if (key != latest_) {
     latest_.clear();
     const auto given = given_.find(cell.model);

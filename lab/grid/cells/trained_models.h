@@ -33,8 +33,8 @@ class GridModels {
   const Target& target(const Cell& cell, bool with_reference);
 
  private:
-  // The weights of a network by its spec; trains it if the cache lacks it, or waits for another
-  // process that does.
+  // The weights of a network by its spec; trains it if the cache lacks it, from the latest
+  // checkpoint of a training that was interrupted, or waits for another process that does.
   std::filesystem::path trained(const TrainSpec& training);
   void train(const TrainSpec& training, const std::filesystem::path& directory) const;
   // The cell's model, made of what its training makes.

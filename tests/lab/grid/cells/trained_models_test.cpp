@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "io/files.h"
+#include "lab/run/training.h"
 #include "tests/support/scratch.h"
 
 namespace isinglass {
@@ -61,6 +62,30 @@ TEST(GridModels, ANetworkThatAnotherProcessTrainsIsWaitedFor) {
   lock.reset();
   waiting.join();
   EXPECT_EQ(fs::last_write_time(kept / "ema.pt"), written);
+}
+
+// A training that was stopped goes on at its checkpoint, and comes to the same weights.
+TEST(GridModels, AnInterruptedTrainingGoesOn) {
+  const Scratch scratch;
+  std::string text = kGridText;
+  text.replace(text.find("iters = 2"), 9, "iters = 12");
+  std::ofstream(scratch / "grid.toml") << text;
+  const Grid grid = read_grid({.file = scratch / "grid.toml", .cache = scratch / "cache"});
+  const auto train = [&](const std::string& cache, const Stop& stop) {
+    GridIdentity identity(torch::kCPU, {});
+    GridModels(scratch / cache, identity, torch::kCPU, stop).target(grid.cells.front(), false);
+    return fs::path(fs::directory_iterator(scratch / cache)->path());
+  };
+  int asked = 0;
+  EXPECT_THROW(train("cache", [&] { return ++asked > 5; }), Interrupted);
+  const fs::path kept = fs::directory_iterator(scratch / "cache")->path();
+  ASSERT_FALSE(newest_checkpoint(kept / "partial").empty());
+  train("cache", {});
+  EXPECT_FALSE(fs::exists(kept / "partial"));
+  const std::string log = read_file(kept / "log.txt");
+  EXPECT_NE(log.find("resumed"), std::string::npos) << log;
+  const fs::path whole = train("whole", {});
+  EXPECT_EQ(read_file(kept / "ema.pt"), read_file(whole / "ema.pt"));
 }
 
 }  // namespace
