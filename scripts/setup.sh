@@ -26,6 +26,7 @@ libraries=(
   zlib1g-dev:zlib.h nettle-dev:nettle/sha2.h libpng-dev:png.h libfmt-dev:fmt/core.h
   libcxxopts-dev:cxxopts.hpp libtomlplusplus-dev:toml++/toml.h libhwy-dev:hwy/highway.h
   nlohmann-json3-dev:nlohmann/json.hpp libhdf5-dev:hdf5/serial/hdf5_hl.h
+  libboost-math-dev:boost/math/distributions/students_t.hpp
 )
 [[ $tests == no ]] || libraries+=(libgtest-dev:gtest/gtest.h)
 chart_js=/usr/share/javascript/chart.js/chart.min.js  # becomes part of the program's pages

@@ -12,10 +12,17 @@
 //
 // For every model the best setting of each side is compared. Where a side has several settings, the
 // best is chosen on the first half of the repeats, and its value is that of the second half: the
-// luck that made it the best does not count (with a single repeat such a claim stays undecided).
-// Let d be the difference, positive where `who` is better, and [l, h] its 95 % interval by Student's
-// t with Welch's degrees of freedom; m = margin·|value of `than`|, 0 for metrics without a zero.
-// A rule (rules/rule.h) decides from l, h and m: those of the presets are in rules/intervals.cpp.
+// luck that made it the best does not count. A verdict needs three repeats that judge on each side,
+// so that a side with several settings needs five.
+// Let d be the difference, positive where `who` is better, and [l, h] its interval
+// (rules/interval.h); m = margin·|value of `than`|, 0 for metrics without a zero. A rule
+// (rules/rule.h) decides from l, h and m: those of the presets are in rules/intervals.cpp. The
+// interval is one of 95 % for a single model. For n models it misses with 5 % / n, and Holm's rule
+// gives what is left to those that are not decided, so that all of a claim's verdicts together are
+// wrong in 5 % of cases at most.
+// A side cannot lose where its best setting is at an end of its sweep (rules/sweep.h), beyond which
+// it might win, unless the option goes no further. It may win there. Of shares of the best value it
+// is the other way round: a better best makes the share smaller.
 // Numbers that are properties of the equilibrium (Metric::at_equilibrium) need chains that have
 // converged, R̂ ≤ 1.1 in every repeat. A setting that has not is never the best. As its number
 // flatters it, `who` is also compared with every unconverged setting of `than`, which can only make
@@ -37,7 +44,7 @@ struct Claim {
 
 // Verdicts "supported", "not supported" or "undecided", with the numbers and, where undecided, the
 // reason, from the rows of results.json: {claim, …, verdict, models: [{model, verdict, reason,
-// who, than, difference, interval}]}, from which judge_again() reads the claim back.
+// who, than, difference, interval, level}]}, from which judge_again() reads the claim back.
 // All models must support a claim, and one against it is enough.
 nlohmann::ordered_json judge(const Claim& claim, const nlohmann::ordered_json& rows);
 

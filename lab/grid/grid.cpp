@@ -14,7 +14,7 @@
 #include "lab/grid/learning_grid.h"
 #include "lab/grid/metrics.h"
 #include "lab/grid/presets.h"
-#include "lab/grid/rules/rule.h"
+#include "lab/grid/rules/claims_file.h"
 #include "lab/grid/settings.h"
 #include "lab/run/training.h"
 #include "lab/spec/field.h"
@@ -232,33 +232,36 @@ Cell make_cell(OptionValues values, const ModelEntryValues& model,
   return cell;
 }
 
-std::vector<Claim> read_claims(const toml::table& grid, const std::string& name) {
-  std::vector<Claim> claims;
-  if (!grid.contains("claims")) return claims;
-  for (const toml::node& node : entries(grid, "claims", name)) {
-    const toml::table& table = *node.as_table();
-    const std::string where = fmt::format("{}: [[claims]]", name);
-    check_keys(table, where, {"text", "rule", "metric", "axis", "who", "than", "models", "margin"});
-    const auto text = [&](const char* key) { return text_of(table, key, where).value_or(""); };
-    Claim claim{.text = text("text"),
-                .rule = text("rule"),
-                .metric = text("metric"),
-                .axis = text("axis"),
-                .who = text_list(table, "who", where),
-                .than = text_list(table, "than", where),
-                .models = text_list(table, "models", where)};
-    claim.margin = value_of<double>(table, "margin", where, "a number").value_or(claim.margin);
-    require(claim.margin >= 0 && claim.margin < 1, "{}: margin is {}; a share from 0 to 1", where,
-            claim.margin);
-    const bool shares = find_claim_rule(claim.rule, where).shares;
-    find_metric(claim.metric, where);
-    require(!claim.text.empty() && !claim.who.empty() && !claim.than.empty(),
-            "{}: text, who and than are needed", where);
-    require(shares == !claim.axis.empty(), "{}: the rule {} {}", where, claim.rule,
-            shares ? "needs an axis" : "has no axis");
-    claims.push_back(std::move(claim));
+// Whether the cells measure it. Some targets know their modes without the grid's saying so.
+bool is_measured(const Grid& grid, const std::string& metric) {
+  if (metric == "mean_error") return grid.true_mean.has_value();
+  if (metric.starts_with("mmd") || metric == "reference_rhat") return grid.reference;
+  if (metric == "least_energy") return grid.picture.has_value();
+  if (metric == "right_share" || metric == "calls_to_right") return !grid.cells[0].learning;
+  const bool of_chains = static_cast<bool>(find_metric(metric, grid.name).measure);
+  if (!grid.cells[0].learning) return of_chains;
+  const std::vector<std::string> of_training = {"acceptance",  "hops",    "coupling_rmse",
+                                                "divergences", "seconds", "iterations_per_second"};
+  const bool trained =
+      std::find(of_training.begin(), of_training.end(), metric) != of_training.end();
+  return trained || (!of_chains && grid.cells[0].evaluation);
+}
+
+// Claims name the models by their labels; where a smaller one stands for it, it is meant.
+void read_claims_of(const toml::table& table, Grid& grid) {
+  grid.claims = read_claims(table, grid.name);
+  std::vector<Setting> settings;
+  for (const Cell& cell : grid.cells) {
+    if (cell.repeat > 0) continue;
+    settings.push_back(
+        {cell.model, cell.sampler, {cell.settings.begin(), cell.settings.end()}, {}});
+    if (cell.stands_for.empty()) continue;
+    for (Claim& claim : grid.claims) {
+      std::replace(claim.models.begin(), claim.models.end(), cell.stands_for, cell.model);
+    }
   }
-  return claims;
+  check_claims(grid.claims, settings, grid.name,
+               [&](const std::string& metric) { return is_measured(grid, metric); });
 }
 
 // Cells that sample.
@@ -316,7 +319,7 @@ Grid grid_of(const std::string& text, const std::string& name, const fs::path& f
   } else {
     read_sampling_cells(table, folder, spec, given, grid);
   }
-  grid.claims = read_claims(table, name);
+  read_claims_of(table, grid);
   return grid;
 }
 

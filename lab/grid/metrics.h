@@ -17,7 +17,8 @@ struct CellRun;  // metrics/cell_run.h
 // A measured number; NaN where undefined, the error also where there is none.
 struct Estimate {
   double value, error = std::numeric_limits<double>::quiet_NaN();
-  double freedom = std::numeric_limits<double>::infinity();  // degrees of freedom of the error
+  double freedom = 0;  // degrees of freedom of the error
+  double bias = 0;     // that repeats do not make smaller: the mean lies off by as much at most
 };
 
 struct Metric {
@@ -32,7 +33,8 @@ struct Metric {
   std::function<Estimate(const CellRun&)> measure = nullptr;
   // An undefined number may be any: of an open bracket, not of chains that never came there.
   bool unknown_where_undefined = false;
-  bool of_failed = false;  // a failed cell has it, too: what it failed of
+  bool of_failed = false;   // a failed cell has it, too: what it failed of
+  bool se_is_bias = false;  // its "standard error" bounds a bias: half of a bracket
 };
 
 // Those of metrics/list.inc, whose sources hold the entries.

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <tuple>
 
 namespace isinglass {
 namespace {
@@ -21,30 +23,34 @@ double number(const Json& metrics, const std::string& key) {
 // Beyond it float32, in which networks are evaluated, has overflowed somewhere: nothing is measured.
 constexpr double kLargest = 1e30;
 
-Estimate estimate_in(const Json& metrics, const std::string& key, double freedom) {
-  const double value = number(metrics, key);
-  return {std::abs(value) < kLargest ? value : NAN, number(metrics, key + "_se"), freedom};
+// One repeat: its error is the one that it reports, or bounds its bias.
+Estimate estimate_in(const Json& metrics, const Metric& metric) {
+  const double value = number(metrics, metric.key), se = number(metrics, metric.key + "_se");
+  Estimate one{std::abs(value) < kLargest ? value : NAN, metric.se_is_bias ? 0 : se};
+  if (metric.se_is_bias) one.bias = se;
+  return one;
 }
 
-// Estimates of the repeats, each with an error of `freedom` degrees of freedom.
-Estimate together(const std::vector<Estimate>& repeats, bool has_error) {
+// The mean of the repeats, by the rule of rules/interval.h.
+Estimate together(const std::vector<Estimate>& repeats, const Metric& metric) {
   const double n = static_cast<double>(repeats.size());
-  double mean = 0, within = 0, between = 0, freedom = 0;
+  // From the first one on, so that equal numbers have exactly their mean, and no spread.
+  double mean = repeats.front().value, within = 0, between = 0, bias = 0;
   for (const Estimate& e : repeats) {
-    mean += e.value / n;
+    mean += (e.value - repeats.front().value) / n;
     within += e.error * e.error;
-    freedom += e.freedom;
+    bias += e.bias / n;
   }
   for (const Estimate& e : repeats) between += (e.value - mean) * (e.value - mean);
-  const Estimate reported = {mean, has_error ? std::sqrt(within) / n : NAN, freedom};
-  if (repeats.size() == 1) return reported;
-  const Estimate spread = {mean, std::sqrt(between / (n - 1) / n), n - 1};
-  if (reported.error > spread.error) return reported;
-  // Chains are many and repeats few: a spread within twice the error that the chains report is what
-  // chance makes of it, and has the chains' degrees of freedom. (P(χ²₁ > 4) = 0.046.) An error that is
-  // of no chains, as a bracket's, says nothing of the spread.
-  const bool chance = std::isfinite(freedom) && spread.error <= 2 * reported.error;
-  return {mean, spread.error, chance ? freedom : spread.freedom};
+  const double reported = metric.has_error && !metric.se_is_bias ? std::sqrt(within) / n : NAN;
+  const double spread = repeats.size() > 1 ? std::sqrt(between / (n - 1) / n) : NAN;
+  return {mean, std::fmax(reported, spread), n - 1, bias};
+}
+
+// Whether a repeat is one of `which`, of so many.
+bool counts_among(Repeats which, int64_t repeat, int64_t repeats) {
+  const bool first = repeat < repeats / 2;
+  return which == Repeats::kAll || (which == Repeats::kFirstHalf ? first : !first);
 }
 
 // A field of a CSV file (RFC 4180).
@@ -92,38 +98,34 @@ int64_t repeats_of(const Json& rows) {
 
 std::vector<Setting> pooled(const Json& rows, const std::string& metric, Repeats which) {
   const Metric& measured = find_metric(metric, "metrics");
-  const int64_t half = repeats_of(rows) / 2;
+  const int64_t all = repeats_of(rows);
   std::vector<Setting> settings;
   std::vector<std::vector<Estimate>> repeats;
+  std::map<std::tuple<std::string, std::string, std::map<std::string, std::string>>, size_t> places;
   for (const Json& row : rows) {
-    const bool first = row["repeat"].get<int64_t>() < half;
-    const bool counts = which == Repeats::kAll || (which == Repeats::kFirstHalf ? first : !first);
-    if (!counts) continue;
+    if (!counts_among(which, row["repeat"].get<int64_t>(), all)) continue;
     const Setting own{row["model"],
                       row["sampler"],
                       row["settings"].get<std::map<std::string, std::string>>(),
                       {}};
-    const auto same = std::find_if(settings.begin(), settings.end(), [&](const Setting& other) {
-      return other.model == own.model && other.sampler == own.sampler &&
-             other.settings == own.settings;
-    });
-    const size_t at = static_cast<size_t>(same - settings.begin());
-    if (same == settings.end()) {
+    const auto [place, is_new] =
+        places.try_emplace({own.model, own.sampler, own.settings}, settings.size());
+    if (is_new) {
       settings.push_back(own);
       settings.back().rhat = -std::numeric_limits<double>::infinity();
       repeats.emplace_back();
     }
     const bool failed = row["status"] != "done";
-    const Json metrics = failed && !measured.of_failed ? Json::object() : row["metrics"];
-    Setting& setting = settings[at];
+    const Json nothing = Json::object();
+    const Json& metrics = failed && !measured.of_failed ? nothing : row["metrics"];
+    Setting& setting = settings[place->second];
     setting.failed += failed;
     const double rhat = number(metrics, "rhat");
     if (!std::isnan(setting.rhat) && !(rhat <= setting.rhat)) setting.rhat = rhat;
-    const double chains = row.value("chains", std::numeric_limits<double>::infinity());
-    repeats[at].push_back(estimate_in(metrics, metric, chains - 1));
+    repeats[place->second].push_back(estimate_in(metrics, measured));
   }
   for (size_t i = 0; i < settings.size(); ++i) {
-    settings[i].estimate = together(repeats[i], measured.has_error);
+    settings[i].estimate = together(repeats[i], measured);
     settings[i].repeats = static_cast<int64_t>(repeats[i].size());
   }
   // One that always fails, as a sampler that does not fit its model, has no place among the others.

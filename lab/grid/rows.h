@@ -1,6 +1,6 @@
 // The rows of results.json, one a cell: {model, sampler, settings, repeat, status, error, chains,
 // metrics}; chains: those that move independently of each other; metrics: numbers by the keys of
-// lab/grid/metrics.h, KEY_se their standard errors.
+// lab/grid/metrics.h, KEY_se their standard errors, or bounds of their bias (Metric::se_is_bias).
 #pragma once
 
 #include <map>
@@ -16,9 +16,8 @@ namespace isinglass {
 struct Setting {
   std::string model, sampler;
   std::map<std::string, std::string> settings;
-  // The mean, with the larger one of the error that the repeats report and the one that their
-  // spread shows, and the degrees of freedom of that one. Error NaN where it is unknown: of one
-  // repeat, if the metric has none.
+  // The mean, with its error, degrees of freedom and bias by the rule of rules/interval.h. The
+  // error is NaN where it is unknown: that of one repeat, if the metric has none.
   Estimate estimate;
   int64_t repeats = 0, failed = 0;  // all, and those that failed, which leave nothing defined
   double rhat = NAN;                // the largest one; NaN where one is undefined

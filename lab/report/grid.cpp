@@ -8,10 +8,11 @@
 #include <map>
 #include <set>
 
-#include "engine/diagnostics/normal_quantile.h"
 #include "io/error.h"
-#include "lab/grid/claims.h"
 #include "lab/grid/rows.h"
+#include "lab/grid/rules/interval.h"
+#include "lab/grid/rules/side.h"
+#include "lab/report/grid_claims.h"
 #include "lab/report/grid_curves.h"
 #include "lab/report/page.h"
 
@@ -25,10 +26,10 @@ bool better(const Metric& metric, double a, double b) {
 }
 
 // Settings of one model by one metric, those that are defined.
-std::vector<Setting> of_model(const Json& rows, const std::string& metric,
-                              const std::string& model) {
+std::vector<Setting> of_model(const Json& rows, const std::string& metric, const std::string& model,
+                              Repeats which = Repeats::kAll) {
   std::vector<Setting> own;
-  for (const Setting& setting : pooled(rows, metric)) {
+  for (const Setting& setting : pooled(rows, metric, which)) {
     if (setting.model == model && std::isfinite(setting.estimate.value)) own.push_back(setting);
   }
   return own;
@@ -58,23 +59,32 @@ std::vector<Setting> best_of_samplers(const std::vector<Setting>& settings, cons
   return best;
 }
 
-// The label of the one that is better than every other by more than 1.96 standard errors; else
-// none. Of settings that have not all converged, none.
-std::string clear_winner(const std::vector<Setting>& settings, const Metric& metric) {
-  if (!metric.has_error || settings.size() < 2) return "";
-  for (const Setting& setting : settings) {
+// The label of the one that is better than every other, by the rule of claims: it is the best on the
+// first half of the repeats, and its interval of 95 % against each other leaves out 0 on the second
+// half, of three repeats at least. Else, or where not all settings have converged, none.
+std::string clear_winner(const Json& rows, const Metric& metric, const std::string& model) {
+  const std::vector<Setting> all = of_model(rows, metric.key, model);
+  if (all.size() < 2) return "";
+  for (const Setting& setting : all) {
     if (!counts(setting, metric)) return "";
   }
-  const auto best =
-      std::min_element(settings.begin(), settings.end(), [&](const Setting& a, const Setting& b) {
+  const std::vector<Setting> choosing = of_model(rows, metric.key, model, Repeats::kFirstHalf),
+                             judging = of_model(rows, metric.key, model, Repeats::kSecondHalf);
+  if (choosing.size() < all.size() || judging.size() < all.size()) return "";
+  const auto first =
+      std::min_element(choosing.begin(), choosing.end(), [&](const Setting& a, const Setting& b) {
         return better(metric, a.estimate.value, b.estimate.value);
       });
-  for (auto other = settings.begin(); other != settings.end(); ++other) {
-    const double apart = std::abs(best->estimate.value - other->estimate.value);
-    const double error = added_errors(best->estimate.error, other->estimate.error);
-    if (other != best && !(apart > kNormal975 * error)) return "";
+  const std::string label = first->label();
+  const auto best = std::find_if(judging.begin(), judging.end(),
+                                 [&](const Setting& s) { return s.label() == label; });
+  for (const Setting& other : judging) {
+    if (other.label() == label) continue;
+    const Interval ahead = metric.higher_is_better ? difference(best->estimate, other.estimate)
+                                                   : difference(other.estimate, best->estimate);
+    if (!(ahead.low > 0) || std::min(best->repeats, other.repeats) < kLeastJudged) return "";
   }
-  return best->label();
+  return label;
 }
 
 Json numbers_table(const Json& rows, const std::string& model) {
@@ -90,13 +100,13 @@ Json numbers_table(const Json& rows, const std::string& model) {
     const std::vector<Setting> settings = of_model(rows, metric.key, model);
     if (settings.empty()) continue;
     columns.push_back({metric.title});
-    const std::string winner = clear_winner(settings, metric);
+    const std::string winner = clear_winner(rows, metric, model);
     for (auto& [label, line] : lines) line.push_back(nullptr);
     for (const Setting& setting : settings) {
       const std::string label = setting.label();
       if (!lines.contains(label)) continue;  // it always failed: below, with its reason
       lines[label].back() = {{"value", setting.estimate.value},
-                             {"se", setting.estimate.error},
+                             {"half", half_width(setting.estimate)},
                              {"best", label == winner}};
     }
   }
@@ -117,7 +127,7 @@ Json best_bars(const std::vector<Setting>& settings, const Metric& metric) {
     values.push_back(setting.estimate.value);
     bars.push_back({{"label", setting.label()},
                     {"value", setting.estimate.value},
-                    {"se", setting.estimate.error}});
+                    {"half", half_width(setting.estimate)}});
   }
   return bar_chart(
       metric.title + (metric.at_equilibrium ? ", best converged setting of each sampler"
@@ -161,71 +171,17 @@ Json against(const std::vector<Setting>& settings, const Metric& metric, const s
   }
   Json list = Json::array();
   for (const auto& [label, line] : series) {
-    std::vector<double> x, y, se;
+    std::vector<double> x, y, half;
     for (const auto& [at, estimate] : line) {
       x.push_back(at);
       y.push_back(estimate.value);
-      se.push_back(estimate.error);
+      half.push_back(half_width(estimate));
     }
-    list.push_back({{"label", label}, {"x", x}, {"y", y}, {"se", se}});
+    list.push_back({{"label", label}, {"x", x}, {"y", y}, {"half", half}});
   }
   return line_chart(fmt::format("{} against {}", metric.title, axis), {axis, spans(all_x, 15)},
                     {metric.title, spans(all_y, 30)}, list);
 }
-
-Json claims_table(const Json& claims) {
-  Json rows = Json::array();
-  const auto side = [](const Json& model, const char* name, bool at_equilibrium) -> Json {
-    if (!model.contains(name)) return nullptr;
-    const Json& s = model[name];
-    const auto number = [&](const char* key) {
-      return s[key].is_number() ? s[key].get<double>() : NAN;
-    };
-    const Setting setting{"", s["sampler"], s["settings"], {}};
-    std::string text = fmt::format("{}: {:.4g}", setting.label(), number("value"));
-    if (std::isfinite(number("se"))) text += fmt::format(" ± {:.2g}", kNormal975 * number("se"));
-    if (at_equilibrium && !(number("rhat") <= kConvergedRhat)) {
-      text += fmt::format(", R-hat {:.3g}", number("rhat"));
-    }
-    return text;
-  };
-  const auto interval = [](const Json& model) -> Json {
-    const Json &low = model["interval"][0], &high = model["interval"][1];
-    if (!low.is_number() || !high.is_number() || !std::isfinite(low.get<double>())) return nullptr;
-    return fmt::format("{:.3g} to {:.3g}", low.get<double>(), high.get<double>());
-  };
-  for (const Json& claim : claims) {
-    const Metric& metric = find_metric(claim["metric"], "claims");
-    const std::string text = fmt::format("{} ({}; {})", claim["claim"].get<std::string>(),
-                                         metric.title, rule_text(claim));
-    for (const Json& model : claim["models"]) {
-      rows.push_back({text, claim["verdict"], model["model"], model["verdict"],
-                      model.value("reason", ""), side(model, "who", metric.at_equilibrium),
-                      side(model, "than", metric.at_equilibrium), interval(model)});
-    }
-  }
-  return table("",
-               {{"claim", true, true},
-                {"verdict", true, false, true},
-                {"model", true},
-                {"on this model", true, false, true},
-                {"note", true, true},
-                {"who", true, true},
-                {"compared with", true, true},
-                {"difference, 95 %", true, true}},
-               rows);
-}
-
-// How a verdict comes about: the rule of lab/grid/claims.h in words.
-constexpr const char* kRule =
-    "A rule decides from the measured numbers. Where a side has several settings, the best is "
-    "chosen on the first half of the repeats and compared on the second; ± is 1.96 standard "
-    "errors, and the difference (positive: the claimed one is better) has its 95 % interval by "
-    "Student's t. Beats: supported where the interval is above 0, not supported where it is below, "
-    "or reaches 0 and not what counts as a difference. Matches: supported where the interval "
-    "excludes being worse by more than the margin. Numbers of equilibrium need chains with R-hat "
-    "up to 1.1; others are never the best, and a claim that one of them might overturn is "
-    "undecided.";
 
 // What the claims are about, first; at most three.
 std::vector<std::string> charted_metrics(const Json& results) {
@@ -376,9 +332,7 @@ void add_grid(Page& page, const fs::path& directory) {
                     {"version", results["version"]}});
   page.add("", "", {facts(std::move(shown))});
   add_published(page, results);
-  if (!results["claims"].empty()) {
-    page.add("Claims", kRule, {claims_table(judge_again(results["claims"], results["rows"]))});
-  }
+  add_claims(page, results);
   for (const std::string& model : model_labels(results["rows"])) {
     add_model(page, results, model, cells);
   }

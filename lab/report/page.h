@@ -35,16 +35,16 @@ struct Column {
   bool text = false;  // left-aligned
   bool wrap = false, verdict = false;
 };
-// Values of rows are numbers, texts or null; or {value, se, best}.
+// Values of rows are numbers, texts or null; or {value, half, best}, with half of the 95 % interval.
 Json table(const std::string& heading, const std::vector<Column>& columns, Json rows);
 
 struct Axis {
   std::string title;
   bool log = false;
 };
-// series: {label, x, y} with, where known, se: the standard errors of y.
+// series: {label, x, y} with, where known, half: half of the 95 % interval of y.
 Json line_chart(const std::string& title, const Axis& x, const Axis& y, Json series);
-Json bar_chart(const std::string& title, bool log, Json bars);  // bars: {label, value[, se]}
+Json bar_chart(const std::string& title, bool log, Json bars);  // bars: {label, value[, half]}
 Json charts(const std::string& heading, Json list);
 
 Json picture(const std::string& title, const std::string& png_bytes);

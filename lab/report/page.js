@@ -20,10 +20,10 @@ function show(value) {
   return value.toExponential(2);
 }
 
-// Half the width of a 95 % interval.
-const margin = (se) => show(Number((1.96 * se).toPrecision(2)));
+// Half the width of a 95 % interval, to two digits.
+const margin = (half) => show(Number(half.toPrecision(2)));
 
-// A cell is a value, or {value, se, best}.
+// A cell is a value, or {value, half, best}: half the width of its 95 % interval.
 const valueOf = (cell) => (cell !== null && typeof cell === "object" ? cell.value : cell);
 
 function tableCell(cell, column) {
@@ -31,7 +31,7 @@ function tableCell(cell, column) {
   if (column.text) made.className = column.wrap ? "text wrap" : "text";
   made.append(show(valueOf(cell)));
   if (cell !== null && typeof cell === "object") {
-    if (cell.se) made.append(element("span", { class: "se" }, " ± " + margin(cell.se)));
+    if (cell.half) made.append(element("span", { class: "half" }, " ± " + margin(cell.half)));
     if (cell.best) made.classList.add("best");
   }
   if (column.verdict) made.classList.add(String(valueOf(cell)).replace(" ", "-"));
@@ -110,16 +110,16 @@ function axis(options) {
 
 const pairs = (x, y) => x.map((at, i) => ({ x: at, y: y[i] }));
 
-// A series, and, where it has errors, the band of 95 % around it.
+// A series, and, where it has intervals, the band of 95 % around it.
 function lines(series, i) {
   const colour = colours[i % colours.length];
   const line = { label: series.label, data: pairs(series.x, series.y), borderColor: colour,
                  backgroundColor: colour, borderWidth: 2, tension: 0, group: i,
                  pointStyle: points[i % points.length],
                  pointRadius: series.x.length > 40 ? 0 : 4, pointHitRadius: 8 };
-  if (!series.se) return [line];
+  if (!series.half) return [line];
   const edge = (sign, fill) => ({
-    label: "", data: pairs(series.x, series.y.map((y, k) => y + sign * 1.96 * series.se[k])),
+    label: "", data: pairs(series.x, series.y.map((y, k) => y + sign * series.half[k])),
     borderWidth: 0, pointRadius: 0, pointHitRadius: 0, backgroundColor: colour + "30", fill, group: i, band: true });
   return [line, edge(-1, false), edge(1, "-1")];
 }
@@ -167,12 +167,12 @@ function barChart(section) {
     options: {
       indexAxis: "y", animation: false, responsive: true, maintainAspectRatio: false,
       scales: { x: { ...axis({ title: section.title, log: section.log }),
-                     suggestedMax: Math.max(...bars.map((bar) => bar.value + 1.96 * (bar.se || 0))) },
+                     suggestedMax: Math.max(...bars.map((bar) => bar.value + (bar.half || 0))) },
                 y: { grid: { display: false }, ticks: { color: variable("--ink"), autoSkip: false } } },
       plugins: { legend: { display: false },
                  tooltip: { callbacks: { label: (item) => {
                    const bar = bars[item.dataIndex];
-                   return show(bar.value) + (bar.se ? " ± " + margin(bar.se) : "");
+                   return show(bar.value) + (bar.half ? " ± " + margin(bar.half) : "");
                  } } } },
     },
     plugins: [{  // the interval of 95 %
@@ -182,8 +182,8 @@ function barChart(section) {
         ctx.save();
         ctx.strokeStyle = variable("--ink");
         chart.getDatasetMeta(0).data.forEach((bar, i) => {
-          if (!bars[i].se) return;
-          const [from, to] = [-1, 1].map((s) => scales.x.getPixelForValue(bars[i].value + s * 1.96 * bars[i].se));
+          if (!bars[i].half) return;
+          const [from, to] = [-1, 1].map((s) => scales.x.getPixelForValue(bars[i].value + s * bars[i].half));
           ctx.beginPath();
           ctx.moveTo(from, bar.y); ctx.lineTo(to, bar.y);
           for (const x of [from, to]) { ctx.moveTo(x, bar.y - 4); ctx.lineTo(x, bar.y + 4); }

@@ -3,7 +3,9 @@
 
 #include "io/error.h"
 #include "io/files.h"
+#include "io/json.h"
 #include "lab/grid/claims.h"
+#include "lab/grid/rules/claims_file.h"
 #include "lab/report/page.h"
 
 namespace isinglass {
@@ -56,10 +58,15 @@ void judge_grid(const fs::path& directory) {
   if (!fs::exists(file)) return;
   try {
     report::Json results = report::read_json(file);
-    const report::Json judged = judge_again(results["claims"], results["rows"]);
-    if (judged.dump() == results["claims"].dump()) return;
+    report::Json judged = report::Json::array();
+    if (const auto edited = edited_claims(directory, results)) {
+      for (const Claim& claim : *edited) judged.push_back(judge(claim, results["rows"]));
+    } else {
+      judged = judge_again(results["claims"], results["rows"]);
+    }
+    if (text_of(judged) == text_of(results["claims"])) return;
     results["claims"] = judged;
-    write_file(file, results.dump(1) + "\n");
+    write_file(file, text_of(results, 1) + "\n");
   } catch (const nlohmann::json::exception& error) {
     fail("{}: it is damaged: {}", file.string(), error.what());
   }

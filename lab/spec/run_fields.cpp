@@ -244,8 +244,8 @@ Fields<GridSpec> grid_table() {
        field(&GridSpec::scale,
              {.name = "scale",
               .unit = "S",
-              .help = "share of the work: chains, steps and training iterations times its "
-                      "square root, and smaller targets where the grid has them",
+              .help = "share of the work of sampling: chains, steps and training iterations "
+                      "times its square root, and smaller targets where the grid has them",
               .minimum = 0,
               .maximum = 1,
               .above_minimum = true}),

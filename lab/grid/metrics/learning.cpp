@@ -6,13 +6,15 @@ namespace isinglass {
 std::vector<Metric> learning_metrics() {
   return {
       {"coupling_rmse", "RMSE of the couplings, last tenth", false, false},
-      // Of closed brackets, half of which stands for a standard error; and of test images the two ends.
+      // Numbers of closed brackets, half of which bounds their bias; then the two ends of it.
       {"validation_nats", "log-likelihood of validation images, nats", true, true, false, false,
-       nullptr, true},
-      {"test_nats", "log-likelihood of test images, nats", true, true, false, false, nullptr, true},
+       nullptr, true, false, true},
+      {"test_nats", "log-likelihood of test images, nats", true, true, false, false, nullptr, true,
+       false, true},
       {"validation_bits", "validation images, bits per dimension", false, true, false, true,
-       nullptr, true},
-      {"test_bits", "test images, bits per dimension", false, true, false, true, nullptr, true},
+       nullptr, true, false, true},
+      {"test_bits", "test images, bits per dimension", false, true, false, true, nullptr, true,
+       false, true},
       {"test_above", "test images from above, nats", true, false, false, false},
       {"test_below", "test images from below, nats", true, false, false, false},
       {"bracket", "bracket of log Z, nats", false, false},

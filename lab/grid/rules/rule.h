@@ -5,18 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "lab/grid/rules/interval.h"
+
 namespace isinglass {
 
 enum class Verdict { kSupported, kNotSupported, kUndecided };
 
-// The 95 % interval of the difference between the sides of a claim, positive where `who` is better.
-struct Interval {
-  double low, high;
-};
-
 struct ClaimRule {
   std::string name;
-  // margin: what counts as a difference, in the metric's unit; 0 for metrics without a zero.
+  // difference: positive where `who` is better. margin: what counts as a difference, in the
+  // metric's unit; 0 for metrics without a zero.
   std::function<Verdict(const Interval& difference, double margin)> decide;
   // The rule in words, for pages. percent: the margin's share; 0 for metrics without a zero.
   std::function<std::string(double percent, const std::string& axis)> words;

@@ -1,0 +1,158 @@
+// See claims_file.h.
+#include "lab/grid/rules/claims_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "io/files.h"
+#include "lab/grid/entries.h"
+#include "lab/grid/metrics.h"
+#include "lab/grid/rules/rule.h"
+#include "lab/grid/rules/sweep.h"
+#include "lab/toml.h"
+#include "models/registry.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+using Settings = std::vector<Setting>;
+
+// Every text once, the nearest to `text` first.
+std::string nearest_of(const std::string& text, const std::set<std::string>& known) {
+  return fmt::format(
+      "{}",
+      fmt::join(nearest_first(text, std::vector<std::string>(known.begin(), known.end())), ", "));
+}
+
+Claim read_claim(const toml::table& table, const std::string& where) {
+  check_keys(table, where, {"text", "rule", "metric", "axis", "who", "than", "models", "margin"});
+  const auto text = [&](const char* key) { return text_of(table, key, where).value_or(""); };
+  Claim claim{.text = text("text"),
+              .rule = text("rule"),
+              .metric = text("metric"),
+              .axis = text("axis"),
+              .who = text_list(table, "who", where),
+              .than = text_list(table, "than", where),
+              .models = text_list(table, "models", where)};
+  claim.margin = value_of<double>(table, "margin", where, "a number").value_or(claim.margin);
+  require(claim.margin >= 0 && claim.margin < 1, "{}: margin is {}; a share from 0 to 1", where,
+          claim.margin);
+  const bool shares = find_claim_rule(claim.rule, where).shares;
+  find_metric(claim.metric, where);
+  require(!claim.text.empty() && !claim.who.empty() && !claim.than.empty(),
+          "{}: text, who and than are needed", where);
+  require(shares == !claim.axis.empty(), "{}: the rule {} {}", where, claim.rule,
+          shares ? "needs an axis" : "has no axis");
+  return claim;
+}
+
+// A selector that selects nothing, with what it might have meant.
+[[noreturn]] void fail_selector(const std::string& selector, const Settings& settings,
+                                const std::string& where) {
+  const std::string sampler = selector.substr(0, selector.find(' '));
+  std::set<std::string> samplers, own;
+  for (const Setting& setting : settings) {
+    samplers.insert(setting.sampler);
+    if (setting.sampler == sampler) own.insert(setting.label());
+  }
+  require(samplers.contains(sampler), "{}: '{}' is no sampler of the grid; known: {}", where,
+          selector, nearest_of(sampler, samplers));
+  fail("{}: '{}' selects nothing; settings of {}: {}", where, selector, sampler,
+       nearest_of(selector, own));
+}
+
+// Whether the claim's rule can take the share of the best along its axis.
+void check_axis(const Claim& claim, const Settings& selected, const std::string& selector,
+                const std::string& where) {
+  std::set<std::string> names;
+  for (const Setting& setting : selected) {
+    for (const auto& [name, value] : setting.settings) names.insert(name);
+  }
+  require(names.contains(claim.axis), "{}: axis '{}' is no setting of '{}'; known: {}", where,
+          claim.axis, selector, nearest_of(claim.axis, names));
+  size_t with_axis = 0;
+  for (const Setting& setting : selected) {
+    if (!setting.settings.contains(claim.axis)) continue;
+    ++with_axis;
+    require(swept_values({setting}, claim.axis).size() == 1,
+            "{}: axis '{}' of '{}' is {}, no number", where, claim.axis, selector,
+            setting.settings.at(claim.axis));
+  }
+  require(swept_values(selected, claim.axis).size() > 1,
+          "{}: axis '{}' has a single value of '{}': nothing can degrade along it", where,
+          claim.axis, selector);
+}
+
+void check_claim(const Claim& claim, const Settings& settings, const std::string& where) {
+  std::set<std::string> models;
+  for (const Setting& setting : settings) models.insert(setting.model);
+  for (const std::string& model : claim.models) {
+    require(models.contains(model), "{}: '{}' is no model of the grid; known: {}", where, model,
+            nearest_of(model, models));
+  }
+  for (const auto* side : {&claim.who, &claim.than}) {
+    for (const std::string& selector : *side) {
+      Settings selected;
+      for (const Setting& setting : settings) {
+        if (selects(selector, setting)) selected.push_back(setting);
+      }
+      if (selected.empty()) fail_selector(selector, settings, where);
+      if (!claim.axis.empty()) check_axis(claim, selected, selector, where);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Claim> read_claims(const toml::table& grid, const std::string& name) {
+  std::vector<Claim> claims;
+  if (!grid.contains("claims")) return claims;
+  for (const toml::node& node : entries(grid, "claims", name)) {
+    claims.push_back(read_claim(*node.as_table(), fmt::format("{}: [[claims]]", name)));
+  }
+  return claims;
+}
+
+void check_claims(const std::vector<Claim>& claims, const Settings& settings,
+                  const std::string& name,
+                  const std::function<bool(const std::string&)>& measured) {
+  for (const Claim& claim : claims) {
+    const std::string where = fmt::format("{}: the claim '{}'", name, claim.text);
+    require(measured(claim.metric), "{}: the grid's cells do not measure {}", where, claim.metric);
+    check_claim(claim, settings, where);
+  }
+}
+
+std::optional<std::vector<Claim>> edited_claims(const fs::path& directory,
+                                                const nlohmann::ordered_json& results) {
+  const fs::path file = configured_text(directory / "config.toml", "grid").value_or("");
+  if (!fs::is_regular_file(file)) return std::nullopt;
+  const std::string name = file.string();
+  std::vector<Claim> claims = read_claims(parse_toml(read_file(file), name), name);
+  const auto smaller = results.value("smaller", nlohmann::ordered_json::object());
+  for (const auto& [model, stands_for] : smaller.items()) {
+    for (Claim& claim : claims) {
+      std::replace(claim.models.begin(), claim.models.end(), stands_for.get<std::string>(), model);
+    }
+  }
+  const nlohmann::ordered_json& rows = results["rows"];
+  Settings settings;
+  for (const auto& row : rows) {
+    settings.push_back({row["model"],
+                        row["sampler"],
+                        row["settings"].get<std::map<std::string, std::string>>(),
+                        {}});
+  }
+  check_claims(claims, settings, name, [&](const std::string& metric) {
+    return std::any_of(rows.begin(), rows.end(), [&](const auto& row) {
+      return row["metrics"].contains(metric) || row["status"] != "done";
+    });
+  });
+  return claims;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,196 @@
+// See side.h.
+#include "lab/grid/rules/side.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lab/grid/metrics.h"
+#include "lab/grid/rules/rule.h"
+#include "lab/grid/rules/sweep.h"
+
+namespace isinglass {
+namespace {
+
+using Settings = std::vector<Setting>;
+
+Settings selected(const Settings& settings, const std::string& model,
+                  const std::vector<std::string>& selectors) {
+  Settings found;
+  for (const Setting& setting : settings) {
+    const bool wanted = setting.model == model && std::any_of(selectors.begin(), selectors.end(),
+                                                              [&](const std::string& selector) {
+                                                                return selects(selector, setting);
+                                                              });
+    if (wanted) found.push_back(setting);
+  }
+  return found;
+}
+
+Settings defined(Settings settings) {
+  std::erase_if(settings, [](const Setting& s) { return !std::isfinite(s.estimate.value); });
+  return settings;
+}
+
+const Setting* find_same(const Settings& settings, const Setting& setting) {
+  for (const Setting& other : settings) {
+    if (other.sampler == setting.sampler && other.settings == setting.settings) return &other;
+  }
+  return nullptr;
+}
+
+const Setting* best_of(const Settings& settings, bool higher) {
+  const auto better = [&](const Setting& a, const Setting& b) {
+    return higher ? a.estimate.value < b.estimate.value : a.estimate.value > b.estimate.value;
+  };
+  const auto best = std::max_element(settings.begin(), settings.end(), better);
+  return best == settings.end() ? nullptr : &*best;
+}
+
+// Each sampler's value at the largest of the axis, over its best one. The best is chosen among
+// `first`, and both values are of `second`. Where the largest is the best, the share is 1, and
+// exactly so if it is certainly better than the next best; else it has the error of their ratio. A
+// sampler with a single value has no share.
+Settings ratios_to_best(const Settings& first, const Settings& second, const std::string& axis,
+                        bool higher, double level) {
+  std::map<std::string, Settings> samplers;
+  for (const Setting& setting : first) {
+    if (setting.settings.contains(axis)) samplers[setting.sampler].push_back(setting);
+  }
+  Settings ratios;
+  for (auto& [name, own] : samplers) {
+    const auto at = [&](const Setting& s) { return std::stod(s.settings.at(axis)); };
+    const auto last = std::max_element(own.begin(), own.end(),
+                                       [&](const auto& a, const auto& b) { return at(a) < at(b); });
+    const Setting at_last = *last;
+    const Setting *top = find_same(second, at_last),
+                  *best = find_same(second, *best_of(own, higher));
+    own.erase(last);
+    const Setting* next = own.empty() ? nullptr : find_same(second, *best_of(own, higher));
+    if (!top || !best || !next) continue;
+    const Estimate& t = top->estimate;
+    const Estimate& b = top == best ? next->estimate : best->estimate;
+    Estimate to_other{t.value / b.value};
+    to_other.error = std::abs(to_other.value) * added_errors(t.error / t.value, b.error / b.value);
+    to_other.freedom = std::min(t.freedom, b.freedom);
+    const double lead = higher ? to_other.value - 1 : 1 - to_other.value;
+    const bool certain = top == best && lead > half_width(to_other, level);
+    Setting ratio = *top;
+    ratio.estimate = to_other;
+    if (top == best) ratio.estimate.value = 1;
+    if (certain) ratio.estimate.error = 0;
+    if (!(best->rhat <= ratio.rhat)) ratio.rhat = best->rhat;
+    ratios.push_back(ratio);
+  }
+  return ratios;
+}
+
+}  // namespace
+
+PooledRows pooled_rows(const nlohmann::ordered_json& rows, const std::string& metric) {
+  return {pooled(rows, metric), pooled(rows, metric, Repeats::kFirstHalf),
+          pooled(rows, metric, Repeats::kSecondHalf)};
+}
+
+Side::Side(const Claim& claim, const PooledRows& rows, const std::string& model,
+           const std::vector<std::string>& selectors, double level)
+    : selectors_(selectors), model_(model) {
+  const Metric& metric = find_metric(claim.metric, "claims");
+  needs_convergence_ = metric.at_equilibrium;
+  shares_ = find_claim_rule(claim.rule, "claims").shares;
+  higher_number_ = metric.higher_is_better;
+  higher_ = higher_number_ || shares_;
+  measured_ = selected(rows.all, model, selectors);
+  all_ = defined(measured_);
+  for (const Setting& setting : measured_) {
+    const bool known = std::isfinite(setting.estimate.value);
+    if (!known && (setting.failed > 0 || metric.unknown_where_undefined)) open_.push_back(setting);
+  }
+  const bool choice = all_.size() > 1;
+  chosen_on_ = defined(selected(choice ? rows.choosing : rows.all, model, selectors));
+  compared_on_ = defined(selected(choice ? rows.judging : rows.all, model, selectors));
+  numbers_ = chosen_on_;
+  if (shares_) {
+    const auto ratios = [&](const Settings& first, const Settings& second) {
+      return ratios_to_best(first, second, claim.axis, higher_number_, level);
+    };
+    all_ = ratios(all_, all_);
+    const Settings compared = ratios(chosen_on_, compared_on_);
+    chosen_on_ = ratios(chosen_on_, chosen_on_);
+    compared_on_ = compared;
+  }
+  choose();
+  find_ends(claim.axis);
+}
+
+Settings Side::unconverged() const {
+  Settings others;
+  for (const Setting& s : all_) {
+    const bool chosen = best_ && s.sampler == best_->sampler && s.settings == best_->settings;
+    if (!converged(s) && !chosen) others.push_back(s);
+  }
+  return others;
+}
+
+std::string Side::missing() const {
+  if (!best_ && all_.empty()) {
+    return fmt::format("no defined number of {}", fmt::join(selectors_, ", "));
+  }
+  if (!best_) {
+    return fmt::format("one repeat cannot both choose the best of {} settings of {} and judge it",
+                       all_.size(), fmt::join(selectors_, ", "));
+  }
+  if (best_->repeats >= kLeastJudged) return "";
+  return fmt::format("too few repeats: {} judged {}, and {} are needed",
+                     best_->repeats == 1 ? "one" : std::to_string(best_->repeats), best_->label(),
+                     kLeastJudged);
+}
+
+// It is chosen among those that have converged, if any has.
+void Side::choose() {
+  Settings candidates;
+  for (const bool only_converged : {true, false}) {
+    for (const Setting& s : chosen_on_) {
+      const Setting* whole = find_same(all_, s);
+      const bool counts = whole && find_same(compared_on_, s);
+      if (counts && (!only_converged || converged(*whole))) candidates.push_back(s);
+    }
+    if (!candidates.empty()) break;
+  }
+  const Setting* chosen = best_of(candidates, higher_);
+  if (!chosen) return;
+  best_ = *find_same(compared_on_, *chosen);
+  best_->rhat = find_same(all_, *chosen)->rhat;
+}
+
+void Side::find_ends(const std::string& axis) {
+  if (!best_) return;
+  if (!shares_) {
+    ends_ = ends_of(*best_, "");
+    return;
+  }
+  Settings own;
+  for (const Setting& setting : numbers_) {
+    if (setting.sampler == best_->sampler && setting.settings.contains(axis)) {
+      own.push_back(setting);
+    }
+  }
+  ends_ = ends_of(*best_of(own, higher_number_), axis);
+}
+
+// A setting that several selectors name is at an end if it is for each of them.
+std::string Side::ends_of(const Setting& setting, const std::string& unlimited) const {
+  std::string ends;
+  for (const std::string& selector : selectors_) {
+    if (!selects(selector, setting)) continue;
+    ends =
+        sweep_ends(setting, selected(measured_, model_, {selector}), fixed_by(selector), unlimited);
+    if (ends.empty()) return "";
+  }
+  return ends;
+}
+
+}  // namespace isinglass

@@ -1,0 +1,82 @@
+// See grid_claims.h.
+#include "lab/report/grid_claims.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "lab/grid/claims.h"
+#include "lab/grid/metrics.h"
+#include "lab/grid/rows.h"
+
+namespace isinglass::report {
+namespace {
+
+Json claims_table(const Json& claims) {
+  Json rows = Json::array();
+  const auto side = [](const Json& model, const char* name, bool at_equilibrium) -> Json {
+    if (!model.contains(name)) return nullptr;
+    const Json& s = model[name];
+    const auto number = [&](const char* key) {
+      return s[key].is_number() ? s[key].get<double>() : NAN;
+    };
+    const Setting setting{"", s["sampler"], s["settings"], {}};
+    std::string text = fmt::format("{}: {:.4g}", setting.label(), number("value"));
+    if (std::isfinite(number("half"))) text += fmt::format(" ± {:.2g}", number("half"));
+    if (at_equilibrium && !(number("rhat") <= kConvergedRhat)) {
+      text += fmt::format(", R-hat {:.3g}", number("rhat"));
+    }
+    return text;
+  };
+  const auto interval = [](const Json& model) -> Json {
+    const Json &low = model["interval"][0], &high = model["interval"][1];
+    if (!low.is_number() || !high.is_number() || !std::isfinite(low.get<double>())) return nullptr;
+    return fmt::format("{:.3g} to {:.3g}, {:.4g} %", low.get<double>(), high.get<double>(),
+                       100 * model["level"].get<double>());
+  };
+  for (const Json& claim : claims) {
+    const Metric& metric = find_metric(claim["metric"], "claims");
+    const std::string text = fmt::format("{} ({}; {})", claim["claim"].get<std::string>(),
+                                         metric.title, rule_text(claim));
+    for (const Json& model : claim["models"]) {
+      rows.push_back({text, claim["verdict"], model["model"], model["verdict"],
+                      model.value("reason", ""), side(model, "who", metric.at_equilibrium),
+                      side(model, "than", metric.at_equilibrium), interval(model)});
+    }
+  }
+  return table("",
+               {{"claim", true, true},
+                {"verdict", true, false, true},
+                {"model", true},
+                {"on this model", true, false, true},
+                {"note", true, true},
+                {"who", true, true},
+                {"compared with", true, true},
+                {"difference", true, true}},
+               rows);
+}
+
+// How a verdict comes about: the rule of lab/grid/claims.h in words.
+constexpr const char* kRule =
+    "A rule decides from the measured numbers. Where a side has several settings, the best is "
+    "chosen on the first half of the repeats and compared on the second; three repeats at least "
+    "must judge. ± is half of the 95 % interval by Student's t over the repeats, and the "
+    "difference (positive: the claimed one is better) has an interval by the same rule, of 95 % "
+    "for "
+    "one model, and wider for several, by Holm's rule, so that all verdicts of a claim together "
+    "are "
+    "wrong in 5 % of cases at most. Beats: supported where the interval is above 0, not supported "
+    "where it is below, or reaches 0 and not what counts as a difference. Matches: supported where "
+    "the interval excludes being worse by more than the margin. A side whose best setting is at an "
+    "end of its sweep cannot lose, as it might be better beyond it. Numbers of equilibrium need "
+    "chains with R-hat up to 1.1; others are never the best, and a claim that one of them might "
+    "overturn is undecided.";
+
+}  // namespace
+
+void add_claims(Page& page, const Json& results) {
+  if (results["claims"].empty()) return;
+  page.add("Claims", kRule, {claims_table(judge_again(results["claims"], results["rows"]))});
+}
+
+}  // namespace isinglass::report
