@@ -11,18 +11,18 @@ namespace isinglass {
 namespace {
 
 TEST_F(Ablate, CellsAreRunsOfSample) {
-  const Outcome done = run(grid() + " --seed 7");
+  const Outcome done = run(grid() + " --seed 7 --repeats 3");
   ASSERT_EQ(done.exit_code, 0) << done.err;
   const Json results = json_file(folder / "out/results.json");
-  ASSERT_EQ(results["rows"].size(), 12u);
-  EXPECT_EQ(results["failed"], 2);  // gwg needs gradients; parity has none
+  ASSERT_EQ(results["rows"].size(), 18u);
+  EXPECT_EQ(results["failed"], 3);  // gwg needs gradients; parity has none
   EXPECT_EQ(results["claims"][0]["verdict"], "supported") << results["claims"];
   EXPECT_EQ(results["claims"][1]["verdict"], "not supported") << results["claims"];
-  const Json failed = results["rows"][6];
+  const Json failed = results["rows"][9];
   EXPECT_EQ(failed["status"], "failed");
   EXPECT_NE(failed["error"].get<std::string>().find("gwg does not fit model parity"),
             std::string::npos);
-  const Json row = results["rows"][3];
+  const Json row = results["rows"][4];
   EXPECT_EQ(row["model"], "chain");
   EXPECT_EQ(row["sampler"], "pas");
   EXPECT_EQ(row["settings"]["radius"], "1");
@@ -40,7 +40,7 @@ TEST_F(Ablate, CellsAreRunsOfSample) {
   EXPECT_DOUBLE_EQ(row["metrics"]["hops"], summary["hops"]);
 
   const std::string csv = file_bytes(folder / "out/results.csv");
-  EXPECT_EQ(line_count(csv), 13);
+  EXPECT_EQ(line_count(csv), 19);
   EXPECT_TRUE(csv.starts_with("model,sampler,radius,repeat,status,error,ess_per_step,")) << csv;
 }
 
@@ -293,7 +293,7 @@ TEST_F(Ablate, APresetRunsAtASmallScale) {
   ASSERT_EQ(done.exit_code, 0) << done.err;
   const Json results = Json::parse(done.out);
   EXPECT_EQ(results["failed"], 0);
-  EXPECT_EQ(results["rows"].size(), 48u);
+  EXPECT_EQ(results["rows"].size(), 96u);
   EXPECT_EQ(results["scale"], 0.0001);
 }
 
