@@ -1,6 +1,10 @@
 // See tempered_model.h.
 #include "engine/annealing/tempered_model.h"
 
+#include <cmath>
+
+#include "kernels/ops/mixture.h"
+#include "kernels/ops/one_site.h"
 #include "kernels/ops/scratch_tensor.h"
 #include "models/lattice/lattice_model.h"
 
@@ -71,14 +75,13 @@ TemperedModel::TemperedModel(EnergyModel& target, const Factorised* start, torch
       start_(start ? &start->model() : nullptr),
       beta_(torch::full({betas}, start ? 0.0 : 1.0,
                         torch::TensorOptions(torch::kFloat64).device(device))),
-      beta32_(beta_.to(torch::kFloat32)),
       flat_start_(start && start->uniform()) {
   LatticeModel* lattice = target_.as_lattice();
-  if (lattice && betas == 1) {
-    scaled_ = std::make_unique<Scaled>(*lattice, start_ ? start_->as_lattice() : nullptr, beta_);
-    is_lattice_ = form == Form::kLattice && !start_;
-  } else if (lattice && (!start || start->uniform())) {
+  is_lattice_ = lattice && betas == 1 && form == Form::kLattice && !start_;
+  if (lattice && !is_lattice_ && (!start || start->uniform())) {
     lattice_ = lattice;
+  } else if (lattice && betas == 1) {
+    scaled_ = std::make_unique<Scaled>(*lattice, start_ ? start_->as_lattice() : nullptr, beta_);
   }
   if (start_ && target_.differentiable() && space().discrete()) {
     const auto any =
@@ -93,25 +96,15 @@ std::string TemperedModel::title() const {
   return "the annealed energy of " + kind_name();
 }
 
-torch::Tensor TemperedModel::beta_of(const torch::Tensor& beta, int64_t rows,
-                                     int64_t dimensions) const {
-  if (beta.size(0) == 1) return beta;
-  TORCH_CHECK(rows % beta.size(0) == 0, "one beta a chain, and ", rows, " states");
-  std::vector<int64_t> shape(dimensions, 1);
-  shape[0] = rows;
-  if (beta.size(0) == rows) return beta.view(shape);
-  return beta.repeat_interleave(rows / beta.size(0)).view(shape);
+// Sweeps and local steps of a lattice take a β a chain.
+torch::Tensor TemperedModel::beta_of_chains(int64_t chains) {
+  if (beta_.size(0) == chains) return beta_;
+  return ops::scratch_tensor<double>(chain_beta_, {chains}, beta_).copy_(beta_);
 }
 
 void TemperedModel::mix(torch::Tensor& out, const torch::Tensor& start,
                         const torch::Tensor& target) const {
-  const torch::Tensor& of_type = target.scalar_type() == torch::kFloat32 ? beta32_ : beta_;
-  const torch::Tensor beta = beta_of(of_type, target.size(0), target.dim());
-  if (start.defined()) {
-    at::lerp_out(out, start, target, beta);
-  } else {
-    at::mul_out(out, target, beta);
-  }
+  ops::mix(start, target, beta_, out);
 }
 
 TemperedModel::Parts TemperedModel::parts(bool gradient, bool differences) const {
@@ -191,16 +184,18 @@ void TemperedModel::recombine_table(Evaluation& out) const {
   if (parts.has_start_table() && !flat_start_) {
     start = out.cache[parts.start_table()];
   } else if (parts.gradient && start_ && !flat_start_) {
-    start = start_gradient_.expand_as(table);
+    start = start_gradient_;  // one row for all
   }
   mix(parts.differences ? out.differences : out.gradient, start, table);
 }
 
 torch::Tensor TemperedModel::energy(const torch::Tensor& x) {
   const torch::Tensor target = target_.energy(x).to(torch::kFloat64);
-  const torch::Tensor beta = beta_of(beta_, x.size(0), 1);
+  TORCH_CHECK(x.size(0) % beta_.size(0) == 0, "one beta a chain, and ", x.size(0), " states");
+  const torch::Tensor beta = beta_.repeat_interleave(x.size(0) / beta_.size(0));
   if (!start_) return beta * target;
-  return torch::lerp(start_->energy(x).to(torch::kFloat64), target, beta);
+  const torch::Tensor start = start_->energy(x).to(torch::kFloat64);
+  return start + beta * (target - start);
 }
 
 void TemperedModel::evaluate_energy(const torch::Tensor& x, Evaluation& out) {
@@ -256,7 +251,8 @@ LatticeModel* TemperedModel::as_lattice() {
 
 LocalSteps TemperedModel::local_steps(Evaluation& current) {
   if (!lattice_) return EnergyModel::local_steps(current);
-  return {lattice_, current.cache[kTarget], current.cache[kTable], beta_};
+  return {lattice_, current.cache[kTarget], current.cache[kTable],
+          beta_of_chains(current.energy.size(0))};
 }
 
 void TemperedModel::follow_local_steps(Evaluation& current) {
@@ -282,34 +278,45 @@ void TemperedModel::conditional_differences(const torch::Tensor& x, const torch:
     start_->conditionals()->conditional_differences(x, site, start);
   }
   mix(out, start, target);
+  site_ = site;
+  target_differences_ = target;
+  start_differences_ = start;
 }
 
-// Not by adding up differences: a run that goes on from a checkpoint has the same bits.
+// The parts change by the differences at the values that were drawn, 0 at the old one. On a CPU, as
+// on a GPU nobody may ask whether they are finite.
 void TemperedModel::follow(const torch::Tensor& x, Evaluation& current) {
-  evaluate_energy(x, current);
+  const Parts parts = this->parts(false, false);
+  if (!x.is_cpu() || current.cache.size() > parts.own()) return evaluate_energy(x, current);
+  const double sum =
+      ops::add_drawn_differences(x, site_, target_differences_, current.cache[kTarget]) +
+      (start_ ? ops::add_drawn_differences(x, site_, start_differences_,
+                                           current.cache[parts.start_energy()])
+              : 0);
+  if (!std::isfinite(sum)) return evaluate_energy(x, current);
+  recombine_energy(current);
 }
 
 int64_t TemperedModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
                                     const torch::Tensor& chain_ids, torch::Tensor& x,
                                     Evaluation& current, ops::StepBuffers& counts) {
   if (lattice_) {  // U_0 is the same everywhere
-    lattice_->tempered_sweeps(steps, beta_, rng, chain_ids, x, current.cache[kTarget], counts);
+    lattice_->tempered_sweeps(steps, beta_of_chains(x.size(0)), rng, chain_ids, x,
+                              current.cache[kTarget], counts, back_);
     recombine(current);
     return steps;
   }
-  const int64_t calls = scaled_->gibbs_sweeps(steps, rng, chain_ids, x, current, counts);
+  scaled_->tempered_sweeps(steps, {}, rng, chain_ids, x, current.energy, counts, back_);
   evaluate_energy(x, current);
-  return calls + 1;
+  return steps + 1;
 }
 
 void TemperedModel::set_beta(double beta) {
   beta_.fill_(beta);
-  beta32_.fill_(beta);
 }
 
 void TemperedModel::set_beta(const torch::Tensor& beta) {
   beta_.copy_(beta);
-  beta32_.copy_(beta);
 }
 
 void TemperedModel::renew(const Sampler& sampler, ChainState& state) {

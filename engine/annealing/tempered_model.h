@@ -8,12 +8,13 @@
 // It has one of two forms.
 //   parts    The parts (U, U_0, and ∇U or the differences of both) of every state stay in its cache
 //            and behind them what the model itself keeps there: a change of β costs no model call.
-//            Conditionals are those of the parts; a lattice has sweeps and local steps, with a β a
-//            chain where U_0 is uniform.
+//            Conditionals are those of the parts; a lattice has sweeps and, where U_0 is uniform or
+//            there is none, local steps and a β a chain.
 //   lattice  β·U of a lattice is a lattice, of couplings and fields times β: samplers see that, and
 //            local steps stay local. A change of β costs an evaluation. Of one β, without a start.
 //
-// Evaluation::target is U: always in parts, and of a lattice once the evaluation is settled.
+// Evaluation::target is U: always in parts, and of a lattice once the evaluation is settled. Where
+// U_0 or U is infinite, U_β is U_0 at β = 0 and U at β = 1 (kernels/tempering/mixture.h).
 #pragma once
 
 #include <memory>
@@ -68,13 +69,14 @@ class TemperedModel : public EnergyModel,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
   // A scaled lattice is made by the host at every β.
   bool sweeps_capturable() const override { return lattice_ != nullptr; }
+  // Whether sweeps take the last sites first.
+  void turn_back(bool back) { back_ = back; }
 
   const torch::Tensor& beta() const { return beta_; }  // float64 [1] or [B], on the device
-  const torch::Tensor& beta32() const { return beta32_; }
   void set_beta(double beta);
   void set_beta(const torch::Tensor& beta);  // like beta()
   // An evaluation in parts at the β that there is now; its gradient or differences alone, where β
-  // has changed in place, in beta() and beta32(), and the energies with it.
+  // has changed in place, in beta(), and the energies with it.
   void recombine(Evaluation& current) const;
   void recombine_table(Evaluation& current) const;
   // In either form the chains' state, with what their sampler keeps.
@@ -110,8 +112,7 @@ class TemperedModel : public EnergyModel,
   Evaluation start_in(const Evaluation& known, const Parts& parts) const;
   void combine(const Evaluation& start, const Evaluation& target, Evaluation& out) const;
 
-  // One β a row and, of a table, dimensions of 1.
-  torch::Tensor beta_of(const torch::Tensor& beta, int64_t rows, int64_t dimensions) const;
+  torch::Tensor beta_of_chains(int64_t chains);
   // start + β (target − start), or β·target where start is undefined.
   void mix(torch::Tensor& out, const torch::Tensor& start, const torch::Tensor& target) const;
   void recombine_energy(Evaluation& current) const;
@@ -121,12 +122,15 @@ class TemperedModel : public EnergyModel,
   // float32 [D] or [D, K]: ∇U_0, of sites with finitely many values the same everywhere; of
   // continuous ones undefined
   torch::Tensor start_gradient_;
-  torch::Tensor beta_, beta32_;  // float64, float32
-  bool flat_start_;              // U_0 is 0 everywhere
+  torch::Tensor beta_;  // float64
+  bool flat_start_;     // U_0 is 0 everywhere
   std::unique_ptr<Scaled> scaled_;
   bool is_lattice_ = false;
   LatticeModel* lattice_ = nullptr;    // the target, where sweeps and steps take a β a chain
+  ops::Scratch chain_beta_;            // beta(), one a chain, where it is one for all
   ops::Scratch of_target_, of_start_;  // float64 [B, K]: conditional differences
+  torch::Tensor site_, target_differences_, start_differences_;  // the latest, and where they are
+  bool back_ = false;
   int64_t difference_calls_ = 1;
 };
 

@@ -40,11 +40,18 @@ std::vector<double> weights(const torch::Tensor& rises, double sign, const Group
   return result;
 }
 
+// A draw that the other rung of its pair forbids has the weight 0, and no draw of a rung is forbidden
+// there; any other number that is not finite means an energy that is not.
+bool usable(const torch::Tensor& rises) {
+  const torch::Tensor lower = rises.select(-1, 0), upper = rises.select(-1, 1);
+  return ((lower > -INFINITY) & (upper < INFINITY)).all().item<bool>();
+}
+
 }  // namespace
 
 LogZ log_z_of_rungs(const torch::Tensor& rises, double log_z_0) {
   const int64_t draws = rises.size(0), ensembles = rises.size(1);
-  if (draws == 0 || !torch::isfinite(rises).all().item<bool>()) return {NAN, NAN};
+  if (draws == 0 || !usable(rises)) return {NAN, NAN};
   const torch::Tensor of_pairs = rises.permute({2, 3, 1, 0}).contiguous();  // [R − 1, 2, C, S]
   std::vector<Group> groups;
   if (ensembles >= kLeastEnsembles) groups = groups_of(ensembles);

@@ -26,10 +26,7 @@ class LinearLadder : public LadderPath {
   EnergyModel& reference() override { return reference_; }
   double log_z_start() const override { return start_.log_z(); }
 
-  void prepare(ops::RungChainTensors& at) override {
-    at.beta = model_.beta();
-    at.beta32 = model_.beta32();
-  }
+  void prepare(ops::RungChainTensors& at) override { at.beta = model_.beta(); }
   void place(const ops::RungTensors& rungs, const ops::RungChainTensors& at,
              ChainState& chains) override {
     Tensor beta = torch::empty_like(model_.beta());
@@ -64,7 +61,6 @@ class JointLadder : public LadderPath {
 
   void prepare(ops::RungChainTensors& at) override {
     at.beta = model_.beta();
-    at.beta32 = at.beta.to(torch::kFloat32);
     for (Tensor* t : {&at.below, &at.above}) *t = torch::zeros_like(at.beta);
   }
   void place(const ops::RungTensors& rungs, const ops::RungChainTensors& at,

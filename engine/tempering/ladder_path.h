@@ -20,7 +20,7 @@ class LadderPath {
   virtual EnergyModel& reference() = 0;  // β = 0, for any number of chains
   virtual double log_z_start() const = 0;
 
-  // Makes at.beta, at.beta32 and the energies that swaps read.
+  // Makes at.beta and the energies that swaps read.
   virtual void prepare(ops::RungChainTensors& at) = 0;
   // Every chain has the β of its rung, and its energy of it.
   virtual void place(const ops::RungTensors& rungs, const ops::RungChainTensors& at,

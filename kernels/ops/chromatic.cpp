@@ -69,7 +69,6 @@ void tabulate_thresholds(const LatticeTensors& l, const Tensor& beta,
   if (thresholds.betas.defined() && std::all_of(of_chain, of_chain + beta.numel(), tabulated)) {
     return;
   }
-  thresholds = {};
   std::vector<double> betas(of_chain, of_chain + beta.numel());
   std::sort(betas.begin(), betas.end());
   betas.erase(std::unique(betas.begin(), betas.end()), betas.end());
@@ -77,11 +76,16 @@ void tabulate_thresholds(const LatticeTensors& l, const Tensor& beta,
   const int64_t sites = l.unary.size(0);
   const NeighbourhoodTable table =
       neighbourhood_pointers(l.neighbourhoods, torch::empty({0, sites}, torch::kUInt8));
-  const Tensor row = torch::empty({sites}, torch::kInt32);
-  const int64_t rows = cpu::find_rows(table, data<int32_t>(row)), size = rows * kNeighbourhoods;
+  if (!thresholds.row.defined()) {
+    thresholds.row = torch::empty({sites}, torch::kInt32);
+    thresholds.rows = cpu::find_rows(table, data<int32_t>(thresholds.row));
+  }
+  const Tensor& row = thresholds.row;
+  const int64_t size = thresholds.rows * kNeighbourhoods;
+  thresholds.betas = thresholds.words = Tensor();
   if (count * size * static_cast<int64_t>(sizeof(uint32_t)) > kMostBytes) return;
-  thresholds = {torch::tensor(betas, torch::kFloat64), row,
-                torch::empty({count, rows, kNeighbourhoods}, torch::kUInt32)};
+  thresholds.betas = torch::tensor(betas, torch::kFloat64);
+  thresholds.words = torch::empty({count, thresholds.rows, kNeighbourhoods}, torch::kUInt32);
   for (int64_t t = 0; t < count; ++t) {
     cpu::tabulate_thresholds(table, data<int32_t>(row), betas[t],
                              data<uint32_t>(thresholds.words) + t * size);

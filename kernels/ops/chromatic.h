@@ -10,11 +10,12 @@ namespace isinglass::ops {
 // (kernels/gibbs/fast/chromatic_table_cpu.h); undefined: nothing.
 struct ThresholdTensors {
   Tensor betas;  // float64 [T], rising
-  Tensor row;    // int32 [D]
+  Tensor row;    // int32 [D]: of the lattice, found once
   Tensor words;  // uint32 [T, rows, 16]
+  int64_t rows = 0;
 };
 
-// Those of beta float64 [B]: the ones that are there, or, for other β, new ones.
+// Those of beta float64 [B]: the ones that are there of this lattice, or, for other β, new ones.
 void tabulate_thresholds(const LatticeTensors& lattice, const Tensor& beta,
                          ThresholdTensors& thresholds);
 

@@ -57,6 +57,27 @@ void draw_conditionals(const Tensor& difference, const Tensor& site, const Tenso
            data<int64_t>(choice), count_pointers(counts, x, chains));
 }
 
+double add_drawn_differences(const Tensor& x, const Tensor& site, const Tensor& difference,
+                             Tensor& energy) {
+  TORCH_CHECK(x.is_cpu() && difference.dim() == 2,
+              "isinglass operator: drawn differences [B, K] are added on a CPU");
+  const int64_t chains = x.size(0), sites = x.size(1), categories = difference.size(1);
+  check(x, x, torch::kUInt8, x.numel(), "x");
+  check(site, x, torch::kInt64, chains, "site");
+  check(difference, x, torch::kFloat64, chains * categories, "difference");
+  check(energy, x, torch::kFloat64, chains, "energy");
+  const uint8_t* values = data<uint8_t>(x);
+  const int64_t* at = data<int64_t>(site);
+  const double* of_values = data<double>(difference);
+  double* energies = data<double>(energy);
+  double sum = 0;
+  for (int64_t c = 0; c < chains; ++c) {
+    energies[c] += of_values[c * categories + values[c * sites + at[c]]];
+    sum += energies[c];
+  }
+  return sum;
+}
+
 namespace {
 
 // The operator's schema holds plain tensors and numbers; this adapter groups them.

@@ -18,5 +18,9 @@ void neighbour_differences(const Tensor& x, const Tensor& site, const Tensor& en
 void draw_conditionals(const Tensor& difference, const Tensor& site, const Tensor& rng,
                        const Tensor& chain_ids, Tensor& x, Tensor& energy, Tensor& choice,
                        StepBuffers& counts);
+// On a CPU: energy [B] and the difference [B, K] at the value that x has now at the site. Returns
+// the sum of the new energies, which is not finite where one of them is not.
+double add_drawn_differences(const Tensor& x, const Tensor& site, const Tensor& difference,
+                             Tensor& energy);
 
 }  // namespace isinglass::ops

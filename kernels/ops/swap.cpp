@@ -39,7 +39,6 @@ void swap_rungs(const RungTensors& rungs, RungChainTensors& at, SwapSums& sums, 
   check(rungs.scale, like, real, r * n, "scale");
   check(at.chain, like, whole, b, "chain");
   check(at.beta, like, real, b, "beta");
-  check(at.beta32, like, torch::kFloat32, b, "beta32");
   check(at.scale, like, real, b * n, "scale");
   check(at.energy, like, real, b, "energy");
   const bool linear = !at.below.defined() && !at.above.defined();
@@ -63,10 +62,10 @@ void swap_rungs(const RungTensors& rungs, RungChainTensors& at, SwapSums& sums, 
   check(rng, like, whole, 2, "rng");
   check(ensemble_ids, like, whole, c, "ensemble_ids");
   const Ladder ladder{c, r, n, data<double>(rungs.beta), data<double>(rungs.scale)};
-  const RungChains of_rungs{
-      data<int64_t>(at.chain), data<double>(at.beta),  data<float>(at.beta32),
-      data<double>(at.scale),  data<double>(at.start), data<double>(at.target),
-      data<double>(at.below),  data<double>(at.above), data<double>(at.energy)};
+  const RungChains of_rungs{data<int64_t>(at.chain), data<double>(at.beta),
+                            data<double>(at.scale),  data<double>(at.start),
+                            data<double>(at.target), data<double>(at.below),
+                            data<double>(at.above),  data<double>(at.energy)};
   const SwapCounts counts{data<double>(sums.rejection), data<double>(sums.acceptance),
                           data<int64_t>(sums.end),      data<int64_t>(sums.trips),
                           data<int16_t>(sums.history),  sums.history.size(0),

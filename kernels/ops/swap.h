@@ -13,7 +13,7 @@ struct RungTensors {
 
 struct RungChainTensors {
   Tensor chain;          // int64 [C, R]
-  Tensor beta, beta32;   // float64, float32 [C·R]
+  Tensor beta;           // float64 [C·R]
   Tensor scale;          // float64 [C·R, n]
   Tensor start, target;  // float64 [C·R]: U_0, U; or undefined, and
   Tensor below, above;   // float64 [C·R]: U_β of the rungs next to a chain's own

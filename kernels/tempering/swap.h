@@ -22,6 +22,7 @@
 #include "kernels/base/host_device.h"
 #include "kernels/base/measured_pairs.h"
 #include "kernels/random/philox.h"
+#include "kernels/tempering/mixture.h"
 
 namespace isinglass {
 
@@ -36,14 +37,13 @@ struct Ladder {
 // U_β of the rungs next to its own, the other two null.
 struct RungChains {
   int64_t* chain;        // [C, R]: the chain on each rung
-  double* beta;          // [C·R], and the same in float32
-  float* beta32;         //
+  double* beta;          // [C·R]
   double* scale;         // [C·R, n]
   const double* start;   // [C·R]: U_0
   const double* target;  // [C·R]: U
-  const double* below;   // [C·R]: U_{β_{i−1}} of the chain on rung i, where pair i − 1 is measured
-  const double* above;   // [C·R]: U_{β_{i+1}}, where pair i is
-  double* energy;        // [C·R]: U_β
+  const double* below;  // [C·R]: U_{β_{i−1}} of the chain on rung i, where pair i − 1 is measured
+  const double* above;  // [C·R]: U_{β_{i+1}}, where pair i is
+  double* energy;       // [C·R]: U_β
 };
 
 // What is summed and kept over steps.
@@ -142,10 +142,7 @@ struct SwapRound {
 
   // U_β of rung i at the chain that has come there and still has the β that it came with.
   ISINGLASS_HD double energy_on(int64_t i, int64_t c) const {
-    if (!at.below) {
-      const double start = at.start[c], target = at.target[c];
-      return i == ladder.rungs - 1 ? target : start + ladder.beta[i] * (target - start);
-    }
+    if (!at.below) return mixed(at.start[c], at.target[c], ladder.beta[i]);
     if (at.beta[c] == ladder.beta[i]) return at.energy[c];
     return at.beta[c] < ladder.beta[i] ? at.above[c] : at.below[c];
   }
@@ -156,7 +153,6 @@ struct SwapRound {
     const double beta = ladder.beta[i];
     at.energy[c] = energy_on(i, c);
     at.beta[c] = beta;
-    at.beta32[c] = static_cast<float>(beta);
     for (int64_t k = 0; k < ladder.scales; ++k) {
       at.scale[c * ladder.scales + k] = ladder.scale[i * ladder.scales + k];
     }

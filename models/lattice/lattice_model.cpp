@@ -123,10 +123,21 @@ int64_t LatticeModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
 void LatticeModel::tempered_sweeps(int64_t steps, const torch::Tensor& beta,
                                    const torch::Tensor& rng, const torch::Tensor& chain_ids,
                                    torch::Tensor& x, torch::Tensor& energy,
-                                   ops::StepBuffers& counts) {
-  const ops::LatticeTensors& graph = lattice(x.device());
+                                   ops::StepBuffers& counts, bool backwards) {
+  lattice(x.device());
   neighbourhoods();  // the sweep looks them up
-  ops::ThresholdTensors& thresholds = on_device_.last()->thresholds;
+  OnDevice& own = *on_device_.last();
+  ops::ThresholdTensors& thresholds = own.thresholds;
+  ops::LatticeTensors graph = own.lattice;
+  if (backwards) {
+    if (!own.coloured_back.defined()) {
+      // Within a colour the order makes no difference.
+      own.coloured_back = graph.coloured.flip(0);
+      own.colour_offset_back = graph.coloured.size(0) - graph.colour_offset.flip(0);
+    }
+    graph.coloured = own.coloured_back;
+    graph.colour_offset = own.colour_offset_back;
+  }
   if (beta.defined()) ops::tabulate_thresholds(graph, beta, thresholds);
   ops::chromatic_sweep(graph, steps, rng, chain_ids, beta, thresholds, x, energy, scratch_, counts);
 }

@@ -22,10 +22,11 @@ class LatticeModel : public EnergyModel,
   // The sites of one colour after the other.
   int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
-  // The same of chains of exp(−β U), β float64 [B], with energy U; undefined: 1.
+  // The same of chains of exp(−β U), β float64 [B], with energy U; undefined: 1. backwards: the
+  // last colour first, which is the reversal in time of a sweep.
   void tempered_sweeps(int64_t steps, const torch::Tensor& beta, const torch::Tensor& rng,
                        const torch::Tensor& chain_ids, torch::Tensor& x, torch::Tensor& energy,
-                       ops::StepBuffers& counts);
+                       ops::StepBuffers& counts, bool backwards = false);
 
   // The lattice of the present parameters on the device (models/derived.h).
   const ops::LatticeTensors& lattice(torch::Device device);
@@ -49,6 +50,8 @@ class LatticeModel : public EnergyModel,
     ops::LatticeTensors lattice;
     bool sought = false;                    // the neighbourhoods
     ops::ThresholdTensors thresholds = {};  // of the latest β of chains
+    torch::Tensor colour_offset_back = {},
+                  coloured_back = {};  // the last colour first, if asked for
   };
 
   std::vector<torch::Tensor> sources_;

@@ -13,7 +13,6 @@ struct Outcome {
       own_broken;
   std::vector<double> beta, scale, energy, rejection, acceptance, rises, top_energy;
   std::vector<double> step, sum, own_step, own_sum;
-  std::vector<float> beta32;
   std::vector<int16_t> history;
   std::vector<uint8_t> x, states;
   bool operator==(const Outcome&) const = default;
@@ -40,7 +39,6 @@ Outcome run(int64_t ensembles, int64_t rungs, int64_t scales, bool linear, Twin 
   o.scale.assign(chains * scales, 0);
   o.rejection.assign(chains - ensembles, 0);
   o.rises.assign(2 * kDraws * (chains - ensembles), 0);
-  o.beta32.assign(chains, 0);
   o.history.assign(kHistory * rungs, 0);
   o.states = inputs.states(chains * kSites, 256);
   o.x.assign(ensembles * kSites, 0);
@@ -58,7 +56,6 @@ Outcome run(int64_t ensembles, int64_t rungs, int64_t scales, bool linear, Twin 
     const Ladder ladder{ensembles, rungs, scales, beta.data(), of_rungs.data()};
     const RungChains at{o.chain.data(),
                         o.beta.data(),
-                        o.beta32.data(),
                         o.scale.data(),
                         linear ? start.data() : nullptr,
                         linear ? target.data() : nullptr,

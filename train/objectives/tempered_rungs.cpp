@@ -27,7 +27,6 @@ TemperedRungs::TemperedRungs(EnergyModel& model, int64_t rungs, int64_t batch, i
   model_.set_beta(torch::cat({torch::ones({batch}, beta.options()), beta.narrow(0, 0, rungs)}));
   rungs_ = {.beta = beta, .scale = reals({all, 0}, device)};
   at_.beta = reals({all}, device);
-  at_.beta32 = at_.beta.to(torch::kFloat32);
   at_.scale = reals({all, 0}, device);
   at_.start = reals({all}, device);  // uniform
   at_.target = reals({all}, device);

@@ -222,7 +222,6 @@ struct Round {
     rungs = {torch::tensor(kBetas, real), torch::arange(r, real).view({r, 1})};
     at.chain = torch::arange(b).view({c, r});
     at.beta = torch::zeros({b}, real);
-    at.beta32 = torch::zeros({b}, torch::kFloat32);
     at.scale = torch::zeros({b, 1}, real);
     at.energy = torch::zeros({b}, real);
     at.start = energies(turned ? path.energy : path.start_energy);

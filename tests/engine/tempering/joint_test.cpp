@@ -167,7 +167,6 @@ TEST(TemperedRbm, EnergiesOfTheWrongNeighbourAreSeen) {
       ops::RungChainTensors at;
       at.chain = torch::arange(b).view({c, r});
       at.beta = rungs.beta.repeat({c});
-      at.beta32 = at.beta.to(torch::kFloat32);
       at.scale = torch::zeros({b, 0}, real);
       at.energy = energies(0);
       at.below = energies(exchanged ? 1 : -1);
