@@ -13,6 +13,7 @@
 #include "engine/tempering/schedule.h"
 #include "io/error.h"
 #include "io/numbers.h"
+#include "kernels/random/counters.h"
 
 namespace isinglass {
 namespace {
@@ -131,6 +132,10 @@ void ParallelTempering::build(ChainState& state, const Tensor& x, const std::vec
                               const Tensor& scales, int64_t step) const {
   const torch::Device device = state.x.device();
   const int64_t c = state.chains(), r = static_cast<int64_t>(betas.size()), b = c * r;
+  const int64_t chains = c > 0 ? state.chain_ids.max().item<int64_t>() + 1 : 0;
+  require_option(has_counters(chains, r), "chains", chains,
+                 "on {} rungs they are more than the {} that have random numbers of their own", r,
+                 kLargestCounter);
   auto scratch = std::make_shared<Scratch>();
   Scratch& s = *scratch;
   s.path = make_ladder_path(options_.path, target_, reference_, device, b);
@@ -175,11 +180,16 @@ void ParallelTempering::begin_counting(ChainState& state, int64_t step) const {
   }
 }
 
-StepInfo ParallelTempering::step(EnergyModel&, ChainState& state, StepParams& params) const {
+StepInfo ParallelTempering::step(EnergyModel& model, ChainState& state, StepParams& params) const {
+  require_target(model);
   Scratch& s = scratch_of(state);
   s.begin(params, options_.exploration);
   return finish_scan(state, params,
                      local_->steps(s.model(), s.chains, s.params, options_.exploration));
+}
+
+void ParallelTempering::require_target(const EnergyModel& model) const {
+  TORCH_CHECK(&model == &target_, "parallel tempering steps on the target that it was made for");
 }
 
 StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
@@ -209,6 +219,7 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
 
 StepInfo ParallelTempering::burn_in_step(EnergyModel& model, ChainState& state, StepParams& params,
                                          int64_t t, int64_t total, const Ranks& ranks) const {
+  require_target(model);
   StepInfo info;
   scratch_of(state).sums.all = true;  // short rounds measure all pairs
   if (local_->adapts()) {
@@ -233,8 +244,12 @@ StepInfo ParallelTempering::burn_in_step(EnergyModel& model, ChainState& state, 
 void ParallelTempering::adapt_scales(Scratch& s, int64_t step, const Ranks& ranks) const {
   const Tensor of_rungs =
       s.chains.statistics.acceptance.index_select(0, s.in_order()).view_as(s.at.chain);
-  adapt_scale(s.rungs.scale.select(1, 0), local_->scales().front(), ranks.mean(of_rungs), step,
+  const Tensor scale = s.rungs.scale.select(1, 0);
+  adapt_scale(scale, local_->scales().front(), ranks.mean(of_rungs), step,
               target_acceptance(*local_));
+  // At β = 0 nearly everything is accepted: steps would grow to their largest, which cost most, on the
+  // one rung that has exact draws and needs none.
+  if (options_.lowest == 0) scale[0].copy_(scale[-1]);
   s.at.scale.index_copy_(0, s.in_order(), s.rungs.scale.repeat({s.ensembles(), 1}));
 }
 

@@ -182,6 +182,8 @@ TEST(Tempering, ScalesAdaptOnEveryRung) {
   for (size_t i = 2; i < 4; ++i) EXPECT_NEAR(run.report.acceptance[i], 0.574, 0.1) << "rung " << i;
   // A flatter target takes larger steps, and accepts the largest more often than it is to.
   EXPECT_GT(run.report.scales[1][0], 1.2 * run.report.scales[3][0]);
+  // Rung 0 has exact draws: its steps are as cheap as the target's.
+  EXPECT_EQ(run.report.scales[0][0], run.report.scales[3][0]);
 }
 
 TEST(Tempering, RefusesWhatCannotBeTempered) {
