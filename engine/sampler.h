@@ -108,6 +108,12 @@ class Sampler {
   virtual std::vector<Scale> scales() const { return {}; }  // what StepParams::scale starts from
   virtual bool exact() const { return true; }               // leaves π invariant
   virtual bool couples() const { return false; }            // moves a chain by where others are
+  // Estimates from both ends need the steps of the way back to undo those of the way there: a
+  // sampler whose step t of 0 … last is the reversal in time, with respect to π, of this one's step
+  // last − t. Null: every step is its own reversal, as a Metropolis step is, or a draw at random
+  // sites; so is, between fresh momenta at both ends, a damped Hamiltonian step that turns its
+  // momentum round when it is refused.
+  virtual std::unique_ptr<Sampler> reversed(int64_t last) const { return nullptr; }
   // A step is a proposal, model calls and a Metropolis test; else a draw from conditionals, which
   // the model may supply without a call.
   virtual bool proposes() const { return true; }

@@ -6,6 +6,8 @@
 
 #include "engine/agreement.h"
 #include "io/error.h"
+#include "io/sha256.h"
+#include "kernels/random/counters.h"
 #include "models/full_precision.h"
 
 namespace isinglass {
@@ -18,6 +20,23 @@ constexpr int64_t kPilotChains = 16;  // at least: their deviations are the sche
 double covariance(const torch::Tensor& a, const torch::Tensor& b) {
   const auto n = static_cast<double>(a.numel());
   return ((a - a.mean()) * (b - b.mean())).sum().item<double>() / (n - 1);
+}
+
+// Throws NonFinite where an energy is none, and where the model forbids the states of all chains.
+void require_weights(const torch::Tensor& energy) {
+  const int64_t finite = torch::isfinite(energy).sum().item<int64_t>(), all = energy.numel();
+  const bool numbers = (energy > -INFINITY).all().item<bool>();
+  if (all == 0 || (finite > 0 && numbers)) return;
+  throw NonFinite(
+      fmt::format("the energy is not finite at {} of the {} initial values", all - finite, all));
+}
+
+// What a step adds to the variance of the log-weights: of the chains that have a weight, for those
+// that began at a state which the model forbids have none.
+double added_variance(const torch::Tensor& added, const torch::Tensor& before) {
+  const torch::Tensor weighed = torch::isfinite(added + before);
+  const torch::Tensor a = added.masked_select(weighed), b = before.masked_select(weighed);
+  return a.numel() > 1 ? 2 * covariance(a, b) + covariance(a, a) : 0;
 }
 
 // What chains kept of their evaluation, which sums of moves may have left with other bits than a new
@@ -75,6 +94,8 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
   require_option(options.chains >= 1, "chains", options.chains, "at least 1 is needed");
   require_option(options.temperatures >= 1, "steps", options.temperatures,
                  "at least 1 temperature is needed");
+  require_option(has_counters(options.temperatures), "steps", options.temperatures,
+                 "at most {} temperatures have random numbers of their own", kLargestCounter);
   // The estimate has the first chains; the others have chains of their own behind them.
   legs_end_ = options.first_chain + options.chains;
   const auto add = [&](Part part, int64_t temperatures, int64_t chains) {
@@ -89,15 +110,21 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
     add(Part::kCurve, temperatures, options.chains);
   }
   legs_.push_back({Part::kForward, options.temperatures, options.first_chain, options.chains});
-  if (!options.reverse) return;
-  const ReverseStart& from = *options.reverse;
-  if (from.states.defined()) {
-    reverse_from(from.states, from.rhat, from.round_trips);
-  } else if (from.longest > 0) {
-    add(Part::kEquilibrium, from.longest, options.chains);
-    watch_ = EquilibriumWatch(ranks.share(options.chains).count, device);
+  if (options.reverse) {
+    const ReverseStart& from = *options.reverse;
+    if (from.states.defined()) {
+      reverse_from(from.states, from.rhat, from.round_trips);
+      states_sha256_ = sha256({{"states", from.states}});
+    } else if (from.longest > 0) {
+      add(Part::kEquilibrium, from.longest, options.chains);
+      watch_ = EquilibriumWatch(ranks.share(options.chains).count, device);
+    }
+    add(Part::kReverse, options.temperatures, options.chains);
   }
-  add(Part::kReverse, options.temperatures, options.chains);
+  require_option(has_counters(legs_end_), "chains", options.chains,
+                 "all runs need {} chains with what came before, and {} have random numbers of "
+                 "their own",
+                 legs_end_, kLargestCounter);
 }
 
 void AnnealedImportanceSampling::reverse_from(const torch::Tensor& states, double rhat,
@@ -156,11 +183,21 @@ void AnnealedImportanceSampling::begin_leg() {
     if (pilot) pilot_.beta = betas_;
     if (leg().part == Part::kReverse) std::reverse(betas_.begin(), betas_.end());
   }
-  params_ = sampler_.params(key(), device_, k_);
+  const bool back = leg().part == Part::kReverse;
+  path_->turn_back(back);
+  reversed_ = back ? sampler_.reversed(std::max<int64_t>(leg().temperatures - 2, 0)) : nullptr;
+  const Sampler& sampler = leg_sampler();
+  params_ = sampler.params(key(), device_, k_);
   const torch::Tensor ids = leg_chain_ids();
   const std::vector<torch::Tensor> saved = std::move(state_.current.cache);
   const torch::Tensor kept = state_.workspace.kept;
-  fail_together(ranks_, [&] { state_ = sampler_.init(path_->model(), first_states(ids), ids); });
+  // At β = 0 no state is forbidden: those that the target forbids weigh nothing and are no error.
+  Evaluation none;
+  path_->set_beta(0, {}, none);
+  fail_together(ranks_, [&] {
+    state_ = sampler.init(path_->model(), first_states(ids), ids);
+    if (!resumed_.defined()) require_weights(state_.current.untempered());
+  });
   if (resumed_.defined()) {
     restore_cache(saved, state_.current.cache);
     if (state_.workspace.kept.defined() && kept.defined()) state_.workspace.kept.copy_(kept);
@@ -170,8 +207,8 @@ void AnnealedImportanceSampling::begin_leg() {
     log_weights_ = torch::zeros_like(state_.current.energy);
     result_.energy_evaluations += calls_of_start();
   }
-  stepper_.emplace(path_->model(), sampler_, state_, params_,
-                   options_.cuda_graph && sampler_.captures(path_->model()),
+  stepper_.emplace(path_->model(), sampler, state_, params_,
+                   options_.cuda_graph && sampler.captures(path_->model()),
                    static_cast<Transition*>(this), k_);
   path_->set_beta(betas_[equilibrium ? 0 : k_], state_.x, state_.current);
   begun_ = true;
@@ -182,8 +219,7 @@ int64_t AnnealedImportanceSampling::before_step(int64_t t, const Sampler&, Chain
   if (!leg().weighs()) return kForever;
   const torch::Tensor& fall = path_->advance(betas_[t + 1], state.x, state.current);
   if (leg().part == Part::kPilot) {
-    const torch::Tensor added = ranks_.gather(fall), before = ranks_.gather(log_weights_);
-    pilot_.variance.push_back(2 * covariance(added, before) + covariance(added, added));
+    pilot_.variance.push_back(added_variance(ranks_.gather(fall), ranks_.gather(log_weights_)));
   }
   log_weights_.add_(fall);
   return 1;

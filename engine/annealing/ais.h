@@ -11,6 +11,11 @@
 // their own, the points of the convergence curve. The reverse chains begin at states that are given,
 // or go on from the forward chains' last states at β = 1 until they are in equilibrium
 // (equilibrium.h); whichever it was, R̂ says what the bound is worth (verdict.h).
+//
+// The estimate from both ends (Crooks) takes a way back whose steps are the reversals in time of
+// those of the way there: step K − 2 − k of the one is at the β of step k of the other. Sweeps in a
+// fixed order go backwards there (Sampler::reversed, AnnealingPath::turn_back). The bounds do not
+// depend on it.
 #pragma once
 
 #include <functional>
@@ -143,6 +148,7 @@ class AnnealedImportanceSampling : private Transition {
   Share own_chains() const { return ranks_.share(leg().chains); }
   int64_t calls_of_start() const;  // a chain
   const Leg& leg() const { return legs_[leg_]; }
+  const Sampler& leg_sampler() const { return reversed_ ? *reversed_ : sampler_; }
   uint64_t key() const { return stream_key(options_.seed, options_.stream); }
 
   const EnergyModel& target_;
@@ -155,7 +161,11 @@ class AnnealedImportanceSampling : private Transition {
   std::vector<Leg> legs_;
   int64_t legs_end_ = 0;
 
+  std::string states_sha256_;  // of the reverse states that the options hold; empty: none
+
   size_t leg_ = 0;
+  std::unique_ptr<Sampler>
+      reversed_;        // of a leg in reverse, where steps are not their own reversal
   bool begun_ = false;  // the present leg
   int64_t k_ = 0;       // steps made in this leg
   int64_t steps_done_ = 0;

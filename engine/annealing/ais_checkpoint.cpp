@@ -1,4 +1,8 @@
 // What is saved of annealed importance sampling. See ais.h.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "engine/annealing/ais.h"
 #include "io/error.h"
 #include "io/numbers.h"
@@ -11,6 +15,21 @@ namespace {
 
 constexpr int64_t kFormat = 3;
 constexpr const char* kWhat = "the annealing checkpoint";
+
+// Settings that checkpoints of older versions do not have are not compared with those.
+constexpr const char* kSince[] = {"curve", "states_sha256"};
+
+PtDict known_to(const PtDict& saved, PtDict own) {
+  const auto has = [&](const std::string& name) {
+    return std::any_of(saved.begin(), saved.end(),
+                       [&](const auto& entry) { return entry.first == name; });
+  };
+  std::erase_if(own, [&](const auto& entry) {
+    return std::find(std::begin(kSince), std::end(kSince), entry.first) != std::end(kSince) &&
+           !has(entry.first);
+  });
+  return own;
+}
 
 torch::Tensor tensor_of(const std::vector<double>& values) {
   return torch::tensor(values, torch::kFloat64);
@@ -25,6 +44,7 @@ PtDict AnnealedImportanceSampling::settings() const {
                      {"path", {static_cast<int64_t>(options_.path)}},
                      {"seed", {static_cast<int64_t>(options_.seed)}},
                      {"first_chain", {options_.first_chain}},
+                     {"curve", {fmt::format("{}", fmt::join(options_.curve, ", "))}},
                      {"model", {target_.kind_name()}},
                      {"parameters_sha256", {parameters_sha256(target_)}},
                      {"start_sha256", {start_.sha256()}},
@@ -34,6 +54,7 @@ PtDict AnnealedImportanceSampling::settings() const {
     const ReverseStart& from = *options_.reverse;
     settings.push_back({"reverse", {from.longest > 0 ? "from long chains" : "from states"}});
     settings.push_back({"longest", {from.longest}});
+    settings.push_back({"states_sha256", {states_sha256_.empty() ? "none" : states_sha256_}});
   }
   return settings;
 }
@@ -75,7 +96,8 @@ PtDict AnnealedImportanceSampling::checkpoint() const {
 void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
   const PtEntries entries(checkpoint, kWhat);
   require_format(entries.integer("format"), kFormat, kWhat, "anneal anew");
-  require_same_settings(entries.dict("settings"), settings(), kWhat);
+  const PtDict& saved_settings = entries.dict("settings");
+  require_same_settings(saved_settings, known_to(saved_settings, settings()), kWhat);
   leg_ = static_cast<size_t>(entries.integer("leg"));
   k_ = entries.integer("k");
   require(leg_ < legs_.size() && k_ >= 0 && k_ <= leg().temperatures, "{} stands outside this run",

@@ -20,10 +20,12 @@ class LinearPath : public AnnealingPath {
     return start_.sample(chain_ids, seed);
   }
 
+  void turn_back(bool back) override { model_.turn_back(back); }
+
   void set_beta(double beta, const torch::Tensor&, Evaluation& current) override {
     beta_ = beta;
     model_.set_beta(beta);
-    model_.recombine(current);
+    if (current.energy.defined()) model_.recombine(current);
   }
 
   const torch::Tensor& advance(double beta, const torch::Tensor& x, Evaluation& current) override {
@@ -54,7 +56,7 @@ class JointPath : public AnnealingPath {
 
   void set_beta(double beta, const torch::Tensor& x, Evaluation& current) override {
     model_.set_beta(beta);
-    model_.recombine(x, current);
+    if (current.energy.defined()) model_.recombine(x, current);
   }
 
   const torch::Tensor& advance(double beta, const torch::Tensor& x, Evaluation& current) override {

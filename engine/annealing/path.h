@@ -25,6 +25,11 @@ class AnnealingPath {
   virtual double log_z_start() const = 0;
   virtual torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const = 0;
 
+  // Whether the model's sweeps go through their sites in the reverse order, which undoes a sweep in
+  // time. The default is for sweeps that are their own reversal: of an RBM, hidden units and then
+  // sites.
+  virtual void turn_back(bool back) {}
+
   // β, and the evaluation of states at it.
   virtual void set_beta(double beta, const torch::Tensor& x, Evaluation& current) = 0;
   // The same from the present β, and U_before(x) − U_after(x), float64 [B], valid until the next

@@ -12,6 +12,7 @@ namespace {
 
 struct GibbsScratch : SamplerScratch {
   torch::Tensor site;        // int64 [B]
+  torch::Tensor turn;        // int64 [1]: whose turn it is in a reversal
   torch::Tensor difference;  // float64 [B, K]
   torch::Tensor choice;      // int64 [B]: the neighbour taken, −1 for none
   torch::Tensor neighbours;  // uint8 [B·(K − 1), D], for models without conditionals
@@ -59,9 +60,10 @@ void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
   const auto whole = torch::TensorOptions(torch::kInt64).device(state.x.device());
   auto scratch = std::make_shared<GibbsScratch>();
   state.workspace.scratch = scratch;
-  scratch->lattice = has_lattice(model);
+  scratch->lattice = !last_ && has_lattice(model);
   if (scratch->lattice) return;
   scratch->site = torch::zeros({chains}, whole);
+  scratch->turn = torch::zeros({1}, whole);
   scratch->choice = torch::zeros({chains}, whole);
   scratch->difference = torch::zeros({chains, categories}, whole.dtype(torch::kFloat64));
   if (!model.conditionals()) {
@@ -74,6 +76,25 @@ void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
 bool GibbsSampler::captures(const EnergyModel& model) const {
   const HasSweeps* sweeps = scan_ == Scan::kChromatic ? model.sweeps() : nullptr;
   return Sampler::captures(model) && (!sweeps || sweeps->sweeps_capturable());
+}
+
+std::unique_ptr<Sampler> GibbsSampler::reversed(int64_t last) const {
+  if (scan_ != Scan::kSystematic) return nullptr;
+  TORCH_INTERNAL_ASSERT(!last_, "a reversal has none");
+  auto sampler = std::make_unique<GibbsSampler>(scan_, last);
+  sampler->describe(name(), settings());
+  return sampler;
+}
+
+void GibbsSampler::choose_sites(ChainState& state, const StepParams& params) const {
+  torch::Tensor& site = scratch_of(state).site;
+  if (last_) {
+    torch::Tensor& turn = scratch_of(state).turn;
+    turn.copy_(params.rng.narrow(0, 1, 1));
+    site.copy_(turn.neg_().add_(*last_).remainder_(state.sites()));
+  } else {
+    ops::choose_sites(params.rng, state.chain_ids, state.sites(), scan_ == Scan::kSystematic, site);
+  }
 }
 
 StepInfo GibbsSampler::steps(EnergyModel& model, ChainState& state, StepParams& params,
@@ -93,8 +114,8 @@ StepInfo GibbsSampler::steps(EnergyModel& model, ChainState& state, StepParams& 
 }
 
 int64_t GibbsSampler::steps_at_once(const ChainState& state) const {
-  const bool together = scan_ == Scan::kChromatic || scratch_of(state).lattice;
-  return together && state.x.is_cuda() ? kStepsALaunch : 1;
+  if (scan_ == Scan::kChromatic) return state.x.is_cuda() ? kStepsALaunch : 1;
+  return scratch_of(state).lattice ? kStepsALaunch : 1;  // of one site each: a call costs as much
 }
 
 StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {
@@ -102,8 +123,7 @@ StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& p
   GibbsScratch& scratch = scratch_of(state);
   Evaluation& neighbours = state.workspace.proposed;
   const int64_t categories = scratch.difference.size(1);
-  ops::choose_sites(params.rng, state.chain_ids, state.sites(), scan_ == Scan::kSystematic,
-                    scratch.site);
+  choose_sites(state, params);
   HasConditionals* conditionals = model.conditionals();
   if (conditionals) {
     conditionals->conditional_differences(state.x, scratch.site, scratch.difference);

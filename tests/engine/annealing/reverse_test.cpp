@@ -227,11 +227,23 @@ TEST(ExactSamples, HaveTheModelsMarginals) {
 TEST(ReverseResume, ContinuesBitForBit) {
   RbmModel rbm = random_rbm(8, 20, 0.5, 2);
   IsingModel lattice = open_ising(4, 0.4);
-  for (const bool joint : {false, true}) {
+  struct Case {
+    const char* sampler;
+    SamplerOptions options;
+    bool joint = false, uniform = false;
+  };
+  // From a uniform start steps on a lattice are local, and those of one site add up what they change.
+  for (const auto& [name, sampler_options, joint, uniform] :
+       {Case{"gwg", {}}, Case{"gibbs", {.scan = Scan::kChromatic}, /*joint=*/true},
+        Case{"gibbs", {.scan = Scan::kSystematic}}, Case{"gibbs", {}, false, /*uniform=*/true},
+        Case{"gibbs", {.scan = Scan::kChromatic}, false, true},
+        Case{"pafs", {.radius = 2}, false, true}}) {
+    SCOPED_TRACE(name);
     EnergyModel& model = joint ? static_cast<EnergyModel&>(rbm) : lattice;
-    const Factorised start = Factorised::bernoulli(torch::full({model.space().sites}, 0.4));
-    const auto sampler = joint ? make_sampler("gibbs", {.scan = Scan::kChromatic}, model)
-                               : make_sampler("gwg", {}, model);
+    const Factorised start = uniform
+                                 ? Factorised::uniform(model.space(), torch::kCPU)
+                                 : Factorised::bernoulli(torch::full({model.space().sites}, 0.4));
+    const auto sampler = make_sampler(name, sampler_options, model);
     const AisOptions options{.chains = 10,
                              .temperatures = 80,
                              .schedule = Schedule::kAdaptive,
@@ -257,11 +269,55 @@ TEST(ReverseResume, ContinuesBitForBit) {
     }
     AnnealedImportanceSampling first = make();
     first.run({}, [&] { return first.steps_done() == 200; });
-    AisOptions forward = options;
+    AisOptions forward = options, bent = options;
     forward.reverse.reset();
-    AnnealedImportanceSampling other(model, *sampler, start, forward, torch::kCPU);
-    EXPECT_THROW(other.restore(first.checkpoint()), Error);
+    bent.curve = {30};
+    for (const AisOptions& of_other : {forward, bent}) {
+      AnnealedImportanceSampling other(model, *sampler, start, of_other, torch::kCPU);
+      EXPECT_THROW(other.restore(first.checkpoint()), Error);
+    }
   }
+}
+
+// A run does not go on with other reverse states; and goes on from a checkpoint of the time before
+// those were in it.
+TEST(ReverseResume, RefusesOtherStates) {
+  RbmModel model = random_rbm(3, 6, 0.5, 2);
+  const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
+  const auto sampler = make_sampler("gwg", {}, model);
+  const auto from = [&](const torch::Tensor& states) {
+    return AnnealedImportanceSampling(
+        model, *sampler, start,
+        {.chains = 4, .temperatures = 10, .reverse = ReverseStart{.states = states}}, torch::kCPU);
+  };
+  const torch::Tensor zeros = torch::zeros({4, 6}, torch::kUInt8);
+  AnnealedImportanceSampling first = from(zeros), same = from(zeros), other = from(1 - zeros);
+  first.run({}, [&] { return first.steps_done() == 3; });
+  PtDict saved = first.checkpoint();
+  EXPECT_NO_THROW(same.restore(saved));
+  EXPECT_ERROR(other.restore(saved), "states_sha256");
+  for (auto& [name, value] : saved) {
+    if (name != "settings") continue;
+    std::erase_if(std::get<PtDict>(value.value), [](const auto& entry) {
+      return entry.first == "curve" || entry.first == "states_sha256";
+    });
+  }
+  EXPECT_NO_THROW(same.restore(saved));
+}
+
+// Numbers beyond what a counter holds would come again.
+TEST(AisCounters, AreEnoughOrTheRunIsRefused) {
+  RbmModel model = random_rbm(3, 6, 0.5, 2);
+  const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
+  const auto sampler = make_sampler("gwg", {}, model);
+  const auto make = [&](AisOptions options) {
+    AnnealedImportanceSampling(model, *sampler, start, options, torch::kCPU);
+  };
+  EXPECT_NO_THROW(make({.chains = 4, .temperatures = 4294967295}));
+  EXPECT_ERROR(make({.chains = 4, .temperatures = 4294967296}), "random numbers of their own");
+  EXPECT_NO_THROW(make({.chains = 4, .temperatures = 9, .first_chain = 4294967291}));
+  EXPECT_ERROR(make({.chains = 4, .temperatures = 9, .first_chain = 4294967292}),
+               "random numbers of their own");
 }
 
 TEST(ReverseStartStates, MustBeStatesOneAChain) {
