@@ -9,6 +9,7 @@
 #include "io/pt/entries.h"
 #include "io/settings.h"
 #include "models/identity.h"
+#include "models/own_function.h"
 
 namespace isinglass {
 namespace {
@@ -63,6 +64,9 @@ PtDict AnnealedImportanceSampling::checkpoint() const {
   PtDict dict;
   put(dict, "format", kFormat);
   put(dict, "settings", settings());
+  if (!own_functions(target_).empty()) {
+    put(dict, "functions", function_identity(target_, device_));
+  }
   put(dict, "leg", static_cast<int64_t>(leg_));
   put(dict, "k", k_);
   put(dict, "steps_done", steps_done_);
@@ -98,6 +102,7 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
   require_format(entries.integer("format"), kFormat, kWhat, "anneal anew");
   const PtDict& saved_settings = entries.dict("settings");
   require_same_settings(saved_settings, known_to(saved_settings, settings()), kWhat);
+  require_same_functions(entries.find<PtDict>("functions"), target_, device_, kWhat);
   leg_ = static_cast<size_t>(entries.integer("leg"));
   k_ = entries.integer("k");
   require(leg_ < legs_.size() && k_ >= 0 && k_ <= leg().temperatures, "{} stands outside this run",

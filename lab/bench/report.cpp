@@ -8,10 +8,11 @@
 #include <torch/version.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "io/error.h"
 #include "io/files.h"
+#include "io/json.h"
+#include "io/machine.h"
 #include "lab/bench/stages.h"
 #include "lab/identity.h"
 
@@ -20,16 +21,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string cpu_name() {
-  std::ifstream in("/proc/cpuinfo");
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
-
 Json machine_json(torch::Device device) {
-  Json machine = {{"cpu", cpu_name()}, {"cores", omp_get_num_procs()}};
+  Json machine = {{"cpu", processor_name()}, {"cores", omp_get_num_procs()}};
   cudaDeviceProp properties;
   if (device.is_cuda() && cudaGetDeviceProperties(&properties, device.index()) == cudaSuccess) {
     machine["gpu"] = properties.name;
@@ -38,7 +31,7 @@ Json machine_json(torch::Device device) {
 }
 
 std::string shown(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : text_of(value);
 }
 
 // The highest rate among the bounds; 0: none was measured.

@@ -19,6 +19,7 @@
 #include "lab/identity.h"
 #include "lab/run/annealing_path.h"
 #include "lab/run/memory.h"
+#include "lab/run/summary.h"
 #include "lab/run/tempering.h"
 #include "lab/spec/field.h"
 #include "lab/toml.h"
@@ -348,6 +349,7 @@ Json LikelihoodEvaluation::identity() const {
   Json json = {{"revision", revisions_.back()},
                {"parameters_sha256", parameters_sha256(*model_)},
                {"sampler_options", sampler_options_json(*sampler_)}};
+  add_functions(*model_, context_.device, json);
   if (data_) json["data_sha256"] = data_hash_;
   if (revisions_.size() > 1) {
     json["earlier_revisions"] = std::vector(revisions_.begin(), revisions_.end() - 1);

@@ -17,6 +17,7 @@
 #include "lab/run/tempering.h"
 #include "models/full_precision.h"
 #include "models/identity.h"
+#include "models/own_function.h"
 
 namespace isinglass {
 namespace {
@@ -139,6 +140,9 @@ PtDict TemperedEstimate::checkpoint() const {
   PtDict dict;
   put(dict, "format", kFormat);
   put(dict, "settings", settings());
+  if (!own_functions(model_).empty()) {
+    put(dict, "functions", function_identity(model_, params_.rng.device()));
+  }
   put(dict, "done", done_);
   put(dict, "evaluations", evaluations_);
   put(dict, "energies", all_energies().clone());
@@ -151,6 +155,7 @@ void TemperedEstimate::restore(const PtDict& checkpoint) {
   const PtEntries entries(checkpoint, kWhat);
   require_format(entries.integer("format"), kFormat, kWhat, "evaluate anew");
   require_same_settings(entries.dict("settings"), settings(), kWhat);
+  require_same_functions(entries.find<PtDict>("functions"), model_, params_.rng.device(), kWhat);
   done_ = entries.integer("done");
   require(done_ >= 0 && done_ <= steps_total(), "{} stands outside this run", kWhat);
   evaluations_ = entries.integer("evaluations");

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <random>
+
 #include "io/error.h"
 #include "io/json.h"
 #include "io/sha256.h"
@@ -12,6 +14,7 @@
 #include "lab/spec/field.h"
 #include "models/identity.h"
 #include "models/instances/instances.h"
+#include "models/own_function.h"
 
 namespace isinglass {
 namespace {
@@ -42,6 +45,23 @@ Json measures_json(const Grid& grid, const Cell& cell) {
     measures["radius"] = cell.modes.radius;
   }
   return measures;
+}
+
+// Its parameters, and what its functions do. A function that is known by neither is the same as none
+// that was: no cell of an earlier run serves.
+std::string given_identity(const EnergyModel& model, torch::Device device) {
+  const std::string parameters = parameters_sha256(model);
+  if (own_functions(model).empty()) return parameters;
+  if (const auto functions = functions_sha256(model, device)) {
+    return sha256(parameters + *functions);
+  }
+  for (const EnergyModel* function : own_functions(model)) {
+    if (has_tensors(*function)) continue;
+    std::random_device device_of_system;
+    return fmt::format("{} differs from call to call: {:08x}", function->title(),
+                       device_of_system());
+  }
+  return parameters;
 }
 
 }  // namespace
@@ -119,7 +139,8 @@ Json GridIdentity::of(const Grid& grid, const Cell& cell) {
   }
   for (const TrainSpec& training : cell.training) add_sources(training, sources);
   if (const auto given = given_.find(cell.model); given != given_.end()) {
-    sources[cell.model] = parameters_sha256(*given->second);
+    sources[cell.model] =
+        known("model " + cell.model, [&] { return given_identity(*given->second, device_); });
   }
   return {{"program", program_revision()},
           {"device", device_.is_cuda() ? "cuda" : "cpu"},

@@ -9,6 +9,7 @@
 #include "engine/diagnostics/rank_normalised.h"
 #include "lab/identity.h"
 #include "models/identity.h"
+#include "models/own_function.h"
 
 namespace isinglass {
 namespace {
@@ -43,6 +44,12 @@ Json scales_json(const Sampler& sampler, const StepParams& params) {
 }
 
 }  // namespace
+
+void add_functions(const EnergyModel& model, torch::Device device, Json& summary) {
+  if (own_functions(model).empty()) return;
+  const std::optional<std::string> hash = functions_sha256(model, device);
+  summary["energies_sha256"] = hash ? Json(*hash) : Json();
+}
 
 Json summary_json(const SampleSpec& spec, const EnergyModel& model, const Sampler& sampler,
                   const StepParams& params, const RunPlan& plan, const RunResult& result,
@@ -82,6 +89,7 @@ Json summary_json(const SampleSpec& spec, const EnergyModel& model, const Sample
            {"revision", program_revision()},
            {"parameters_sha256", parameters_sha256(model)},
            {"sampler_options", sampler_options_json(sampler)}});
+  add_functions(model, params.rng.device(), summary);
   return summary;
 }
 

@@ -21,6 +21,10 @@ nlohmann::ordered_json summary_json(const SampleSpec& spec, const EnergyModel& m
                                     const RunPlan& plan, const RunResult& result,
                                     const Recorder& recorder);
 
+// Adds energies_sha256, the identity of the model's functions (models/own_function.h), where it has
+// some; null where they are not the same from call to call.
+void add_functions(const EnergyModel& model, torch::Device device, nlohmann::ordered_json& summary);
+
 // A sentence where chains did not move in the kept steps, of a summary: their draws say nothing of the
 // target. Empty where all moved, or where steps are too few to tell.
 std::string unmoved_warning(const nlohmann::ordered_json& summary);

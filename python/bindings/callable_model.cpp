@@ -96,6 +96,24 @@ torch::Tensor CallableModel::call(const torch::Tensor& input) {
   return py::cast<torch::Tensor>(output);
 }
 
+// In Python, where modules keep their buffers. One that Ctrl-C breaks off is made again.
+torch::Tensor CallableModel::energies_twice(const torch::Tensor& x) const {
+  const torch::Tensor input = relaxed(x);
+  const py::gil_scoped_acquire gil;
+  const TheirDefault type;
+  const py::object computed = py::module_::import("isinglass._targets").attr("energies_twice");
+  py::object energies;
+  try {
+    energies = computed(callable_, input);
+  } catch (py::error_already_set& error) {
+    Interrupts* interrupts = Interrupts::current();
+    if (!interrupts || !error.matches(PyExc_KeyboardInterrupt)) throw;
+    interrupts->keep(std::move(error));
+    energies = computed(callable_, input);
+  }
+  return energies.is_none() ? torch::Tensor() : py::cast<torch::Tensor>(energies);
+}
+
 void CallableModel::check(const torch::Tensor& input, const torch::Tensor& output) {
   const int64_t states = input.size(0);
   require(output.dim() == 1 && output.size(0) == states,

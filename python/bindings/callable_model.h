@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "models/energy_model.h"
+#include "models/own_function.h"
 
 namespace isinglass::python {
 
-class CallableModel : public EnergyModel {
+class CallableModel : public EnergyModel, public OwnFunction {
  public:
   // With the GIL. A torch.nn.Module's parameters and buffers become this model's, under the names of
   // its state dict: those that need gradients are what training changes, in place.
@@ -27,6 +28,7 @@ class CallableModel : public EnergyModel {
   StateSpace space() const override { return space_; }
   bool capturable() const override { return false; }  // who knows what it does
   torch::Tensor energy(const torch::Tensor& x) override;
+  torch::Tensor energies_twice(const torch::Tensor& x) const override;
 
   const py::object& callable() const { return callable_; }
   // The same of the module's present parameters, which may be other tensors than before.

@@ -1,4 +1,5 @@
 """Targets from callables, files and standard instances."""
+import contextlib
 import inspect
 import os
 from collections.abc import Callable
@@ -54,6 +55,36 @@ def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int, ca
     if name is None:
         name = getattr(function, "__name__", None) or type(function).__name__
     return _isinglass.callable(function, name, states, sites, categories or 2, str(device))
+
+
+@contextlib.contextmanager
+def _buffers_as_they_were(module):
+    """A module may write its buffers at every call, or replace them, as those of normalisation are."""
+    if not isinstance(module, torch.nn.Module):
+        yield
+        return
+    before = [(part, name, buffer, buffer.detach().clone()) for part in module.modules()
+              for name, buffer in part._buffers.items() if buffer is not None and not buffer.is_inference()]
+    try:
+        yield
+    finally:
+        for part, name, buffer, values in before:
+            part._buffers[name] = buffer
+            if not torch.equal(buffer, values):  # normalisation writes past the count of versions
+                with torch.no_grad():
+                    buffer.copy_(values)
+
+
+def energies_twice(function, x):
+    """The energies of the states x by two calls, float64 [2, N]; None where they cannot be computed. A compiled function
+    is called as it was before, so that nothing is compiled for these states."""
+    function = getattr(function, "_torchdynamo_orig_callable", getattr(function, "_orig_mod", function))
+    holder = getattr(function, "__self__", function)
+    with torch.random.fork_rng([x.device] if x.is_cuda else []), torch.no_grad(), _buffers_as_they_were(holder):
+        try:
+            return torch.stack([function(x.clone()).detach().double().reshape(len(x)) for _ in range(2)])
+        except Exception:  # it need not be able to: whoever samples it says why
+            return None
 
 
 def load(model, weights, *, continuous=False, device="cpu", **options):
