@@ -138,9 +138,10 @@ int64_t Job::number_of_start() {
 void Job::meet(const std::string& command) {
   c10d::Store& store = *stores_->own;
   const std::string started = fmt::format("{} of {}", command, place_.size);
-  require(store.compareSet("command", "", started) == started,
-          "rank {} was started with another command line or number of ranks than the others",
-          place_.rank);
+  require(
+      store.compareSet("command", "", started) == started,
+      "rank {} was started with another command line, script or number of ranks than the others",
+      place_.rank);
   if (store.add("came", 1) == place_.size) store.set("all", "");
   const auto end = Clock::now() + place_.patience;
   while (place_.agent && place_.rank == 0 && !store.check({"all"}) && Clock::now() < end) {
@@ -155,6 +156,8 @@ void Job::meet(const std::string& command) {
     for (int64_t rank = 0; rank < place_.size; ++rank) {
       if (!store.check({fmt::format("came/{}", rank)})) missing.push_back(rank);
     }
+    require(!missing.empty(), "all {} ranks have come, but not all of them have met within {} s",
+            place_.size, place_.patience.count());
     fail("{} of {} ranks have come within {} s; missing: {}",
          place_.size - static_cast<int64_t>(missing.size()), place_.size, place_.patience.count(),
          fmt::join(missing, ", "));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -14,6 +15,8 @@
 
 namespace isinglass::python {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr auto kUntilTold = std::chrono::seconds(12);
 constexpr int kFailed = 1, kInterrupted = 130;
@@ -28,7 +31,7 @@ class JobRanks {
   JobRanks(const JobRanks&) = delete;
   JobRanks& operator=(const JobRanks&) = delete;
 
-  void join(const std::string& command);
+  void join(const std::string& script);
   void leave(const py::object& exception);
 
   int64_t rank() const { return place_ ? place_->rank : 0; }
@@ -65,14 +68,20 @@ JobRanks::~JobRanks() {
   if (joined == this) joined = nullptr;
 }
 
-void JobRanks::join(const std::string& command) {
+// A rank that cannot join tells the others, which would wait for it.
+void JobRanks::join(const std::string& script) {
   require(!joined && !job_, "this process has joined the ranks already");
   if (!place_) return;
-  const torch::Device at = device();
   const py::gil_scoped_release no_gil;
   job_ = std::make_unique<Job>(*place_);
-  job_->meet(command);
-  group_ = std::make_unique<ProcessGroup>(*job_, at);
+  try {
+    job_->meet(script);
+    group_ = std::make_unique<ProcessGroup>(*job_, device());
+  } catch (...) {
+    job_->fail_job(kFailed);
+    job_.reset();
+    throw;
+  }
   joined = this;
 }
 
@@ -138,8 +147,10 @@ device: this rank's own GPU where there are some, else cpu.
       .def(py::init<>())
       .def("__enter__",
            [](py::object self) {
-             const py::object words = py::module_::import("sys").attr("argv");
-             self.cast<JobRanks&>().join(py::str(" ").attr("join")(words).cast<std::string>());
+             // Arguments may differ: a rank's own number, device or log file.
+             const py::list words = py::module_::import("sys").attr("argv");
+             const fs::path script = words.empty() ? "" : py::str(words[0]).cast<std::string>();
+             self.cast<JobRanks&>().join(script.filename().string());
              return self;
            })
       .def("__exit__", [](JobRanks& self, const py::object&, const py::object& exception,

@@ -133,6 +133,24 @@ class PythonOnRanks(unittest.TestCase):
         with Folder() as folder:
             self.finish(self.script(folder, REFUSED, 2))
 
+    def test_arguments_may_differ_by_rank(self):
+        """torch.distributed.launch passes --local-rank=N; a log file has the rank in its name."""
+        with Folder() as folder:
+            (folder / "script.py").write_text(HEAD + "with ig.Ranks() as ranks:\n    assert ranks.size == 2\n")
+            job = Job("script.py --local-rank=0", 2, folder, ranks=[0], program=PYTHON)
+            job.ranks += Job("script.py --local-rank=1", 2, folder, job.port, ranks=[1], program=PYTHON).ranks
+            self.finish(job)
+
+    def test_a_rank_that_cannot_join_ends_the_others_at_once(self):
+        with Folder() as folder:
+            for name in ("script.py", "other.py"):
+                (folder / name).write_text(HEAD + "with ig.Ranks() as ranks:\n    pass\n")
+            job = Job("script.py", 2, folder, program=PYTHON, ranks=[0])
+            job.ranks += Job("other.py", 2, folder, job.port, ranks=[1], program=PYTHON).ranks
+            self.assertEqual(job.wait(40), [1, 1], job.lines())
+            self.assertIn("was started with another command line, script or number of ranks than the others",
+                          "\n".join(job.lines()))
+
     def test_a_rank_that_raises_ends_all(self):
         with Folder() as folder:
             job = self.script(folder, FAILS, 3)
