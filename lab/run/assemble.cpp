@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 #include "engine/registry.h"
@@ -16,22 +15,6 @@
 namespace isinglass {
 
 namespace fs = std::filesystem;
-
-torch::Device device_of(const std::string& name, int64_t local_rank) {
-  const int64_t gpus = static_cast<int64_t>(torch::cuda::device_count());
-  if (name == "cpu" || (name == "auto" && gpus == 0)) return torch::kCPU;
-  int64_t index = gpus == 0 ? 0 : local_rank % gpus;  // srun may show each rank one alone
-  const bool indexed = name.starts_with("cuda:");
-  const auto [rest, error] =
-      indexed ? std::from_chars(name.data() + 5, name.data() + name.size(), index)
-              : std::from_chars_result{name.data() + name.size(), std::errc()};
-  require_options((indexed || name == "cuda" || name == "auto") && error == std::errc() &&
-                      rest == name.data() + name.size() && index >= 0,
-                  "`device` is '{}'; auto, cpu, cuda or cuda:N is needed", name);
-  require_options(index < gpus, "`device` is {}; this machine has {} usable GPU{}", name,
-                  gpus == 0 ? "no" : std::to_string(gpus), gpus == 1 ? "" : "s");
-  return torch::Device(torch::kCUDA, static_cast<torch::DeviceIndex>(index));
-}
 
 void require_said(bool said, const char* option) {
   require_options(said, "`{}` is required", option);
