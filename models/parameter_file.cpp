@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "io/error.h"
+#include "io/pt/state_dict.h"
 #include "models/single_precision.h"
 
 namespace isinglass {
@@ -19,52 +20,37 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 
 constexpr int64_t kMostExact = int64_t{1} << 53;
 
-auto find_key(const NamedTensors& tensors, const std::string& key) {
-  return std::find_if(tensors.begin(), tensors.end(),
-                      [&](const auto& t) { return t.first == key; });
+const torch::Tensor& tensor_of(const NamedTensors& tensors, const std::string& key,
+                               const std::string& source) {
+  const auto found = find_tensor(tensors, key);
+  require(found != tensors.end(), "{}: tensor '{}' is missing; it holds {}", source, key,
+          names_text(tensors));
+  return found->second;
 }
 
 }  // namespace
 
 NamedTensors read_parameters(const std::filesystem::path& file) {
-  const PtValue content = read_pt(file);
-  const auto within = [&](const char* key) -> const PtValue* {
-    const auto* dict = std::get_if<PtDict>(&content.value);
-    if (!dict) return nullptr;
-    const auto found = std::find_if(dict->begin(), dict->end(),
-                                    [&](const auto& entry) { return entry.first == key; });
-    return found != dict->end() && found->second.is_dict() ? &found->second : nullptr;
-  };
-  const PtValue *parameters = within("parameters"), *averages = within("averages");
-  if (!parameters || !averages) return named_tensors(content, file.string());
-  const NamedTensors means = named_tensors(*averages, file.string());
-  NamedTensors tensors = named_tensors(*parameters, file.string());
-  for (auto& [key, tensor] : tensors) {  // what is not learned has no average
-    if (const auto mean = find_key(means, key); mean != means.end()) tensor = mean->second;
-  }
-  return tensors;
+  return parameters_in(read_pt(file), file.string());
 }
 
 ParameterReader::ParameterReader(const std::filesystem::path& file)
-    : source_(file.string()), tensors_(read_parameters(file)) {}
+    : ParameterReader(file.string(), read_parameters(file)) {}
 
 ParameterReader::ParameterReader(std::string source, NamedTensors tensors)
-    : source_(std::move(source)), tensors_(std::move(tensors)) {}
+    : source_(std::move(source)), tensors_(unwrapped(std::move(tensors))) {}
 
 bool ParameterReader::has(const std::string& key) const {
-  return find_key(tensors_, key) != tensors_.end();
+  return find_tensor(tensors_, key) != tensors_.end();
 }
 
 int64_t ParameterReader::rank(const std::string& key) const {
-  require(has(key), "{}: tensor '{}' is missing", source_, key);
-  return find_key(tensors_, key)->second.dim();
+  return tensor_of(tensors_, key, source_).dim();
 }
 
 torch::Tensor ParameterReader::peek(const std::string& key,
                                     const std::vector<int64_t>& shape) const {
-  const auto found = find_key(tensors_, key);
-  require(found != tensors_.end(), "{}: tensor '{}' is missing", source_, key);
-  const torch::Tensor t = found->second;
+  const torch::Tensor t = tensor_of(tensors_, key, source_);
   bool fits = t.dim() == static_cast<int64_t>(shape.size());
   for (size_t i = 0; fits && i < shape.size(); ++i) fits = shape[i] < 0 || t.size(i) == shape[i];
   require(fits, "{}: tensor '{}' has shape {}; it must be {}", source_, key,
@@ -74,7 +60,7 @@ torch::Tensor ParameterReader::peek(const std::string& key,
 
 torch::Tensor ParameterReader::take(const std::string& key, const std::vector<int64_t>& shape) {
   const torch::Tensor t = peek(key, shape);
-  tensors_.erase(find_key(tensors_, key));
+  tensors_.erase(find_tensor(tensors_, key));
   return t;
 }
 

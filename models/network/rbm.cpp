@@ -225,6 +225,13 @@ std::shared_ptr<EnergyModel> load_rbm(const ModelOptions& options) {
   ParameterReader reader = options.reader();
   const bool categorical = reader.rank("W") > 2 && reader.rank("b_v") > 1;
   std::vector<int64_t> shape(categorical ? 3 : 2, -1);
+  if (!categorical && reader.rank("b_v") == 1 && reader.rank("b_h") == 1) {
+    // The biases say which of W's sides is which, and a transposed W is what is wrong.
+    const int64_t visible = reader.peek("b_v", {-1}).size(0);
+    const int64_t hidden = reader.peek("b_h", {-1}).size(0);
+    const torch::Tensor given = reader.peek("W", shape);
+    if (given.size(0) == visible && given.size(1) == hidden) shape = {hidden, visible};
+  }
   SingleReader singles(reader);
   const torch::Tensor w = singles.take("W", shape);
   shape.erase(shape.begin());

@@ -1,10 +1,12 @@
 // Targets: from the registry, from files, from instances and from callables. See target.h.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
 #include "engine/run/initial_states.h"
 #include "io/error.h"
+#include "io/pt/state_dict.h"
 #include "lab/run/assemble.h"
 #include "lab/spec/field.h"
 #include "models/combined/other_gradient.h"
@@ -98,17 +100,29 @@ torch::Tensor random(const Target& target, int64_t chains, uint64_t seed) {
   return random_states(target.space(), ids, seed, target.device());
 }
 
+// A state dict, or what a checkpoint holds beside one.
+PtValue value_of(const py::handle& object) {
+  if (THPVariable_Check(object.ptr())) return {py::cast<torch::Tensor>(object)};
+  if (!py::isinstance(object, py::module_::import("collections.abc").attr("Mapping"))) return {};
+  PtDict dict;
+  for (const auto& [key, value] : py::dict(object.cast<py::object>())) {
+    dict.emplace_back(py::str(key).cast<std::string>(), value_of(value));
+  }
+  return {std::move(dict)};
+}
+
 TargetPointer load(const std::string& name, const py::dict& tensors, const py::dict& options,
                    bool continuous, const py::object& device) {
   auto spec = spec_of<EnergySpec>(options, name).model;
   spec.name = name;
   std::optional<NamedTensors> given;
   std::optional<torch::Device> theirs;
-  for (const auto& [key, value] : tensors) {
-    const auto tensor = py::cast<torch::Tensor>(value);
-    if (!given) given.emplace();
+  if (!tensors.empty()) given = parameters_in(value_of(tensors), "the parameters");
+  for (auto& [key, tensor] : given.value_or(NamedTensors())) {
     if (!theirs) theirs = tensor.device();
-    given->emplace_back(py::cast<std::string>(key), tensor.detach().cpu());
+  }
+  if (given) {
+    for (auto& [key, tensor] : *given) tensor = tensor.detach().cpu();
   }
   const torch::Device place = device.is_none() && theirs ? *theirs : device_named(device);
   const Guest guest;

@@ -102,7 +102,8 @@ def models(listing):
             "tensors, as `torch.save` writes them; scalars are 0-dimensional. A tensor that is missing,\n"
             "superfluous, misshapen or not finite is refused by name. Numbers have any real type: float64 and whole "
             "numbers\nare kept as float64, except by networks, which compute in float32 and warn where that changes a "
-            "number.\n\n" +
+            "number.\nWhere all names begin with the same parts, as those of wrapped modules do (`module.`, `_orig_mod.`), these may "
+            "be\nthere; and of a checkpoint that holds one state dict beside other things that one counts.\n\n" +
             table(["model", "energy U(x)", "states", "parameter file", "gradient", "trained by `train`"], rows))
 
 

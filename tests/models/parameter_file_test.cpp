@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "io/pt/pt_file.h"
+#include "io/pt/state_dict.h"
 #include "tests/models/samples.h"
 #include "tests/support/scratch.h"
 
@@ -48,6 +49,80 @@ TEST(ParameterFile, OfACheckpointTheAveragesCount) {
   EXPECT_TRUE(torch::equal(reader.real("b", {2}), of(2)));
   EXPECT_TRUE(torch::equal(reader.real("mean", {2}), of(3)));
   reader.finish();
+}
+
+NamedTensors named(const std::string& prefix, const NamedTensors& tensors) {
+  NamedTensors all;
+  for (const auto& [key, tensor] : tensors) all.emplace_back(prefix + key, tensor);
+  return all;
+}
+
+PtDict dict_of(const NamedTensors& tensors) {
+  PtDict dict;
+  for (const auto& [key, tensor] : tensors) dict.emplace_back(key, PtValue{tensor});
+  return dict;
+}
+
+// Wrappers of modules put their names before those of what they wrap.
+TEST(ParameterFile, OfAWrappedModuleIsThatOfTheModule) {
+  for (const ModelSample& sample : model_samples()) {
+    SCOPED_TRACE(sample.label);
+    if (sample.tensors.empty()) continue;
+    const torch::Tensor x =
+        torch::zeros({1, load_sample(sample)->space().sites}, load_sample(sample)->space().dtype());
+    for (const char* prefix : {"module.", "_orig_mod.", "module._orig_mod.", "net.0.", "rbm."}) {
+      ModelSample wrapped = sample;
+      wrapped.tensors = named(prefix, sample.tensors);
+      EXPECT_EQ(load_sample(wrapped)->named_parameters().size(),
+                load_sample(sample)->named_parameters().size())
+          << prefix;
+      wrapped.tensors.front().first = "other";
+      EXPECT_THROW(load_sample(wrapped), Error) << prefix;
+    }
+  }
+  const NamedTensors own = {{"b", torch::ones({2})}};
+  NamedTensors averaged = named("module.", own);
+  averaged.emplace_back("n_averaged", torch::tensor(7));
+  ParameterReader reader("it", parameters_in(PtValue{dict_of(averaged)}, "it"));
+  EXPECT_TRUE(torch::equal(reader.real("b", {2}), torch::ones({2})));
+  EXPECT_NO_THROW(reader.finish());
+}
+
+TEST(ParameterFile, OfACheckpointTheOnlyStateDictCounts) {
+  const NamedTensors own = {{"b", torch::ones({2})}};
+  const PtDict optimiser = {{"state", {PtDict{{"0", {PtDict{{"step", {torch::ones({})}}}}}}}},
+                            {"param_groups", {PtList{}}}};
+  for (const char* key : {"state_dict", "model_state_dict", "model", "net"}) {
+    const PtDict checkpoint = {{"epoch", {int64_t{3}}},
+                               {key, {dict_of(named("module.", own))}},
+                               {"buffer", {torch::zeros({4})}},
+                               {"optimizer", {optimiser}}};
+    ParameterReader reader("it", parameters_in(PtValue{checkpoint}, "it"));
+    EXPECT_TRUE(torch::equal(reader.real("b", {2}), torch::ones({2}))) << key;
+    EXPECT_NO_THROW(reader.finish());
+  }
+  const PtDict two = {{"model", {dict_of(own)}}, {"ema_model", {dict_of(own)}}};
+  EXPECT_ERROR(
+      parameters_in(PtValue{two}, "it"),
+      "it holds several state dicts: model, ema_model; the wanted one is needed in a file of "
+      "its own");
+  const PtDict none = {{"epoch", {int64_t{3}}}, {"optimizer", {optimiser}}};
+  EXPECT_ERROR(parameters_in(PtValue{none}, "it"), "it holds epoch, which is not a tensor");
+}
+
+TEST(ParameterFile, AMissingTensorIsNamedBesideThoseThatAreThere) {
+  const NamedTensors theirs = {{"components_", torch::zeros({2, 3})},
+                               {"intercept_hidden_", torch::zeros({2})}};
+  EXPECT_ERROR(ParameterReader("it", theirs).real("W", {-1, -1}),
+               "it: tensor 'W' is missing; it holds 'components_', 'intercept_hidden_'");
+}
+
+TEST(ParameterFile, OfATransposedRbmTheMatrixIsNamed) {
+  ModelSample sample = sample_of("rbm");
+  for (auto& [key, tensor] : sample.tensors) {
+    if (key == "W") tensor = tensor.t().contiguous();
+  }
+  EXPECT_ERROR(load_sample(sample), "tensor 'W' has shape");
 }
 
 TEST(ParameterFile, EachTensorHasItsShape) {
