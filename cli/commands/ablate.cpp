@@ -10,6 +10,7 @@
 #include "cli/output_directory.h"
 #include "cli/tensorboard.h"
 #include "cli/terminal/progress.h"
+#include "io/json.h"
 #include "lab/grid/cells/trained_models.h"
 #include "lab/grid/run.h"
 #include "lab/report/write.h"
@@ -58,7 +59,7 @@ void show(EventFile& events, const Json& results) {
   for (const Json& row : results["rows"]) {
     const std::string of =
         fmt::format("{} by {} {}", row["model"].get<std::string>(),
-                    row["sampler"].get<std::string>(), row.value("settings", Json()).dump());
+                    row["sampler"].get<std::string>(), text_of(row.value("settings", Json())));
     put_numbers(events, row["repeat"].get<int64_t>(), Json{{of, row["metrics"]}}, {of.c_str()});
   }
 }
@@ -77,7 +78,8 @@ std::string run_ablate(const Options& options) {
     write_report(out.path(), out.file("report.html"));
   });
   if (!leads()) return "";
-  return options.flag("json") ? results.dump(2) + "\n" : results_text(results, out.path().string());
+  return options.flag("json") ? text_of(results, 2) + "\n"
+                              : results_text(results, out.path().string());
 }
 
 }  // namespace

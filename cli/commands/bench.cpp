@@ -13,6 +13,7 @@
 #include "engine/registry.h"
 #include "io/error.h"
 #include "io/files.h"
+#include "io/json.h"
 #include "lab/bench/profile.h"
 #include "lab/bench/report.h"
 #include "lab/bench/subject.h"
@@ -53,7 +54,7 @@ std::string command_line(const Json& settings) {
   for (const auto& [name, value] : settings.items()) {
     line += value.is_boolean()  ? fmt::format(" --{}={}", name, value.get<bool>())
             : value.is_string() ? fmt::format(" --{} {}", name, value.get<std::string>())
-                                : fmt::format(" --{} {}", name, value.dump());
+                                : fmt::format(" --{} {}", name, text_of(value));
   }
   return line;
 }
@@ -91,14 +92,14 @@ std::string run_bench(const Options& options) {
     if (options.flag("profile")) {
       write_stage_profile(out->file("profile.json"), stages, device);
     }
-    if (out) write_file(out->file("bench.json"), result.dump(2) + "\n");
+    if (out) write_file(out->file("bench.json"), text_of(result, 2) + "\n");
   };
   out ? out->fill(options.of_run(values_of(bench.spec())), work) : work();
   if (options.has("compare")) {
     result["comparison"] = compare_bench(result, before);
     result["comparison"]["file"] = options.text("compare");
   }
-  return options.flag("json") ? result.dump(2) + "\n" : bench_text(result);
+  return options.flag("json") ? text_of(result, 2) + "\n" : bench_text(result);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "cli/commands/commands.h"
 #include "cli/terminal/interrupt.h"
 #include "io/error.h"
+#include "io/json.h"
 #include "io/pt/pt_file.h"
 #include "lab/run/assemble.h"
 #include "lab/run/memory.h"
@@ -75,7 +76,7 @@ std::string run_energy(const Options& options) {
                                             {"states", x.size(0)},
                                             {"energy", energy},
                                             {"out", out.string()}};
-    return summary.dump(2) + "\n";
+    return text_of(summary, 2) + "\n";
   }
   return fmt::format("{} states of {}: energy {:.6g} to {:.6g}, mean {:.6g}; written to {}\n",
                      x.size(0), spec.model.name, least, most, mean, out.string());

@@ -12,6 +12,7 @@
 #include "engine/registry.h"
 #include "io/error.h"
 #include "io/files.h"
+#include "io/json.h"
 #include "io/numbers.h"
 #include "io/pt/pt_file.h"
 #include "lab/evaluation/likelihood_evaluation.h"
@@ -98,12 +99,12 @@ std::string run_evaluate(const Options& options) {
     write_pt(out.file("chains.pt"), PtValue{evaluation.estimate().chains()});
     const torch::Tensor rungs = evaluation.estimate().rung_history();
     if (rungs.defined()) write_pt(out.file("rungs.pt"), PtValue{rungs});
-    write_file(out.file("ais.json"), json.dump(2) + "\n");
+    write_file(out.file("ais.json"), text_of(json, 2) + "\n");
     if (const auto events = event_file(options)) show(*events, evaluation, json);
     fs::remove(checkpoint);
   });
   if (!leads()) return "";
-  return options.flag("json") ? json.dump(2) + "\n" : result_text(evaluation, out);
+  return options.flag("json") ? text_of(json, 2) + "\n" : result_text(evaluation, out);
 }
 
 }  // namespace

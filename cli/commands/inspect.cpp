@@ -15,6 +15,7 @@
 #include "cli/output_directory.h"
 #include "io/error.h"
 #include "io/files.h"
+#include "io/json.h"
 #include "io/picture.h"
 #include "io/pt/pt_file.h"
 #include "io/sha256.h"
@@ -220,12 +221,12 @@ bool is_tensor_description(const Json& json) {
 
 std::string tensor_line(const Json& tensor) {
   std::string line =
-      fmt::format("{:<9}{}", tensor["dtype"].get<std::string>(), tensor["shape"].dump());
+      fmt::format("{:<9}{}", tensor["dtype"].get<std::string>(), text_of(tensor["shape"]));
   if (tensor.contains("min")) {
     line += fmt::format("  {:.6g} to {:.6g}, mean {:.6g}", tensor["min"].get<double>(),
                         tensor["max"].get<double>(), tensor["mean"].get<double>());
   }
-  if (tensor.contains("non_finite")) line += "  NOT FINITE: " + tensor["non_finite"].dump();
+  if (tensor.contains("non_finite")) line += "  NOT FINITE: " + text_of(tensor["non_finite"]);
   return line;
 }
 
@@ -240,7 +241,7 @@ void print_json(const Json& json, int indent, std::string& text) {
       print_json(value, indent + 2, text);
     } else {
       text += fmt::format("{:<24}  {}\n", head,
-                          value.is_string() ? value.get<std::string>() : value.dump());
+                          value.is_string() ? value.get<std::string>() : text_of(value));
     }
   }
 }
@@ -256,7 +257,7 @@ std::string run_inspect(const Options& options) {
                        finding.scale);
     finding.description["picture"] = options.text("out");
   }
-  if (options.flag("json")) return finding.description.dump(2) + "\n";
+  if (options.flag("json")) return text_of(finding.description, 2) + "\n";
   std::string text;
   print_json(finding.description, 0, text);
   return text;

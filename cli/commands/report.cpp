@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.h"
 #include "io/error.h"
+#include "io/json.h"
 #include "lab/report/write.h"
 
 namespace isinglass {
@@ -20,7 +21,7 @@ std::string run_report(const Options& options) {
   judge_grid(directory);
   write_report(directory, file);
   if (!options.flag("json")) return fmt::format("{}\n", file.string());
-  return nlohmann::ordered_json{{"report", fs::absolute(file).string()}}.dump(2) + "\n";
+  return text_of(nlohmann::ordered_json{{"report", fs::absolute(file).string()}}, 2) + "\n";
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "engine/registry.h"
 #include "io/error.h"
 #include "io/files.h"
+#include "io/json.h"
 #include "io/netcdf/netcdf_file.h"
 #include "io/pt/pt_file.h"
 #include "lab/run/inference_data.h"
@@ -77,7 +78,7 @@ Json write_results(const Sampling& sampling, const Recorder& recorder,
   const torch::Tensor rungs = sampling.rung_history();
   if (rungs.defined()) write_pt(out.file("rungs.pt"), PtValue{rungs});
   if (!learned.empty()) write_named_tensors(out.file("learned.pt"), learned);
-  write_file(out.file("summary.json"), summary.dump(2) + "\n");
+  write_file(out.file("summary.json"), text_of(summary, 2) + "\n");
   return summary;
 }
 
@@ -95,7 +96,7 @@ std::string what_is_kept(int64_t draws, bool no_samples, const Json& summary,
 
 std::string run_sample(const Options& options) {
   if (options.flag("list")) {
-    return options.flag("json") ? registry_json().dump(2) + "\n" : registry_text();
+    return options.flag("json") ? text_of(registry_json(), 2) + "\n" : registry_text();
   }
   const SampleSpec spec = spec_of<SampleSpec>(options.said());
   const Context context = context_of(options);
@@ -145,7 +146,8 @@ std::string run_sample(const Options& options) {
     fmt::print(stderr, "isinglass: warning: {}: {}\n", spec.sampler.name,
                spell_options(warning, "--"));
   }
-  return options.flag("json") ? summary.dump(2) + "\n" : summary_text(summary, out.path().string());
+  return options.flag("json") ? text_of(summary, 2) + "\n"
+                              : summary_text(summary, out.path().string());
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "cli/terminal/progress.h"
 #include "io/error.h"
 #include "io/files.h"
+#include "io/json.h"
 #include "lab/run/training.h"
 #include "lab/spec/field.h"
 
@@ -113,7 +114,7 @@ std::string result_text(const Options& options, const TrainSpec& spec, const Tra
         {"iteration", result.iteration}, {"recoveries", result.recoveries},
         {"skipped", result.skipped},     {"out", out.path().string()}};
     if (last) json["metrics"] = nlohmann::ordered_json::parse(json_line(*last));
-    return json.dump(2) + "\n";
+    return text_of(json, 2) + "\n";
   }
   const std::string skipped = result.skipped == 0
                                   ? ""
