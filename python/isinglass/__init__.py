@@ -11,14 +11,31 @@ Targets: `models`, `load`, `instance`, `energy`. Samplers: `sampler`, `samplers`
 """
 from ._waits import torch as _torch
 
+from ._built import TORCH as _BUILT_WITH
+
+
+def _other_torch(built=_BUILT_WITH, here=_torch.__version__, loaded=True):
+    """Why the extension module does not go with this torch; empty where it does. Torch's libraries have one ABI a minor
+    version, and may load in spite of another. Where the module has not loaded, a build of the same version for something
+    else counts, too: one for the CPU lacks the libraries of one for CUDA."""
+    (built_number, _, built_for), (number, _, made_for) = built.partition("+"), str(here).partition("+")
+    same = built_number.split(".")[:2] == number.split(".")[:2]
+    if not loaded:
+        same = built_number == number and built_for in ("", made_for)
+    if same:
+        return ""
+    return (f"isinglass was built with torch {built}, and this is torch {here}: install it again "
+            "(pip install . --no-build-isolation)")
+
+
+if _other_torch():
+    raise ImportError(_other_torch())
 try:
     from . import _isinglass
 except ImportError as _error:
-    from ._built import TORCH as _built_with
-    if _built_with.split("+")[0] == _torch.__version__.split("+")[0]:
-        raise
-    raise ImportError(f"isinglass was built with torch {_built_with}, and this is torch {_torch.__version__}: "
-                      "install it again (pip install . --no-build-isolation)") from _error
+    if _other_torch(loaded=False):
+        raise ImportError(_other_torch(loaded=False)) from _error
+    raise
 
 from . import models, samplers
 from ._ablation import Ablation, ablate
