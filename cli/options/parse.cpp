@@ -10,6 +10,7 @@
 #include "cli/options/options.h"
 #include "io/error.h"
 #include "lab/spec/configuration.h"
+#include "lab/spec/idle.h"
 
 namespace isinglass {
 namespace {
@@ -172,6 +173,7 @@ Options parse_options(const Command& command, const std::vector<std::string>& ar
       values.emplace(option.name, *option.initial);
     }
   }
+  refuse_idle(command.name, flags, said);
   return Options(command, std::move(values), std::move(said));
 }
 

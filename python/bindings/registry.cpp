@@ -96,6 +96,7 @@ void add_registry(py::module_& module) {
   });
   module.attr("__version__") = kProgramVersion;
   module.def("revision", &program_revision);
+  module.def("nearest_first", &nearest_first);
 }
 
 }  // namespace isinglass::python

@@ -124,6 +124,7 @@ class NamedSampler {
   }
 
   const std::string& name() const { return spec_.name; }
+  uint64_t seed() const { return seed_; }
   py::dict options() const { return object_of(json_of(spec_.options)); }
 
   std::string text() const {
@@ -287,6 +288,7 @@ Where a parameter of the target has been written to since, energies are computed
                   "way that tensors do not count, such as a plain function's.")
       .def_property_readonly("name", &NamedSampler::name, "Its name.")
       .def_property_readonly("options", &NamedSampler::options, "The options that were said.")
+      .def_property_readonly("seed", &NamedSampler::seed, "The seed of starts without their own.")
       .def("__repr__", &NamedSampler::text);
 }
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "io/error.h"
+#include "io/json.h"
+#include "lab/spec/idle.h"
 #include "lab/spec/tables.h"
 #include "models/registry.h"
 
@@ -84,6 +86,7 @@ OptionValues values_of(const OptionTable& table, const py::dict& arguments,
     check_value(*option, said);
     values.emplace(option->name, std::move(said));
   }
+  refuse_idle(who, values, values);
   return values;
 }
 
@@ -96,7 +99,7 @@ OptionValues sampler_values(const py::dict& options, const std::string& who) {
 }
 
 py::object object_of(const nlohmann::ordered_json& json) {
-  return py::module_::import("json").attr("loads")(json.dump());
+  return py::module_::import("json").attr("loads")(text_of(json));
 }
 
 }  // namespace isinglass::python

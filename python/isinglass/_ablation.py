@@ -2,16 +2,30 @@
 import contextlib
 import inspect
 import json
+import numbers
 import os
 import tempfile
+from collections.abc import Mapping
 from typing import Any
 
 from . import _isinglass
-from ._run import directory_for_all, interrupt
+from ._run import directory_for_all, interrupt, sample
 from ._show import Shown
-from ._tables import TABLES, options_text, parameters, texts_of
+from ._tables import (
+    TABLES,
+    options_text,
+    parameters,
+    refuse_unknown,
+    refuse_unused,
+    texts_of,
+)
 
-_LEFT_OUT = ("grid", "preset", "dataset", "weights")
+_LEFT_OUT = ("grid", "preset")
+_OF_GRIDS_BY_NAME = ("weights", "cache")
+_DATA = ("dataset", "data_dir", "levels")
+# What sample() takes, but for what a cell has of its own.
+_OF_CELLS = [name for name in sample.__signature__.parameters
+             if name not in ("target", "sampler", "data", "moves", "seed", "no_samples")] + ["dataset"]
 
 
 class Ablation(Shown):
@@ -51,22 +65,37 @@ class Ablation(Shown):
 
 
 def _toml(value):
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_toml(str(name))} = {_toml(part)}" for name, part in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_toml(part) for part in value) + "]"
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
-    return json.dumps(value, ensure_ascii=False)
+    if hasattr(value, "item"):  # a number of numpy or torch
+        value = value.item()
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    if isinstance(value, numbers.Real):
+        return repr(float(value))  # inf and nan, too, are TOML's own words
+    raise _isinglass.Error(f"a grid holds {value!r}; texts, numbers, True, False and lists of them are needed")
 
 
 def _table(values):
-    return "".join(f"{name.removesuffix('_').replace('_', '-')} = {_toml(value)}\n" for name, value in values.items()
-                   if value is not None)
+    return "".join(f"{_toml(name.removesuffix('_').replace('_', '-'))} = {_toml(value)}\n"
+                   for name, value in values.items() if value is not None)
 
 
 def _sampler_entry(sampler):
     if isinstance(sampler, str):
         return {"sampler": sampler}
     if isinstance(sampler, _isinglass.Sampler):
+        if sampler.seed:
+            raise _isinglass.Error(f"the seed= of {sampler!r} would have no effect: those of cells follow from seed= of "
+                                   "ablate and the number of the repeat")
         return {"sampler": sampler.name, **sampler.options}
     return sampler
 
@@ -82,26 +111,42 @@ def _grid_text(title, targets, samplers, claims, common):
     return text
 
 
-def ablate(grid=None, *, targets=None, samplers=(), title="Samplers", claims=(), out=None, device="cpu", **options):
+def _own_and_common(grid, options):
+    """The grid's own options, and those of its cells; without any that the one or the other would not use."""
+    if grid is None:
+        refuse_unknown(ablate, options, _OF_CELLS)
+        refuse_unused(options, dict.fromkeys(_OF_GRIDS_BY_NAME, "is of a grid by name or file, which trains models"))
+        if options.get("init") != "data":
+            refuse_unused(options, dict.fromkeys(_DATA, 'is where chains begin with init="data", and init= is not that'))
+    else:
+        refuse_unknown(ablate, options)
+    cells = set(_OF_CELLS) if grid is None else set()
+    own = {option["python"] for option in TABLES["ablate"]} - (set(_DATA) & cells)
+    return ({name: value for name, value in options.items() if name in own},
+            texts_of({name: value for name, value in options.items() if name not in own}))
+
+
+def ablate(grid=None, *, targets=None, samplers=(), title=None, claims=(), out=None, device=None, **options):
     directory_for_all(out)
-    own = {option["python"] for option in TABLES["ablate"]}
-    values = {name: value for name, value in options.items() if name in own}
-    common = texts_of({name: value for name, value in options.items() if name not in own})
+    if grid is not None and (targets or samplers or claims or title is not None):
+        raise _isinglass.Error("a grid by name or file has a title, targets, samplers and claims of its own")
+    values, common = _own_and_common(grid, options)
+    if grid is None:
+        refuse_unused({"device": device}, {"device": "is of a grid by name or file; targets have their own"})
+    device = "cpu" if device is None else device
     keeper = None if out is not None else tempfile.TemporaryDirectory(prefix="isinglass-")
     directory = os.fspath(out) if out is not None else keeper.name
     os.makedirs(directory, exist_ok=True)
     with contextlib.ExitStack() as stack:
         if grid is not None:
-            if targets or samplers or common:
-                raise _isinglass.Error("a grid by name or file has targets, samplers and options of its own")
-            values["grid" if os.path.exists(grid) else "preset"] = grid
+            values["grid" if isinstance(grid, os.PathLike) or os.path.isfile(grid) else "preset"] = grid
         else:
             if not targets or not samplers:
                 raise _isinglass.Error("targets={label: target} and samplers=[…] are needed, or a grid by name or file")
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-"))
             values["grid"] = os.path.join(folder, "grid.toml")
             with open(values["grid"], "w", encoding="utf-8") as file:
-                file.write(_grid_text(title, targets, samplers, claims, common))
+                file.write(_grid_text("Samplers" if title is None else title, targets, samplers, claims, common))
         results, error = _isinglass.ablate(values, dict(targets or {}), str(device), directory)
     if error is not None:
         return interrupt(error, "directory", directory)
@@ -115,11 +160,12 @@ ablate.__signature__ = inspect.Signature(
                        annotation="Mapping[str, Target] | None"),
      inspect.Parameter("samplers", inspect.Parameter.KEYWORD_ONLY, default=(),
                        annotation="Sequence[str | Sampler | Mapping[str, Any]]"),
-     inspect.Parameter("title", inspect.Parameter.KEYWORD_ONLY, default="Samplers", annotation="str"),
+     inspect.Parameter("title", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None"),
      inspect.Parameter("claims", inspect.Parameter.KEYWORD_ONLY, default=(),
                        annotation="Sequence[Mapping[str, Any]]"),
      inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | os.PathLike | None"),
-     inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default="cpu", annotation="str | torch.device"),
+     inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None,
+                       annotation="str | torch.device | None"),
      *parameters("ablate", _LEFT_OUT),
      inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD, annotation="Any")], return_annotation="Ablation")
 ablate.__doc__ = f"""Runs a grid of targets × samplers × settings, and measures every cell.
@@ -131,7 +177,9 @@ ablate.__doc__ = f"""Runs a grid of targets × samplers × settings, and measure
     claims: what is to be judged, as in a grid file's [[claims]].
     out: a directory, in which finished cells are kept: the same call goes on. Without it nothing is kept but the
         result.
-    options: of sampling, for all cells: steps, burn_in, chains, thin, ….
+    title: of the page (default: Samplers).
+    device: of a grid by name or file (default: cpu); targets have their own.
+    options: of sampling, for all cells: steps, burn_in, chains, thin, …, as sample() takes them.
 {options_text("ablate", _LEFT_OUT)}
 
 Returns an Ablation (of ranks: to rank 0, and None to the others). A cell that fails, as by an energy that is not finite, says so in frame.error. What a

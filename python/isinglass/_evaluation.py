@@ -11,10 +11,17 @@ import torch
 from . import _isinglass
 from ._run import interrupt
 from ._show import Shown
-from ._tables import options_text, parameters, texts_of
+from ._tables import (
+    options_text,
+    parameters,
+    refuse_unknown,
+    refuse_unused,
+    texts_of,
+    with_sampler,
+)
 
 _LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "penalty", "class_", "image", "sampler",
-             "dataset", "data_dir")
+             "dataset")
 
 
 class Evaluation(Shown):
@@ -70,12 +77,15 @@ class Evaluation(Shown):
 
 
 def evaluate(target, images=None, *, sampler=None, mean=None, out=None, **options):
-    values = texts_of(options)
-    if isinstance(sampler, _isinglass.Sampler):
-        values = {**sampler.options, **values}
-        sampler = sampler.name
-    values["sampler"] = sampler
-    if isinstance(images, (str, os.PathLike)):
+    refuse_unknown(evaluate, options)
+    named = isinstance(images, (str, os.PathLike))
+    if images is None:
+        refuse_unused(options, {"levels": "is of images, and there are none"})
+    if not named:
+        refuse_unused(options, {"data_dir": "is where a data set is looked for by its name, and the images have none"})
+    sampler, options = with_sampler(sampler, options)
+    values = {**texts_of(options), "sampler": sampler}
+    if named:
         values["dataset"] = images
     whole = not (images is None or isinstance(images, (str, os.PathLike, Mapping)))
     with contextlib.ExitStack() as stack:
@@ -105,7 +115,8 @@ evaluate.__doc__ = f"""log Z of a target by annealing or tempering, and the like
     target: of binary sites; without images also of categorical ones.
     images: as train() takes them, but all of a tensor count; a dictionary of splits (train, validation, test); a
         data set by name or file; or None: log Z alone.
-    sampler: a sampler's name (default: pafs; of an RBM its own sweeps), or one made by sampler().
+    sampler: a sampler's name (default: pafs; of an RBM its own sweeps), or one made by sampler(), whose seed counts
+        where none is given here.
     mean: float [D], of the Bernoulli sites where annealing begins; without it the target's own base, else that of
         the images, else the uniform distribution.
     out: a directory for a checkpoint, from which the same call goes on.

@@ -9,10 +9,17 @@ import torch
 
 from . import _isinglass
 from ._show import Shown
-from ._tables import options_text, parameters, texts_of
+from ._tables import (
+    options_text,
+    parameters,
+    refuse_unknown,
+    refuse_unused,
+    texts_of,
+    with_sampler,
+)
 
 _LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "class_", "image", "instance",
-             "gradient_model", "sampler", "dataset", "data_dir", "init", "netcdf")
+             "gradient_model", "sampler", "dataset", "init", "netcdf")
 
 
 class Run(Shown):
@@ -50,8 +57,9 @@ class Run(Shown):
         self.rungs = made["rungs"]
         self.interrupted = interrupted
 
-    def to_arviz(self) -> "arviz.InferenceData":  # noqa: F821
-        """The draws as arviz.InferenceData, chains first: posterior.x, sample_stats.energy."""
+    def to_arviz(self) -> "arviz.InferenceData | xarray.DataTree":  # noqa: F821
+        """The draws as ArviZ has results, chains first: posterior.x, sample_stats.energy. Of ArviZ 1 and newer that is
+        an xarray.DataTree, of earlier ones an arviz.InferenceData."""
         import arviz
 
         def by_chain(tensor):
@@ -61,13 +69,15 @@ class Run(Shown):
                  [("energy", self.energy), ("acceptance", self.acceptance), ("hops", self.hops)] if tensor is not None}
         groups = {"sample_stats": stats}
         if self.samples is not None:
-            groups["posterior"] = {"x": by_chain(self.samples)}
-        data = arviz.from_dict(**groups, dims={"x": ["site"]})
+            groups = {"posterior": {"x": by_chain(self.samples)}, **groups}
+        dims = {"x": ["site"]}
+        attributes = {"inference_library": "isinglass", "inference_library_version": _isinglass.__version__,
+                      "model": self.summary["model"], "sampler": self.summary["sampler"], "seed": self.summary["seed"]}
+        if int(arviz.__version__.split(".")[0]) >= 1:
+            return arviz.from_dict(groups, dims=dims, attrs={group: dict(attributes) for group in groups})
+        data = arviz.from_dict(**groups, dims=dims)
         for group in data.groups():
-            data[group].attrs.update(inference_library="isinglass",
-                                     inference_library_version=_isinglass.__version__,
-                                     model=self.summary["model"], sampler=self.summary["sampler"],
-                                     seed=self.summary["seed"])
+            data[group].attrs.update(attributes)
         return data
 
     def save(self, directory: "str | os.PathLike", *, overwrite: bool = False) -> None:
@@ -115,16 +125,22 @@ def directory_for_all(out):
 
 
 def sample(target, sampler, *, init=None, data=None, moves=False, **options):
-    if isinstance(sampler, _isinglass.Sampler):
-        options = {**sampler.options, **options}
-        sampler = sampler.name
+    refuse_unknown(sample, options)
+    named = isinstance(data, (str, os.PathLike))
+    if data is not None and (not isinstance(init, str) or init != "data"):
+        raise _isinglass.Error(f'data= is where chains begin with init="data", and init= is {"not given" if init is None else "another"}')
+    if data is None:
+        refuse_unused(options, {"levels": "is of images, and data= is not given"})
+    if not named:
+        refuse_unused(options, {"data_dir": "is where a data set is looked for by its name, and data= names none"})
+    sampler, options = with_sampler(sampler, options)
     values = {"sampler": sampler, **texts_of(options)}
     states = None
     if isinstance(init, torch.Tensor):
         states = init.detach()
     elif init is not None:
         values["init"] = init
-    if isinstance(data, (str, os.PathLike)):
+    if named:
         values["dataset"] = data
     made, error = _isinglass.sample(target, values, states, data, moves)
     if made is None:  # rank 0 has it
@@ -159,7 +175,7 @@ sample.__doc__ = f"""Draws from a target, as `isinglass sample` does: the same b
     (torch.Size([10, 8, 16]), torch.Size([10, 8]))
 
     target: where to draw from.
-    sampler: a sampler's name, or one made by sampler().
+    sampler: a sampler's name, or one made by sampler(), whose seed counts where none is given here.
     init: where the chains begin: states [B, D], a .pt file of them, or random, data or instance.
     data: of init="data": images, as train() takes them, or a data set by name.
     moves: keep acceptance and hops of every draw, too.

@@ -35,6 +35,30 @@ def parameters(table, without=()):
             for option in TABLES[table] if option["python"] not in without]
 
 
+def refuse_unknown(function, options, also=()):
+    """Refuses options that the function's signature does not have, and so would not use."""
+    known = [one.name for one in function.__signature__.parameters.values() if one.kind is one.KEYWORD_ONLY]
+    known += [name for name in also if name not in known]
+    for name in options:
+        if name not in known:
+            nearest = ", ".join(_isinglass.nearest_first(name, known))
+            raise _isinglass.Error(f"{function.__name__} has no option {name}=; it knows: {nearest}")
+
+
+def refuse_unused(options, reasons):
+    """Refuses options that are given and would have no effect: the reasons by their names."""
+    for name, reason in reasons.items():
+        if options.get(name) is not None:
+            raise _isinglass.Error(f"{name}= {reason}")
+
+
+def with_sampler(sampler, options):
+    """A sampler's name, and the options with those of one made by sampler(), its seed among them."""
+    if not isinstance(sampler, _isinglass.Sampler):
+        return sampler, options
+    return sampler.name, {"seed": sampler.seed, **sampler.options, **options}
+
+
 def number(value):
     return f"{value:g}" if isinstance(value, float) else str(value)
 

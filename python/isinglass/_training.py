@@ -1,6 +1,7 @@
 """Training of models: the trainer with its checkpoints."""
 import contextlib
 import inspect
+import itertools
 import os
 import tempfile
 from typing import Any
@@ -10,9 +11,17 @@ import torch
 from . import _isinglass
 from ._run import directory_for_all, interrupt
 from ._show import Shown
-from ._tables import options_text, parameters, texts_of
+from ._tables import (
+    options_text,
+    parameters,
+    refuse_unknown,
+    refuse_unused,
+    texts_of,
+    with_sampler,
+)
 
 _LEFT_OUT = ("model", "dataset", "sampler")
+_OF_NEW_MODELS = ("channels", "hidden", "edges", "proj", "base", "base_smooth", "weights", "gradient_precision")
 
 
 class Fit(Shown):
@@ -43,6 +52,17 @@ class Fit(Shown):
         self.options = made["options"]
         self.interrupted, self.recoveries = made["interrupted"], made["recoveries"]
 
+    def load_into(self, module: "torch.nn.Module") -> None:
+        """Loads the averaged parameters into a module: the one that was trained, what it wraps, or a wrapper of it, as
+        torch.compile, DataParallel and Sequential are, which put their own names before the module's."""
+        own, ours = set(module.state_dict()), set(self.parameters)
+        for theirs, mine in itertools.product(("", *_prefixes(own)), ("", *_prefixes(ours))):
+            named = {theirs + name.removeprefix(mine): value for name, value in self.parameters.items()}
+            if own == set(named):
+                module.load_state_dict(named)
+                return
+        raise _isinglass.Error(f"the parameters are {_some(ours - own or ours)}, and the module has {_some(own - ours or own)}")
+
     @property
     def frame(self) -> "pandas.DataFrame":  # noqa: F821
         """The metrics as a pandas.DataFrame, a row per iteration."""
@@ -59,8 +79,29 @@ class Fit(Shown):
         return rows + [(name, value) for name, value in last.items() if name != "iteration"]
 
 
-def train(model, data, *, sampler=None, out=None, labels=None, callback=None, device="cpu", **options):
+def _prefixes(names):
+    """What all names begin with, part by part: module., module.net., …."""
+    first = min(names, default="")
+    prefixes = [first[:place + 1] for place, letter in enumerate(first) if letter == "."]
+    return [prefix for prefix in prefixes if all(name.startswith(prefix) for name in names)]
+
+
+def _some(names):
+    return ", ".join(sorted(names)[:4]) + (", …" if len(names) > 4 else "")
+
+
+def train(model, data, *, sampler=None, out=None, labels=None, callback=None, device=None, **options):
     directory_for_all(out)
+    refuse_unknown(train, options)
+    if not isinstance(model, str):
+        given = "is of a model by name; a target or module has its own"
+        refuse_unused({**options, "device": device}, dict.fromkeys((*_OF_NEW_MODELS, "device"), given))
+    if not isinstance(data, (str, os.PathLike)):
+        refuse_unused(options, {"data_dir": "is where a data set is looked for by its name, and the data have none"})
+    if options.get("objective") != "classify" or isinstance(data, (str, os.PathLike)):
+        refuse_unused({"labels": labels}, {"labels": "is of images in memory with objective=\"classify\""})
+    device = "cpu" if device is None else device
+    sampler, options = with_sampler(sampler, options)
     values = texts_of(options)
     target = model
     if isinstance(model, str):
@@ -74,9 +115,6 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, de
         levels = values.get("levels")
         states = "continuous" if values.get("objective") in ("dsm", "classify") else "categorical" if levels else "binary"
         target = energy(model, sites=sites, states=states, categories=levels if states == "categorical" else None)
-    if isinstance(sampler, _isinglass.Sampler):
-        values = {**sampler.options, **values}
-        sampler = sampler.name
     values["sampler"] = sampler
     if isinstance(data, (str, os.PathLike)):
         values["dataset"] = data
@@ -108,7 +146,7 @@ train.__signature__ = inspect.Signature(
      inspect.Parameter("labels", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="torch.Tensor | None"),
      inspect.Parameter("callback", inspect.Parameter.KEYWORD_ONLY, default=None,
                        annotation="Callable[[dict[str, float]], None] | None"),
-     inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default="cpu", annotation="str | torch.device"),
+     inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | torch.device | None"),
      *parameters("train", _LEFT_OUT)], return_annotation="Fit")
 train.__doc__ = f"""Trains a model on images or points, as `isinglass train` does: the same bits for the same seed.
 
@@ -118,12 +156,12 @@ train.__doc__ = f"""Trains a model on images or points, as `isinglass train` doe
         255, or real numbers from 0 to 1; with levels= whole numbers below it. They are shuffled with a fixed seed
         and split 80/10/10; a dictionary with train and perhaps validation and test holds splits, whose values are
         read in one way. Or a data set by name or file. dsm and classify take real [N, D] as points.
-    sampler: a sampler's name (default: pafs), or one made by sampler().
+    sampler: a sampler's name (default: pafs), or one made by sampler(), whose seed counts where none is given here.
     out: the run's directory, with checkpoints; a run that is there goes on. Without it nothing is kept.
     labels: of classify: the classes of the images [N], whole numbers from 0, which are split as the images are; of
         a dictionary those of train.
     callback: called after every iteration with a dictionary of its numbers.
-    device: of a model by name.
+    device: of a model by name (default: cpu); a target has one.
 {options_text("train", _LEFT_OUT)}
 
 Returns a Fit. Ctrl-C saves a checkpoint and raises KeyboardInterrupt after the present iteration, with

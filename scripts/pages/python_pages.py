@@ -31,6 +31,7 @@ from typing import Any
 import arviz
 import pandas
 import torch
+import xarray
 """
 RESULTS = ("Run", "Fit", "Evaluation", "Ablation")
 ENGINE = ("Target", "Sampler", "State", "Info", "ReplayBuffer", "Ranks")

@@ -40,11 +40,11 @@ def test_options_are_those_of_the_program(function, command, program):
     flags = {python_name(flag) for flag in re.findall(r"^  --([a-z0-9-]+)", text, re.MULTILINE)}
     known = set(inspect.signature(function).parameters)
     replaced = {"sample": {"model", "weights", "factors", "sites", "categories", "penalty", "class_", "image",
-                           "instance", "gradient_model", "dataset", "data_dir", "netcdf", "list"},
+                           "instance", "gradient_model", "dataset", "netcdf", "list"},
                 "train": {"dataset", "resume"},
                 "evaluate": {"model", "instance", "weights", "factors", "sites", "categories", "penalty", "class_", "image",
-                             "dataset", "data_dir", "resume"},
-                "ablate": {"preset", "dataset", "weights", "resume"}}[command]
+                             "dataset", "resume"},
+                "ablate": {"preset", "resume"}}[command]
     of_program = {"help", "config", "device", "threads", "quiet", "json", "out", "overwrite", "tensorboard"}
     assert flags - known - of_program == replaced
 

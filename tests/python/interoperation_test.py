@@ -6,6 +6,7 @@ import arviz
 import numpy
 import pytest
 import torch
+import xarray
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.tensorboard import SummaryWriter
@@ -31,6 +32,38 @@ def test_arviz(ising, tmp_path, program):
             assert numpy.array_equal(values, data[group][name]), name
         assert theirs[group].attrs["inference_library"] == data[group].attrs["inference_library"]
         assert theirs[group].attrs["seed"] == data[group].attrs["seed"]
+
+
+class ArviZ1:
+    """from_dict of ArviZ 1, which needs a newer Python than this may be, as its documentation has it."""
+
+    __version__ = "1.3.0"
+
+    @staticmethod
+    def from_dict(data, *, name=None, sample_dims=None, save_warmup=None, index_origin=None, coords=None, dims=None,
+                  pred_dims=None, pred_coords=None, check_conventions=True, attrs=None):
+        assert set(attrs or {}) <= {*data, "/"}
+        groups = {}
+        for group, variables in data.items():
+            arrays = {variable: (["chain", "draw", *(dims or {}).get(variable, [])], values)
+                      for variable, values in variables.items()}
+            groups[group] = xarray.Dataset(arrays, attrs=(attrs or {}).get(group))
+        return xarray.DataTree.from_dict(groups, name=name)
+
+
+def test_arviz_1(ising, monkeypatch):
+    run = ig.sample(ising, "gwg", moves=True, chains=4, steps=30, thin=2, seed=3)
+    before = run.to_arviz()
+    monkeypatch.setitem(sys.modules, "arviz", ArviZ1)
+    data = run.to_arviz()
+    assert data.groups == ("/", "/posterior", "/sample_stats")
+    for group in ("posterior", "sample_stats"):
+        assert set(data[group].data_vars) == set(before[group].data_vars)
+        for name, values in before[group].data_vars.items():
+            assert data[group][name].dims == values.dims and numpy.array_equal(data[group][name], values), name
+        ours = {name: value for name, value in before[group].attrs.items() if name in data[group].attrs}
+        assert ours == data[group].attrs and ours["seed"] == 3
+    assert ig.sample(ising, "gwg", chains=4, steps=3, no_samples=True).to_arviz().groups == ("/", "/sample_stats")
 
 
 def test_dataloader_feeds_a_loop_of_ones_own():
@@ -98,3 +131,26 @@ def test_numpy_arrays_are_images():
     ours, theirs = (ig.train("rbm", data, **options).parameters for data in (images, images.numpy()))
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
     assert torch.equal(ig.base_mean(images), ig.base_mean(images.numpy()))
+
+
+@pytest.mark.parametrize("built,here,loaded,fits", [
+    ("2.11.0+cu130", "2.11.0+cu130", True, True),
+    ("2.11.0+cu130", "2.11.1+cu130", True, True),
+    ("2.11.0+cu130", "2.12.0+cu130", True, False),  # it may load, and be another ABI
+    ("2.11.0+cu130", "2.1.0+cu130", True, False),
+    ("2.11.0+cu130", "2.11.0+cpu", True, True),
+    ("2.11.0+cu130", "2.11.0+cpu", False, False),  # "libtorch_cuda.so: cannot open shared object file"
+    ("2.11.0+cu130", "2.11.0+cu130", False, True),
+    ("2.11.0", "2.11.0+cu130", False, True),  # built with a torch that does not say for what
+    ("2.11.0+cu130", "2.11.1+cu130", False, False)])
+def test_the_torch_that_it_was_built_with(built, here, loaded, fits):
+    said = ig._other_torch(built, here, loaded)
+    assert said == "" if fits else f"built with torch {built}, and this is torch {here}: install it again" in said
+
+
+def test_another_torch_is_refused_though_it_loads(tmp_path):
+    """With the package as it is, and a torch that says that it is another."""
+    code = "import torch; torch.__version__ = '1.0.0'; import isinglass"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode and "and this is torch 1.0.0: install it again" in done.stderr.splitlines()[-1]
+    assert torch.__version__ == ig._BUILT_WITH

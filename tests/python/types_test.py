@@ -13,7 +13,7 @@ from conftest import ROOT
 pytest.importorskip("mypy")
 SETTINGS = """[mypy]
 strict = True
-[mypy-torch.*,arviz.*,pandas.*]
+[mypy-torch.*,arviz.*,pandas.*,xarray.*]
 follow_imports = skip
 follow_imports_for_stubs = True
 ignore_missing_imports = True

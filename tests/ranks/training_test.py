@@ -9,9 +9,9 @@ PCD = "--model rbm --hidden 8 --sampler pafs --radius 3 --steps-per-iter 5 --buf
 OBJECTIVES = {
     "pcd": PCD,
     "centred": f"{PCD} --centre",
-    "network": PCD.replace("--model rbm --hidden 8", "--model mlp --hidden 8"),
+    "network": PCD.replace("--model rbm --hidden 8", "--model mlp"),
     "cd": "--objective cd --hidden 8",
-    "dsm": "--objective dsm --hidden 8",
+    "dsm": "--objective dsm",
 }
 SCORED = f"{PCD} --evaluate-every 8 --evaluate-steps 20"
 # Sums over a batch of 12 in float32 are rounded otherwise in parts: 20 iterations of Adam, whose steps

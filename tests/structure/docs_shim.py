@@ -28,6 +28,9 @@ def reduced(arguments):
             result[i + 1] = str(min(kind(result[i + 1]), longer * REDUCED[flag]))
     if "train" in result and "--resume" not in result:
         refused = [flag for objective, flags in REFUSED.items() if objective in result for flag in flags]
+        model = result[result.index("--model") + 1] if "--model" in result else "resnet"
+        if model != "resnet" or REFUSED.keys() & set(result):
+            refused.append("--channels")
         for flag in ("--channels", "--steps-per-iter", "--buffer", "--batch"):
             if flag not in result and flag not in refused:
                 result += [flag, str(REDUCED[flag])]

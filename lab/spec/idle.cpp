@@ -1,0 +1,89 @@
+// See idle.h.
+#include "lab/spec/idle.h"
+
+#include <functional>
+#include <vector>
+
+#include "io/error.h"
+
+namespace isinglass {
+namespace {
+
+const OptionValue* value_in(const OptionValues& values, const std::string& name) {
+  const auto found = values.find(name);
+  return found == values.end() ? nullptr : &found->second;
+}
+
+std::string text_in(const OptionValues& values, const std::string& name) {
+  const OptionValue* value = value_in(values, name);
+  const auto* text = value ? std::get_if<std::string>(value) : nullptr;
+  return text ? *text : "";
+}
+
+bool above_zero(const OptionValues& values, const std::string& name) {
+  const OptionValue* value = value_in(values, name);
+  const auto* whole = value ? std::get_if<int64_t>(value) : nullptr;
+  return whole && *whole > 0;
+}
+
+// As training takes them where nothing is said.
+std::string trained_model(const OptionValues& values) {
+  if (const std::string said = text_in(values, "model"); !said.empty()) return said;
+  const std::string objective = text_in(values, "objective");
+  if (objective == "cd") return "rbm";
+  return objective == "dsm" || objective == "classify" ? "mlp" : "resnet";
+}
+
+struct Idle {
+  std::string command, option;
+  std::function<bool(const OptionValues&)> used;
+  std::string otherwise;  // what it goes with
+};
+
+const std::vector<Idle>& table() {
+  const auto has = [](const char* name) {
+    return [name](const OptionValues& values) { return values.contains(name); };
+  };
+  // By an objective without chains all of them are refused, which training says.
+  const auto counts = [](const char* name) {
+    return [name](const OptionValues& values) {
+      const std::string objective = text_in(values, "objective");
+      return above_zero(values, name) || !(objective.empty() || objective == "pcd");
+    };
+  };
+  const auto trains = [](const char* model) {
+    return [model](const OptionValues& values) { return trained_model(values) == model; };
+  };
+  const auto reads_data = [](const OptionValues& values) {
+    return text_in(values, "init") == "data" || values.contains("instance");
+  };
+  static const std::vector<Idle> all = {
+      {"train", "fresh-iters", counts("fresh"), "is of chains from noise, and `fresh` is 0"},
+      {"train", "evaluate-steps", counts("evaluate-every"),
+       "is of quick validation likelihoods, and `evaluate-every` is 0"},
+      {"train", "channels", trains("resnet"), "is of a resnet, and `model` is another"},
+      {"train", "hidden", trains("rbm"), "is of an rbm, and `model` is another"},
+      {"train", "data-dir", has("dataset"), "is where `dataset` is looked for, which is not given"},
+      {"sample", "dataset", reads_data,
+       "is of `init` data, or of an `instance` that is made of images"},
+      {"sample", "levels", has("dataset"), "is of the images of `dataset`, which is not given"},
+      {"sample", "data-dir", has("dataset"),
+       "is where `dataset` is looked for, which is not given"},
+      {"evaluate", "levels", has("dataset"), "is of the images of `dataset`, which is not given"},
+      {"evaluate", "data-dir", has("dataset"),
+       "is where `dataset` is looked for, which is not given"},
+  };
+  return all;
+}
+
+}  // namespace
+
+void refuse_idle(const std::string& command, const OptionValues& given, const OptionValues& all) {
+  for (const Idle& idle : table()) {
+    if (idle.command != command || !given.contains(idle.option)) continue;
+    require_options(idle.used(all), "`{}` would have no effect: it {}", idle.option,
+                    idle.otherwise);
+  }
+}
+
+}  // namespace isinglass
