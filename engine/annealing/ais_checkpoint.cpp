@@ -9,7 +9,6 @@
 #include "io/pt/entries.h"
 #include "io/settings.h"
 #include "models/identity.h"
-#include "models/own_function.h"
 
 namespace isinglass {
 namespace {

@@ -17,7 +17,6 @@
 #include "lab/run/tempering.h"
 #include "models/full_precision.h"
 #include "models/identity.h"
-#include "models/own_function.h"
 
 namespace isinglass {
 namespace {

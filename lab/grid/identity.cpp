@@ -14,7 +14,6 @@
 #include "lab/spec/field.h"
 #include "models/identity.h"
 #include "models/instances/instances.h"
-#include "models/own_function.h"
 
 namespace isinglass {
 namespace {

@@ -9,7 +9,6 @@
 #include "engine/diagnostics/rank_normalised.h"
 #include "lab/identity.h"
 #include "models/identity.h"
-#include "models/own_function.h"
 
 namespace isinglass {
 namespace {

@@ -21,7 +21,7 @@ nlohmann::ordered_json summary_json(const SampleSpec& spec, const EnergyModel& m
                                     const RunPlan& plan, const RunResult& result,
                                     const Recorder& recorder);
 
-// Adds energies_sha256, the identity of the model's functions (models/own_function.h), where it has
+// Adds energies_sha256, the identity of the model's functions (models/identity.h), where it has
 // some; null where they are not the same from call to call.
 void add_functions(const EnergyModel& model, torch::Device device, nlohmann::ordered_json& summary);
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "models/energy_model.h"
-#include "models/own_function.h"
+#include "models/identity.h"
 
 namespace isinglass::python {
 

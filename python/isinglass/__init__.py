@@ -9,32 +9,15 @@
 Targets: `models`, `load`, `instance`, `energy`. Samplers: `sampler`, `samplers`, `sample`. Training:
 `train`, `ReplayBuffer`, `base_mean`. Measuring: `evaluate`, `ablate`. Bad input is an `Error`.
 """
-from ._waits import torch as _torch
+from . import _versions
 
-from ._built import TORCH as _BUILT_WITH
-
-
-def _other_torch(built=_BUILT_WITH, here=_torch.__version__, loaded=True):
-    """Why the extension module does not go with this torch; empty where it does. Torch's libraries have one ABI a minor
-    version, and may load in spite of another. Where the module has not loaded, a build of the same version for something
-    else counts, too: one for the CPU lacks the libraries of one for CUDA."""
-    (built_number, _, built_for), (number, _, made_for) = built.partition("+"), str(here).partition("+")
-    same = built_number.split(".")[:2] == number.split(".")[:2]
-    if not loaded:
-        same = built_number == number and built_for in ("", made_for)
-    if same:
-        return ""
-    return (f"isinglass was built with torch {built}, and this is torch {here}: install it again "
-            "(pip install . --no-build-isolation)")
-
-
-if _other_torch():
-    raise ImportError(_other_torch())
+if _versions.other_torch():
+    raise ImportError(_versions.other_torch())
 try:
     from . import _isinglass
 except ImportError as _error:
-    if _other_torch(loaded=False):
-        raise ImportError(_other_torch(loaded=False)) from _error
+    if _versions.other_torch(loaded=False):
+        raise ImportError(_versions.other_torch(loaded=False)) from _error
     raise
 
 from . import models, samplers

@@ -1,6 +1,4 @@
 // Functions that register nothing are told apart by their energies.
-#include "models/own_function.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
