@@ -31,7 +31,6 @@ namespace isinglass {
 using Json = nlohmann::ordered_json;
 
 namespace {
-
 namespace fs = std::filesystem;
 
 constexpr const char* kNoData = "none";
@@ -334,8 +333,7 @@ std::string LikelihoodEvaluation::complaint() const {
   if (!tempers() || spec_.chains >= kLeastEnsembles) return "";
   return fmt::format(
       "of {} ensembles log Z has no standard error, so that the verdict will be open; `chains` {} "
-      "or "
-      "more have one",
+      "or more have one",
       spec_.chains, kLeastEnsembles);
 }
 
