@@ -13,13 +13,16 @@
 namespace isinglass {
 namespace {
 
-// By one number first: what counts them holds tensors of the values' size.
-void require_finite(const torch::Tensor& values, const char* what) {
+// values [B, …]. By one number first: what counts them holds tensors of the values' size.
+void require_finite(const torch::Tensor& values, const char* what, const torch::Tensor& chains) {
   if (std::isfinite(values.sum().item<double>())) return;
-  const int64_t bad = values.numel() - torch::isfinite(values).sum().item<int64_t>();
-  if (bad == 0) return;
-  throw NonFinite(fmt::format("the {} is not finite at {} of the {} initial values", what, bad,
-                              values.numel()));
+  const torch::Tensor bad = torch::isfinite(values).logical_not().reshape({values.size(0), -1});
+  const torch::Tensor rows = bad.any(1).nonzero().flatten();
+  if (rows.numel() == 0) return;
+  throw NonFinite(fmt::format(
+      "the {} is not finite at {} of the {} initial states, first at that "
+      "of chain {}",
+      what, rows.numel(), values.size(0), chains[rows[0].item<int64_t>()].item<int64_t>()));
 }
 
 // Random numbers know 32 bits of a chain's number.
@@ -67,8 +70,10 @@ int64_t Sampler::evaluate(EnergyModel& model, const torch::Tensor& x, Evaluation
 }
 
 void Sampler::require_finite_start(const ChainState& state) const {
-  require_finite(state.current.energy, "energy");
-  if (state.current.gradient.defined()) require_finite(state.current.gradient, "gradient");
+  require_finite(state.current.energy, "energy", state.chain_ids);
+  if (state.current.gradient.defined()) {
+    require_finite(state.current.gradient, "gradient", state.chain_ids);
+  }
 }
 
 ChainState Sampler::init(EnergyModel& model, const torch::Tensor& x,
@@ -127,8 +132,11 @@ StepInfo Sampler::burn_in_step(EnergyModel& model, ChainState& state, StepParams
                                int64_t total, const Ranks& ranks) const {
   const StepInfo info = step(model, state, params);
   if (adapts()) {
+    const torch::Tensor moved = ranks.mean(state.statistics.hops.ne(0).to(torch::kFloat64));
+    const torch::Tensor acceptance = ranks.mean(state.statistics.acceptance);
     adapt_scale(params.scale.select(0, 0), scales().front(),
-                ranks.mean(state.statistics.acceptance), t, target_acceptance_);
+                torch::where(moved > 0, acceptance, acceptance.clamp_max(target_acceptance_)), t,
+                target_acceptance_);
   }
   return info;
 }

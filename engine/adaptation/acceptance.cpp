@@ -11,6 +11,7 @@ namespace isinglass {
 namespace {
 
 constexpr double kNear = 0.1;
+constexpr double kFewestHops = 0.01;
 
 }  // namespace
 
@@ -32,6 +33,16 @@ Adaptation adapted_scale(double value, const Scale& range, const BurnIn& burn_in
         target, burn_in.acceptance);
   }
   return result;
+}
+
+void doubt_frozen(Adaptation& adapted, double hops, double acceptance) {
+  if (!(hops < kFewestHops)) return;
+  adapted.settled = false;
+  adapted.complaint = fmt::format(
+      "`adapt` has nothing to go by: at the end of burn-in a step changed {:.2g} sites at a mean "
+      "acceptance of {:.3g}, which counts proposals that are the state itself; the chains are "
+      "frozen",
+      hops, acceptance);
 }
 
 }  // namespace isinglass

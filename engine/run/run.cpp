@@ -2,7 +2,9 @@
 #include "engine/run/run.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "engine/adaptation/acceptance.h"
 #include "engine/agreement.h"
 #include "engine/run/clock.h"
 #include "engine/run/stepper.h"
@@ -64,7 +66,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   Agreement agreement(ranks);
   const auto stopped = [&] { return agreement({.stop = context.to_stop()}).stop; };
   const int64_t quarter = (plan.burn_in + 3) / 4;
-  torch::Tensor before;  // the acceptances summed up to the last quarter
+  torch::Tensor before, hops_before;  // acceptances and hops summed up to the last quarter
   const auto end = [&] {
     for (Observer* observer : observers) observer->on_end();
   };
@@ -75,6 +77,7 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
     }
     if (sampler.learns() && t == plan.burn_in - quarter) {
       before = state.statistics.acceptance_sum.clone();
+      hops_before = state.statistics.hops_sum.clone();
     }
     t += stepper.advance_burn_in(audience.until_look(plan.burn_in - t, true), plan.burn_in, ranks);
     audience.show_step(t - 1, true);
@@ -83,11 +86,19 @@ RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, Ste
   RunResult result;
   if (sampler.learns()) {
     BurnIn burn_in{.steps = plan.burn_in};
+    double hops = NAN;
     if (before.defined()) {
-      const torch::Tensor late = state.statistics.acceptance_sum - before;
-      burn_in.acceptance = ranks.mean(late).item<double>() / static_cast<double>(quarter);
+      const auto late = [&](const torch::Tensor& sum, const torch::Tensor& first) {
+        const torch::Tensor difference = (sum - first).to(torch::kFloat64);
+        return ranks.mean(difference).item<double>() / static_cast<double>(quarter);
+      };
+      burn_in.acceptance = late(state.statistics.acceptance_sum, before);
+      hops = late(state.statistics.hops_sum, hops_before);
     }
     result.adaptation = sampler.adaptation(state, params, burn_in);
+    if (sampler.adapts() && result.adaptation) {
+      doubt_frozen(*result.adaptation, hops, burn_in.acceptance);
+    }
   }
   state.statistics.reset();
   stepper.take_evaluations();
