@@ -1,19 +1,34 @@
 // Metrics of every run: mixing, movement and energies of its chains, and what it cost.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "engine/diagnostics/burn_in.h"
+#include "engine/diagnostics/ess.h"
 #include "lab/grid/metrics/cell_run.h"
 
 namespace isinglass {
 namespace {
 
-// The papers' ESS per something, mean over the chains where it is defined.
+// The standard error of the mean of [chains] over the mean; NaN of chains, with their groups, are
+// left out.
+double relative_error(const torch::Tensor& per_chain, int64_t group) {
+  const torch::Tensor groups = per_chain.view({-1, group});
+  const torch::Tensor defined =
+      groups.index_select(0, groups.isfinite().all(1).nonzero().flatten());
+  if (defined.numel() == 0) return NAN;
+  const Estimate mean = mean_over_chains(defined.flatten(), group);
+  return mean.error / mean.value;
+}
+
+// The papers' ESS per something: the mean over the chains where it is defined, with the standard
+// error over groups of chains that move together.
 auto ess_per(const char* something) {
   return [key = fmt::format("per_{}", something)](const CellRun& run) -> Estimate {
-    const nlohmann::ordered_json& ess = run.summary["ess"];
-    const double defined = number_of(run.summary["chains"]) - number_of(ess["undefined"]);
-    const double value = number_of(ess[key]);
-    return {value, value * (number_of(ess["std"]) / number_of(ess["mean"]) / std::sqrt(defined))};
+    const double value = number_of(run.summary["ess"][key]);
+    return {value, value == 0
+                       ? 0
+                       : value * relative_error(legacy_ess(run.recorder.statistic()), run.group)};
   };
 }
 

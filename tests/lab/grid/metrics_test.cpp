@@ -1,0 +1,66 @@
+// Metrics of a cell's run, from draws that were written by hand.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/diagnostics/ess.h"
+#include "lab/grid/metrics/cell_run.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kDraws = 200, kChains = 12;
+
+class EssMetric : public testing::Test {
+ protected:
+  Estimate measure(const torch::Tensor& energy, int64_t group) {
+    Recorder recorder({kDraws, kChains, 4, torch::kUInt8}, {}, /*keep_samples=*/false);
+    for (int64_t draw = 0; draw < kDraws; ++draw) {
+      ChainState state;
+      state.current.energy = energy[draw];
+      recorder.on_draw(draw, state);
+    }
+    const DiagnosticSummary ess = summarise(legacy_ess(recorder.statistic()));
+    const nlohmann::ordered_json summary = {
+        {"chains", kChains},
+        {"ess", {{"mean", ess.mean}, {"std", ess.std}, {"per_step", ess.mean / kDraws}}}};
+    const Metric& metric = find_metric("ess_per_step", "metrics");
+    return metric.measure({sampling_, recorder, summary, {}, group});
+  }
+
+  torch::Tensor noise_ = [] {
+    auto generator = at::make_generator<at::CPUGeneratorImpl>(5);
+    return torch::randn({kDraws, kChains}, generator, torch::kFloat64);
+  }();
+  Sampling sampling_ = Sampling({.model = {.instance = "ising-grid:side=2,coupling=0.3"},
+                                 .sampler = {"rwm"},
+                                 .chains = kChains,
+                                 .steps = kDraws},
+                                {.device = torch::kCPU});
+};
+
+// Eleven chains stand still, each elsewhere: not the twelfth's ESS, but a twelfth of it, and no
+// more certain than that.
+TEST_F(EssMetric, StuckChainsCountAsNothing) {
+  torch::Tensor energy = torch::arange(kChains, torch::kFloat64).expand({kDraws, kChains}).clone();
+  energy.select(1, 7).copy_(noise_.select(1, 7));
+  const double own = legacy_ess(noise_.narrow(1, 7, 1))[0].item<double>();
+  const Estimate ess = measure(energy, 1);
+  EXPECT_NEAR(ess.value, own / kChains / kDraws, 1e-12);
+  EXPECT_NEAR(ess.error, ess.value, 1e-12);  // of one value and eleven zeros: as large as the mean
+  EXPECT_EQ(measure(torch::arange(kChains, torch::kFloat64).expand({kDraws, kChains}), 1).value, 0);
+}
+
+// Chains of a group are one and the same: three independent values, not twelve.
+TEST_F(EssMetric, TheErrorIsOfGroups) {
+  const torch::Tensor groups = noise_.narrow(1, 0, 3);
+  const torch::Tensor energy = groups.repeat_interleave(4, 1);
+  const torch::Tensor ess = legacy_ess(groups) / kDraws;
+  const Estimate coupled = measure(energy, 4);
+  EXPECT_NEAR(coupled.value, ess.mean().item<double>(), 1e-12);
+  EXPECT_NEAR(coupled.error, ess.std().item<double>() / std::sqrt(3.0), 1e-12);
+  EXPECT_LT(measure(energy, 1).error, 0.6 * coupled.error);
+}
+
+}  // namespace
+}  // namespace isinglass
