@@ -107,7 +107,7 @@ bool TemperedEstimate::run(const std::function<void()>& on_step,
     throw NumericalError(
         "the energies of the rungs are not finite: the energy has a value that is not");
   }
-  rhat_ = rank_rhat(all_energies());
+  rhat_ = agreement_rhat(all_energies());
   x_ = ranks_.gather(state_.x).to(torch::kCPU);
   return true;
 }

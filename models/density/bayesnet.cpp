@@ -239,7 +239,8 @@ std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) 
   int64_t zeros = 0;
   for (const BayesNetFactor& factor : factors) zeros += (factor.table == 0).sum().item<int64_t>();
   if (zeros > 0) {
-    TORCH_WARN(in.source(), ": ", zeros, " probabilities are 0 and count as ", kLeastProbability);
+    TORCH_WARN(in.source(), ": ", zeros, " probabilities are 0 and count as ", kLeastProbability,
+               ": single-site moves may not connect the states; use block-gibbs or --rungs");
   }
   return std::make_shared<BayesNetModel>(variables, values, factors);
 }
