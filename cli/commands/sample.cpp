@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/listing.h"
@@ -110,6 +111,7 @@ std::string run_sample(const Options& options) {
   }
   OutputDirectory out(options);
   Sampling sampling(spec, context);
+  sampling.watch_mixing();
   Json summary;
   std::string complaint;
   out.fill(options.of_run(values_of(sampling.spec())), [&] {
@@ -140,8 +142,10 @@ std::string run_sample(const Options& options) {
     }
   });
   if (!leads()) return "";
-  for (const std::string& warning :
-       {complaint, unmoved_warning(summary), optimum_warning(summary)}) {
+  std::vector<std::string> warnings = chain_warnings(summary);
+  warnings.insert(warnings.begin(), complaint);
+  warnings.push_back(optimum_warning(summary));
+  for (const std::string& warning : warnings) {
     if (warning.empty() || quiet(options)) continue;
     fmt::print(stderr, "isinglass: warning: {}: {}\n", spec.sampler.name,
                spell_options(warning, "--"));

@@ -2,9 +2,11 @@
 #include "cli/terminal/summaries.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace isinglass {
@@ -14,9 +16,19 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 std::string number(const Json& value) {
-  return value.is_number() && std::isfinite(value.get<double>())
-             ? fmt::format("{:.4g}", value.get<double>())
-             : "undefined";
+  if (!value.is_number() || !std::isfinite(value.get<double>())) return "undefined";
+  const double number = value.get<double>();
+  return number == std::numeric_limits<double>::max() ? "infinite" : fmt::format("{:.4g}", number);
+}
+
+// The R-hat of every statistic, where there are several.
+std::string rhats_text(const Json& summary) {
+  if (!summary.contains("rhats") || summary["rhats"].size() < 2) return "";
+  std::vector<std::string> all;
+  for (const auto& [name, rhat] : summary["rhats"].items()) {
+    all.push_back(fmt::format("{} {}", name, number(rhat)));
+  }
+  return fmt::format(" (the worst of {})", fmt::join(all, ", "));
 }
 
 // A line of what a graph problem's run found; none for other models.
@@ -72,19 +84,26 @@ std::string summary_text(const Json& summary, const std::string& directory) {
       summary.contains("acceptance_worst_group")
           ? fmt::format(" (worst group {})", number(summary["acceptance_worst_group"]))
           : "";
+  const std::string moved = summary.contains("moved") && summary["moved"].is_number()
+                                ? fmt::format(", {:.2g} % of the steps changed the state",
+                                              100 * summary["moved"].get<double>())
+                                : "";
+  const int64_t still = ess.value("stuck", int64_t{0});
+  const std::string stuck = still > 0 ? fmt::format(", 0 of {} stuck chains", still) : "";
   return fmt::format(
       "{} by {}: {} chains, {} steps, {} draws\n"
-      "  acceptance {}{}, hops per step {}\n"
+      "  acceptance {}{}{}, hops per step {}\n"
       "  {} steps/s, {} model calls per chain\n"
-      "  ESS of the {} {} ± {} ({} per step, {} per second and chain), R-hat {}\n"
+      "  ESS of the {} {} ± {} ({} per step, {} per second and chain){}, R-hat {}{}\n"
       "{}{}{}{}  written to {}\n",
       summary["model"].get<std::string>(), summary["sampler"].get<std::string>(),
       summary["chains"].get<int64_t>(), summary["steps_done"].get<int64_t>(),
-      summary["draws"].get<int64_t>(), number(summary["acceptance"]), worst,
+      summary["draws"].get<int64_t>(), number(summary["acceptance"]), worst, moved,
       number(summary["hops"]), number(summary["steps_per_second"]),
       summary["energy_evaluations"].get<int64_t>(), summary["statistic"].get<std::string>(),
       number(ess["mean"]), number(ess["std"]), number(ess["per_step"]), number(ess["per_second"]),
-      number(summary["rhat"]), tempering_text(summary), graph_text(summary), solution_text(summary),
+      stuck, number(summary["rhat"]), rhats_text(summary), tempering_text(summary),
+      graph_text(summary), solution_text(summary),
       summary["exact"].get<bool>()
           ? ""
           : "  not exact: with these options the sampler has another stationary law\n",

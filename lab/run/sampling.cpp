@@ -25,6 +25,9 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 constexpr double kBytesADraw = 128;  // of one chain's statistic, with its diagnostics
+// Steps between two evaluations of what the recorder keeps: an evaluation costs what some D steps
+// of one site cost, or less.
+constexpr int64_t kLeastRenewal = 4096, kRenewalASite = 16;
 
 // Where the target's paper starts the chains.
 torch::Tensor instance_states(const EnergyModel& model, torch::Tensor noise) {
@@ -225,11 +228,22 @@ Recorder::Shape Sampling::draws() const {
 }
 
 Recorder Sampling::recorder(bool keep_samples, std::filesystem::path file) const {
-  return Recorder(draws(), statistic_, keep_samples, std::move(file), ranks());
+  Recorder::Renewal renewal{nullptr, 1};
+  if (model_->conditionals() || model_->as_lattice()) {  // of which steps may know the differences
+    const int64_t steps = std::max(kLeastRenewal, kRenewalASite * state_.sites());
+    renewal = {model_.get(), std::max<int64_t>(1, steps / plan_.thin)};
+  }
+  return Recorder(draws(), statistic_, keep_samples, std::move(file), ranks(), renewal);
+}
+
+void Sampling::watch_mixing() {
+  mixing_ = std::make_unique<MixingWatch>(model_->space(), plan_, *spec_.chains, context_.device,
+                                          ranks());
 }
 
 const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observers) {
   observers.insert(observers.begin(), &recorder);
+  if (mixing_) observers.push_back(mixing_.get());
   if (best_) observers.push_back(best_.get());
   result_ = isinglass::run(target(), *sampler_, state_, params_, plan_, observers, context_);
   if (tempering_) tempering_report_ = tempering_->report(state_, params_, ranks());
@@ -237,7 +251,8 @@ const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observ
 }
 
 Json Sampling::summary(const Recorder& recorder) const {
-  Json summary = summary_json(spec_, *model_, *sampler_, params_, plan_, result_, recorder);
+  Json summary = summary_json(spec_, *model_, *sampler_, state_, params_, plan_, result_, recorder,
+                              mixing_.get());
   if (data_) {
     summary["dataset"] = data_->name;
     summary["data_sha256"] = data_->sha256;

@@ -1,5 +1,5 @@
-// One measured run of a sampler on a model, as a spec says: a run of `isinglass sample`, or a cell of
-// a grid.
+// One measured run of a sampler on a model, as a spec says: a run of `isinglass sample`, or a cell
+// of a grid.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 
 #include "engine/annealing/cooling.h"
 #include "engine/observers/best_solution.h"
+#include "engine/observers/mixing.h"
 #include "engine/observers/recorder.h"
 #include "engine/run/run.h"
 #include "io/torch.h"
@@ -28,8 +29,8 @@ struct DataIdentity {
 class Sampling {
  public:
   // Makes model, sampler and this rank's share of the chains. A given model or data stand for the
-  // spec's, given states (of all chains) for its `init`. Throws Error for what does not fit together
-  // or into memory.
+  // spec's, given states (of all chains) for its `init`. Throws Error for what does not fit
+  // together or into memory.
   Sampling(SampleSpec spec, Context context, Given given = {});
 
   // What the run is, with all defaults and files in full.
@@ -39,6 +40,10 @@ class Sampling {
   // Of the run's draws and its `statistic`; of whole states too, in `file` if one is named.
   Recorder recorder(bool keep_samples, std::filesystem::path file = {}) const;
 
+  // Before the run: its R̂ is the worst of several statistics (engine/observers/mixing.h), not that
+  // of its `statistic` alone.
+  void watch_mixing();
+
   // Burn-in, in which alone anything adapts, then the steps that count. Ends early, with fewer
   // steps, when it is stopped.
   const RunResult& run(Recorder& recorder, std::vector<Observer*> observers);
@@ -47,7 +52,8 @@ class Sampling {
   nlohmann::ordered_json summary(const Recorder& recorder) const;
   // Of this rank's chains in the kept steps.
   const Statistics& statistics() const { return state_.statistics; }
-  // What is amiss with what the run adapted, a text that names options (io/error.h); empty: nothing.
+  // What is amiss with what the run adapted, a text that names options (io/error.h); empty:
+  // nothing.
   std::string complaint() const {
     return result_.adaptation ? result_.adaptation->complaint : std::string();
   }
@@ -80,6 +86,7 @@ class Sampling {
   std::shared_ptr<EnergyModel> model_;
   std::unique_ptr<Cooling> cooling_;
   std::unique_ptr<BestSolution> best_;
+  std::unique_ptr<MixingWatch> mixing_;
   std::unique_ptr<Sampler> sampler_;
   const ParallelTempering* tempering_ = nullptr;  // the sampler, where it is that
   TemperingReport tempering_report_;

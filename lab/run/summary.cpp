@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 
 #include "engine/diagnostics/ess.h"
 #include "engine/diagnostics/rank_normalised.h"
 #include "lab/identity.h"
+#include "models/full_precision.h"
 #include "models/identity.h"
 
 namespace isinglass {
@@ -15,7 +19,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json ess_json(const Recorder& recorder, const RunResult& result, int64_t chains) {
+// How the recorded statistic is rounded: energies as the model's, at some state, are.
+double statistic_rounding(const SampleSpec& spec, EnergyModel& model, const ChainState& state) {
+  if (spec.statistic != "energy" || state.chains() == 0) return kCarriedRounding;
+  const torch::NoGradGuard no_grad;
+  const FullPrecision full;
+  return rounding_of(model.energy(state.x.narrow(0, 0, 1)).scalar_type());
+}
+
+Json ess_json(const Recorder& recorder, double rounding, const RunResult& result, int64_t chains) {
   const torch::Tensor per_chain = recorder.made() > 0
                                       ? legacy_ess(recorder.statistic())
                                       : torch::full({chains}, std::nan(""), torch::kFloat64);
@@ -23,12 +35,35 @@ Json ess_json(const Recorder& recorder, const RunResult& result, int64_t chains)
   return {{"mean", ess.mean},
           {"std", ess.std},
           {"undefined", ess.undefined},
-          {"bulk", bulk_ess(recorder.statistic())},
-          {"tail", tail_ess(recorder.statistic())},
+          {"stuck", ess.stuck},
+          {"bulk", bulk_ess(recorder.statistic(), rounding)},
+          {"tail", tail_ess(recorder.statistic(), rounding)},
           {"per_step", ess.mean / static_cast<double>(result.steps)},
           {"per_evaluation", ess.mean / static_cast<double>(result.energy_evaluations)},
           {"per_second", ess.mean / result.seconds},
           {"per_second_all", ess.mean / result.seconds * static_cast<double>(chains)}};
+}
+
+// {statistic: R̂}: of the run's own statistic, then of those that were watched.
+Json rhats_json(const SampleSpec& spec, double own, const MixingWatch* mixing) {
+  Json rhats = {{spec.statistic, json_number(own)}};
+  if (!mixing) return rhats;
+  for (const auto& [name, rhat] : mixing->rhats()) {
+    if (name != spec.statistic) rhats[name] = json_number(rhat);
+  }
+  return rhats;
+}
+
+// The statistic whose R̂ is largest; the first if none is defined.
+std::string worst_of(const Json& rhats) {
+  std::string worst = rhats.begin().key();
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const auto& [name, rhat] : rhats.items()) {
+    if (!rhat.is_number() || !(rhat.get<double>() > largest)) continue;
+    largest = rhat.get<double>();
+    worst = name;
+  }
+  return worst;
 }
 
 // The scales as the run used them: given, adapted in burn-in, or the defaults.
@@ -50,10 +85,16 @@ void add_functions(const EnergyModel& model, torch::Device device, Json& summary
   summary["energies_sha256"] = hash ? Json(*hash) : Json();
 }
 
-Json summary_json(const SampleSpec& spec, const EnergyModel& model, const Sampler& sampler,
-                  const StepParams& params, const RunPlan& plan, const RunResult& result,
-                  const Recorder& recorder) {
+double json_number(double value) {
+  return std::isinf(value) ? std::copysign(std::numeric_limits<double>::max(), value) : value;
+}
+
+Json summary_json(const SampleSpec& spec, EnergyModel& model, const Sampler& sampler,
+                  const ChainState& state, const StepParams& params, const RunPlan& plan,
+                  const RunResult& result, const Recorder& recorder, const MixingWatch* mixing) {
   const bool stepped = result.steps > 0;
+  const double rounding = statistic_rounding(spec, model, state);
+  const Json rhats = rhats_json(spec, rank_rhat(recorder.statistic(), rounding), mixing);
   const int64_t chains = *spec.chains;
   Json summary = {{"model", spec.model.name}, {"sampler", spec.sampler.name}};
   summary["exact"] = sampler.exact();
@@ -79,8 +120,8 @@ Json summary_json(const SampleSpec& spec, const EnergyModel& model, const Sample
            {"seconds", result.seconds},
            {"steps_per_second", if_stepped(static_cast<double>(result.steps) / result.seconds)},
            {"statistic", spec.statistic},
-           {"ess", ess_json(recorder, result, chains)},
-           {"rhat", rank_rhat(recorder.statistic())},
+           {"ess", ess_json(recorder, rounding, result, chains)},
+           {"rhat", rhats[worst_of(rhats)]},
            {"device", params.rng.device().str()},
            {"threads", at::get_num_threads()},
            {"seed", spec.seed},
@@ -89,9 +130,16 @@ Json summary_json(const SampleSpec& spec, const EnergyModel& model, const Sample
            {"parameters_sha256", parameters_sha256(model)},
            {"sampler_options", sampler_options_json(sampler)}});
   add_functions(model, params.rng.device(), summary);
+  if (mixing) {
+    summary["rhats"] = rhats;
+    summary["moved"] = mixing->moved();
+  }
   return summary;
 }
 
+namespace {
+
+// Chains that did not move; empty where all did, or where steps are too few to tell.
 std::string unmoved_warning(const Json& summary) {
   if (summary.contains("tempering")) return "";  // its draws change by swaps, too
   constexpr int64_t kEnoughSteps = 100;  // an acceptance of 5 % moves 99.4 % of the chains by then
@@ -99,11 +147,36 @@ std::string unmoved_warning(const Json& summary) {
   const int64_t steps = summary["steps_done"];
   if (unmoved == 0 || (unmoved < chains && steps < kEnoughSteps)) return "";
   return fmt::format(
-      "{} of {} chains did not move in {} steps (mean acceptance {:.2g}): their draws say nothing "
-      "of "
-      "the target; another sampler, a smaller scale, a longer burn-in or other starts may move "
-      "them",
+      "{} of {} chains did not move in {} steps (mean acceptance {:.2g}): they are frozen, or one "
+      "state has nearly all of the mass; another sampler, a smaller scale, a longer burn-in or "
+      "other starts may tell",
       unmoved, chains, steps, summary["acceptance"].get<double>());
+}
+
+std::string rhat_warning(const Json& summary) {
+  constexpr int64_t kEnoughDraws = 100;
+  if (summary["draws"] < kEnoughDraws || !summary["rhat"].is_number() ||
+      !(summary["rhat"].get<double>() > kConvergedRhat))
+    return "";
+  const std::string worst = summary.contains("rhats") ? worst_of(summary["rhats"])
+                                                      : summary["statistic"].get<std::string>();
+  const double rhat = summary["rhat"];
+  const bool infinite = rhat == std::numeric_limits<double>::max();
+  static const std::map<std::string, std::string> names = {
+      {"energy", "energy"}, {"hamming", "Hamming distance"}, {"sum", "sum of sites"}};
+  return fmt::format(
+      "R-hat of the {} is {}: the chains do not agree, and their draws are not yet draws from the "
+      "target; more steps, a longer `burn-in`, another sampler or `rungs` may bring them together",
+      names.at(worst), infinite ? "infinite" : fmt::format("{:.3g}", rhat));
+}
+
+}  // namespace
+
+std::vector<std::string> chain_warnings(const Json& summary) {
+  if (summary.contains("anneal")) return {};
+  std::vector<std::string> warnings = {unmoved_warning(summary), rhat_warning(summary)};
+  std::erase(warnings, "");
+  return warnings;
 }
 
 Json solution_json(std::optional<double> known, const BestSolution& best) {

@@ -107,7 +107,8 @@ Fields<SampleSpec> sample_table() {
       {field(&SampleSpec::statistic,
              {.name = "statistic",
               .unit = "NAME",
-              .help = "what ESS and R-hat are of; hamming: the distance to a fixed random state",
+              .help =
+                  "what ESS is of, and R-hat beside others; hamming: the distance to a fixed state",
               .choices = statistic_names()}),
        field(&SampleSpec::optimum,
              {.name = "optimum",

@@ -34,6 +34,7 @@ py::tuple sample(const TargetPointer& target, const py::dict& options,
     std::optional<Guest> guest(std::in_place);
     const Context context = context_of(target->device(), interrupts);
     Sampling sampling(spec, context, std::move(given));
+    sampling.watch_mixing();
     const RunPlan plan = plan_of(sampling.spec());
     Recorder recorder = sampling.recorder(!spec.no_samples);
     std::optional<StepRecorder> steps;
@@ -49,7 +50,6 @@ py::tuple sample(const TargetPointer& target, const py::dict& options,
     const NamedTensors learned = sampling.learned();
     const torch::Tensor solution = sampling.solution();
     const std::string complaint = sampling.complaint();
-    const std::string unmoved = unmoved_warning(summary);
     const torch::Tensor rungs = sampling.rung_history();
     guest.reset();
     run["summary"] = object_of(summary);
@@ -60,7 +60,7 @@ py::tuple sample(const TargetPointer& target, const py::dict& options,
     run["hops"] = steps ? py::cast(steps->hops()) : py::none();
     run["solution"] = solution.defined() ? py::cast(solution) : py::none();
     run["complaint"] = complaint;
-    run["unmoved"] = unmoved;
+    run["warnings"] = chain_warnings(summary);
     run["rungs"] = rungs.defined() ? py::cast(rungs) : py::none();
     py::dict kept;
     for (const auto& [name, tensor] : learned) kept[name.c_str()] = tensor;

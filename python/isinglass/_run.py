@@ -27,7 +27,7 @@ class Run(Shown):
 
     samples: [draws, chains, sites]; None if they were not kept.
     energy: U of the draws, float64 [draws, chains].
-    statistic: what ESS and R̂ are of, float64 [draws, chains].
+    statistic: what ESS is of, float64 [draws, chains].
     acceptance, hops: means over the steps that led to each draw, float64 [draws, chains]; None unless moves=True.
     summary: a dictionary, as summary.json of the program.
     options: the options with all defaults.
@@ -146,14 +146,12 @@ def sample(target, sampler, *, init=None, data=None, moves=False, **options):
     if made is None:  # rank 0 has it
         return interrupt(error, "run", None) if error is not None else None
     run = Run(made, interrupted=error is not None)
-    if made["complaint"]:
-        names = {name.replace("_", "-"): name for name in sample.__signature__.parameters}
-        text = made["complaint"]
+    names = {name.replace("_", "-"): name for name in sample.__signature__.parameters}
+    for text in [made["complaint"]] + (made["warnings"] if error is None else []):
         for name, python in names.items():
             text = text.replace(f"`{name}`", f"{python}=")
-        warnings.warn(f"{sampler}: {text}", stacklevel=2)
-    if made["unmoved"] and error is None:
-        warnings.warn(f"{sampler}: {made['unmoved']}", stacklevel=2)
+        if text:
+            warnings.warn(f"{sampler}: {text}", stacklevel=2)
     return interrupt(error, "run", run) if error is not None else run
 
 

@@ -46,6 +46,16 @@ class GraphSample : public testing::Test {
   TemporaryDirectory dir_;
 };
 
+// Chains stand still at the end, as they should, and may be in different optima.
+TEST_F(GraphSample, AnnealedRunsEndWithoutAWarning) {
+  const Outcome outcome = run_program(
+      "sample --weights graph.txt --model maxcut --sampler gibbs --anneal 2,0.02 --burn-in 400 "
+      "--steps 200 --chains 20 --out cooled",
+      {.directory = dir_.path()});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err.find("warning"), std::string::npos) << outcome.err;
+}
+
 TEST_F(GraphSample, AnnealedRunsFindTheOptimum) {
   const std::map<std::string, double> optima = {{"maxcut", 12}, {"mis", 4}, {"maxclique", 2}};
   for (const auto& [problem, optimum] : optima) {

@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <limits>
 #include <nlohmann/json.hpp>
 
+#include "io/files.h"
+#include "io/pt/pt_file.h"
 #include "tests/models/script_files.h"
 #include "tests/support/inputs.h"
 #include "tests/support/program.h"
@@ -83,8 +86,8 @@ TEST_F(Summary, CountsTheProposalsOfNonFiniteEnergy) {
   EXPECT_TRUE(summary["ess"]["per_second_all"].is_null());
 }
 
-// The energy is infinite where one site is set: nothing leads from the empty state anywhere. All stuck is
-// told after however few steps, some only where the steps are enough.
+// The energy is infinite where one site is set: nothing leads from the empty state anywhere. All
+// stuck is told after however few steps, some only where the steps are enough.
 TEST_F(Summary, WarnsOfChainsThatDoNotMove) {
   write_script(
       dir_ / "script.pt",
@@ -108,6 +111,81 @@ TEST_F(Summary, WarnsOfChainsThatDoNotMove) {
   const torch::Tensor both = torch::cat({empty, full});
   EXPECT_EQ(warning(both, 20).find("did not move"), std::string::npos);
   EXPECT_NE(warning(both, 200).find("2 of 4 chains did not move in 200 steps"), std::string::npos);
+}
+
+// The commonest state has half of the mass: its energy, added up from differences, is one number
+// for ranks, which no longer tell chains apart by rounding. 64 chains make some 1700 independent
+// draws each.
+TEST_F(Summary, RoundingIsNoDisagreement) {
+  const std::string target = "--instance ising-field:side=4,coupling=0.3,mu=2,width=1 ";
+  for (const std::string sampler : {"gibbs --scan chromatic", "gibbs", "pafs", "lb"}) {
+    SCOPED_TRACE(sampler);
+    const int thin = sampler == "gibbs" || sampler == "lb" ? 16 : 1;  // sites
+    const Json summary =
+        run(target + fmt::format("--chains 64 --burn-in 1000 --steps {} --thin {} --sampler {}",
+                                 2000 * thin, thin, sampler));
+    EXPECT_LT(summary["rhats"]["energy"].get<double>(), 1.005);
+    EXPECT_GT(summary["ess"]["bulk"].get<double>(), 20000);
+  }
+}
+
+// Half of the chains are frozen up, half down: their energies are the same, and so is a distance
+// from a state of equally many ups and downs.
+TEST_F(Summary, FrozenHalvesDoNotAgree) {
+  for (const int side : {4, 8}) {
+    torch::Tensor start = torch::zeros({16, side * side}, torch::kUInt8);
+    start.slice(0, 8).fill_(1);
+    write_pt(dir_ / "start.pt", PtValue{start});
+    const Outcome outcome = run_program(
+        fmt::format("sample --json --overwrite --out out --instance "
+                    "ising-grid:side={},coupling=9 --init start.pt --sampler gibbs --steps 300",
+                    side),
+        {.directory = dir_.path()});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Json summary = Json::parse(outcome.out);
+    EXPECT_TRUE(summary["rhats"]["energy"].is_null());  // the same everywhere
+    for (const char* statistic : {"hamming", "sum"}) {
+      EXPECT_EQ(summary["rhats"][statistic], std::numeric_limits<double>::max());
+    }
+    EXPECT_EQ(summary["rhat"], std::numeric_limits<double>::max());
+    EXPECT_EQ(summary["moved"], 0);
+    EXPECT_NE(outcome.err.find("is infinite: the chains do not agree"), std::string::npos)
+        << outcome.err;
+    EXPECT_NE(outcome.err.find("they are frozen, or one state has nearly all of the mass"),
+              std::string::npos)
+        << outcome.err;
+  }
+}
+
+// The second of two variables equals the first: no single move leads from 00 to 11, whose energies
+// are the same.
+TEST_F(Summary, TablesWithZerosAreTold) {
+  write_file(dir_ / "equal.uai", "BAYES\n2\n2 2\n2\n1 0\n2 0 1\n2\n 0.5 0.5\n4\n 1 0 0 1\n");
+  const Outcome outcome = run_program(
+      "sample --overwrite --out out --model bayesnet --weights equal.uai --sampler gibbs "
+      "--chains 20 --steps 200",
+      {.directory = dir_.path()});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("2 probabilities are 0 and count as 1e-30: single-site moves may not "
+                             "connect the states; use block-gibbs or --rungs"),
+            std::string::npos)
+      << outcome.err;
+  EXPECT_NE(outcome.err.find("the chains do not agree"), std::string::npos) << outcome.err;
+}
+
+// Every proposal is the state itself, accepted: that is no reason to lengthen steps for ever.
+TEST_F(Summary, AdaptationOfFrozenChainsHasNotSettled) {
+  write_pt(dir_ / "start.pt", PtValue{torch::zeros({10, 64}, torch::kUInt8)});
+  const Outcome outcome = run_program(
+      "sample --json --overwrite --out out --instance ising-grid:side=8,coupling=9 --init start.pt "
+      "--sampler lbj --adapt --burn-in 400 --steps 20",
+      {.directory = dir_.path()});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json summary = Json::parse(outcome.out);
+  EXPECT_FALSE(summary["adaptation"]["settled"].get<bool>());
+  EXPECT_LT(summary["adapted"]["tau"].get<double>(), 1e4);
+  EXPECT_NE(outcome.err.find("warning: lbj: --adapt has nothing to go by"), std::string::npos)
+      << outcome.err;
 }
 
 // Closed forms that LibTorch's products or our kernels share out between threads: large enough that

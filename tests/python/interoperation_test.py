@@ -22,7 +22,7 @@ def test_arviz(ising, tmp_path, program):
     assert data.posterior.x.dims == ("chain", "draw", "site") and data.posterior.x.shape == (4, 30, 16)
     summary = arviz.summary(data, group="sample_stats", var_names=["energy"], round_to="none")
     assert summary["ess_bulk"].iloc[0] == pytest.approx(run.summary["ess"]["bulk"], rel=1e-6)
-    assert summary["r_hat"].iloc[0] == pytest.approx(run.summary["rhat"], rel=1e-6)
+    assert summary["r_hat"].iloc[0] == pytest.approx(run.summary["rhats"]["energy"], rel=1e-6)
     program("sample", "--instance", "ising-grid:side=4,coupling=0.3", "--sampler", "gwg", "--netcdf", "--out", tmp_path,
             "--quiet", "--device", "cpu", "--overwrite",
             *[text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", value)])
