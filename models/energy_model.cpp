@@ -41,7 +41,12 @@ void EnergyModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   torch::AutoGradMode with_grad(true);
   const torch::Tensor input = relaxed(x).detach().requires_grad_(true);
   const torch::Tensor u = energy(input);
-  out.gradient = torch::autograd::grad({u.sum()}, {input})[0].contiguous();
+  const torch::Tensor gradient =
+      torch::autograd::grad({u.sum()}, {input}, {}, /*retain_graph=*/std::nullopt,
+                            /*create_graph=*/false, /*allow_unused=*/true)[0];
+  require(gradient.defined(),
+          "the energies of {} do not depend on the states by differentiable operations", title());
+  out.gradient = gradient.contiguous();
   store(out.energy, u.detach().to(torch::kFloat64));
 }
 

@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <cmath>
+#include <unordered_map>
 
 #include "engine/sampler.h"
 #include "io/error.h"
 #include "models/full_precision.h"
+#include "models/live_state.h"
 
 namespace isinglass {
 namespace {
@@ -20,9 +22,24 @@ double seconds_since(Clock::time_point start) {
 }
 
 std::vector<torch::Tensor> trainable_parameters(const EnergyModel& model) {
-  std::vector<torch::Tensor> parameters = model.parameters();
+  std::vector<torch::Tensor> parameters;
+  for (const auto& [name, tensor] : distinct_parameters(model)) parameters.push_back(tensor);
   require(!parameters.empty(), "the model '{}' has no trainable parameters", model.kind_name());
   return parameters;
+}
+
+// An observer may have put others in their place.
+void require_same_parameters(const EnergyModel& model) {
+  if (!dynamic_cast<const HasLiveState*>(&model)) return;
+  std::unordered_map<std::string, torch::Tensor> live;
+  for (const auto& [name, tensor] : state_of(model)) live.emplace(name, tensor);
+  for (const auto& [name, tensor] : distinct_parameters(model)) {
+    const auto now = live.find(name);
+    require(now != live.end() && now->second.is_same(tensor),
+            "the parameter '{}' of {} is no longer the tensor whose training began: change it in "
+            "place, or begin to train anew",
+            name, model.title());
+  }
 }
 
 TrainOptions checked(const TrainOptions& o) {
@@ -109,9 +126,10 @@ TrainResult Trainer::result(bool interrupted) const {
 Metrics Trainer::iterate() {
   const FullPrecision full;
   const Clock::time_point start = Clock::now();
+  require_same_parameters(*model_);
   ++iteration_;
+  adam_.set_learning_rate(learning_rate());  // and sees that the parameters are what they were
   objective_->advance_chains(*model_, iteration_);
-  adam_.set_learning_rate(learning_rate());
   to_stop_.fill_(hooks_.stop && hooks_.stop() ? 1.0 : 0.0);
   descent_.run(parameters_[0].device(), [this] { descend(); });
   adam_.count_writes();
@@ -174,6 +192,9 @@ void Trainer::descend() {
   std::vector<torch::Tensor> gradients;
   for (torch::Tensor& p : parameters_) {
     if (!p.grad().defined()) p.mutable_grad() = torch::zeros_like(p);  // a constant in U
+    require(p.grad().layout() == torch::kStrided,
+            "the gradient of a parameter of {} is sparse; training needs dense ones",
+            model_->title());
     gradients.push_back(p.grad());
   }
   if (ranks().size() > 1) add_up(gradients, scalars);

@@ -5,6 +5,7 @@
 #include "io/settings.h"
 #include "io/sha256.h"
 #include "io/unreadable.h"
+#include "models/live_state.h"
 #include "train/trainer.h"
 
 namespace isinglass {
@@ -186,16 +187,18 @@ void Trainer::export_weights() const {
 }
 
 NamedTensors Trainer::state_dict(const std::vector<torch::Tensor>& parameters) const {
-  NamedTensors dict = named(parameters);
-  for (const auto& buffer : model_->named_buffers())
-    dict.emplace_back(buffer.key(), buffer.value());
+  NamedTensors dict = state_of(*model_);
+  for (auto& [name, tensor] : dict) {
+    const auto own = std::find_if(parameters_.begin(), parameters_.end(),
+                                  [&](const torch::Tensor& p) { return p.is_same(tensor); });
+    tensor = own == parameters_.end() ? tensor.detach() : parameters[own - parameters_.begin()];
+  }
   return dict;
 }
 
 NamedTensors Trainer::named(const std::vector<torch::Tensor>& of_parameters) const {
-  const std::vector<std::string> names = model_->named_parameters().keys();
-  NamedTensors result;
-  for (size_t i = 0; i < names.size(); ++i) result.emplace_back(names[i], of_parameters[i]);
+  NamedTensors result = distinct_parameters(*model_);
+  for (size_t i = 0; i < result.size(); ++i) result[i].second = of_parameters[i];
   return result;
 }
 
@@ -241,6 +244,13 @@ void Trainer::restore(const Checkpoint& saved, const std::string& file) {
   require_same_settings(saved.settings, settings(), file);
   const Checkpoint own = checkpoint();  // its tensors are the trainer's own
   copy_tensors(saved.parameters, own.parameters, file);
+  // A buffer may be a parameter's own tensor until a module is first called.
+  for (const auto& [name, tensor] : named(parameters_)) {
+    const torch::NoGradGuard no_grad;
+    for (const auto& [key, value] : saved.parameters) {
+      if (key == name) tensor.copy_(value);
+    }
+  }
   copy_tensors(saved.averages, own.averages, file);
   copy_tensors(saved.first_moments, own.first_moments, file);
   copy_tensors(saved.second_moments, own.second_moments, file);

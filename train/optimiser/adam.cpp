@@ -1,7 +1,43 @@
 // See adam.h.
 #include "train/optimiser/adam.h"
 
+#include <fmt/ranges.h>
+
+#include "io/error.h"
+#include "io/sha256.h"
+
 namespace isinglass {
+namespace {
+
+std::string text_of(const torch::Tensor& tensor) {
+  return fmt::format("{} of shape [{}] on {}", dtype_name(tensor.scalar_type()),
+                     fmt::join(tensor.sizes(), ", "), tensor.device().str());
+}
+
+// A dimension of one element may have any stride.
+bool laid_out_alike(const torch::Tensor& one, const torch::Tensor& other) {
+  bool alike = one.layout() == other.layout() && one.scalar_type() == other.scalar_type() &&
+               one.device() == other.device() && one.sizes() == other.sizes();
+  for (int64_t d = 0; alike && d < one.dim(); ++d) {
+    alike = one.size(d) == 1 || one.stride(d) == other.stride(d);
+  }
+  return alike;
+}
+
+// The kernel walks memory, and checks nothing.
+void require_same(const std::vector<torch::Tensor>& parameters,
+                  const std::vector<torch::Tensor>& moments) {
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    require(
+        laid_out_alike(parameters[i], moments[i]),
+        "a parameter has become {} with the strides [{}]; when its training began it was {} with "
+        "[{}], and it must stay so",
+        text_of(parameters[i]), fmt::join(parameters[i].strides(), ", "), text_of(moments[i]),
+        fmt::join(moments[i].strides(), ", "));
+  }
+}
+
+}  // namespace
 
 Adam::Adam(std::vector<torch::Tensor> parameters, double weight_decay)
     : parameters_(std::move(parameters)), weight_decay_(weight_decay) {
@@ -9,6 +45,11 @@ Adam::Adam(std::vector<torch::Tensor> parameters, double weight_decay)
   // The kernel walks the storages of parameter, gradient and moments in step: zeros_like keeps the
   // memory format, and so do gradients that backward() accumulates.
   for (const torch::Tensor& p : parameters_) {
+    require(
+        p.layout() == torch::kStrided && p.is_non_overlapping_and_dense(),
+        "a parameter ({}) does not have memory of its own for each of its elements, as training "
+        "needs; clone() makes one that has",
+        text_of(p));
     if (p.dim() >= 2) weights_.push_back(p);
     first_.push_back(torch::zeros_like(p.detach()));
     second_.push_back(torch::zeros_like(p.detach()));
@@ -20,7 +61,9 @@ Adam::Adam(std::vector<torch::Tensor> parameters, double weight_decay)
   steps_.assign(parameters_.size(), step_);
 }
 
+// It is called before every step, also before one that replays a captured one.
 void Adam::set_learning_rate(double learning_rate) {
+  require_same(parameters_, first_);
   learning_rate_.fill_(learning_rate);
   shrink_.fill_(1 - learning_rate * weight_decay_);
 }
@@ -29,8 +72,11 @@ void Adam::step(const torch::Tensor& skip) {
   torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> gradients;
   for (const torch::Tensor& p : parameters_) {
-    TORCH_INTERNAL_ASSERT(p.grad().defined() && p.grad().is_non_overlapping_and_dense());
-    gradients.push_back(p.grad());
+    const torch::Tensor& gradient = p.grad();
+    TORCH_INTERNAL_ASSERT(gradient.defined() && gradient.layout() == torch::kStrided &&
+                          gradient.sizes() == p.sizes());
+    gradients.push_back(laid_out_alike(gradient, p) ? gradient
+                                                    : torch::empty_like(p).copy_(gradient));
   }
   const bool may_skip = skip.defined();
   if (weight_decay_ > 0 && !weights_.empty()) {

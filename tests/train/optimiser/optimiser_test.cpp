@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "io/error.h"
 #include "train/optimiser/adam.h"
 #include "train/optimiser/ema.h"
 
@@ -33,6 +34,56 @@ TEST(AdamTest, AStepMakesANewVersionOfEveryParameter) {
   }
   Adam(parameters).step(1e-3);
   for (size_t k = 0; k < parameters.size(); ++k) EXPECT_GT(parameters[k]._version(), before[k]);
+}
+
+template <class Work>
+std::string error_of(Work work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+testing::AssertionResult holds(const std::string& text, const std::string& words) {
+  if (text.find(words) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "'" << words << "' is not in '" << text << "'";
+}
+
+// The kernel walks memory by the number of elements that it is told.
+TEST(AdamTest, ParametersThatAreNotWhatTheyWereAreRefused) {
+  const auto changed = [](const torch::Tensor& data) {
+    std::vector<torch::Tensor> parameters = {torch::zeros({5, 7}).requires_grad_(true)};
+    Adam adam(parameters);
+    parameters[0].mutable_grad() = torch::ones_like(parameters[0]);
+    adam.step(1e-3);
+    parameters[0].set_data(data);
+    parameters[0].mutable_grad() = torch::ones(data.sizes(), data.options());
+    return error_of([&] { adam.step(1e-3); });
+  };
+  EXPECT_EQ(changed(torch::zeros({5, 7})), "");
+  EXPECT_TRUE(holds(changed(torch::zeros({50, 7})), "become float32 of shape [50, 7]"));
+  EXPECT_TRUE(holds(changed(torch::zeros({5, 3})), "become float32 of shape [5, 3]"));
+  EXPECT_TRUE(holds(changed(torch::zeros({7, 5}).t()), "the strides [1, 5]"));
+  EXPECT_TRUE(holds(changed(torch::zeros({1}).expand({5, 7})), "the strides [0, 0]"));
+  EXPECT_TRUE(holds(changed(torch::zeros({5, 7}, torch::kFloat64)), "become float64"));
+}
+
+TEST(AdamTest, ParametersWhoseElementsShareMemoryAreRefused) {
+  EXPECT_TRUE(holds(error_of([] { Adam({torch::zeros({1}).expand({5})}); }), "memory of its own"));
+}
+
+// As a hook or a user's own code may set them.
+TEST(AdamTest, GradientsInAnotherMemoryOrderMeanTheSame) {
+  const torch::Tensor gradient = torch::randn({5, 7});
+  std::vector<torch::Tensor> plain = {torch::zeros({5, 7}).requires_grad_(true)};
+  std::vector<torch::Tensor> turned = {torch::zeros({5, 7}).requires_grad_(true)};
+  plain[0].mutable_grad() = gradient;
+  turned[0].mutable_grad() = gradient.t().contiguous().t();
+  Adam(plain).step(1e-3);
+  Adam(turned).step(1e-3);
+  EXPECT_TRUE(plain[0].equal(turned[0]));
 }
 
 class AdamDecayTest : public testing::TestWithParam<double> {};
