@@ -1,6 +1,8 @@
-// What torch.nn makes initial values from, for a scope: LibTorch's CPU generator, seeded, and float32 as
-// the default type. Afterwards both are as they were before. One thread at a time.
+// What torch.nn makes initial values from, for a scope: LibTorch's CPU generator, seeded. Afterwards it is as
+// it was before. One thread at a time.
 #pragma once
+
+#include <ATen/CPUGeneratorImpl.h>
 
 #include <cstdint>
 #include <mutex>
@@ -20,7 +22,20 @@ class Seeded {
   std::unique_lock<std::recursive_mutex> alone_;
   at::Generator generator_;
   torch::Tensor before_;
-  caffe2::TypeMeta type_;
 };
+
+// A layer of torch.nn in float32, with the initial values of one, whatever the default type of the process is,
+// which may be anything and anybody's.
+template <class Layer, class Options>
+Layer float32_layer(const Options& options) {
+  const at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const torch::Tensor before = generator.get_state();
+  Layer layer(options);
+  if (layer->weight.scalar_type() == torch::kFloat32) return layer;
+  layer->to(torch::kFloat32);
+  at::Generator(generator).set_state(before);
+  layer->reset_parameters();
+  return layer;
+}
 
 }  // namespace isinglass

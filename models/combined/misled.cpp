@@ -61,7 +61,7 @@ MisledPointer misled_mixture() {
   const torch::Tensor right = torch::arange(4) < 2;
   return std::make_shared<MisledModel>(equal_mixture(centers.index({right}), 1),
                                        equal_mixture(centers, 1), Modes{centers, right},
-                                       Start{torch::zeros({2}), 2});
+                                       Start{torch::zeros({2}, torch::kFloat32), 2});
 }
 
 MisledPointer misled_flat(double slope) {
@@ -71,7 +71,7 @@ MisledPointer misled_flat(double slope) {
   return std::make_shared<MisledModel>(std::make_shared<GaussianModel>(mode, mode),
                                        std::make_shared<GaussianModel>(mode, slope * mode),
                                        Modes{mode.unsqueeze(0), every, kRadius},
-                                       Start{torch::zeros({2}), 2});
+                                       Start{torch::zeros({2}, torch::kFloat32), 2});
 }
 
 MisledPointer misled_modes(const RefusedModes& modes, Start start) {
@@ -89,7 +89,7 @@ MisledPointer misled_rings(double variance, double radius, double refusal) {
   const torch::Tensor right = torch::arange(8) % 2 == 0;
   return misled_modes(
       {torch::stack({angle.cos(), angle.sin()}, 1), right, variance, radius, refusal},
-      {torch::zeros({2}), 1});
+      {torch::zeros({2}, torch::kFloat32), 1});
 }
 
 }  // namespace isinglass

@@ -4,6 +4,7 @@
 #include "io/error.h"
 #include "models/parameter_file.h"
 #include "models/registry.h"
+#include "models/seeded.h"
 
 namespace isinglass {
 
@@ -12,8 +13,9 @@ MlpModel::MlpModel(const StateSpace& space, int64_t outputs, int64_t label)
   const int64_t inputs = space.sites * (space.one_hot() ? space.categories : 1);
   const int64_t widths[] = {inputs, kWidth, kWidth, kWidth, outputs};
   for (int i = 0; i < 4; ++i) {
-    layers_.push_back(
-        register_module(std::to_string(2 * i), torch::nn::Linear(widths[i], widths[i + 1])));
+    layers_.push_back(register_module(
+        std::to_string(2 * i),
+        float32_layer<torch::nn::Linear>(torch::nn::LinearOptions(widths[i], widths[i + 1]))));
   }
 }
 

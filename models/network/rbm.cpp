@@ -28,11 +28,11 @@ std::shared_ptr<RbmModel> RbmModel::fresh(int64_t visible, int64_t hidden, int64
                                           const torch::Tensor& base_mean) {
   std::vector<int64_t> size = {hidden, visible};
   if (categories > 0) size.push_back(categories);
-  const torch::Tensor w = 0.01 * torch::randn(size);
+  const torch::Tensor w = 0.01 * torch::randn(size, torch::kFloat32);
   const torch::Tensor b_v = !base_mean.defined() ? torch::zeros_like(w[0])
                             : categories > 0     ? torch::log(base_mean)
                                                  : torch::logit(base_mean);
-  return std::make_shared<RbmModel>(w, b_v, torch::zeros({hidden}));
+  return std::make_shared<RbmModel>(w, b_v, torch::zeros({hidden}, torch::kFloat32));
 }
 
 StateSpace RbmModel::space() const {

@@ -13,7 +13,7 @@ namespace {
 constexpr int kBlocks = 8, kStridedBlocks = 2;
 
 torch::nn::Conv2d convolution(int64_t from, int64_t to, int64_t kernel, int64_t stride) {
-  return torch::nn::Conv2d(
+  return float32_layer<torch::nn::Conv2d>(
       torch::nn::Conv2dOptions(from, to, kernel).stride(stride).padding(kernel / 2));
 }
 
