@@ -33,7 +33,7 @@ struct TemperingOptions {
   std::optional<int64_t> rungs = {};  // R ≥ 2; none: as many as the barrier asks for
   int64_t most_rungs = 1000;          // of those found
   int64_t exploration = 1;            // local steps a scan
-  double lowest = 0;  // β_0 < 1; above 0 the ladder has no exact draws and no log Z
+  double lowest = 0;                  // β_0 < 1; above 0 the ladder has no exact draws and no log Z
   int64_t scans = 0;  // planned after burn-in: those that log Z takes draws of spread over them
   PathKind path = PathKind::kLinear;
   // On a GPU, whether the local steps of burn-in are captured where sampler and model allow it

@@ -13,8 +13,7 @@ void mix_rows(const Tensor& start, const Tensor& target, const Tensor& beta, con
   const bool one_start = start.defined() && start.numel() != target.numel();
   const Mixture<T> mixture{rows,      columns,         beta.numel(),       data<T>(start),
                            one_start, data<T>(target), data<double>(beta), data<T>(out)};
-  run_twin(
-      target, [](auto... a) { cpu::mix(a...); }, [](auto... a) { cuda::mix(a...); }, mixture);
+  run_twin(target, [](auto... a) { cpu::mix(a...); }, [](auto... a) { cuda::mix(a...); }, mixture);
 }
 
 }  // namespace

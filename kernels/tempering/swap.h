@@ -41,9 +41,9 @@ struct RungChains {
   double* scale;         // [C·R, n]
   const double* start;   // [C·R]: U_0
   const double* target;  // [C·R]: U
-  const double* below;  // [C·R]: U_{β_{i−1}} of the chain on rung i, where pair i − 1 is measured
-  const double* above;  // [C·R]: U_{β_{i+1}}, where pair i is
-  double* energy;       // [C·R]: U_β
+  const double* below;   // [C·R]: U_{β_{i−1}} of the chain on rung i, where pair i − 1 is measured
+  const double* above;   // [C·R]: U_{β_{i+1}}, where pair i is
+  double* energy;        // [C·R]: U_β
 };
 
 // What is summed and kept over steps.
