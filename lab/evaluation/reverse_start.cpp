@@ -55,8 +55,8 @@ ReverseStart saved_states(const std::string& file, EnergyModel& model, int64_t c
   if (draws) {
     const torch::NoGradGuard no_grad;
     const torch::Tensor energy = energies(model, rows, device).to(torch::kCPU, torch::kFloat64);
-    const torch::Tensor one = model.energy(rows.narrow(0, 0, 1).to(device));
-    rhat = agreement_rhat(energy.view({length, columns}), rounding_of(one.scalar_type()));
+    const torch::Tensor some = model.energy(rows.slice(0, 0, columns).to(device));
+    rhat = agreement_rhat(energy.view({length, columns}), rounding_of(some.scalar_type()));
   }
   return {.states = rows.index_select(0, chosen).to(device), .rhat = rhat};
 }

@@ -19,12 +19,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// How the recorded statistic is rounded: energies as the model's, at some state, are.
+// How the recorded statistic is rounded: energies as those of the model at the chains are. All chains
+// are evaluated, since a module in training mode may refuse a batch of one.
 double statistic_rounding(const SampleSpec& spec, EnergyModel& model, const ChainState& state) {
   if (spec.statistic != "energy" || state.chains() == 0) return kCarriedRounding;
   const torch::NoGradGuard no_grad;
   const FullPrecision full;
-  return rounding_of(model.energy(state.x.narrow(0, 0, 1)).scalar_type());
+  return rounding_of(model.energy(state.x).scalar_type());
 }
 
 Json ess_json(const Recorder& recorder, double rounding, const RunResult& result, int64_t chains) {

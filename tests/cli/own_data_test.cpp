@@ -66,7 +66,7 @@ TEST_F(OwnData, FilesOfSplitsTrainResumeAndAreEvaluated) {
   EXPECT_NE(config.find("/test.npy\""), std::string::npos) << config;
   succeeds("train --quiet --resume part --iters 8");
   EXPECT_EQ(file_bytes(dir_ / "whole/ema.pt"), file_bytes(dir_ / "part/ema.pt"));
-  for (const std::string data : {files, std::string("--dataset all.pt ")}) {
+  for (const std::string& data : {files, std::string("--dataset all.pt ")}) {
     const std::string out = data == files ? "a" : "b";
     succeeds("evaluate --weights whole/ema.pt " + data + "--chains 5 --steps 10 --out " + out);
   }

@@ -130,13 +130,13 @@ def test_a_module_has_the_sites_of_its_data():
 
 def test_points_in_splits():
     points = torch.randn(50, 2) * 3
-    few = dict(objective="dsm", hidden=4, iters=3, batch=10, warmup=0)
+    few = dict(objective="dsm", iters=3, batch=10, warmup=0)
     assert same(ig.train("mlp", {"train": points, "test": points[:5]}, **few), ig.train("mlp", points, **few))
 
 
 def test_labels_are_split_with_their_images():
     labels = torch.arange(500) % 3
-    few = dict(objective="classify", hidden=8, iters=150, batch=50, warmup=0, lr=0.03, ema=0.9)
+    few = dict(objective="classify", iters=150, batch=50, warmup=0, lr=0.03, ema=0.9)
     # An image says its class by its first pixels.
     images = (torch.nn.functional.one_hot(labels, 3) * 255).to(torch.uint8).repeat(1, 3).view(-1, 3, 3)
     for data in (images, images.view(-1, 9), images / 255, images.view(-1, 9) / 255, {"train": images}):

@@ -106,7 +106,7 @@ TEST(LearningIsing, PcdComesToTheCouplingsOfTheExactLikelihood) {
       if (!p.grad().defined()) p.mutable_grad() = torch::zeros_like(p);
     }
     adam.step(rate(t - 1));
-    objective.after_step();
+    objective.after_step({});
   }
   // Without any coupling, √(2·18·(0.125)²/81).
   EXPECT_NEAR(first, std::sqrt(2 * 18 * 0.125 * 0.125 / 81), 1e-12);
