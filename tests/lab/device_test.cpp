@@ -26,7 +26,7 @@ TEST(Device, IsTheGpuOfItsRankWhereThereAreSome) {
   EXPECT_EQ(device_of("cuda", 3, two), torch::Device(torch::kCUDA, 1));
   EXPECT_EQ(device_of("cuda:1", 0, two), torch::Device(torch::kCUDA, 1));
   EXPECT_EQ(device_of("cpu", 0, two), torch::Device(torch::kCPU));
-  EXPECT_ERROR(device_of("cuda:2", 0, two), "`device` is cuda:2; this machine has 2 usable GPUs");
+  EXPECT_ERROR(device_of("cuda:2", 0, two), "device is cuda:2; this machine has 2 usable GPUs");
   EXPECT_ERROR(device_of("cuda:x", 0, two), "auto, cpu, cuda or cuda:N is needed");
 }
 
@@ -36,7 +36,7 @@ TEST(Device, IsTheCpuWithoutAWordWhereThereIsNoGpu) {
   for (const Gpus& gpus : {no_driver, no_gpu}) {
     EXPECT_EQ(gpu_trouble(gpus), "");
     EXPECT_EQ(device_of("auto", 0, gpus), torch::Device(torch::kCPU));
-    EXPECT_ERROR(device_of("cuda", 0, gpus), "`device` is cuda; this machine has no usable GPUs");
+    EXPECT_ERROR(device_of("cuda", 0, gpus), "device is cuda; this machine has no usable GPUs");
   }
 }
 
@@ -46,7 +46,7 @@ TEST(Device, OfADriverTooOldIsNamedWithBothVersions) {
       "CUDA 13.0";
   for (const char* name : {"cuda", "cuda:0"}) {
     EXPECT_ERROR(device_of(name, 0, old_driver()),
-                 "`device` is " + std::string(name) + ": " + words);
+                 "device is " + std::string(name) + ": " + words);
   }
   Warnings heard;
   {

@@ -18,10 +18,10 @@ const std::string kData = "images.pt";
 
 TEST(Idle, OptionsAreRefusedWithoutWhatTheyGoWith) {
   const OptionValue n = int64_t{4}, none = int64_t{0};
-  EXPECT_ERROR(check("train", {{"fresh-iters", n}}), "`fresh-iters` would have no effect");
-  EXPECT_ERROR(check("train", {{"fresh-iters", n}, {"fresh", none}}), "`fresh` is 0");
+  EXPECT_ERROR(check("train", {{"fresh-iters", n}}), "fresh-iters would have no effect");
+  EXPECT_ERROR(check("train", {{"fresh-iters", n}, {"fresh", none}}), "fresh is 0");
   EXPECT_NO_THROW(check("train", {{"fresh-iters", n}, {"fresh", n}}));
-  EXPECT_ERROR(check("train", {{"evaluate-steps", n}}), "`evaluate-steps` would have no effect");
+  EXPECT_ERROR(check("train", {{"evaluate-steps", n}}), "evaluate-steps would have no effect");
   EXPECT_NO_THROW(check("train", {{"evaluate-steps", n}, {"evaluate-every", n}}));
   EXPECT_ERROR(check("train", {{"channels", n}, {"model", std::string("rbm")}}), "is of a resnet");
   EXPECT_ERROR(check("train", {{"channels", n}, {"objective", std::string("cd")}}),
@@ -29,12 +29,12 @@ TEST(Idle, OptionsAreRefusedWithoutWhatTheyGoWith) {
   EXPECT_NO_THROW(check("train", {{"channels", n}}));
   EXPECT_ERROR(check("train", {{"hidden", n}}), "is of an rbm");
   EXPECT_NO_THROW(check("train", {{"hidden", n}, {"objective", std::string("cd")}}));
-  EXPECT_ERROR(check("sample", {{"dataset", kData}}), "`dataset` would have no effect");
+  EXPECT_ERROR(check("sample", {{"dataset", kData}}), "dataset would have no effect");
   EXPECT_NO_THROW(check("sample", {{"dataset", kData}, {"init", std::string("data")}}));
   EXPECT_NO_THROW(check("sample", {{"dataset", kData}, {"instance", std::string("logistic")}}));
   for (const char* command : {"sample", "evaluate"}) {
-    EXPECT_ERROR(check(command, {{"levels", n}}), "`levels` would have no effect");
-    EXPECT_ERROR(check(command, {{"data-dir", kData}}), "`data-dir` would have no effect");
+    EXPECT_ERROR(check(command, {{"levels", n}}), "levels would have no effect");
+    EXPECT_ERROR(check(command, {{"data-dir", kData}}), "data-dir would have no effect");
   }
   EXPECT_NO_THROW(check("evaluate", {{"levels", n}, {"data-dir", kData}, {"dataset", kData}}));
 }

@@ -53,7 +53,8 @@ TEST_F(EssMetric, StuckChainsCountAsNothing) {
 
 // Chains of a group are one and the same: three independent values, not twelve.
 TEST_F(EssMetric, TheErrorIsOfGroups) {
-  const torch::Tensor groups = noise_.narrow(1, 0, 3);
+  torch::Tensor groups = noise_.narrow(1, 0, 3).clone();
+  groups.select(1, 1).copy_(noise_.select(1, 1).cumsum(0));  // so that their ESS differ
   const torch::Tensor energy = groups.repeat_interleave(4, 1);
   const torch::Tensor ess = legacy_ess(groups) / kDraws;
   const Estimate coupled = measure(energy, 4);
