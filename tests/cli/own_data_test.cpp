@@ -62,8 +62,8 @@ TEST_F(OwnData, FilesOfSplitsTrainResumeAndAreEvaluated) {
   succeeds(training("--dataset all.pt --iters 8 --out whole"));
   succeeds(training(files + "--iters 4 --out part"));
   const std::string config = file_bytes(dir_ / "part/config.toml");
-  EXPECT_NE(config.find("validation = \"/"), std::string::npos) << config;  // a full path
-  EXPECT_NE(config.find("/test.npy\""), std::string::npos) << config;
+  EXPECT_NE(config.find("validation = '/"), std::string::npos) << config;  // a full path
+  EXPECT_NE(config.find("/test.npy'"), std::string::npos) << config;
   succeeds("train --quiet --resume part --iters 8");
   EXPECT_EQ(file_bytes(dir_ / "whole/ema.pt"), file_bytes(dir_ / "part/ema.pt"));
   for (const std::string& data : {files, std::string("--dataset all.pt ")}) {
@@ -87,7 +87,7 @@ TEST_F(OwnData, ImageSaysWhatRowsAre) {
       "train --dataset rows.pt --model resnet --channels 2 --buffer 10 --batch 5 --iters 1 "
       "--steps-per-iter 1 --radius 2 --quiet ";
   succeeds(resnet + "--image 4x3 --out run");
-  EXPECT_NE(file_bytes(dir_ / "run/config.toml").find("image = \"4x3\""), std::string::npos);
+  EXPECT_NE(file_bytes(dir_ / "run/config.toml").find("image = '4x3'"), std::string::npos);
   succeeds(
       "evaluate --weights run/ema.pt --dataset rows.pt --radius 2 --chains 3 --steps 3 --out y");
   succeeds("train --quiet --resume run --iters 2");

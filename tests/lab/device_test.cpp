@@ -45,8 +45,7 @@ TEST(Device, OfADriverTooOldIsNamedWithBothVersions) {
       "the NVIDIA driver of this machine is for CUDA 12.4, too old for this build, which is of "
       "CUDA 13.0";
   for (const char* name : {"cuda", "cuda:0"}) {
-    EXPECT_ERROR(device_of(name, 0, old_driver()),
-                 "device is " + std::string(name) + ": " + words);
+    EXPECT_ERROR(device_of(name, 0, old_driver()), "device is " + std::string(name) + ": " + words);
   }
   Warnings heard;
   {
