@@ -4,7 +4,9 @@
 namespace isinglass {
 
 ModeShare::ModeShare(const Modes& modes, const RunPlan& plan)
-    : modes_(modes), plan_(plan), share_(torch::empty({plan.burn_in + plan.steps}, torch::kFloat32)) {}
+    : modes_(modes),
+      plan_(plan),
+      share_(torch::empty({plan.burn_in + plan.steps}, torch::kFloat32)) {}
 
 void ModeShare::on_step(int64_t step, bool burn_in, const ChainState& state) {
   const torch::Tensor right = modes_.at_right(state.x);

@@ -65,9 +65,8 @@ std::shared_ptr<EnergyModel> fresh_ising(const NewModelOptions& options) {
   const torch::Tensor edges = edges_of(options.edges, options.image_height, options.image_width);
   const torch::Tensor& mean = options.base_mean;
   const torch::Tensor field =
-      mean.defined()
-          ? 0.5 * torch::logit(mean.to(torch::kFloat64))
-          : torch::zeros({options.image_height * options.image_width}, torch::kFloat32);
+      mean.defined() ? 0.5 * torch::logit(mean.to(torch::kFloat64))
+                     : torch::zeros({options.image_height * options.image_width}, torch::kFloat32);
   return std::make_shared<IsingModel>(edges, torch::zeros({edges.size(0)}, torch::kFloat32), field,
                                       mean.defined());
 }

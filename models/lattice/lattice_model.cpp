@@ -181,7 +181,8 @@ ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::
 }
 
 ops::LatticeTensors lattice_without_edges(const torch::Tensor& unary) {
-  return lattice_from_edges(unary, torch::empty({0, 2}, torch::kInt64), torch::empty({0}, torch::kFloat32), 0);
+  return lattice_from_edges(unary, torch::empty({0, 2}, torch::kInt64),
+                            torch::empty({0}, torch::kFloat32), 0);
 }
 
 }  // namespace isinglass
