@@ -38,6 +38,7 @@ CROWDED = {
     "kernels/base": "what kernels of all families share each",
     "kernels/ops": "the operators of a family each",
     "lab/presets/grids": "an experiment each",
+    "models": "a property of models each, and their kinds",
     "python/isinglass": "a part of the package that users see each",
     "scripts": "a command each",
     "scripts/pages": "a page of the documents each",
