@@ -33,7 +33,7 @@ ALLOWED = {
     ("annealing/ais.cpp", "const int64_t finite = torch::isfinite(energy).sum().item<int64_t>(), all = energy.numel();"): "ends the job if one rank's are not finite",
     ("observers/best_solution.cpp", "if (-energy.min().item<double>() <= needed()) return;"): "its own best, which are gathered at the end",
     ("observers/best_solution.cpp", "const int64_t best = begin + value.slice(0, begin, end).argmax().item<int64_t>();"): "its own best, which are gathered at the end",
-    ("observers/mixing.cpp", "return watched_.back().values.all().narrow(0, 0, seen_).mean().item<double>();"): "a share of this rank's chains",
+    ("observers/mixing.cpp", "return watched_.back().values.all().narrow(0, 0, seen_).mean().item<double>();"): "of the draws of all ranks, gathered on rank 0 (gathered_draws.h)",
     ("observers/statistic.cpp", "return std::min(wanted, sorted.diff().min().item<double>());"): "over the values of a site",
     ("observers/statistic.cpp", "const torch::Tensor all = on.sum(0);"): "over sites",
     ("observers/modes.cpp", "share_[burn_in ? step : plan_.burn_in + step] = right.mean();"): CELL,
