@@ -14,9 +14,11 @@ OBJECTIVES = {
     "dsm": "--objective dsm",
 }
 SCORED = f"{PCD} --evaluate-every 8 --evaluate-steps 20"
-# Sums over a batch of 12 in float32 are rounded otherwise in parts: 20 iterations of Adam, whose steps
-# of 0.001 do not depend on the size of a gradient, carry it on.
-ROUNDING = 2e-5
+# Sums over a batch of 12 in float32 are rounded otherwise in parts. Adam's steps of 0.001 do not depend on the size of a
+# gradient, so that single parameters whose gradient is rounding itself go apart: over sixteen runs of score matching
+# (eight seeds, two revisions of the program) by 3e-7 to 3.4e-5 at most, and by 3e-9 to 9.3e-8 in the root mean square. Ranks
+# that shared rows wrongly would move most parameters by steps of 0.001.
+ROUNDING, ROUNDING_RMS = 1e-4, 1e-6
 
 
 def command(arguments, out):
@@ -47,8 +49,9 @@ class Training(unittest.TestCase):
         for name in ("weights.pt", "ema.pt"):
             first, second = (torch.load(self.folder / run / name) for run in (one, other))
             self.assertEqual(list(first), list(second))
-            for key in first:
-                self.assertLess((first[key] - second[key]).abs().max().item(), ROUNDING, key)
+            apart = torch.cat([(first[key] - second[key]).flatten() for key in first])
+            self.assertLess(apart.abs().max().item(), ROUNDING, name)
+            self.assertLess(apart.square().mean().sqrt().item(), ROUNDING_RMS, name)
         for a, b in zip(metrics(self.folder / one), metrics(self.folder / other), strict=True):
             self.assertEqual(list(a), list(b))
             for key in ("loss", "energy_data", "energy_model", "acceptance", "gradient_norm"):
