@@ -1,6 +1,6 @@
-// Lets OpenMP's threads sleep soon where they wait for one another. GNU's library lets them spin for
-// milliseconds by default, and where other processes use the machine, a thread that spins holds the
-// core that the one it waits for needs: steps became 17 times slower beside two busy processes.
+// Lets OpenMP's threads sleep soon where they wait for one another. GNU's library lets them spin
+// for milliseconds by default, and where other processes use the machine, a thread that spins holds
+// the core that the one it waits for needs: steps became 17 times slower beside two busy processes.
 //
 // The library reads GOMP_SPINCOUNT when it is loaded, before main(). So the program starts itself
 // anew with the variable set, from .preinit_array, before any library has been initialised: loading

@@ -38,8 +38,8 @@ class Agreement {
   Clock::time_point last_word_ = Clock::now();
 };
 
-// Does the work, which asks nothing of other ranks; by all ranks together. If it throws NonFinite on
-// one of them, it does so on all, with what that one says: nobody goes on to wait for it.
+// Does the work, which asks nothing of other ranks; by all ranks together. If it throws NonFinite
+// on one of them, it does so on all, with what that one says: nobody goes on to wait for it.
 void fail_together(const Ranks& ranks, const std::function<void()>& work);
 
 }  // namespace isinglass

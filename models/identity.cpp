@@ -52,7 +52,7 @@ torch::Tensor fixed_states(const StateSpace& space) {
   return x;
 }
 
-// What decides how sums are rounded.
+// Returns the text of all that decides how sums are rounded.
 std::string arithmetic(torch::Device device) {
   cudaDeviceProp properties;
   if (device.is_cuda() &&

@@ -1,5 +1,5 @@
-// What a model is, beside its kind: its parameters; and what a function of somebody's own does, which
-// may register none.
+// The identity of a model beside its kind: its parameters, and the energies of a function of a
+// user's own, which may register none.
 //
 // Nothing names what such a function reads, so that it is known by its energies at a few fixed
 // pseudo-random states. Two functions that agree there, to the bit, are taken for one. By other
@@ -32,15 +32,16 @@ class OwnFunction {
 // Every function within the model, in the order of the modules; empty where parameters decide all.
 std::vector<const EnergyModel*> own_functions(const EnergyModel& model);
 
-// Whether it registers parameters or buffers, which identify it where its energies cannot.
+// Returns whether the function registers parameters or buffers, which identify it where its
+// energies cannot.
 bool has_tensors(const EnergyModel& function);
 
 // The functions' energies in the form that a checkpoint saves.
 PtDict function_identity(const EnergyModel& model, torch::Device device);
 
 // Throws Error unless `saved` is the identity of this model's functions; null: the checkpoint holds
-// none. Then, and where a function has not the same energies twice, its parameters have to decide: one
-// without any is refused. `what` is the checkpoint.
+// none. Then, and where a function has not the same energies twice, its parameters have to decide:
+// one without any is refused. `what` is the checkpoint.
 void require_same_functions(const PtDict* saved, const EnergyModel& model, torch::Device device,
                             const std::string& what);
 

@@ -1,5 +1,5 @@
-// What torch.nn makes initial values from, for a scope: LibTorch's CPU generator, seeded. Afterwards it is as
-// it was before. One thread at a time.
+// Seeds LibTorch's CPU generator, from which torch.nn makes initial values, for a scope. Afterwards
+// the generator is as it was before. One thread at a time.
 #pragma once
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -24,8 +24,8 @@ class Seeded {
   torch::Tensor before_;
 };
 
-// A layer of torch.nn in float32, with the initial values of one, whatever the default type of the process is,
-// which may be anything and anybody's.
+// A layer of torch.nn in float32, with the initial values of one, whatever the default type of the
+// process is, which may be anything and anybody's.
 template <class Layer, class Options>
 Layer float32_layer(const Options& options) {
   const at::Generator generator = at::detail::getDefaultCPUGenerator();

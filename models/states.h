@@ -9,8 +9,8 @@ namespace isinglass {
 // sites, 2 to 256 values, and of permutations at most 65536 entries, for the sake of their pairs.
 void check_space(const StateSpace& space, const std::string& title);
 
-// The batch of states x in the space's dtype. Discrete values may have any type of whole numbers, or be
-// truth values. Throws Error as check_states() does.
+// The batch of states x in the space's dtype. Discrete values may have any type of whole numbers,
+// or be truth values. Throws Error as check_states() does.
 torch::Tensor as_states(const StateSpace& space, const torch::Tensor& x, const std::string& what);
 
 }  // namespace isinglass

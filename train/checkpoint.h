@@ -1,6 +1,6 @@
 // A checkpoint: the whole state of a training run in one .pt file. With the settings, it determines
-// the rest of the run: data order, slots and every other random number are functions of the seed and
-// the iteration.
+// the rest of the run: data order, slots and every other random number are functions of the seed
+// and the iteration.
 #pragma once
 
 #include <filesystem>

@@ -1,7 +1,7 @@
 // How a run by chains is seen to diverge. d_t = U(data) − U(chains) is near 0 on average where the
 // chains follow the model, and grows where they have lost it; the acceptance a_t of their steps falls
-// where the energy has become too rough for proposals. An iteration whose loss or gradient is not finite
-// makes no update of the parameters, and is looked at by the first of four tests alone:
+// where the energy has become too rough for proposals. An iteration whose loss or gradient is not
+// finite makes no update of the parameters, and is looked at by the first of four tests alone:
 //
 //   blind  10 iterations in a row without an update: it is not the batch
 //   apart  |d_t| > one nat a site, 100 iterations in a row

@@ -15,9 +15,9 @@ class MetricsFile : public TrainObserver {
  public:
   explicit MetricsFile(std::filesystem::path file) : file_(std::move(file)) {}
 
-  // Keeps the whole lines up to the iteration, so that a line which a killed process half wrote goes
-  // too. Other lines that are no object of an iteration are moved to NAME.damaged. A missing file
-  // counts as empty.
+  // Keeps the whole lines up to the iteration, so that a line which a killed process half wrote
+  // goes too. Other lines that are no object of an iteration are moved to NAME.damaged. A missing
+  // file counts as empty.
   void on_start(int64_t iteration) override;
   // Another line, handed to the system at once. Throws Error naming the file if it cannot be
   // written.

@@ -83,7 +83,7 @@ Json write_results(const Sampling& sampling, const Recorder& recorder,
   return summary;
 }
 
-// What an interrupted run leaves in the directory.
+// Returns the sentence on what an interrupted run leaves in the directory.
 std::string what_is_kept(int64_t draws, bool no_samples, const Json& summary,
                          const std::string& directory) {
   std::string kept;

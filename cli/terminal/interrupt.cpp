@@ -16,7 +16,8 @@ std::atomic<bool> received = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 void note_signal(int number) {
-  // A closed terminal may say so twice, by the kernel and by the shell: neither asks to end at once.
+  // A closed terminal may say so twice, by the kernel and by the shell: neither asks to end at
+  // once.
   if (!received.exchange(true) || number == SIGHUP) return;
   remove_unfinished_files();
   constexpr std::string_view kLine =

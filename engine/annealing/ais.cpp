@@ -31,8 +31,8 @@ void require_weights(const torch::Tensor& energy) {
       fmt::format("the energy is not finite at {} of the {} initial values", all - finite, all));
 }
 
-// What a step adds to the variance of the log-weights: of the chains that have a weight, for those
-// that began at a state which the model forbids have none.
+// Returns what a step adds to the variance of the log-weights, over the chains that have a weight:
+// chains that began at a state which the model forbids have none.
 double added_variance(const torch::Tensor& added, const torch::Tensor& before) {
   const torch::Tensor weighed = torch::isfinite(added + before);
   const torch::Tensor a = added.masked_select(weighed), b = before.masked_select(weighed);

@@ -25,9 +25,9 @@ class AnnealingPath {
   virtual double log_z_start() const = 0;
   virtual torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const = 0;
 
-  // Whether the model's sweeps go through their sites in the reverse order, which undoes a sweep in
-  // time. The default is for sweeps that are their own reversal: of an RBM, hidden units and then
-  // sites.
+  // Lets the model's sweeps go through their sites in the reverse order, the time reversal of a
+  // sweep, or again in their own. The default does nothing, for sweeps that are their own reversal:
+  // those of an RBM, hidden units and then sites.
   virtual void turn_back(bool back) {}
 
   // β, and the evaluation of states at it.

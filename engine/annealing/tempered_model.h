@@ -69,7 +69,7 @@ class TemperedModel : public EnergyModel,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
   // A scaled lattice is made by the host at every β.
   bool sweeps_capturable() const override { return lattice_ != nullptr; }
-  // Whether sweeps take the last sites first.
+  // Lets sweeps take the last sites first, or again the first ones.
   void turn_back(bool back) { back_ = back; }
 
   const torch::Tensor& beta() const { return beta_; }  // float64 [1] or [B], on the device

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kFirstTimes = 3;
 
-// Whether f() returns; an exception of LibTorch's says that it does not.
+// Returns whether f() returns; it does not where LibTorch throws an exception.
 template <class F>
 bool succeeds(F f) noexcept {
   try {
@@ -39,8 +39,9 @@ class GraphCapture {
   void begin() { graph_.capture_begin(pool_); }
   void end() { graph_.capture_end(); }
 
-  // A call that is not allowed in a capture makes it invalid, and LibTorch's capture_end() then ends
-  // it and throws before it has told the allocators and the generator, so that these are told here.
+  // A call that is not allowed in a capture makes it invalid, and LibTorch's capture_end() then
+  // ends it and throws before it has told the allocators and the generator, so that these are told
+  // here.
   void abandon() noexcept {
     if (succeeds([&] { graph_.capture_end(); })) return;
     namespace allocator = c10::cuda::CUDACachingAllocator;
@@ -72,7 +73,7 @@ struct CapturedWork::Capture {
   // The default stream cannot be captured. What libraries keep for a stream is made for this one by
   // the first times, outside of the graph's memory.
   std::optional<c10::cuda::CUDAStream> stream;
-  // Of all graphs: a pool of its own would stay reserved when the graph has gone.
+  // All graphs share it: a pool of its own would stay reserved when its graph has gone.
   at::cuda::MempoolId_t pool = {};
   std::unique_ptr<at::cuda::CUDAGraph> graph;
   bool forgotten = false;

@@ -24,7 +24,8 @@ class GibbsSampler : public Sampler {
   Needs needs() const override { return Needs::kEnergy; }
   bool proposes() const override { return false; }
   bool captures(const EnergyModel& model) const override;
-  // Of a scan in turn. The order of a chromatic scan is the model's (AnnealingPath::turn_back).
+  // Reverses a scan in turn. The order of a chromatic scan is the model's
+  // (AnnealingPath::turn_back).
   std::unique_ptr<Sampler> reversed(int64_t last) const override;
   // Whether a step draws every site from its conditional: of independent sites an exact draw.
   bool draws_all_sites() const { return scan_ == Scan::kChromatic; }

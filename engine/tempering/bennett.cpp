@@ -40,8 +40,8 @@ std::vector<double> weights(const torch::Tensor& rises, double sign, const Group
   return result;
 }
 
-// A draw that the other rung of its pair forbids has the weight 0, and no draw of a rung is forbidden
-// there; any other number that is not finite means an energy that is not.
+// A draw that the other rung of its pair forbids has the weight 0, and no draw of a rung is
+// forbidden there; any other number that is not finite means an energy that is not.
 bool usable(const torch::Tensor& rises) {
   const torch::Tensor lower = rises.select(-1, 0), upper = rises.select(-1, 1);
   return ((lower > -INFINITY) & (upper < INFINITY)).all().item<bool>();

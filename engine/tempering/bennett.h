@@ -28,9 +28,9 @@ struct LogZ {
 };
 
 // rises: those differences, float64 [S, C, R − 1, 2], of S draws of C ensembles on R rungs, at the
-// lower rung's draw and at the upper one's: +∞ of a lower rung's draw that the upper one forbids, −∞
-// of an upper rung's that the lower one forbids. NaN without draws, and of any other number that is
-// not finite.
+// lower rung's draw and at the upper one's: +∞ of a lower rung's draw that the upper one forbids,
+// −∞ of an upper rung's that the lower one forbids. NaN without draws, and of any other number that
+// is not finite.
 LogZ log_z_of_rungs(const torch::Tensor& rises, double log_z_0);
 
 }  // namespace isinglass

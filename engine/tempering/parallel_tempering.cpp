@@ -247,8 +247,8 @@ void ParallelTempering::adapt_scales(Scratch& s, int64_t step, const Ranks& rank
   const Tensor scale = s.rungs.scale.select(1, 0);
   adapt_scale(scale, local_->scales().front(), ranks.mean(of_rungs), step,
               target_acceptance(*local_));
-  // At β = 0 nearly everything is accepted: steps would grow to their largest, which cost most, on the
-  // one rung that has exact draws and needs none.
+  // At β = 0 nearly everything is accepted: steps would grow to their largest, which cost most, on
+  // the one rung that has exact draws and needs none.
   if (options_.lowest == 0) scale[0].copy_(scale[-1]);
   s.at.scale.index_copy_(0, s.in_order(), s.rungs.scale.repeat({s.ensembles(), 1}));
 }

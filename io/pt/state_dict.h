@@ -1,5 +1,5 @@
-// The parameters in what people save: a state dict alone or within a checkpoint, of a module or of a
-// wrapper of it.
+// The parameters in what people save: a state dict alone or within a checkpoint, of a module or of
+// a wrapper of it.
 #pragma once
 
 #include <string>

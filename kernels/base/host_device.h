@@ -39,8 +39,4 @@ inline void check_shared_memory(size_t bytes, int64_t limit, const char* file, i
   }
 }
 
-// Whether a loop over this many numbers is worth waking the other threads for (some 10 µs).
-inline bool parallel_pays(long numbers) {
-  return numbers >= 1 << 14;
-}
 }  // namespace isinglass

@@ -1,5 +1,6 @@
-// Memory that every thread keeps for itself between calls (CPU). An exception may not leave a parallel
-// region, where the end of memory would be the end of the process: what begins one reserves before.
+// Memory that every thread keeps for itself between calls (CPU). An exception may not leave a
+// parallel region, where the end of memory would be the end of the process: what begins one
+// reserves before.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,8 @@
 
 namespace isinglass::cpu {
 
-// Calls reserve(), which makes room for `count`: for a parallel region on all threads, where `count` is
-// more than `reserved`, which becomes `count`. What a thread throws is thrown here.
+// Calls reserve(), which makes room for `count`: for a parallel region on all threads, where
+// `count` is more than `reserved`, which becomes `count`. What a thread throws is thrown here.
 template <class Reserve>
 void reserve_on_threads(bool parallel, int64_t& reserved, int64_t count, const Reserve& reserve) {
   if (!parallel) return reserve();

@@ -15,7 +15,7 @@ struct ThresholdTensors {
   int64_t rows = 0;
 };
 
-// Those of beta float64 [B]: the ones that are there of this lattice, or, for other β, new ones.
+// Sets the thresholds for beta, float64 [B]; keeps those of this lattice for the same β.
 void tabulate_thresholds(const LatticeTensors& lattice, const Tensor& beta,
                          ThresholdTensors& thresholds);
 

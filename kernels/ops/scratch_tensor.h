@@ -5,8 +5,8 @@
 
 namespace isinglass::ops {
 
-// Numbers of type T on like's device, of any values: the scratch's own memory, at the address that it has
-// for every shape that fits.
+// Numbers of type T on like's device, of any values: the scratch's own memory, at the address that
+// it has for every shape that fits.
 template <class T>
 torch::Tensor scratch_tensor(Scratch& scratch, at::IntArrayRef shape, const torch::Tensor& like) {
   const auto options = like.options().dtype(c10::CppTypeToScalarType<T>::value);

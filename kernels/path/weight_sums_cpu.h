@@ -62,8 +62,8 @@ double block_weights(const Weights& weights, const uint8_t* values, int64_t site
   }
 }
 
-// Room for `count` numbers of the chain that a thread is at; and for those of so many sites whose weights
-// are sums over values, in a parallel region on all threads.
+// Room for `count` numbers of the chain that a thread is at; and for those of so many sites whose
+// weights are sums over values, in a parallel region on all threads.
 inline double* numbers_of_thread(int64_t count) {
   thread_local std::vector<double> numbers;
   if (std::ssize(numbers) < count) numbers.resize(count);

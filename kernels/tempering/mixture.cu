@@ -1,5 +1,5 @@
-// CUDA twin of mixture.h: a warp a row, whose lanes take its columns in turn; of rows of one number, a
-// thread a row.
+// CUDA twin of mixture.h: a warp a row, whose lanes take its columns in turn; of rows of one
+// number, a thread a row.
 #include "kernels/base/launch.h"
 #include "kernels/tempering/mixture.h"
 

@@ -304,7 +304,7 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
   return true;
 }
 
-// Whether there are numbers for a round's steps, which double from one to the next.
+// Returns whether there are step numbers for a round; its steps double from one to the next.
 bool LikelihoodEvaluation::may_double(int64_t times) const {
   return times >= 0 && times < 32 && has_counters(spec_.temperatures, int64_t{1} << times);
 }

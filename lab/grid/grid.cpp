@@ -232,7 +232,8 @@ Cell make_cell(OptionValues values, const ModelEntryValues& model,
   return cell;
 }
 
-// Whether the cells measure it. Some targets know their modes without the grid's saying so.
+// Returns whether the cells measure the metric. Some targets know their modes without the grid's
+// saying so.
 bool is_measured(const Grid& grid, const std::string& metric) {
   if (metric == "mean_error") return grid.true_mean.has_value();
   if (metric.starts_with("mmd") || metric == "reference_rhat") return grid.reference;

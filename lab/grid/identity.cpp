@@ -46,8 +46,8 @@ Json measures_json(const Grid& grid, const Cell& cell) {
   return measures;
 }
 
-// Its parameters, and what its functions do. A function that is known by neither is the same as none
-// that was: no cell of an earlier run serves.
+// Its parameters, and what its functions do. A function that is known by neither is the same as
+// none that was: no cell of an earlier run serves.
 std::string given_identity(const EnergyModel& model, torch::Device device) {
   const std::string parameters = parameters_sha256(model);
   if (own_functions(model).empty()) return parameters;

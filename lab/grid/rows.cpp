@@ -47,7 +47,7 @@ Estimate together(const std::vector<Estimate>& repeats, const Metric& metric) {
   return {mean, std::fmax(reported, spread), n - 1, bias};
 }
 
-// Whether a repeat is one of `which`, of so many.
+// Returns whether a repeat, one of so many, is one of `which`.
 bool counts_among(Repeats which, int64_t repeat, int64_t repeats) {
   const bool first = repeat < repeats / 2;
   return which == Repeats::kAll || (which == Repeats::kFirstHalf ? first : !first);

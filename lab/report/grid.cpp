@@ -59,9 +59,9 @@ std::vector<Setting> best_of_samplers(const std::vector<Setting>& settings, cons
   return best;
 }
 
-// The label of the one that is better than every other, by the rule of claims: it is the best on the
-// first half of the repeats, and its interval of 95 % against each other leaves out 0 on the second
-// half, of three repeats at least. Else, or where not all settings have converged, none.
+// The label of the one that is better than every other, by the rule of claims: it is the best on
+// the first half of the repeats, and its interval of 95 % against each other leaves out 0 on the
+// second half, of three repeats at least. Else, or where not all settings have converged, none.
 std::string clear_winner(const Json& rows, const Metric& metric, const std::string& model) {
   const std::vector<Setting> all = of_model(rows, metric.key, model);
   if (all.size() < 2) return "";

@@ -35,7 +35,8 @@ struct Column {
   bool text = false;  // left-aligned
   bool wrap = false, verdict = false;
 };
-// Values of rows are numbers, texts or null; or {value, half, best}, with half of the 95 % interval.
+// Values of rows are numbers, texts or null; or {value, half, best}, with half of the 95 %
+// interval.
 Json table(const std::string& heading, const std::vector<Column>& columns, Json rows);
 
 struct Axis {

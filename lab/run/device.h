@@ -8,7 +8,7 @@
 
 namespace isinglass {
 
-// What CUDA says of this machine.
+// The answer of CUDA's runtime about the GPUs of this machine.
 struct Gpus {
   int64_t usable = 0;
   int code = 0;     // of cudaGetDeviceCount
@@ -18,11 +18,12 @@ struct Gpus {
 
 Gpus gpus_here();
 
-// Why the machine's GPUs cannot be used; empty where they can, and where there is no driver or no GPU.
+// Why the machine's GPUs cannot be used; empty where they can, and where there is no driver or no
+// GPU.
 std::string gpu_trouble(const Gpus& gpus);
 
-// device_of() of assemble.h where CUDA says this. Where "auto" comes to the CPU for a trouble of the
-// GPUs, a warning says so once.
+// device_of() of assemble.h where CUDA says this. Where "auto" comes to the CPU for a trouble of
+// the GPUs, a warning says so once.
 torch::Device device_of(const std::string& name, int64_t local_rank, const Gpus& gpus);
 
 }  // namespace isinglass

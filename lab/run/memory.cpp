@@ -21,8 +21,8 @@ namespace {
 constexpr double kResnetMaps = 10;
 constexpr const char* kOverride = "ISINGLASS_MEMORY";
 
-// The number after the key, of a file of such pairs; of a file that is one number without a key. NaN:
-// there is none, as where the file says "max".
+// The number after the key, of a file of such pairs; of a file that is one number without a key.
+// NaN: there is none, as where the file says "max".
 double number_in(const std::filesystem::path& file, const std::string& key = "") {
   std::ifstream in(file);
   std::string word;

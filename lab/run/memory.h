@@ -14,8 +14,8 @@ namespace isinglass {
 inline constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
 // Bytes that the device has left: a GPU's, or the machine's within the process's control groups; of
-// the machine what $ISINGLASS_MEMORY says, in GiB, where it is set. Throws Error if that is no number
-// above 0.
+// the machine what $ISINGLASS_MEMORY says, in GiB, where it is set. Throws Error if that is no
+// number above 0.
 double available_memory(torch::Device device);
 
 // Bytes that control groups leave the process: of every group that it is in, the limit less what is

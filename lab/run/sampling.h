@@ -52,8 +52,8 @@ class Sampling {
   nlohmann::ordered_json summary(const Recorder& recorder) const;
   // Of this rank's chains in the kept steps.
   const Statistics& statistics() const { return state_.statistics; }
-  // What is amiss with what the run adapted, a text that names options (io/error.h); empty:
-  // nothing.
+  // Returns a warning about the adaptation, a text that names options (io/error.h); empty where
+  // there is none.
   std::string complaint() const {
     return result_.adaptation ? result_.adaptation->complaint : std::string();
   }

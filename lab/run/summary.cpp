@@ -19,8 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// How the recorded statistic is rounded: energies as those of the model at the chains are. All chains
-// are evaluated, since a module in training mode may refuse a batch of one.
+// How the recorded statistic is rounded: energies as those of the model at the chains are. All
+// chains are evaluated, since a module in training mode may refuse a batch of one.
 double statistic_rounding(const SampleSpec& spec, EnergyModel& model, const ChainState& state) {
   if (spec.statistic != "energy" || state.chains() == 0) return kCarriedRounding;
   const torch::NoGradGuard no_grad;

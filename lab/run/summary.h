@@ -41,7 +41,7 @@ std::vector<std::string> chain_warnings(const nlohmann::ordered_json& summary);
 // is the known one, or what the graph's file names.
 nlohmann::ordered_json solution_json(std::optional<double> known, const BestSolution& best);
 
-// What was understood of a graph's file.
+// Returns how a graph's file was understood.
 nlohmann::ordered_json graph_json(const GraphReading& reading);
 
 // A sentence where the best solution is above the optimum, of a summary; empty where it is not.

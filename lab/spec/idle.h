@@ -7,8 +7,8 @@
 
 namespace isinglass {
 
-// Throws Error for an option among `given` that the command would read and not use. `all`: these and
-// what a configuration says.
+// Throws Error for an option among `given` that the command would read and not use. `all`: these
+// and what a configuration says.
 void refuse_idle(const std::string& command, const OptionValues& given, const OptionValues& all);
 
 }  // namespace isinglass

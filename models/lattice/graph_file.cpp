@@ -172,8 +172,8 @@ class GraphReader {
 
   // A file of METIS: n m and perhaps a format of up to three digits 0 or 1, then a line for each
   // vertex, from 1, that holds its neighbours; each stands before the weight of the edge where the
-  // last digit is 1, and all behind as many numbers of the vertex as other digits are 1. Lists of two or
-  // three words look like edges.
+  // last digit is 1, and all behind as many numbers of the vertex as other digits are 1. Lists of
+  // two or three words look like edges.
   void refuse_neighbour_lists() const {
     const Line& head = lines_[0];
     if (head.words.size() < 2 || head.words.size() > 3) return;
@@ -206,7 +206,7 @@ class GraphReader {
             source_, head.number, *n, *m);
   }
 
-  // Whether the lines behind the first one, as edges, are the same graph: a triangle is.
+  // Returns whether the lines behind the first one, as edges, are the same graph: a triangle is.
   bool is_edges_of(const std::vector<std::pair<int64_t, int64_t>>& neighbours) const {
     std::set<std::pair<int64_t, int64_t>> listed, edges;
     for (const auto& [u, v] : neighbours) listed.insert(std::minmax(u, v));

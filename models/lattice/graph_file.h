@@ -5,10 +5,10 @@
 //   DIMACS      p edge n m (or p col n m), then e u v [weight] a line; vertices from 1
 //
 // Lines that begin with # or %, and DIMACS's c lines, are comments; one that says nothing but
-// `optimum V`, and perhaps more in parentheses, names the known optimum of the problem that the file is
-// for. All edges of a list have a weight or none, which is 1; one that is given again with the same
-// weight, in whichever direction, is the same edge. Files of METIS, whose lines hold the neighbours of
-// a vertex, and of MatrixMarket are refused.
+// `optimum V`, and perhaps more in parentheses, names the known optimum of the problem that the
+// file is for. All edges of a list have a weight or none, which is 1; one that is given again with
+// the same weight, in whichever direction, is the same edge. Files of METIS, whose lines hold the
+// neighbours of a vertex, and of MatrixMarket are refused.
 #pragma once
 
 #include <filesystem>

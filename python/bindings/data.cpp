@@ -26,7 +26,7 @@ bool is_file_or_name(const py::object& data) {
   return data.is_none() || py::isinstance<py::str>(data) || py::hasattr(data, "__fspath__");
 }
 
-// What torch makes a tensor of: arrays, nested lists, lists of tensors.
+// Returns the tensor that torch makes of arrays, nested lists or lists of tensors.
 py::object tensor_made_of(const py::handle& value) {
   const py::module_ torch = py::module_::import("torch");
   const bool listed = py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value);

@@ -54,8 +54,8 @@ torch::Device device_named(const py::object& device) {
   return device_of(py::cast<std::string>(py::str(device)));
 }
 
-// States, in the target's dtype, or their relaxed form. Functorch's wrappers have no memory that kernels
-// could read.
+// States, in the target's dtype, or their relaxed form. Functorch's wrappers have no memory that
+// kernels could read.
 torch::Tensor input_of(const EnergyModel& model, const torch::Tensor& x, torch::Device device) {
   const c10::DispatchKeySet keys = x.key_set();
   require(!keys.has(c10::DispatchKey::FuncTorchGradWrapper) &&

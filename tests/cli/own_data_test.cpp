@@ -1,4 +1,5 @@
-// A user's own data from the shell: files of splits, rows of pixels, and what `inspect` says of files.
+// A user's own data from the shell: files of splits, rows of pixels, and what `inspect` says of
+// files.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 // A step allocates no tensor memory after its buffers exist: none at all on a lattice, and on a
 // model that is differentiated by LibTorch no more than that model's own evaluation. Sites of many
-// values: never more than two tensors of a number for each value. And what a step keeps stays where it
-// is when the model is asked by other chains.
+// values: never more than two tensors of a number for each value. And what a step keeps stays where
+// it is when the model is asked by other chains.
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 
@@ -99,8 +99,8 @@ class Allocation : public testing::Test {
     });
   }
 
-  // How many blocks that chains hold after some steps are given back by steps of fewer chains and of more
-  // on the same model.
+  // How many blocks that chains hold after some steps are given back by steps of fewer chains and
+  // of more on the same model.
   static int64_t given_back_by_others(EnergyModel& model, const Sampler& sampler) {
     const auto make = [&](int64_t chains) {
       const torch::Tensor ids = torch::arange(chains);

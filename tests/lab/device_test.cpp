@@ -1,4 +1,4 @@
-// Which device a run is on, by what CUDA says of the machine.
+// The device that a run is on follows from what CUDA says of the machine.
 #include "lab/run/device.h"
 
 #include <cuda_runtime_api.h>

@@ -1,4 +1,5 @@
-// What control groups leave a process, by planted files of both versions, and what overrides it.
+// The memory that control groups leave a process, by planted files of both versions, and its
+// override.
 #include "lab/run/memory.h"
 
 #include <gtest/gtest.h>

@@ -195,8 +195,8 @@ TEST(ParameterFile, EdgesJoinTwoSitesOfTheModel) {
   }
 }
 
-// Numbers that float32 does not have, for a model of float64 arithmetic: as precise as they are given, by
-// a file and in memory. U of `all` is the number itself.
+// Numbers that float32 does not have, for a model of float64 arithmetic: as precise as they are
+// given, by a file and in memory. U of `all` is the number itself.
 TEST(ParameterFile, Float64NumbersStayFloat64) {
   const Scratch scratch;
   const torch::Tensor edge = torch::tensor({0, 1}).view({1, 2}), none = torch::zeros({2});
@@ -244,7 +244,7 @@ TEST(ParameterFile, WholeNumbersAreRealOnes) {
   EXPECT_ERROR(of(torch::full({1}, 1, torch::kComplexDouble)), "'coupling' holds complex numbers");
 }
 
-// What is warned of while a function runs.
+// Collects the warnings while a function runs.
 class Warnings : public c10::WarningHandler {
  public:
   Warnings() { c10::WarningUtils::set_warning_handler(this); }

@@ -24,8 +24,8 @@ inline void put_gzip(const std::filesystem::path& file, const std::string& bytes
   gzclose(out);
 }
 
-// What Python 2 pickles of [array], uint8: its shape as the opcodes of numbers, its bytes as a
-// string.
+// The bytes that Python 2 pickles [array] to, uint8: its shape as the opcodes of numbers, its bytes
+// as a string.
 inline std::string numpy_pickle(const std::string& shape, const std::string& escaped,
                                 const std::string& type = "u1") {
   return "(lp0\ncnumpy.core.multiarray\n_reconstruct\np1\n(cnumpy\nndarray\np2\n(I0\ntp3\nS'b'"

@@ -42,7 +42,8 @@ inline std::string png_chunk(const std::string& type, const std::string& data) {
          png_number(static_cast<uint32_t>(checksum));
 }
 
-// Of a header's 13 bytes and unpacked rows, each after the byte of its filter; `chunks` come between.
+// Returns a PNG file of a header's 13 bytes and unpacked rows, each after the byte of its filter;
+// `chunks` come between.
 inline std::string png_of(const std::string& header, const std::string& raw,
                           const std::string& chunks = "") {
   std::string packed(compressBound(raw.size()), '\0');

@@ -111,7 +111,7 @@ TEST(MetricsFileTest, ADamagedLineIsMovedAndTheOthersStay) {
     EXPECT_EQ(metrics.complaint(), "");
     EXPECT_EQ(read_file(beside), moved);
   }
-  // Of the other numbers of a line none is needed.
+  // No other number of a line is needed.
   write_file(file, R"({"iteration":1,"seconds":"x"})"
                    "\n"
                    R"({"iteration":2,"seconds":null})"
@@ -122,7 +122,7 @@ TEST(MetricsFileTest, ADamagedLineIsMovedAndTheOthersStay) {
   EXPECT_EQ(metrics.complaint(), "");
 }
 
-// What somebody has removed or emptied is no reason to fail.
+// A file that somebody has removed or emptied is no reason to fail.
 TEST(MetricsFileTest, AScoreWithoutALineIsLost) {
   const Scratch scratch;
   MetricsFile metrics(scratch / "metrics.jsonl");

@@ -51,7 +51,7 @@ TEST(PlanTest, AnotherLengthPlansFromTheIterationReached) {
       << log;
 }
 
-// What the user should see at once.
+// Collects the messages that the user should see at once.
 struct Warnings : TrainObserver {
   std::vector<std::string> all;
   void on_warning(const std::string& message) override { all.push_back(message); }

@@ -143,8 +143,8 @@ TEST(SkippedUpdate, LeavesNoTraceOfAGradientWhoseNormOverflows) {
   }
 }
 
-// Killed and resumed anywhere, also in the midst of some in a row, it ends in the same bits; ten in a
-// row are a divergence wherever the sittings end.
+// Killed and resumed anywhere, also in the midst of some in a row, it ends in the same bits; ten in
+// a row are a divergence wherever the sittings end.
 TEST(SkippedUpdate, ResumesToTheBit) {
   const Scratch scratch;
   const std::set<int64_t> bad = {7, 8, 9, 14};

@@ -223,7 +223,8 @@ TEST(TrainerTest, FallsBackPastATruncatedCheckpoint) {
   EXPECT_ERROR(setting.trainer.resume(scratch / "run"), "no checkpoint");
 }
 
-// What the system will not hand out may be sound: it stays, and the run waits for another attempt.
+// A checkpoint that the system cannot read may be sound: it stays, and the run waits for another
+// attempt.
 TEST(TrainerTest, ACheckpointThatTheSystemCannotReadStays) {
   const Scratch scratch;
   train("rbm", scratch / "run", small_options());

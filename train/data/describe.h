@@ -34,7 +34,7 @@ DataFileDescription describe_array(std::string format, std::string dtype,
 DataFileDescription describe_values(std::string format, const std::filesystem::path& file,
                                     const torch::Tensor& values);
 
-// Of several arrays the largest, by its name.
+// Describes the largest of several arrays, by its name.
 DataFileDescription describe_arrays(const std::string& format, const std::filesystem::path& file,
                                     const NamedTensors& arrays);
 

@@ -45,9 +45,9 @@ Dataset own_images(const OwnArrays& arrays, const std::string& name,
 // D of the training images.
 int64_t sites_of(const OwnArrays& arrays);
 
-// Whether all arrays are real [N, D], which score matching and classifiers take as points; and
-// those, as they are: one array trains as a whole.
+// Returns whether all arrays are real [N, D], which score matching and classifiers take as points.
 bool are_points(const OwnArrays& arrays);
+// Returns points as they are: one array trains as a whole.
 Dataset own_points(const OwnArrays& arrays, const std::string& name);
 
 }  // namespace isinglass

@@ -17,9 +17,9 @@ class Adam {
 
   void set_learning_rate(double learning_rate);  // of the steps from now on
 
-  // One step on the parameters' gradients (each must have one): the same kernels on the same tensors
-  // every time. skip: float32 [], on the parameters' device; where it is 1, parameters, moments and t
-  // stay as they are, to the bit. Undefined: the step is made.
+  // One step on the parameters' gradients (each must have one): the same kernels on the same
+  // tensors every time. skip: float32 [], on the parameters' device; where it is 1, parameters,
+  // moments and t stay as they are, to the bit. Undefined: the step is made.
   void step(const torch::Tensor& skip = {});
 
   // Whenever a step was made, or replayed: models ask for the version of a parameter from which they keep

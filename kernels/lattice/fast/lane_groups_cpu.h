@@ -52,13 +52,13 @@ class BlockNumbers {
 // the first one has looked up is in the nearest cache for the others.
 constexpr int64_t kLaneGroups = 4;
 
-// This thread's lanes of so many states, kept between calls, at a cache line's start; and room for them,
-// in a parallel region on all threads.
+// This thread's lanes of so many states, kept between calls, at a cache line's start; and room for
+// them, in a parallel region on all threads.
 uint8_t* lane_states(int64_t states, int64_t sites);
 void reserve_lane_states(bool parallel, int64_t states, int64_t sites);
 
-// Calls work(first, end) for the groups of so many chains, at most kLaneGroups of them at a time, on
-// threads that have room for the lanes of so many states.
+// Calls work(first, end) for the groups of so many chains, at most kLaneGroups of them at a time,
+// on threads that have room for the lanes of so many states.
 template <class F>
 void for_lane_groups(int64_t chains, int64_t steps, int64_t sites, int64_t states, F work) {
   const int64_t groups = (chains + kChains16 - 1) / kChains16;

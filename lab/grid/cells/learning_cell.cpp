@@ -30,8 +30,8 @@ bool is_of(const fs::path& directory, const Json& settings) {
   return fs::exists(file) && read_file(file) == text_of(settings);
 }
 
-// Whether the directory has a checkpoint of this very cell; else it is empty afterwards, which
-// loses what came before the first checkpoint.
+// Returns whether the directory has a checkpoint of this very cell. If not, the directory is empty
+// afterwards, which loses what came before the first checkpoint.
 bool goes_on(const fs::path& directory, const Json& settings) {
   require(!other_training(directory, settings), "{} holds the training of another cell",
           directory.string());

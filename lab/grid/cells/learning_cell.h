@@ -37,8 +37,9 @@ std::optional<nlohmann::ordered_json> other_training(const std::filesystem::path
 // Trains in the directory, whose cell.json says of what it is, and goes on there if it is of this
 // very cell; it may hold no other_training(). on_kept is called after every checkpoint. Returns
 // {status, metrics, curves[, picture, evaluation_result]}, or, where it fails or diverges for good,
-// {status: "failed", error, metrics}: without metrics it fails for a reason outside of the training,
-// and its checkpoints stay. Else weights, metrics and log alone do. Throws Interrupted only.
+// {status: "failed", error, metrics}: without metrics it fails for a reason outside of the
+// training, and its checkpoints stay. Else weights, metrics and log alone do. Throws Interrupted
+// only.
 nlohmann::ordered_json run_learning_cell(const Cell& cell, const nlohmann::ordered_json& settings,
                                          const std::filesystem::path& directory, GridData& data,
                                          torch::Device device, const Stop& stop = {},

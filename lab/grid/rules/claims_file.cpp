@@ -65,7 +65,7 @@ Claim read_claim(const toml::table& table, const std::string& where) {
        nearest_of(selector, own));
 }
 
-// Whether the claim's rule can take the share of the best along its axis.
+// Throws Error unless the claim's rule can take the share of the best along its axis.
 void check_axis(const Claim& claim, const Settings& selected, const std::string& selector,
                 const std::string& where) {
   std::set<std::string> names;

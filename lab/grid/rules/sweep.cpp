@@ -29,7 +29,8 @@ struct Range {
   bool bounds(double value) const { return (value <= least && !above_least) || value >= most; }
 };
 
-// Of every sampler that reads the option, or of the option itself where no sampler does.
+// Returns the ranges that samplers which read the option allow, or, where none reads it, those of
+// the option itself.
 std::vector<Range> ranges_of(const std::string& option) {
   std::vector<Range> ranges;
   for (const SamplerEntry& sampler : sampler_registry()) {

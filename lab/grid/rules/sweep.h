@@ -19,8 +19,8 @@ std::vector<std::string> fixed_by(const std::string& selector);
 // Values of the option among the settings, if they are numbers; rising, each once.
 std::vector<double> swept_values(const std::vector<Setting>& settings, const std::string& option);
 
-// Whether the value is the least or the largest that the option takes at all (radius = 1): no sweep
-// goes further.
+// Returns whether the value is the least or the largest that the option takes at all (radius = 1):
+// no sweep goes further.
 bool is_own_bound(const std::string& option, double value);
 
 // The swept numbers of the setting that are the first or the last of their sweep among `settings`

@@ -1,5 +1,5 @@
-// The estimate from both ends takes a way back of reversals in time: of every sampler's steps, and of
-// log Z with few temperatures, where a way back in the order of the way there would be seen.
+// The estimate from both ends takes a way back of reversals in time: of every sampler's steps, and
+// of log Z with few temperatures, where a way back in the order of the way there would be seen.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -115,8 +115,8 @@ TEST(Reversal, OfScansInAnOrder) {
   }
 }
 
-// The log-weights of chains there, from exact draws of the start, or back, from those of the target:
-// as AnnealedImportanceSampling goes, and without what it says of them.
+// The log-weights of chains there, from exact draws of the start, or back, from those of the
+// target: as AnnealedImportanceSampling goes, and without what it says of them.
 Tensor log_weights(EnergyModel& target, const Factorised& start, const Sampler& sampler,
                    int64_t temperatures, const Tensor& x, bool back) {
   const auto path = make_path(PathKind::kLinear, target, start, torch::kCPU);
@@ -138,8 +138,8 @@ Tensor log_weights(EnergyModel& target, const Factorised& start, const Sampler& 
   return sum;
 }
 
-// With the way back in the order of the way there the estimate of infinitely many chains would be off
-// by −0.0076, −0.0122 and −0.0074 (enumerated): 10 to 20 standard errors.
+// With the way back in the order of the way there the estimate of infinitely many chains would be
+// off by −0.0076, −0.0122 and −0.0074 (enumerated): 10 to 20 standard errors.
 TEST(Reversal, FewTemperaturesFindLogZOfTwoSites) {
   constexpr int64_t kChains = 1000000;
   IsingModel model = two_sites(1.7, 0.9, -1.6);

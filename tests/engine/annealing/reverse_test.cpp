@@ -232,7 +232,8 @@ TEST(ReverseResume, ContinuesBitForBit) {
     SamplerOptions options;
     bool joint = false, uniform = false;
   };
-  // From a uniform start steps on a lattice are local, and those of one site add up what they change.
+  // From a uniform start steps on a lattice are local, and those of one site add up what they
+  // change.
   for (const auto& [name, sampler_options, joint, uniform] :
        {Case{"gwg", {}}, Case{"gibbs", {.scan = Scan::kChromatic}, /*joint=*/true},
         Case{"gibbs", {.scan = Scan::kSystematic}}, Case{"gibbs", {}, false, /*uniform=*/true},

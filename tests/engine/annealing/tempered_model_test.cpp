@@ -178,7 +178,7 @@ TEST(Tempered, ConditionalsAndSweepsKeepTheParts) {
       StepParams params = sampler->params(2, torch::kCPU);
       int64_t calls = 0;
       for (int t = 0; t < 10; ++t) calls = sampler->step(tempered, state, params).evaluations;
-      // Of a uniform start the sweeps keep U; of another one it is evaluated after them.
+      // From a uniform start the sweeps keep U; from another one it is evaluated after them.
       EXPECT_EQ(calls, scan == Scan::kChromatic && !start.uniform() ? 2 : 1);
       EXPECT_FALSE(torch::equal(state.x, x));
       const Tensor beta = torch::tensor(0.6, torch::kFloat64);

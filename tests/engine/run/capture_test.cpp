@@ -1,5 +1,5 @@
-// A capture ends, whatever happens within it: with a graph that only writes down what it is asked, and
-// on a GPU with the real one.
+// A capture ends, whatever happens within it: with a graph that only writes down what it is asked,
+// and on a GPU with the real one.
 #include "engine/run/capture.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Energies of +∞ forbid states: chains that begin there weigh nothing, and log Z by annealing and by
-// tempering is that of the others. And what the steps of one site cost on such a path.
+// Energies of +∞ forbid states: chains that begin there weigh nothing, and log Z by annealing and
+// by tempering is that of the others. And what the steps of one site cost on such a path.
 #include <gtest/gtest.h>
 
 #include <cmath>

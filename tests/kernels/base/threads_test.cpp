@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kNumbers = 1e5;
 
-// Runs the loop from `now` until `end` [s]; one, all: the seconds of the number-th run on one thread
-// and on all. Returns the runs that were made.
+// Runs the loop from `now` until `end` [s]; one, all: the seconds of the number-th run on one
+// thread and on all. Returns the runs that were made.
 template <class One, class All>
 int64_t run_until(LoopTimes& times, double& now, double end, One one, All all) {
   int64_t runs = 0;

@@ -187,7 +187,8 @@ TEST(ExactPathTables, DominantAndNonFiniteNeighbours) {
   EXPECT_NEAR(share[5].item<double>(), p, 5 * std::sqrt(p * (1 - p) / chains));
 }
 
-// 65,537 entries of a permutation have more pairs than int32 numbers; no memory is read before that.
+// 65,537 entries of a permutation have more pairs than int32 numbers; no memory is read before
+// that.
 TEST(ExactPathTables, MorePairsThanHaveANumberAreRefused) {
   const int64_t sites = 65537, pairs = sites * (sites - 1) / 2;
   torch::Tensor y = torch::zeros({1}, torch::kInt64).expand({1, sites});

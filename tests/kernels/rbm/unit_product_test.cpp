@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kColumns = 3;
 
-// Of unit u in column j.
+// The weight of unit u in column j.
 float weight_of(int64_t u, int64_t j) {
   return static_cast<float>((u * 7 + j) % 11 - 5);
 }

@@ -94,7 +94,7 @@ TEST(Grid, WhatAnotherProgramMadeIsSetAside) {
                                             "1 the program was 1f2e3d stale-1f2e3d-2"}));
 }
 
-// What a cell has trained goes with it, finished or not.
+// The network that a cell has trained goes with it, finished or not.
 TEST(Grid, WhatAnotherProgramTrainedIsSetAside) {
   const Scratch scratch;
   write_file(scratch / "grid.toml", R"(

@@ -73,8 +73,8 @@ inline const std::vector<std::string> kPickled3 = {
     "\002K\003\206\224\214\001F\224t\224R\224u.", 240),
 };
 
-// pickle.dumps(((f, [2, 0]), (f[:1], [2, 0]), (f[1:], [2, 0]))), as mnist.pkl has images and classes, in
-// protocol 2.
+// pickle.dumps(((f, [2, 0]), (f[:1], [2, 0]), (f[1:], [2, 0]))), as mnist.pkl has images and
+// classes, in protocol 2.
 inline const std::string kPickledPairs(
     "\200\002cnumpy._core.multiarray\012_reconstruct\012q\000cnumpy\012ndarray\012q\001K\000"
     "\205q\002c_codecs\012encode\012q\003X\001\000\000\000bq\004X\006\000\000\000latin1q\005"

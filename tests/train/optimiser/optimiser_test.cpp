@@ -135,7 +135,7 @@ TEST_P(AdamDecayTest, EqualsTheAlgorithmInFloat64) {
 
 INSTANTIATE_TEST_SUITE_P(Decays, AdamDecayTest, testing::Values(0.0, 0.3));
 
-// Of a step that is skipped nothing is left: the next ones are those of an optimiser that has not
+// A step that is skipped leaves nothing: the next ones are those of an optimiser that has not
 // seen it.
 TEST(AdamTest, ASkippedStepLeavesEveryBit) {
   for (const double decay : {0.0, 0.3}) {

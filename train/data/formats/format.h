@@ -13,15 +13,15 @@ namespace isinglass {
 
 struct DataFormat {
   std::string name;  // "IDX"
-  // Whether the file is one, by its name or its first bytes (10 at most, gunzipped; of a folder
-  // none).
+  // Returns whether the file has the format, by its name or its first bytes (10 at most, gunzipped;
+  // none of a folder).
   std::function<bool(const std::filesystem::path& file, const std::string& start)> recognises;
   // The array in it, images as [N, D] or [N, H, W]. Throws Error naming the file if it is damaged.
   // Null: no images of one's own can be in it, or `read_arrays` reads them.
   std::function<torch::Tensor(const std::filesystem::path& file)> read = nullptr;
   // For `inspect`; null: what `read` returns is described.
   std::function<DataFileDescription(const std::filesystem::path& file)> describe = nullptr;
-  // Of a format that can hold several: all of them.
+  // Reads all arrays of a format that can hold several.
   std::function<OwnArrays(const std::filesystem::path& file)> read_arrays = nullptr;
 };
 

@@ -70,7 +70,7 @@ class Arrays {
     return torch::stack(all);
   }
 
-  // Of a dictionary.
+  // Returns the arrays of a dictionary.
   NamedTensors named() {
     const std::vector<const PickleValue*>& pairs = value().items;
     demand(value().kind == Kind::kPairs && !pairs.empty(), "it holds no dictionary");

@@ -16,8 +16,8 @@ namespace isinglass {
 // damaged.
 torch::Tensor read_numpy_pickle(const std::filesystem::path& file);
 
-// Those of a dictionary by name; N arrays of one shape in a list are one of [N, …]. Throws Error
-// alike.
+// Reads the arrays of a dictionary by name; N arrays of one shape in a list are one of [N, …].
+// Throws Error alike.
 std::map<std::string, torch::Tensor> read_numpy_dictionary(const std::filesystem::path& file);
 
 }  // namespace isinglass

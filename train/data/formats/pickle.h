@@ -1,4 +1,4 @@
-// What Python pickled, in its protocols 0 to 5: the opcodes (Python's Lib/pickletools.py) of
+// Reads what Python pickled, in its protocols 0 to 5: the opcodes (Python's Lib/pickletools.py) of
 // numbers, text, bytes, lists, tuples, dictionaries and objects. Nothing that a pickle names is
 // called: an object is kept as the name that makes it, its arguments and its state, and names other
 // than those expected are refused.

@@ -1,4 +1,5 @@
-// Claims that the grid cannot answer are refused when it is read; those of an edited file are judged.
+// Claims that the grid cannot answer are refused when it is read; those of an edited file are
+// judged.
 #include "lab/grid/rules/claims_file.h"
 
 #include <fmt/format.h>

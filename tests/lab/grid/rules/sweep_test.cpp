@@ -109,8 +109,8 @@ TEST(SweepEnds, WhatAClaimNamesIsNoSweep) {
   EXPECT_EQ(than({"b", "b sigma=2 tau=2"}), "");
 }
 
-// A share of the best value: where the best may be better beyond the sweep, the share is less, which
-// helps nobody but the other side. The largest of the axis is what the claim is about.
+// A share of the best value: where the best may be better beyond the sweep, the share is less,
+// which helps nobody but the other side. The largest of the axis is what the claim is about.
 TEST(SweepEnds, ASharesBestMayNotBeAtTheOtherEnd) {
   const auto rows = [](const std::string& least) {
     return rows_of({{"a", {{"radius", least}}, 4},
