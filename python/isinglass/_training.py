@@ -99,7 +99,7 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, de
     if not isinstance(data, (str, os.PathLike)):
         refuse_unused(options, {"data_dir": "is where a data set is looked for by its name, and the data have none"})
     if options.get("objective") != "classify" or isinstance(data, (str, os.PathLike)):
-        refuse_unused({"labels": labels}, {"labels": "is of images in memory with objective=\"classify\""})
+        refuse_unused({"labels": labels}, {"labels": "goes with images in memory and objective=\"classify\""})
     device = "cpu" if device is None else device
     sampler, options = with_sampler(sampler, options)
     values = texts_of(options)

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "tests/cli/directory_fixture.h"
 #include "tests/support/inputs.h"
-#include "tests/support/program.h"
 
 namespace isinglass {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-class Categorical : public ::testing::Test {
+class Categorical : public DirectoryFixture {
  protected:
   // Images 4x3 of 3 values.
   void SetUp() override {
@@ -21,21 +21,6 @@ class Categorical : public ::testing::Test {
     images_ = (3 * torch::rand({100, 4, 3}).square()).to(torch::kUInt8);
     write_pt(dir_ / "images.pt", PtValue{images_});
     write_pt(dir_ / "bars.pt", PtValue{bars()});
-  }
-
-  Outcome run(const std::string& arguments) {
-    return run_program(arguments, {.directory = dir_.path()});
-  }
-  void succeeds(const std::string& arguments) {
-    const Outcome outcome = run(arguments);
-    ASSERT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
-  }
-  // In one sentence, with exit code 2.
-  void refused(const std::string& arguments, const std::string& sentence) {
-    const Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.exit_code, 2) << arguments << "\n" << outcome.err;
-    EXPECT_NE(outcome.err.find(sentence), std::string::npos) << outcome.err;
-    EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
   }
 
   static std::string training(const std::string& more) {
@@ -46,7 +31,6 @@ class Categorical : public ::testing::Test {
   }
 
   torch::Tensor images_;
-  TemporaryDirectory dir_;
 };
 
 TEST_F(Categorical, AResNetTrainsResumesAndIsEvaluated) {

@@ -359,13 +359,13 @@ TEST_F(Evaluate, EnergyFileHoldsTheGradientOfU) {
   ASSERT_EQ(result.size(), 2u);
   EXPECT_EQ(result[0].first, "energy");
   EXPECT_EQ(result[0].second.sizes(), (std::vector<int64_t>{512}));
-  EXPECT_EQ(result[0].second.scalar_type(), torch::kFloat32);
+  EXPECT_EQ(result[0].second.scalar_type(), torch::kFloat64);
   EXPECT_EQ(result[1].first, "gradient");
   EXPECT_EQ(result[1].second.sizes(), (std::vector<int64_t>{512, 9}));
   // U(0) = −Σ softplus(b_h), ∇U(0) = −b_v − Wᵀσ(b_h).
   const torch::Tensor b_h = torch::linspace(-0.1, 0.3, 4), b_v = torch::linspace(-0.3, 0.2, 9);
   const torch::Tensor w = torch::linspace(-0.5, 0.6, 36).view({4, 9});
-  EXPECT_NEAR(result[0].second[0].item<float>(), -torch::softplus(b_h).sum().item<float>(), 1e-5);
+  EXPECT_NEAR(result[0].second[0].item<double>(), -torch::softplus(b_h).sum().item<double>(), 1e-5);
   EXPECT_TRUE(
       torch::allclose(result[1].second[0], -b_v - w.t().mv(torch::sigmoid(b_h)), 1e-5, 1e-6));
 }

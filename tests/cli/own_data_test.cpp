@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/cli/directory_fixture.h"
 #include "tests/support/data_files.h"
 #include "tests/support/inputs.h"
-#include "tests/support/program.h"
 
 namespace isinglass {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-class OwnData : public ::testing::Test {
+class OwnData : public DirectoryFixture {
  protected:
   // Rows of 4x3 binary pixels, as .npy files of three splits and one .pt file of them all.
   void SetUp() override {
@@ -33,21 +33,6 @@ class OwnData : public ::testing::Test {
     write_pt(dir_ / "rows.pt", PtValue{images_});
   }
 
-  Outcome run(const std::string& arguments) {
-    return run_program(arguments, {.directory = dir_.path()});
-  }
-  void succeeds(const std::string& arguments) {
-    const Outcome outcome = run(arguments);
-    ASSERT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
-  }
-  // In one sentence, with exit code 2.
-  void refused(const std::string& arguments, const std::string& sentence) {
-    const Outcome outcome = run(arguments);
-    EXPECT_EQ(outcome.exit_code, 2) << arguments << "\n" << outcome.err;
-    EXPECT_NE(outcome.err.find(sentence), std::string::npos) << outcome.err;
-    EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
-  }
-
   static std::string training(const std::string& more) {
     return "train --model rbm --hidden 3 --objective cd --batch 10 --warmup 0 "
            "--checkpoint-every 3 --seed 5 --quiet " +
@@ -55,7 +40,6 @@ class OwnData : public ::testing::Test {
   }
 
   torch::Tensor images_;
-  TemporaryDirectory dir_;
 };
 
 TEST_F(OwnData, FilesOfSplitsTrainResumeAndAreEvaluated) {

@@ -353,9 +353,9 @@ TEST(Validation, StopsInTheMiddle) {
 TEST(Contrastive, TrainsAnRbmAndGoesOn) {
   const TemporaryDirectory dir;
   write_pt(dir / "bars.pt", PtValue{bars()});
-  const auto run = [&](const std::string& flags) {
+  const auto run = [&](const std::string& flags, const std::string& model = "--hidden 6 ") {
     return run_program("train --objective cd --dataset " + (dir / "bars.pt").string() +
-                       " --hidden 6 --batch 20 --steps-per-iter 2 --quiet " + flags);
+                       " --batch 20 --steps-per-iter 2 --quiet " + model + flags);
   };
   const Outcome whole = run("--iters 40 --checkpoint-every 20 --out " + (dir / "whole").string());
   ASSERT_EQ(whole.exit_code, 0) << whole.err;
@@ -379,10 +379,10 @@ TEST(Contrastive, TrainsAnRbmAndGoesOn) {
   ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_EQ(file_bytes(dir / "parts" / "ema.pt"), file_bytes(dir / "whole" / "ema.pt"));
 
-  for (const auto& [flags, words] : std::vector<std::pair<std::string, std::string>>{
-           {"--buffer 50", "--buffer does not go with --objective cd"},
-           {"--model resnet", "--scan chromatic draws"}}) {
-    const Outcome refused = run(flags + " --out " + (dir / "none").string());
+  const std::string nowhere = "--out " + (dir / "none").string();
+  for (const auto& [refused, words] : std::vector<std::pair<Outcome, std::string>>{
+           {run(nowhere + " --buffer 50"), "--buffer does not go with --objective cd"},
+           {run(nowhere, "--model resnet "), "--scan chromatic draws"}}) {
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_EQ(line_count(refused.err), 1) << refused.err;
     EXPECT_NE(refused.err.find(words), std::string::npos) << refused.err;

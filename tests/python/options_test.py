@@ -53,7 +53,7 @@ IDLE = {
     "base= is of a model by name; a target or module has its own": lambda t: ig.train(t, bars(20), base=False),
     "weights= is of a model by name; a target or module has its own": lambda t: ig.train(t, bars(20), weights="w.pt"),
     "device= is of a model by name; a target or module has its own": lambda t: ig.train(t, bars(20), device="cuda"),
-    'labels= is of images in memory with objective="classify"':
+    'labels= goes with images in memory and objective="classify"':
         lambda t: ig.train("mlp", bars(20), labels=torch.zeros(20, dtype=torch.int64)),
     "the seed= of <isinglass.Sampler gwg> would have no effect":
         lambda t: ig.ablate(targets={"a": t}, samplers=[ig.sampler("gwg", seed=3)], steps=3),
