@@ -4,7 +4,8 @@
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/python_variable.h>
 
-#include <map>
+#include <algorithm>
+#include <unordered_set>
 
 #include "io/error.h"
 #include "python/bindings/guest.h"
@@ -40,30 +41,71 @@ std::pair<torch::nn::Module*, std::string> place_of(torch::nn::Module& root,
 }  // namespace
 
 CallableModel::CallableModel(py::object callable, std::string name, const StateSpace& space)
-    : callable_(std::move(callable)), name_(std::move(name)), space_(space) {
-  adopt_state();
-}
+    : callable_(std::move(callable)), name_(std::move(name)), space_(space) {}
 
 CallableModel::~CallableModel() {
   const py::gil_scoped_acquire gil;
   callable_ = py::object();
 }
 
-std::shared_ptr<CallableModel> CallableModel::renewed() const {
-  return std::make_shared<CallableModel>(callable_, name_, space_);
+py::object CallableModel::module() const {
+  return py::module_::import("isinglass._targets").attr("module_of")(callable_);
 }
 
-void CallableModel::adopt_state() {
-  if (!py::isinstance(callable_, py::module_::import("torch.nn").attr("Module"))) return;
-  const py::dict state = callable_.attr("state_dict")(py::arg("keep_vars") = true);
-  for (const auto& [key, value] : state) {
+NamedTensors CallableModel::live_state() const {
+  const py::gil_scoped_acquire gil;
+  NamedTensors state;
+  const py::object owner = module();
+  if (owner.is_none()) return state;
+  const py::dict tensors = owner.attr("state_dict")(py::arg("keep_vars") = true);
+  for (const auto& [name, value] : tensors) {
     if (!THPVariable_Check(value.ptr())) continue;
-    const auto tensor = py::cast<torch::Tensor>(value);
-    const auto [module, name] = place_of(*this, py::cast<std::string>(key));
-    if (tensor.requires_grad()) {
-      module->register_parameter(name, tensor);
+    state.emplace_back(py::cast<std::string>(name), py::cast<torch::Tensor>(value));
+  }
+  std::unordered_set<const void*> trained;
+  for (const torch::Tensor& tensor : parameters()) trained.insert(tensor.unsafeGetTensorImpl());
+  std::stable_partition(state.begin(), state.end(), [&](const auto& entry) {
+    return trained.erase(entry.second.unsafeGetTensorImpl()) > 0;
+  });
+  return state;
+}
+
+std::shared_ptr<CallableModel> CallableModel::with_tensors() const {
+  auto model = std::make_shared<CallableModel>(callable_, name_, space_);
+  const py::object owner = module();
+  if (owner.is_none()) return model;
+  make_lazy_tensors(owner);
+  std::unordered_set<const void*> parameters;
+  for (const py::handle each : owner.attr("parameters")()) {
+    const auto tensor = py::cast<torch::Tensor>(each);
+    if (tensor.requires_grad()) parameters.insert(tensor.unsafeGetTensorImpl());
+  }
+  for (const auto& [key, tensor] : live_state()) {
+    const auto [place, name] = place_of(*model, key);
+    if (parameters.erase(tensor.unsafeGetTensorImpl()) > 0) {
+      place->register_parameter(name, tensor);
     } else {
-      module->register_buffer(name, tensor);
+      place->register_buffer(name, tensor);
+    }
+  }
+  return model;
+}
+
+// Parameters without a shape get theirs from the first call.
+void CallableModel::make_lazy_tensors(const py::object& module) const {
+  const py::object lazy = py::module_::import("torch.nn.parameter").attr("is_lazy");
+  for (const char* kind : {"parameters", "buffers"}) {
+    for (const py::handle each : module.attr(kind)()) {
+      if (!py::cast<bool>(lazy(each))) continue;
+      const torch::Device device = py::cast<torch::Tensor>(each).device();
+      torch::Tensor x =
+          torch::zeros({2, space_.sites}, torch::device(device).dtype(space_.dtype()));
+      if (space_.kind == StateKind::kPermutation) {
+        x.copy_(torch::arange(space_.sites, x.options()));
+      }
+      const torch::NoGradGuard no_grad;
+      callable_(relaxed(x));
+      return;
     }
   }
 }
@@ -80,7 +122,7 @@ torch::Tensor CallableModel::energy(const torch::Tensor& x) {
 // that needs it can end.
 torch::Tensor CallableModel::call(const torch::Tensor& input) {
   const py::gil_scoped_acquire gil;
-  const TheirDefault type;
+  require(bool(callable_), "the callable of {} is no longer there", name_);
   py::object output;
   try {
     output = callable_(input);
@@ -100,7 +142,6 @@ torch::Tensor CallableModel::call(const torch::Tensor& input) {
 torch::Tensor CallableModel::energies_twice(const torch::Tensor& x) const {
   const torch::Tensor input = relaxed(x);
   const py::gil_scoped_acquire gil;
-  const TheirDefault type;
   const py::object computed = py::module_::import("isinglass._targets").attr("energies_twice");
   py::object energies;
   try {
@@ -130,6 +171,63 @@ void CallableModel::check(const torch::Tensor& input, const torch::Tensor& outpu
   require(torch::isfinite(output.detach()).all().item<bool>(),
           "{} returned an energy that is not finite", name_);
   finite_ = true;
+}
+
+namespace {
+
+constexpr double kRounding =
+    1e-3;  // of sums in other orders, in low precision, of an energy's size
+
+double largest_difference(const torch::Tensor& one, const torch::Tensor& other) {
+  const torch::Tensor difference = (one - other).abs();
+  const torch::Tensor beyond = difference > kRounding * (1 + one.abs());
+  return beyond.any().item<bool>() ? difference.max().item<double>() : 0;
+}
+
+}  // namespace
+
+int64_t modes_of(const EnergyModel& model) {
+  int64_t number = 1;
+  for (const auto& part : model.modules()) {
+    const auto* own = dynamic_cast<const CallableModel*>(part.get());
+    if (!own) continue;
+    const py::object module = own->module();
+    number = 3 * number + (module.is_none() ? 2 : py::cast<bool>(module.attr("training")));
+  }
+  return number;
+}
+
+std::string inexactness(EnergyModel& model, const torch::Tensor& x, torch::Tensor energy) {
+  constexpr const char* kSentence =
+      "{} gives energies that {}, by up to {:.3g}: its chains are exact for no target. Layers such "
+      "as "
+      "dropout and batch normalisation do that in train(); eval() turns it off";
+  const torch::NoGradGuard no_grad;
+  const auto energies = [&](const torch::Tensor& states) {
+    return model.energy(states).detach().to(torch::kFloat64);
+  };
+  try {
+    if (!energy.defined()) energy = energies(x);
+    const double again = largest_difference(energy, energies(x));
+    if (again > 0) {
+      return fmt::format(kSentence, model.title(), "differ between two calls of the same states",
+                         again);
+    }
+    if (x.size(0) < 2) return "";
+    const int64_t half = x.size(0) / 2;
+    const double alone =
+        largest_difference(energy.narrow(0, 0, half), energies(x.narrow(0, 0, half)));
+    if (alone > 0) {
+      return fmt::format(kSentence, model.title(), "depend on the other states of a batch", alone);
+    }
+  } catch (const Error&) {
+  } catch (const c10::Error&) {
+  } catch (py::error_already_set& error) {
+    const py::gil_scoped_acquire gil;
+    if (error.matches(PyExc_KeyboardInterrupt)) throw;
+    py::error_already_set(std::move(error));
+  }
+  return "";
 }
 
 }  // namespace isinglass::python

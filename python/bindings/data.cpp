@@ -92,7 +92,7 @@ OwnArrays arrays_of(const py::object& data, bool whole) {
 class Buffer {
  public:
   Buffer(int64_t size, const torch::Tensor& mean, uint64_t seed)
-      : buffer_(checked(size, mean), size, seed) {}
+      : mean_(checked(size, mean)), seed_(seed), buffer_(mean_, size, seed) {}
 
   py::tuple draw(int64_t count, double reinit) {
     require_options(count >= 1 && count <= buffer_.size(),
@@ -120,6 +120,15 @@ class Buffer {
     buffer_.write_back(slots.to(states.device()), x.to(states.device()));
   }
 
+  py::tuple pickled() const { return py::make_tuple(mean_, seed_, draws_, buffer_.states()); }
+  static Buffer unpickled(const py::tuple& saved) {
+    const auto states = py::cast<torch::Tensor>(saved[3]);
+    Buffer made(states.size(0), py::cast<torch::Tensor>(saved[0]), py::cast<uint64_t>(saved[1]));
+    made.draws_ = py::cast<int64_t>(saved[2]);
+    made.buffer_.states().copy_(states);
+    return made;
+  }
+
   torch::Tensor states() const { return buffer_.states(); }
   int64_t size() const { return buffer_.size(); }
 
@@ -133,6 +142,8 @@ class Buffer {
     return mean.detach().to(torch::kFloat32).contiguous();
   }
 
+  torch::Tensor mean_;
+  uint64_t seed_;
   ReplayBuffer buffer_;
   int64_t draws_ = 0;
 };
@@ -186,6 +197,8 @@ follow from the seed and n.)")
       .def("write_back", &Buffer::write_back, py::arg("slots"), py::arg("x"),
            "The slots' states are x from now on.")
       .def_property_readonly("states", &Buffer::states, "All states, uint8 [size, D], live.")
+      .def(py::pickle([](const Buffer& one) { return one.pickled(); },
+                      [](const py::tuple& saved) { return Buffer::unpickled(saved); }))
       .def("__len__", &Buffer::size)
       .def("__repr__", [](const Buffer& b) {
         return fmt::format("<isinglass.ReplayBuffer: {} states of {} sites>", b.size(),

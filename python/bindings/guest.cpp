@@ -6,7 +6,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "io/control_group.h"
 
@@ -38,45 +37,7 @@ int threads_of_torch() {
   return count < omp_get_num_procs() ? count : std::min(count, usable_processors());
 }
 
-// The default type before the first scope of those that there are now.
-struct DefaultType {
-  std::mutex mutex;
-  int scopes = 0;
-  caffe2::TypeMeta theirs = caffe2::TypeMeta::Make<float>();
-};
-
-DefaultType& default_type() {
-  static DefaultType state;
-  return state;
-}
-
-void set_type(const caffe2::TypeMeta& type) {
-  if (c10::get_default_dtype() != type) c10::set_default_dtype(type);
-}
-
 }  // namespace
-
-FloatByDefault::FloatByDefault() {
-  DefaultType& state = default_type();
-  const std::lock_guard<std::mutex> lock(state.mutex);
-  if (state.scopes++ > 0) return;
-  state.theirs = c10::get_default_dtype();
-  set_type(caffe2::TypeMeta::Make<float>());
-}
-
-FloatByDefault::~FloatByDefault() {
-  DefaultType& state = default_type();
-  const std::lock_guard<std::mutex> lock(state.mutex);
-  if (--state.scopes == 0) set_type(state.theirs);
-}
-
-TheirDefault::TheirDefault() {
-  set_type(default_type().theirs);
-}
-
-TheirDefault::~TheirDefault() {
-  set_type(caffe2::TypeMeta::Make<float>());
-}
 
 Guest::Guest()
     : autocast_cpu_(switch_off_autocast(torch::kCPU)),

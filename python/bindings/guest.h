@@ -13,28 +13,9 @@
 
 namespace isinglass::python {
 
-// float32 as the default type of torch, which is the process's: from the first scope of all threads to
-// the last one.
-class FloatByDefault {
- public:
-  FloatByDefault();
-  ~FloatByDefault();
-  FloatByDefault(const FloatByDefault&) = delete;
-  FloatByDefault& operator=(const FloatByDefault&) = delete;
-};
-
-// Inside of that, a scope of the user's code, which finds the default type that it has set.
-class TheirDefault {
- public:
-  TheirDefault();
-  ~TheirDefault();
-  TheirDefault(const TheirDefault&) = delete;
-  TheirDefault& operator=(const TheirDefault&) = delete;
-};
-
 // A scope of the library's own code, entered with the GIL and without it inside. There, as in the
 // program: full float32 precision, gradients can be taken (no inference mode, no `no_grad`), no
-// autocast, float32 by default, and as many threads as torch has.
+// autocast, and as many threads as torch has.
 class Guest {
  public:
   Guest();
@@ -44,7 +25,6 @@ class Guest {
 
  private:
   FullPrecision precision_;
-  FloatByDefault type_;
   c10::InferenceMode inference_{false};
   torch::AutoGradMode gradients_{true};
   bool autocast_cpu_, autocast_cuda_;

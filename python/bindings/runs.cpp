@@ -7,11 +7,13 @@
 #include <optional>
 
 #include "engine/observers/step_recorder.h"
+#include "engine/run/initial_states.h"
 #include "io/error.h"
 #include "lab/evaluation/likelihood_evaluation.h"
 #include "lab/run/sampling.h"
 #include "lab/run/summary.h"
 #include "lab/spec/configuration.h"
+#include "python/bindings/callable_model.h"
 #include "python/bindings/data.h"
 #include "python/bindings/guest.h"
 #include "python/bindings/ranks.h"
@@ -23,12 +25,32 @@ namespace {
 
 using TargetPointer = std::shared_ptr<Target>;
 
-py::tuple sample(const TargetPointer& target, const py::dict& options,
-                 const std::optional<torch::Tensor>& init, const py::object& data, bool moves) {
+constexpr int64_t kProbed = 16;  // states
+
+// A sentence if a callable's energies are not those of states; empty for other targets.
+std::string inexactness_of(const Target& target, const std::optional<torch::Tensor>& states) {
+  if (!target.calls_python()) return "";
+  const Guest guest;
+  const torch::Tensor x =
+      states && states->dim() == 2
+          ? states->slice(0, 0, kProbed).to(target.device())
+          : random_states(
+                target.space(),
+                torch::arange(kProbed, torch::device(target.device()).dtype(torch::kInt64)),
+                /*seed=*/0, target.device());
+  return inexactness(target.model(), x);
+}
+
+py::tuple sample(const GivenTarget& of, const py::dict& options,
+                 const std::optional<GivenStates>& states, const py::object& data, bool moves) {
+  const TargetPointer& target = of.pointer;
+  std::optional<torch::Tensor> init;
+  if (states) init = states->tensor;
   const auto spec = spec_of<SampleSpec>(options, "sample");
-  Given given{.model = target->pointer(), .data = dataset_of(data, spec.data)};
+  Given given{.model = target->current(), .data = dataset_of(data, spec.data)};
   if (init) given.states = *init;
   Interrupts interrupts;
+  const std::string inexact = inexactness_of(*target, init);
   py::dict run;
   {
     std::optional<Guest> guest(std::in_place);
@@ -45,7 +67,11 @@ py::tuple sample(const TargetPointer& target, const py::dict& options,
       guest.reset();
       return py::make_tuple(py::none(), ending(interrupts));
     }
-    const nlohmann::ordered_json summary = sampling.summary(recorder);
+    nlohmann::ordered_json summary = sampling.summary(recorder);
+    if (!inexact.empty()) {
+      summary["exact"] = false;
+      summary["inexact"] = inexact;
+    }
     const torch::Tensor samples = spec.no_samples ? torch::Tensor() : recorder.samples();
     const NamedTensors learned = sampling.learned();
     const torch::Tensor solution = sampling.solution();
@@ -70,13 +96,15 @@ py::tuple sample(const TargetPointer& target, const py::dict& options,
   return py::make_tuple(run, ending(interrupts));
 }
 
-py::tuple evaluate(const TargetPointer& target, const py::dict& options, const py::object& data,
+py::tuple evaluate(const GivenTarget& of, const py::dict& options, const py::object& data,
                    bool whole, const std::optional<torch::Tensor>& mean,
                    const std::string& checkpoint, bool resume) {
+  const TargetPointer& target = of.pointer;
   const auto spec = spec_of<EvaluateSpec>(options, "evaluate");
-  Given given{.model = target->pointer(), .data = dataset_of(data, spec.data, {.whole = whole})};
+  Given given{.model = target->current(), .data = dataset_of(data, spec.data, {.whole = whole})};
   if (mean) given.mean = *mean;
   Interrupts interrupts;
+  const std::string inexact = inexactness_of(*target, std::nullopt);
   py::dict result;
   {
     std::optional<Guest> guest(std::in_place);
@@ -86,6 +114,7 @@ py::tuple evaluate(const TargetPointer& target, const py::dict& options, const p
     const bool finished = evaluation.run(checkpoint);
     nlohmann::ordered_json json;
     if (finished) json = evaluation.json();
+    if (finished && !inexact.empty()) json["inexact"] = inexact;
     guest.reset();
     result["finished"] = finished;
     result["steps_done"] = evaluation.steps_done();

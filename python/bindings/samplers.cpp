@@ -9,7 +9,7 @@
 #include "lab/run/assemble.h"
 #include "lab/spec/configuration.h"
 #include "python/bindings/guest.h"
-#include "python/bindings/target.h"
+#include "python/bindings/state.h"
 #include "python/bindings/values.h"
 
 namespace isinglass::python {
@@ -18,32 +18,10 @@ namespace {
 using TargetPointer = std::shared_ptr<Target>;
 using MaybeTensor = std::optional<torch::Tensor>;
 
-// Chains of a sampler on a target: all that changes.
-struct State {
-  TargetPointer target;
-  std::shared_ptr<Sampler> sampler;
-  SamplerSpec resolved;  // the sampler with its defaults on this target
-  ChainState chains;
-  StepParams params;
-  int64_t changes = 0;  // of the target's parameters when the energies were computed
-  int64_t steps = 0, evaluations = 0;
-};
-
 struct Info {
   int64_t evaluations;  // model calls a chain
   torch::Tensor acceptance, hops;
 };
-
-// The numbers of a step are the state's own.
-py::dict scale_of(const State& state) {
-  py::dict scale;
-  const std::vector<Scale> scales = state.sampler->scales();
-  const torch::Tensor values = state.params.scale.cpu();
-  for (size_t i = 0; i < scales.size(); ++i) {
-    scale[python_name(scales[i].name).c_str()] = values[static_cast<int64_t>(i)].item<double>();
-  }
-  return scale;
-}
 
 // A sampler by name and options; what it comes to depends on the target.
 class NamedSampler {
@@ -57,7 +35,7 @@ class NamedSampler {
     }
   }
 
-  std::shared_ptr<State> init(const TargetPointer& target, const MaybeTensor& x,
+  std::shared_ptr<State> init(const TargetPointer& target, const std::optional<GivenStates>& given,
                               const std::optional<int64_t>& chains,
                               const std::optional<uint64_t>& seed, const MaybeTensor& chain_ids,
                               int64_t step) {
@@ -65,52 +43,55 @@ class NamedSampler {
     constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;
     const uint64_t key = seed ? *seed : seed_ + starts_++ * kOdd;
     require_options(step >= 0, "`step` is {}; at least 0 is needed", step);
-    require(!x || x->dim() == 2, "x has {} dimensions; states are [B, D]", x ? x->dim() : 0);
-    require_options(!x || !chains || *chains == x->size(0), "`chains` is {}, but x holds {} states",
-                    chains.value_or(0), x ? x->size(0) : 0);
-    require_options(!chains || *chains >= 1, "`chains` is {}; at least 1 is needed",
-                    chains.value_or(0));
     const torch::Device device = target->device();
-    require(!x || x->device() == device, "x is on {}, and the target on {}",
-            x ? x->device().str() : "", device.str());
-    const Guest guest;
-    auto state = std::make_shared<State>();
-    const int64_t count = x ? x->size(0) : chains.value_or(kDefaultChains);
+    torch::Tensor x;
+    if (given) {
+      x = given->tensor;
+      require(x.dim() == 2, "x has {} dimensions; states are [B, D]", x.dim());
+      require_options(!chains || *chains == x.size(0), "`chains` is {}, but x holds {} states",
+                      chains.value_or(0), x.size(0));
+      require(x.device() == device, "x is on {}, and the target on {}", x.device().str(),
+              device.str());
+    }
+    const int64_t count = given ? x.size(0) : chains.value_or(kDefaultChains);
+    require_options(count >= 1 || given, "`chains` is {}; at least 1 is needed", count);
     const torch::Tensor ids = ids_of(chain_ids, count, device);
-    state->target = target;
-    state->sampler = sampler_of(spec_, target->model());
-    state->resolved = resolved(spec_, target->model());
-    state->changes = target->changes();
-    state->chains = state->sampler->init(
-        target->model(), x ? *x : random_states(target->space(), ids, key, device), ids);
-    state->params = state->sampler->params(key, device, step);
+    if (!given) {
+      const Guest guest;
+      x = random_states(target->space(), ids, key, device);
+    }
+    auto state = std::make_shared<State>(py::cast(target), spec_, x, ids, key, step);
+    warn(state->inexactness());
     return state;
   }
 
-  Info step(const TargetPointer& target, State& state) const {
+  Info step(const TargetPointer& target, State& state, bool unchanged) const {
     own(target, state);
-    const Guest guest;
-    follow_changes(state);
-    return made(state, state.sampler->step(target->model(), state.chains, state.params), 1);
+    StepInfo info;
+    {
+      const Guest guest;
+      State::Use use(state);
+      use.follow(unchanged);
+      info = use.steps(1);
+    }
+    const Statistics& statistics = state.chains().statistics;
+    return {info.evaluations, statistics.acceptance, statistics.hops};
   }
 
   // So many steps; between them Python may interrupt. Burn-in: the sampler adapts.
   void steps(const TargetPointer& target, const std::shared_ptr<State>& state, int64_t count,
-             bool burn_in) const {
+             bool burn_in, bool unchanged) const {
     own(target, *state);
     require_options(count >= 0, "`steps` is {}; at least 0 is needed", count);
     Interrupts interrupts;
     {
       const Guest guest;
-      follow_changes(*state);
-      const int64_t at_once = burn_in ? 1 : state->sampler->steps_at_once(state->chains);
+      State::Use use(*state);
+      if (count > 0) use.follow(unchanged);
+      const int64_t at_once = burn_in ? 1 : state->sampler().steps_at_once(state->chains());
       for (int64_t t = 0; t < count && !interrupts.requested();) {
         const int64_t n = std::min(at_once, count - t);
-        Sampler& sampler = *state->sampler;
-        const StepInfo info =
-            burn_in ? sampler.burn_in_step(target->model(), state->chains, state->params, t, count)
-                    : sampler.steps(target->model(), state->chains, state->params, n);
-        made(*state, info, n);
+        burn_in ? use.burn_in_step(t, count) : use.steps(n);
         t += n;
       }
     }
@@ -119,8 +100,14 @@ class NamedSampler {
 
   static void renew(State& state) {
     const Guest guest;
-    state.changes = state.target->changes();
-    state.sampler->renew(state.target->model(), state.chains);
+    State::Use(state).renew();
+  }
+
+  py::tuple pickled() const { return py::make_tuple(spec_.name, options(), seed_, starts_); }
+  static NamedSampler unpickled(const py::tuple& state) {
+    NamedSampler sampler(py::cast<std::string>(state[0]), state[1], py::cast<uint64_t>(state[2]));
+    sampler.starts_ = py::cast<uint64_t>(state[3]);
+    return sampler;
   }
 
   const std::string& name() const { return spec_.name; }
@@ -152,25 +139,11 @@ class NamedSampler {
   }
 
   void own(const TargetPointer& target, const State& state) const {
-    require(state.target == target, "the state is of another target, {}; init() makes one of this",
-            state.target->model().title());
-    require(state.resolved.name == spec_.name, "the state is of the sampler {}, not of {}",
-            state.resolved.name, spec_.name);
-  }
-
-  // A module that has been trained since has other energies.
-  static void follow_changes(State& state) {
-    const int64_t now = state.target->changes();
-    if (now == state.changes) return;
-    state.changes = now;
-    state.sampler->renew(state.target->model(), state.chains);
-  }
-
-  static Info made(State& state, const StepInfo& info, int64_t steps) {
-    state.steps += steps;
-    state.evaluations += info.evaluations;
-    const Statistics& statistics = state.chains.statistics;
-    return {info.evaluations, statistics.acceptance, statistics.hops};
+    require(&state.target() == target.get(),
+            "the state is of another target, {}; init() makes one of this",
+            state.target().model().title());
+    require(state.sampler_name() == spec_.name, "the state is of the sampler {}, not of {}",
+            state.sampler_name(), spec_.name);
   }
 
   static void raise(const Interrupts& interrupts) {
@@ -186,7 +159,8 @@ class NamedSampler {
 
 std::string text_of(const State& state) {
   return fmt::format("<isinglass.State of {}: {} chains of {} sites after {} steps>",
-                     state.resolved.name, state.chains.chains(), state.chains.sites(), state.steps);
+                     state.sampler_name(), state.chains().chains(), state.chains().sites(),
+                     state.steps());
 }
 
 }  // namespace
@@ -194,98 +168,128 @@ std::string text_of(const State& state) {
 void add_samplers(py::module_& module) {
   using Pointer = std::shared_ptr<State>;
   py::class_<Info>(module, "Info", "What a step cost and did.")
+      .def(py::pickle(
+          [](const Info& i) { return py::make_tuple(i.evaluations, i.acceptance, i.hops); },
+          [](const py::tuple& saved) {
+            return Info{py::cast<int64_t>(saved[0]), py::cast<torch::Tensor>(saved[1]),
+                        py::cast<torch::Tensor>(saved[2])};
+          }))
       .def_readonly("evaluations", &Info::evaluations, "Model calls a chain.")
       .def_readonly("acceptance", &Info::acceptance,
                     "The acceptance probability of each chain, float64 [B]: the state's, live.")
       .def_readonly("hops", &Info::hops, "Sites that changed, int64 [B]: the state's, live.");
 
-  py::class_<State, Pointer>(module, "State", R"(Chains and all that changes with them.
+  py::class_<State, Pointer>(module, "State", collected<State>(),
+                             R"(Chains and all that changes with them.
 
 Its tensors are live: the next step writes to them. Clone what is to stay.)")
       .def_property_readonly(
-          "x", [](const State& s) { return s.chains.x; }, "The states [B, D].")
+          "x", [](const State& s) { return s.chains().x; }, "The states [B, D].")
       .def_property_readonly(
-          "energy", [](const State& s) { return s.chains.current.untempered(); },
+          "energy", [](const State& s) { return s.chains().current.untempered(); },
           "U(x), float64 [B].")
       .def_property_readonly(
           "gradient",
           [](const State& s) -> py::object {
-            const torch::Tensor& g = s.chains.current.gradient;
+            const torch::Tensor& g = s.chains().current.gradient;
             return g.defined() ? py::cast(g) : py::none();
           },
           "∇U(x), float32, if the sampler uses it.")
       .def_property_readonly(
-          "acceptance", [](const State& s) { return s.chains.statistics.acceptance; },
+          "acceptance", [](const State& s) { return s.chains().statistics.acceptance; },
           "Acceptance probabilities of the last step, float64 [B].")
       .def_property_readonly(
-          "hops", [](const State& s) { return s.chains.statistics.hops; },
+          "hops", [](const State& s) { return s.chains().statistics.hops; },
           "Sites that the last step changed, int64 [B].")
       .def_property_readonly(
           "mean_acceptance",
           [](const State& s) {
-            return (s.chains.statistics.acceptance_sum / std::max<int64_t>(s.steps, 1)).mean();
+            return (s.chains().statistics.acceptance_sum / std::max<int64_t>(s.steps(), 1)).mean();
           },
           "The mean over chains and steps so far, a tensor of one number.")
       .def_property_readonly(
-          "chain_ids", [](const State& s) { return s.chains.chain_ids; },
+          "chain_ids", [](const State& s) { return s.chains().chain_ids; },
           "The numbers of the chains, int64 [B]; with the seed and the step they "
           "decide the random numbers.")
-      .def_readonly("steps", &State::steps, "Steps made, burn-in included.")
-      .def_readonly("evaluations", &State::evaluations, "Model calls a chain so far.")
-      .def_readonly("target", &State::target, "Whose states they are.")
-      .def_property_readonly("scale", &scale_of,
+      .def_property_readonly("steps", &State::steps, "Steps made, burn-in included.")
+      .def_property_readonly("evaluations", &State::evaluations,
+                             "Model calls a chain of the steps so far.")
+      .def_property_readonly(
+          "target", [](const State& s) { return s.target_object(); }, "Whose states they are.")
+      .def_property_readonly("scale", &State::scale,
                              "The numbers that may adapt, such as {'radius': 5.0}.")
+      .def(py::pickle([](const State& one) { return one.pickled(); },
+                      [](const py::tuple& saved) { return State::unpickled(saved); }))
       .def("__repr__", &text_of);
 
   py::class_<NamedSampler>(module, "Sampler", "A sampler by name, with its options.")
       .def(py::init<const std::string&, const py::dict&, uint64_t>())
-      .def("init", &NamedSampler::init, py::arg("target"), py::arg("x") = py::none(), py::kw_only(),
-           py::arg("chains") = py::none(), py::arg("seed") = py::none(),
-           py::arg("chain_ids") = py::none(), py::arg("step") = 0,
-           R"(The state of chains that begin at x, [B, D]; without x at random states.
+      .def(
+          "init",
+          [](NamedSampler& s, const GivenTarget& target, const std::optional<GivenStates>& x,
+             const std::optional<int64_t>& chains, const std::optional<uint64_t>& seed,
+             const MaybeTensor& chain_ids,
+             int64_t step) { return s.init(target.pointer, x, chains, seed, chain_ids, step); },
+          py::arg("target"), py::arg("x") = py::none(), py::kw_only(),
+          py::arg("chains") = py::none(), py::arg("seed") = py::none(),
+          py::arg("chain_ids") = py::none(), py::arg("step") = 0,
+          R"(The state of chains that begin at x, [B, D]; without x at random states.
 
 The target is called once. Draws follow from the seed, chain_ids (0 … B − 1 unless given) and the
 number of the step, from `step` on: equal ones are equal bit for bit. Without a seed every call has
 random numbers of its own, which follow from the sampler's seed and how many calls came before.)")
-      .def("step", &NamedSampler::step, py::arg("target"), py::arg("state"),
-           R"(One transition of all chains, in place. Returns what it cost and did.
+      .def(
+          "step",
+          [](const NamedSampler& s, const GivenTarget& target, State& state, bool unchanged) {
+            return s.step(target.pointer, state, unchanged);
+          },
+          py::arg("target"), py::arg("state"), py::kw_only(), py::arg("unchanged") = false,
+          R"(One transition of all chains, in place. Returns what it cost and did.
 
-Where a parameter of the target has been written to since, energies are computed again first.)")
+Where a parameter of the target or a state has been written to since, energies are computed again first. Of
+a callable nobody knows that: every call of step(), steps() and burn_in() begins with one more call of it,
+unless unchanged=True says that neither it nor the states have changed since.)")
       .def(
           "steps",
-          [](const NamedSampler& s, const TargetPointer& target, const Pointer& state,
-             int64_t count) {
-            s.steps(target, state, count, false);
+          [](const NamedSampler& s, const GivenTarget& target, const Pointer& state, int64_t count,
+             bool unchanged) {
+            s.steps(target.pointer, state, count, false, unchanged);
             return state;
           },
-          py::arg("target"), py::arg("state"), py::arg("count"),
+          py::arg("target"), py::arg("state"), py::arg("count"), py::kw_only(),
+          py::arg("unchanged") = false,
           "So many steps, several a call of a kernel where the sampler can. Returns the state.")
       .def(
           "burn_in",
-          [](const NamedSampler& s, const TargetPointer& target, const Pointer& state,
-             int64_t count) {
-            s.steps(target, state, count, true);
+          [](const NamedSampler& s, const GivenTarget& target, const Pointer& state, int64_t count,
+             bool unchanged) {
+            s.steps(target.pointer, state, count, true, unchanged);
             return state;
           },
-          py::arg("target"), py::arg("state"), py::arg("count"),
+          py::arg("target"), py::arg("state"), py::arg("count"), py::kw_only(),
+          py::arg("unchanged") = false,
           "So many steps from which the sampler learns what it adapts. Returns the state.")
       .def(
           "run",
-          [](NamedSampler& s, const TargetPointer& target, const MaybeTensor& x, int64_t steps,
-             int64_t burn_in, const std::optional<int64_t>& chains,
+          [](NamedSampler& s, const GivenTarget& given, const std::optional<GivenStates>& x,
+             int64_t steps, int64_t burn_in, const std::optional<int64_t>& chains,
              const std::optional<uint64_t>& seed, const MaybeTensor& chain_ids, int64_t step) {
+            const TargetPointer& target = given.pointer;
             const Pointer state = s.init(target, x, chains, seed, chain_ids, step);
-            if (burn_in > 0) s.steps(target, state, burn_in, true);
-            s.steps(target, state, steps, false);
+            if (burn_in > 0) s.steps(target, state, burn_in, true, true);
+            s.steps(target, state, steps, false, true);
             return state;
           },
           py::arg("target"), py::arg("x") = py::none(), py::kw_only(), py::arg("steps"),
           py::arg("burn_in") = 0, py::arg("chains") = py::none(), py::arg("seed") = py::none(),
           py::arg("chain_ids") = py::none(), py::arg("step") = 0,
           "init(), burn_in() and steps() in one: the state after them.")
-      .def_static("renew", &NamedSampler::renew, py::arg("state"),
-                  "Computes the energies of the chains again: for targets that have changed in a "
-                  "way that tensors do not count, such as a plain function's.")
+      .def_static(
+          "renew", &NamedSampler::renew, py::arg("state"),
+          "Computes the energies of the chains again: for states that have been written to in a "
+          "way that tensors do not count, such as through `.data`.")
+      .def(py::pickle([](const NamedSampler& one) { return one.pickled(); },
+                      [](const py::tuple& saved) { return NamedSampler::unpickled(saved); }))
       .def_property_readonly("name", &NamedSampler::name, "Its name.")
       .def_property_readonly("options", &NamedSampler::options, "The options that were said.")
       .def_property_readonly("seed", &NamedSampler::seed, "The seed of starts without their own.")

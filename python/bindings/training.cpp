@@ -11,7 +11,6 @@
 #include "lab/grid/run.h"
 #include "lab/report/write.h"
 #include "lab/spec/configuration.h"
-#include "python/bindings/callable_model.h"
 #include "python/bindings/data.h"
 #include "python/bindings/guest.h"
 #include "python/bindings/ranks.h"
@@ -31,7 +30,6 @@ class Callback : public TrainObserver {
 
   void on_iteration(const Metrics& metrics) override {
     const py::gil_scoped_acquire gil;
-    const TheirDefault type;
     py::dict values;
     values["iteration"] = metrics.iteration;
     for (const auto& [name, value] : metrics.values) values[name.c_str()] = value;
@@ -47,21 +45,30 @@ class Callback : public TrainObserver {
   py::object function_;
 };
 
-// What the module holds now: it may have other parameters than when the target was made.
-std::shared_ptr<EnergyModel> model_to_train(const Target& target) {
-  if (const auto* own = dynamic_cast<const CallableModel*>(&target.model())) return own->renewed();
-  return target.pointer();
-}
+// The gradients of a model in memory are gone at the end, however that comes.
+class NoGradientsLeft {
+ public:
+  explicit NoGradientsLeft(std::shared_ptr<EnergyModel> model) : model_(std::move(model)) {}
+  ~NoGradientsLeft() {
+    if (model_) model_->zero_grad();
+  }
+  NoGradientsLeft(const NoGradientsLeft&) = delete;
+  NoGradientsLeft& operator=(const NoGradientsLeft&) = delete;
+
+ private:
+  std::shared_ptr<EnergyModel> model_;
+};
 
 py::tuple train(const TargetPointer& target, const py::dict& options, const py::object& data,
                 const py::object& labels, const std::string& device, const std::string& directory,
                 const py::object& callback) {
   const auto spec = spec_of<TrainSpec>(options, "train");
   const bool points = spec.objective == "dsm" || spec.objective == "classify";
-  Given given{.model = target ? model_to_train(*target) : nullptr,
+  Given given{.model = target ? target->current() : nullptr,
               .data = dataset_of(data, spec.data, {.points = points, .labels = labels})};
   if (!given.data) given.labels = labels_of(labels);
   const torch::Device place = target ? target->device() : device_of(device, local_rank());
+  const NoGradientsLeft afterwards(given.model);
   Callback observer(callback);
   Interrupts interrupts;
   py::dict fit;
@@ -98,7 +105,7 @@ py::tuple ablate(const py::dict& options, const std::map<std::string, TargetPoin
   auto spec = spec_of<GridSpec>(options, "ablate");
   if (spec.cache.empty()) spec.cache = default_cache();
   std::map<std::string, std::shared_ptr<EnergyModel>> models;
-  for (const auto& [label, target] : targets) models[label] = target->pointer();
+  for (const auto& [label, target] : targets) models[label] = target->current();
   const torch::Device place =
       targets.empty() ? device_of(device, local_rank()) : targets.begin()->second->device();
   Interrupts interrupts;

@@ -99,6 +99,11 @@ OptionValues sampler_values(const py::dict& options, const std::string& who) {
   return values_of(table, options, who);
 }
 
+void warn(const std::string& text) {
+  if (text.empty()) return;
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) != 0) throw py::error_already_set();
+}
+
 py::object object_of(const nlohmann::ordered_json& json) {
   return py::module_::import("json").attr("loads")(text_of(json));
 }

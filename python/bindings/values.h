@@ -24,6 +24,9 @@ OptionValues sampler_values(const py::dict& options, const std::string& who);
 
 py::object object_of(const nlohmann::ordered_json& json);
 
+// A UserWarning of Python, at the caller's line; nothing if there is no text.
+void warn(const std::string& text);
+
 // burn-in as Python says it: burn_in; class: class_.
 std::string python_name(const std::string& option);
 

@@ -128,6 +128,10 @@ def _own_and_common(grid, options):
 
 def ablate(grid=None, *, targets=None, samplers=(), title=None, claims=(), out=None, device=None, **options):
     directory_for_all(out)
+    for label, target in (targets or {}).items():
+        if not isinstance(target, _isinglass.Target):
+            raise _isinglass.Error(f"targets[{label!r}] is of type {type(target).__name__}; a target is needed: "
+                                   "isinglass.energy(…, sites=D) makes one of a module or function")
     if grid is not None and (targets or samplers or claims or title is not None):
         raise _isinglass.Error("a grid by name or file has a title, targets, samplers and claims of its own")
     values, common = _own_and_common(grid, options)

@@ -3,6 +3,7 @@ import contextlib
 import inspect
 import os
 import tempfile
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -71,7 +72,7 @@ class Evaluation(Shown):
             if isinstance(value, dict):
                 rows += [(f"{name}, {part}", each) for part, each in value.items()
                          if isinstance(each, (int, float))]
-            elif isinstance(value, (int, float)) or name in ("warning", "verdict", "note") and value:
+            elif isinstance(value, (int, float)) or name in ("warning", "verdict", "note", "inexact") and value:
                 rows.append((name, value))
         return rows
 
@@ -94,6 +95,8 @@ def evaluate(target, images=None, *, sampler=None, mean=None, out=None, **option
         checkpoint = os.path.join(directory, "ais-checkpoint.pt")
         made, error = _isinglass.evaluate(target, values, images, whole, mean, checkpoint, os.path.exists(checkpoint))
     evaluation = Evaluation(made, whole)
+    if "inexact" in evaluation.values:
+        warnings.warn(evaluation.values["inexact"], stacklevel=2)
     return interrupt(error, "evaluation", evaluation) if error is not None else evaluation
 
 

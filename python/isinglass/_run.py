@@ -29,7 +29,8 @@ class Run(Shown):
     energy: U of the draws, float64 [draws, chains].
     statistic: what ESS is of, float64 [draws, chains].
     acceptance, hops: means over the steps that led to each draw, float64 [draws, chains]; None unless moves=True.
-    summary: a dictionary, as summary.json of the program.
+    summary: a dictionary, as summary.json of the program. Of a callable whose energies differ between calls, or
+        with the states beside, `exact` is False and `inexact` says why.
     options: the options with all defaults.
     learned: tensors that the sampler learned in burn-in, by name.
     rungs: of tempering, the rungs of the first ensemble's replicas in the last scans, int16 [scans, rungs].
@@ -136,8 +137,8 @@ def sample(target, sampler, *, init=None, data=None, moves=False, **options):
     sampler, options = with_sampler(sampler, options)
     values = {"sampler": sampler, **texts_of(options)}
     states = None
-    if isinstance(init, torch.Tensor):
-        states = init.detach()
+    if init is not None and not isinstance(init, (str, os.PathLike)):
+        states = init.detach() if isinstance(init, torch.Tensor) else init
     elif init is not None:
         values["init"] = init
     if named:
@@ -152,6 +153,8 @@ def sample(target, sampler, *, init=None, data=None, moves=False, **options):
             text = text.replace(f"`{name}`", f"{python}=")
         if text:
             warnings.warn(f"{sampler}: {text}", stacklevel=2)
+    if "inexact" in run.summary:
+        warnings.warn(run.summary["inexact"], stacklevel=2)
     return interrupt(error, "run", run) if error is not None else run
 
 

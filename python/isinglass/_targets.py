@@ -1,5 +1,6 @@
 """Targets from callables, files and standard instances."""
 import contextlib
+import functools
 import inspect
 import os
 from collections.abc import Callable
@@ -12,11 +13,19 @@ from ._tables import TABLES, options_text, parameters, texts_of
 _LEFT_OUT = ("model", "weights", "states", "factors")
 
 
+def module_of(function):
+    """The torch.nn.Module that is called: itself, the one whose method it is, or that of a functools.partial; or None."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    owner = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
+    return owner if isinstance(owner, torch.nn.Module) else None
+
+
 def _device_of(function):
     """Where a module's parameters are; CPU of anything else."""
-    if isinstance(function, torch.nn.Module):
-        for parameter in function.parameters():
-            return parameter.device
+    module = module_of(function)
+    for parameter in module.parameters() if module is not None else ():
+        return parameter.device
     return torch.device("cpu")
 
 
@@ -26,8 +35,9 @@ def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int, ca
     """A target from any callable U: float32 [B, D] to energies [B], float32 or float64.
 
     function: a torch.nn.Module or a function; of categorical sites its input is one-hot [B, D, K]. Its gradient
-        is autograd's. A module stays in its mode, train or eval, and may be trained meanwhile: parameters are
-        read at every call, and chains notice when they have changed. What it raises arrives unchanged.
+        is autograd's. A module stays in its mode, train or eval, and it, as any other callable, may change
+        meanwhile: chains notice. Of a module's method or a functools.partial of it, the module is what ig.train
+        trains. What the callable raises arrives unchanged.
     sites: D.
     categories: K, of categorical or ordered sites, 2 to 256.
     states: binary (the default), categorical (the default with categories), ordered, continuous or permutation.
@@ -43,6 +53,9 @@ def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int, ca
     """
     if not callable(function):
         raise _isinglass.Error(f"the energy is {function!r}; a callable is needed")
+    for name_of, whole in (("sites", sites), ("categories", categories)):
+        if whole is not None and (isinstance(whole, bool) or not hasattr(whole, "__index__")):
+            raise _isinglass.Error(f"{name_of}= is {whole!r}; a whole number is needed")
     device = torch.device(device) if device is not None else _device_of(function)
     if device.type not in ("cpu", "cuda"):
         raise _isinglass.Error(f"the energy is on {device}; cpu or cuda is needed")
@@ -54,6 +67,8 @@ def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int, ca
         raise _isinglass.Error(f"categories= is {categories}, but states= is {states}")
     if name is None:
         name = getattr(function, "__name__", None) or type(function).__name__
+        if isinstance(function, functools.partial):
+            name = getattr(function.func, "__name__", None) or type(function.func).__name__
     return _isinglass.callable(function, name, states, sites, categories or 2, str(device))
 
 

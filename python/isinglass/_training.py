@@ -68,7 +68,8 @@ class Fit(Shown):
         """The metrics as a pandas.DataFrame, a row per iteration."""
         import pandas
 
-        return pandas.DataFrame(self.metrics).set_index("iteration")
+        frame = pandas.DataFrame(self.metrics) if self.metrics else pandas.DataFrame({"iteration": []}, dtype=int)
+        return frame.set_index("iteration")
 
     def _title(self):
         return f"{self.options.get('objective', 'pcd')} training of {self.target.name if self.target else 'a model'}"

@@ -143,7 +143,7 @@ def networks(repeats, gwg, pas):
         for name, options in (("gwg", {}), ("pafs", {"radius": 5})):
             sampler = ig.sampler(name, **options)
             state = sampler.init(target, x, seed=0)
-            stages[f"`{name}` {where}"] = lambda s=sampler, t=target, state=state: s.step(t, state)
+            stages[f"`{name}` {where}"] = lambda s=sampler, t=target, state=state: s.step(t, state, unchanged=True)
 
     states = {name: x.float() for name in theirs}
 
@@ -192,8 +192,8 @@ def page(closed, deep, times, repeats):
              if more > MICROSECONDS]
     if above:
         text += f"\nAbove it: {'; '.join(above)}.\n"
-    text += (f"\n## A PyTorch module\n\nResNet-64 on 28 × 28, new weights, {CHAINS['network']} chains. A step on the module "
-             f"may take {RATIO:g} times its own energy and gradient. Channels-last is what a function of three lines makes of it "
+    text += (f"\n## A PyTorch module\n\nResNet-64 on 28 × 28, new weights, {CHAINS['network']} chains. A step on the module, with "
+             f"`unchanged=True`, may take {RATIO:g} times its own energy and gradient. Channels-last is what a function of three lines makes of it "
              "([guide](../guide/python.md)); `ig.load` takes the same weights into the library's ResNet:\n\n")
     text += table(["what", "ms", "times the module's own"], [[name, f"{time:.1f}", f"{ratio:.3f}"] for name, time, ratio in deep])
     if compared:

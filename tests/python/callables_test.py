@@ -1,4 +1,6 @@
 """Callables that are wrong are refused in one sentence with their name; those that are odd work."""
+import warnings
+
 import pytest
 import torch
 
@@ -94,7 +96,7 @@ def test_nan_later_is_counted_and_rejected():
 
     def sometimes(x):
         calls.append(1)
-        return linear(x) + (float("nan") if len(calls) == 3 else 0)
+        return linear(x) + (float("nan") if len(calls) == 6 else 0)
 
     run = sampled(sometimes)
     assert run.summary["non_finite"] == 4  # the chains of one step
@@ -237,3 +239,36 @@ def test_target_state_and_sampler_go_together():
         ig.sampler("gwg").step(other, state)
     with pytest.raises(ig.Error, match="of the sampler gwg"):
         ig.sampler("pafs").step(one, state)
+
+
+class Noisy(Mlp):
+    def forward(self, x):
+        return super().forward(torch.nn.functional.dropout(x, 0.2, self.training))
+
+
+def normalised():
+    return torch.nn.Sequential(torch.nn.Linear(SITES, 16), torch.nn.BatchNorm1d(16), torch.nn.SiLU(),
+                               torch.nn.Linear(16, 1), torch.nn.Flatten(0))
+
+
+@pytest.mark.parametrize("make,words", [(lambda: Noisy(SITES), "differ between two calls of the same states"),
+                                        (normalised, "depend on the other states of a batch")])
+def test_energies_that_are_not_those_of_states_are_told(make, words):
+    module = make()
+    target = ig.energy(module, sites=SITES, name="mine")
+    both = target.with_gradient_of(ig.energy(Mlp(SITES), sites=SITES))
+    for one in (target, both):
+        with pytest.warns(UserWarning, match=f"energy mine gives energies that {words}|model mine gives.*{words}"):
+            run = ig.sample(one, "gwg", chains=4, steps=3)
+        assert run.summary["exact"] is False and words in run.summary["inexact"]
+    with pytest.warns(UserWarning, match=words):
+        assert words in ig.evaluate(target, sampler="gwg", chains=4, steps=5).values["inexact"]
+    with pytest.warns(UserWarning, match=words):
+        ig.sampler("gwg").init(target, chains=8)
+    module.eval()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ig.sample(target, "gwg", chains=40, steps=30).summary["exact"] is True
+        ig.sampler("gwg").init(target, chains=8)
+        assert "inexact" not in ig.evaluate(target, sampler="gwg", chains=4, steps=5).values
+        ig.sample(ig.energy(lambda x: module(x).bfloat16().float(), sites=SITES), "rwm", chains=4, steps=3)

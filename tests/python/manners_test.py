@@ -86,6 +86,51 @@ def test_full_precision_inside(unusual):
     assert set(seen) == {("highest", False)}
 
 
+def test_default_dtype_is_the_processs_own():
+    """Nobody finds another default type while something runs, and what is set meanwhile stays."""
+    target, seen, done = ig.instance("ising-grid:side=16,coupling=0.3"), set(), threading.Event()
+
+    def work():
+        for name in ("mlp", "resnet", "rbm"):
+            more = {"channels": 4} if name == "resnet" else {}
+            ig.train(name, bars(50), sampler="gwg", iters=20, batch=5, buffer=10, steps_per_iter=2, **more)
+        ig.sample(target, "gwg", chains=20, steps=2000)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    torch.set_default_dtype(torch.float64)
+    try:
+        thread.start()
+        while not done.is_set() and thread.is_alive():
+            seen.add(torch.ones(1).dtype)
+            torch.set_default_dtype(torch.float64)
+            time.sleep(0.0002)
+        thread.join()
+        assert done.is_set() and seen == {torch.float64} and torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("name", ["ising-grid:side=3,coupling=0.3", "misled-mixture", "misled-rings", "misled-flat"])
+def test_default_dtype_makes_no_difference_to_instances(name):
+    def draws():
+        try:
+            target = ig.instance(name)
+        except ig.Error:
+            pytest.skip("no such instance")
+        return [ig.sample(target, sampler, chains=4, burn_in=20, steps=20, seed=2).energy
+                for sampler in (("gwg", "pafs", "lb", "block-gibbs", "lsb-2", "ab-1st") if "ising" in name
+                                else ("mala", "hmc", "fhl"))]
+
+    expected = draws()
+    torch.set_default_dtype(torch.float64)
+    try:
+        found = draws()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(found, expected, strict=True))
+
+
 def test_default_dtype_is_theirs_in_a_callable():
     torch.set_default_dtype(torch.float64)
     try:

@@ -1,4 +1,6 @@
 // Targets: from the registry, from files, from instances and from callables. See target.h.
+#include "python/bindings/target.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/python_variable.h>
@@ -15,34 +17,81 @@
 #include "models/states.h"
 #include "python/bindings/callable_model.h"
 #include "python/bindings/guest.h"
-#include "python/bindings/target.h"
 #include "python/bindings/values.h"
 
 namespace isinglass::python {
 
-Target::Target(std::shared_ptr<EnergyModel> model, torch::Device device)
-    : model_(std::move(model)), device_(device) {
-  if (dynamic_cast<CallableModel*>(model_.get())) watch();
-}
-
-void Target::watch() {
-  watched_ = model_->parameters();
-}
-
-int64_t Target::changes() const {
-  int64_t sum = 0;
-  for (const torch::Tensor& tensor : watched_) {
-    if (!tensor.is_inference()) sum += static_cast<int64_t>(tensor._version());
+Target::Target(ModelPointer model, torch::Device device, Making making)
+    : model_(std::move(model)), device_(device), making_(std::move(making)) {
+  for (const auto& part : model_->modules()) {
+    calls_python_ |= dynamic_cast<const CallableModel*>(part.get()) != nullptr;
   }
-  return sum;
+  tensors_ = model_->parameters();
+  for (const torch::Tensor& buffer : model_->buffers()) tensors_.push_back(buffer);
+}
+
+Target::Target(std::vector<Pointer> parts, Join join, Making making)
+    : Target(
+          [&] {
+            std::vector<ModelPointer> models;
+            for (const Pointer& part : parts) models.push_back(part->model_);
+            return join(models);
+          }(),
+          parts.front()->device(), std::move(making)) {
+  parts_ = std::move(parts);
+  join_ = join;
+}
+
+Target::ModelPointer Target::current() const {
+  if (const auto* own = dynamic_cast<const CallableModel*>(model_.get())) {
+    return own->with_tensors();
+  }
+  if (!calls_python_) return model_;
+  std::vector<ModelPointer> models;
+  for (const Pointer& part : parts_) models.push_back(part->current());
+  return join_(models);
+}
+
+std::vector<TensorStamp> Target::stamps() {
+  for (const Pointer& part : parts_) part->count_all_writes();
+  count_all_writes();
+  return {tensors_.begin(), tensors_.end()};
+}
+
+// What models keep of their parameters follows the tensors' own counts.
+void Target::count_all_writes() {
+  for (size_t i = 0; i < copies_.size(); ++i) {
+    const torch::Tensor& tensor = tensors_[i];
+    if (copied_[i] == TensorStamp(tensor)) {
+      if (copies_[i].equal(tensor)) continue;
+      tensor.unsafeGetTensorImpl()->bump_version();
+    }
+    copies_[i] = tensor.detach().clone();
+    copied_[i] = TensorStamp(tensor);
+  }
 }
 
 py::dict Target::parameters() {
-  watch();
   py::dict all;
-  for (const auto& entry : model_->named_parameters()) all[entry.key().c_str()] = entry.value();
-  for (const auto& entry : model_->named_buffers()) all[entry.key().c_str()] = entry.value();
+  for (const auto& [name, tensor] : state_of(*current())) all[name.c_str()] = tensor;
+  if (copies_.empty()) {
+    for (const torch::Tensor& tensor : tensors_) copies_.push_back(tensor.detach().clone());
+    for (const torch::Tensor& tensor : tensors_) copied_.emplace_back(tensor);
+  }
   return all;
+}
+
+int Target::visit(visitproc visit, void* arg) const {
+  Py_VISIT(making_.arguments.ptr());
+  if (const auto* own = dynamic_cast<const CallableModel*>(model_.get())) {
+    Py_VISIT(own->callable().ptr());
+  }
+  return 0;
+}
+
+void Target::clear() {
+  making_.arguments = py::tuple();
+  if (auto* own = dynamic_cast<CallableModel*>(model_.get())) own->forget();
 }
 
 namespace {
@@ -74,21 +123,26 @@ torch::Tensor input_of(const EnergyModel& model, const torch::Tensor& x, torch::
 }
 
 // As the caller's code is in grad mode or not, so is this.
-torch::Tensor energy_of(const Target& target, const torch::Tensor& states) {
-  const torch::Tensor x = input_of(target.model(), states, target.device());
+torch::Tensor energy_of(const Target& target, const GivenStates& given) {
+  const torch::Tensor x = input_of(target.model(), given.tensor, target.device());
   const bool gradients = torch::GradMode::is_enabled();
   const Guest guest;
   const torch::AutoGradMode as_called(gradients);
   return target.model().energy(x);
 }
 
-py::tuple energy_and_grad(const Target& target, const torch::Tensor& states) {
-  const torch::Tensor x = input_of(target.model(), states, target.device());
+// Of relaxed states the gradient is autograd's, of which alone all models know one.
+py::tuple energy_and_grad(const Target& target, const GivenStates& given) {
+  const torch::Tensor x = input_of(target.model(), given.tensor, target.device());
   require(target.model().differentiable(), "{} has no gradient", target.model().title());
-  EnergyGrad result;
+  Evaluation result;
   {
     const Guest guest;
-    result = target.model().energy_and_grad(x);
+    if (target.space().discrete() && x.is_floating_point()) {
+      target.model().EnergyModel::evaluate(x, result);
+    } else {
+      target.model().evaluate(x, result);
+    }
   }
   return py::make_tuple(result.energy, result.gradient);
 }
@@ -125,8 +179,14 @@ TargetPointer load(const std::string& name, const py::dict& tensors, const py::d
     for (auto& [key, tensor] : *given) tensor = tensor.detach().cpu();
   }
   const torch::Device place = device.is_none() && theirs ? *theirs : device_named(device);
-  const Guest guest;
-  return std::make_shared<Target>(model_of(spec, place, continuous, std::move(given)), place);
+  std::shared_ptr<EnergyModel> model;
+  {
+    const Guest guest;
+    model = model_of(spec, place, continuous, std::move(given));
+  }
+  return std::make_shared<Target>(
+      std::move(model), place,
+      Target::Making{"load", py::make_tuple(name, tensors, options, continuous, place.str())});
 }
 
 TargetPointer instance(const std::string& text, const std::optional<torch::Tensor>& images,
@@ -135,13 +195,18 @@ TargetPointer instance(const std::string& text, const std::optional<torch::Tenso
   ImageSource source;
   if (images) source.pixels = [images] { return images->to(torch::kFloat32); };
   if (labels) source.labels = [labels] { return *labels; };
-  const Guest guest;
-  std::shared_ptr<EnergyModel> model = make_instance(text, source);
-  model->to(place);
-  return std::make_shared<Target>(std::move(model), place);
+  std::shared_ptr<EnergyModel> model;
+  {
+    const Guest guest;
+    model = make_instance(text, source);
+    model->to(place);
+  }
+  return std::make_shared<Target>(
+      std::move(model), place,
+      Target::Making{"instance", py::make_tuple(text, images, labels, place.str())});
 }
 
-TargetPointer callable(py::object function, const std::string& name, const std::string& kind,
+TargetPointer callable(const py::object& function, const std::string& name, const std::string& kind,
                        int64_t sites, int64_t categories, const py::object& device) {
   static const std::vector<std::string> kinds = {"binary", "categorical", "ordered", "continuous",
                                                  "permutation"};
@@ -155,21 +220,49 @@ TargetPointer callable(py::object function, const std::string& name, const std::
   const StateSpace space{state_kind, sites,
                          state_kind == StateKind::kPermutation ? sites : categories};
   const torch::Device place = device_named(device);
-  return std::make_shared<Target>(std::make_shared<CallableModel>(std::move(function), name, space),
-                                  place);
+  return std::make_shared<Target>(
+      std::make_shared<CallableModel>(function, name, space), place,
+      Target::Making{"callable",
+                     py::make_tuple(function, name, kind, sites, categories, place.str())});
 }
 
 TargetPointer product(const std::vector<TargetPointer>& factors) {
   require_options(!factors.empty(), "`factors` is empty; at least one target is needed");
-  std::vector<std::shared_ptr<EnergyModel>> models;
-  for (const TargetPointer& factor : factors) models.push_back(factor->pointer());
-  return std::make_shared<Target>(std::make_shared<ProductModel>(std::move(models)),
-                                  factors.front()->device());
+  return std::make_shared<Target>(
+      factors,
+      +[](const std::vector<std::shared_ptr<EnergyModel>>& models) {
+        return std::shared_ptr<EnergyModel>(std::make_shared<ProductModel>(models));
+      },
+      Target::Making{"product", py::make_tuple(factors)});
 }
 
-TargetPointer with_gradient_of(const Target& target, const Target& other) {
+TargetPointer with_gradient_of(const TargetPointer& target, const GivenTarget& given) {
+  const TargetPointer& other = given.pointer;
   return std::make_shared<Target>(
-      std::make_shared<OtherGradientModel>(target.pointer(), other.pointer()), target.device());
+      std::vector<TargetPointer>{target, other},
+      +[](const std::vector<std::shared_ptr<EnergyModel>>& models) {
+        return std::shared_ptr<EnergyModel>(
+            std::make_shared<OtherGradientModel>(models.at(0), models.at(1)));
+      },
+      Target::Making{"with_gradient_of", py::make_tuple(target, other)});
+}
+
+TargetPointer made_again(const std::string& function, const py::tuple& a) {
+  const auto maybe = [&](size_t i) { return py::cast<std::optional<torch::Tensor>>(a[i]); };
+  if (function == "load") {
+    return load(py::cast<std::string>(a[0]), a[1], a[2], py::cast<bool>(a[3]), a[4]);
+  }
+  if (function == "instance") {
+    return instance(py::cast<std::string>(a[0]), maybe(1), maybe(2), a[3]);
+  }
+  if (function == "callable") {
+    return callable(a[0], py::cast<std::string>(a[1]), py::cast<std::string>(a[2]),
+                    py::cast<int64_t>(a[3]), py::cast<int64_t>(a[4]), a[5]);
+  }
+  if (function == "product") return product(py::cast<std::vector<TargetPointer>>(a[0]));
+  require(function == "with_gradient_of", "a pickled target was made by '{}', which is not known",
+          function);
+  return with_gradient_of(py::cast<TargetPointer>(a[0]), {py::cast<TargetPointer>(a[1])});
 }
 
 std::string kind_of(const Target& target) {
@@ -189,8 +282,28 @@ std::string text_of(const Target& target) {
 
 }  // namespace
 
+py::tuple Target::pickled() const {
+  py::dict tensors;
+  if (!calls_python_ && parts_.empty()) {
+    for (const auto& [name, tensor] : state_of(*model_)) tensors[name.c_str()] = tensor.detach();
+  }
+  return py::make_tuple(making_.function, making_.arguments, tensors);
+}
+
+Target::Pointer Target::unpickled(const py::tuple& state) {
+  const Pointer target = made_again(py::cast<std::string>(state[0]), state[1]);
+  const torch::NoGradGuard no_grad;
+  const py::dict tensors = state[2];
+  if (tensors.empty()) return target;
+  for (auto& [name, tensor] : state_of(*target->model_)) {
+    if (tensors.contains(name)) tensor.copy_(py::cast<torch::Tensor>(tensors[name.c_str()]));
+  }
+  return target;
+}
+
 void add_targets(py::module_& module) {
-  py::class_<Target, TargetPointer>(module, "Target", R"(A target distribution π(x) ∝ exp(−U(x)).
+  py::class_<Target, TargetPointer>(module, "Target", collected<Target>(),
+                                    R"(A target distribution π(x) ∝ exp(−U(x)).
 
 States are uint8 [B, D] of discrete sites, float32 [B, D] of continuous ones, int64 [B, D] of
 permutations. Their relaxed form, in which gradients are taken, is float32 [B, D], of categorical
@@ -208,8 +321,8 @@ sites one-hot [B, D, K]. Made by isinglass.models, load, instance and energy.)")
            "This target with another one's gradient, by which samplers propose; they accept by "
            "this one's energy, and stay exact for it.")
       .def("parameters", &Target::parameters,
-           "The parameters and buffers by their names, live: chains notice what is written to "
-           "them.")
+           "The parameters and buffers by their names, live: chains notice when they are written "
+           "to.")
       .def_property_readonly(
           "name", [](const Target& t) { return t.model().kind_name(); },
           "The model's name in the registry, or the callable's own.")
@@ -238,6 +351,8 @@ sites one-hot [B, D, K]. Made by isinglass.models, load, instance and energy.)")
             return own ? own->callable() : py::none();
           },
           "The callable that is its energy; None of a model of the registry.")
+      .def(py::pickle([](const Target& one) { return one.pickled(); },
+                      [](const py::tuple& saved) { return Target::unpickled(saved); }))
       .def("__repr__", &text_of);
   module.def("load", &load);
   module.def("instance", &instance);
@@ -246,3 +361,36 @@ sites one-hot [B, D, K]. Made by isinglass.models, load, instance and energy.)")
 }
 
 }  // namespace isinglass::python
+
+namespace pybind11::detail {
+
+bool type_caster<isinglass::python::GivenStates>::load(handle given, bool) {
+  if (!THPVariable_Check(given.ptr())) {
+    const object torch = module_::import("torch");
+    try {
+      value.tensor = py::cast<torch::Tensor>(torch.attr("as_tensor")(given));
+      value.tensor =
+          value.tensor.is_floating_point() ? value.tensor.to(torch::kFloat32) : value.tensor;
+    } catch (const error_already_set&) {
+      isinglass::fail(
+          "the states are of type {}; a tensor is needed, or what torch.as_tensor() makes one of",
+          py::cast<std::string>(type::of(given).attr("__name__")));
+    }
+    return true;
+  }
+  value.tensor = py::cast<torch::Tensor>(given);
+  if (value.tensor.is_floating_point()) value.tensor = value.tensor.to(torch::kFloat32);
+  return true;
+}
+
+bool type_caster<isinglass::python::GivenTarget>::load(handle given, bool) {
+  const bool target = isinstance<isinglass::python::Target>(given);
+  require(target,
+          "{} is no target; isinglass.energy(…, sites=D) makes one of a module or function, and "
+          "isinglass.models, load and instance have others",
+          py::cast<std::string>(repr(type::of(given))));
+  value.pointer = py::cast<isinglass::python::Target::Pointer>(given);
+  return true;
+}
+
+}  // namespace pybind11::detail

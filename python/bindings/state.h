@@ -1,0 +1,75 @@
+// Chains of a sampler on a target, as Python has them: all that changes from step to step.
+#pragma once
+
+#include <torch/csrc/utils/pybind.h>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "engine/sampler.h"
+#include "lab/spec/spec.h"
+#include "python/bindings/target.h"
+
+namespace isinglass::python {
+
+class State {
+ public:
+  // Chains that begin at x. With the GIL, which is free while the target is called.
+  State(py::object target, SamplerSpec spec, const torch::Tensor& x, const torch::Tensor& ids,
+        uint64_t seed, int64_t step);
+
+  Target& target() const { return *target_; }
+  const py::object& target_object() const { return target_object_; }
+  // A sentence if the target's energies are not those of states; empty if they are, or were not looked at.
+  const std::string& inexactness() const { return inexactness_; }
+  const Sampler& sampler() const { return *sampler_; }
+  const ChainState& chains() const { return chains_; }
+  const std::string& sampler_name() const { return resolved_.name; }
+  int64_t steps() const { return steps_; }
+  int64_t evaluations() const { return evaluations_; }
+  py::dict scale() const;  // the numbers of a step, which are the state's own
+
+  // The state's alone for a scope, without the GIL. Throws Error while another scope has it.
+  class Use {
+   public:
+    explicit Use(State& state);
+    ~Use();
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+    // Energies that are those of the target and the states as they are now. `unchanged`: nobody has
+    // changed either, and the target is not called for it.
+    void follow(bool unchanged);
+    void renew();
+    // n steps; in burn-in the t-th of so many, by one.
+    StepInfo steps(int64_t n);
+    StepInfo burn_in_step(int64_t t, int64_t total);
+
+   private:
+    StepInfo made(const StepInfo& info, int64_t steps);
+
+    State& state_;
+  };
+
+  py::tuple pickled() const;
+  static std::shared_ptr<State> unpickled(const py::tuple& state);
+
+  int visit(visitproc visit, void* arg) const;
+  void clear() { target_object_ = py::none(); }
+
+ private:
+  py::object target_object_;
+  Target::Pointer target_;       // that object's
+  SamplerSpec spec_, resolved_;  // as it was said, and with its defaults on this target
+  std::shared_ptr<Sampler> sampler_;
+  std::string inexactness_;
+  ChainState chains_;
+  StepParams params_;
+  // Of the target's tensors and of x when the energies were computed.
+  std::vector<TensorStamp> tensors_, states_;
+  int64_t steps_ = 0, evaluations_ = 0;
+  std::atomic<bool> used_ = false;
+};
+
+}  // namespace isinglass::python

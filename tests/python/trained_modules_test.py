@@ -1,0 +1,213 @@
+"""What the trainer takes of a module, and leaves in it: each parameter once, and the state that there is at the end."""
+import gc
+import weakref
+
+import pytest
+import torch
+
+import isinglass as ig
+from conftest import Mlp, bars
+
+SITES = 16
+OPTIONS = {"sampler": "gwg", "batch": 10, "buffer": 20, "steps_per_iter": 1, "warmup": 0, "lr": 1e-2, "seed": 1}
+
+
+class Tied(torch.nn.Module):
+    """xᵀ tanh(Wx) with W in one layer or, the same tensor, in two."""
+
+    def __init__(self, twice):
+        super().__init__()
+        self.enc = torch.nn.Linear(SITES, SITES, bias=False)
+        self.dec = torch.nn.Linear(SITES, SITES, bias=False) if twice else None
+        with torch.no_grad():
+            self.enc.weight.copy_(torch.randn(SITES, SITES, generator=torch.Generator().manual_seed(1)) * 0.2)
+        if twice:
+            self.dec.weight = self.enc.weight
+
+    def forward(self, x):
+        return ((self.dec or self.enc)(torch.tanh(self.enc(x))) * x).sum(1)
+
+
+@pytest.mark.parametrize("more", [{}, {"clip": 0.1}, {"weight_decay": 0.5}])
+def test_a_parameter_of_two_names_is_trained_once(more):
+    one, two = Tied(False), Tied(True)
+    fits = [ig.train(module, bars(60), iters=20, **OPTIONS, **more) for module in (one, two)]
+    assert torch.equal(one.enc.weight, two.enc.weight)
+    assert fits[0].metrics[-1]["gradient_norm"] == fits[1].metrics[-1]["gradient_norm"]
+    assert set(fits[1].parameters) == {"enc.weight", "dec.weight"}
+    assert torch.equal(fits[1].parameters["dec.weight"], fits[0].parameters["enc.weight"])
+    two.load_state_dict(fits[1].parameters)
+    assert set(ig.energy(two, sites=SITES).parameters()) == set(two.state_dict())
+
+
+class BufferWithGradient(torch.nn.Module):
+    """Spectral normalisation as published code has it: the weight that is used is a buffer that needs gradients,
+    and is set anew at every call, as is the vector of the power iteration."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight_orig = torch.nn.Parameter(torch.randn(8, SITES, generator=torch.Generator().manual_seed(2)))
+        self.register_buffer("weight", self.weight_orig)
+        self.register_buffer("u", torch.ones(8) / 8**0.5)
+        self.register_buffer("mean", torch.zeros(SITES))
+
+    def forward(self, x):
+        with torch.no_grad():
+            v = torch.nn.functional.normalize(self.weight_orig.t() @ self.u, dim=0)
+            self.u = torch.nn.functional.normalize(self.weight_orig @ v, dim=0)
+            self.mean = 0.9 * self.mean + 0.1 * x.detach().mean(0)
+        self.weight = self.weight_orig / (self.u @ self.weight_orig @ v)
+        return torch.tanh(x @ self.weight.t()).sum(1)
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_buffers_that_need_gradients_and_those_that_are_replaced(fresh, capfd):
+    module = BufferWithGradient()
+    if not fresh:
+        module(torch.zeros(2, SITES))
+    before = module.weight_orig.detach().clone()
+    ig.train(module, bars(60), iters=1, **OPTIONS)
+    step = (module.weight_orig - before).abs().max().item()
+    assert step == pytest.approx(1e-2, rel=1e-3)  # of Adam's first step, the learning rate
+    fit = ig.train(module, bars(60), iters=20, ema=0.0, **OPTIONS)
+    for name in ("u", "mean", "weight_orig"):
+        assert torch.equal(fit.parameters[name], module.state_dict()[name]), name
+    assert not fit.parameters["mean"].eq(0).all()
+    assert all(parameter.grad is None for parameter in module.parameters())
+    assert "leaf" not in capfd.readouterr().err
+
+
+def test_a_resumed_run_has_the_buffers_of_the_interrupted_one(tmp_path):
+    whole = ig.train(BufferWithGradient(), bars(60), iters=12, out=tmp_path / "whole", **OPTIONS)
+    ig.train(BufferWithGradient(), bars(60), iters=6, out=tmp_path / "parts", **OPTIONS)
+    again = ig.train(BufferWithGradient(), bars(60), iters=12, out=tmp_path / "parts", **OPTIONS)
+    for name, tensor in whole.parameters.items():
+        assert torch.equal(again.parameters[name], tensor), name
+
+
+def test_a_run_that_is_over_has_a_frame_without_rows(tmp_path):
+    for rows in (3, 0):
+        frame = ig.train(Mlp(SITES), bars(60), iters=3, out=tmp_path, **OPTIONS).frame
+        assert len(frame) == rows and frame.index.name == "iteration"
+
+
+@pytest.mark.parametrize("layer", [lambda: torch.nn.LazyLinear(12), lambda: torch.nn.Sequential(
+    torch.nn.Unflatten(1, (1, SITES)), torch.nn.LazyConv1d(3, 5), torch.nn.Flatten(1))])
+def test_lazy_modules(layer):
+    def made():
+        torch.manual_seed(0)
+        return torch.nn.Sequential(layer(), torch.nn.Tanh(), torch.nn.LazyLinear(1), torch.nn.Flatten(0))
+
+    called = made()
+    called(torch.zeros(2, SITES))
+    for module in (called, made()):
+        if module is not called:
+            torch.manual_seed(0)
+        fit = ig.train(module, bars(60), iters=5, **OPTIONS)
+        module.load_state_dict(fit.parameters)
+
+
+def grow(module):
+    module.net[0].weight.data = torch.randn(40, SITES)
+    module.net[0].bias.data = torch.randn(40)
+    module.net[2].weight.data = torch.randn(32, 40)
+
+
+def stretch(module):
+    module.net[2].weight.data = torch.ones(1, 1).expand(32, 32)
+
+
+def transpose(module):
+    module.net[2].weight.data = module.net[2].weight.data.clone().t()
+
+
+def replace_head(module):
+    module.net[4] = torch.nn.Linear(32, 1)
+
+
+@pytest.mark.parametrize("change,words", [
+    (grow, r"a parameter has become float32 of shape \[40, 16\]"),
+    (stretch, r"with the strides \[0, 0\]"),
+    (transpose, r"with the strides \[1, 32\]"),
+    (lambda module: module.double(), r"become float64"),
+    (replace_head, r"the parameter 'net\.4\.weight' of energy Mlp is no longer the tensor"),
+    (lambda module: module.load_state_dict(module.state_dict(), assign=True), "is no longer the tensor")])
+def test_parameters_that_a_callback_changes(change, words):
+    module = Mlp(SITES)
+    with pytest.raises(ig.Error, match=words) as caught:
+        ig.train(module, bars(60), iters=5, callback=lambda m: change(module) if m["iteration"] == 2 else None, **OPTIONS)
+    assert "\n" not in str(caught.value)
+
+
+def test_parameters_without_memory_of_their_own():
+    module = Mlp(SITES)
+    module.net[0].bias = torch.nn.Parameter(torch.zeros(1).expand(32))
+    with pytest.raises(ig.Error, match=r"float32 of shape \[32\] on cpu\) does not have memory of its own"):
+        ig.train(module, bars(60), iters=2, **OPTIONS)
+
+    class Sparse(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = torch.nn.Embedding(SITES, 1, sparse=True)
+
+        def forward(self, x):
+            return (x * self.table(torch.arange(SITES))[:, 0]).sum(1)
+
+    with pytest.raises(ig.Error, match="is sparse"):
+        ig.train(Sparse(), bars(60), iters=2, **OPTIONS)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_parameters_of_another_type_are_trained_as_by_torch(dtype):
+    """By the trainer's Adam in their own type, as torch's is."""
+    class Cast(Mlp):
+        def forward(self, x):
+            return super().forward(x.to(dtype)).double()
+
+    module, twin = (Cast(SITES).to(dtype) for _ in range(2))
+    ig.train(module, bars(60), iters=1, **OPTIONS)
+    moved = [(a.double() - b.double()).abs().max().item()
+             for a, b in zip(module.parameters(), twin.parameters(), strict=True)]
+    assert max(moved) == pytest.approx(1e-2, rel=0.1)
+
+
+def test_the_method_of_a_module_is_trained_as_the_module():
+    class WithMethod(Mlp):
+        def free_energy(self, x):
+            return self(x)
+
+    one, other = WithMethod(SITES), WithMethod(SITES)
+    fits = [ig.train(ig.energy(energy, sites=SITES), bars(60), iters=5, **OPTIONS)
+            for energy in (one, other.free_energy)]
+    assert set(fits[1].parameters) == set(one.state_dict())
+    assert all(torch.equal(fits[0].parameters[name], fits[1].parameters[name]) for name in one.state_dict())
+
+
+def continuous(module):
+    return ig.energy(module, sites=SITES, states="continuous")
+
+
+HOLDERS = {
+    "target": lambda module: ig.energy(module, sites=SITES),
+    "function": lambda module: ig.energy(lambda x: module(x), sites=SITES),
+    "method": lambda module: ig.energy(module.forward, sites=SITES),
+    "product": lambda module: ig.models.product([continuous(module), continuous(module)]),
+    "same twice": lambda module: ig.models.product([continuous(module)] * 2),
+    "other gradient": lambda module: ig.energy(Mlp(SITES), sites=SITES).with_gradient_of(ig.energy(module, sites=SITES)),
+    "state": lambda module: ig.sampler("gwg").init(ig.energy(module, sites=SITES), chains=2),
+    "state of a product": lambda module: ig.sampler("mala").init(ig.models.product([continuous(module)]), chains=2),
+    "fit": lambda module: ig.train(module, bars(60), iters=1, **OPTIONS),
+}
+
+
+@pytest.mark.parametrize("kind", HOLDERS)
+def test_cycles_through_what_holds_a_module_are_collected(kind):
+    module = Mlp(SITES)
+    module.held = HOLDERS[kind](module)
+    gc.collect()
+    target = getattr(module.held, "target", module.held)
+    assert target.energy(target.random_states(2)).shape == (2,)  # what is in use stays
+    alive = weakref.ref(module)
+    del module, target
+    gc.collect()
+    assert alive() is None
