@@ -1,6 +1,6 @@
 // isinglass sample: draws from a model by a sampler. Writes samples.pt (`samples` [draws, B, D],
 // `energy` float32 [draws, B]) and summary.json; with --netcdf also samples.nc
-// (lab/run/inference_data.h).
+// (lab/run/inference_data.h); on the way what --resume goes on from (lab/run/saved_sampling.h).
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -23,6 +23,7 @@
 #include "lab/run/inference_data.h"
 #include "lab/run/memory.h"
 #include "lab/run/sampling.h"
+#include "lab/run/saved_sampling.h"
 #include "lab/run/summary.h"
 #include "lab/spec/field.h"
 
@@ -33,8 +34,9 @@ using Json = nlohmann::ordered_json;
 
 class ProgressObserver : public Observer {
  public:
-  ProgressObserver(const RunPlan& plan, bool quiet)
-      : burn_in_(plan.burn_in), progress_("sample", plan.burn_in + plan.steps, quiet) {}
+  ProgressObserver(const RunPlan& plan, bool quiet, const RunProgress& made)
+      : burn_in_(plan.burn_in),
+        progress_("sample", plan.burn_in + plan.steps, quiet, made.burn_in + made.steps) {}
 
   void on_step(int64_t step, bool burn_in, const ChainState&) override {
     progress_.update(burn_in ? step + 1 : burn_in_ + step + 1, burn_in ? "burn-in" : "");
@@ -51,12 +53,11 @@ std::filesystem::path draws_file(const Recorder::Shape& shape, const OutputDirec
                                  bool netcdf) {
   if (2 * shape.bytes() <= available_memory(torch::kCPU)) return {};
   const double room = static_cast<double>(std::filesystem::space(out.path()).available);
-  require((netcdf ? 3 : 2) * shape.bytes() <= room,
-          "the draws take {:.1f} GiB, and as much again while {} written; {} has {:.1f} "
-          "GiB left (fewer --steps, a larger --thin or --no-samples)",
-          shape.bytes() / kGibibyte,
-          netcdf ? "each of samples.pt and samples.nc is" : "samples.pt is", out.path().string(),
-          room / kGibibyte);
+  require((netcdf ? 4 : 3) * shape.bytes() <= room,
+          "the draws take {:.1f} GiB, and as much again in each of {} and the files that --resume "
+          "reads; {} has {:.1f} GiB left (fewer --steps, a larger --thin or --no-samples)",
+          shape.bytes() / kGibibyte, netcdf ? "samples.pt, samples.nc" : "samples.pt",
+          out.path().string(), room / kGibibyte);
   return out.file("draws.tmp");
 }
 
@@ -69,17 +70,17 @@ Json write_results(const Sampling& sampling, const Recorder& recorder,
                                   {"energy", PtValue{recorder.energy()}}}});
     out.keep(fmt::format("the draws are kept in {}", file.string()));
   }
-  const Json summary = sampling.summary(recorder);
-  if (moves && recorder.made() > 0) {
-    write_inference_data(out.file("samples.nc"), recorder, *moves, summary);
-  }
   const NamedTensors learned = sampling.learned();
   const torch::Tensor solution = sampling.solution();
   if (solution.defined()) write_pt(out.file("best.pt"), PtValue{solution});
   const torch::Tensor rungs = sampling.rung_history();
   if (rungs.defined()) write_pt(out.file("rungs.pt"), PtValue{rungs});
   if (!learned.empty()) write_named_tensors(out.file("learned.pt"), learned);
+  const Json summary = sampling.summary(recorder);
   write_file(out.file("summary.json"), text_of(summary, 2) + "\n");
+  if (moves && recorder.made() > 0) {
+    write_inference_data(out.file("samples.nc"), recorder, *moves, summary);
+  }
   return summary;
 }
 
@@ -93,6 +94,20 @@ std::string what_is_kept(int64_t draws, bool no_samples, const Json& summary,
                         summary["best"]["value"].get<double>(), directory + "/best.pt");
   }
   return kept.empty() ? fmt::format("; their summary is in {}", directory) : kept;
+}
+
+// Whether --resume, or a restarted job, finds a checkpoint: else the run was killed before its first,
+// and begins anew. Throws Error if there is nothing left to do.
+bool goes_on(const Options& options, const OutputDirectory& out) {
+  if (!options.has("resume") && !OutputDirectory::begun_before(options)) return false;
+  if (SavedSampling::exists(out.path())) return true;
+  const std::filesystem::path file = out.file("summary.json");
+  if (!std::filesystem::exists(file)) return false;
+  const Json summary = Json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
+  const bool finished = summary.is_object() && summary.contains("steps_done") &&
+                        summary["steps_done"] == summary["steps"];
+  require(!finished, "--resume {}: that run is finished", out.path().string());
+  return false;
 }
 
 std::string run_sample(const Options& options) {
@@ -110,6 +125,7 @@ std::string run_sample(const Options& options) {
     require_netcdf();
   }
   OutputDirectory out(options);
+  const bool resumed = context.ranks->any(leads() && goes_on(options, out));
   Sampling sampling(spec, context);
   sampling.watch_mixing();
   Json summary;
@@ -117,17 +133,27 @@ std::string run_sample(const Options& options) {
   out.fill(options.of_run(values_of(sampling.spec())), [&] {
     Recorder recorder = sampling.recorder(
         keep, keep && leads() ? draws_file(sampling.draws(), out, spec.netcdf) : "");
-    ProgressObserver progress(plan, quiet(options));
-    std::vector<Observer*> observers = {&progress};
     std::optional<StepRecorder> moves;
-    if (spec.netcdf) observers.push_back(&moves.emplace(plan, *context.ranks));
-    const std::unique_ptr<EventFile> events = event_file(options);
+    if (spec.netcdf) moves.emplace(plan, *context.ranks);
+    const std::string again =
+        fmt::format("isinglass sample --resume {} goes on", out.path().string());
+    SavedSampling saved(
+        sampling, recorder, moves ? &*moves : nullptr, out.path(), options.real("checkpoint-every"),
+        *context.ranks, [&](const RunProgress& made) {
+          out.keep(fmt::format("{} of {} steps are saved; {}", made.burn_in + made.steps,
+                               plan.burn_in + plan.steps, again));
+        });
+    if (resumed) saved.restore();
+    ProgressObserver progress(plan, quiet(options), sampling.made());
+    std::vector<Observer*> observers = {&progress};
+    if (moves) observers.push_back(&*moves);
+    const std::unique_ptr<EventFile> events = event_file(options, sampling.made().steps + 1);
     std::optional<DrawsOnBoard> board;
     if (options.has("tensorboard")) {
       const ImageSize image = *sampling.spec().model.image;
       observers.push_back(&board.emplace(events.get(), plan, image, *context.ranks));
     }
-    const RunResult& result = sampling.run(recorder, observers);
+    const RunResult& result = sampling.run(recorder, observers, &saved);
     const bool stopped = context.ranks->any(context.to_stop());
     if (leads()) summary = write_results(sampling, recorder, moves, out);
     if (events) {
@@ -136,10 +162,15 @@ std::string run_sample(const Options& options) {
     }
     complaint = sampling.complaint();
     if (stopped) {
-      throw Interrupted(fmt::format(
-          "{} of {} steps were made{}", result.steps, plan.steps,
-          what_is_kept(recorder.made(), spec.no_samples, summary, out.path().string())));
+      const bool kept = context.ranks->any(leads() && SavedSampling::exists(out.path()));
+      throw Interrupted(
+          fmt::format("{} of {} steps were made{}; {}", result.steps, plan.steps,
+                      what_is_kept(recorder.made(), spec.no_samples, summary, out.path().string()),
+                      kept ? again
+                           : fmt::format("isinglass sample --resume {} makes the burn-in anew",
+                                         out.path().string())));
     }
+    if (leads()) saved.remove();
   });
   if (!leads()) return "";
   std::vector<std::string> warnings = chain_warnings(summary);
@@ -167,7 +198,17 @@ Command sample_command() {
                             .help = "print the samplers and models, and stop",
                             .initial = false,
                             .stored = false},
-                           out_option("directory of the run; required"),
+                           out_option("directory of the run; required, or --resume"),
+                           resume_option("go on with the run of this directory"),
+                           {.name = "checkpoint-every",
+                            .type = ValueType::kReal,
+                            .unit = "SECONDS",
+                            .help = "keep draws and chains so often, for --resume; 0: only when "
+                                    "the run is interrupted",
+                            .initial = 60.0,
+                            .minimum = 0,
+                            .stored = false,
+                            .topic = Topic::kOutput},
                            overwrite_option(),
                            tensorboard_option()});
   return command;

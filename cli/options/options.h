@@ -39,6 +39,7 @@ class Options {
   // The value; Error ("--model is required by sample") if it is absent.
   bool flag(const std::string& name) const { return get<bool>(name); }
   int64_t integer(const std::string& name) const { return get<int64_t>(name); }
+  double real(const std::string& name) const { return get<double>(name); }
   const std::string& text(const std::string& name) const { return get<std::string>(name); }
   std::filesystem::path path(const std::string& name) const { return get<std::string>(name); }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "io/pt/entries.h"
+
 namespace isinglass {
 namespace {
 
@@ -16,7 +18,8 @@ constexpr int64_t kMostTogether = 64, kKeptBytes = 64 << 20;
 // −U has to be larger. It is the objective, or less where constraints are violated: states whose −U
 // is no better than the best need no look.
 double BestSolution::needed() const {
-  return found() ? value_ + kRounding * std::max(1.0, std::abs(value_)) : value_;
+  const double value = best_.value;
+  return found() ? value + kRounding * std::max(1.0, std::abs(value)) : value;
 }
 
 void BestSolution::on_step(int64_t, bool, const ChainState& state) {
@@ -58,22 +61,25 @@ void BestSolution::look(const torch::Tensor& x, const torch::Tensor& energy) {
     while (end < rows.numel() && places[end][0].item<int64_t>() == step) ++end;
     const int64_t best = begin + value.slice(0, begin, end).argmax().item<int64_t>();
     if (value[best].item<double>() <= needed()) continue;
-    value_ = value[best].item<double>();
-    state_ = states.narrow(0, best, 1).cpu();
-    step_ = steps_ - (energy.size(0) - 1 - step);
-    chain_ = chain_ids_[places[best][1].item<int64_t>()].item<int64_t>();
+    best_ = {value[best].item<double>(), states.narrow(0, best, 1).cpu(),
+             steps_ - (energy.size(0) - 1 - step),
+             chain_ids_[places[best][1].item<int64_t>()].item<int64_t>()};
   }
 }
 
-// The best value, and of equal ones the first that was seen: what one process keeps.
 void BestSolution::on_end() {
   look_at_kept();
-  if (ranks_.size() == 1) return;
+  best_ = of_all();
+}
+
+// The best value, and of equal ones the first that was seen: what one process keeps.
+BestSolution::Best BestSolution::of_all() const {
+  if (ranks_.size() == 1) return best_;
   const torch::Tensor own =
-      found() ? state_ : torch::zeros({1, problem_.space().sites}, torch::kUInt8);
-  const torch::Tensor values = ranks_.gather(torch::tensor({value_}, torch::kFloat64));
-  const torch::Tensor steps = ranks_.gather(torch::tensor({step_}));
-  const torch::Tensor chains = ranks_.gather(torch::tensor({chain_}));
+      found() ? best_.state : torch::zeros({1, problem_.space().sites}, torch::kUInt8);
+  const torch::Tensor values = ranks_.gather(torch::tensor({best_.value}, torch::kFloat64));
+  const torch::Tensor steps = ranks_.gather(torch::tensor({best_.step}));
+  const torch::Tensor chains = ranks_.gather(torch::tensor({best_.chain}));
   const torch::Tensor states = ranks_.gather(own);
   const auto value = values.accessor<double, 1>();
   const auto step = steps.accessor<int64_t, 1>();
@@ -84,11 +90,29 @@ void BestSolution::on_end() {
     const bool earlier = value[r] >= value[best] - clear && step[r] < step[best];
     if (value[r] - clear > value[best] || earlier) best = r;
   }
-  if (!std::isfinite(value[best])) return;
-  value_ = value[best];
-  step_ = step[best];
-  chain_ = chains[best].item<int64_t>();
-  state_ = states.narrow(0, best, 1).clone();
+  if (!std::isfinite(value[best])) return best_;
+  return {value[best], states.narrow(0, best, 1).clone(), step[best], chains[best].item<int64_t>()};
+}
+
+PtDict BestSolution::saved() const {
+  const Best best = of_all();
+  PtDict dict;
+  put(dict, "steps", steps_);
+  if (!best.state.defined()) return dict;
+  put(dict, "value", best.value);
+  put(dict, "state", best.state);
+  put(dict, "step", best.step);
+  put(dict, "chain", best.chain);
+  return dict;
+}
+
+void BestSolution::restore(const PtDict& saved) {
+  const PtEntries entries(saved, "the best solution");
+  steps_ = entries.integer("steps");
+  best_ = {};
+  if (!entries.find<torch::Tensor>("state")) return;
+  best_ = {entries.real("value"), entries.tensor("state"), entries.integer("step"),
+           entries.integer("chain")};
 }
 
 }  // namespace isinglass

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "engine/run/run.h"
+#include "io/pt/pt_file.h"
 #include "models/lattice/graph_problem.h"
 
 namespace isinglass {
@@ -21,16 +22,28 @@ class BestSolution : public Observer {
 
   void on_step(int64_t step, bool burn_in, const ChainState& state) override;
 
+  void on_save() override { look_at_kept(); }
   void on_end() override;  // what is not looked at yet; the best of all ranks
 
+  // By all ranks together, between steps, after on_save(); and back, on every rank.
+  PtDict saved() const;
+  void restore(const PtDict& saved);
+
   const GraphProblem& problem() const { return problem_; }
-  bool found() const { return state_.defined(); }
-  double value() const { return value_; }
-  torch::Tensor state() const { return state_; }  // uint8 [1, D], on the CPU
-  int64_t step() const { return step_; }          // after which it was first seen, from 1
-  int64_t chain() const { return chain_; }
+  bool found() const { return best_.state.defined(); }
+  double value() const { return best_.value; }
+  torch::Tensor state() const { return best_.state; }  // uint8 [1, D], on the CPU
+  int64_t step() const { return best_.step; }          // after which it was first seen, from 1
+  int64_t chain() const { return best_.chain; }
 
  private:
+  struct Best {
+    double value = -std::numeric_limits<double>::infinity();
+    torch::Tensor state = {};
+    int64_t step = 0, chain = 0;
+  };
+
+  Best of_all() const;
   double needed() const;
   void look(const torch::Tensor& x, const torch::Tensor& energy);
   void look_at_kept();
@@ -40,9 +53,8 @@ class BestSolution : public Observer {
   int64_t together_, waiting_ = 0;
   torch::Tensor kept_x_, kept_energy_;  // [together, B, D] and [together, B]
   torch::Tensor chain_ids_;
-  double value_ = -std::numeric_limits<double>::infinity();
-  torch::Tensor state_;
-  int64_t steps_ = 0, step_ = 0, chain_ = 0;
+  Best best_;
+  int64_t steps_ = 0;
 };
 
 }  // namespace isinglass

@@ -23,6 +23,9 @@ class GatheredDraws {
 
   const torch::Tensor& all() const { return all_; }
 
+  // So many draws have been put before, and rank 0 has these rows of all chains, [n, chains, …].
+  void restore(int64_t draws, const torch::Tensor& rows);
+
  private:
   torch::Tensor all_, block_;
   const Ranks* ranks_ = &Ranks::alone();

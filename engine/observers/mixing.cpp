@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "engine/diagnostics/rank_normalised.h"
+#include "io/error.h"
+#include "io/pt/entries.h"
 
 namespace isinglass {
 namespace {
@@ -30,7 +32,7 @@ MixingWatch::MixingWatch(const StateSpace& space, const RunPlan& plan, int64_t c
     if (name == "energy" || (name == "hamming" && !space.discrete())) continue;
     watch(name, make_statistic(name, space, device));
   }
-  watch("", moved_chains);
+  watch("moved", moved_chains);
 }
 
 void MixingWatch::on_draw(int64_t draw, const ChainState& state) {
@@ -41,6 +43,26 @@ void MixingWatch::on_draw(int64_t draw, const ChainState& state) {
 
 void MixingWatch::on_end() {
   for (Watched& one : watched_) one.values.finish();
+}
+
+PtDict MixingWatch::saved() const {
+  PtDict dict;
+  for (const Watched& one : watched_) {
+    put(dict, one.name.c_str(), one.values.all().narrow(0, 0, seen_));
+  }
+  return dict;
+}
+
+void MixingWatch::restore(const PtDict& saved) {
+  const PtEntries entries(saved, "the saved agreement of chains");
+  for (Watched& one : watched_) {
+    const torch::Tensor &rows = entries.tensor(one.name), &all = one.values.all();
+    require(rows.dim() == 2 && rows.size(1) == all.size(1) && rows.size(0) <= all.size(0) &&
+                rows.scalar_type() == all.scalar_type(),
+            "the saved agreement of chains is of another run");
+    seen_ = rows.size(0);
+    one.values.restore(seen_, rows);
+  }
 }
 
 std::vector<std::pair<std::string, double>> MixingWatch::rhats() const {

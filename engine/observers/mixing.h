@@ -13,6 +13,7 @@
 #include "engine/observers/gathered_draws.h"
 #include "engine/observers/statistic.h"
 #include "engine/run/run.h"
+#include "io/pt/pt_file.h"
 
 namespace isinglass {
 
@@ -24,7 +25,13 @@ class MixingWatch : public Observer {
 
   void on_draw(int64_t draw, const ChainState& state) override;
   bool every_step(bool) const override { return false; }
+  void on_save() override { on_end(); }
   void on_end() override;
+
+  // What has been seen so far, for a file, after on_save(); it counts on rank 0. And back, on all
+  // ranks. Throws Error if it is of another run.
+  PtDict saved() const;
+  void restore(const PtDict& saved);
 
   // On rank 0, by the statistics' names.
   std::vector<std::pair<std::string, double>> rhats() const;

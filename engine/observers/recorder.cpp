@@ -3,6 +3,7 @@
 
 #include "engine/diagnostics/ties.h"
 #include "io/error.h"
+#include "io/pt/entries.h"
 
 namespace isinglass {
 
@@ -55,13 +56,59 @@ void Recorder::on_draw(int64_t draw, const ChainState& state) {
   made_ = draw + 1;
 }
 
-void Recorder::on_end() {
+void Recorder::on_save() {
   energy_.finish();
   values_.finish();
   samples_.finish();
+}
+
+void Recorder::on_end() {
+  on_save();
   if (!renewal_.target || !ranks_->any(carried_) || !ranks_->leads() || made_ == 0) return;
   const torch::Tensor kept = energy();
   kept.copy_(merge_ties(kept, tie_width(kept, kCarriedRounding)));
+}
+
+PtDict Recorder::saved(int64_t first) const {
+  PtDict dict;
+  const auto rows = [&](const GatheredDraws& draws) {
+    return draws.all().narrow(0, first, made_ - first);
+  };
+  put(dict, "first", first);
+  if (samples_.all().defined()) put(dict, "samples", rows(samples_));
+  put(dict, "energy", rows(energy_));
+  if (statistic_) put(dict, "statistic", rows(values_));
+  return dict;
+}
+
+void Recorder::restore(int64_t draws, const PtDict& saved, const std::string& file) {
+  const PtEntries entries(saved, file);
+  const auto restore = [&](GatheredDraws& own, const char* name) {
+    const torch::Tensor& all = own.all();
+    torch::Tensor rows = all.narrow(0, 0, 0);
+    if (!saved.empty()) rows = entries.tensor(name);
+    require(rows.dim() == all.dim() && rows.sizes().slice(1) == all.sizes().slice(1) &&
+                rows.scalar_type() == all.scalar_type() && draws <= shape_.draws &&
+                (saved.empty() || made_ + rows.size(0) == draws),
+            "{} holds draws of another run", file);
+    own.restore(draws, rows);
+  };
+  require(saved.empty() || entries.integer("first") == made_,
+          "{} does not begin at draw {}, the next one", file, made_);
+  if (samples_.all().defined()) restore(samples_, "samples");
+  restore(energy_, "energy");
+  if (statistic_) restore(values_, "statistic");
+  made_ = draws;
+}
+
+torch::Tensor Recorder::saved_correction() const {
+  if (!renewal_.target || !ranks_->any(carried_)) return {};
+  return ranks_->gather(correction_).cpu();
+}
+
+void Recorder::restore_correction(const torch::Tensor& own) {
+  correction_ = own.clone();
+  carried_ = true;
 }
 
 torch::Tensor Recorder::samples() const {

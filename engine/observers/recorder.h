@@ -12,6 +12,7 @@
 #include "engine/observers/gathered_draws.h"
 #include "engine/observers/statistic.h"
 #include "engine/run/run.h"
+#include "io/pt/pt_file.h"
 #include "io/torch.h"
 
 namespace isinglass {
@@ -40,7 +41,18 @@ class Recorder : public Observer {
 
   void on_draw(int64_t draw, const ChainState& state) override;
   bool every_step(bool) const override { return false; }
+  void on_save() override;
   void on_end() override;
+
+  // The draws from this one on, for a file, after on_save(): `samples`, `energy` and `statistic`, what
+  // there is of them. And the next draws, up to so many in all, out of such a file; on other ranks
+  // than 0 their number alone counts, and `saved` is empty.
+  PtDict saved(int64_t first) const;
+  void restore(int64_t draws, const PtDict& saved, const std::string& file);
+  // By all ranks together: what it knows of the chains' energies, float64 [chains], undefined: nothing
+  // that counts; and back, this rank's part.
+  torch::Tensor saved_correction() const;
+  void restore_correction(const torch::Tensor& own);
 
   int64_t made() const { return made_; }
   torch::Tensor energy() const {

@@ -15,7 +15,8 @@ class Observer {
   virtual bool every_step(bool burn_in) const { return true; }
   virtual void on_sampling_start() {}                             // burn-in is over
   virtual void on_draw(int64_t draw, const ChainState& state) {}  // after every thin-th kept step
-  virtual void on_end() {}                                        // of the run, stopped or not
+  virtual void on_save() {}  // what it keeps is about to be saved
+  virtual void on_end() {}   // of the run, stopped or not
 };
 
 }  // namespace isinglass

@@ -8,6 +8,7 @@
 #include "engine/agreement.h"
 #include "engine/run/clock.h"
 #include "engine/run/stepper.h"
+#include "engine/tempering/parallel_tempering.h"
 #include "models/full_precision.h"
 
 namespace isinglass {
@@ -56,66 +57,92 @@ void summarise(const Statistics& statistics, int64_t steps, const Ranks& ranks, 
 
 }  // namespace
 
+bool saves_burn_in(const Sampler& sampler, const RunPlan& plan) {
+  const bool ladder = dynamic_cast<const ParallelTempering*>(&sampler) != nullptr;  // saves all
+  return !plan.transition && (ladder || sampler.learns() == sampler.adapts());
+}
+
 RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
               const RunPlan& plan, const std::vector<Observer*>& observers,
               const Context& context) {
   const FullPrecision full;
   const Ranks& ranks = *context.ranks;
-  Stepper stepper(model, sampler, state, params, plan.cuda_graph, plan.transition);
+  RunProgress made = plan.made;
+  Stepper stepper(model, sampler, state, params, plan.cuda_graph, plan.transition,
+                  made.burn_in + made.steps);
   Audience audience(model, state, observers);
   Agreement agreement(ranks);
-  const auto stopped = [&] { return agreement({.stop = context.to_stop()}).stop; };
-  const int64_t quarter = (plan.burn_in + 3) / 4;
-  torch::Tensor before, hops_before;  // acceptances and hops summed up to the last quarter
+  double start = synchronised_seconds(state.x.device());
+  const auto save = [&] {
+    for (Observer* observer : observers) observer->on_save();
+    RunProgress now = made;
+    if (made.sampling) {
+      now.energy_evaluations += stepper.evaluations();
+      now.seconds += synchronised_seconds(state.x.device()) - start;
+    }
+    plan.saver->save(now);
+  };
+  const auto stopped = [&](bool may_save) {
+    const bool due = may_save && plan.saver->due();
+    const Wishes granted = agreement({.stop = context.to_stop(), .save = due});
+    if (may_save && (granted.stop || granted.save)) save();
+    return granted.stop;
+  };
   const auto end = [&] {
     for (Observer* observer : observers) observer->on_end();
   };
-  for (int64_t t = 0; t < plan.burn_in;) {
-    if (stopped()) {
+  const int64_t quarter = (plan.burn_in + 3) / 4;
+  const bool burn_in_saved = plan.saver && saves_burn_in(sampler, plan);
+  while (made.burn_in < plan.burn_in) {
+    if (stopped(burn_in_saved && made.burn_in > 0)) {
       end();
       return {};
     }
-    if (sampler.learns() && t == plan.burn_in - quarter) {
-      before = state.statistics.acceptance_sum.clone();
-      hops_before = state.statistics.hops_sum.clone();
+    if (sampler.learns() && made.burn_in == plan.burn_in - quarter) {
+      made.acceptance_before = state.statistics.acceptance_sum.clone();
+      made.hops_before = state.statistics.hops_sum.clone();
     }
-    t += stepper.advance_burn_in(audience.until_look(plan.burn_in - t, true), plan.burn_in, ranks);
-    audience.show_step(t - 1, true);
+    made.burn_in += stepper.advance_burn_in(audience.until_look(plan.burn_in - made.burn_in, true),
+                                            plan.burn_in, ranks);
+    audience.show_step(made.burn_in - 1, true);
   }
-  for (Observer* observer : observers) observer->on_sampling_start();
   RunResult result;
-  if (sampler.learns()) {
-    BurnIn burn_in{.steps = plan.burn_in};
-    double hops = NAN;
-    if (before.defined()) {
-      const auto late = [&](const torch::Tensor& sum, const torch::Tensor& first) {
-        const torch::Tensor difference = (sum - first).to(torch::kFloat64);
-        return ranks.mean(difference).item<double>() / static_cast<double>(quarter);
-      };
-      burn_in.acceptance = late(state.statistics.acceptance_sum, before);
-      hops = late(state.statistics.hops_sum, hops_before);
+  if (!made.sampling) {
+    for (Observer* observer : observers) observer->on_sampling_start();
+    if (sampler.learns()) {
+      BurnIn burn_in{.steps = plan.burn_in};
+      double hops = NAN;
+      if (made.acceptance_before.defined()) {
+        const auto late = [&](const torch::Tensor& sum, const torch::Tensor& first) {
+          const torch::Tensor difference = (sum - first).to(torch::kFloat64);
+          return ranks.mean(difference).item<double>() / static_cast<double>(quarter);
+        };
+        burn_in.acceptance = late(state.statistics.acceptance_sum, made.acceptance_before);
+        hops = late(state.statistics.hops_sum, made.hops_before);
+      }
+      made.adaptation = sampler.adaptation(state, params, burn_in);
+      if (sampler.adapts() && made.adaptation) {
+        doubt_frozen(*made.adaptation, hops, burn_in.acceptance);
+      }
     }
-    result.adaptation = sampler.adaptation(state, params, burn_in);
-    if (sampler.adapts() && result.adaptation) {
-      doubt_frozen(*result.adaptation, hops, burn_in.acceptance);
-    }
+    state.statistics.reset();
+    made.sampling = true;
   }
-  state.statistics.reset();
+  result.adaptation = made.adaptation;
   stepper.take_evaluations();
-  const double start = synchronised_seconds(state.x.device());
-  int64_t done = 0;
-  while (done < plan.steps && !stopped()) {
-    const int64_t to_draw = std::min(plan.thin - done % plan.thin, plan.steps - done);
-    done += stepper.advance(audience.until_look(to_draw, false));
-    audience.show_step(done - 1, false);
-    if (done % plan.thin == 0) audience.show_draw(done / plan.thin - 1);
+  start = synchronised_seconds(state.x.device());
+  while (made.steps < plan.steps && !stopped(plan.saver != nullptr)) {
+    const int64_t to_draw = std::min(plan.thin - made.steps % plan.thin, plan.steps - made.steps);
+    made.steps += stepper.advance(audience.until_look(to_draw, false));
+    audience.show_step(made.steps - 1, false);
+    if (made.steps % plan.thin == 0) audience.show_draw(made.steps / plan.thin - 1);
   }
-  const double own_seconds = synchronised_seconds(state.x.device()) - start;
+  const double own_seconds = made.seconds + synchronised_seconds(state.x.device()) - start;
   result.seconds = ranks.gather(torch::tensor({own_seconds}, torch::kFloat64)).max().item<double>();
   end();
-  result.energy_evaluations = stepper.take_evaluations();
-  result.steps = done;
-  if (done > 0) summarise(state.statistics, done, ranks, result);
+  result.energy_evaluations = made.energy_evaluations + stepper.take_evaluations();
+  result.steps = made.steps;
+  if (made.steps > 0) summarise(state.statistics, made.steps, ranks, result);
   return result;
 }
 

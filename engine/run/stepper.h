@@ -23,6 +23,7 @@ class Stepper {
   // The same in burn-in, where steps are not captured, and of `total` a sampler learns one by one.
   int64_t advance_burn_in(int64_t most, int64_t total, const Ranks& ranks);
 
+  int64_t evaluations() const { return evaluations_; }
   // Model calls a chain since it was asked last.
   int64_t take_evaluations() { return std::exchange(evaluations_, 0); }
 

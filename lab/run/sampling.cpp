@@ -241,7 +241,9 @@ void Sampling::watch_mixing() {
                                           ranks());
 }
 
-const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observers) {
+const RunResult& Sampling::run(Recorder& recorder, std::vector<Observer*> observers,
+                               RunSaver* saver) {
+  plan_.saver = saver;
   observers.insert(observers.begin(), &recorder);
   if (mixing_) observers.push_back(mixing_.get());
   if (best_) observers.push_back(best_.get());

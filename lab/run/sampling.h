@@ -45,8 +45,19 @@ class Sampling {
   void watch_mixing();
 
   // Burn-in, in which alone anything adapts, then the steps that count. Ends early, with fewer
-  // steps, when it is stopped.
-  const RunResult& run(Recorder& recorder, std::vector<Observer*> observers);
+  // steps, when it is stopped. The saver (saved_sampling.h), if there is one, saves on the way.
+  const RunResult& run(Recorder& recorder, std::vector<Observer*> observers,
+                       RunSaver* saver = nullptr);
+
+  // By all ranks together: all that the run is at a moment of it, beside its draws, so that run()
+  // goes on from there to the bit, on as many ranks or another number of them. Throws Error, naming
+  // what differs, if the checkpoint is of another run.
+  PtDict saved(const RunProgress& progress) const;
+  void restore(const PtDict& saved);
+  const RunProgress& made() const { return plan_.made; }  // before run()
+  bool saves_burn_in() const { return isinglass::saves_burn_in(*sampler_, plan_); }
+  Share own_chains() const { return own_; }
+  torch::Device device() const { return context_.device; }
 
   // Of the run: acceptance, speed, ESS, … of what the recorder kept (summary.h); for rank 0.
   nlohmann::ordered_json summary(const Recorder& recorder) const;
@@ -75,6 +86,7 @@ class Sampling {
   torch::Tensor data_states(const StateSpace& space);
   torch::Tensor chain_ids() const;
   const Ranks& ranks() const { return *context_.ranks; }
+  PtDict identity() const;  // what a checkpoint must agree on
   void note_data(const Dataset& data);
 
   SampleSpec spec_;

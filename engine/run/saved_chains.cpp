@@ -1,0 +1,84 @@
+// See saved_chains.h.
+#include "engine/run/saved_chains.h"
+
+#include <string>
+#include <vector>
+
+#include "io/error.h"
+#include "io/pt/entries.h"
+
+namespace isinglass {
+namespace {
+
+using torch::Tensor;
+
+constexpr const char* kWhat = "the checkpoint of the chains";
+
+// Tensors with a row for every chain, by the names that they have in the file.
+std::vector<std::pair<std::string, Tensor>> rows_of(const ChainState& state) {
+  const Evaluation& now = state.current;
+  const Statistics& counted = state.statistics;
+  std::vector<std::pair<std::string, Tensor>> rows = {{"energy", now.energy},
+                                                      {"acceptance_sum", counted.acceptance_sum},
+                                                      {"hops_sum", counted.hops_sum},
+                                                      {"non_finite", counted.non_finite}};
+  const auto add = [&](const char* name, const Tensor& tensor) {
+    if (tensor.defined()) rows.emplace_back(name, tensor);
+  };
+  add("gradient", now.gradient);
+  add("differences", now.differences);
+  add("kept", state.workspace.kept);
+  for (size_t i = 0; i < now.cache.size(); ++i)
+    rows.emplace_back(fmt::format("cache{}", i), now.cache[i]);
+  return rows;
+}
+
+}  // namespace
+
+PtDict saved_chains(const Sampler& sampler, const ChainState& state, const StepParams& params,
+                    const Ranks& ranks) {
+  PtDict dict, rows, learned;
+  put(dict, "step", params.step());
+  put(dict, "scale", params.scale.cpu().clone());
+  put(dict, "x", ranks.gather(state.x).cpu());
+  for (const auto& [name, tensor] : rows_of(state)) {
+    put(rows, name.c_str(), ranks.gather(tensor).cpu());
+  }
+  for (const auto& [name, tensor] : sampler.learned(state)) put(learned, name.c_str(), tensor);
+  put(dict, "rows", std::move(rows));
+  put(dict, "learned", std::move(learned));
+  return dict;
+}
+
+Tensor saved_states(const PtDict& saved, int64_t chains) {
+  const Tensor& x = PtEntries(saved, kWhat).tensor("x");
+  require(x.dim() == 2 && x.size(0) == chains, "{} holds {} of them; the run has {}", kWhat,
+          x.dim() == 2 ? x.size(0) : 0, chains);
+  return x;
+}
+
+void restore_chains(const Sampler& sampler, ChainState& state, StepParams& params,
+                    const PtDict& saved, Share own) {
+  const PtEntries entries(saved, kWhat);
+  const auto copy = [](const Tensor& from, const Tensor& to, const std::string& name) {
+    require(from.sizes() == to.sizes() && from.scalar_type() == to.scalar_type(),
+            "{}: '{}' is of another model or sampler", kWhat, name);
+    to.copy_(from);
+  };
+  params.rng.select(0, 1).fill_(entries.integer("step"));
+  copy(entries.tensor("scale"), params.scale, "scale");
+  NamedTensors learned;
+  for (const auto& [name, value] : entries.dict("learned")) {
+    learned.emplace_back(name, PtEntries(entries.dict("learned"), kWhat).tensor(name));
+  }
+  if (!learned.empty()) sampler.restore(state, learned);
+  const PtEntries rows(entries.dict("rows"), kWhat);
+  for (const auto& [name, tensor] : rows_of(state)) {
+    const Tensor& all = rows.tensor(name);
+    require(all.dim() > 0 && all.size(0) >= own.first + own.count, "{}: '{}' is of fewer chains",
+            kWhat, name);
+    copy(own.of(all), tensor, name);
+  }
+}
+
+}  // namespace isinglass

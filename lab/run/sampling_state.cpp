@@ -1,0 +1,107 @@
+// What is saved of a run of sampling, and how another goes on with it. See sampling.h.
+#include "engine/run/saved_chains.h"
+#include "io/error.h"
+#include "io/pt/entries.h"
+#include "io/settings.h"
+#include "lab/run/sampling.h"
+#include "lab/spec/field.h"
+#include "models/identity.h"
+
+namespace isinglass {
+namespace {
+
+constexpr int64_t kFormat = 1;
+constexpr const char* kWhat = "the checkpoint of sampling";
+
+PtDict saved_adaptation(const Adaptation& adaptation) {
+  return {{"rounds", {adaptation.rounds}},
+          {"settled", {adaptation.settled}},
+          {"complaint", {adaptation.complaint}}};
+}
+
+Adaptation adaptation_of(const PtDict& saved) {
+  const PtEntries entries(saved, kWhat);
+  const auto* complaint = entries.find<std::string>("complaint");
+  return {entries.integer("rounds"), entries.flag("settled"), complaint ? *complaint : ""};
+}
+
+}  // namespace
+
+PtDict Sampling::identity() const {
+  PtDict identity = {{"model", {model_->kind_name()}},
+                     {"parameters_sha256", {parameters_sha256(*model_)}},
+                     {"sampler", {sampler_->name()}},
+                     {"sampler_options", {settings_text(sampler_->settings())}},
+                     {"seed", {spec_.seed}},
+                     {"chains", {*spec_.chains}},
+                     {"burn_in", {plan_.burn_in}},
+                     {"steps", {plan_.steps}},
+                     {"thin", {plan_.thin}},
+                     {"statistic", {spec_.statistic}},
+                     {"tempered", {tempering_ != nullptr}}};
+  if (spec_.anneal) put(identity, "anneal", text_of(*spec_.anneal));
+  return identity;
+}
+
+PtDict Sampling::saved(const RunProgress& progress) const {
+  PtDict dict;
+  put(dict, "format", kFormat);
+  put(dict, "settings", identity());
+  put(dict, "burn_in", progress.burn_in);
+  put(dict, "steps", progress.steps);
+  put(dict, "sampling", progress.sampling);
+  put(dict, "energy_evaluations", progress.energy_evaluations);
+  put(dict, "seconds", progress.seconds);
+  const auto put_rows = [&](const char* name, const torch::Tensor& own) {
+    if (own.defined()) put(dict, name, ranks().gather(own).cpu());
+  };
+  put_rows("acceptance_before", progress.acceptance_before);
+  put_rows("hops_before", progress.hops_before);
+  if (progress.adaptation) put(dict, "adaptation", saved_adaptation(*progress.adaptation));
+  put(dict, "chains",
+      tempering_ ? tempering_->saved(state_, params_, ranks())
+                 : saved_chains(*sampler_, state_, params_, ranks()));
+  if (mixing_) put(dict, "mixing", mixing_->saved());
+  if (best_) put(dict, "best", best_->saved());
+  return dict;
+}
+
+void Sampling::restore(const PtDict& saved) {
+  const PtEntries entries(saved, kWhat);
+  require_format(entries.integer("format"), kFormat, kWhat, "sample anew");
+  require_same_settings(entries.dict("settings"), identity(), kWhat);
+  RunProgress& made = plan_.made;
+  made.burn_in = entries.integer("burn_in");
+  made.steps = entries.integer("steps");
+  made.sampling = entries.flag("sampling");
+  require(made.burn_in >= 0 && made.burn_in <= plan_.burn_in && made.steps >= 0 &&
+              made.steps <= plan_.steps && (made.sampling || made.steps == 0) &&
+              (!made.sampling || made.burn_in == plan_.burn_in),
+          "{} stands outside this run", kWhat);
+  made.energy_evaluations = entries.integer("energy_evaluations");
+  made.seconds = entries.real("seconds");
+  const auto rows = [&](const char* name, torch::Tensor& own) {
+    const auto* all = entries.find<torch::Tensor>(name);
+    if (!all) return;
+    require(all->dim() == 1 && all->size(0) == *spec_.chains, "{} is of other chains", kWhat);
+    own = own_.of(*all).to(context_.device);
+  };
+  rows("acceptance_before", made.acceptance_before);
+  rows("hops_before", made.hops_before);
+  if (const auto* adaptation = entries.find<PtDict>("adaptation"))
+    made.adaptation = adaptation_of(*adaptation);
+  const PtDict& chains = entries.dict("chains");
+  if (tempering_) {
+    tempering_->restore_saved(state_, params_, chains, ranks());
+  } else {
+    const torch::Tensor x = own_.of(isinglass::saved_states(chains, *spec_.chains)).contiguous();
+    state_ = sampler_->init(target(), x.to(context_.device), chain_ids());
+    // The temperature comes before what is kept of the states at it.
+    if (cooling_) cooling_->before_step(made.burn_in + made.steps, *sampler_, state_, params_);
+    restore_chains(*sampler_, state_, params_, chains, own_);
+  }
+  if (mixing_) mixing_->restore(entries.dict("mixing"));
+  if (best_) best_->restore(entries.dict("best"));
+}
+
+}  // namespace isinglass

@@ -1,0 +1,134 @@
+// See saved_sampling.h.
+#include "lab/run/saved_sampling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "io/error.h"
+#include "io/pt/entries.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char *kCheckpoint = "sample-checkpoint.pt", *kDraws = "draws";
+
+// Numbered files, and what a killed process left of one.
+std::vector<fs::path> draws_files(const fs::path& directory) {
+  std::vector<fs::path> files;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(directory / kDraws, missing)) {
+    const std::string name = entry.path().filename().string();
+    const size_t digits = name.find_first_not_of("0123456789");
+    if (digits == 0 || digits == std::string::npos) continue;
+    if (name.substr(digits) == ".pt" || name.substr(digits) == ".pt.part")
+      files.push_back(entry.path());
+  }
+  return files;
+}
+
+int64_t number_of(const fs::path& file) {
+  return std::strtoll(file.filename().c_str(), nullptr, 10);
+}
+
+PtDict dict_of(const fs::path& file) {
+  const PtValue value = read_pt(file);
+  require(value.is_dict(), "{} holds no dictionary", file.string());
+  return std::get<PtDict>(value.value);
+}
+
+}  // namespace
+
+SavedSampling::SavedSampling(Sampling& sampling, Recorder& recorder, StepRecorder* moves,
+                             fs::path directory, double seconds, const Ranks& ranks,
+                             std::function<void(const RunProgress&)> on_saved)
+    : sampling_(sampling),
+      recorder_(recorder),
+      moves_(moves),
+      directory_(std::move(directory)),
+      seconds_(seconds),
+      ranks_(ranks),
+      on_saved_(std::move(on_saved)) {}
+
+bool SavedSampling::exists(const fs::path& directory) {
+  return fs::exists(directory / kCheckpoint);
+}
+
+fs::path SavedSampling::draws_file(int64_t draws) const {
+  return directory_ / kDraws / fmt::format("{:08}.pt", draws);
+}
+
+void SavedSampling::restore() {
+  const fs::path checkpoint = directory_ / kCheckpoint;
+  const PtDict saved = dict_of(checkpoint);
+  const PtEntries entries(saved, checkpoint.string());
+  sampling_.restore(entries.dict("run"));
+  if (moves_) {
+    moves_->restore_sums(entries.dict("moves"), sampling_.own_chains(), sampling_.device());
+  }
+  if (const auto* correction = entries.find<torch::Tensor>("correction")) {
+    const Share own = sampling_.own_chains();
+    require(correction->dim() == 1 && correction->size(0) >= own.first + own.count,
+            "{} is of other chains", checkpoint.string());
+    recorder_.restore_correction(own.of(*correction).to(sampling_.device()));
+  }
+  draws_ = entries.integer("draws");
+  if (!ranks_.leads()) {
+    recorder_.restore(draws_, {}, checkpoint.string());
+    if (moves_ && draws_ > 0) moves_->restore_draws(draws_, {}, checkpoint.string());
+    return;
+  }
+  std::vector<fs::path> files = draws_files(directory_);
+  std::sort(files.begin(), files.end(),
+            [](const fs::path& a, const fs::path& b) { return number_of(a) < number_of(b); });
+  for (const fs::path& file : files) {
+    const int64_t number = number_of(file);
+    if (number > draws_ || file.extension() != ".pt") {  // after the checkpoint, or half a file
+      fs::remove(file);
+      continue;
+    }
+    const PtDict block = dict_of(file);
+    recorder_.restore(number, block, file.string());
+    if (moves_) moves_->restore_draws(number, block, file.string());
+  }
+  require(recorder_.made() == draws_, "{} counts {} draws, and the files of {} hold {}",
+          checkpoint.string(), draws_, (directory_ / kDraws).string(), recorder_.made());
+}
+
+bool SavedSampling::due() {
+  return seconds_ > 0 && std::chrono::duration<double>(Clock::now() - saved_).count() > seconds_;
+}
+
+void SavedSampling::save(const RunProgress& progress) {
+  PtDict dict;
+  put(dict, "run", sampling_.saved(progress));
+  put(dict, "draws", recorder_.made());
+  if (moves_) put(dict, "moves", moves_->sums());
+  const torch::Tensor correction = recorder_.saved_correction();
+  if (correction.defined()) put(dict, "correction", correction);
+  if (ranks_.leads()) {
+    if (recorder_.made() > draws_) {
+      PtDict block = recorder_.saved(draws_);
+      if (moves_) moves_->save_draws(draws_, block);
+      fs::create_directories(directory_ / kDraws);
+      write_pt(draws_file(recorder_.made()), PtValue{std::move(block)});
+    }
+    write_pt(directory_ / kCheckpoint, PtValue{std::move(dict)});
+    if (on_saved_) on_saved_(progress);
+  }
+  draws_ = recorder_.made();
+  saved_ = Clock::now();
+}
+
+void SavedSampling::remove() const {
+  std::error_code ignored;
+  fs::remove(directory_ / kCheckpoint, ignored);
+  for (const fs::path& file : draws_files(directory_)) fs::remove(file, ignored);
+  fs::remove(directory_ / kDraws, ignored);
+}
+
+}  // namespace isinglass

@@ -1,0 +1,132 @@
+// isinglass sample that is killed, interrupted, or whose terminal closes: what it leaves, and how it
+// goes on.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/inputs.h"
+#include "tests/support/program.h"
+
+namespace isinglass {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+class ResumedSample : public ::testing::Test {
+ protected:
+  void SetUp() override { write_rbm(dir_ / "rbm.pt"); }
+
+  Outcome run(const std::string& arguments) const {
+    return run_program("sample --quiet " + arguments, {.directory = dir_.path()});
+  }
+  void expect_done(const std::string& arguments) const {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
+  }
+  // A run that would take minutes, of which every moment is saved.
+  std::vector<std::string> endless(const std::string& out) const {
+    return words("sample --quiet " + kRun + " --steps 2000000000 --checkpoint-every 0.001 --out " +
+                 (dir_ / out).string() + " --weights " + (dir_ / "rbm.pt").string());
+  }
+  int64_t saved_draws(const std::string& out) const {
+    int64_t draws = 0;
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(dir_ / out / "draws", missing))
+      if (entry.path().extension() == ".pt") ++draws;
+    return draws;
+  }
+
+  const std::string kRun = "--model rbm --sampler gwg --thin 1000000 --chains 3 --threads 1";
+  TemporaryDirectory dir_;
+};
+
+// Without what depends on the clock.
+Json summary_of(const fs::path& directory) {
+  Json summary = Json::parse(file_bytes(directory / "summary.json"));
+  for (const char* clock : {"seconds", "steps_per_second"}) summary.erase(clock);
+  for (const char* clock : {"per_second", "per_second_all"}) summary["ess"].erase(clock);
+  return summary;
+}
+
+// Killed at two moments, the run is a directory with the draws up to its last checkpoint, and ends in
+// the files of a run that was not.
+TEST_F(ResumedSample, KilledItEndsInTheSameFiles) {
+  const std::string options =
+      "--model rbm --weights rbm.pt --sampler pafs --adapt --chains 20 --burn-in 2000 --steps 6000 "
+      "--thin 10 --threads 1";
+  expect_done(options + " --out whole");
+  for (const char* moment : {"out/sample-checkpoint.pt", "out/draws"}) {
+    SCOPED_TRACE(moment);
+    Program program(words("sample --quiet --model rbm --weights " + (dir_ / "rbm.pt").string() +
+                          options.substr(options.find(" --sampler")) +
+                          " --checkpoint-every 0.01 --out " + (dir_ / "out").string()));
+    ASSERT_TRUE(program.reaches([&] { return fs::exists(dir_ / moment); }));
+    program.signal(SIGKILL);
+    program.wait();
+    for (const auto& entry : fs::directory_iterator(dir_ / "out")) {
+      if (entry.path().filename() == "draws") {
+        for (const auto& draws : fs::directory_iterator(entry.path())) {
+          if (draws.path().extension() != ".pt") continue;
+          const PtValue block = read_pt(draws.path());
+          EXPECT_EQ(std::get<PtDict>(block.value).at(1).first, "samples");
+        }
+      }
+    }
+    expect_done("--resume out");
+    EXPECT_EQ(file_bytes(dir_ / "out/samples.pt"), file_bytes(dir_ / "whole/samples.pt"));
+    EXPECT_EQ(summary_of(dir_ / "out"), summary_of(dir_ / "whole"));
+    EXPECT_FALSE(fs::exists(dir_ / "out/draws") || fs::exists(dir_ / "out/sample-checkpoint.pt"));
+    const Outcome again = run("--resume out");
+    EXPECT_EQ(again.exit_code, 2);
+    EXPECT_NE(again.err.find("that run is finished"), std::string::npos) << again.err;
+    fs::remove_all(dir_ / "out");
+  }
+}
+
+// Ctrl-C, a batch system's signal and a closed terminal: the draws so far, and the way on.
+TEST_F(ResumedSample, AnInterruptedRunSaysHowItGoesOn) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    SCOPED_TRACE(signal);
+    Program program(endless("out"));
+    ASSERT_TRUE(program.reaches([&] { return fs::exists(dir_ / "out/sample-checkpoint.pt"); }));
+    program.signal(signal);
+    if (signal == SIGHUP) program.signal(SIGHUP);  // the kernel's and the shell's
+    const Outcome outcome = program.wait();
+    EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+    EXPECT_NE(outcome.err.find("isinglass sample --resume " + (dir_ / "out").string() + " goes on"),
+              std::string::npos)
+        << outcome.err;
+    EXPECT_TRUE(fs::exists(dir_ / "out/samples.pt"));
+    EXPECT_TRUE(fs::exists(dir_ / "out/sample-checkpoint.pt"));
+    fs::remove_all(dir_ / "out");
+  }
+}
+
+// As nohup starts a program: the terminal's end is not the run's.
+TEST_F(ResumedSample, AnIgnoredHangupStaysIgnored) {
+  ::signal(SIGHUP, SIG_IGN);
+  Program program(endless("out"));
+  ::signal(SIGHUP, SIG_DFL);
+  ASSERT_TRUE(program.reaches([&] { return fs::exists(dir_ / "out/sample-checkpoint.pt"); }));
+  program.signal(SIGHUP);
+  usleep(300000);
+  EXPECT_TRUE(program.running());
+  program.signal(SIGINT);
+  EXPECT_EQ(program.wait().exit_code, 130);
+}
+
+// A short run pays nothing for it, and a finished one keeps its settings.
+TEST_F(ResumedSample, AShortRunLeavesItsResultsAlone) {
+  expect_done("--model rbm --weights rbm.pt --sampler gwg --steps 50 --out out");
+  EXPECT_FALSE(fs::exists(dir_ / "out/sample-checkpoint.pt"));
+  EXPECT_FALSE(fs::exists(dir_ / "out/draws"));
+  const Outcome other = run("--resume out --steps 60");
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.err.find("a resumed run keeps its settings"), std::string::npos) << other.err;
+}
+
+}  // namespace
+}  // namespace isinglass
