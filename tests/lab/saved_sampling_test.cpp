@@ -49,8 +49,8 @@ std::shared_ptr<EnergyModel> model_of(const std::string& name) {
   if (name == "rbm") return std::make_shared<RbmModel>(normal({5, 8}), normal({8}), normal({5}));
   if (name == "maxcut") {
     const Tensor edges = torch::stack({torch::arange(9), torch::arange(1, 10)}, 1);
-    return std::make_shared<MaxCutModel>(
-        Graph{.vertices = 10, .edges = edges, .weight = torch::linspace(-1, 2, 9)});
+    return std::make_shared<MaxCutModel>(Graph{
+        .vertices = 10, .edges = edges, .weight = torch::linspace(-1, 2, 9, torch::kFloat64)});
   }
   if (name == "mixture") {
     return std::make_shared<GaussianMixtureModel>(torch::tensor({0.3, 0.7}, torch::kFloat64),
@@ -117,7 +117,7 @@ void expect_to_go_on(const SampleSpec& spec, const std::string& target) {
   const Scratch scratch;
   const Draws whole = sitting(spec, target, scratch / "whole", {});
   EXPECT_FALSE(SavedSampling::exists(scratch / "whole"));  // it was not asked to
-  for (const int64_t moment : {1, 10, 20, 26, 29, 43}) {
+  for (const int64_t moment : {1, 10, 26, 43}) {
     SCOPED_TRACE(moment);
     const fs::path run = scratch / fmt::format("stopped{}", moment);
     fs::create_directory(run);
@@ -128,7 +128,7 @@ void expect_to_go_on(const SampleSpec& spec, const std::string& target) {
   const fs::path run = scratch / "killed";
   fs::create_directory(run);
   Draws last;
-  for (int64_t kill : {1, 9, 1, 14, 2, -1}) {
+  for (int64_t kill : {1, 9, 14, -1}) {
     try {
       last = sitting(spec, target, run, {.killed_at_save = kill, .every = 1e-9, .resumed = true});
     } catch (const Killed&) {
@@ -194,6 +194,8 @@ TEST(SavedSampling, GoesOnOnOtherRanks) {
       const Scratch scratch;
       SampleSpec spec = spec_on(target, find_sampler("gwg"));
       spec.rungs = rungs;
+      spec.steps = 2000;  // long enough that a rank's wish to stop is heard
+      spec.thin = 30;
       const Draws whole = sitting(spec, target, scratch / "whole", {});
       on_ranks<bool>(2, [&](const Ranks& ranks) {
         sitting(spec, target, scratch.folder(), {.stop_at = ranks.leads() ? 30 : -1}, ranks);
@@ -221,7 +223,7 @@ TEST(SavedSampling, RefusesAnotherRun) {
   EXPECT_ERROR(sitting(other, target, scratch.folder(), {.resumed = true}), "steps");
   // A file of draws is gone.
   for (const auto& entry : fs::directory_iterator(scratch / "draws")) fs::remove(entry);
-  EXPECT_ERROR(sitting(spec, target, scratch.folder(), {.resumed = true}), "counts 4 draws");
+  EXPECT_ERROR(sitting(spec, target, scratch.folder(), {.resumed = true}), "counts 3 draws");
 }
 
 }  // namespace
