@@ -11,7 +11,7 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kLooks = 256;
+constexpr int64_t kLooks = 64;
 
 torch::Tensor moved_chains(const ChainState& state) {
   return state.statistics.hops.ne(0).to(torch::kFloat64);

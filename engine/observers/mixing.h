@@ -1,5 +1,5 @@
 // Agreement of chains beyond the statistic that a run is about: R̂ of several statistics, at draws
-// that are spread over the run, some hundred of them, and the share of steps that changed the
+// that are spread over the run, at most 64 of them, and the share of steps that changed the
 // state.
 //
 // Chains may agree on the energy and be in different modes: a symmetry of the target that they

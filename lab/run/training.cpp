@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "engine/registry.h"
 #include "io/error.h"
 #include "lab/identity.h"
@@ -198,6 +200,10 @@ std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
 TrainOptions Training::train_options() const {
   TrainOptions train;
   train.iterations = spec_.iterations;
+  const double steps = static_cast<double>(spec_.steps.value_or(1));
+  require_options(static_cast<double>(spec_.iterations) <= kLargestStep / steps,
+                  "`iters` is {}; at most {:.0f} is possible, because steps are numbered by 32 bits",
+                  spec_.iterations, std::floor(kLargestStep / steps));
   train.learning_rate = spec_.learning_rate;
   train.warmup = spec_.warmup;
   train.schedule = rate_schedule(spec_.rate_schedule);

@@ -42,7 +42,9 @@ class NamedSampler {
     // Without a seed every start has random numbers of its own: keys of Philox that differ.
     constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;
     const uint64_t key = seed ? *seed : seed_ + starts_++ * kOdd;
-    require_options(step >= 0, "`step` is {}; at least 0 is needed", step);
+    require_options(step >= 0 && static_cast<double>(step) <= kLargestStep,
+                    "`step` is {}; 0 to {:.0f} are possible, because steps are numbered by 32 bits",
+                    step, kLargestStep);
     const torch::Device device = target->device();
     torch::Tensor x;
     if (given) {
@@ -67,6 +69,7 @@ class NamedSampler {
 
   Info step(const TargetPointer& target, State& state, bool unchanged) const {
     own(target, state);
+    require_numbers_for(1, state);
     StepInfo info;
     {
       const Guest guest;
@@ -83,6 +86,7 @@ class NamedSampler {
              bool burn_in, bool unchanged) const {
     own(target, *state);
     require_options(count >= 0, "`steps` is {}; at least 0 is needed", count);
+    require_numbers_for(count, *state);
     Interrupts interrupts;
     {
       const Guest guest;
@@ -144,6 +148,14 @@ class NamedSampler {
             state.target().model().title());
     require(state.sampler_name() == spec_.name, "the state is of the sampler {}, not of {}",
             state.sampler_name(), spec_.name);
+  }
+
+  // Throws Error if fewer numbers of steps are left for random draws.
+  static void require_numbers_for(int64_t count, const State& state) {
+    const int64_t left = static_cast<int64_t>(kLargestStep) + 1 - state.next_step();
+    require_options(count <= left,
+                    "`steps` is {}; {} are left, because steps are numbered by 32 bits", count,
+                    left);
   }
 
   static void raise(const Interrupts& interrupts) {

@@ -62,7 +62,8 @@ State::State(py::object target, SamplerSpec spec, const torch::Tensor& x, const 
              uint64_t seed, int64_t step)
     : target_object_(std::move(target)),
       target_(py::cast<Target::Pointer>(target_object_)),
-      spec_(std::move(spec)) {
+      spec_(std::move(spec)),
+      first_step_(step) {
   const bool look = target_->calls_python() && target_->look_at(modes_of(target_->model()));
   const Guest guest;
   EnergyModel& model = target_->model();
@@ -172,6 +173,7 @@ std::shared_ptr<State> State::unpickled(const py::tuple& saved) {
     if (tensors[i] && places[i]->defined()) places[i]->copy_(*tensors[i]);
   }
   state->steps_ = py::cast<int64_t>(saved[7]);
+  state->first_step_ = state->params_.step() - state->steps_;
   state->evaluations_ = py::cast<int64_t>(saved[8]);
   state->states_ = {TensorStamp(chains.x)};
   return state;

@@ -27,6 +27,7 @@ class State {
   const ChainState& chains() const { return chains_; }
   const std::string& sampler_name() const { return resolved_.name; }
   int64_t steps() const { return steps_; }
+  int64_t next_step() const { return first_step_ + steps_; }  // its number in random draws
   int64_t evaluations() const { return evaluations_; }
   py::dict scale() const;  // the numbers of a step, which are the state's own
 
@@ -68,7 +69,7 @@ class State {
   StepParams params_;
   // Of the target's tensors and of x when the energies were computed.
   std::vector<TensorStamp> tensors_, states_;
-  int64_t steps_ = 0, evaluations_ = 0;
+  int64_t first_step_ = 0, steps_ = 0, evaluations_ = 0;
   std::atomic<bool> used_ = false;
 };
 

@@ -224,6 +224,8 @@ TEST_F(Mistakes, OfTheOtherSubcommands) {
            {train, {"--out", "required"}},
            {"train --model rbm --out out", {"--dataset", "required"}},
            {train + "--out out --iters 0", {"--iters is 0"}},
+           {train + "--out out --steps-per-iter 40 --iters 107374183",
+            {"--iters is 107374183; at most 107374182 is possible"}},
            {train + "--out out --lr 0", {"--lr is 0", "above 0"}},
            {train + "--out out --ema 1.5", {"--ema is 1.5"}},
            {train + "--out out --reinit 2", {"--reinit is 2"}},

@@ -78,6 +78,7 @@ Draws sitting(const SampleSpec& spec, const std::string& target, const fs::path&
   int64_t asked = 0, saves = 0;
   Sampling sampling(spec, {.ranks = &ranks, .stop = [&] { return ++asked == how.stop_at; }},
                     {.model = model_of(target)});
+  sampling.watch_mixing();
   Recorder recorder = sampling.recorder(/*keep_samples=*/true);
   StepRecorder moves(plan_of(spec), ranks);
   SavedSampling saved(sampling, recorder, &moves, directory, how.every, ranks,

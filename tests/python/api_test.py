@@ -1,6 +1,7 @@
 """The package's surface: models from tensors, signatures, errors, results, replay buffers and loops."""
 import inspect
 import json
+import pickle
 import re
 
 import pytest
@@ -253,6 +254,23 @@ def test_chain_ids_and_steps_decide_the_draws(ising):
     assert torch.equal(torch.cat(parts), whole)
     half = sampler.run(ising, x, steps=4, seed=2).x
     assert torch.equal(sampler.run(ising, half, steps=4, seed=2, step=4).x, whole)
+
+
+def test_numbers_of_steps_end(ising):
+    sampler = ig.sampler("gwg")
+    state = sampler.init(ising, chains=2, seed=1, step=2**32 - 3)
+    sampler.steps(ising, state, 2)
+    assert torch.equal(pickle.loads(pickle.dumps(state)).x, state.x)
+    for state in (state, pickle.loads(pickle.dumps(state))):
+        for many in (lambda: sampler.steps(state.target, state, 2), lambda: sampler.burn_in(state.target, state, 2)):
+            with pytest.raises(ig.Error, match="`?steps=?`? is 2; 1 are left"):
+                many()
+        sampler.step(state.target, state)
+        with pytest.raises(ig.Error, match="is 1; 0 are left"):
+            sampler.step(state.target, state)
+    for step in (-1, 2**32):
+        with pytest.raises(ig.Error, match=f"step=? is {step}; 0 to 4294967295 are possible"):
+            sampler.init(ising, chains=2, step=step)
 
 
 def test_adaptation_step_by_step(ising):
