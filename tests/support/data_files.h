@@ -57,15 +57,16 @@ inline std::string idx_bytes(const std::vector<uint32_t>& shape, const std::stri
   return bytes + content;
 }
 
-inline std::string words(const std::vector<uint32_t>& values) {
+// The bytes of 32-bit words, the least significant byte first.
+inline std::string little_endian(const std::vector<uint32_t>& values) {
   return {reinterpret_cast<const char*>(values.data()), 4 * values.size()};
 }
 
 // An element of a MATLAB 5 file, padded to 8 bytes, in the small form where it fits.
 inline std::string mat_element(uint32_t type, const std::string& data) {
   std::string element = data.size() <= 4
-                            ? words({static_cast<uint32_t>(data.size()) << 16 | type}) + data
-                            : words({type, static_cast<uint32_t>(data.size())}) + data;
+                            ? little_endian({static_cast<uint32_t>(data.size()) << 16 | type}) + data
+                            : little_endian({type, static_cast<uint32_t>(data.size())}) + data;
   element.resize((element.size() + 7) / 8 * 8);
   return element;
 }
@@ -73,9 +74,9 @@ inline std::string mat_element(uint32_t type, const std::string& data) {
 // A matrix element: class and flags as of MATLAB, values as given.
 inline std::string mat_array(const std::string& name, uint32_t class_and_flags,
                              const std::vector<uint32_t>& shape, const std::string& values) {
-  const std::string content = mat_element(6, words({class_and_flags, 0})) +
-                              mat_element(5, words(shape)) + mat_element(1, name) + values;
-  return words({14, static_cast<uint32_t>(content.size())}) + content;
+  const std::string content = mat_element(6, little_endian({class_and_flags, 0})) +
+                              mat_element(5, little_endian(shape)) + mat_element(1, name) + values;
+  return little_endian({14, static_cast<uint32_t>(content.size())}) + content;
 }
 
 inline std::string mat_compressed(const std::string& array) {
@@ -84,7 +85,7 @@ inline std::string mat_compressed(const std::string& array) {
   compress(reinterpret_cast<Bytef*>(packed.data()), &size,
            reinterpret_cast<const Bytef*>(array.data()), array.size());
   packed.resize(size);
-  return words({15, static_cast<uint32_t>(size)}) + packed;
+  return little_endian({15, static_cast<uint32_t>(size)}) + packed;
 }
 
 inline std::string mat_header() {
