@@ -155,7 +155,7 @@ ResNetModel::Layers::Layers(const Shape& shape)
     : proj(shape.categories > 0 ? convolution(shape.categories, shape.proj, 1, 1)
                                 : convolution(1, shape.channels, 3, 1)),
       proj2(shape.categories > 0 ? convolution(shape.proj, shape.channels, 3, 1) : nullptr),
-      energy_linear(shape.channels, 1) {
+      energy_linear(float32_layer<torch::nn::Linear>(torch::nn::LinearOptions(shape.channels, 1))) {
   for (int i = 0; i < kBlocks; ++i) {
     net->push_back(Block(shape.channels, i < kStridedBlocks ? 2 : 1));
   }
