@@ -1,6 +1,10 @@
-// Balancing functions g(t) = t·g(1/t) (Zanella 2020) in the log domain: log g at t = e^d.
+// Computes balancing functions g(t) = t·g(1/t) (Zanella 2020, "Informed proposals for local MCMC in
+// discrete spaces") in the log domain: log g at t = e^d, where d is a log density ratio.
 //
-//   sqrt d/2 · barker −softplus(−d) · min min(0, d) · max max(0, d)
+//   kSqrt    d/2
+//   kBarker  −softplus(−d)
+//   kMin     min(0, d)
+//   kMax     max(0, d)
 #pragma once
 
 #include <cmath>
@@ -30,7 +34,9 @@ ISINGLASS_HD inline double log_balance(Balancing g, double d) {
   return 0.5 * d;
 }
 
-// g at t and at 1/t, from the root √t, where neither t nor 1/t overflows.
+// Holds g(t) (`there`, the forward direction) and g(1/t) (`back`, the reverse direction).
+// balance_pair() computes both from the root √t, for t that neither overflows nor has an
+// overflowing 1/t.
 struct BalancePair {
   float there, back;
 };

@@ -1,6 +1,7 @@
-// Sites, and hidden units, are summed in blocks of 32, a warp of a GPU: on every device the same
-// pairs are added in the same order (tree_sum() of vectors_cpu.h, warp_sum() of reduce_cuda.h), so
-// that the twins of a kernel have the same sums of the same numbers.
+// Defines the blocks in which sites and hidden units are summed: 32 numbers, as many as a GPU warp
+// has lanes. Every device adds the same pairs in the same order (tree_sum() in vectors_cpu.h,
+// warp_sum() in reduce_cuda.h), so that the CPU and CUDA versions of a kernel return the same sum
+// of the same numbers.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Draws from a list of weights: the one inverse CDF of the project.
+// Draws a value from a list of weights. This file holds the only inverse CDF of the project.
 #pragma once
 
 #include <cmath>
@@ -9,13 +9,15 @@
 
 namespace isinglass {
 
-// exp(v − scale), v below scale + 64; 0 for v = −∞ whatever the scale, NaN for a NaN.
+// Returns exp(v − scale). v must be below scale + 64. The result is 0 for v = −∞ whatever the
+// scale, and NaN for a NaN.
 ISINGLASS_HD inline double scaled_weight(double log_weight, double scale) {
   return elementary::exp_below(log_weight - (scale == -INFINITY ? 0.0 : scale));
 }
 
-// The first k < count whose cumulative weight exceeds the target; where rounding leaves the target
-// beyond all weights, the last k of positive weight, and `none` where no weight is positive.
+// Returns the first k < count whose cumulative weight exceeds the target. If rounding leaves the
+// target beyond the total weight, returns the last k of positive weight, and `none` if no weight is
+// positive.
 template <class Weight>
 ISINGLASS_HD inline int64_t inverse_cdf(int64_t count, Weight weight, double target, int64_t none) {
   double cumulative = 0;
@@ -29,13 +31,15 @@ ISINGLASS_HD inline int64_t inverse_cdf(int64_t count, Weight weight, double tar
   return last;
 }
 
-// A value's place among all values when `first` comes before the others, which keep their order.
+// Returns the value at position `place` of the order in which the value `first` comes before all
+// others, and the others keep their order.
 ISINGLASS_HD inline int value_from(int place, int first) {
   return place == 0 ? first : place <= first ? place - 1 : place;
 }
 
-// A distribution over the values 0 … count − 1 by log weights up to a constant: anything callable, −∞
-// for a value of no weight. Sums are on the scale of the largest.
+// A distribution over the values 0 … count − 1, given log weights up to a common constant.
+// `log_weight` is anything callable with a value; it returns −∞ for a value without weight. Weights
+// are scaled by the largest one before they are summed.
 template <class LogWeight>
 class Categorical {
  public:
@@ -48,12 +52,12 @@ class Categorical {
     for (int k = 0; k < count_; ++k) sum_ += weight(k);
   }
 
-  // log Σ_k e^{log weight}; −∞ where no value has weight.
+  // Returns log Σ_k e^{log weight}, or −∞ if no value has weight.
   ISINGLASS_HD double log_sum() const {
     return scale_ == -INFINITY ? scale_ : scale_ + elementary::log(sum_);
   }
   ISINGLASS_HD double log_probability(int k) const { return log_weight_(k) - log_sum(); }
-  // The value at quantile u; `none` where no value has weight.
+  // Returns the value at quantile u, or `none` if no value has weight.
   ISINGLASS_HD int draw(double u, int none) const {
     const auto of_value = [&](int64_t k) { return weight(static_cast<int>(k)); };
     return static_cast<int>(inverse_cdf(count_, of_value, u * sum_, none));
@@ -67,9 +71,10 @@ class Categorical {
   double scale_ = -INFINITY, sum_ = 0;
 };
 
-// The new value at quantile u, given the energies of all values up to a constant: a pointer, or
-// anything with operator[]. A value whose energy is not finite has no weight; `finite` tells
-// whether all were.
+// Returns the new value at quantile u, given the energies of all values up to a common constant.
+// `energy` is a pointer or anything with operator[]. A value whose energy is not finite has no
+// weight, and the current value stays if none has weight; `finite` reports whether all energies
+// were finite.
 template <class Energies>
 ISINGLASS_HD inline int draw_conditional(const Energies& energy, int categories, int current,
                                          double u, bool* finite) {

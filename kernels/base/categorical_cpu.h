@@ -1,5 +1,7 @@
-// Categorical (categorical.h) of many values with its weights written out, in vectors: the same bits, of
-// log weights that are finite or −∞. To be made in functions with ISINGLASS_FLAT_CLONES (vectors_cpu.h).
+// Computes Categorical (categorical.h) for many values with vector instructions (CPU). It stores
+// the weights in arrays; the results are the same bits for log weights that are finite or −∞.
+// Construct it only in functions marked ISINGLASS_FLAT_CLONES (vectors_cpu.h), so that the loops
+// are vectorised.
 #pragma once
 
 #include <cmath>
@@ -14,9 +16,9 @@ namespace isinglass::cpu {
 class WrittenCategorical {
  public:
   static constexpr int kMostValues = 256;
-  static constexpr int kFewValues = 16;  // up to which whole vectors do not pay
+  static constexpr int kFewValues = 16;  // Up to this many values Categorical is faster.
 
-  // fill(log_weight) writes those of 0 … count − 1.
+  // fill(log_weight) writes the log weights of the values 0 … count − 1.
   template <class Fill>
   [[gnu::always_inline]] WrittenCategorical(int count, const Fill& fill) : count_(count) {
     fill(log_weight_);

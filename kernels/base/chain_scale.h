@@ -1,4 +1,5 @@
-// The numbers of a proposal that may differ between chains: R, τ, a step size, or σ and α.
+// Holds the proposal parameters that may differ between chains: the path radius R, the temperature
+// τ, a step size, or the pair σ and α.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +8,12 @@
 
 namespace isinglass {
 
-// One row of numbers for all chains, or a row a chain.
+// Refers to one row of parameters for all chains, or to one row per chain. It does not own the
+// memory.
 struct ChainScale {
   const double* values;
-  int64_t stride = 0;  // from one chain's row to the next; 0: all have the first
+  // The next chain's row starts this many numbers further; 0 gives all chains the first row.
+  int64_t stride = 0;
 
   ISINGLASS_HD ChainScale(const double* of_all) : values(of_all) {}
   ISINGLASS_HD ChainScale(const double* rows, int64_t numbers) : values(rows), stride(numbers) {}

@@ -1,23 +1,25 @@
-// exp, log and log1p in float64 without a branch, for loops that the compiler turns into vectors.
+// Implements exp, log, log1p, sin/cos and sigmoid in float64 without branches, for loops that the
+// compiler vectorises.
 //
-// Lanes of a vector, single numbers and every instruction set give the same bits, which no
-// library's functions do: a weight computed alone equals the same weight computed among 32, so that
-// a step which refreshes a few weights equals one that takes all again. Device code takes CUDA's
-// own functions, which differ by rounding.
+// All instruction sets, and vector lanes as well as single numbers, give the same bits, which no
+// library's functions do. A weight computed alone therefore equals the same weight computed among
+// 32, so that a step which refreshes a few weights equals one which recomputes all. Device code
+// calls CUDA's own functions, which differ by rounding.
 //
-//   exp    2^n·(1 + q), q = e^r − 1 by Taylor to r^12, |r| ≤ ln 2/2; 0 below −708 (no denormals);
-//          relative error 4e-16
-//   exp_pair: also e^x − 1 = 2^n·q + (2^n − 1), for x ≤ 0; relative error 7e-16
+//   exp    2^n·(1 + q), q = e^r − 1 by a Taylor series to r^12, |r| ≤ ln 2/2; 0 below −708 (no
+//          denormals); relative error 4e-16
+//   exp_pair  also e^x − 1 = 2^n·q + (2^n − 1), for x ≤ 0; relative error 7e-16
 //   log    n·ln 2 + log(1 + f), √½ ≤ 1 + f < √2, atanh series of s = f/(2 + f) with the minimax
-//          coefficients of fdlibm's e_log.c; below 1 ulp of the result or 1e-16
+//          coefficients of fdlibm's e_log.c; error below 1 ulp of the result or 1e-16
 //   log1p  log(u) + (x − (u − 1))/u, u = 1 + x rounded (Kahan)
-//   sincos_of_turn  sin and cos of 2πu by fdlibm's polynomials (k_sin.c, k_cos.c) of the distance from
-//          the nearest quarter of a turn, which is exact; within 2 ulp
+//   sincos_of_turn  sin and cos of 2πu by fdlibm's polynomials (k_sin.c, k_cos.c) of the distance
+//          from the nearest quarter turn, which is exact; error within 2 ulp
 //   sigmoid  σ(x) = 1/(1 + e^{−x}), the slope of softplus (balancing.h)
 //
-// NaN and infinities as in the standard library. exp_within() takes float32, too. Sources that
-// include this are compiled without fused multiplications (-ffp-contract=off), where the
-// instruction sets would differ.
+// NaN and infinities are treated as in the standard library, except where a function states a
+// narrower domain. exp_within() also has a float32 version. Sources that include this file are
+// compiled without fused multiply-adds (-ffp-contract=off), with which the instruction sets would
+// give different bits.
 #pragma once
 
 #include <cmath>
@@ -43,25 +45,26 @@ inline uint64_t to_bits(double x) {
 }
 
 constexpr double kLn2High = 0x1.62e42fee00000p-1, kLn2Low = 0x1.a39ef35793c76p-33;
-constexpr double kLeastExponent = -708, kMostExponent = 709.75;  // of exp
+// These bound the argument of exp().
+constexpr double kLeastExponent = -708, kMostExponent = 709.75;
 
-// x clamped to the range of finite powers
+// Clamps x to the range in which e^x is finite and not denormal.
 inline double clamped(double x) {
   const double above = x < kLeastExponent ? kLeastExponent : x;
   return above > kMostExponent ? kMostExponent : above;
 }
 
-// y = n·ln 2 + r, and q = e^r − 1; y in the range of finite powers.
+// Decomposes y = n·ln 2 + r and computes q = e^r − 1. y must lie in the range of clamped().
 struct Reduced {
-  uint64_t n;  // in the lowest bits
+  uint64_t n;  // The lowest bits hold n.
   double q;
 
   explicit Reduced(double y) {
     constexpr double kLog2E = 0x1.71547652b82fep0;
-    constexpr double kRound = 0x1.8p52;  // added and taken away, rounds to a whole number
+    constexpr double kRound = 0x1.8p52;  // Adding and subtracting it rounds to an integer.
     const double shifted = y * kLog2E + kRound, whole = shifted - kRound;
     const double r = (y - whole * kLn2High) - whole * kLn2Low;
-    // Estrin's order: short chains of dependent operations.
+    // Estrin's scheme keeps the chains of dependent operations short.
     const double r2 = r * r, r4 = r2 * r2;
     const double low4 = (1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120));
     const double middle4 = (1.0 / 720 + r * (1.0 / 5040)) + r2 * (1.0 / 40320 + r * (1.0 / 362880));
@@ -69,7 +72,8 @@ struct Reduced {
     q = r + r2 * (low4 + r4 * (middle4 + r4 * high3));
     n = to_bits(shifted);
   }
-  double times_power(double v) const { return from_bits(to_bits(v) + (n << 52)); }  // v·2^n, v ≈ 1
+  // Returns v·2^n for v ≈ 1.
+  double times_power(double v) const { return from_bits(to_bits(v) + (n << 52)); }
 };
 
 ISINGLASS_HD inline double exp(double x) {
@@ -83,7 +87,7 @@ ISINGLASS_HD inline double exp(double x) {
 #endif
 }
 
-// e^x of |x| ≤ 700; of other numbers, any number.
+// Returns e^x for |x| ≤ 700, and an unspecified number for other x.
 ISINGLASS_HD inline double exp_within(double x) {
 #ifdef __CUDA_ARCH__
   return ::exp(x);
@@ -93,7 +97,7 @@ ISINGLASS_HD inline double exp_within(double x) {
 #endif
 }
 
-// e^x of x ≤ 700, without a test for overflow.
+// Returns e^x for x ≤ 700, without a test for overflow.
 ISINGLASS_HD inline double exp_below(double x) {
 #ifdef __CUDA_ARCH__
   return ::exp(x);
@@ -104,7 +108,8 @@ ISINGLASS_HD inline double exp_below(double x) {
 #endif
 }
 
-// e^x and e^x − 1, x ≤ 0; of x < −708 as of −708: 3e-308
+// Holds e^x and e^x − 1 for x ≤ 0. Below −708, exp_pair() returns the values at −708, of which e^x
+// is 3e-308.
 struct ExpPair {
   double exp, expm1;
 };
@@ -119,15 +124,15 @@ ISINGLASS_HD inline ExpPair exp_pair(double x) {
 #endif
 }
 
-// y = n·ln 2 + r of float32. The two functions below are right to 2e-7, with the same bits on every
-// device.
+// Decomposes y = n·ln 2 + r in float32. exp_within(float) and one_minus_exp() below are accurate to
+// 2e-7 and give the same bits on every device.
 struct ReducedFloat {
   uint32_t n;
   float q;
 
   ISINGLASS_HD explicit ReducedFloat(float y) {
     constexpr float kLog2E = 0x1.715476p0f, kRound = 0x1.8p23f;
-    constexpr float kHigh = 0x1.63p-1f, kLow = -0x1.bd0106p-13f;  // of ln 2
+    constexpr float kHigh = 0x1.63p-1f, kLow = -0x1.bd0106p-13f;  // They add up to ln 2.
     const float shifted = y * kLog2E + kRound, whole = shifted - kRound;
     const float r = (y - whole * kHigh) - whole * kLow, r2 = r * r;
     const float low = (1.0f / 2 + r * (1.0f / 6)) + r2 * (1.0f / 24 + r * (1.0f / 120));
@@ -147,20 +152,20 @@ struct ReducedFloat {
   }
 };
 
-// e^x of |x| ≤ 87
+// Returns e^x for |x| ≤ 87.
 ISINGLASS_HD inline float exp_within(float x) {
   const ReducedFloat e(x);
   return e.times_power(1 + e.q);
 }
 
-// 1 − e^{−x} of x ≥ 0
+// Returns 1 − e^{−x} for x ≥ 0.
 ISINGLASS_HD inline float one_minus_exp(float x) {
   const ReducedFloat e(x < 80 ? -x : -80);
   const float power = e.times_power(1);
   return (1 - power) - power * e.q;
 }
 
-// σ(a) = 1/(1 + e^{−a}) from the sign of a and e^{−|a|}
+// Returns σ(a) = 1/(1 + e^{−a}) from the sign of a and least = e^{−|a|}.
 ISINGLASS_HD inline float sigmoid(bool positive, float least) {
   return (positive ? 1.0f : least) / (1 + least);
 }
@@ -171,7 +176,8 @@ ISINGLASS_HD inline double log(double x) {
 #else
   constexpr double kSmallest = 0x1p-1022, kDenormal = 0x1p54;
   constexpr uint64_t kMantissa = 0x000fffffffffffff, kOne = 0x3ff0000000000000,
-                     kWhole = 0x4330000000000000;  // 2^52: bits below are a whole number
+                     // This is 2^52: the low bits of such a double hold an integer.
+      kWhole = 0x4330000000000000;
   const bool denormal = x < kSmallest;
   const uint64_t bits = to_bits(denormal ? x * kDenormal : x);
   const double m = from_bits((bits & kMantissa) | kOne);
@@ -200,7 +206,7 @@ ISINGLASS_HD inline double log1p(double x) {
 #endif
 }
 
-// sin and cos of 2πu, 0 ≤ u < 1. No angle is far from zero: no array for its reduction.
+// Holds sin and cos of 2πu for 0 ≤ u < 1. As no angle is large, the range reduction needs no table.
 struct SinCos {
   double sin, cos;
 };
@@ -229,7 +235,7 @@ ISINGLASS_HD inline SinCos sincos_of_turn(double u) {
 #endif
 }
 
-// σ(x) = 1/(1 + e^{−x}), from the power that does not overflow
+// Computes σ(x) = 1/(1 + e^{−x}) from e^{−|x|}, which cannot overflow.
 ISINGLASS_HD inline double sigmoid(double x) {
   const double least = exp(x > 0 ? -x : x);
   return (x > 0 ? 1.0 : least) / (1 + least);

@@ -1,7 +1,7 @@
-// The one way a CUDA kernel of this project is launched, on the current device, checked and given
-// dynamic shared memory: no more than the device has, which is asked here alone. A test build
-// replaces this header (tests/simt/shim/) to run the same kernels thread by thread on a CPU;
-// therefore no .cu file uses <<<>>> or extern __shared__ of its own.
+// Launches every CUDA kernel of this project: on the current device, with error checks and with
+// dynamic shared memory. Only this file asks the device for its shared-memory limit, and refuses
+// larger requests. A test build replaces this header (tests/simt/shim/) to run the same kernels
+// thread by thread on a CPU; therefore no .cu file uses <<<>>> or extern __shared__ of its own.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -15,7 +15,8 @@
 #include "kernels/base/host_device.h"
 #include "kernels/base/reduce_cuda.h"
 
-// A kernel's parameter that is read where the launch has put it. Clang 19 has no such thing.
+// Marks a kernel parameter that is read in place, in the constant memory where the launch stored
+// it. Clang 19 does not support this attribute.
 #if defined(__CUDACC__) && !defined(__clang__)
 #define ISINGLASS_GRID_CONSTANT __grid_constant__
 #else
@@ -37,8 +38,8 @@ inline int current_device() {
   return device;
 }
 
-// The bytes of shared memory that a block may have on a device: 64 KiB on compute capability 7.5,
-// 96 on 7.0, 163 on 8.0, 227 on 9.0.
+// Returns the shared memory [bytes] that a block may use on a device: 64 KiB on compute capability
+// 7.5, 96 KiB on 7.0, 163 KiB on 8.0, 227 KiB on 9.0.
 inline int64_t shared_memory_limit(int device) {
   int bytes = 0;
   check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
@@ -52,8 +53,8 @@ struct LaunchShape {
   size_t shared_bytes = 0;
 };
 
-// Lets a kernel have as much as the current device gives a block, which it must be asked for once: that
-// and the kernel's own variables share the limit.
+// Raises a kernel's dynamic shared-memory limit to all that the current device gives a block, minus
+// the kernel's static shared variables. CUDA requires this once per kernel and device. Thread-safe.
 inline void allow_shared_memory(const void* kernel, size_t bytes, const char* file, int line) {
   const int device = current_device();
   const int64_t limit = shared_memory_limit(device);
@@ -75,7 +76,7 @@ template <class... Parameters, class... Arguments>
 void launch_kernel(const char* file, int line, void (*kernel)(Parameters...), LaunchShape shape,
                    Stream stream, Arguments&&... arguments) {
   if (shape.blocks == 0) return;
-  // Unasked every kernel has 48 KiB, its own variables among them.
+  // Without allow_shared_memory() a kernel has 48 KiB, its static variables included.
   if (shape.shared_bytes > 47 * 1024) {
     allow_shared_memory(reinterpret_cast<const void*>(kernel), shape.shared_bytes, file, line);
   }
@@ -83,13 +84,14 @@ void launch_kernel(const char* file, int line, void (*kernel)(Parameters...), La
   check_cuda(cudaGetLastError(), file, line);
 }
 
-// ISINGLASS_LAUNCH(kernel, {blocks, threads, shared_bytes}, stream, arguments…)
+// Use: ISINGLASS_LAUNCH(kernel, {blocks, threads, shared_bytes}, stream, arguments…)
 #define ISINGLASS_LAUNCH(...) ::isinglass::launch_kernel(__FILE__, __LINE__, __VA_ARGS__)
 
 #if defined(__CUDACC__)
 template <class T>
 __device__ inline T* dynamic_shared_memory() {
-  extern __shared__ __align__(16) double isinglass_shared[];  // for vectors and copies of 16 bytes
+  // The alignment allows vector types and 16-byte copies.
+  extern __shared__ __align__(16) double isinglass_shared[];
   return reinterpret_cast<T*>(isinglass_shared);
 }
 #endif

@@ -1,5 +1,5 @@
-// Σ log p_i of many positive numbers with one logarithm for as many as multiply without losing
-// digits.
+// Computes Σ log p_i for many positive numbers. It multiplies them and takes a logarithm only when
+// the product would leave the range in which no digits are lost.
 #pragma once
 
 #include "kernels/base/elementary.h"
@@ -7,7 +7,7 @@
 
 namespace isinglass {
 
-// Whether a number is far from overflow and from denormal numbers. False for NaN.
+// Returns true if p is far from overflow and from denormal numbers. Returns false for NaN.
 ISINGLASS_HD inline bool in_range(double p) {
   return p >= 1e-290 && p <= 1e290;
 }

@@ -1,6 +1,7 @@
-// In which steps pairs of rungs are measured: how often they would reject a swap, and what energies
-// rise by between them. A pair that swaps is; the others where their energies are at hand anyway
-// (`all`), or where draws are kept of all.
+// Selects the steps in which a pair of adjacent rungs of the temperature ladder is measured: its
+// swap rejection rate and the energy differences between the two rungs. A pair is always measured
+// in the steps in which it tries to swap. Other pairs are measured if their energies are available
+// at no cost (`all`), or in steps whose draws are kept.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,10 @@
 namespace isinglass {
 
 struct MeasuredPairs {
-  int64_t first, every, draws;  // kept ones: of so many steps first, first + every, …
+  int64_t first, every, draws;  // Draws are kept in the `draws` steps first, first + every, …
   bool all = true;
 
-  // Which of the kept draws a step has, −1: none.
+  // Returns the index of the kept draw of a step, or −1 if the step keeps none.
   ISINGLASS_HD int64_t draw(int64_t step) const {
     const int64_t since = step - first;
     return since >= 0 && since % every == 0 && since / every < draws ? since / every : -1;

@@ -1,5 +1,5 @@
-// Reductions over a warp and over a block of threads: CUDA twins. Included by launch.h, after
-// whatever declares the shuffles.
+// Implements reductions over a warp and over a block of threads (CUDA). launch.h includes it after
+// the declarations of the shuffle functions.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,8 @@ __device__ inline double warp_max(double v) {
   return v;
 }
 
-// The same pairs in the same order as tree_sum() on the CPU: the same sum of the same numbers.
+// Adds the same pairs in the same order as tree_sum() on the CPU, and so returns the same sum of
+// the same numbers.
 __device__ inline double warp_sum(double v) {
   for (int offset = 16; offset > 0; offset >>= 1) v += __shfl_xor_sync(0xffffffffu, v, offset);
   return v;
@@ -26,14 +27,15 @@ __device__ inline double warp_product(double v) {
   return v;
 }
 
-// Over 32 numbers of which eight lanes have four each, those of i, i + 8, i + 16 and i + 24: the sum of
-// warp_sum() and the product of warp_product(), for each eight of a warp.
+// Reduces 32 numbers that are held by eight lanes: lane i has the numbers i, i + 8, i + 16 and i +
+// 24. The results are bitwise those of warp_sum() and warp_product(), for each group of eight lanes
+// of a warp.
 __device__ inline double eighth_sum(const double* v) {
   double sum = (v[0] + v[2]) + (v[1] + v[3]);
   for (int offset = 4; offset > 0; offset >>= 1) sum += __shfl_xor_sync(0xffffffffu, sum, offset);
   return sum;
 }
-// The product where the lanes have multiplied their own numbers, by twos.
+// Takes each lane's numbers as two products of two, first = v[0]·v[2] and second = v[1]·v[3].
 __device__ inline double eighth_product(double first, double second) {
   double product = first * second;
   for (int offset = 4; offset > 0; offset >>= 1) {
@@ -47,11 +49,11 @@ __device__ inline double eighth_product(const double* v) {
 
 namespace cuda {
 
-// The sum over a block of whole warps, for all of its threads.
+// Returns the sum over a block to all of its threads. The block must consist of whole warps.
 __device__ inline double block_sum(double value) {
   __shared__ double of_warp[32];
   value = warp_sum(value);
-  __syncthreads();  // of_warp may still be read from the last call
+  __syncthreads();  // Waits because of_warp may still be read by the previous call.
   if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
   __syncthreads();
   double total = 0;
@@ -61,14 +63,16 @@ __device__ inline double block_sum(double value) {
 
 constexpr int64_t kTileBlocks = 512;
 
-// Bytes of shared memory that fold_blocks() needs, however many blocks there are.
+// Returns the shared memory [bytes] that fold_blocks() needs for any number of blocks.
 inline size_t tile_bytes() {
   return kTileBlocks * sizeof(double);
 }
 
-// fold(of_block(b)) for b = 0, 1, … of so many blocks of 32 sites, or units: of_block by whole
-// warps, or of `parts` blocks side by side by as many parts of a warp, which come for blocks that
-// are not there, too; fold by the first thread in that order. tile [kTileBlocks] is shared.
+// Calls fold(of_block(b)) for b = 0, 1, …, blocks − 1, where each b is a block of 32 sites or
+// hidden units. A whole warp evaluates of_block(b), or, if parts > 1, each of `parts` equal parts
+// of a warp evaluates a block of its own; then of_block() is also called with b ≥ blocks, and the
+// result is ignored. The first thread calls fold() in the order of b. tile [kTileBlocks] is in
+// shared memory.
 template <int parts = 1, class OfBlock, class Fold>
 __device__ void fold_blocks(int64_t blocks, double* tile, OfBlock of_block, Fold fold) {
   constexpr int kLanes = 32 / parts;
@@ -82,7 +86,7 @@ __device__ void fold_blocks(int64_t blocks, double* tile, OfBlock of_block, Fold
     }
     __syncthreads();
     for (int64_t b = first; b < end && threadIdx.x == 0; ++b) fold(tile[b - first]);
-    __syncthreads();  // before the tile is overwritten
+    __syncthreads();  // Waits until the tile is read before the next pass overwrites it.
   }
 }
 

@@ -1,6 +1,6 @@
-// Memory that every thread keeps for itself between calls (CPU). An exception may not leave a
-// parallel region, where the end of memory would be the end of the process: what begins one
-// reserves before.
+// Reserves memory that every OpenMP thread keeps between calls (CPU). An exception must not leave a
+// parallel region, so that running out of memory there would end the process. The caller therefore
+// reserves the memory before it starts the region.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace isinglass::cpu {
 
-// Calls reserve(), which makes room for `count`: for a parallel region on all threads, where
-// `count` is more than `reserved`, which becomes `count`. What a thread throws is thrown here.
+// Calls reserve(), which makes room for `count` elements. If `parallel`, calls it on all threads,
+// but only if `count` exceeds `reserved`, which is then set to `count`. An exception thrown on a
+// thread is rethrown to the caller.
 template <class Reserve>
 void reserve_on_threads(bool parallel, int64_t& reserved, int64_t count, const Reserve& reserve) {
   if (!parallel) return reserve();

@@ -1,4 +1,4 @@
-// See threads_cpu.h.
+// Implements the choice between one and all threads from the measured times of recent runs.
 #include "kernels/base/threads_cpu.h"
 
 #ifdef _OPENMP
@@ -11,15 +11,18 @@ namespace isinglass {
 namespace {
 
 constexpr long kLeastNumbers = 1 << 14;
-constexpr double kMemory = 31.0 / 32;  // a run's weight is multiplied by it at the next run
-constexpr int kTrials = 4;             // runs in a row
-constexpr double kRarely = 200;        // times what the trial took, until the next one
+// The weight of a run decays by this factor with each later run.
+constexpr double kMemory = 31.0 / 32;
+constexpr int kTrials = 4;  // A trial of the slower way consists of this many successive runs.
+// The next trial starts after this many times the duration of the last one.
+constexpr double kRarely = 200;
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// A value that another thread adds at the same time may be lost, which is harmless.
+// Updates without a lock: an update made by another thread at the same time may be lost, which is
+// harmless.
 void decay_and_add(std::atomic<double>& sum, double value) {
   sum.store(kMemory * sum.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
 }

@@ -1,29 +1,31 @@
-// Decides whether a loop of a CPU kernel runs on all threads or on the caller's alone, by timing
-// both. Draws do not depend on the number of threads, so that the choice changes nothing but time.
+// Decides by timing whether a loop of a CPU kernel runs on all threads or on the caller's alone.
+// Random numbers do not depend on the number of threads, so that the choice affects only the time.
 //
-// All threads pay on a quiet machine and where a loop is long. They lose, by factors up to 20,
-// where other processes have the cores: each loop ends with a barrier, and one thread that waits
-// for a core holds up all others. The mean time per number of recent loops decides, for each loop
-// of the sources apart; the slower way is tried again once in 200 times what its trial took.
+// All threads are faster on an idle machine and for long loops. They are slower, by factors up to
+// 20, where other processes occupy the cores: each loop ends with a barrier, and one thread that
+// waits for a core delays all others. For each loop of the source code, the mean time per number of
+// its recent runs decides. The slower way is tried again after 200 times the duration of its last
+// trial.
 #pragma once
 
 #include <atomic>
 
 namespace isinglass {
 
-// Returns how many threads a loop of a kernel may use; 1 in a build without OpenMP.
+// Returns how many threads a kernel loop may use; 1 in a build without OpenMP.
 int most_threads();
 
-// The recent times of one loop. Several threads may use it at once.
+// Holds the recent times of one loop. Thread-safe.
 class LoopTimes {
  public:
-  // Returns whether the next run of the loop, which begins at `now` [s], is to use all threads.
+  // Returns true if the next run of the loop, which begins at `now` [s], should use all threads.
   bool choose(double now);
-  // Takes the times [s] of a run over so many numbers. `all`: what choose() returned for it.
+  // Records a run over `numbers` numbers from `start` to `end` [s]. `all` is what choose() returned
+  // for it.
   void add(bool all, double numbers, double start, double end);
 
  private:
-  // Exponentially weighted sums over some 32 runs; no run: 0.
+  // Holds exponentially weighted sums over about the last 32 runs; both are 0 before the first run.
   struct Sums {
     std::atomic<double> seconds{0}, numbers{0};
     double seconds_per_number() const;
@@ -36,12 +38,12 @@ class LoopTimes {
   std::atomic<bool> trying_all_{false};
 };
 
-// One run of a loop over so many numbers, from its construction to its destruction:
+// Times one run of a loop over `numbers` numbers, from construction to destruction. Use:
 //   static LoopTimes times;
 //   const TimedLoop loop(times, chains * sites);
 //   #pragma omp parallel for schedule(static) if (loop.on_all_threads())
-// Loops of fewer than 2^14 numbers, which take less time than waking a thread (some 10 µs), run on
-// the caller's thread.
+// Loops of fewer than 2^14 numbers run on the caller's thread and are not timed, because they take
+// less time than waking a thread (about 10 µs).
 class TimedLoop {
  public:
   TimedLoop(LoopTimes& times, long numbers);
@@ -52,7 +54,7 @@ class TimedLoop {
   bool on_all_threads() const { return all_; }
 
  private:
-  LoopTimes* times_;  // null: there is no choice, and nothing is timed
+  LoopTimes* times_;  // It is null if there is no choice, and then nothing is timed.
   double numbers_, start_ = 0;
   bool all_ = false;
 };

@@ -1,12 +1,15 @@
-// Vectors of the CPU twins, three kinds: loops that the compiler turns into vectors, for several
-// instruction sets (ISINGLASS_VECTOR_CLONES); arithmetic of whole vectors, as long as the machine's
-// (Vector, ISINGLASS_BY_WIDTH); and Highway's, where the compiler does not find the instructions by
-// itself: sources that have hwy/foreach_target.h are compiled for each instruction set.
+// Provides the three ways in which the CPU kernels use vector instructions. First, loops that the
+// compiler vectorises for several instruction sets (ISINGLASS_VECTOR_CLONES). Second, arithmetic on
+// vectors as long as the machine's (Vector, ISINGLASS_BY_WIDTH). Third, Highway, where the compiler
+// does not find the instructions by itself: a source that includes hwy/foreach_target.h is compiled
+// once for each instruction set.
 #pragma once
 
 #include <cstdint>
 
-#ifdef __clang__  // vectors pass between functions that are inlined: no convention of calls is touched
+// Vectors are passed only between inlined functions, so that the calling convention does not
+// matter.
+#ifdef __clang__
 #pragma clang diagnostic ignored "-Wpsabi"
 #endif
 
@@ -14,18 +17,20 @@
 #define ISINGLASS_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #endif
 
-// Highway's instruction sets: arrays hold vectors of a length that the compiler knows.
+// Disables Highway's targets with scalable vectors (SVE, RVV), because the code keeps arrays of
+// vectors, whose length the compiler must know.
 #define ISINGLASS_SCALABLE (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #ifdef ISINGLASS_WITHOUT_AVX512
 #define HWY_DISABLED_TARGETS (ISINGLASS_SCALABLE | HWY_AVX3 | HWY_AVX3_DL)
 #else
 #define HWY_DISABLED_TARGETS ISINGLASS_SCALABLE
 #endif
-// In code that is compiled for each: it is not a machine's without vectors.
+// True in code that Highway compiles for a target with vector instructions, false for its scalar
+// and emulated targets.
 #define ISINGLASS_HAS_VECTORS (HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
 
-// A loop compiled for AVX-512, AVX2 and the baseline; the machine picks when the program starts. A
-// clone takes in functions of the baseline only where they are inlined.
+// Compiles a function for AVX-512, AVX2 and the baseline; the version is chosen when the program
+// starts. Functions that it calls use the same instruction set only if they are inlined.
 #if !defined(__x86_64__) || defined(__CUDACC__) || defined(__SANITIZE_ADDRESS__)
 #define ISINGLASS_AVX2_CLONES
 #define ISINGLASS_VECTOR_CLONES
@@ -39,15 +44,17 @@
 #endif
 #endif
 
-// The same with all that a function calls. Other compilers than GCC do not combine the two.
+// Does the same and inlines all calls in the function. Compilers other than GCC do not support both
+// attributes together, and get only the inlining.
 #if defined(__GNUC__) && !defined(__clang__)
 #define ISINGLASS_FLAT_CLONES [[gnu::flatten]] ISINGLASS_VECTOR_CLONES
 #else
 #define ISINGLASS_FLAT_CLONES [[gnu::flatten]]
 #endif
 
-// `type name parameters`, which is name_of<64> arguments on machines with AVX-512 and name_of<32>
-// arguments elsewhere: a template of the vectors' bytes, always inlined, which stands before.
+// Defines the function `type name parameters`, which evaluates `name_of<64> arguments` on machines
+// with AVX-512 and `name_of<32> arguments` elsewhere. name_of is an always-inlined template over
+// the vector length [bytes], which must be defined before the macro is used.
 // NOLINTBEGIN(bugprone-macro-parentheses): a type and lists of arguments
 #ifdef ISINGLASS_AVX512
 #define ISINGLASS_BY_WIDTH(type, name, parameters, arguments)        \
@@ -69,7 +76,8 @@
 // NOLINTEND(bugprone-macro-parentheses)
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wpsabi"  // vectors as results: of inlined functions alone
+// Vectors are returned only by inlined functions.
+#pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
 namespace isinglass::cpu {
@@ -84,8 +92,8 @@ inline bool has_avx512() {
 #endif
 }
 
-// Longer ones than the machine's, GCC copies piece by piece through memory, and takes their
-// comparisons apart into branches.
+// A vector of kBytes bytes of T. It should not be longer than the machine's vectors: GCC copies
+// longer ones piecewise through memory, and turns their comparisons into branches.
 template <class T, int kBytes>
 struct VectorOf {
   typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));
@@ -93,8 +101,8 @@ struct VectorOf {
 template <class T, int kBytes>
 using Vector = typename VectorOf<T, kBytes>::type;
 
-// Folds 32 numbers in the order of a warp's butterfly, f(a, b) into a; inlined, for the caller's
-// instruction set.
+// Reduces 32 numbers in the order of a warp's butterfly; f(a, b) combines b into a. It is inlined,
+// so that it is compiled for the caller's instruction set.
 template <class F>
 [[gnu::always_inline]] inline double fold(const double* v, F f) {
   typedef double Four __attribute__((vector_size(32)));
@@ -113,7 +121,8 @@ template <class F>
 [[gnu::always_inline]] inline double tree_sum(const double* v) {
   return fold(v, [](auto& a, const auto& b) { a += b; });
 }
-// The same of numbers that have just been written one by one: whole vectors would wait for them.
+// Returns tree_sum() of numbers that have just been written one by one. It reads single numbers,
+// because loads of whole vectors would wait for those stores.
 [[gnu::always_inline]] inline double written_sum(const double* v) {
   double p[16];
   for (int i = 0; i < 16; ++i) p[i] = v[i] + v[i + 16];
@@ -128,7 +137,8 @@ template <class F>
   return fold(v, [](auto& a, const auto& b) { a = a > b ? a : b; });
 }
 
-// A part of an array to be read as `kSize` numbers: `count` of it, and zeros.
+// Presents the first `count` numbers of an array as kSize numbers, padded with zeros. It copies
+// only if count < kSize.
 template <class T, int kSize>
 struct Padded {
   T copy[kSize];
