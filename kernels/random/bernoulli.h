@@ -1,9 +1,10 @@
-// One binary value from its exact conditional: a site's, or a hidden unit's.
+// Draws one binary value, of a site or of a hidden unit, from its exact conditional distribution.
 //
-//   P(1) = 1/(1 + e^d),  d = U(value 1) − U(value 0): the value is 1 where u·total ≥ weight of 0
+//   P(1) = 1/(1 + e^d),  d = U(value 1) − U(value 0)
 //
-// The first 32 bits of a site's number decide nearly always; the other 32 are drawn only where they
-// do.
+// The value is 1 if u·(w_0 + w_1) ≥ w_0, where w_k is the weight of value k and u is uniform in [0,
+// 1). u has 64 random bits. The first 32 bits nearly always decide the value; the other 32 are
+// drawn only if they are needed.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 
 namespace isinglass {
 
-// The weights of 0 and 1, the larger one 1. Beyond |d| = 700 the smaller one is below every number
-// that could be drawn.
+// Holds the weights of the values 0 and 1, scaled so that the larger one is 1. |d| is clamped at
+// 700, where the smaller weight is already below every u that can be drawn.
 struct BernoulliConditional {
   double zero, total;
 
@@ -26,18 +27,20 @@ struct BernoulliConditional {
     total = 1 + least;
   }
 
-  // Whether the value at quantile u is 1.
+  // Returns true if the value at quantile u is 1.
   ISINGLASS_HD bool one(double u) const { return u * total >= zero; }
-  // Whether it is 1 (or 0) at every number whose first word this is.
+  // Return true if the value is 1 (or 0) for every u whose first 32 bits are `word`.
   ISINGLASS_HD bool certainly_one(double word) const { return one(word * kWord); }
   ISINGLASS_HD bool certainly_zero(double word) const { return !one((word + 1) * kWord); }
 
-  // The value at a number of this first word; rest() is the second, asked for where it decides.
+  // Returns the value for the u whose first 32 bits are `word`. rest() returns the other 32 bits,
+  // and is called only if they decide.
   template <class Rest>
   ISINGLASS_HD bool draw(uint32_t word, Rest rest) const {
     return certainly_one(word) || (!certainly_zero(word) && one(uniform_from_words(word, rest())));
   }
-  // The value at the number of a site or unit, its two words drawn by these purposes.
+  // Returns the value of a site or hidden unit. The two halves of its u are drawn with the purposes
+  // `first` and `rest`.
   ISINGLASS_HD bool draw(const Draws& draws, Purpose first, Purpose rest, uint32_t site) const {
     return draw(draws.site_word(first, site), [&] { return draws.site_word(rest, site); });
   }
@@ -46,14 +49,14 @@ struct BernoulliConditional {
   static constexpr double kWord = 1.0 / 4294967296.0;
 };
 
-// What u·total is above the weight of 0, in float32, of a number's first word: beyond kDrawMargin
-// its sign is the value, closer draw() decides. What rounding adds is below 1e-6: 3e-7 of the
-// exponential, twice; of d 2^−24·|d|·e^−|d|; 2^−24 each of the word, of which 24 bits are taken, and
-// of the products.
+// word_margin() returns u·(w_0 + w_1) − w_0 in float32, from the first 32 bits of u. If its size
+// exceeds kDrawMargin, its sign gives the value; otherwise the float64 draw() must decide. The
+// rounding error is below 1e-6. It consists of 3e-7 of the exponential, twice; of 2^−24·|d|·e^−|d|
+// from d; and of 2^−24 each from the word, of which 24 bits are used, and from the products.
 constexpr float kDrawMargin = 4e-6f;
 
 ISINGLASS_HD inline float word_margin(float d, uint32_t word) {
-  constexpr float kUnit = 1.0f / 16777216;  // of 24 bits
+  constexpr float kUnit = 1.0f / 16777216;  // This is the spacing of 24-bit uniforms.
   const float size = d < 0 ? -d : d;
   const float least = elementary::exp_within(size < 80 ? -size : -80.0f);
   const float zero = d > 0 ? 1.0f : least;
@@ -61,7 +64,7 @@ ISINGLASS_HD inline float word_margin(float d, uint32_t word) {
   return u * (1 + least) - zero;
 }
 
-// draw() at d, in float32 where that is certain.
+// Returns BernoulliConditional(d).draw(word, rest), computed in float32 where that is certain.
 template <class Rest>
 ISINGLASS_HD inline bool draw_by_word(double d, uint32_t word, Rest rest) {
   const float above = word_margin(static_cast<float>(d), word);
@@ -70,8 +73,8 @@ ISINGLASS_HD inline bool draw_by_word(double d, uint32_t word, Rest rest) {
   return BernoulliConditional(d).draw(word, rest);
 }
 
-// `count` values, for loops that the compiler turns into vectors. Returns whether any of them is
-// not certain.
+// Draws `count` values in float32, in loops that the compiler vectorises. Returns true if any of
+// the values is uncertain and must be drawn again in float64.
 template <int count, class Number, class Word, class Value>
 [[gnu::always_inline]] inline bool draw_by_words(const Number* d, const Word* word, Value* value) {
   float of_site[count];

@@ -1,14 +1,15 @@
-// A counter (philox.h) has 32 bits for the number of the chain and for that of the step: beyond
-// them the same random numbers would come again, without a word.
+// Bounds the chain and step numbers. A Philox counter (philox.h) has 32 bits for each; larger
+// numbers would silently repeat the same random numbers.
 #pragma once
 
 #include <cstdint>
 
 namespace isinglass {
 
-inline constexpr int64_t kLargestCounter = 0xFFFFFFFF;  // of steps and of chains, from 0
+// This is the largest chain or step number; both start at 0.
+inline constexpr int64_t kLargestCounter = 0xFFFFFFFF;
 
-// Returns whether steps 0 … count·each − 1, or as many chains, have numbers of their own.
+// Returns true if the steps 0 … count·each − 1, or as many chains, have distinct 32-bit numbers.
 constexpr bool has_counters(int64_t count, int64_t each = 1) {
   return count <= kLargestCounter / each;
 }

@@ -1,4 +1,8 @@
-// CUDA twin of normal.h: one block per chain, threads over the calls of its sites.
+// Fills a [B, D] array with the standard normal numbers of one step (CUDA version of normal.h).
+//
+// Regime: one block of 128 threads per chain. A thread computes the two numbers of one Philox call,
+// and strides over the calls of the chain's sites. It uses no shared memory. All step_normals()
+// calls on a GPU run this kernel, for any B and D; normal_cpu.cpp serves the CPU.
 #include "kernels/base/launch.h"
 #include "kernels/random/normal.h"
 

@@ -1,7 +1,8 @@
-// Standard normal numbers from Philox by Box & Muller (1958), "A note on the generation of random
-// normal deviates": √(−2 log(1 − u₁)) times cos(2π u₂) and sin(2π u₂), u₁ and u₂ the two 53-bit
-// uniforms of one counter. Of uniforms of 32 bits, four numbers a call, none would lie beyond 6.7,
-// and the momenta that steps draw would not be normal.
+// Draws standard normal numbers from Philox by Box & Muller (1958), "A note on the generation of
+// random normal deviates": √(−2 log(1 − u₁)) times cos(2π u₂) and sin(2π u₂), where u₁ and u₂ are
+// the two 53-bit uniforms of one counter. With 32-bit uniforms, which would give four numbers per
+// counter, no number would lie beyond 6.7, and the momenta of Hamiltonian steps would not be
+// normal.
 #pragma once
 
 #include <cmath>
@@ -17,10 +18,10 @@ struct NormalPair {
   double number[2];
 };
 
-// The sites whose numbers one call gives: i and i + 8 of every 16.
+// The Philox call that gives the numbers of the sites i and i + 8 of every 16.
 using NormalCall = CallOf<2>;
 
-// 1 − u₁ is exact.
+// Returns the two normal numbers of (u₁, u₂). 1 − u₁ is exact in float64.
 ISINGLASS_HD inline NormalPair box_muller(double u1, double u2) {
   const double radius = sqrt(-2 * elementary::log(1 - u1));
   const elementary::SinCos angle = elementary::sincos_of_turn(u2);
@@ -34,7 +35,8 @@ ISINGLASS_HD inline NormalPair normal_pair(const Draws& draws, Purpose purpose, 
                     uniform_from_words(r.word[2], r.word[3]));
 }
 
-// f(site, number) of a call's sites below `sites`: a step's numbers of `purpose`.
+// Calls f(site, number) for the sites of `call` that are below `sites`, with the numbers of
+// `purpose`.
 template <class F>
 ISINGLASS_HD inline void each_normal_of(const Draws& draws, Purpose purpose, NormalCall call,
                                         int64_t sites, F f) {
@@ -44,12 +46,12 @@ ISINGLASS_HD inline void each_normal_of(const Draws& draws, Purpose purpose, Nor
   }
 }
 
-// One number alone, of a counter of its own.
+// Returns a single number, which uses a counter of its own.
 ISINGLASS_HD inline double standard_normal(const Draws& draws, Purpose purpose, uint32_t position) {
   return normal_pair(draws, purpose, position).number[0];
 }
 
-// out [B, D] ~ N(0, I) by purpose kNoise; rng {seed, step}; chain_ids [B].
+// Writes out [B, D] ~ N(0, I) with the purpose kNoise; rng {seed, step}; chain_ids [B].
 ISINGLASS_TWINS(step_normals, int64_t chains, int64_t sites, const int64_t* rng,
                 const int64_t* chain_ids, double* out, Stream)
 

@@ -1,4 +1,4 @@
-// CPU twin of normal.h.
+// Implements step_normals() of normal.h on the CPU, with loops over chains on several threads.
 #include "kernels/base/threads_cpu.h"
 #include "kernels/random/fast/normal_rows_cpu.h"
 #include "kernels/random/normal.h"

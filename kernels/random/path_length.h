@@ -1,5 +1,6 @@
-// The random length of a path or number of flips, with real-valued mean R ≥ 1, so that R can adapt:
-// n = ⌊2R − 1⌋ + Bernoulli(frac(2R − 1)), L ~ Uniform{1 … n}. Independent of the state.
+// Draws the random length L of a path, or number of flips, with real-valued mean R ≥ 1, so that R
+// can be adapted: n = ⌊2R − 1⌋ + Bernoulli(frac(2R − 1)), L ~ Uniform{1 … n}. L does not depend on
+// the state.
 #pragma once
 
 #include <cmath>

@@ -1,9 +1,10 @@
-// Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror & Shaw, "Parallel random
-// numbers: as easy as 1, 2, 3", SC 2011).
+// Implements the counter-based random numbers of Philox4x32-10 (Salmon, Moraes, Dror & Shaw,
+// "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 //
-// Key = the 64-bit seed. Counter words = chain, step, purpose, position. So the numbers that chain
-// c uses at step t depend on nothing else: not on batch size, device, thread count or number of
-// ranks. Every purpose of the project is listed here; two purposes never share a counter.
+// The key is the 64-bit seed. The four counter words are chain, step, purpose and position. The
+// numbers that chain c uses at step t therefore depend on nothing else: not on batch size, device,
+// thread count or number of ranks. This file lists every purpose of the project; no two purposes
+// share a counter.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +14,30 @@
 namespace isinglass {
 
 enum class Purpose : uint32_t {
-  // inside a step
+  // These purposes are used inside a step.
   kAccept = 0,
-  kLength,  // path length L; position 0: rounding of 2R − 1, position 1: L
+  kLength,  // path length L; position 0 rounds 2R − 1, position 1 draws L
   kSite,    // position = index along the path
   kValue,   // position = index along the path, or site
-  kNoise,   // standard normal numbers; position = call (normal.h)
+  kNoise,   // standard normal numbers; position = Philox call (normal.h)
   kSiteValue,
-  kSiteValueRest,  // site_uniform() of values
+  kSiteValueRest,  // second half of site_uniform() for values
   kHidden,
-  kHiddenRest,  // site_uniform() of hidden units
+  kHiddenRest,  // second half of site_uniform() for hidden units
   kSwap,        // chain = ensemble of rungs, position = pair of rungs
-  kReference,   // chain = ensemble: an exact draw at its rung 0, position = site
-  // outside a step
+  kReference,   // an exact draw at rung 0; chain = ensemble, position = site
+  // These purposes are used outside a step.
   kInitialState = 64,  // position = site
   kBinarise,           // chain = image of the data set, step = iteration, position = pixel
   kDataOrder,          // step = epoch, position = index of the shuffle
   kSlots,              // step = iteration, position = index of the draw
-  kReinitialise,       // chain = slot, step = iteration; position 0: whether
+  kReinitialise,       // chain = slot, step = iteration; position 0 decides whether to reinitialise
   kReinitialState,     // chain = slot, step = iteration, position = site
   kBootstrap,          // chain = resample, position = index
   kStrokes,            // chain = image, position = index of the number
   kSplit,              // position = index of the shuffle
-  kDataInit,           // chain = chain that starts at a training image
-  kScoreNoise,         // chain = place in the batch, step = iteration, position = site
+  kDataInit,           // chain = a chain that starts at a training image
+  kScoreNoise,         // chain = index in the batch, step = iteration, position = site
   kInstance,           // chain = tensor of a standard instance, position = index
   kPoints,             // chain = point of a built-in data set, position = index of the number
 };
@@ -44,7 +45,8 @@ enum class Purpose : uint32_t {
 struct Philox4x32 {
   uint32_t word[4];
 
-  // word[k], chosen: an array that is indexed lies in a GPU's memory, not in registers.
+  // Returns word[k] for a k known only at run time. Selecting the word avoids indexing the array,
+  // which would force it out of registers into a GPU's local memory.
   ISINGLASS_HD uint32_t word_of(uint32_t k) const {
     const uint32_t even = k < 2 ? word[0] : word[2], odd = k < 2 ? word[1] : word[3];
     return k % 2 ? odd : even;
@@ -72,20 +74,21 @@ ISINGLASS_HD inline Philox4x32 philox4x32(uint64_t seed, uint32_t chain, uint32_
   return {{c0, c1, c2, c3}};
 }
 
-// 53 random bits as a double in [0, 1).
+// Returns 53 random bits as a double in [0, 1).
 ISINGLASS_HD inline double uniform_from_words(uint32_t high, uint32_t low) {
   const uint64_t bits = (static_cast<uint64_t>(high) << 21) ^ (low >> 11);
   return static_cast<double>(bits) * (1.0 / 9007199254740992.0);
 }
 
-// floor(u·n), an integer in [0, n), of u in [0, 1)
+// Returns floor(u·n), an integer in [0, n), for u in [0, 1).
 ISINGLASS_HD inline uint32_t below_from_uniform(uint32_t n, double u) {
   const uint32_t draw = static_cast<uint32_t>(u * n);
   return draw < n ? draw : n - 1;
 }
 
-// The sites whose numbers one call gives, `each` of them: eight calls serve a block of sites, and so
-// do eight lanes of a GPU, which read and write neighbours at once.
+// One Philox call serves `each` sites of a block of 8·each sites; eight calls serve the block. The
+// sites of a call are 8 apart, so that eight neighbouring lanes of a GPU, each with one call, read
+// and write neighbouring sites at once.
 constexpr int kBlockCalls = 8;
 
 template <int each>
@@ -96,50 +99,53 @@ struct CallOf {
   ISINGLASS_HD int64_t site(int which) const {
     return number / kBlockCalls * kBlockSites + number % kBlockCalls + kBlockCalls * which;
   }
-  // In whole blocks; a call's last sites may not be there.
+  // Returns the number of calls that cover `sites` sites. It counts whole blocks, so that a call's
+  // last sites may not exist.
   ISINGLASS_HD static int64_t count(int64_t sites) {
     return (sites + kBlockSites - 1) / kBlockSites * kBlockCalls;
   }
 };
 
-// A word a site: i, i + 8, i + 16 and i + 24 of every 32, so that a warp owns 128 sites.
+// The Philox call that gives one 32-bit word for each of the sites i, i + 8, i + 16 and i + 24 of
+// every 32. A warp, with one call per lane, serves 128 sites.
 constexpr int kCallSites = 4;
 using SiteCall = CallOf<kCallSites>;
 
-// Where a chain's numbers come from: one value, passed along instead of a generator object.
+// Identifies the random numbers of one chain in one step. It is passed by value, in place of a
+// generator object.
 struct Draws {
   uint64_t seed;
   uint32_t chain;
   uint32_t step;
 
-  // u in [0, 1)
+  // Returns u in [0, 1).
   ISINGLASS_HD double uniform(Purpose purpose, uint32_t position = 0) const {
     const Philox4x32 r = philox4x32(seed, chain, step, static_cast<uint32_t>(purpose), position);
     return uniform_from_words(r.word[0], r.word[1]);
   }
 
-  // The first 32 bits of site_uniform() of the sites of a call (SiteCall), which decide but for one
-  // comparison in 2^32.
+  // Returns the first 32 bits of site_uniform() for the four sites of a SiteCall. They decide all
+  // but one comparison in 2^32.
   ISINGLASS_HD Philox4x32 call_words(Purpose purpose, uint32_t call) const {
     return philox4x32(seed, chain, step, static_cast<uint32_t>(purpose), call);
   }
-  // Those of one site.
+  // Returns the first 32 bits of site_uniform() for one site.
   ISINGLASS_HD uint32_t site_word(Purpose purpose, uint32_t site) const {
     return call_words(purpose, site / 32 * 8 + site % 8).word_of(site % 32 / 8);
   }
-  // u in [0, 1) of a site, in a step that draws at every site.
+  // Returns u in [0, 1) for a site, in a step that draws a number at every site.
   ISINGLASS_HD double site_uniform(Purpose first, Purpose rest, uint32_t site) const {
     return uniform_from_words(site_word(first, site), site_word(rest, site));
   }
 
-  // an integer in [0, n), n < 2^32; bias below n·2^−53
+  // Returns an integer in [0, n), n < 2^32, with a bias below n·2^−53.
   ISINGLASS_HD uint32_t below(uint32_t n, Purpose purpose, uint32_t position = 0) const {
     return below_from_uniform(n, uniform(purpose, position));
   }
 };
 
-// The numbers of one chain in one step, `steps_ahead` steps after the present one; rng = {seed,
-// step number}, in device memory.
+// Returns the random numbers of one chain in the step that is `steps_ahead` after the present one.
+// rng = {seed, step number} is in device memory.
 ISINGLASS_HD inline Draws step_draws(const int64_t* rng, int64_t chain_id,
                                      int64_t steps_ahead = 0) {
   return {static_cast<uint64_t>(rng[0]), static_cast<uint32_t>(chain_id),

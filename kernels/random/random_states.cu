@@ -1,4 +1,10 @@
-// CUDA twin of random_states.h: one block per row; one thread per permutation.
+// Draws rows of independent sites, of normal numbers, or of permutations (CUDA version of
+// random_states.h).
+//
+// Regime: one block of 128 threads per row, whose threads stride over the sites (over Philox calls
+// for normal numbers). A permutation is sequential and takes one thread; 128 of them share a block.
+// No kernel uses shared memory. These kernels serve every GPU tensor and run outside of steps,
+// except for draws from a reference distribution; random_states_cpu.cpp serves the CPU.
 #include "kernels/base/launch.h"
 #include "kernels/random/normal.h"
 #include "kernels/random/random_states.h"

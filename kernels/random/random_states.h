@@ -1,6 +1,6 @@
-// Random states: independent sites, normal numbers or permutations; initial states, binarised
-// images, restarted chains. Each number comes from Philox at (chain = id of the row, step, purpose,
-// position = site), a normal one from its call (normal.h).
+// Draws random states: independent sites, normal numbers or permutations. They serve as initial
+// states, binarised images and restarted chains. Each number is Philox at (chain = id of the row,
+// step, purpose, position = site); normal numbers use the positions of their calls (normal.h).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ struct RowDraws {
   uint64_t seed;
   uint32_t step;
   Purpose purpose;
-  const int64_t* rng = nullptr;  // {seed, step} in device memory, in place of the two above
+  // If it is not null, {seed, step} in device memory replace `seed` and `step`.
+  const int64_t* rng = nullptr;
 
   ISINGLASS_HD Draws row(int64_t r) const {
     if (rng) return step_draws(rng, ids[r]);
@@ -25,7 +26,7 @@ struct RowDraws {
   }
 };
 
-// A uniform permutation of 0 … sites − 1 (Fisher–Yates); position = site.
+// Writes a uniform permutation of 0 … sites − 1 (Fisher–Yates); position = site.
 ISINGLASS_HD inline void draw_permutation(const Draws& draws, Purpose purpose, int64_t sites,
                                           int64_t* out) {
   for (int64_t i = 0; i < sites; ++i) {
@@ -35,25 +36,25 @@ ISINGLASS_HD inline void draw_permutation(const Draws& draws, Purpose purpose, i
   }
 }
 
-// A value of K at quantile u of a site whose probabilities are p[0 … K − 1].
+// Returns the value at quantile u of a site with probabilities p[0 … K − 1].
 ISINGLASS_HD inline uint8_t categorical_value(const double* p, int categories, double u) {
   return static_cast<uint8_t>(
       inverse_cdf(categories, [p](int64_t k) { return p[k]; }, u, /*none=*/0));
 }
 
-// out uint8 [rows, D] ~ Bernoulli(p); row r's probabilities start at p + r·stride (stride 0:
-// shared).
+// Writes out uint8 [rows, D] ~ Bernoulli(p). The probabilities of row r start at p + r·stride;
+// stride 0 shares one row of probabilities.
 ISINGLASS_TWINS(bernoulli_rows, const RowDraws&, const float* p, int64_t stride, uint8_t* out,
                 Stream)
-// out uint8 [rows, D], site i with probability p[i·K + k] of value k < K, by the inverse CDF
-// (kernels/base/categorical.h); p sums to 1 at every site.
+// Writes out uint8 [rows, D], where site i has value k < K with probability p[i·K + k], by the
+// inverse CDF (kernels/base/categorical.h). p sums to 1 at every site.
 ISINGLASS_TWINS(categorical_rows, const RowDraws&, const double* p, int categories, uint8_t* out,
                 Stream)
-// out uint8 [rows, D] uniform in 0 … categories − 1.
+// Writes out uint8 [rows, D], uniform in 0 … categories − 1.
 ISINGLASS_TWINS(uniform_rows, const RowDraws&, int categories, uint8_t* out, Stream)
-// out float32 [rows, D] ~ N(0, I).
+// Writes out float32 [rows, D] ~ N(0, I).
 ISINGLASS_TWINS(normal_rows, const RowDraws&, float* out, Stream)
-// out int64 [rows, D], uniform permutations of 0 … D − 1.
+// Writes out int64 [rows, D], uniform permutations of 0 … D − 1.
 ISINGLASS_TWINS(permutation_rows, const RowDraws&, int64_t* out, Stream)
 
 }  // namespace isinglass

@@ -1,4 +1,5 @@
-// CPU twin of random_states.h.
+// Implements random_states.h on the CPU. Rows are shared among threads, and the Philox numbers of a
+// row are computed many at once in vectors.
 #include <algorithm>
 
 #include "kernels/base/threads_cpu.h"
@@ -9,10 +10,11 @@
 namespace isinglass::cpu {
 namespace {
 
-// f(i, row.uniform(purpose, i)) of a row's sites i, whose numbers are drawn many at once.
+// Calls f(i, row.uniform(purpose, i)) for the sites i of a row.
 template <class F>
 void each_uniform(const Draws& row, Purpose purpose, int64_t sites, F f) {
-  constexpr int kTile = 128, kMultiple = 8;  // of philox_words()
+  // philox_words() takes multiples of kMultiple counters.
+  constexpr int kTile = 128, kMultiple = 8;
   uint32_t chain[kTile], position[kTile], word[4 * kTile];
   for (int i = 0; i < kTile; ++i) {
     chain[i] = row.chain;

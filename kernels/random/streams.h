@@ -1,5 +1,6 @@
-// Steps draw by the same purposes (philox.h) whoever makes them; streams keep the chains of
-// training, annealing and sampling apart that have one seed: each stream has keys of its own.
+// Gives each use of a seed its own Philox key. Steps draw with the same purposes (philox.h) in
+// training, annealing and sampling; different keys keep the chains of these apart when they have
+// the same seed.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +8,17 @@
 namespace isinglass {
 
 enum class RandomStream : uint64_t {
-  kSampling = 0,  // its key is the seed itself
+  kSampling = 0,  // The key of this stream is the seed itself.
   kTraining,      // the replay buffer and its chains
-  kAnnealing,     // of an evaluation
+  kAnnealing,     // annealing in an evaluation
   kValidation,    // annealing between training iterations
   kReference,     // chains that others are compared with
-  kTempering,     // of an evaluation
+  kTempering,     // tempering in an evaluation
   kCount,
 };
 
-// Streams of one seed have different keys, and of any seeds below 2^60.
+// Returns the key of a stream. Keys differ between the streams of one seed, and between any seeds
+// below 2^60.
 constexpr uint64_t stream_key(uint64_t seed, RandomStream stream) {
   return seed + (static_cast<uint64_t>(stream) << 60);
 }

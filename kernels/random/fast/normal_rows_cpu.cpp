@@ -1,4 +1,5 @@
-// See normal_rows_cpu.h.
+// Implements fill_normals(): Philox and the Box–Muller transform of many calls at once in vectors
+// (CPU).
 #include "kernels/random/fast/normal_rows_cpu.h"
 
 #include "kernels/base/vectors_cpu.h"
@@ -9,7 +10,7 @@ namespace {
 
 constexpr int kCalls = kNormalTile / 2;
 
-// word [4, calls] → number, in the order of the sites.
+// Transforms word [4, calls] into number [2·calls], in the order of the sites.
 ISINGLASS_FLAT_CLONES void box_muller_all(const uint32_t* word, int calls, double* number) {
   double u1[kCalls], u2[kCalls];
   for (int n = 0; n < calls; ++n) {

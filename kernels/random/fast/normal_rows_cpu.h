@@ -1,4 +1,4 @@
-// The numbers of normal.h of many sites at once (CPU).
+// Computes the normal numbers of normal.h for many sites at once (CPU), with the same bits.
 #pragma once
 
 #include <algorithm>
@@ -9,14 +9,15 @@ namespace isinglass::cpu {
 
 constexpr int kNormalTile = 256;
 
-// The numbers of sites first … first + count − 1, count at most kNormalTile; both multiples of 16.
+// Writes the numbers of the sites first … first + count − 1. count is at most kNormalTile; both are
+// multiples of 16.
 void fill_normals(const Draws& draws, Purpose purpose, int64_t first, int count, double* number);
 
-// f(site, number) of a chain's sites.
+// Calls f(site, number) for all sites of a chain.
 template <class F>
 void each_normal(const Draws& draws, Purpose purpose, int64_t sites, F f) {
   constexpr int kBlock = NormalCall::kBlockSites, kFew = 2;
-  if (sites <= kFew) {  // a vector of calls would cost more
+  if (sites <= kFew) {  // For so few sites a vector of calls would be slower.
     for (int64_t n = 0; n < sites; ++n) each_normal_of(draws, purpose, {n}, sites, f);
     return;
   }

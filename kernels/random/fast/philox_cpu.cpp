@@ -1,7 +1,7 @@
-// See philox_cpu.h. Vectors of Highway, which compiles what stands between HWY_BEFORE_NAMESPACE and
-// HWY_AFTER_NAMESPACE for each instruction set and picks when the program starts. Instructions
-// multiply 32-bit numbers to 64-bit ones: a counter's words are the lower halves of 64-bit lanes,
-// whose upper halves nobody reads.
+// Implements Philox for many counters at once, in vectors of Highway (CPU). Highway compiles the
+// code between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE for each instruction set and chooses
+// one when the program starts. The vector instructions multiply 32-bit numbers to 64-bit products.
+// Therefore each counter word is in the lower half of a 64-bit lane, and the upper half is ignored.
 #include "kernels/random/fast/philox_cpu.h"
 
 #include <hwy/base.h>
@@ -13,7 +13,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/random/fast/philox_cpu.cpp"
 #include <hwy/foreach_target.h>
-// After it.
+// highway.h must follow foreach_target.h.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -29,7 +29,7 @@ using Lanes = hn::Vec<Wide>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Wide()));
 static_assert(8 % kLanes == 0);
 
-// What all counters of a call share.
+// Holds what all counters of a call share.
 struct Common {
   uint64_t seed;
   uint32_t step, purpose, first;
@@ -60,11 +60,13 @@ HWY_INLINE void store_lanes(Lanes lanes, uint32_t* to) {
   hn::StoreU(hn::TruncateTo(Half(), lanes), Half(), to);
 }
 
-// `vectors` at a time wait for each other's products.
+// Computes `vectors` vectors of counters together, so that their multiplications overlap.
 template <int vectors>
 HWY_INLINE void fill_vectors(const Common& common, int count, const uint32_t* chain,
                              const uint32_t* position, uint32_t* word) {
-  Lanes c[vectors][4];  // no struct: its own constructor would be of no instruction set
+  // This is an array because a struct's implicit constructor would not be compiled for the
+  // instruction set.
+  Lanes c[vectors][4];
   for (int v = 0; v < vectors; ++v) {
     c[v][0] = load_lanes(chain + v * kLanes);
     c[v][1] = same(common.step);
@@ -121,7 +123,7 @@ void philox_words(uint64_t seed, uint32_t step, Purpose purpose, int count, cons
 }
 
 void site_words(const Draws& draws, Purpose purpose, uint32_t first, uint32_t* word) {
-  constexpr int kCalls = kWordTile / 4, kBlockCalls = 8;  // of 32 sites
+  constexpr int kCalls = kWordTile / 4, kBlockCalls = 8;  // Eight calls serve 32 sites.
   uint32_t chain[kCalls], position[kCalls], of_call[4][kCalls];
   for (int i = 0; i < kCalls; ++i) {
     chain[i] = draws.chain;

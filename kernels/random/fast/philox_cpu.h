@@ -1,4 +1,4 @@
-// philox4x32() of many counters at once (CPU), for steps that draw at every site.
+// Computes philox4x32() for many counters at once (CPU), for steps that draw at every site.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,13 @@
 
 namespace isinglass::cpu {
 
-// word [4, count]: the four words of (seed; chain[i], step, purpose, first + position[i]); count is
-// a multiple of 8.
+// Writes word [4, count]: the four words of the counters (chain[i], step, purpose, first +
+// position[i]) with key `seed`. count is a multiple of 8.
 void philox_words(uint64_t seed, uint32_t step, Purpose purpose, int count, const uint32_t* chain,
                   const uint32_t* position, uint32_t first, uint32_t* word);
 
-// draws.site_word(purpose, first + i) of kWordTile sites; first is a multiple of 32.
+// site_words() writes draws.site_word(purpose, first + i) for i < kWordTile; first is a multiple of
+// 32.
 constexpr int kWordTile = 128;
 void site_words(const Draws& draws, Purpose purpose, uint32_t first, uint32_t* word);
 
