@@ -1,5 +1,12 @@
-// CUDA twin of lattice.h: a block for every part of a chain, threads over sites; differences, one
-// thread per chain.
+// Computes energies, gradients and exact differences of pairwise lattice models (CUDA version of
+// lattice.h).
+//
+// Regime of lattice_evaluate: one block of 256 threads per part (8192 sites) of a chain; the
+// threads stride over the part's sites, and a block sum gives the part's energy. Shared memory
+// holds only the 32 warp sums. States of more than one part take a second launch, which adds the
+// parts. It serves every lattice on a GPU, except that energies and gradients of binary lattices
+// with a neighbourhood table are looked up (fast/table_evaluate.cu). Regime of lattice_differences:
+// one thread per chain, for one site each; no shared memory.
 #include "kernels/lattice/parts_cuda.h"
 
 namespace isinglass::cuda {

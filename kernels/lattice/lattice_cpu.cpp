@@ -1,4 +1,4 @@
-// CPU twin of lattice.h.
+// Implements lattice.h on the CPU, with eight chains at a time in vector lanes.
 #include <algorithm>
 
 #include "kernels/base/threads_cpu.h"
@@ -8,7 +8,8 @@
 namespace isinglass::cpu {
 namespace {
 
-// The energies of 1 ≤ chains ≤ 8 where there are no edges: those of evaluate_lanes(), bit for bit.
+// Writes the energies of 1 ≤ chains ≤ 8 on a graph without edges. They are bitwise those of
+// evaluate_lanes().
 void add_unary(const Lattice& lattice, int64_t chains, const uint8_t* x, double* energy) {
   const uint8_t* chain[kChainLanes];
   double sum[kChainLanes];

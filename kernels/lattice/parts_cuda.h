@@ -1,6 +1,7 @@
-// Large states on a GPU: a block for every part of every chain (lattice_parts()). Blocks of the same part
-// are side by side, as they read the same couplings. What the parts add to is summed in their order,
-// however many chains there are.
+// Divides large states among the blocks of a GPU: one block for each part of each chain
+// (lattice_parts()). Blocks of the same part in different chains are adjacent, because they read
+// the same couplings. The sums of the parts are added in the order of the parts, whatever the
+// number of chains.
 #pragma once
 
 #include "kernels/base/launch.h"
@@ -8,7 +9,7 @@
 
 namespace isinglass::cuda {
 
-// The sites of a block.
+// The range of sites that the current block works on.
 struct ChainPart {
   int64_t chain, first, end;
 
@@ -24,7 +25,7 @@ inline LaunchShape part_launch(int64_t chains, int64_t sites, unsigned threads) 
   return {static_cast<unsigned>(chains * lattice_parts(sites)), threads};
 }
 
-// Where the blocks' sums go.
+// Says where the blocks store their sums.
 struct PartSums {
   double constant;
   double* sum;  // [parts, B]
@@ -34,7 +35,8 @@ struct PartSums {
   }
 };
 
-// energy [B] = constant + Σ_parts sum. A template, as clang knows no inline kernels.
+// Writes energy [B] = constant + Σ_parts sum. It is a template because clang does not support
+// inline kernels in headers.
 template <class Number>
 __global__ void add_parts_kernel(int64_t chains, int64_t parts, Number constant, const Number* sum,
                                  Number* energy) {
@@ -45,7 +47,8 @@ __global__ void add_parts_kernel(int64_t chains, int64_t parts, Number constant,
   energy[c] = constant + total;
 }
 
-// energy [B] = constant + what launch(sums) sums; parts [lattice_parts(D), B] where there are several.
+// Writes energy [B] = constant + the sums that launch(sums) computes. `parts` is scratch memory
+// [lattice_parts(D), B], needed if there is more than one part.
 template <class Launch>
 void sum_parts(int64_t chains, int64_t sites, double constant, double* energy, double* parts,
                Stream stream, Launch launch) {

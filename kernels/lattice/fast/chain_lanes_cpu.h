@@ -1,5 +1,6 @@
-// Eight chains at a time, a lane of a vector each (CPU). States lie site by site, so that a site's
-// values in all chains are one vector; each lane computes what one chain alone would, bit for bit.
+// Processes eight chains at a time, one per vector lane (CPU). States are stored site by site, so
+// that the values of a site in all eight chains form one vector. Each lane computes what a single
+// chain would, bit for bit.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@ namespace isinglass::cpu {
 
 constexpr int kChainLanes = 8;
 
-// A number of each chain, in vectors of so many bytes.
+// Holds one number for each chain, in vectors of kBytes bytes.
 template <int kBytes>
 struct ChainLanes {
   using Part = Vector<double, kBytes>;
@@ -43,7 +44,7 @@ struct ChainLanes {
   [[gnu::always_inline]] ChainLanes& operator-=(const ChainLanes& other) {
     return *this = *this - other;
   }
-  // a where x and y are equal, elsewhere b.
+  // Returns a where x and y are equal, and b elsewhere.
   [[gnu::always_inline]] static ChainLanes where_equal(const ChainLanes& x, const ChainLanes& y,
                                                        const ChainLanes& a, const ChainLanes& b) {
     return from([&](int p) { return x.part[p] == y.part[p] ? a.part[p] : b.part[p]; });
@@ -63,7 +64,7 @@ template <int kBytes>
   return *reinterpret_cast<ChainLanes<kBytes>*>(lanes + i * kChainLanes);
 }
 
-// x [B, D] of 1 ≤ B ≤ 8 chains as lanes [D, 8]; lanes beyond B repeat the last chain.
+// Copies x [B, D] of 1 ≤ B ≤ 8 chains into lanes [D, 8]. Lanes beyond B repeat the last chain.
 [[gnu::always_inline]] inline void fill_lanes(const uint8_t* x, int64_t chains, int64_t sites,
                                               double* lanes) {
   const uint8_t* chain[kChainLanes];
@@ -75,8 +76,8 @@ template <int kBytes>
   }
 }
 
-// This thread's lanes of so many sites, kept between calls; and room for them, in a parallel region
-// on all threads.
+// lane_scratch() returns the calling thread's memory for the lanes of `sites` sites, which is kept
+// between calls. reserve_lane_scratch() makes room for it before a parallel region, on all threads.
 inline double* lane_scratch(int64_t sites) {
   thread_local std::vector<double> lanes;
   const auto size = static_cast<std::size_t>(kChainLanes * sites);

@@ -1,7 +1,7 @@
-// Sixteen chains at a time on a graph with a neighbourhood table (neighbourhood_table.h): which they
-// are, their random numbers, and their lanes, in which states lie site by site as bytes, [D + 1, 16];
-// the last row is the neighbour that sites lack (CPU). Rows behind it fill up sixteen, and mean
-// nothing.
+// Processes sixteen chains at a time on a graph with a neighbourhood table (neighbourhood_table.h,
+// CPU). This file chooses the chains of a group, draws their random numbers and stores their lanes.
+// Lanes hold the states site by site as bytes, [D + 1, 16]; the last row stands for missing
+// neighbours and is 0. The rows are padded to a multiple of sixteen; the padding has no meaning.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace isinglass::cpu {
 
 constexpr int kChains16 = 16;
 
-// Of 32 sites or ranks a number of every chain, [32, 16].
+// Holds one number of each chain for each of 32 sites or ranks, [32, 16].
 template <class T>
 struct BlockOf {
   alignas(64) T number[kBlockSites * kChains16];
@@ -25,10 +25,10 @@ struct BlockOf {
   const T* row(int64_t i) const { return number + i * kChains16; }
 };
 
-// site_word() of blocks of 32 sites or ranks.
+// Computes Draws::site_word() for the sixteen chains and a block of 32 sites or ranks.
 class BlockNumbers {
  public:
-  // draws [16]
+  // `draws` [16] are the chains' random numbers.
   BlockNumbers(const Draws* draws, Purpose purpose) : draws_(*draws), purpose_(purpose) {
     for (int i = 0; i < kCount; ++i) {
       chain_[i] = draws[i % kChains16].chain;
@@ -48,17 +48,18 @@ class BlockNumbers {
   alignas(64) uint32_t chain_[kCount], position_[kCount];
 };
 
-// Groups of sixteen chains that a thread works on together, a block of sites after the other: what
-// the first one has looked up is in the nearest cache for the others.
+// A thread works on this many groups of sixteen chains together, one block of sites after the
+// other, so that what the first group looks up is in the nearest cache for the others.
 constexpr int64_t kLaneGroups = 4;
 
-// This thread's lanes of so many states, kept between calls, at a cache line's start; and room for
-// them, in a parallel region on all threads.
+// lane_states() returns the calling thread's memory for the lanes of `states` states, which is kept
+// between calls and starts at a cache line. reserve_lane_states() makes room for it before a
+// parallel region, on all threads.
 uint8_t* lane_states(int64_t states, int64_t sites);
 void reserve_lane_states(bool parallel, int64_t states, int64_t sites);
 
-// Calls work(first, end) for the groups of so many chains, at most kLaneGroups of them at a time,
-// on threads that have room for the lanes of so many states.
+// Calls work(first, end) for ranges of groups that cover all chains, at most kLaneGroups groups at
+// a time, on threads that have room for the lanes of `states` states. `steps` serves the timing.
 template <class F>
 void for_lane_groups(int64_t chains, int64_t steps, int64_t sites, int64_t states, F work) {
   const int64_t groups = (chains + kChains16 - 1) / kChains16;
@@ -73,15 +74,17 @@ void for_lane_groups(int64_t chains, int64_t steps, int64_t sites, int64_t state
   }
 }
 
-// A group's chains, 1 ≤ count ≤ 16, with their draws and states; those beyond count repeat the last.
+// Holds the chains of a group, 1 ≤ count ≤ 16, with their random numbers and states. Entries beyond
+// `count` repeat the last chain.
 struct LaneGroup {
   int64_t count;
   int64_t chain[kChains16];
   Draws draws[kChains16];
   uint8_t* state[kChains16];
 
-  // The chains of places 16·number … of `order`, null: as they are numbered; x [B, D]. The step that
-  // is `steps_ahead` steps after the present one.
+  // Takes the chains order[16·number], order[16·number + 1], …, or these numbers themselves if
+  // `order` is null. x [B, D]. The random numbers are those of the step `steps_ahead` after the
+  // present one.
   LaneGroup(int64_t number, int64_t chains, const int64_t* order, const int64_t* rng,
             const int64_t* chain_ids, int64_t steps_ahead, uint8_t* x, int64_t sites)
       : count(std::min<int64_t>(kChains16, chains - number * kChains16)) {
@@ -94,7 +97,7 @@ struct LaneGroup {
   }
 };
 
-// The bytes of a state's lanes.
+// Returns the size of one group's lanes [bytes].
 inline int64_t lane_bytes(int64_t sites) {
   return (sites / kChains16 + 1) * kChains16 * kChains16;
 }

@@ -1,4 +1,4 @@
-// See lattice_lanes_cpu.h.
+// Implements evaluate_lanes() for the vector lengths of AVX-512 and of other machines.
 #include "kernels/lattice/fast/lattice_lanes_cpu.h"
 
 #include "kernels/base/vectors_cpu.h"
@@ -9,7 +9,7 @@ namespace {
 constexpr int kMostCategories = 256;
 constexpr int kTileSites = 8;
 
-// local_energy(lattice, x, site, value), of values of these unary energies
+// Returns local_energy(lattice, x, site, value) in all lanes, given the values' unary energies.
 template <int kBytes>
 [[gnu::always_inline]] inline ChainLanes<kBytes> local_energies(const Lattice& lattice,
                                                                 double* lanes, int64_t site,
@@ -26,7 +26,7 @@ template <int kBytes>
   return sum;
 }
 
-// local_table() of binary sites into a tile [8 sites, 8 chains].
+// Writes local_table() of one binary site into a row of a tile [8 sites, 8 chains].
 template <int kBytes>
 [[gnu::always_inline]] inline void fill_tile(LocalTable what, const ChainLanes<kBytes>& x,
                                              double* e, float* tile) {

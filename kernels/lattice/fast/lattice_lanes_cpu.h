@@ -1,5 +1,5 @@
-// Energies and tables of lattice.h for eight chains at a time, a lane each (CPU): the numbers of
-// local_energy() and site_energy(), bit for bit.
+// Computes the energies and tables of lattice.h for eight chains at a time, one per vector lane
+// (CPU). The numbers are bitwise those of local_energy() and site_energy().
 #pragma once
 
 #include "kernels/lattice/fast/chain_lanes_cpu.h"
@@ -7,7 +7,7 @@
 
 namespace isinglass::cpu {
 
-// lattice_evaluate() of 1 ≤ chains ≤ 8. lanes: scratch [8·D].
+// Computes lattice_evaluate() of 1 ≤ chains ≤ 8. `lanes` is scratch memory [8·D].
 void evaluate_lanes(const Lattice& lattice, int64_t chains, const uint8_t* x, bool one_hot,
                     LocalTable what, double* lanes, double* energy, float* table);
 

@@ -1,4 +1,4 @@
-// See neighbourhood_table.h.
+// Implements the tabulation of neighbourhoods and the memory for lanes of sixteen chains (CPU).
 #include <hwy/targets.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace isinglass::cpu {
 
-// The largest word at which BernoulliConditional::one() is not certain.
+// Returns the largest word for which BernoulliConditional::one() is not certain.
 uint32_t find_threshold_word(double d) {
   constexpr double kWords = 4294967296.0;
   const BernoulliConditional weights(d);
@@ -38,7 +38,7 @@ bool has_neighbourhood_table(const Lattice& lattice) {
     for (int64_t n = lattice.offset[i]; n < lattice.offset[i + 1]; ++n) {
       all += std::fabs(lattice.coupling[n]);
     }
-    if (!(all < 1e30)) return false;  // gradients are float32
+    if (!(all < 1e30)) return false;  // The bound keeps gradients finite in float32.
   }
   return true;
 }

@@ -1,6 +1,7 @@
-// Lanes of sixteen chains (lane_groups_cpu.h) in Highway's vectors (CPU): a source that has
-// foreach_target.h includes it once for each instruction set. A chain's numbers are added and
-// multiplied in the same order whatever the length of vectors: the bits are those of every other set.
+// Implements operations on lanes of sixteen chains (lane_groups_cpu.h) in Highway's vectors (CPU).
+// A source that uses foreach_target.h includes this file once for each instruction set. A chain's
+// numbers are added and multiplied in the same order for every vector length, so that all
+// instruction sets give the same bits.
 #include <hwy/highway.h>
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 #include "kernels/lattice/fast/lane_groups_cpu.h"
 #include "kernels/lattice/fast/neighbourhood_table.h"
 
-#if defined(ISINGLASS_SIXTEEN_LANES) == defined(HWY_TARGET_TOGGLE)  // not yet for this set
+// This include guard is reset for each instruction set.
+#if defined(ISINGLASS_SIXTEEN_LANES) == defined(HWY_TARGET_TOGGLE)
 #ifdef ISINGLASS_SIXTEEN_LANES
 #undef ISINGLASS_SIXTEEN_LANES
 #else
@@ -24,7 +26,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A byte of every chain in one vector; of their numbers as many as a vector holds.
+// One vector holds a byte of every chain. Vectors of larger numbers hold as many chains as they
+// can.
 using Bytes = hn::FixedTag<uint8_t, kChains16>;
 using Words = hn::CappedTag<uint32_t, kChains16>;
 using Signed = hn::RebindToSigned<Words>;
@@ -35,7 +38,8 @@ using DoubleIndices = hn::RebindToSigned<Doubles>;
 constexpr int kWordLanes = static_cast<int>(hn::MaxLanes(Words())), kDoubleLanes = kWordLanes / 2;
 constexpr int kWordParts = kChains16 / kWordLanes, kDoubleParts = kChains16 / kDoubleLanes;
 
-// A site's values in x [D + 1, 16], and those of a part of the chains.
+// values_at() loads a site's values in x [D + 1, 16]; part_of() widens those of one part of the
+// chains.
 HWY_INLINE hn::Vec<Bytes> values_at(const uint8_t* x, int64_t site) {
   return hn::Load(Bytes(), x + site * kChains16);
 }
@@ -44,7 +48,8 @@ HWY_INLINE hn::Vec<Signed> part_of(const uint8_t* bytes, int part) {
   return hn::PromoteTo(Signed(), hn::Load(WordBytes(), bytes + part * kWordLanes));
 }
 
-// 1 where the mask holds, elsewhere 0. A mask for all chains is a number: no bytes are gathered.
+// Writes 1 where the mask holds and 0 elsewhere, for one part of the chains. If a vector covers all
+// chains, the mask is converted through its bits, which avoids narrowing the words.
 HWY_INLINE void set_part(uint8_t* bytes, int part, hn::Mask<Signed> ones) {
   if constexpr (kWordParts == 1) {
     uint8_t bits[8];
@@ -57,7 +62,7 @@ HWY_INLINE void set_part(uint8_t* bytes, int part, hn::Mask<Signed> ones) {
   }
 }
 
-// The neighbourhoods [16] of a site.
+// Writes the neighbourhoods [16] of a site.
 HWY_INLINE void find_neighbourhoods(const NeighbourhoodTable& neighbourhoods, const uint8_t* x,
                                     int64_t site, uint8_t* found) {
   const int32_t* near = neighbourhoods.neighbour + site * kTableNeighbours;
@@ -69,7 +74,7 @@ HWY_INLINE void find_neighbourhoods(const NeighbourhoodTable& neighbourhoods, co
 }
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-// Of two vectors' entries one each, which Highway 1.0 lacks.
+// Selects each lane from two vectors, which Highway 1.0 does not support.
 HWY_INLINE hn::Vec<Doubles> permute(hn::Vec<Doubles> low, hn::Vec<DoubleIndices> index,
                                     hn::Vec<Doubles> high) {
   return hn::Vec<Doubles>{_mm512_permutex2var_pd(low.raw, index.raw, high.raw)};
@@ -80,7 +85,8 @@ HWY_INLINE hn::Vec<Signed> permute(hn::Vec<Signed> low, hn::Vec<Signed> index,
 }
 #endif
 
-// table[index] of so many entries: what a few vectors hold is permuted, more is gathered.
+// Returns table[index] from a table of kEntries entries. Tables that fit into a few vectors are
+// permuted; larger ones are gathered.
 template <int kEntries, class Tag, class Indices>
 HWY_INLINE hn::Vec<Tag> look_up(Tag tag, const hn::TFromD<Tag>* table, Indices index) {
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(Tag())), kHalf = kEntries / 2;
@@ -103,7 +109,8 @@ HWY_INLINE hn::Vec<Tag> look_up(Tag tag, const hn::TFromD<Tag>* table, Indices i
   }
 }
 
-// sum + factor · answers[neighbourhood], factor −1, 0 or 1: products are exact, fused or not.
+// Adds factor · answers[neighbourhood] to sum. The factors are −1, 0 or 1, so that the products are
+// exact and fused multiply-adds give the same bits.
 template <class Neighbourhoods, class Factors>
 HWY_INLINE void add_answers(const double* answers, Neighbourhoods neighbourhood, Factors factor,
                             hn::Vec<Doubles>& sum) {
@@ -112,7 +119,7 @@ HWY_INLINE void add_answers(const double* answers, Neighbourhoods neighbourhood,
   sum = hn::MulAdd(hn::PromoteTo(Doubles(), factor), answer, sum);
 }
 
-// The same of a part of the chains, two vectors of sums.
+// Does the same for one part of the chains, with two vectors of sums.
 HWY_INLINE void add_answers(const double* answers, hn::Vec<Signed> neighbourhood,
                             hn::Vec<Signed> factor, hn::Vec<Doubles>* sum) {
   add_answers(answers, hn::LowerHalf(neighbourhood), hn::LowerHalf(factor), sum[0]);
@@ -120,7 +127,7 @@ HWY_INLINE void add_answers(const double* answers, hn::Vec<Signed> neighbourhood
               hn::UpperHalf(HalfSigned(), factor), sum[1]);
 }
 
-// total [16] + sum
+// Adds sum to total [16].
 HWY_INLINE void add_to(double* total, const hn::Vec<Doubles>* sum) {
   for (int p = 0; p < kDoubleParts; ++p) {
     double* at = total + p * kDoubleLanes;
@@ -128,7 +135,7 @@ HWY_INLINE void add_to(double* total, const hn::Vec<Doubles>* sum) {
   }
 }
 
-// 16 rows of 16 bytes become its columns.
+// Transposes 16 rows of 16 bytes.
 HWY_INLINE void transpose(hn::Vec<Bytes>* row) {
   constexpr int kHalf = kChains16 / 2;
   for (int round = 0; round < 4; ++round) {
@@ -141,7 +148,7 @@ HWY_INLINE void transpose(hn::Vec<Bytes>* row) {
   }
 }
 
-// The states of sixteen chains, [D] each, as lanes.
+// Copies the states [D] of sixteen chains into lanes.
 HWY_INLINE void fill_lanes(const uint8_t* const* state, int64_t sites, uint8_t* lanes) {
   for (int64_t first = 0; first <= sites; first += kChains16) {
     const int64_t inside = sites - first;
@@ -158,7 +165,7 @@ HWY_INLINE void fill_lanes(const uint8_t* const* state, int64_t sites, uint8_t* 
   }
 }
 
-// The same backwards, of the chains whose bits are taken.
+// Copies lanes back into the states of the chains whose bit in `taken` is set.
 HWY_INLINE void store_lanes(const uint8_t* lanes, unsigned taken, int64_t sites,
                             uint8_t* const* state) {
   for (int64_t first = 0; first < sites; first += kChains16) {

@@ -1,4 +1,10 @@
-// See table_evaluate.h: a block for every part of a chain, threads over sites.
+// Computes energies and gradients of binary lattices by look-up in a neighbourhood table
+// (table_evaluate.h).
+//
+// Regime: one block of 256 threads per part (8192 sites) of a chain; the threads stride over the
+// part's sites. Shared memory holds only the 32 warp sums of the energy. States of more than one
+// part take a second launch, which adds the parts. It serves energies and gradients of binary
+// lattices that have a table; everything else runs lattice.cu.
 #include "kernels/lattice/fast/table_cuda.h"
 #include "kernels/lattice/fast/table_evaluate.h"
 #include "kernels/lattice/parts_cuda.h"
