@@ -1,5 +1,10 @@
-// CUDA twin of block_gibbs.h: a block of threads per chain, or per candidate state, copies it;
-// energies of a lattice take one thread a candidate, draws one thread a chain.
+// Performs the parts of a block-Gibbs or Hamming-ball step (CUDA version of block_gibbs.h).
+//
+// Regime: blocks have 128 threads. choose_blocks takes a block per chain and block_states a block
+// per candidate state; their threads copy the state and the first thread changes it.
+// lattice_block_energies takes one thread per candidate, and draw_blocks one thread per chain. No
+// kernel uses shared memory. Lattices get their candidates' energies from lattice_block_energies;
+// for all other models block_states writes the candidates, and the model evaluates them in batches.
 #include "kernels/base/launch.h"
 #include "kernels/gibbs/block_gibbs.h"
 

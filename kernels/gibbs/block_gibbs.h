@@ -1,17 +1,17 @@
-// Draws of a whole block of sites from a set of joint values: block-gibbs, and hamming-ball
-// (Titsias & Yau 2017, "The Hamming ball sampler").
+// Draws a whole block of sites from a set of joint values: block-gibbs, and hamming-ball (Titsias &
+// Yau 2017, "The Hamming ball sampler").
 //
 //   block: m distinct sites, uniform (Floyd's algorithm)
 //   u = x + change a on the block: a = 0 (block-gibbs), or uniform over the ball (hamming-ball)
 //   x ~ π restricted to {u + change n}
 //
 // A change adds digits mod K to at most r of the block's sites; change 0 adds none. The list of
-// changes is symmetric: that u is within reach of x says that x is within reach of u, as change
-// inverse[a], and all u of a ball are equally likely. So (x, u) → (y, u) leaves π(x) q(u | x)
-// invariant. With r = m the ball is the whole box.
+// changes is symmetric: if u is x plus change a, then x is u plus change inverse[a], and all u of a
+// ball are equally likely. So (x, u) → (y, u) leaves π(x) q(u | x) invariant. With r = m the ball
+// is the whole box.
 //
-// Candidate 0 is x itself, whose energy is known; candidate i ≥ 1 is u + change n, n running over
-// all changes but inverse[a].
+// Candidate 0 is x itself, whose energy is known. Candidate i ≥ 1 is u + change n, where n runs
+// over all changes except inverse[a].
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ namespace isinglass {
 struct BlockChanges {
   int count;               // N
   int radius;              // r
-  const int32_t* entry;    // [N, r]: 256·(place in the block) + digit; 0 after the last
-  const int32_t* inverse;  // [N]: the change that undoes it
+  const int32_t* entry;    // [N, r]: 256·(index in the block) + digit; 0 after the last
+  const int32_t* inverse;  // [N]: the change that undoes this one
 };
 
 struct Blocks {
@@ -37,30 +37,31 @@ struct Blocks {
   int size;  // m
   BlockChanges changes;
   int32_t* site;    // [B, m]
-  int32_t* centre;  // [B]: the number a
+  int32_t* centre;  // [B]: the change a of each chain
 };
 
-// Chooses block and centre of every chain; u [B, D] is the centre's state.
+// Chooses the block and the centre u [B, D] of every chain.
 ISINGLASS_TWINS(choose_blocks, const Blocks&, bool uniform_centre, const int64_t* rng,
                 const int64_t* chain_ids, const uint8_t* x, uint8_t* u, Stream)
-// Candidates first … first + count − 1 (first ≥ 1): states [B, count, D].
+// Writes the candidates first … first + count − 1 (first ≥ 1) as states [B, count, D].
 ISINGLASS_TWINS(block_states, const Blocks&, const uint8_t* u, int first, int count,
                 uint8_t* states, Stream)
-// table [B, N]: energies of the candidates on a lattice; energy [B] = U(x).
+// Writes the energies of all candidates on a lattice into table [B, N]; energy [B] = U(x).
 ISINGLASS_TWINS(lattice_block_energies, const Lattice&, const Blocks&, const uint8_t* u,
                 const double* energy, double* table, Stream)
-// Draws a candidate by its energy; x and energy take it over, u is overwritten. choice [B] is the
-// candidate less 1, −1 for x itself. A candidate whose energy is not finite has no weight.
+// Draws a candidate by its energy and copies it into x and energy; u is overwritten. choice [B] is
+// the candidate minus 1, which is −1 for x itself. A candidate whose energy is not finite has no
+// weight.
 ISINGLASS_TWINS(draw_blocks, const Blocks&, const double* table, const int64_t* rng,
                 const int64_t* chain_ids, uint8_t* x, uint8_t* u, double* energy, int64_t* choice,
                 const StepCounts&, Stream)
 
-// What one chain does; the twins call these for every chain.
+// The functions below do the work of one chain. Both devices call them.
 
-// A change's e-th site and digit; digit 0 after the last.
+// Gives the e-th site and digit of a change on a chain's block. The digit is 0 after the last.
 struct Change {
   const int32_t* entry;
-  const int32_t* block;  // [m] sites
+  const int32_t* block;  // [m]: the block's sites
 
   ISINGLASS_HD int digit(int e) const { return entry[e] % 256; }
   ISINGLASS_HD int32_t site(int e) const { return block[entry[e] / 256]; }
@@ -71,7 +72,8 @@ ISINGLASS_HD inline Change change_of(const Blocks& blocks, int64_t chain, int n)
           blocks.site + chain * blocks.size};
 }
 
-// The change, about the chain's centre, of candidate i ≥ 1; and of x itself.
+// change_to_x() returns the change that leads from the chain's centre u to x; change_to() returns
+// the one that leads to candidate i ≥ 1.
 ISINGLASS_HD inline Change change_to_x(const Blocks& blocks, int64_t chain) {
   return change_of(blocks, chain, blocks.changes.inverse[blocks.centre[chain]]);
 }
@@ -99,7 +101,8 @@ ISINGLASS_HD inline void choose_block_sites(const Draws& draws, int64_t sites, i
     auto site = static_cast<int32_t>(
         draws.below(static_cast<uint32_t>(last + 1), Purpose::kSite, static_cast<uint32_t>(i)));
     for (int j = 0; j < i; ++j) {
-      if (block[j] == site) {  // taken already: `last` itself cannot be
+      // If the site is taken already, it takes `last`, which cannot be taken yet.
+      if (block[j] == site) {
         site = static_cast<int32_t>(last);
         break;
       }
@@ -108,7 +111,7 @@ ISINGLASS_HD inline void choose_block_sites(const Draws& draws, int64_t sites, i
   }
 }
 
-// u holds a copy of x on entry.
+// Chooses one chain's block and centre; u holds a copy of x on entry.
 ISINGLASS_HD inline void choose_chain_block(const Blocks& blocks, bool uniform_centre,
                                             const Draws& draws, int64_t c, uint8_t* u) {
   choose_block_sites(draws, blocks.sites, blocks.size, blocks.site + c * blocks.size);
@@ -119,7 +122,8 @@ ISINGLASS_HD inline void choose_chain_block(const Blocks& blocks, bool uniform_c
                u + c * blocks.sites);
 }
 
-// U(u with the change) − U(u): one site after the other, each given the changes before it.
+// Returns U(u with the change) − U(u). It changes one site after the other, each given the changes
+// before it.
 ISINGLASS_HD inline double change_energy(const Lattice& lattice, const uint8_t* u,
                                          const Change& change, int radius) {
   double difference = 0;

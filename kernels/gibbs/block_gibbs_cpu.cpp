@@ -1,4 +1,4 @@
-// CPU twin of block_gibbs.h: a thread works on one chain after the other.
+// Implements block_gibbs.h on the CPU, with loops over chains on several threads.
 #include <algorithm>
 
 #include "kernels/base/threads_cpu.h"

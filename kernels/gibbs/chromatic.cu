@@ -1,7 +1,14 @@
-// CUDA twin of chromatic.h: one block per chain, a thread for the four ranks of a Philox call
-// (SiteCall). The state stays in shared memory from the first sweep to the last; barriers stand
-// between colours alone. What sweeps count is summed once a launch, and the energy is that of the
-// last state: any number of steps a launch leaves the same. Larger states: colour_cuda.h.
+// Performs Gibbs sweeps by colours (CUDA version of chromatic.h), many steps per launch.
+//
+// Regime: one block per chain. A thread handles the four ranks of a Philox call (SiteCall); a block
+// has as many threads as a colour of average size has calls, between 64 and 256. The state stays in
+// shared memory (D bytes and 256 bytes of flags) from the first sweep to the last, and barriers are
+// needed only between colours. Sites changed are summed once per launch, and the energy is computed
+// from the last state, so that the result does not depend on the number of steps per launch. It
+// serves all lattices of at most 32 Ki sites; larger states take one launch per colour
+// (colour_cuda.h). For chains at β = 1 on binary lattices with neighbourhood tables,
+// fast/chromatic_table.cu replaces it if there are at least 512 chains whose states fit, or if the
+// state is larger than 32 Ki sites.
 #include "kernels/base/launch.h"
 #include "kernels/gibbs/colour_cuda.h"
 
@@ -9,18 +16,19 @@ namespace isinglass::cuda {
 namespace {
 
 constexpr int64_t kLeastThreads = 64, kMostThreads = 256;
-constexpr int kSweepsTogether = 64;  // whose flags are in shared memory
+// The non-finite flags of this many sweeps are in shared memory.
+constexpr int kSweepsTogether = 64;
 
 __device__ void copy_state(uint8_t* to, const uint8_t* from, int64_t sites) {
   for (int64_t i = threadIdx.x; i < sites; i += blockDim.x) to[i] = from[i];
   __syncthreads();
 }
 
-// Sites of a lattice in the order of their colours.
+// The sites of a lattice, in the order of their colours.
 struct LatticeSites {
   Lattice lattice;
   Colouring colouring;
-  const double* beta;  // [B], null: 1
+  const double* beta;  // [B]; null means 1
 
   ISINGLASS_HD int64_t count() const { return lattice.sites; }
   __device__ double energy(const uint8_t* x, int64_t site) const {
@@ -49,8 +57,8 @@ struct LatticeSites {
   }
 };
 
-// One sweep of x [D] by a block; sets `broken` where a local energy is not finite. Returns this thread's
-// hops.
+// Performs one sweep of x [D] with a block of threads. Sets `broken` if a local energy is not
+// finite. Returns how many sites this thread changed.
 __device__ int32_t sweep(const LatticeSites& sites, const Draws& draws, int64_t chain, uint8_t* x,
                          int* broken) {
   SweepOutcome outcome;
@@ -76,8 +84,8 @@ __global__ void chromatic_sweep_kernel(LatticeSites sites, int64_t steps, const 
   uint8_t* const own = reinterpret_cast<uint8_t*>(broken + kSweepsTogether);
   copy_state(own, kept, sites.count());
   ChainCounts own_counts(counts, c);
-  int64_t all = 0;   // hops of all sweeps
-  int32_t last = 0;  // and of one
+  int64_t all = 0;   // sites changed in all sweeps
+  int32_t last = 0;  // sites changed in the last sweep
   for (int64_t t = 0; t < steps; t += kSweepsTogether) {
     const int64_t end = t + kSweepsTogether < steps ? t + kSweepsTogether : steps;
     for (unsigned n = threadIdx.x; n < kSweepsTogether; n += blockDim.x) broken[n] = 0;
@@ -109,7 +117,7 @@ __global__ void chromatic_sweep_kernel(LatticeSites sites, int64_t steps, const 
   own_counts.store(counts, c);
 }
 
-// A thread a call of a colour of middle size.
+// Gives every thread one call of a colour of average size.
 unsigned threads_for(const LatticeSites& sites) {
   const int64_t calls = SiteCall::count(sites.count() / sites.colouring.colours);
   const int64_t most = calls < kMostThreads ? (calls + 31) / 32 * 32 : kMostThreads;

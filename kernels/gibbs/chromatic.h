@@ -1,15 +1,15 @@
-// Gibbs sweeps by colours (Gonzalez, Low, Gretton & Guestrin 2011, "Parallel Gibbs sampling"):
-// sites of one colour have no edge among them, so that their exact conditionals do not depend on
-// each other, and all are drawn at once; a step goes through all colours.
+// Performs Gibbs sweeps by colours (Gonzalez, Low, Gretton & Guestrin 2011, "Parallel Gibbs
+// sampling"). Sites of one colour have no edge between them, so that their exact conditionals do
+// not depend on each other and all can be drawn at once. A step goes through all colours.
 //
-// On a GPU a launch takes many steps, with the chain's state in shared memory; a state that is too large
-// for that takes a launch a colour.
+// On a GPU a launch takes many steps, with the chain's state in shared memory; a state that is too
+// large for that takes one launch per colour.
 //
 // Chains may have inverse temperatures: chain c then draws from the conditionals of exp(−β_c U),
-// while its energy stays U.
+// while its stored energy remains U.
 //
-// Sites are numbered by their rank, colour by colour; a site's number is site_uniform() of its rank
-// in the chain's step: the same on every device.
+// Sites are numbered by their rank, colour by colour. A site's random number is site_uniform() of
+// its rank in the chain's step, the same on every device.
 #pragma once
 
 #include <cmath>
@@ -24,11 +24,11 @@ namespace isinglass {
 
 struct Colouring {
   int64_t colours;
-  const int64_t* offset;  // [colours + 1] into site
-  const int32_t* site;    // [D]: the sites, colour by colour
+  const int64_t* offset;  // [colours + 1]: positions in `site`
+  const int32_t* site;    // [D]: the sites in the order of their colours
 };
 
-// The energies of a site's values, given the others.
+// Gives the energies of a site's values, times β, given the other sites.
 struct SiteEnergies {
   const Lattice& lattice;
   const uint8_t* x;
@@ -39,9 +39,9 @@ struct SiteEnergies {
 };
 
 struct SiteDraw {
-  double difference;  // of U
+  double difference;  // change of U
   bool moved;
-  bool finite;  // all local energies were
+  bool finite;  // false if a local energy was not finite
 };
 
 ISINGLASS_HD inline double rank_uniform(const Draws& draws, int64_t rank) {
@@ -55,8 +55,9 @@ ISINGLASS_HD inline bool draw_rank(const BernoulliConditional& conditional, cons
                           static_cast<uint32_t>(rank));
 }
 
-// Draws the value of the site of a rank of x [D] at β. A binary site whose d is not finite stays.
-// word: the first word of the rank's number; rest(): its second.
+// Draws the value of the site at a rank of x [D] at β. A binary site whose energy difference is not
+// finite keeps its value. `word` is the first word of the rank's random number; rest() returns the
+// second.
 template <class Rest>
 ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& colouring,
                                        double beta, int64_t rank, uint32_t word, Rest rest,
@@ -84,13 +85,14 @@ ISINGLASS_HD inline SiteDraw draw_site(const Lattice& lattice, const Colouring& 
   return draw;
 }
 
-// Numbers that sweeps of large states want on a GPU; 0: none.
+// Returns how many float64 numbers of scratch memory sweeps of large states need on a GPU; 0 if
+// none.
 namespace cuda {
 int64_t sweep_scratch(int64_t chains, int64_t sites);
 }
 
-// A sweep of every chain in each of `steps` steps: x [B, D] and energy [B] in place. rng {seed,
-// step}; chain_ids [B]; beta [B], null: 1; scratch: sweep_scratch() numbers on a GPU.
+// Sweeps every chain once in each of `steps` steps; x [B, D] and energy [B] are updated in place.
+// rng {seed, step}; chain_ids [B]; beta [B], null for 1; scratch: sweep_scratch() numbers on a GPU.
 ISINGLASS_TWINS(chromatic_sweep, const Lattice&, const Colouring&, int64_t chains, int64_t steps,
                 const int64_t* rng, const int64_t* chain_ids, const double* beta, uint8_t* x,
                 double* energy, const StepCounts&, double* scratch, Stream)

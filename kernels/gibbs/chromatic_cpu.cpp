@@ -1,4 +1,5 @@
-// CPU twin of chromatic.h: within a colour the order of the sites makes no difference.
+// Implements chromatic.h on the CPU. Within a colour the order of the sites makes no difference.
+// Binary sites take eight chains at a time in vector lanes; other sites take one chain at a time.
 #include <algorithm>
 
 #include "kernels/base/threads_cpu.h"
@@ -8,7 +9,7 @@
 namespace isinglass::cpu {
 namespace {
 
-// The sweep of the step that is `steps_ahead` steps after the present one.
+// Performs the sweep of the step that is `steps_ahead` after the present one.
 void sweep_binary(const Lattice& lattice, const Colouring& colouring, int64_t chains,
                   int64_t steps_ahead, const int64_t* rng, const int64_t* chain_ids,
                   const double* beta, uint8_t* x, double* energy, const StepCounts& counts) {

@@ -1,10 +1,11 @@
-// Sweeps of chromatic.h whose states a block of a GPU cannot hold: a launch a colour, in which a thread owns
-// the four ranks of a Philox call (SiteCall), of all chains side by side. Few chains of many sites keep
-// a GPU busy so, and neighbours are far enough from each other in time to need no barrier.
+// Performs the sweeps of chromatic.h on a GPU for states that are too large for the shared memory
+// of a block. It takes one launch per colour, in which a thread handles the four ranks of a Philox
+// call (SiteCall), for all chains side by side. This keeps a GPU busy with few chains of many
+// sites, and since neighbours are drawn in different launches, no barrier is needed.
 //
-// Sites have a colouring; they draw the ranks of a call, `draw(draws, chain, call, first, end, x,
-// outcome)` those among first … end − 1, and know how many they are and the energy of each, `count()` and
-// `energy(x, site)`.
+// `Sites` must have a member `colouring` and the functions count(), the number of sites; energy(x,
+// site), a site's share of the energy; and draw(draws, chain, call, first, end, x, outcome), which
+// draws the ranks of a call that lie in first … end − 1.
 #pragma once
 
 #include "kernels/gibbs/chromatic.h"
@@ -12,18 +13,18 @@
 
 namespace isinglass::cuda {
 
-// A state of more is never in shared memory.
+// A state of more sites is never kept in shared memory one byte per site.
 constexpr int64_t kSharedSites = 32 << 10;
 
 struct SweepOutcome {
   int32_t hops = 0;
-  int32_t broken = 0;  // whether an energy was not finite
+  int32_t broken = 0;  // 1 if an energy was not finite
 };
 
-// In the caller's memory (sweep_scratch()).
+// Divides the caller's scratch memory (sweep_scratch()) among its uses.
 struct ColourScratch {
   double* parts;          // [lattice_parts(D), B]
-  SweepOutcome* outcome;  // [B], of the sweep so far
+  SweepOutcome* outcome;  // [B]: sites changed and errors of the current sweep
 
   ColourScratch(double* scratch, int64_t chains, int64_t sites)
       : parts(scratch),
@@ -56,7 +57,8 @@ __global__ void colour_kernel(Sites sites, int64_t colour, int64_t chains, int64
   if (outcome.broken) atomicMax(&outcomes[c].broken, 1);
 }
 
-// Counts the sweep that has ended, if one has, and begins the next. A template, as clang knows no inline kernels.
+// Counts the sweep that has ended, if `counted`, and clears the outcomes for the next one. It is a
+// template because clang does not support inline kernels in headers.
 template <class Outcome>
 __global__ void end_sweep_kernel(int64_t chains, bool counted, Outcome* outcomes,
                                  StepCounts counts) {
@@ -77,7 +79,7 @@ __global__ void part_energy_kernel(Sites sites, int64_t chains, const uint8_t* x
   sums.store(block_sum(sum));
 }
 
-// chromatic_sweep(), of energy constant + Σ sites.energy().
+// Performs chromatic_sweep() for sites whose energy is constant + Σ sites.energy().
 template <class Sites>
 void sweep_colours(const Sites& sites, double constant, int64_t chains, int64_t steps,
                    const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
@@ -85,7 +87,8 @@ void sweep_colours(const Sites& sites, double constant, int64_t chains, int64_t 
   if (steps == 0) return;
   constexpr unsigned kThreads = 256, kCountThreads = 64;
   const ColourScratch own(scratch, chains, sites.count());
-  const int64_t calls = SiteCall::count(sites.count() / sites.colouring.colours);  // of middle size
+  // calls of a colour of average size
+  const int64_t calls = SiteCall::count(sites.count() / sites.colouring.colours);
   const int64_t blocks = calls < kThreads ? 1 : (calls + kThreads - 1) / kThreads;
   const LaunchShape all{static_cast<unsigned>(chains * blocks), kThreads};
   const auto count_blocks = static_cast<unsigned>((chains + kCountThreads - 1) / kCountThreads);

@@ -1,6 +1,10 @@
-// CUDA twin of lattice_gibbs.h: a thread a chain, in blocks of one warp, so that few chains are spread
-// over the multiprocessors, makes all steps of a launch. The lattice and the chain's neighbourhoods
-// are read through the caches.
+// Performs many one-site Gibbs steps of a lattice per launch (CUDA version of lattice_gibbs.h).
+//
+// Regime: one thread per chain performs all steps of a launch. Blocks have one warp, so that few
+// chains are spread over the multiprocessors. It uses no shared memory; the lattice and the chain's
+// state are read through the caches. It serves random and systematic scans of lattice models; other
+// models, and reversed systematic scans, take one_site.cu and an evaluation of the energies in each
+// step.
 #include "kernels/base/launch.h"
 #include "kernels/gibbs/lattice_gibbs.h"
 

@@ -1,5 +1,5 @@
-// One-site Gibbs sampling of a lattice, many steps at once: the steps of one_site.h with the
-// differences of lattice.h, bit for bit, and nothing between them.
+// Performs one-site Gibbs sampling of a lattice, many steps in one call. The steps are bitwise
+// those of one_site.h with the differences of lattice.h, without launches between them.
 #pragma once
 
 #include "kernels/accept/step_counts.h"
@@ -9,17 +9,18 @@
 
 namespace isinglass {
 
-// U(x with x_site←k) − U(x)
+// Gives U(x with x_site←k) − U(x) for each value k.
 struct ConditionalEnergies {
   const Lattice& lattice;
   const uint8_t* x;
   int64_t site;
-  double here;  // the local energy of the site's value
+  double here;  // the local energy of the site's current value
 
   ISINGLASS_HD double operator[](int k) const { return local_energy(lattice, x, site, k) - here; }
 };
 
-// One chain's draws at sites, in turn or uniform ones, in the steps rng[1] … rng[1] + steps − 1.
+// Performs the steps rng[1] … rng[1] + steps − 1 of one chain, each at one site: at the sites in
+// turn if `systematic`, and at uniformly drawn sites otherwise.
 ISINGLASS_HD inline void chain_gibbs_steps(const Lattice& lattice, int64_t steps, bool systematic,
                                            const int64_t* rng, int64_t chain_id, uint8_t* x,
                                            double& energy, ChainCounts& counts) {
@@ -39,7 +40,7 @@ ISINGLASS_HD inline void chain_gibbs_steps(const Lattice& lattice, int64_t steps
   }
 }
 
-// x [B, D] and energy [B] in place; rng {seed, step}; chain_ids [B].
+// Updates x [B, D] and energy [B] in place; rng {seed, step}; chain_ids [B].
 ISINGLASS_TWINS(lattice_gibbs_steps, const Lattice&, int64_t chains, int64_t steps, bool systematic,
                 const int64_t* rng, const int64_t* chain_ids, uint8_t* x, double* energy,
                 const StepCounts&, Stream)

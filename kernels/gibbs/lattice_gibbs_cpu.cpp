@@ -1,4 +1,4 @@
-// CPU twin of lattice_gibbs.h.
+// Implements lattice_gibbs.h on the CPU, with chains shared among threads.
 #include "kernels/base/threads_cpu.h"
 #include "kernels/gibbs/lattice_gibbs.h"
 

@@ -1,5 +1,9 @@
-// CUDA twin of one_site.h: one thread per chain, but for the neighbours, which a block per state
-// copies.
+// Performs the parts of a one-site Gibbs step (CUDA version of one_site.h).
+//
+// Regime: one thread per chain, in blocks of 128, except for one_site_neighbours, where a block of
+// 128 threads copies each neighbour state. No kernel uses shared memory. It serves models whose
+// energies are evaluated between the parts, and reversed systematic scans of lattices; other
+// lattice scans take many steps per launch in lattice_gibbs.cu.
 #include "kernels/base/launch.h"
 #include "kernels/gibbs/one_site.h"
 

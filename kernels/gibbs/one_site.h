@@ -1,5 +1,5 @@
-// One-site Gibbs sampling (Geman & Geman 1984): choose a site, draw its value from the exact
-// conditional π(x_i = k | rest) ∝ exp(−(U(x with x_i←k) − U(x))). Always accepted.
+// Performs one-site Gibbs sampling (Geman & Geman 1984): chooses a site and draws its value from
+// the exact conditional π(x_i = k | rest) ∝ exp(−(U(x with x_i←k) − U(x))). Every draw is accepted.
 #pragma once
 
 #include <cmath>
@@ -12,32 +12,33 @@
 
 namespace isinglass {
 
-// site [B]: uniform, or step number mod D.
+// Writes the chosen site [B]: step number mod D if `systematic`, uniform otherwise.
 ISINGLASS_TWINS(choose_sites, int64_t chains, int64_t sites, bool systematic, const int64_t* rng,
                 const int64_t* chain_ids, int64_t* site, Stream)
-// The K − 1 states that differ from x at the chosen site, in the order of their values:
+// Writes the K − 1 states that differ from x at the chosen site, in the order of their values:
 // neighbours uint8 [B, K − 1, D].
 ISINGLASS_TWINS(one_site_neighbours, int64_t chains, int64_t sites, int categories,
                 const uint8_t* x, const int64_t* site, uint8_t* neighbours, Stream)
-// difference [B, K] = U(neighbour) − U(x), 0 at the current value; neighbour_energy [B, K − 1].
+// Writes difference [B, K] = U(neighbour) − U(x), which is 0 at the current value; neighbour_energy
+// [B, K − 1].
 ISINGLASS_TWINS(neighbour_differences, int64_t chains, int64_t sites, int categories,
                 const uint8_t* x, const int64_t* site, const double* energy,
                 const double* neighbour_energy, double* difference, Stream)
-// Draws the values: x and energy are updated in place; choice [B] is the neighbour taken, −1 for
-// none. Acceptance is 1.
+// Draws the values and updates x and energy in place. choice [B] is the index of the neighbour
+// taken, or −1 if the value stays. The acceptance is 1.
 ISINGLASS_TWINS(draw_conditionals, int64_t chains, int64_t sites, int categories,
                 const double* difference, const int64_t* site, const int64_t* rng,
                 const int64_t* chain_ids, uint8_t* x, double* energy, int64_t* choice,
                 const StepCounts&, Stream)
 
-// What one chain does; the twins call these for every chain.
+// The functions below do the work of one chain. Both devices call them.
 ISINGLASS_HD inline int64_t choose_site(int64_t sites, bool systematic, const int64_t* rng,
                                         int64_t chain_id) {
   if (systematic) return rng[1] % sites;
   return step_draws(rng, chain_id).below(static_cast<uint32_t>(sites), Purpose::kSite);
 }
 
-// The value of neighbour n of a site whose value is `current`.
+// Returns the value of neighbour n of a site whose value is `current`.
 ISINGLASS_HD inline int neighbour_value(int n, int current) {
   return n < current ? n : n + 1;
 }

@@ -1,4 +1,4 @@
-// CPU twin of one_site.h.
+// Implements one_site.h on the CPU.
 #include <algorithm>
 
 #include "kernels/base/threads_cpu.h"

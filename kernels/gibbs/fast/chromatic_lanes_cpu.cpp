@@ -1,5 +1,5 @@
-// See chromatic_lanes_cpu.h. A tile is what one Philox call a chain serves: the four sites of ranks
-// n, n + 8, n + 16 and n + 24 of 32, as far as they have the colour at hand.
+// Implements sweep_lanes(). A tile holds the four sites that one Philox call per chain serves: the
+// ranks n, n + 8, n + 16 and n + 24 of 32, as far as they have the current colour.
 #include "kernels/gibbs/fast/chromatic_lanes_cpu.h"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace {
 constexpr int kTileSites = 4, kTileStride = 8, kBlockRanks = kTileSites * kTileStride;
 constexpr int kTile = kTileSites * kChainLanes;
 
-// The ranks of a tile; one outside of the colour is replaced by one inside, and not stored.
+// Holds the ranks and sites of a tile. A rank outside of the colour is replaced by one inside, and
+// its result is not stored.
 struct Tile {
   int64_t rank[kTileSites];
   int64_t site[kTileSites];
@@ -29,7 +30,7 @@ struct Tile {
   }
 };
 
-// The first words of the numbers of a tile's sites.
+// Computes the first words of the random numbers of a tile's sites.
 [[gnu::always_inline]] inline void fill_words(const Draws* draws, int64_t first_rank,
                                               uint32_t* word) {
   const uint32_t position =
@@ -45,7 +46,7 @@ struct Tile {
   }
 }
 
-// flip_energy() of a site
+// Returns flip_energy() of a site in all lanes.
 template <int kBytes>
 [[gnu::always_inline]] inline ChainLanes<kBytes> flip_energies(const Lattice& lattice,
                                                                double* lanes, int64_t site) {
@@ -60,7 +61,7 @@ template <int kBytes>
   return sum;
 }
 
-// The values of a tile by both words of their numbers; d times β.
+// Draws the values of a tile with all bits of their random numbers. `d` is multiplied by β.
 void resolve(const Tile& tile, const Draws* draws, const double* d, double* up) {
   for (int i = 0; i < kTile; ++i) {
     const double u = rank_uniform(draws[i % kChainLanes], tile.rank[i / kChainLanes]);

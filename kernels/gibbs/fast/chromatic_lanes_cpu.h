@@ -1,5 +1,5 @@
-// Sweeps of chromatic.h through binary sites for eight chains at a time: draw_site() of every site,
-// bit for bit (CPU).
+// Performs the sweeps of chromatic.h over binary sites for eight chains at a time (CPU). Each site
+// is drawn as by draw_site(), bit for bit.
 #pragma once
 
 #include "kernels/gibbs/chromatic.h"
@@ -7,15 +7,15 @@
 
 namespace isinglass::cpu {
 
-// What a sweep of a chain adds up.
+// Holds the totals of one sweep for each chain.
 struct SweepCounts {
-  double difference[kChainLanes];  // of U
+  double difference[kChainLanes];  // change of U
   double hops[kChainLanes];
-  double broken[kChainLanes];  // sites whose energies were not finite
+  double broken[kChainLanes];  // number of sites whose energies were not finite
 };
 
-// One sweep of 1 ≤ chains ≤ 8; draws and beta [8] of which the last ones repeat; lanes: scratch
-// [8·D].
+// Performs one sweep of 1 ≤ chains ≤ 8. `draws` and `beta` have 8 entries, the last chain's
+// repeated; `lanes` is scratch memory [8·D].
 SweepCounts sweep_lanes(const Lattice& lattice, const Colouring& colouring, int64_t chains,
                         const Draws* draws, const double* beta, double* lanes, uint8_t* x);
 

@@ -1,8 +1,16 @@
-// CUDA twin of chromatic_table.h. States that fit: a block for 32 chains, a lane of every warp a chain; warps share the sites
-// of a colour. A site's values are the bits of a word in shared memory, which a warp reads and writes at
-// once; a chain's neighbourhood is four such bits, and its draw a look-up in a row that all lanes read.
-// What sweeps count is summed once a launch, and the energy is that of the last state: any number of
-// steps a launch leaves the same.
+// Performs Gibbs sweeps by colours with neighbourhood tables (CUDA version of chromatic_table.h),
+// many steps per launch.
+//
+// Regime: one block per 32 chains. Lane l of every warp works on chain l, and the warps share the
+// sites of a colour: a warp handles the four ranks of a Philox call, with as many warps as a colour
+// of average size has calls, at most 32. Shared memory holds a site's values in the 32 chains as
+// the bits of one word, 4·(D + 1) bytes, and 8 bytes per thread for sums. A warp reads and writes a
+// word at once; a chain's neighbourhood is four such bits, and its draw is a look-up in a table row
+// that all lanes read. Sites changed are summed once per launch, and the energy is computed from
+// the last state, so that the result does not depend on the number of steps per launch. It serves
+// binary lattices with tables at β = 1 if there are at least 512 chains and the shared memory
+// suffices. Otherwise states of more than 32 Ki sites take one launch per colour with the same
+// look-ups (colour_cuda.h), and smaller ones take chromatic.cu.
 #include "kernels/base/launch.h"
 #include "kernels/gibbs/colour_cuda.h"
 #include "kernels/gibbs/fast/chromatic_table.h"
@@ -13,10 +21,11 @@ namespace {
 
 constexpr int kLanes = 32;
 constexpr int kMostWarps = 32;
-// With fewer, blocks of single chains keep more multiprocessors busy.
+// With fewer chains, blocks of single chains (chromatic.cu) keep more multiprocessors busy.
 constexpr int64_t kLeastChains = 512;
 
-// The value of the site of a rank, which has this place in the tables, by the first word of its number.
+// Returns the drawn value of the site at a rank. `place` is the index of its neighbourhood in the
+// tables, and `word` the first word of its random number.
 __device__ bool draw_by_table(const NeighbourhoodTable& table, int64_t place, uint32_t word,
                               const Draws& draws, int64_t rank) {
   const uint32_t threshold = table.threshold_word[place];
@@ -24,7 +33,7 @@ __device__ bool draw_by_table(const NeighbourhoodTable& table, int64_t place, ui
   return draw_rank(BernoulliConditional(table.flip_energy[place]), draws, rank);
 }
 
-// The sites of one chain, a byte each.
+// The sites of one chain, stored as one byte each, for colour_cuda.h.
 struct TableSites {
   NeighbourhoodTable table;
   Colouring colouring;
@@ -58,10 +67,11 @@ struct TableSites {
 struct Lattice32 {
   const NeighbourhoodTable& table;
   const Colouring& colouring;
-  uint32_t* values;  // [D + 1]: bit l of a site is the value of chain l; the last site is always 0
+  // [D + 1]; bit l of a word is the site's value in chain l; the last site is always 0
+  uint32_t* values;
   int lane;
 
-  // Where this lane's neighbourhood of a site is in the tables.
+  // Returns the index of this lane's neighbourhood of a site in the tables.
   __device__ int32_t place(int32_t site) const {
     const uint32_t neighbourhood =
         neighbourhood_of(table, site, [&](int32_t near) { return values[near] >> lane & 1u; });
@@ -69,8 +79,8 @@ struct Lattice32 {
   }
 };
 
-// Draws the ranks of a call that lie in first … end − 1; returns this lane's hops. A rank is the same
-// for all lanes.
+// Draws the ranks of a call that lie in first … end − 1, and returns how many sites changed in this
+// lane's chain. All lanes work on the same rank.
 __device__ int32_t draw_call(const Lattice32& lattice, const Draws& draws, SiteCall call,
                              int64_t first, int64_t end) {
   const Philox4x32 words =
@@ -96,10 +106,10 @@ __device__ int32_t draw_call(const Lattice32& lattice, const Draws& draws, SiteC
   return hops;
 }
 
-// Over the warps of a block, of each lane: for the first warp. sums [warps, 32]
+// Returns each lane's sum over the warps of a block, to the first warp. sums [warps, 32].
 __device__ double sum_of_warps(double own, double* sums) {
   const unsigned warps = blockDim.x / kLanes;
-  __syncthreads();  // the last sums have been read
+  __syncthreads();  // Waits until the previous sums have been read.
   sums[threadIdx.x] = own;
   __syncthreads();
   double total = 0;
@@ -166,7 +176,7 @@ __global__ void __launch_bounds__(kMostWarps* kLanes)
   energy[chain] = table.constant + own_energy;
 }
 
-// A warp a call of a colour of middle size, at most `most`.
+// Gives every warp one call of a colour of average size, with at most kMostWarps warps.
 LaunchShape table_launch(int64_t chains, int64_t sites, int64_t colours) {
   const int64_t calls = SiteCall::count(sites / colours);
   const int64_t warps = calls < 1 ? 1 : calls < kMostWarps ? calls : kMostWarps;

@@ -1,4 +1,5 @@
-// CPU twin of chromatic_table.h; see also chromatic_table_cpu.h.
+// Implements the sweeps of chromatic_table.h and chromatic_table_cpu.h on the CPU, in Highway's
+// vectors.
 #include "kernels/gibbs/fast/chromatic_table_cpu.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/gibbs/fast/chromatic_table_cpu.cpp"
 #include <hwy/foreach_target.h>
-// After it.
+// This file must follow foreach_target.h.
 #include "kernels/lattice/fast/sixteen_lanes_cpu.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -23,10 +24,11 @@ namespace {
 
 #if ISINGLASS_HAS_VECTORS
 
-// The tables of thresholds that a group's chains have, and which of them has which.
+// Holds the threshold tables of a group's chains, one for each distinct β, and the table of each
+// chain.
 struct GroupThresholds {
   int tables = 0;
-  const int32_t* row;               // [D]; null: every site has its own
+  const int32_t* row;               // [D]; null gives every site its own row
   const uint32_t* word[kChains16];  // [rows, 16] each
   double beta[kChains16];
   alignas(64) int32_t of_chain[kChains16];
@@ -53,7 +55,7 @@ struct GroupThresholds {
   int64_t last_ = 0;
 };
 
-// A group's sweep.
+// Holds the state of one group's sweep.
 struct Sweep {
   const NeighbourhoodTable& neighbourhoods;
   const Colouring& colouring;
@@ -61,11 +63,11 @@ struct Sweep {
   const GroupThresholds thresholds;
   const BlockNumbers numbers;
   uint8_t* lanes;
-  double difference[kChains16] = {};  // of U
+  double difference[kChains16] = {};  // change of U
   int32_t hops[kChains16] = {};
 };
 
-// Of a part of the chains, at their neighbourhoods.
+// Returns the threshold words of one part of the chains at their neighbourhoods.
 template <bool kTempered>
 HWY_INLINE hn::Vec<Words> threshold_words(const GroupThresholds& thresholds, int64_t site, int part,
                                           hn::Vec<Signed> neighbourhood) {
@@ -81,8 +83,8 @@ HWY_INLINE hn::Vec<Words> threshold_words(const GroupThresholds& thresholds, int
   return found;
 }
 
-// The sites of ranks first … end − 1, which lie in one block and have one colour. Returns whether
-// anywhere a number's other words decide.
+// Draws the sites of ranks first … end − 1, which lie in one block and have one colour. Returns
+// true if the first word equals the threshold anywhere, where the number's other bits must decide.
 template <bool kTempered>
 bool draw_ranks(Sweep& sweep, const BlockOf<uint32_t>& words, int64_t first, int64_t end) {
   const NeighbourhoodTable& neighbourhoods = sweep.neighbourhoods;
@@ -119,8 +121,8 @@ bool draw_ranks(Sweep& sweep, const BlockOf<uint32_t>& words, int64_t first, int
   return !hn::AllFalse(Words(), open);
 }
 
-// The same sites once more where the first word was the threshold word: they have been set to 0,
-// and their neighbours are as they were.
+// Draws those sites again at which the first word equalled the threshold word. draw_ranks() has set
+// them to 0, and their neighbours have not changed.
 void resolve(Sweep& sweep, const BlockOf<uint32_t>& words, int64_t first, int64_t end) {
   const NeighbourhoodTable& neighbourhoods = sweep.neighbourhoods;
   for (int64_t rank = first; rank < end; ++rank) {
@@ -147,7 +149,7 @@ void resolve(Sweep& sweep, const BlockOf<uint32_t>& words, int64_t first, int64_
   }
 }
 
-// The ranks of a block that have the colour.
+// Draws the ranks of a block that have the colour.
 void sweep_block(Sweep& sweep, int64_t block, int64_t colour) {
   BlockOf<uint32_t> words;
   sweep.numbers.fill(block, words);
@@ -200,7 +202,8 @@ void sweep_chains(const NeighbourhoodTable& neighbourhoods, const Colouring& col
   });
 }
 
-#else  // no lattice has a neighbourhood table
+// Without vector instructions no lattice has a neighbourhood table, and this is never called.
+#else
 void sweep_chains(const NeighbourhoodTable&, const Colouring&, int64_t, int64_t, const int64_t*,
                   const int64_t*, const TemperedThresholds*, uint8_t*, double*, const StepCounts&) {
 }
@@ -246,7 +249,7 @@ void tabulate_thresholds(const NeighbourhoodTable& neighbourhoods, const int32_t
                          uint32_t* word) {
   int32_t rows = 0;
   for (int64_t i = 0; i < neighbourhoods.sites; ++i) {
-    if (row[i] != rows) continue;  // there already
+    if (row[i] != rows) continue;  // The row has been computed already.
     for (int n = 0; n < kNeighbourhoods; ++n) {
       word[rows * kNeighbourhoods + n] =
           find_threshold_word(beta * neighbourhoods.flip_energy[i * kNeighbourhoods + n]);
