@@ -1,7 +1,12 @@
-// CUDA twin of jump.h: one block per chain. A warp takes 128 binary sites, the four of a Philox call a
-// lane; of other sites 32, a lane each where the row has a closed form, else all lanes solve one site
-// after the other. Shared memory: a tile of the sums of
-// blocks of sites (4 KiB), and a warp's K² + 2K numbers (33 KiB at K = 64).
+// Draws and scores jump proposals, which move all sites at once (CUDA version of jump.h).
+//
+// Regime: one block of up to 256 threads per chain. A warp handles 128 binary sites, with the four
+// sites of a Philox call per lane. Of other sites it handles 32: one per lane if the row has a
+// closed form; otherwise (backward Euler with K > 2) all lanes solve one site after the other.
+// Shared memory holds a tile of block sums (4 KiB), and for the solver K² + 2K numbers per warp (33
+// KiB at K = 64); the number of warps is reduced so that they fit into 40 KiB. It serves all models
+// on a GPU. For binary lattices with neighbourhood tables, fast/lattice_jump.cu replaces it if a
+// chain fits into shared memory.
 #include "kernels/base/blocks.h"
 #include "kernels/base/launch.h"
 #include "kernels/base/log_product.h"
@@ -22,7 +27,7 @@ struct WarpSync {
   }
 };
 
-// The words that decide of a lane's binary sites; none where the new values are given.
+// Returns the random words that decide a lane's binary sites; scoring needs none.
 __device__ Philox4x32 flip_words(const DrawTarget& target, SiteCall call) {
   return target.draws.call_words(Purpose::kSiteValue, static_cast<uint32_t>(call.number));
 }
@@ -30,7 +35,7 @@ __device__ Philox4x32 flip_words(const ScoreTarget&, SiteCall) {
   return {};
 }
 
-// Whether a binary site flips; drawn.
+// Draws whether a binary site flips, and writes its new value.
 __device__ bool flipped_at(const DrawTarget& target, int64_t site, uint32_t word,
                            int32_t threshold) {
   const bool flipped = flips(word, threshold);
@@ -38,12 +43,13 @@ __device__ bool flipped_at(const DrawTarget& target, int64_t site, uint32_t word
   return flipped;
 }
 
-// The same where the new values are given.
+// Returns whether a binary site flipped, given the new values.
 __device__ bool flipped_at(const ScoreTarget& target, int64_t site, uint32_t, int32_t) {
   return target.x[site] != target.y[site];
 }
 
-// P of a block of binary sites, by eight lanes: a lane has the sites of a call.
+// Returns the probability of the outcomes of a block of binary sites, computed by eight lanes, each
+// with the sites of one call.
 template <class Target>
 __device__ double block_of_flips(const JumpShape& shape, const BinaryJumpParameters& jump,
                                  const float* gradient, const uint8_t* x, const Target& target,
@@ -62,7 +68,7 @@ __device__ double block_of_flips(const JumpShape& shape, const BinaryJumpParamet
   return block_probability(eighth_product(weight));
 }
 
-// log q of a chain of binary sites, for the first thread.
+// Returns log q of a chain of binary sites, to the first thread.
 template <class Target>
 __device__ double flip_chain(const JumpShape& shape, double scale, const float* gradient,
                              const uint8_t* x, const Target& target, double* tile) {
@@ -78,7 +84,7 @@ __device__ double flip_chain(const JumpShape& shape, double scale, const float* 
   return total.log();
 }
 
-// Σ log P of a block of other sites, by whole warps.
+// Returns Σ log P of a block of non-binary sites, computed by a whole warp.
 template <class Sites, class Target>
 __device__ double block_log_q(const JumpShape& shape, const JumpParameters& jump,
                               const Sites& sites, const uint8_t* x, const Target& target,
@@ -93,7 +99,7 @@ __device__ double block_log_q(const JumpShape& shape, const JumpParameters& jump
     const int64_t i = first + owner;
     const SolvedRow<Sites, WarpSync> row(jump, sites, i, x[i], scratch, lane, kBlockSites, {});
     if (lane == owner) log_p = target.log_probability(row, i);
-    __syncwarp();  // before the scratch is overwritten
+    __syncwarp();  // Waits before the scratch memory is overwritten.
   }
   return warp_sum(log_p);
 }

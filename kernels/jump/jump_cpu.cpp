@@ -1,4 +1,4 @@
-// CPU twin of jump.h: a thread works on one chain after the other.
+// Implements jump.h on the CPU, with chains shared among threads.
 #include <algorithm>
 
 #include "kernels/base/blocks.h"
@@ -16,13 +16,13 @@ struct NoSync {
   void operator()() const {}
 };
 
-// log q of a chain of binary sites that are drawn.
+// Draws a chain of binary sites and returns log q.
 double flip_chain(const BinaryJumpParameters& jump, const float* gradient, int64_t sites,
                   const DrawTarget& target) {
   return draw_flips(jump, gradient, target.x, target.draws, sites, target.y);
 }
 
-// log q of a chain of binary sites whose new values are given.
+// Returns log q of a chain of binary sites whose new values are given.
 double flip_chain(const BinaryJumpParameters& jump, const float* gradient, int64_t sites,
                   const ScoreTarget& target) {
   return score_flips(jump, gradient, target.x, target.y, sites);
@@ -38,7 +38,7 @@ double site_log_q(const JumpShape& shape, const JumpParameters& jump, const Site
   return target.log_probability(ClosedRow<Sites>(jump, sites, site, from), site);
 }
 
-// log q of a chain of other sites.
+// Returns log q of a chain of non-binary sites.
 template <class Sites, class Target>
 double value_chain(const JumpShape& shape, double scale, const Sites& sites, const uint8_t* x,
                    const Target& target) {
@@ -55,7 +55,7 @@ double value_chain(const JumpShape& shape, double scale, const Sites& sites, con
   return log_q;
 }
 
-// log q of every chain; target_of(chain) says what becomes of its sites.
+// Writes log q of every chain. target_of(chain) says whether its sites are drawn or given.
 template <class F>
 void jump_chains(const JumpShape& shape, const uint8_t* x, const float* gradient, ChainScale scales,
                  double* log_q, F target_of) {

@@ -1,9 +1,10 @@
-// The transition rows of jump.h, one site at a time: log P_k of every rule, and the draw.
+// Computes the transition rows of jump.h for one site at a time: log P_k of every rule, and the
+// draw.
 //
-// All in the log domain, and nothing that may be small is a difference of two large numbers: |d| of
-// several hundred keeps its digits in both directions. The probability of staying is 1 − Σ_{k≠c}
-// P_k by log1p where that sum is small, and its own sum of positive terms where it is large. Binary
-// sites have rows of their own (binary_rows.h).
+// All computations are in the log domain, and no quantity that may be small is a difference of two
+// large numbers, so that |d| of several hundred keeps its digits in both directions. The
+// probability of staying is 1 − Σ_{k≠c} P_k by log1p if that sum is small, and a sum of positive
+// terms if it is large. Binary sites have rows of their own (binary_rows.h).
 #pragma once
 
 #include <cmath>
@@ -17,7 +18,7 @@
 
 namespace isinglass {
 
-// Binary and ordered sites: gradient [D], s_{i,k} = k·s_i.
+// Gives differences at binary and ordered sites: gradient [D], s_{i,k} = k·s_i.
 struct OrderedSites {
   const float* gradient;
   int values;
@@ -30,7 +31,7 @@ struct OrderedSites {
   }
 };
 
-// Categorical sites: gradient [D, K].
+// Gives differences at categorical sites: gradient [D, K].
 struct OneHotSites {
   const float* gradient;
   int values;
@@ -41,12 +42,12 @@ struct OneHotSites {
   ISINGLASS_HD double distance(int from, int to) const { return from != to; }
 };
 
-// The rule with its numbers: what all sites of a step share.
+// Holds the rule and its parameters, which all sites of a step share.
 struct JumpParameters {
   JumpRule rule;
   Balancing balancing;
-  double tau, log_tau;  // of lbj, lbjf, lbjb
-  double penalty;       // 1/(2a), of dlp
+  double tau, log_tau;  // time τ of lbj, lbjf and lbjb
+  double penalty;       // 1/(2a) of dlp
 
   ISINGLASS_HD JumpParameters(const JumpShape& shape, double scale)
       : rule(shape.rule),
@@ -56,7 +57,7 @@ struct JumpParameters {
         penalty(0.5 / scale) {}
 };
 
-// log Σ exp, about the largest term so far.
+// Accumulates log Σ exp relative to the largest term so far.
 struct LogSum {
   double max = -INFINITY, sum = 0;
 
@@ -71,7 +72,8 @@ struct LogSum {
   ISINGLASS_HD double log_total() const { return max + elementary::log(sum); }
 };
 
-// The logarithm of a term's share of such a sum; relative to the maximum first, to keep digits.
+// Returns the logarithm of a term's share of such a sum. It subtracts the maximum first, which
+// keeps digits.
 struct LogShare {
   double max = 0, log_sum = 0;
 
@@ -81,16 +83,17 @@ struct LogShare {
   ISINGLASS_HD double operator()(double v) const { return v - max - log_sum; }
 };
 
-// log(1 − exp(−a)) of a = exp(log_a)
+// Returns log(1 − exp(−a)) for a = exp(log_a).
 ISINGLASS_HD inline double log_one_minus_exp(double log_a) {
   const double a = elementary::exp(log_a);
-  if (a < 1e-8) return log_a - 0.5 * a;  // the next term is a²/24; a may underflow
+  // The next term is a²/24. This form also serves an a that underflows.
+  if (a < 1e-8) return log_a - 0.5 * a;
   return a < 0.69 ? elementary::log(-elementary::exp_pair(-a).expm1)
                   : elementary::log1p(-elementary::exp(-a));
 }
 
-// A row in closed form. Terms of the moves: s_k − s_c (lbj, with that of staying), log θ_k (lbjf,
-// lbjb with K = 2), or the exponent of dlp.
+// A row in closed form. The term of a move is s_k − s_c (lbj, which includes the term of staying),
+// log θ_k (lbjf, and lbjb with K = 2), or the exponent of dlp.
 template <class Sites>
 class ClosedRow {
  public:
@@ -140,13 +143,13 @@ class ClosedRow {
     return log_balance(time_.balancing, d);
   }
 
-  // log of P(move) / P(stay)
+  // Sets both probabilities from log P(move)/P(stay).
   ISINGLASS_HD void set_log_odds(double odds) {
     log_move_ = -softplus(-odds);
     log_stay_ = -softplus(odds);
   }
 
-  // log(τ θ_k / ν_k)
+  // Returns log(τ θ_k / ν_k).
   ISINGLASS_HD double log_jumps(int k) const {
     const double d = difference(k);
     return time_.log_tau + log_balance(time_.balancing, d) - log_share_(d);
@@ -156,7 +159,7 @@ class ClosedRow {
     return log_share_(difference(k)) + log_one_minus_exp(log_jumps(k));
   }
 
-  // P_c = ν_c + Σ_{k≠c} ν_k exp(−τ θ_k / ν_k)
+  // Returns log P_c, where P_c = ν_c + Σ_{k≠c} ν_k exp(−τ θ_k / ν_k).
   ISINGLASS_HD double log_stay_of_interpolation() const {
     double moved = 0;
     for (int k = 0; k < sites_.values; ++k) {
@@ -175,21 +178,22 @@ class ClosedRow {
   const Sites& sites_;
   int64_t site_;
   int from_;
-  LogShare log_share_;   // of the terms
-  double log_move_ = 0;  // Σ_{k≠c} P_k, but of lbj
+  LogShare log_share_;   // normalises the terms
+  double log_move_ = 0;  // log Σ_{k≠c} P_k; not used by lbj
   double log_stay_ = 0;
 };
 
-// Scratch of a solved row: the K × K jumps, the K exits and the K probabilities.
+// Returns how many scratch numbers a solved row needs: K × K jumps, K exits and K probabilities.
 ISINGLASS_HD inline int solve_numbers(int categories) {
   return categories * categories + 2 * categories;
 }
 
-// Row c of (I − τQ)^{-1}: where the site is when an exponential clock of rate 1 rings. Grassmann,
-// Taksar & Heyman's elimination: states are taken out of the jump chain one after the other, their
-// visitors sent on to where they would have gone. It multiplies, divides and adds positive numbers
-// only, so every entry keeps its digits at any rates. Values are numbered with c first. Entries
-// below 1e-300 are taken as that: rows stay distributions, and logarithms finite.
+// Computes row c of (I − τQ)^{-1}, the distribution of a site when an exponential clock of rate 1
+// rings. It uses the elimination of Grassmann, Taksar & Heyman: states are removed from the jump
+// chain one after the other, and the jumps that led to a removed state are redirected to where it
+// would have jumped. The method multiplies, divides and adds positive numbers only, so that every
+// entry keeps its digits for any rates. Values are numbered with c first. Entries below 1e-300 are
+// replaced by 1e-300, so that rows remain distributions and logarithms finite.
 //
 // `lanes` lanes share the work; sync() is a barrier among them.
 template <class Sites, class Sync>
@@ -224,7 +228,8 @@ class SolvedRow {
 
   ISINGLASS_HD static double floored(double v) { return v < kFloor ? kFloor : v; }
 
-  // Where a jump or the clock takes a site from value j.
+  // Fills row j: the probabilities that a jump or the clock comes next, and where the jump leads
+  // from value j.
   ISINGLASS_HD void fill(const JumpParameters& time, const Sites& sites, int64_t site, int j) {
     LogSum rates;
     rates.add(0);
@@ -249,13 +254,15 @@ class SolvedRow {
     for (int j = lane; j < n; j += lanes) {
       double* from_j = jump_ + j * count_;
       const double to_n = from_j[n] / out;
-      for (int k = 0; k < n; ++k) from_j[k] += to_n * from_n[k];  // that of j itself is not read
+      // from_j[j] is not read afterwards.
+      for (int k = 0; k < n; ++k) from_j[k] += to_n * from_n[k];
       exit_[j] += to_n * exit_[n];
     }
     if (lane == 0) jump_[n * count_ + n] = out;
   }
 
-  // Visits to each state, into exit_; times the clock's chance there.
+  // Computes the expected number of visits to each state into exit_, and multiplies it by the
+  // probability that the clock rings there.
   ISINGLASS_HD void substitute() {
     exit_[0] = 1 / exit_[0];
     for (int k = 1; k < count_; ++k) {
@@ -275,7 +282,8 @@ ISINGLASS_HD inline bool needs_solve(const JumpShape& shape) {
   return shape.rule == JumpRule::kBackwardEuler && shape.categories > 2;
 }
 
-// Sites that are drawn: site by site a value from its row, at one number, staying first.
+// Draws sites: each site takes a value from its row by one random number, with staying as the first
+// value of the inverse CDF.
 struct DrawTarget {
   Draws draws;
   int categories;
@@ -297,7 +305,7 @@ struct DrawTarget {
   }
 };
 
-// Sites whose new values are given.
+// Scores sites whose new values are given.
 struct ScoreTarget {
   const uint8_t *x, *y;
 

@@ -1,4 +1,4 @@
-// See binary_rows_cpu.h.
+// Implements draw_flips() and score_flips() in tiles of 128 sites, which the compiler vectorises.
 #include "kernels/jump/fast/binary_rows_cpu.h"
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 namespace isinglass::cpu {
 namespace {
 
-constexpr int kTile = kFlipTile;  // sites at a time: enough to keep the machine busy
+constexpr int kTile = kFlipTile;  // This many sites at a time keep the vector units busy.
 static_assert(kTile == kWordTile);
 
-// With the rule and g constants of the loop.
+// The rule and g are template arguments, so that they are constants in the loop.
 template <JumpRule rule, Balancing g>
 [[gnu::always_inline]] inline void fill_thresholds(const BinaryJumpParameters& jump, const float* d,
                                                    int32_t* threshold) {
@@ -47,12 +47,12 @@ template <JumpRule rule>
       return fill_thresholds<JumpRule::kForwardEuler>(jump, d, threshold);
     case JumpRule::kBackwardEuler:
       return fill_thresholds<JumpRule::kBackwardEuler>(jump, d, threshold);
-    case JumpRule::kLangevin:  // g is not read
+    case JumpRule::kLangevin:  // This rule does not read g.
       return fill_thresholds<JumpRule::kLangevin, Balancing::kSqrt>(jump, d, threshold);
   }
 }
 
-// Multiplies the probabilities of a tile's blocks into log q; a site that it lacks counts 2^31.
+// Multiplies the probabilities of a tile's blocks into log q. A missing site has weight 2^31.
 [[gnu::always_inline]] inline void multiply(const float* d, const int32_t* threshold,
                                             const int32_t* flipped, int64_t count,
                                             LogProduct& log_q) {

@@ -1,5 +1,5 @@
-// draw_jump() and score_jump() of binary sites (binary_rows.h), in vectors (CPU). Each number
-// equals that of the one-site function named, bit for bit (elementary.h).
+// Draws and scores jumps of binary sites (binary_rows.h) with vector instructions (CPU). Each
+// number is bitwise that of the one-site function named (elementary.h).
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace isinglass::cpu {
 
-// flip_threshold(jump, d[i]) of kFlipTile numbers
+// Writes flip_threshold(jump, d[i]) for kFlipTile numbers.
 constexpr int kFlipTile = 4 * kBlockSites;
 void flip_thresholds(const BinaryJumpParameters& jump, const float* d, int32_t* threshold);
 
-// log q of a chain's binary sites (binary_rows.h), drawn into y or given: the sum over blocks of 32
-// of the logarithms of their block_probability().
+// Return log q of a chain's binary sites (binary_rows.h), which draw_flips() draws into y and
+// score_flips() is given. log q is the sum over blocks of 32 sites of log block_probability().
 double draw_flips(const BinaryJumpParameters& jump, const float* gradient, const uint8_t* x,
                   const Draws& draws, int64_t sites, uint8_t* y);
 double score_flips(const BinaryJumpParameters& jump, const float* gradient, const uint8_t* x,

@@ -1,6 +1,13 @@
-// CUDA twin of lattice_jump.h: a block a chain, from the first step to the last. x and y stay in shared
-// memory, and so does what is found of their blocks of sites; a lane has the four sites of a Philox call,
-// as in jump.cu. No number depends on how many warps share a chain.
+// Performs whole steps of a jump sampler on a binary lattice with neighbourhood tables (CUDA
+// version of lattice_jump.h), many steps per launch.
+//
+// Regime: one block per chain, from the first step to the last, with up to 16 warps. A lane handles
+// the four sites of a Philox call, as in jump.cu. Shared memory holds x and y, a byte per site
+// each, and three numbers per block of 32 sites (the probabilities of both directions and the
+// energy), about 2.75·D bytes. The results do not depend on the number of warps. find_thresholds
+// takes one thread per threshold. It is used if a chain fits into shared memory
+// (lattice_jump_fits()); otherwise a step takes jump.cu, an evaluation of the lattice and
+// metropolis.cu.
 #include "kernels/base/blocks.h"
 #include "kernels/base/launch.h"
 #include "kernels/base/log_product.h"
@@ -21,10 +28,10 @@ __global__ void find_thresholds_kernel(JumpShape shape, NeighbourhoodTable neigh
       flip_threshold(BinaryJumpParameters(shape, *scale), tabulated_difference(neighbourhoods, i));
 }
 
-// What a chain has in shared memory.
+// Divides the shared memory of a block among its uses.
 struct SharedChain {
-  double *forward, *backward;  // [blocks]: P of their sites, there and back
-  double* energy;              // [blocks]: of their sites in y
+  double *forward, *backward;  // [blocks]: probability of the outcomes in x → y and in y → x
+  double* energy;              // [blocks]: energy of the sites in y
   double* hops;                // [warps]
   int* accepted;
   uint8_t *x, *y;  // [D + 1]; the last site is always 0
@@ -73,7 +80,7 @@ class JumpChain {
     const Draws draws = step_draws(step_.rng, step_.chain_ids[chain_], t);
     int32_t hops = 0;
     for_calls([&](SiteCall call) { hops += draw(call, draws); });
-    __syncthreads();  // y is there
+    __syncthreads();  // Waits until y is complete.
     for_calls([&](SiteCall call) { score(call); });
     const double of_warp = warp_sum(hops);
     if (threadIdx.x % kWarp == 0) shared_.hops[threadIdx.x / kWarp] = of_warp;
@@ -86,7 +93,7 @@ class JumpChain {
     shared_.y = before;
   }
 
-  // A call a lane; those of the last warps may lie beyond the sites.
+  // Calls of_call() with one Philox call per lane; calls of the last warp may lie beyond the sites.
   template <class F>
   __device__ void for_calls(F of_call) const {
     const int32_t lane = threadIdx.x % kWarp;
@@ -94,18 +101,18 @@ class JumpChain {
     for (int32_t n = threadIdx.x - lane; n < calls; n += blockDim.x) of_call(SiteCall{n + lane});
   }
 
-  // Where a site's neighbourhood is in the tables.
+  // Returns the index of a site's neighbourhood in the tables.
   __device__ int32_t place(const uint8_t* values, int32_t site) const {
     const uint32_t neighbourhood = neighbourhood_of(
         step_.neighbourhoods, site, [&](int32_t near) { return uint32_t{values[near]}; });
     return site * kNeighbourhoods + static_cast<int32_t>(neighbourhood);
   }
-  // Where the threshold of a site's value there is.
+  // Returns the index of the threshold for the site's value and that neighbourhood.
   __device__ static int32_t threshold_place(int32_t place, int32_t value) {
     return 2 * place - place % kNeighbourhoods + value * kNeighbourhoods;
   }
 
-  // y at a call's sites. Returns this lane's hops.
+  // Draws y at the sites of a call. Returns how many of them changed in this lane.
   __device__ int32_t draw(SiteCall call, const Draws& draws) const {
     const Philox4x32 words =
         draws.call_words(Purpose::kSiteValue, static_cast<uint32_t>(call.number));
@@ -129,7 +136,7 @@ class JumpChain {
     return hops;
   }
 
-  // The way back from y, and the energy of y.
+  // Computes the reverse probability and the energy of y at the sites of a call.
   __device__ void score(SiteCall call) const {
     uint32_t count[kCallSites];
     double energy[kCallSites];
@@ -147,8 +154,9 @@ class JumpChain {
     keep(call, eighth_sum(energy), shared_.energy);
   }
 
-  // P of the block that eight lanes have, by outcome_count(): the product of two counts is below 2^63,
-  // and as a double that of two outcome_weight().
+  // Stores the probability of the block that eight lanes share, given each lane's outcome_count().
+  // A product of two counts is below 2^63; rounded to a double it equals that of two
+  // outcome_weight().
   __device__ void keep_probability(SiteCall call, const uint32_t* count, double* of_blocks) const {
     const auto product = [&](int k) {
       return static_cast<double>(static_cast<int64_t>(uint64_t{count[k]} * count[k + 2]));
@@ -161,7 +169,8 @@ class JumpChain {
     if (call.number % kBlockCalls == 0 && block < site_blocks(sites_)) of_blocks[block] = of_block;
   }
 
-  // The Metropolis test, by one warp; its first two lanes multiply the probabilities there and back.
+  // Performs the Metropolis test with one warp. Its first two lanes multiply the forward and the
+  // reverse probabilities.
   __device__ void decide(const Draws& draws) {
     const int32_t lane = threadIdx.x, blocks = static_cast<int32_t>(site_blocks(sites_));
     LogProduct log_q;
@@ -185,8 +194,8 @@ class JumpChain {
   SharedChain shared_;
   int64_t chain_;
   int32_t sites_;
-  double energy_;       // of x; the first thread's
-  ChainCounts counts_;  // the first thread's
+  double energy_;       // U(x); valid in the first thread
+  ChainCounts counts_;  // valid in the first thread
 };
 
 __global__ void __launch_bounds__(kMostWarps* kWarp)
@@ -194,7 +203,7 @@ __global__ void __launch_bounds__(kMostWarps* kWarp)
   JumpChain(step, SharedChain(dynamic_shared_memory<double>(), step.neighbourhoods.sites)).run();
 }
 
-// As many warps as take equally many calls.
+// Chooses the fewest warps that need no more rounds over the calls than kMostWarps warps would.
 LaunchShape jump_launch(int64_t chains, int64_t sites) {
   const int64_t all = (SiteCall::count(sites) + kWarp - 1) / kWarp;
   const int64_t rounds = (all + kMostWarps - 1) / kMostWarps, warps = (all + rounds - 1) / rounds;

@@ -1,4 +1,4 @@
-// See lattice_jump.h.
+// Implements lattice_jump.h on the CPU, for sixteen chains at a time in Highway's vectors.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -15,7 +15,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/jump/fast/lattice_jump_cpu.cpp"
 #include <hwy/foreach_target.h>
-// After it.
+// This file must follow foreach_target.h.
 #include "kernels/lattice/fast/sixteen_lanes_cpu.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,16 +25,16 @@ namespace {
 
 #if ISINGLASS_HAS_VECTORS
 
-// A group's states.
+// Holds the states of one group of sixteen chains.
 struct JumpLanes {
   const NeighbourhoodTable& neighbourhoods;
   const int32_t* threshold;
   uint8_t *x, *y;
   int32_t hops[kChains16] = {};
-  double energy[kChains16] = {};  // of y, beside the constant
+  double energy[kChains16] = {};  // energy of y without the constant
 };
 
-// flip_threshold() of a site by its values and neighbourhoods.
+// Returns flip_threshold() of a site, given its values and neighbourhoods.
 HWY_INLINE hn::Vec<Signed> threshold_of(const JumpLanes& lanes, int64_t site, hn::Vec<Signed> value,
                                         hn::Vec<Signed> neighbourhood) {
   constexpr int kBits = kTableNeighbours;
@@ -42,7 +42,7 @@ HWY_INLINE hn::Vec<Signed> threshold_of(const JumpLanes& lanes, int64_t site, hn
                                   hn::Or(hn::ShiftLeft<kBits>(value), neighbourhood));
 }
 
-// outcome_count()
+// Returns outcome_count().
 HWY_INLINE hn::Vec<Signed> weight_of(hn::Vec<Signed> threshold, hn::Mask<Signed> flipped) {
   const auto whole = hn::Set(Signed(), static_cast<int32_t>(kFlipWhole));
   return hn::IfThenElse(flipped, threshold, hn::Sub(whole, threshold));
@@ -53,8 +53,8 @@ HWY_INLINE hn::Vec<Doubles> weights_of(const int32_t* weight, int part) {
   return hn::PromoteTo(Doubles(), hn::Load(Weights(), weight + part * kDoubleLanes));
 }
 
-// The product of a block's outcome weights in every chain, in the order of fold(). Sites that the
-// block lacks count 2^31.
+// Writes the product of a block's outcome weights in every chain, in the order of fold(). A missing
+// site has weight 2^31.
 void multiply(BlockOf<int32_t>& weight, int64_t sites, double* product) {
   constexpr int kPairs = kBlockSites / 2;
   std::fill(weight.row(sites), weight.number + kBlockSites * kChains16, 1);
@@ -73,7 +73,8 @@ void multiply(BlockOf<int32_t>& weight, int64_t sites, double* product) {
   }
 }
 
-// y drawn at the sites first … first + sites − 1, a block; the product of their outcome weights.
+// Draws y at the block of sites first … first + sites − 1, and writes the product of their outcome
+// weights.
 void draw_block(JumpLanes& lanes, const BlockOf<uint32_t>& words, int64_t first, int64_t sites,
                 double* product) {
   BlockOf<int32_t> weight;
@@ -102,7 +103,7 @@ void draw_block(JumpLanes& lanes, const BlockOf<uint32_t>& words, int64_t first,
   multiply(weight, sites, product);
 }
 
-// The way back from y, and the sites' part of U(y).
+// Writes the product of the outcome weights of the reverse move, and adds the sites' part of U(y).
 void score_block(JumpLanes& lanes, int64_t first, int64_t sites, double* product) {
   BlockOf<int32_t> weight;
   const auto one = hn::Set(Signed(), 1);
@@ -125,7 +126,7 @@ void score_block(JumpLanes& lanes, int64_t first, int64_t sites, double* product
   multiply(weight, sites, product);
 }
 
-// A group's part of a step, a block of sites after the other.
+// Performs one step of a group, one block of sites after the other.
 class JumpGroup {
  public:
   JumpGroup(const LatticeJumpStep& step, int64_t t, int64_t number, uint8_t* states)
@@ -152,7 +153,7 @@ class JumpGroup {
     multiply_in(product, backward_);
   }
 
-  // The Metropolis test of every chain.
+  // Performs the Metropolis test of every chain.
   void decide() {
     unsigned taken = 0;
     for (int64_t l = 0; l < chains_.count; ++l) {
@@ -186,7 +187,7 @@ class JumpGroup {
   LogProduct forward_[kChains16], backward_[kChains16];
 };
 
-// Step t of some groups.
+// Performs step t of the groups first … end − 1.
 void jump_groups(const LatticeJumpStep& step, int64_t t, int64_t first, int64_t end) {
   const int64_t sites = step.neighbourhoods.sites, state = lane_bytes(sites);
   uint8_t* states = lane_states(2 * kLaneGroups, sites);
@@ -203,7 +204,8 @@ void jump_groups(const LatticeJumpStep& step, int64_t t, int64_t first, int64_t 
   for (int64_t g = 0; g < end - first; ++g) groups[g]->decide();
 }
 
-#else  // no lattice has a neighbourhood table
+// Without vector instructions no lattice has a neighbourhood table, and this is never called.
+#else
 void jump_groups(const LatticeJumpStep&, int64_t, int64_t, int64_t) {
   std::abort();
 }
