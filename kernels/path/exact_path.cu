@@ -1,4 +1,11 @@
-// CUDA twin of exact_path.h: a warp a chain, which builds the sums, scores and draws.
+// Makes one move of a path with exact differences (CUDA version of exact_path.h).
+//
+// Regime: one warp per chain; a block has 1, 2 or 4 chains. The warp builds the chain's sums,
+// scores the reverse of the last move and draws the next one. Shared memory per chain: 32 weights
+// and the block sums, up to 48·⌈D/32⌉ bytes for D entries; if a block of the device has less, the
+// sums are in global memory. It takes a launch per move, because each state needs a model
+// evaluation. On sparse graphs whose chains fit into shared memory, fast/lattice_path.cu takes
+// whole steps instead.
 #include "kernels/base/launch.h"
 #include "kernels/path/path_moves.h"
 #include "kernels/path/weight_sums_cuda.h"

@@ -1,5 +1,5 @@
-// Paths drawn with exact differences (lb, pas), one move at a time because every σ needs a model
-// call of its own.
+// Draws paths with exact differences (lb, pas), one move at a time, because every σ_l needs a model
+// evaluation of its own.
 //
 //   L ~ Uniform{1 … n} per chain, as in first_order_path.h; σ_0 = x, …, σ_L = y
 //   move l:  σ_l → σ_{l+1} with probability g(e^{Δ(σ_l)}) / Z_g(σ_l), Z_g(σ) = Σ g(e^{Δ(σ)})
@@ -7,9 +7,9 @@
 //
 // L = 1 is Zanella 2020, "Informed proposals for local MCMC in discrete spaces"; longer paths are
 // Sun et al. 2022, "Path auxiliary proposal for MCMC in discrete space". A move flips a binary
-// site, gives a categorical one another value, or swaps two entries of a permutation. A table
-// serves the reverse of the move that led to its state and the next one, so that its sums are built
-// once.
+// site, gives a categorical site another value, or swaps two entries of a permutation. One table
+// serves both the reverse of the move that led to its state and the next move, so that its sums are
+// built once.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,13 @@ enum class Moves : int { kFlips, kValues, kSwaps };
 struct ExactPathShape {
   int64_t chains;
   int64_t sites;
-  int categories;  // of kValues
+  int categories;  // number of values for kValues
   Moves moves;
   Balancing balancing;
-  int64_t max_length;  // L is clamped to it
+  int64_t max_length;  // L is clamped to this length.
 
-  // Entries with a weight of their own: the sites, or the pairs (0, 1), (0, 2), … of sites.
+  // Returns how many entries have a weight of their own: the sites, or the pairs (0, 1), (0, 2), …
+  // of sites.
   ISINGLASS_HD int64_t entries() const {
     return moves == Moves::kSwaps ? sites * (sites - 1) / 2 : sites;
   }
@@ -42,17 +43,17 @@ struct ExactPathShape {
   ISINGLASS_HD int64_t state_bytes() const { return sites * (moves == Moves::kSwaps ? 8 : 1); }
 };
 
-// L, and the move made last.
+// Holds each chain's L and the last move.
 struct ExactPaths {
   int32_t* length;     // [B]
   int32_t* entry;      // [B]
   uint8_t* from;       // [B]
-  double* block_sums;  // [B, block_sums_size(entries)] scratch
+  double* block_sums;  // [B, block_sums_size(entries)]: scratch memory
 };
 
-// One chain at its position on the path, as the twins see it.
+// The position of one chain on its path.
 struct PathPosition {
-  int64_t position;  // moves made
+  int64_t position;  // number of moves made
   int64_t length;    // L
   Draws draws;
 };
@@ -67,7 +68,7 @@ ISINGLASS_HD inline PathPosition path_position(const ExactPathShape& shape, int6
   return {position, length, draws};
 }
 
-// The values whose change is weighed; swaps have none.
+// Returns the values on which the weights depend, or null for swaps, whose weights depend on none.
 ISINGLASS_HD inline uint8_t* site_values(const ExactPathShape& shape, uint8_t* y) {
   return shape.moves == Moves::kSwaps ? nullptr : y;
 }
@@ -100,10 +101,11 @@ ISINGLASS_HD void with_exact_weights(const ExactPathShape& shape, const float* t
   }
 }
 
-// With the differences at y, `position` moves after x: scores the reverse of the last move, draws
-// and makes the next one. Position 0 draws L and starts the sums. A chain whose path is over stays.
+// Given the differences at y, which is `position` moves after x: scores the reverse of the last
+// move, and draws and makes the next one. Position 0 draws L and clears the sums. A chain whose
+// path has ended stays.
 //   table [B, D], [B, D, K] or [B, D(D−1)/2]; rng {seed, step}; chain_ids [B]; radius: R;
-//   y [B, D] uint8, int64 for swaps; log_forward, log_backward [B]
+//   y [B, D] uint8, or int64 for swaps; log_forward, log_backward [B]
 ISINGLASS_TWINS(advance_exact_path, const ExactPathShape&, int64_t position, const float* table,
                 const int64_t* rng, const int64_t* chain_ids, ChainScale radius, uint8_t* y,
                 ExactPaths, double* log_forward, double* log_backward, Stream)

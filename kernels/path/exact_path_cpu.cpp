@@ -1,4 +1,4 @@
-// CPU twin of exact_path.h: a thread works on one chain after the other.
+// Implements exact_path.h on the CPU, with chains shared among threads.
 #include "kernels/base/threads_cpu.h"
 #include "kernels/path/path_moves.h"
 #include "kernels/path/weight_sums_cpu.h"

@@ -1,6 +1,11 @@
-// CUDA twin of first_order_path.h: a warp a chain, which builds the sums and walks the path. The sums
-// are in shared memory (26 KiB at D = 16 384) if a block has it (weight_sums_cuda.h); the sites of
-// larger states are weighed by a launch of their own, many warps a chain.
+// Draws and scores paths to first order (CUDA version of first_order_path.h).
+//
+// Regime: one warp per chain; a block has 1, 2 or 4 chains. The warp builds the chain's sums and
+// makes all moves of the path. Shared memory per chain: 32 weights and the sums
+// (weight_sums_cuda.h), 26 KiB at D = 16 384. If a block of the device has less, the sums are in
+// global memory, and a launch before this one sums the blocks of sites with many warps per chain.
+// It serves all models on a GPU. On sparse graphs whose chains fit into shared memory,
+// fast/lattice_path.cu takes whole steps instead.
 #include "kernels/base/launch.h"
 #include "kernels/path/path_moves.h"
 #include "kernels/path/weight_sums_cuda.h"
@@ -17,9 +22,10 @@ __device__ WeightSums<Weights> path_sums(const PathShape& shape, const Weights& 
 }
 
 constexpr unsigned kSumThreads = 256;
-constexpr int64_t kSumBlocks = 256;  // of sites, that a block of threads sums
+constexpr int64_t kSumBlocks = 256;  // A block of threads sums this many blocks of sites.
 
-// The sums of all blocks of 32 sites, in global memory; copy null: no copy of the values.
+// Writes the sums of all blocks of 32 sites to global memory. It also copies the values to `copy`
+// unless that is null.
 template <class Weights>
 __global__ void sum_blocks_kernel(ISINGLASS_GRID_CONSTANT const PathShape shape,
                                   const uint8_t* values, Weights weights, double* scratch,
@@ -86,7 +92,7 @@ __global__ void score_path_kernel(ISINGLASS_GRID_CONSTANT const PathShape shape,
   if (sums.leads()) log_q[c] = log_path;
 }
 
-// f(weights)
+// Calls f with the weights of the shape; f is compiled for each kind of weights.
 template <class F>
 void with_path_weights(const PathShape& shape, const float* gradient, F f) {
   with_gradient_weights(shape, gradient, [&](auto weights) { with_rows(weights, f); });

@@ -1,19 +1,19 @@
-// Proposals along a path of one-site moves, drawn and scored to first order.
+// Proposes a path of one-site moves, which is drawn and scored to first order.
 //
 //   L ~ Uniform{1 … n} per chain, n = ⌊2R − 1⌋ + Bernoulli(frac(2R − 1)); σ_0 = x, …, σ_L = y
 //   kFrozen (gwg):       sites i.i.d. from the weights at x; one new value for each distinct site
 //                        log q = Σ_l log q_{i_l}(x) + Σ_distinct log[q_{i,y_i}(x) / q_i(x)]
 //   kLinearised (pafs):  step l moves (i → k) with weight g(exp(s_{i,k}(x) − s_{i,σ_{l−1,i}}(x)));
 //                        log q = Σ_l log q(σ_l | σ_{l−1}); reversed with the score at y
-//   kNoBacktrack (nb):   pairs (i, k) without replacement from the weights at x; a drawn site
-//                        leaves the pool with all its pairs. log q = Σ_l log q_{i_l,k_l}(x) / pool_l(x);
+//   kNoBacktrack (nb):   pairs (i, k) without replacement from the weights at x; a drawn site leaves
+//                        the pool with all its pairs. log q = Σ_l log q_{i_l,k_l}(x) / pool_l(x);
 //                        reversed: the old values in reverse order, without replacement, at y
 //
 // Grathwohl, Swersky, Hashemi, Duvenaud & Maddison 2021, "Oops I took a gradient" (gwg); Sun, Dai,
 // Xia & Ramamurthy 2022, "Path auxiliary proposal for MCMC in discrete space" (pafs, nb). Sites are
-// binary, categorical (s_{i,k} the one-hot score) or ordered (s_{i,k} = k·s_i). Drawing and scoring
-// share move_weights.h and path_moves.h; the reverse of a path uses the same weights with y's
-// gradient.
+// binary, categorical (s_{i,k} is the one-hot score) or ordered (s_{i,k} = k·s_i). Drawing and
+// scoring share move_weights.h and path_moves.h; the reverse of a path uses the same weights with
+// the gradient at y.
 #pragma once
 
 #include <cstdint>
@@ -32,16 +32,17 @@ struct PathShape {
   int64_t chains;
   int64_t sites;
   int categories;  // 2 … 256
-  bool one_hot;    // gradient [B, D, K]; else [B, D], of binary and ordered values
+  bool one_hot;    // true: gradient [B, D, K]; false: [B, D], for binary and ordered values
   PathRule rule;
   Balancing balancing;
-  int64_t max_length;  // columns of the path buffers; L is clamped to it; kNoBacktrack: ≤ D
+  // number of columns of the path buffers; L is clamped to it; at most D for kNoBacktrack
+  int64_t max_length;
 
-  // Numbers of a chain's gradient or differences.
+  // Returns how many numbers a chain's gradient or differences have.
   ISINGLASS_HD int64_t table_size() const { return sites * (one_hot ? categories : 1); }
 };
 
-// The drawn paths; a step with from == to revisits a site of a frozen path.
+// The drawn paths. A move with from == to revisits a site of a frozen path.
 struct Paths {
   int32_t* length;  // [B]
   int32_t* site;    // [B, max_length]
@@ -50,7 +51,7 @@ struct Paths {
   double* scratch;  // [B, sums_scratch(D)]
 };
 
-// One chain's slice of the path buffers.
+// Refers to one chain's part of the path buffers.
 struct Path {
   int64_t length;
   int32_t* site;
@@ -64,18 +65,19 @@ ISINGLASS_HD inline Path path_of_chain(const Paths& paths, int64_t chain, int64_
   return {length, paths.site + at, paths.from + at, paths.to + at};
 }
 
-// The values that the weights are taken at while y leaves x.
+// Returns the state at which the weights are taken while y moves away from x.
 ISINGLASS_HD inline const uint8_t* weighed_values(PathRule rule, const uint8_t* x,
                                                   const uint8_t* y) {
   return rule == PathRule::kLinearised ? y : x;
 }
 
-// Whether sites leave the pool.
+// Returns true if drawn sites leave the pool.
 ISINGLASS_HD inline bool without_replacement(PathRule rule) {
   return rule == PathRule::kNoBacktrack;
 }
 
-// log q of a path: Σ_l log weight − log pool, the pool being the sum of all weights, e^scale·sum.
+// Accumulates log q of a path: Σ_l log weight − log pool, where the pool is the sum of all weights,
+// e^scale·sum.
 class PathLogQ {
  public:
   ISINGLASS_HD void move(double log_weight, double scale, double sum) {
@@ -89,7 +91,7 @@ class PathLogQ {
   LogProduct sums_;
 };
 
-// Calls f with the weights of a chain by its gradient.
+// Calls f with the weights of a chain that its gradient gives.
 template <class F>
 void with_gradient_weights(const PathShape& shape, const float* gradient, F f) {
   if (shape.one_hot) {
@@ -101,12 +103,12 @@ void with_gradient_weights(const PathShape& shape, const float* gradient, F f) {
   }
 }
 
-// Draws a path from x for every chain: y, the path and log q(path | x).
+// Draws a path from x for every chain; writes y, the path and log q(path | x).
 //   x, y [B, D]; gradient of U at x; rng {seed, step}; chain_ids [B]; radius: R; log_q [B]
 ISINGLASS_TWINS(draw_path, const PathShape&, const uint8_t* x, const float* gradient,
                 const int64_t* rng, const int64_t* chain_ids, ChainScale radius, uint8_t* y, Paths,
                 double* log_q, Stream)
-// log q(reversed path | y) with the gradient at y. y is walked back to x and restored.
+// Writes log q(reversed path | y), given the gradient at y. y is walked back to x and restored.
 ISINGLASS_TWINS(score_path, const PathShape&, uint8_t* y, const float* gradient, Paths,
                 double* log_q, Stream)
 

@@ -1,4 +1,4 @@
-// CPU twin of first_order_path.h: a thread works on one chain after the other.
+// Implements first_order_path.h on the CPU, with chains shared among threads.
 #include <algorithm>
 
 #include "kernels/base/threads_cpu.h"
@@ -17,7 +17,7 @@ WeightSums<Weights> path_sums(const PathShape& shape, const Weights& weights, co
           removed_in(scratch, shape.sites, without_replacement(shape.rule))};
 }
 
-// Calls f(weights, chain), chains spread over the threads.
+// Calls f(weights, chain) for all chains, which are shared among the threads.
 template <class F>
 void for_each_chain(const PathShape& shape, const float* gradient, F f) {
   const int64_t stride = shape.table_size();

@@ -1,9 +1,9 @@
-// The moves of a path, drawn and scored: the same code on the CPU and on the GPU, for whole paths
-// and for the steps on a lattice that make them one by one.
+// Draws and scores the moves of a path. The CPU and the GPU share this code, for whole paths as
+// well as for the lattice steps that make the moves one by one.
 //
-// Sums are the two-level sums of a chain's weights (move_weights.h), with site_uniform, locate,
-// draw_site, scale, sum, update, remove and weights; where several lanes share a chain, sync() is their barrier and
-// leads() says which of them writes.
+// `Sums` holds the two-level sums of a chain's weights (move_weights.h). It must have site_uniform,
+// locate, draw_site, scale, sum, update, remove and weights. If several lanes share a chain, sync()
+// is a barrier among them, and leads() is true for the one that writes.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace isinglass {
 
 struct Move {
   int64_t site;
-  int from, to;       // equal where a frozen path comes to a site again
-  double log_weight;  // of the move; of all moves of the site where it comes again
+  int from, to;       // equal if a frozen path revisits a site
+  double log_weight;  // of the move; of all moves of the site if it is revisited
 };
 
-// Move l of a path: the value that a drawn site takes, at its conditional.
+// Draws move l of a path at a given site: the value that the site takes, from its conditional.
 template <class Weights>
 ISINGLASS_HD Move draw_move(const Weights& weights, int64_t site, int from, const Draws& draws,
                             int64_t l) {
@@ -28,7 +28,7 @@ ISINGLASS_HD Move draw_move(const Weights& weights, int64_t site, int from, cons
   return {site, from, to, weights.log_weight(site, from, to)};
 }
 
-// The same with the weights at weighed_values(); y is where the path has come to.
+// Does the same with the weights at weighed_values(). y is the current state of the path.
 template <class Weights>
 ISINGLASS_HD Move draw_first_order_move(PathRule rule, const Weights& weights, int64_t site,
                                         const uint8_t* x, const uint8_t* y, const Draws& draws,
@@ -40,7 +40,7 @@ ISINGLASS_HD Move draw_first_order_move(PathRule rule, const Weights& weights, i
   return draw_move(weights, site, from, draws, l);
 }
 
-// The log weight of move l taken back, from the site's value at y.
+// Returns the log weight of the reverse of move l, from the site's value at y.
 template <class Weights>
 ISINGLASS_HD double log_weight_back(const Weights& weights, const Path& path, int64_t l,
                                     int value) {
@@ -50,7 +50,7 @@ ISINGLASS_HD double log_weight_back(const Weights& weights, const Path& path, in
                             : weights.log_weight(site, value, from);
 }
 
-// Makes move l of a path from x: y, the path and log q, the weights staying as they are.
+// Makes move l of a path from x: updates y, the path and log q, but not the weights.
 template <class Sums>
 ISINGLASS_DEVICE Move make_move(PathRule rule, const Sums& sums, const TreePosition& position,
                                 const Draws& draws, const uint8_t* x, uint8_t* y, const Path& path,
@@ -69,19 +69,20 @@ ISINGLASS_DEVICE Move make_move(PathRule rule, const Sums& sums, const TreePosit
   return move;
 }
 
-// Move l of a path from x, and the weights after it.
+// Makes move l of a path from x and updates the weights.
 template <class Sums>
 ISINGLASS_DEVICE void draw_path_move(PathRule rule, Sums& sums, const TreePosition& position,
                                      const Draws& draws, const uint8_t* x, uint8_t* y,
                                      const Path& path, int64_t l, PathLogQ& log_q) {
   const Move move = make_move(rule, sums, position, draws, x, y, path, l, log_q);
-  if (l + 1 == path.length) return;  // nobody draws from these sums
+  if (l + 1 == path.length) return;  // No further move is drawn from these sums.
   if (rule == PathRule::kLinearised) sums.update(move.site);
   if (rule == PathRule::kNoBacktrack) sums.remove(move.site);
 }
 
-// Move l of the path, reversed, with the sums of the weights after it, which are at y: log q. y is
-// walked back where the weights follow it, and as it was after move 0.
+// Scores the reverse of move l: adds its log probability to log q. `sums` holds the weights from
+// which it is drawn. If the weights follow y, y is walked back by the move, and it is restored
+// after move 0.
 template <class Sums>
 ISINGLASS_DEVICE void score_path_move(PathRule rule, Sums& sums, uint8_t* y, const Path& path,
                                       int64_t l, PathLogQ& log_q) {
@@ -103,8 +104,8 @@ ISINGLASS_DEVICE void score_path_move(PathRule rule, Sums& sums, uint8_t* y, con
   if (rule == PathRule::kNoBacktrack) sums.remove(site);
 }
 
-// Draws a path from x, with y = x and the sums of the weights at weighed_values(): y, the path and
-// log q, which is returned.
+// Draws a path from x, given y = x and the sums of the weights at weighed_values(). Writes y and
+// the path, and returns log q.
 template <class Sums>
 ISINGLASS_DEVICE double draw_path_of_chain(PathRule rule, Sums& sums, const Draws& draws,
                                            const uint8_t* x, uint8_t* y, const Path& path) {
@@ -116,7 +117,7 @@ ISINGLASS_DEVICE double draw_path_of_chain(PathRule rule, Sums& sums, const Draw
   return log_q.total();
 }
 
-// log q of the reversed path, with the sums of the weights at y.
+// Returns log q of the reversed path, given the sums of the weights at y.
 template <class Sums>
 ISINGLASS_DEVICE double score_path_of_chain(PathRule rule, Sums& sums, uint8_t* y,
                                             const Path& path) {
@@ -125,7 +126,7 @@ ISINGLASS_DEVICE double score_path_of_chain(PathRule rule, Sums& sums, uint8_t* 
   return log_q.total();
 }
 
-// One chain's part of advance_exact_path(), with the sums of the weights at y.
+// Performs advance_exact_path() for one chain, given the sums of the weights at y.
 template <class Sums>
 ISINGLASS_DEVICE void advance_chain(const ExactPathShape& shape, const Sums& sums,
                                     const PathPosition& at, uint8_t* y, const ExactPaths& paths,

@@ -1,6 +1,7 @@
-// Weights of sites of many values (move_weights.h): a warp takes one site at a time and its lanes the
-// values, so that they read a row of gradients or differences side by side. Sums are those of Categorical
-// but for the order, and so for rounding.
+// Computes the weights of sites with many values (move_weights.h) by rows (CUDA). A warp handles
+// one site at a time and its lanes the values, so that they read a row of gradients or differences
+// side by side. The sums equal those of Categorical up to the order of addition, and so up to
+// rounding.
 #pragma once
 
 #include "kernels/base/launch.h"
@@ -8,9 +9,9 @@
 
 namespace isinglass::cuda {
 
-constexpr int kRowValues = 16;  // with fewer most lanes would have none
+constexpr int kRowValues = 16;  // With fewer values most lanes would be idle.
 
-// Whether the log weights of a site's moves lie in a row.
+// True if the log weights of a site's moves are stored in a row.
 template <class LogWeights>
 constexpr bool kHasRows = false;
 template <>
@@ -18,13 +19,13 @@ inline constexpr bool kHasRows<CategoricalGradient> = true;
 template <>
 inline constexpr bool kHasRows<ValueDifferences> = true;
 
-// Every method is called by the whole warp.
+// The whole warp must call every method.
 template <class LogWeights>
 struct RowWeights : LogWeights {
   using LogWeights::log_weight;
   using LogWeights::values;
 
-  // Of a site: the scale of the largest weight, and the sum of all on it.
+  // Holds the scale of a site's largest weight and the sum of all weights on it.
   struct Moves {
     double scale = -INFINITY, sum = 0;
 
@@ -50,7 +51,8 @@ struct RowWeights : LogWeights {
     return moves(site, from).log_sum();
   }
 
-  // As inverse_cdf(): the first value whose cumulative weight exceeds the target, or the last of any.
+  // Returns the same value as inverse_cdf(): the first value whose cumulative weight exceeds the
+  // target, or the last one of positive weight.
   __device__ int draw_value(int64_t site, int from, double u) const {
     const Moves all = moves(site, from);
     const double target = u * all.sum;
@@ -75,7 +77,7 @@ struct RowWeights : LogWeights {
  private:
   static constexpr int kLanes = 32;
 
-  // Of this lane's value among `first` and those after it; −∞ where there is none.
+  // Returns the log weight of this lane's value, the lane-th after `first`, or −∞ if there is none.
   __device__ double lane_log_weight(int64_t site, int from, int first) const {
     const int k = first + static_cast<int>(threadIdx.x % kLanes);
     return k < values && k != from ? log_weight(site, from, k) : -INFINITY;
@@ -87,7 +89,7 @@ constexpr bool kByRow = false;
 template <class LogWeights>
 inline constexpr bool kByRow<RowWeights<LogWeights>> = true;
 
-// f(weights), by rows where they have them and sites have values enough.
+// Calls f with the weights, by rows if they have rows and sites have at least kRowValues values.
 template <class Weights, class F>
 ISINGLASS_HD void with_rows(const Weights& weights, F f) {
   f(weights);

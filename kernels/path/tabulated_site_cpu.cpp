@@ -1,4 +1,4 @@
-// CPU twin of tabulated_site.h: a thread works on one chain after the other.
+// Implements tabulated_site.h on the CPU, with chains shared among threads.
 #include <algorithm>
 
 #include "kernels/base/threads_cpu.h"
@@ -9,7 +9,7 @@
 namespace isinglass::cpu {
 namespace {
 
-// Calls f(the chain's row, its sums, the chain), chains spread over the threads.
+// Calls f(row, sums, chain) for all chains, which are shared among the threads.
 template <class F>
 void for_each_chain(const TableShape& shape, const double* table, const uint8_t* x,
                     double* block_sums, F f) {

@@ -1,5 +1,5 @@
-// The two-level sums of the weights of one chain (move_weights.h), and the draw of a site from
-// them: CPU twins. Weights give log_site_weight(site, value).
+// Builds the two-level sums of the weights of one chain (move_weights.h) and draws a site from them
+// (CPU). `Weights` must have log_site_weight(site, value).
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace isinglass::cpu {
 
-// What path_moves.h asks where nobody shares a chain.
+// Provides what path_moves.h requires, for chains that are not shared among lanes.
 struct OneLane {
   bool leads() const { return true; }
   void sync() const {}
@@ -25,7 +25,7 @@ struct OneLane {
   }
 };
 
-// The site of a block that a draw falls on: the target is on the block's scale.
+// Returns the site of a block on which a draw falls. The target is on the block's scale.
 inline int64_t site_at(const double* weight, int64_t block, int64_t sites, double target) {
   const int64_t first = block * kBlockSites;
   const auto of_site = [weight](int64_t i) { return weight[i]; };
@@ -35,12 +35,12 @@ inline int64_t site_at(const double* weight, int64_t block, int64_t sites, doubl
 template <class Weights>
 constexpr bool kFlips = std::is_same_v<Weights, BinaryGradientWeights>;
 template <class Weights>
-constexpr bool kRows = false;  // a site's weight is a sum over its values
+constexpr bool kRows = false;  // True if a site's weight is a sum over its values.
 template <class LogWeights>
 inline constexpr bool kRows<ValueWeights<LogWeights>> = true;
 
-// The weights of a block on its scale, which is returned: 0 of sites that are removed or that the
-// block lacks. values null: the weights need none.
+// Writes the weights of a block on its scale, and returns the scale. Removed sites, and sites that
+// the block lacks, have weight 0. `values` is null if the weights do not depend on values.
 template <class Weights>
 double block_weights(const Weights& weights, const uint8_t* values, int64_t sites,
                      RemovedSites removed, int64_t block, double* weight) {
@@ -62,8 +62,9 @@ double block_weights(const Weights& weights, const uint8_t* values, int64_t site
   }
 }
 
-// Room for `count` numbers of the chain that a thread is at; and for those of so many sites whose
-// weights are sums over values, in a parallel region on all threads.
+// numbers_of_thread() returns room for `count` numbers of the chain that the calling thread works
+// on. reserve_numbers() makes room for `sites` sites whose weights are sums over values, before a
+// parallel region, on all threads.
 inline double* numbers_of_thread(int64_t count) {
   thread_local std::vector<double> numbers;
   if (std::ssize(numbers) < count) numbers.resize(count);
@@ -75,9 +76,9 @@ inline void reserve_numbers(bool parallel, int64_t sites) {
   reserve_on_threads(parallel, reserved, count, [=] { numbers_of_thread(count); });
 }
 
-// The sums at a chain's current values (null: the weights need none), over the sites that are in
-// the pool. A thread has one of them at a time: log weights that are sums over values are taken once, and
-// kept in its numbers.
+// Holds the sums at a chain's current values, over the sites in the pool. `values` is null if the
+// weights do not depend on values. Log weights that are sums over values are computed once and
+// stored in the thread's memory, so that a thread can have only one such object at a time.
 template <class Weights>
 class WeightSums : public OneLane {
  public:
@@ -101,7 +102,7 @@ class WeightSums : public OneLane {
     total();
   }
 
-  // After the value of `site` changed: its block again, and the sum of the blocks.
+  // Recomputes the block of `site`, whose value has changed, and the sum of the blocks.
   void update(int64_t site) {
     const int64_t block = site / kBlockSites;
     const double before = sums_.scale[block];
@@ -112,7 +113,7 @@ class WeightSums : public OneLane {
     sums_.tree.update(block);
   }
 
-  // `site` leaves the pool.
+  // Removes `site` from the pool.
   void remove(int64_t site) {
     removed_.add(site);
     update(site);
@@ -148,7 +149,7 @@ class WeightSums : public OneLane {
     for (int64_t i = 0; i < sites_; ++i) weigh_row(i);
   }
 
-  // block_weights()
+  // Does the work of block_weights().
   double weigh(int64_t block, double* weight) const {
     if constexpr (kRows<Weights>) {
       const double* log_weights = log_weight_ + block * kBlockSites;
@@ -180,7 +181,8 @@ class WeightSums : public OneLane {
   int64_t sites_, blocks_;
   BlockSums sums_;
   RemovedSites removed_;
-  double* log_weight_ = nullptr;  // of rows: [32·blocks]; −∞ of sites removed and behind the last
+  // [32·blocks], for rows only; −∞ for removed sites and beyond the last site
+  double* log_weight_ = nullptr;
   double scale_ = 0;
 };
 

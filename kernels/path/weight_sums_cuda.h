@@ -1,9 +1,10 @@
-// The two-level sums of the weights of one chain (move_weights.h), and the draw of a site from
-// them: CUDA twins. A warp a chain: its lanes share the 32 sites of a block and the blocks of a chain.
-// Shared memory of a chain: 32 weights and its BlockSums, up to 48·⌈D/32⌉ bytes, with the words of its
-// RemovedSites; where a block of the device has less, the sums are in global memory, and a launch
-// before sums the blocks of sites (first_order_path.cu). Weights give log_site_weight(site, value), to a
-// lane, or to the warp (row_weights_cuda.h).
+// Builds the two-level sums of the weights of one chain (move_weights.h) and draws a site from them
+// (CUDA), with one warp per chain. Its lanes share the 32 sites of a block, and the blocks of the
+// chain. Shared memory per chain: 32 weights and its BlockSums, up to 48·⌈D/32⌉ bytes, and the
+// words of its RemovedSites. If a block of the device has less, the sums are in global memory, and
+// a launch before sums the blocks of sites (first_order_path.cu). `Weights` must have
+// log_site_weight(site, value), which is called by a lane, or by the whole warp
+// (row_weights_cuda.h).
 #pragma once
 
 #include "kernels/base/launch.h"
@@ -15,13 +16,14 @@ namespace isinglass::cuda {
 
 constexpr unsigned kWarp = 32, kAllLanes = 0xffffffffu;
 
-// The sums at a chain's current values (null: the weights need none); every method is called by the
-// whole warp. All are inlined: an object that a function were given would lie in local memory.
+// Holds the sums at a chain's current values, which are null if the weights do not depend on
+// values. The whole warp must call every method. All methods are inlined, because passing the
+// object to a function would move it to local memory.
 template <class Weights>
 class WeightSums {
  public:
-  // In scratch of block_sums_size() numbers, or of sums_scratch() where sites can leave the pool;
-  // weight [32], of the block that is being drawn from.
+  // Places the sums in `scratch`, which has block_sums_size() numbers, or sums_scratch() if sites
+  // can leave the pool. weight [32] is for the block that is being drawn from.
   __device__ WeightSums(const Weights& weights, const uint8_t* values, int64_t sites,
                         double* weight, double* scratch, RemovedSites removed)
       : weights_(weights),
@@ -38,14 +40,14 @@ class WeightSums {
   __device__ static bool leads() { return lane() == 0; }
   __device__ static void sync() { __syncwarp(); }
 
-  // All blocks again, after a barrier.
+  // Recomputes all blocks. A barrier must precede it.
   __device__ void build() {
     for (int64_t b = 0; b < site_blocks(sites_); ++b) refresh(b);
     __syncwarp();
     total();
   }
 
-  // A block's sum again; returns its scale.
+  // Recomputes a block's sum and returns its scale.
   __device__ double refresh(int64_t block) {
     const double w = log_weight(block * kBlockSites);
     const double scale = block_scale(warp_max(w)), sum = warp_sum(scaled_weight(w, scale));
@@ -56,7 +58,7 @@ class WeightSums {
     return scale;
   }
 
-  // After a barrier.
+  // Recomputes the tree from the blocks' sums. A barrier must precede it.
   __device__ void total() {
     const int64_t blocks = site_blocks(sites_);
     double m = -INFINITY;
@@ -73,7 +75,7 @@ class WeightSums {
     __syncwarp();
   }
 
-  // After the value of `site` changed: its block again, and the nodes of the tree above it.
+  // Recomputes the block of `site`, whose value has changed, and the nodes of the tree above it.
   __device__ void update(int64_t site) {
     const int64_t block = site / kBlockSites;
     const double before = sums_.scale[block];
@@ -88,7 +90,7 @@ class WeightSums {
     __syncwarp();
   }
 
-  // `site` leaves the pool.
+  // Removes `site` from the pool.
   __device__ void remove(int64_t site) {
     __syncwarp();
     if (leads()) removed_.add(site);
@@ -100,7 +102,8 @@ class WeightSums {
   __device__ double sum() const { return sums_.tree.total(); }
   __device__ double log_total() const { return scale_ + elementary::log(sum()); }
 
-  // That of move l = 0, 1, … of a path: every lane draws one.
+  // Returns the random number of move l = 0, 1, … of a path. Each lane draws one of every 32
+  // numbers.
   __device__ double site_uniform(const Draws& draws, int64_t l) {
     if (l % kWarp == 0) {
       uniform_ = draws.uniform(Purpose::kSite, static_cast<uint32_t>(l + lane()));
@@ -125,7 +128,7 @@ class WeightSums {
   }
 
  private:
-  // Of this lane's site of a block, which begins with the site `first`.
+  // Returns the log weight of this lane's site in the block whose first site is `first`.
   __device__ double log_weight(int64_t first) const {
     if constexpr (kByRow<Weights>) {
       typename Weights::Moves own;
@@ -151,12 +154,12 @@ class WeightSums {
   double scale_ = 0, uniform_ = 0;
 };
 
-// A warp a chain: chains of a block of threads, and this warp's one.
+// Returns the chain of this warp. A block of threads has as many chains as warps.
 __device__ inline int64_t chain_of_warp() {
   return static_cast<int64_t>(blockIdx.x) * (blockDim.x / kWarp) + threadIdx.x / kWarp;
 }
 
-// Sums to be built, with all sites in the pool.
+// Returns sums that are yet to be built, with all sites in the pool.
 template <class Weights>
 __device__ WeightSums<Weights> sums_in(double* weight, double* scratch, const Weights& weights,
                                        const uint8_t* values, int64_t sites,
@@ -169,11 +172,11 @@ __device__ WeightSums<Weights> sums_in(double* weight, double* scratch, const We
   return {weights, values, sites, weight, scratch, removed};
 }
 
-// Whether the blocks of sums in global memory have been summed by a launch before.
+// Says whether a previous launch has summed the blocks of sums that are in global memory.
 enum class Blocks { kToSum, kSummed };
 
-// The sums of this warp's chain, of so many numbers. scratch [B, numbers] is in global memory, or
-// null: shared.
+// Returns the sums of this warp's chain, which need `numbers` numbers. scratch [B, numbers] is in
+// global memory, or null if the sums are in shared memory.
 template <class Weights>
 __device__ WeightSums<Weights> build_sums(const Weights& weights, const uint8_t* values,
                                           int64_t sites, double* scratch, int64_t numbers,
@@ -191,8 +194,9 @@ __device__ WeightSums<Weights> build_sums(const Weights& weights, const uint8_t*
   return sums;
 }
 
-// The launch of a warp a chain, with so much shared memory each: several chains a block, where there
-// are enough to keep every multiprocessor busy (the largest devices have 132) and it has the memory.
+// Returns a launch with one warp and `bytes` of shared memory per chain. A block has several chains
+// if there are enough chains to keep every multiprocessor busy (the largest devices have 132) and
+// the block has enough shared memory.
 inline LaunchShape chains_launch(int64_t chains, int64_t bytes) {
   int64_t together = chains >= 512 ? 4 : chains >= 256 ? 2 : 1;
   while (together > 1 && together * bytes > shared_memory_limit(current_device())) together /= 2;
@@ -200,8 +204,8 @@ inline LaunchShape chains_launch(int64_t chains, int64_t bytes) {
           static_cast<unsigned>(together) * kWarp, static_cast<size_t>(together * bytes)};
 }
 
-// The same for chains that have sums of so many numbers each; scratch [B, numbers] in global memory
-// becomes null where a block of the device has shared memory for them.
+// Does the same for chains whose sums need `numbers` numbers each. Sets `scratch` [B, numbers] in
+// global memory to null if a block of the device has enough shared memory for the sums.
 inline LaunchShape weight_sums_launch(int64_t chains, int64_t numbers, double*& scratch) {
   const auto bytes = [](int64_t count) { return count * static_cast<int64_t>(sizeof(double)); };
   const int64_t shared = bytes(kBlockSites + numbers);

@@ -1,4 +1,5 @@
-// See block_weights_cpu.h.
+// Implements flip_weights(), flip_sums() and scaled_weights() in loops that the compiler
+// vectorises.
 #include "kernels/path/fast/block_weights_cpu.h"
 
 #include <cmath>
@@ -10,9 +11,9 @@
 namespace isinglass::cpu {
 namespace {
 
-constexpr int kTile = 4 * kBlockSites;  // sites at a time: enough to keep the machine busy
+constexpr int kTile = 4 * kBlockSites;  // This many sites at a time keep the vector units busy.
 
-// With g a constant of the loop.
+// g is a template argument, so that it is a constant in the loop.
 template <Balancing g, int kSites>
 [[gnu::always_inline]] inline void fill_log_balances(const float* d, double* log_weight) {
   for (int i = 0; i < kSites; ++i) log_weight[i] = log_balance(g, d[i]);
@@ -33,8 +34,8 @@ template <int kSites>
   }
 }
 
-// The weights of the flips of a few blocks, `count` sites at most, and the blocks' scales; sites
-// that they lack weigh 0.
+// Writes the weights of the flips in kBlocks blocks, and the blocks' scales. Sites from `count` on
+// are missing and have weight 0.
 template <int kBlocks>
 [[gnu::always_inline]] inline void weigh(Balancing g, const float* gradient, const uint8_t* values,
                                          int64_t count, uint32_t removed, float beta, double* scale,

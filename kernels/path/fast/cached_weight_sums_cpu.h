@@ -1,9 +1,10 @@
-// The two-level sums of the weights of one chain, cached from step to step (CPU): the numbers of
-// WeightSums (weight_sums_cpu.h), bit for bit, at the cost of what changed.
+// Caches the two-level sums of the weights of one chain from step to step (CPU). The numbers are
+// bitwise those of WeightSums (weight_sums_cpu.h), but a step recomputes only what changed.
 //
-// A site whose weight changed is invalidated; flush() takes the weights of these sites, sums their
-// blocks again, each from the weights of all its sites, and the nodes of the tree above them:
-// nothing is ever subtracted. Where a block's scale changed, all its weights are taken again.
+// invalidate() marks a site whose weight has changed. flush() recomputes the weights of the marked
+// sites, sums their blocks again, each from the weights of all its sites, and updates the nodes of
+// the tree above them. Nothing is ever subtracted. If a block's scale has changed, all its weights
+// are recomputed.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace isinglass::cpu {
 
-// Numbers of a chain, in whole cache lines.
+// Returns how many numbers a chain's cache has, in whole cache lines.
 inline int64_t cached_sums_size(int64_t sites) {
   const int64_t blocks = site_blocks(sites), words = 3 * blocks;
   return (blocks * kBlockSites + block_sums_size(sites) + 1 + (words + 1) / 2 + 7) / 8 * 8;
@@ -26,7 +27,8 @@ inline void prefetch(const void* at) {
 template <class Weights>
 class CachedWeightSums : public OneLane {
  public:
-  // values: the chain's present ones; kept: its numbers, from build() or the step before.
+  // `values` are the chain's current values. `kept` is its cache, written by build() or by the
+  // previous step.
   CachedWeightSums(Weights weights, const uint8_t* values, int64_t sites, double* kept)
       : weights_(weights),
         values_(values),
@@ -39,7 +41,7 @@ class CachedWeightSums : public OneLane {
         pending_(changed_ + blocks_),
         removed_{pending_ + blocks_} {}
 
-  // From nothing.
+  // Computes all sums from the current values.
   void build() {
     std::fill_n(sums_.tree.leaf(), sums_.tree.leaves, 0.0);
     std::fill_n(changed_, blocks_, 0u);
@@ -52,19 +54,20 @@ class CachedWeightSums : public OneLane {
     total();
   }
 
-  // The weight of `site` at its present value, from the next flush() on.
+  // Marks `site`, so that the next flush() recomputes its weight at its current value. Returns it
+  // to the pool.
   void invalidate(int64_t site) {
     removed_.erase(site);
     mark(site / kBlockSites, 1u << (site % kBlockSites));
   }
 
-  // After the value of `site` changed.
+  // Recomputes the sums after the value of `site` has changed.
   void update(int64_t site) {
     invalidate(site);
     flush();
   }
 
-  // `site` leaves the pool, until it is invalidated again.
+  // Removes `site` from the pool until it is invalidated again.
   void remove(int64_t site) {
     invalidate(site);
     removed_.add(site);
@@ -97,7 +100,7 @@ class CachedWeightSums : public OneLane {
 
   const Weights& weights() const { return weights_; }
 
-  // Asks for the memory that draw_site() reads.
+  // Finds the block of a draw, and prefetches the memory that draw_site() reads.
   TreePosition locate(double u) const {
     TreePosition position;
     position.block = sums_.tree.find(u * sum(), &position.rest);
@@ -112,15 +115,15 @@ class CachedWeightSums : public OneLane {
   void prefetch_tree() const {
     for (int64_t n = 0; n < 2 * sums_.tree.leaves; n += kLine) prefetch(sums_.tree.node + n);
   }
-  // What update(site) reads.
+  // Prefetches what update(site) reads.
   void prefetch_site(int64_t site) const { prefetch_block(site / kBlockSites); }
 
  private:
-  static constexpr int64_t kLine = 8;  // numbers
+  static constexpr int64_t kLine = 8;  // This is a cache line in numbers.
 
   double largest_scale() const { return *std::max_element(sums_.scale, sums_.scale + blocks_); }
 
-  // All blocks on the scale of the largest.
+  // Puts all blocks on the largest of their scales and builds the tree.
   void total() {
     *scale_ = largest_scale();
     for (int64_t b = 0; b < blocks_; ++b) rescale(b);
@@ -153,7 +156,9 @@ class CachedWeightSums : public OneLane {
       largest = std::max(largest, log_weights[i]);
     }
     double scale = block_scale(largest);
-    if (scale != sums_.scale[block]) {  // else the maximum is where it was, or among the changed
+    // Otherwise the block keeps its scale: the unchanged sites are below the old maximum, and the
+    // largest changed site is on the same scale.
+    if (scale != sums_.scale[block]) {
       for (int i = 0; i < kBlockSites; ++i) log_weights[i] = log_weight(first + i);
       scale = block_scale(tree_max(log_weights));
       if (scale != sums_.scale[block]) changed = ~0u;
@@ -175,10 +180,12 @@ class CachedWeightSums : public OneLane {
   Weights weights_;
   const uint8_t* values_;
   int64_t sites_, blocks_;
-  double* weight_;  // [32·blocks]; 0 behind the last site
+  double* weight_;  // [32·blocks]; 0 beyond the last site
   BlockSums sums_;
   double* scale_;
-  uint32_t *changed_, *pending_;  // a bit each of a block's sites; the blocks with any
+  // `changed_` has a bit for each changed site of a block; `pending_` lists the blocks that have
+  // any.
+  uint32_t *changed_, *pending_;
   RemovedSites removed_;
   int64_t pending_count_ = 0;
 };

@@ -1,7 +1,13 @@
-// CUDA twin of lattice_path.h: a warp a chain, from the first step to the last. y, its table
-// and the sums of its weights stay in shared memory: 6 bytes a binary site, 3 where neighbourhoods
-// are tabulated, 2 + 4K of K values. The lanes share the sites of a block and the neighbours of a
-// site; what depends on the move before, they all do.
+// Performs whole steps of a path sampler on a sparse graph (CUDA version of lattice_path.h), many
+// steps per launch.
+//
+// Regime: one warp per chain, from the first step to the last; a block has 1, 2 or 4 chains. Shared
+// memory holds y, its table and the sums of its weights: 6 bytes per binary site, 3 if gradients
+// are looked up in neighbourhood tables, and 2 + 4K for K values. The lanes share the sites of a
+// block and the neighbours of a site; computations that depend on the previous move are repeated by
+// all lanes. It is used if a chain fits into shared memory (lattice_path_fits()). Otherwise steps
+// are dense: they take first_order_path.cu or exact_path.cu, an evaluation of the model and
+// metropolis.cu.
 #include "kernels/base/launch.h"
 #include "kernels/lattice/fast/table_cuda.h"
 #include "kernels/path/fast/lattice_path.h"
@@ -12,7 +18,7 @@
 namespace isinglass::cuda {
 namespace {
 
-// BinaryGradient of gradients that are looked up.
+// Gives the same log weights as BinaryGradient, with gradients looked up in a neighbourhood table.
 struct TabulatedGradient {
   const uint8_t* neighbourhood;  // [D]
   const float* gradient;         // [D, 16]
@@ -26,7 +32,7 @@ struct TabulatedGradient {
 };
 using TabulatedGradientWeights = FlipWeights<TabulatedGradient>;
 
-// A chain's table in shared memory, by whatever its weights are made of: numbers …
+// Holds a chain's table in shared memory as the numbers from which the weights are computed.
 template <class Weights, LocalTable kTable>
 struct ChainTable {
   using Entry = float;
@@ -50,7 +56,7 @@ struct ChainTable {
   }
 };
 
-// … or neighbourhoods.
+// Holds a chain's neighbourhoods in place of gradients.
 template <LocalTable kTable>
 struct ChainTable<TabulatedGradientWeights, kTable> {
   using Entry = uint8_t;
@@ -148,8 +154,9 @@ class LatticeChain {
     return {forward.total(), backward.total()};
   }
 
-  // The table and the sums where y's values have changed along the path. Lanes may write an entry
-  // of the table for two moves at once, a neighbour of both: the same number, of the same y.
+  // Updates the table and the sums at the sites of the path and around them. Several lanes may
+  // write the entry of a site that is a neighbour of two moves at once; they write the same number,
+  // computed from the same y.
   __device__ void refresh_tables() {
     restore_pool();
     for (int64_t l = 0; l < path_.length; ++l) recompute_around(path_.site[l]);
@@ -158,7 +165,7 @@ class LatticeChain {
     total();
   }
 
-  // The path's sites return to the pool.
+  // Returns the path's sites to the pool.
   __device__ void restore_pool() {
     __syncwarp();
     if (sums_.removed().word && lane_ == 0) {
@@ -179,7 +186,7 @@ class LatticeChain {
 
   __device__ void recompute(int64_t site) { table_.recompute(step_, y_, site); }
 
-  // The sums of the blocks of the site (lane 0) and of its neighbours.
+  // Recomputes the sums of the blocks of the site (lane 0) and of its neighbours (the other lanes).
   __device__ void refresh_around(int64_t site) {
     const int64_t first = step_.lattice.offset[site], end = step_.lattice.offset[site + 1];
     int64_t n = first + lane_ - 1;
@@ -190,7 +197,7 @@ class LatticeChain {
     } while (n - lane_ + 1 < end);
   }
 
-  // Every lane's block, those of several lanes once.
+  // Recomputes the sum of every lane's block, once if several lanes have the same one.
   __device__ void refresh_distinct(int64_t block) {
     unsigned left = 0xffffffffu;
     while (left != 0) {
@@ -206,11 +213,12 @@ class LatticeChain {
     __syncwarp();
   }
 
-  // x becomes y. Returns the hops, to the first lane.
+  // Copies y to x along the path. Returns the number of sites changed, to the first lane.
   __device__ int64_t take() {
     const int64_t hops = lane_ == 0 ? take_path(path_, x(), y_) : 0;
     restore_pool();
-    if (!kExact && rule_ != PathRule::kFrozen) refresh_path();  // scoring has moved or removed them
+    // Scoring has moved or removed the path's sites.
+    if (!kExact && rule_ != PathRule::kFrozen) refresh_path();
     return hops;
   }
 
@@ -221,7 +229,7 @@ class LatticeChain {
     total();
   }
 
-  // y becomes x.
+  // Copies x to y along the path. Returns 0.
   __device__ int64_t reject() {
     if (lane_ == 0) undo_path(path_, x(), y_);
     refresh_tables();
@@ -247,14 +255,15 @@ class LatticeChain {
   double energy_;
 };
 
-// What a chain has in shared memory: the sums, its table of so many bytes and y.
+// Returns the shared memory of a chain [bytes], for its sums, a table of `table` bytes and y.
 ISINGLASS_HD inline int64_t chain_bytes(int64_t sites, int64_t table) {
   const int64_t bytes = 8 * (kBlockSites + sums_scratch(sites)) + table + sites;
   return (bytes + 7) / 8 * 8;
 }
 
-// Chains of a block (chains_launch()), and the blocks of a multiprocessor for which the compiler is to
-// leave registers: by look-ups, shared memory is no limit before. Clang would spill some for four.
+// kMostThreads is the block size of chains_launch(). kTabulatedBlocks is the number of blocks per
+// multiprocessor for which the compiler must leave registers; with table look-ups, shared memory
+// allows that many. Clang would spill registers with four.
 constexpr int kMostThreads = 4 * kWarp;
 #ifdef __clang__
 constexpr int kTabulatedBlocks = 3;

@@ -1,24 +1,25 @@
-// A whole step of a path sampler (first_order_path.h, exact_path.h) on a sparse graph (lattice.h),
-// whose cost does not grow with the number of sites but for the sums over blocks of 32: a move
-// changes the weights of its site and of its neighbours and no others.
+// Performs whole steps of a path sampler (first_order_path.h, exact_path.h) on a sparse graph
+// (lattice.h). A move changes the weights of its site and of the site's neighbours only, so that
+// the cost of a step does not grow with the number of sites, except for the sums over blocks of 32.
 //
-//   kGradient (gwg, pafs, nb):  draw the path from the kept weights; ∇U anew where a neighbour
-//                               moved; score the reverse from the weights at y
-//   kDifferences (lb, pas):     draw a move, Δ anew at its site and the neighbours, score its
-//                               reverse; then the next
+//   kGradient (gwg, pafs, nb):  draws the path from the current weights, recomputes ∇U where a
+//                               neighbour moved, and scores the reverse path from the weights at y
+//   kDifferences (lb, pas):     draws a move, recomputes Δ at its site and the neighbours, scores the
+//                               reverse of the move, and goes on to the next
 //   U(y) − U(x) = Σ_l e_i(to) − e_i(from) along the path, in float64
-//   metropolis.h; a rejected path is walked back
+//   metropolis.h accepts or rejects; a rejected path is walked back
 //
 // Chains may have inverse temperatures: chain c then proposes and accepts by β_c U, while its table
-// and its energy stay those of U.
+// and its energy remain those of U.
 //
-// Proposals and verdicts are those of draw_path, score_path, advance_exact_path, lattice_evaluate
-// and accept, draw for draw: tables are recomputed from the neighbours, weights and sums from their
-// parts. U alone follows its differences, and is evaluated afresh every kRenewal steps. A call
-// takes any number of steps. The CPU keeps the weights between calls, while a chain has the β that
-// they are of; a GPU makes them anew and keeps them, y and the table in shared memory, as long as a
-// call lasts. Where there are neighbourhood tables, it keeps the sites' neighbourhoods, a byte each, in
-// place of gradients, and looks these up.
+// Proposals and acceptances equal those of draw_path, score_path, advance_exact_path,
+// lattice_evaluate and accept, for the same random numbers: tables are recomputed from the
+// neighbours, and weights and sums from their parts. Only U accumulates its differences; it is
+// recomputed every kRenewal steps. A call takes any number of steps. The CPU keeps the weights
+// between calls, as long as the chain's β does not change. A GPU computes the weights at the start
+// of a call and keeps them, y and the table in shared memory during the call. If there are
+// neighbourhood tables, it stores the sites' neighbourhoods, one byte each, in place of gradients,
+// and looks the gradients up.
 #pragma once
 
 #include <type_traits>
@@ -35,29 +36,31 @@ constexpr uint32_t kRenewal = 4096;
 
 struct LatticePathStep {
   int64_t steps;
-  PathShape shape;  // rule: of kGradient
+  PathShape shape;  // its rule applies to kGradient
   LocalTable what;
   Lattice lattice;
   const int64_t* rng;        // {seed, step}
   const int64_t* chain_ids;  // [B]
   ChainScale radius;         // R
-  uint8_t *x, *y;            // [B, D], equal between steps; y: CPU
-  float* table;              // at x: ∇U or Δ, [B, D] or [B, D, K]
+  uint8_t *x, *y;            // [B, D]; y equals x between steps and is used on the CPU only
+  float* table;              // [B, D] or [B, D, K]: ∇U or Δ at x
   double* energy;            // U(x) [B]
-  double* kept;              // [B, cached_weights(D)]; CPU
-  Paths paths;               // without scratch; length [steps, B], the others of the last step
+  double* kept;              // [B, cached_weights(D)]; CPU only
+  Paths paths;  // without scratch; length [steps, B], the other buffers those of the last step
   StepCounts counts;
-  const double* beta = nullptr;  // [B], null: 1
-  double* kept_beta = nullptr;   // [B]: of the kept weights, NaN: of none; CPU, where beta is given
-  NeighbourhoodTable neighbourhoods = {};  // of no sites: none; GPU
+  const double* beta = nullptr;  // [B]; null means 1
+  // [B]: the β of the kept weights, NaN if there are none. It is used on the CPU only, and only if
+  // beta is given.
+  double* kept_beta = nullptr;
+  NeighbourhoodTable neighbourhoods = {};  // no table if it has 0 sites; GPU only
 };
 
-// β of a chain
+// Returns β of a chain.
 ISINGLASS_HD inline double beta_of(const LatticePathStep& step, int64_t chain) {
   return step.beta ? step.beta[chain] : 1;
 }
 
-// The weights of a chain with its table of what the step is made of.
+// Returns the weights of a chain, given its table.
 template <class Weights>
 ISINGLASS_HD Weights weights_of(const PathShape& shape, const float* table, double beta) {
   const auto beta32 = static_cast<float>(beta);
@@ -69,15 +72,15 @@ ISINGLASS_HD Weights weights_of(const PathShape& shape, const float* table, doub
   }
 }
 
-// The Metropolis test at β of a chain of which U is known on both sides.
+// Performs the Metropolis test at β, given U at both states.
 ISINGLASS_HD inline Verdict path_verdict(double beta, double energy, double proposed,
                                          double log_forward, double log_backward, double u) {
   const double at_x = beta * energy, at_y = beta * proposed;
   return metropolis({&at_x, &at_y, &log_forward, &log_backward}, 0, u);
 }
 
-// U(y) − U(x), one move after the other; y is walked back and restored. Of lanes that share a chain
-// (path_moves.h), all call it.
+// Returns U(y) − U(x), summed over the moves; y is walked back and restored. If several lanes share
+// a chain (path_moves.h), all must call it.
 template <class Team>
 ISINGLASS_DEVICE double path_difference(const Lattice& lattice, const Path& path, uint8_t* y,
                                         const Team& lanes) {
@@ -98,7 +101,7 @@ ISINGLASS_DEVICE double path_difference(const Lattice& lattice, const Path& path
   return difference;
 }
 
-// x becomes y where the path has been. Returns the hops.
+// Copies y to x along the path. Returns the number of sites changed.
 ISINGLASS_HD inline int64_t take_path(const Path& path, uint8_t* x, const uint8_t* y) {
   int64_t hops = 0;
   for (int64_t l = 0; l < path.length; ++l) {
@@ -109,26 +112,26 @@ ISINGLASS_HD inline int64_t take_path(const Path& path, uint8_t* x, const uint8_
   return hops;
 }
 
-// y becomes x.
+// Copies x to y along the path.
 ISINGLASS_HD inline void undo_path(const Path& path, const uint8_t* x, uint8_t* y) {
   for (int64_t l = 0; l < path.length; ++l) y[path.site[l]] = x[path.site[l]];
 }
 
-// The steps of all chains.
+// Performs the steps of all chains.
 ISINGLASS_TWINS(lattice_path_step, const LatticePathStep&, Stream)
 
 namespace cpu {
-// Numbers of a chain that stay from step to step.
+// Returns how many numbers of a chain are kept from step to step.
 int64_t cached_weights(int64_t sites);
-// The weights at x, before the first step; x [B, D], with its table.
+// Computes the kept weights at x [B, D], given its table, before the first step.
 void cache_weights(const PathShape&, LocalTable, const uint8_t* x, const float* table, double* kept,
                    Stream);
 }  // namespace cpu
 
 namespace cuda {
-// What a chain's table takes in shared memory, bytes.
+// Returns the shared memory of a chain's table [bytes].
 int64_t lattice_table_bytes(const PathShape&, LocalTable, bool tabulated);
-// Whether a block of the device has shared memory for a chain with such a table.
+// Returns true if a block of the device has enough shared memory for a chain with such a table.
 bool lattice_path_fits(int64_t sites, int64_t table_bytes, int device);
 }  // namespace cuda
 

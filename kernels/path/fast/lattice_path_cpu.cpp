@@ -1,4 +1,4 @@
-// See lattice_path.h: a thread works on a few chains at a time.
+// Implements lattice_path.h on the CPU. A thread works on a few chains at a time.
 #include <algorithm>
 #include <optional>
 
@@ -11,15 +11,16 @@
 namespace isinglass::cpu {
 namespace {
 
-constexpr int64_t kNumbersAStep = 512;  // that one chain's step touches, for TimedLoop
-constexpr int64_t kTogether = 5;        // chains
+// A chain's step touches about this many numbers, for TimedLoop.
+constexpr int64_t kNumbersAStep = 512;
+constexpr int64_t kTogether = 5;  // This many chains are worked on together.
 
-// One chain's part of a step, in pieces: the memory that one chain waits for arrives while others
-// work.
+// Performs one chain's step in pieces, so that memory prefetched for one chain arrives while the
+// thread works on others.
 template <class Weights>
 class LatticeChain {
  public:
-  // `steps_ahead`: of the step that many after the present one.
+  // Begins the step that is `steps_ahead` after the present one.
   LatticeChain(const LatticePathStep& step, int64_t chain, int64_t steps_ahead)
       : step_(step),
         chain_(chain),
@@ -44,7 +45,8 @@ class LatticeChain {
 
   void locate(int64_t l) { position_ = sums_.locate(draws_.uniform(Purpose::kSite, l)); }
 
-  // pafs, gwg, nb: a move, then once the table and the weights at y, then the moves backwards.
+  // For pafs, gwg and nb: draw() makes each move, refresh_tables() then updates the table and the
+  // weights at y once, and score() scores each move backwards.
   void draw(int64_t l) {
     draw_path_move(step_.shape.rule, sums_, position_, draws_, x_, y_, path_, l, forward_);
     prefetch_neighbours(path_.site[l]);
@@ -57,7 +59,8 @@ class LatticeChain {
 
   void score(int64_t l) { score_path_move(step_.shape.rule, sums_, y_, path_, l, backward_); }
 
-  // lb, pas: a move, the table and the weights behind it, and its reverse.
+  // For lb and pas: makes a move, updates the table and the weights after it, and scores its
+  // reverse.
   void draw_and_score(int64_t l) {
     const Move move =
         make_move(PathRule::kLinearised, sums_, position_, draws_, x_, y_, path_, l, forward_);
@@ -80,7 +83,7 @@ class LatticeChain {
   }
 
  private:
-  // What refresh_around() reads.
+  // Prefetches what refresh_around() reads.
   void prefetch_neighbours(int64_t site) const {
     const Lattice& lattice = step_.lattice;
     const int64_t numbers = step_.shape.one_hot ? lattice.categories : 1;
@@ -92,7 +95,8 @@ class LatticeChain {
 
   void refresh_around(int64_t site) {
     const Lattice& lattice = step_.lattice;
-    if (step_.what == LocalTable::kDifferences) recompute(site);  // its gradient is its neighbours'
+    // A site's gradient depends on its neighbours only.
+    if (step_.what == LocalTable::kDifferences) recompute(site);
     sums_.invalidate(site);
     for (int64_t n = lattice.offset[site]; n < lattice.offset[site + 1]; ++n) {
       recompute(lattice.neighbour[n]);
@@ -104,17 +108,18 @@ class LatticeChain {
     local_table(step_.lattice, y_, site, step_.shape.one_hot, step_.what, table_);
   }
 
-  // x becomes y. Returns the hops.
+  // Copies y to x along the path. Returns the number of sites changed.
   int64_t take(double energy) {
     step_.energy[chain_] = energy;
     if (step_.what == LocalTable::kGradient && step_.shape.rule != PathRule::kFrozen) {
-      for (int64_t l = 1; l < path_.length; ++l) sums_.invalidate(path_.site[l]);  // scored
+      // Scoring has changed the weights of these sites.
+      for (int64_t l = 1; l < path_.length; ++l) sums_.invalidate(path_.site[l]);
       sums_.flush();
     }
     return take_path(path_, x_, y_);
   }
 
-  // y becomes x.
+  // Copies x to y along the path. Returns 0.
   int64_t reject() {
     undo_path(path_, x_, y_);
     refresh_tables();
@@ -133,7 +138,8 @@ class LatticeChain {
   PathLogQ forward_, backward_;
 };
 
-// A step of chains first … end − 1, at most kTogether, a piece of all of them at a time.
+// Performs one step of the chains first … end − 1, at most kTogether, one piece of all chains at a
+// time.
 template <class Weights>
 void step_together(const LatticePathStep& step, int64_t first, int64_t end, int64_t steps_ahead) {
   std::optional<LatticeChain<Weights>> chains[kTogether];
@@ -166,7 +172,8 @@ void cache_chain(const PathShape& shape, const uint8_t* x, const float* table, d
       .build();
 }
 
-// Binary sites in every instruction set, with all that a step calls.
+// step_binary() and step_flips() are compiled for every instruction set, with all functions that a
+// step calls inlined.
 ISINGLASS_FLAT_CLONES void step_binary(const LatticePathStep& step, int64_t first, int64_t end,
                                        int64_t steps_ahead) {
   step_together<BinaryGradientWeights>(step, first, end, steps_ahead);
@@ -176,7 +183,7 @@ ISINGLASS_FLAT_CLONES void step_flips(const LatticePathStep& step, int64_t first
   step_together<ExactWeights>(step, first, end, steps_ahead);
 }
 
-// What is compiled for every kind of weights.
+// The functions that are compiled for one kind of weights.
 struct Chains {
   void (*step)(const LatticePathStep&, int64_t first, int64_t end, int64_t steps_ahead);
   void (*keep)(const PathShape&, const uint8_t* x, const float* table, double* kept, int64_t c);

@@ -1,4 +1,5 @@
-// See row_weights_cpu.h.
+// Implements log_row_sum() for several instruction sets, with each balancing function a constant of
+// its loop.
 #include "kernels/path/fast/row_weights_cpu.h"
 
 #include <cmath>
@@ -9,7 +10,7 @@
 namespace isinglass::cpu {
 namespace {
 
-// With g a constant of the loop.
+// g is a template argument, so that it is a constant in the loop.
 template <Balancing g, class Weights>
 [[gnu::always_inline]] inline void fill(Weights weights, int64_t site, int from,
                                         double* log_weight) {

@@ -1,4 +1,5 @@
-// Weights of sites of several values, a row of values after the other, in vectors (CPU).
+// Computes the weights of sites with several values, one row of values after the other, with vector
+// instructions (CPU).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 namespace isinglass::cpu {
 
-// weights.log_site_weight(site, from), bit for bit.
+// Return weights.log_site_weight(site, from), bit for bit.
 double log_row_sum(const CategoricalGradientWeights& weights, int64_t site, int from);
 double log_row_sum(const OrderedGradientWeights& weights, int64_t site, int from);
 double log_row_sum(const ExactValueWeights& weights, int64_t site, int from);
