@@ -1,5 +1,11 @@
-// CUDA twin of metropolis.h: one block per group of chains; every thread computes the same verdict,
-// then the threads share the copies.
+// Performs the Metropolis–Hastings test and copies the accepted proposals (CUDA version of
+// metropolis.h).
+//
+// Regime: one block per group of chains, of 128 threads, or of 1024 from 16 Ki sites on. Every
+// thread computes the same acceptance; then the threads share the copies of each chain. Shared
+// memory holds only the 32 warp sums of the sites changed. It serves every sampler with a proposal,
+// except the lattice kernels that take whole steps (fast/lattice_path.cu, fast/lattice_jump.cu) and
+// test by themselves.
 #include "kernels/accept/metropolis.h"
 #include "kernels/base/launch.h"
 
@@ -7,7 +13,8 @@ namespace isinglass::cuda {
 namespace {
 
 constexpr unsigned kThreads = 128, kMostThreads = 1024;
-constexpr int64_t kManySites = 16 << 10;  // from which a chain has the most
+// From this number of sites on, a chain has kMostThreads threads.
+constexpr int64_t kManySites = 16 << 10;
 
 struct alignas(16) Words {
   uint32_t of[4];
@@ -20,7 +27,8 @@ __device__ void copy_words(char* to, const char* from, int64_t bytes) {
   }
 }
 
-// Copies in words as wide as both ends allow (bytes: narrow uint8 states alone).
+// Copies one chain's row of a buffer, in words as wide as the alignment of both ends and the size
+// allow. Only uint8 states whose size is no multiple of 4 bytes are copied byte by byte.
 __device__ void copy_buffer(const AcceptedBuffers::Buffer& buffer, int64_t chain) {
   char* to = static_cast<char*>(buffer.current) + chain * buffer.bytes;
   const char* from = static_cast<const char*>(buffer.proposed) + chain * buffer.bytes;
@@ -48,7 +56,9 @@ __global__ void __launch_bounds__(kMostThreads)
       for (int64_t i = c * states.sites + threadIdx.x; i < end; i += blockDim.x)
         own += x[i] != y[i];
     });
-    const auto moved = static_cast<int>(block_sum(own));  // all have read U(x) and x then
+    // The block sum is also a barrier: after it no thread reads U(x) or x, which the copies
+    // overwrite.
+    const auto moved = static_cast<int>(block_sum(own));
     for (int r = 0; verdict.accept && r < buffers.count; ++r) copy_buffer(buffers.buffer[r], c);
     if (threadIdx.x == 0) count_verdict(counts, c, verdict, moved);
   }

@@ -1,15 +1,16 @@
-// The one Metropolis–Hastings test of the project (Hastings 1970), for every sampler with a
-// proposal:
+// Performs the Metropolis–Hastings test (Hastings 1970). It is the only one in the project and
+// serves every sampler with a proposal:
 //
 //   log ratio = U(x) − U(y) + log q(reverse | y) − log q(forward | x)
 //   accept if log(u) < log ratio
 //
-// U(y) not finite, or a NaN ratio: rejected and counted. An unadjusted sampler leaves out the test,
-// and nothing else: every finite proposal is accepted, with acceptance 1. An accepted chain takes
-// over the whole proposal: state, energy, gradient and the model's cache, row by row.
+// If U(y) is not finite or the ratio is NaN, the proposal is rejected and counted as non-finite. An
+// unadjusted sampler leaves out the test, and nothing else: every finite proposal is accepted, with
+// acceptance 1. An accepted chain copies the whole proposal: state, energy, gradient and the
+// model's cache, row by row.
 //
-// Chains may be accepted in groups, all or none: the ratios of a group add up, and its u is that of
-// its first chain.
+// Chains may be accepted in groups, all or none: the log ratios of a group are added, and u is the
+// random number of its first chain.
 #pragma once
 
 #include <cmath>
@@ -24,7 +25,8 @@ namespace isinglass {
 
 constexpr int kMaxBuffers = 12;
 
-// x and y, for the hops: uint8, float32 or int64 [B, D], told apart by their size.
+// Holds x and y, of which the number of sites changed is counted: uint8, float32 or int64 [B, D],
+// distinguished by their size.
 struct StatePair {
   const void* x;
   const void* y;
@@ -32,7 +34,7 @@ struct StatePair {
   int64_t site_bytes;  // 1, 4 or 8
 };
 
-// Calls f(x, y) with the two states as numbers of their size.
+// Calls f(x, y) with the two states as numbers of that size.
 template <class F>
 ISINGLASS_HD void with_site_type(const StatePair& states, F f) {
   if (states.site_bytes == 1) {
@@ -44,7 +46,7 @@ ISINGLASS_HD void with_site_type(const StatePair& states, F f) {
   }
 }
 
-// What accepted chains copy: `bytes` per chain from proposed to current.
+// Lists what accepted chains copy: `bytes` per chain from `proposed` to `current`.
 struct AcceptedBuffers {
   struct Buffer {
     void* current;
@@ -58,10 +60,10 @@ struct AcceptedBuffers {
 struct ProposalScores {
   const double* energy;       // U(x) [B]
   const double* proposed;     // U(y) [B]
-  const double* log_forward;  // [B]; null for symmetric proposals, together with log_backward
+  const double* log_forward;  // [B]; null, as log_backward is, for symmetric proposals
   const double* log_backward;
   bool unadjusted = false;
-  int64_t group = 1;  // chains that are accepted together; it divides their number
+  int64_t group = 1;  // number of chains accepted together; it divides the number of chains
 };
 
 struct Verdict {
@@ -76,12 +78,12 @@ ISINGLASS_HD inline double log_ratio(const ProposalScores& scores, int64_t chain
   return ratio;
 }
 
-// min(1, e^ratio)
+// Returns min(1, e^{log_ratio}).
 ISINGLASS_HD inline double acceptance_probability(double log_ratio) {
   return log_ratio < 0 ? elementary::exp(log_ratio) : 1.0;
 }
 
-// Of the group that begins with the chain `first`.
+// Tests the group that begins with the chain `first`.
 ISINGLASS_HD inline Verdict metropolis(const ProposalScores& scores, int64_t first, double u) {
   double ratio = 0;
   bool finite = true;
@@ -94,16 +96,17 @@ ISINGLASS_HD inline Verdict metropolis(const ProposalScores& scores, int64_t fir
   return {elementary::log(1 - u) < ratio, false, acceptance_probability(ratio)};
 }
 
-// hops: the Hamming distance that the chain moved.
+// Counts a step. `hops` is the Hamming distance that the chain moved.
 ISINGLASS_HD inline void count_verdict(const StepCounts& counts, int64_t chain,
                                        const Verdict& verdict, int64_t hops) {
   count_step(counts, chain, verdict.acceptance, hops, !verdict.non_finite);
 }
 
-// x itself is among the buffers. rng {seed, step}, chain_ids [B].
+// Tests every chain and copies the accepted proposals. x itself is among the buffers. rng {seed,
+// step}, chain_ids [B].
 ISINGLASS_TWINS(accept, int64_t chains, const StatePair&, const ProposalScores&, const int64_t* rng,
                 const int64_t* chain_ids, const AcceptedBuffers&, const StepCounts&, Stream)
-// rng's step number + steps, after every chain of them has read it.
+// Adds `steps` to the step number in rng, after all chains have read it.
 ISINGLASS_TWINS(advance, int64_t* rng, int64_t steps, Stream)
 
 }  // namespace isinglass

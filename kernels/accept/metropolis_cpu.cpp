@@ -1,4 +1,4 @@
-// CPU twin of metropolis.h.
+// Implements metropolis.h on the CPU.
 #include <cstring>
 
 #include "kernels/accept/metropolis.h"
@@ -7,7 +7,7 @@
 namespace isinglass::cpu {
 namespace {
 
-// Takes over the proposal; returns the hops.
+// Copies one chain's proposal. Returns the number of sites changed.
 int64_t take_over(const StatePair& states, const AcceptedBuffers& buffers, int64_t c) {
   int64_t hops = 0;
   with_site_type(states, [&](const auto* x, const auto* y) {

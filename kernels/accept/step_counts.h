@@ -1,4 +1,5 @@
-// The statistics of steps, per chain: acceptance, hops and energies that were not finite.
+// Counts the statistics of steps for each chain: acceptance, sites changed (hops) and energies that
+// were not finite.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +8,10 @@
 
 namespace isinglass {
 
-// Of this step, and summed over steps.
+// Holds the statistics of the last step and their sums over steps.
 struct StepCounts {
-  double* acceptance;      // [B] min(1, e^ratio), 0 where not finite
-  int64_t* hops;           // [B] Hamming distance moved
+  double* acceptance;      // [B]: min(1, e^ratio), or 0 if not finite
+  int64_t* hops;           // [B]: Hamming distance moved
   double* acceptance_sum;  // [B]
   int64_t* hops_sum;       // [B]
   int64_t* non_finite;     // [B]
@@ -25,13 +26,15 @@ ISINGLASS_HD inline void count_step(const StepCounts& counts, int64_t chain, dou
   counts.non_finite[chain] += !finite;
 }
 
-// A step that always accepts; `finite`: all energies it drew from were.
+// Counts a step that always accepts. `finite` is true if all energies that it drew from were
+// finite.
 ISINGLASS_HD inline void count_draw(const StepCounts& counts, int64_t chain, int64_t hops,
                                     bool finite) {
   count_step(counts, chain, 1, hops, finite);
 }
 
-// One chain's counts while a kernel takes many steps: read before the first, stored after the last.
+// Holds one chain's counts while a kernel takes many steps. They are read before the first step and
+// stored after the last.
 struct ChainCounts {
   double acceptance, acceptance_sum;
   int64_t hops, hops_sum, non_finite;
@@ -43,7 +46,7 @@ struct ChainCounts {
         hops_sum(of.hops_sum[chain]),
         non_finite(of.non_finite[chain]) {}
 
-  // Of chain 0.
+  // Returns pointers to these counts, as those of chain 0.
   ISINGLASS_HD StepCounts pointers() {
     return {&acceptance, &hops, &acceptance_sum, &hops_sum, &non_finite};
   }

@@ -1,5 +1,8 @@
-// CUDA twin of any_scale.h: one block per chain, threads over sites; log q is summed over the
-// block.
+// Draws and scores any-scale proposals of ordered sites (CUDA version of any_scale.h).
+//
+// Regime: one block of 128 threads per chain, whose threads stride over the sites; a thread sums a
+// site's K weights. A block sum gives log q; shared memory holds only its 32 warp sums. It serves
+// all models on a GPU; any_scale_cpu.cpp serves the CPU.
 #include "kernels/any_scale/any_scale.h"
 #include "kernels/base/launch.h"
 

@@ -1,4 +1,4 @@
-// CPU twin of any_scale.h: rows of many values in vectors.
+// Implements any_scale.h on the CPU, with vector instructions for rows of many values.
 #include "kernels/any_scale/any_scale.h"
 #include "kernels/base/categorical_cpu.h"
 #include "kernels/base/threads_cpu.h"
@@ -7,8 +7,8 @@
 namespace isinglass::cpu {
 namespace {
 
-// Calls f with the row of these log weights: written out where there are many, one by one where they may
-// not be numbers.
+// Calls f with the categorical distribution of these log weights. It takes WrittenCategorical for
+// many values, and Categorical for few values or if the log weights may not be finite.
 template <class F>
 [[gnu::always_inline]] inline double with_row(const OrderedShape& shape,
                                               const OrderedLogWeight& log_weight, F f) {

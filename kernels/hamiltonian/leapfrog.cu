@@ -1,21 +1,29 @@
-// CUDA twin of leapfrog.h: blocks over groups and, where nothing is summed over sites, tiles of
-// sites. A thread moves its sites of all particles of a group: nothing else reads them. Leaders and
-// pulls are found by every block anew, and log densities of momenta beside the kick: a trajectory of
-// L leapfrog steps is a refresh and L + 1 of these launches.
+// Refreshes momenta and performs kicks and drifts of Hamiltonian trajectories (CUDA version of
+// leapfrog.h).
+//
+// Regime: refresh_momentum takes blocks of 128 threads over chains and tiles of Philox calls.
+// kick_and_drift takes blocks of 128 threads over groups and tiles of 128 sites; if log densities
+// of momenta are wanted, which sum over sites, one block of 512 threads per group. A thread moves
+// its sites in all particles of a group, and no other thread reads them. Every block finds the
+// leader and the pulls again; shared memory holds the pulls of 256 particles (2 KiB) and the warp
+// sums. Log densities are computed in the same launch as the kick, so that a trajectory of L
+// leapfrog steps takes a refresh and L + 1 of these launches. It serves all Hamiltonian samplers on
+// a GPU; leapfrog_cpu.cpp serves the CPU.
 #include "kernels/base/launch.h"
 #include "kernels/hamiltonian/leapfrog.h"
 
 namespace isinglass::cuda {
 namespace {
 
-constexpr unsigned kThreads = 128, kSumThreads = 512;  // of a tile; where sites are summed
-constexpr int64_t kPulls = 256;                        // particles whose pulls are shared together
+// kThreads work on a tile, kSumThreads on a group if sites are summed.
+constexpr unsigned kThreads = 128, kSumThreads = 512;
+constexpr int64_t kPulls = 256;  // The pulls of this many particles are in shared memory at a time.
 
 int64_t tiles_of(int64_t number) {
   return (number + kThreads - 1) / kThreads;
 }
 
-// The sites of a thread, or the calls of sites.
+// Gives the sites, or Philox calls, that a thread works on.
 struct ThreadShare {
   int64_t first, stride;
 
@@ -36,7 +44,7 @@ __global__ void refresh_momentum_kernel(ParticleShape shape, int64_t tiles, cons
   }
 }
 
-// For the first thread.
+// Returns a particle's log density of momentum, to the first thread.
 __device__ double log_momentum(const ParticleShape& shape, const ForceField& field, bool elastic,
                                const Pulled& particle, const double* momentum) {
   double sum = 0;
@@ -56,7 +64,7 @@ __global__ void kick_and_drift_kernel(ParticleShape shape, int64_t tiles, ForceF
   const ThreadShare sites(tiles);
   for (int64_t begin = first; begin < last; begin += kPulls) {
     const int64_t end = begin + kPulls < last ? begin + kPulls : last;
-    __syncthreads();  // the pulls before these have been read
+    __syncthreads();  // Waits until the previous pulls have been read.
     for (int64_t c = begin + threadIdx.x; c < end; c += blockDim.x) {
       pull[c - begin] = Pulled(field, c, leader).pull;
     }

@@ -1,6 +1,6 @@
-// Hamiltonian trajectories of particles that follow a leader ("Follow Hamiltonian Leader",
-// Algorithm 1, whose loop over particles would not be reversible): chains form groups of n, and in
-// every kick all particles use forces of the same positions.
+// Integrates Hamiltonian trajectories of particles that follow a leader ("Follow Hamiltonian
+// Leader", Algorithm 1, whose loop over particles would not be reversible). Chains form groups of
+// n, and in every kick all particles use forces of the same positions.
 //
 //   force    g_i = ∇U(x_i) + ρ_i (x_i − x_l),  l = argmin U over the group (ties: the first),
 //            ρ_i = λ (π_l − π_i) / (π_l + π_i) = λ tanh((U_i − U_l)/2),  π = softmax(−U)
@@ -8,9 +8,10 @@
 //   drift    x ← x + d η p/m
 //   refresh  p ← γ p + √(1 − γ²) √m ξ,  ξ ~ N(0, I)
 //
-// A leapfrog step is kick ½, drift 1, kick ½; two kicks in a row with one force are one. The force
-// is a function of positions alone: the map is reversible and keeps volume. Without a leader this
-// is the leapfrog of Hamiltonian Monte Carlo. Positions are float32, momenta float64.
+// A leapfrog step is kick ½, drift 1, kick ½; two successive kicks with the same force are
+// combined. The force is a function of the positions alone, so that the map is reversible and
+// preserves volume. Without a leader this is the leapfrog of Hamiltonian Monte Carlo. Positions are
+// float32, momenta float64.
 #pragma once
 
 #include <cmath>
@@ -28,28 +29,28 @@ struct ParticleShape {
   double mass;
 };
 
-// What forces are made of, at positions x.
+// Holds what the forces at positions x are computed from.
 struct ForceField {
   const float* x;                  // [B, D]
-  const float* gradient;           // [B, D] of U
-  const double* energy = nullptr;  // [B]: U(x); null: no elastic force
+  const float* gradient;           // [B, D]: gradient of U
+  const double* energy = nullptr;  // [B]: U(x); null means no elastic force
   double strength = 0;             // λ
 };
 
-// The multiples of η of a kick and of the drift that follows.
+// Holds the multiples of η of a kick and of the drift that follows it.
 struct Leap {
   double kick, drift;
 };
 
-// Where log densities go, [B], of the momenta before a kick or after it, at positions x; null: not
-// wanted.
+// Says where to write log densities [B] of the momenta before and after a kick, at positions x;
+// null if they are not wanted.
 struct LogMomenta {
   double* before = nullptr;
   double* after = nullptr;
-  bool elastic = false;  // with −½ ρ ‖x − x_l‖²
+  bool elastic = false;  // true: includes −½ ρ ‖x − x_l‖²
 };
 
-// l of a group that begins with the chain `first`.
+// Returns the leader l of the group that begins with the chain `first`.
 ISINGLASS_HD inline int64_t leader_of(const ParticleShape& shape, const ForceField& field,
                                       int64_t first) {
   if (!field.energy) return first;
@@ -60,7 +61,7 @@ ISINGLASS_HD inline int64_t leader_of(const ParticleShape& shape, const ForceFie
   return least;
 }
 
-// A particle and what pulls it: chain c, ρ and the leader's chain.
+// Holds a particle's chain c, its ρ and the leader's chain.
 struct Pulled {
   int64_t chain;
   double pull;
@@ -73,7 +74,7 @@ struct Pulled {
   ISINGLASS_HD Pulled(int64_t c, double rho, int64_t l) : chain(c), pull(rho), leader(l) {}
 };
 
-// x_i − x_l at one site; 0 where nothing pulls.
+// Returns x_i − x_l at one site, or 0 if nothing pulls the particle.
 ISINGLASS_HD inline double distance_to_leader(const ParticleShape& shape, const ForceField& field,
                                               const Pulled& particle, int64_t i) {
   if (particle.pull == 0) return 0;
@@ -95,9 +96,9 @@ ISINGLASS_HD inline float drifted_site(const ParticleShape& shape, const ForceFi
   return static_cast<float>(field.x[at] + step * momentum[at] / shape.mass);
 }
 
-// The new momentum of site i from a normal number; `kept`, if not null, holds the old one, NaN where
-// there is none, and
-// becomes minus the new one: the momentum of a particle whose trajectory is refused.
+// Returns the new momentum of site i from a normal number. `kept`, if not null, holds the old
+// momentum, or NaN if there is none. It is set to minus the new momentum, which is the momentum of
+// a particle whose trajectory is rejected.
 ISINGLASS_HD inline double refreshed_momentum(const ParticleShape& shape, double noise,
                                               double damping, int64_t c, int64_t i, double* kept) {
   if (!kept) return sqrt(shape.mass) * noise;
@@ -109,7 +110,7 @@ ISINGLASS_HD inline double refreshed_momentum(const ParticleShape& shape, double
   return momentum;
 }
 
-// Site i's share of −½‖p‖²/m, and with the elastic energy of − ½ ρ ‖x − x_l‖².
+// Returns site i's share of −½‖p‖²/m, and if `elastic`, of −½ ρ ‖x − x_l‖² as well.
 ISINGLASS_HD inline double log_momentum_share(const ParticleShape& shape, const ForceField& field,
                                               bool elastic, const Pulled& particle,
                                               const double* momentum, int64_t i) {
@@ -119,10 +120,11 @@ ISINGLASS_HD inline double log_momentum_share(const ParticleShape& shape, const 
   return -0.5 * (p * p / shape.mass + stretched);
 }
 
-// rng {seed, step}, chain_ids [B]; kept [B, D] or null; momentum [B, D].
+// Draws new momenta; rng {seed, step}, chain_ids [B]; kept [B, D] or null; momentum [B, D].
 ISINGLASS_TWINS(refresh_momentum, const ParticleShape&, const int64_t* rng,
                 const int64_t* chain_ids, double damping, double* kept, double* momentum, Stream)
-// step_size: η, of a group its first chain's; to [B, D], which may be field.x.
+// Kicks the momenta and moves the positions. step_size is η; a group uses that of its first chain.
+// to [B, D] may be field.x.
 ISINGLASS_TWINS(kick_and_drift, const ParticleShape&, const ForceField&, ChainScale step_size, Leap,
                 double* momentum, float* to, const LogMomenta&, Stream)
 

@@ -1,4 +1,4 @@
-// CPU twin of leapfrog.h.
+// Implements leapfrog.h on the CPU.
 #include "kernels/base/threads_cpu.h"
 #include "kernels/hamiltonian/leapfrog.h"
 #include "kernels/random/fast/normal_rows_cpu.h"

@@ -1,4 +1,7 @@
-// CUDA twin of swish.h: a thread for every number.
+// Computes swish with its slope, and the backward product (CUDA version of swish.h).
+//
+// Regime: one thread per number, in blocks of 256; no shared memory. It serves the layers of
+// residual networks on a GPU, for any count; swish_cpu.cpp serves the CPU.
 #include "kernels/base/launch.h"
 #include "kernels/network/swish.h"
 

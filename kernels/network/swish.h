@@ -1,10 +1,10 @@
-// swish(a) = a σ(a) of a network's layers, with its slope kept, so that a backward pass is a
-// product (Ramachandran, Zoph & Le 2017):
+// Computes swish(a) = a σ(a) (Ramachandran, Zoph & Le 2017) of a network's layers and stores its
+// slope, so that the backward pass is a product:
 //
-//   y = swish(a + b), slope = σ(a + b)·(1 + (a + b)·(1 − σ(a + b)));   backwards (g + h)·slope
+//   y = swish(a + b), slope = σ(a + b)·(1 + (a + b)·(1 − σ(a + b)));   backward: (g + h)·slope
 //
-// In float32, σ to 2e-7; slopes and what goes backwards may be kept in bfloat16. b and h are a
-// block's other branch, and may be missing.
+// The arithmetic is float32, with σ accurate to 2e-7. Slopes and backward gradients may be stored
+// in bfloat16. b and h come from a residual block's other branch and may be missing.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@
 
 namespace isinglass {
 
-// The upper half of a float32, as PyTorch's bfloat16.
+// Holds the upper half of a float32, like PyTorch's bfloat16.
 struct Bfloat16 {
   uint16_t bits;
 };
@@ -34,7 +34,7 @@ ISINGLASS_HD inline float widened(Bfloat16 v) {
 ISINGLASS_HD inline void narrow(float v, float& out) {
   out = v;
 }
-// To the nearest, ties to even; a NaN stays one.
+// Rounds to the nearest number, ties to even; a NaN remains a NaN.
 ISINGLASS_HD inline void narrow(float v, Bfloat16& out) {
   uint32_t bits;
   memcpy(&bits, &v, sizeof bits);
@@ -54,18 +54,18 @@ struct Swish {
   }
 };
 
-// y, slope [count] of a and b; y may be a. b: null, or as a.
+// Writes y and slope [count]; y may be a. b has as many numbers as a, or is null.
 ISINGLASS_TWINS(swish, int64_t count, const float* a, const float* b, float* y, float* slope,
                 Stream)
 ISINGLASS_TWINS(swish, int64_t count, const float* a, const float* b, float* y, Bfloat16* slope,
                 Stream)
-// out = (g + h)·slope; out may be any of them. h: null, or as g.
+// Writes out = (g + h)·slope; out may be any of the inputs. h has as many numbers as g, or is null.
 ISINGLASS_TWINS(swish_backward, int64_t count, const float* g, const float* h, const float* slope,
                 float* out, Stream)
 ISINGLASS_TWINS(swish_backward, int64_t count, const Bfloat16* g, const Bfloat16* h,
                 const Bfloat16* slope, Bfloat16* out, Stream)
 
-// What a thread does to one number.
+// The functions below process one number. Both devices call them.
 template <class T>
 ISINGLASS_HD inline void swish_number(int64_t i, const float* a, const float* b, float* y,
                                       T* slope) {

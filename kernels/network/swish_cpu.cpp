@@ -1,4 +1,4 @@
-// CPU twin of swish.h, in pieces that threads share and the compiler turns into vectors.
+// Implements swish.h on the CPU, in pieces that threads share and the compiler vectorises.
 #include <algorithm>
 
 #include "kernels/base/threads_cpu.h"

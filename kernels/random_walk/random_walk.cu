@@ -1,4 +1,8 @@
-// CUDA twin of random_walk.h: one block per chain copies the state, its first thread flips.
+// Proposes random-walk flips (CUDA version of random_walk.h).
+//
+// Regime: one block of 128 threads per chain copies the state, and its first thread makes the
+// flips. It uses no shared memory. It serves all models on a GPU; random_walk_cpu.cpp serves the
+// CPU.
 #include "kernels/base/launch.h"
 #include "kernels/random_walk/random_walk.h"
 

@@ -1,4 +1,4 @@
-// CPU twin of random_walk.h.
+// Implements random_walk.h on the CPU, with chains shared among threads.
 #include <algorithm>
 
 #include "kernels/base/threads_cpu.h"

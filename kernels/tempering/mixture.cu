@@ -1,5 +1,8 @@
-// CUDA twin of mixture.h: a warp a row, whose lanes take its columns in turn; of rows of one
-// number, a thread a row.
+// Mixes energies, gradients or differences of two models (CUDA version of mixture.h).
+//
+// Regime: one warp per row, whose lanes stride over its columns; if rows have one number, one
+// thread per row. Blocks have 128 threads and use no shared memory. It serves all mixtures on a
+// GPU; mixture_cpu.cpp serves the CPU.
 #include "kernels/base/launch.h"
 #include "kernels/tempering/mixture.h"
 

@@ -1,9 +1,9 @@
-// Energies of a tempered path, and their gradients or differences:
+// Computes the energies of a tempered path, and their gradients or differences:
 //
-//   U_β = U_0 + β (U − U_0);  U_0 at β = 0 and U at β = 1, whatever the other is
+//   U_β = U_0 + β (U − U_0);  U_0 at β = 0 and U at β = 1, whatever the other one is
 //
-// so that a state that one of both forbids (an energy of +∞) is as forbidden between them, and at
-// the ends as the end has it. Without U_0 it is β·U, 0 at β = 0.
+// A state that either end forbids (an energy of +∞) is therefore forbidden in between, and at an
+// end as that end has it. Without U_0 the result is β·U, which is 0 at β = 0.
 #pragma once
 
 #include <cmath>
@@ -24,8 +24,8 @@ ISINGLASS_HD inline T mixed(T start, T target, T beta) {
 
 template <class T>
 struct Mixture {
-  int64_t rows, columns, betas;  // as many rows behind one another have the same β
-  const T* start;                // [rows, columns], or one row for all of them; null: zeros
+  int64_t rows, columns, betas;  // rows / betas successive rows have the same β
+  const T* start;                // [rows, columns], or one row for all rows; null means zeros
   bool one_start;
   const T* target;     // [rows, columns]
   const double* beta;  // [betas]

@@ -1,4 +1,4 @@
-// CPU twin of mixture.h.
+// Implements mixture.h on the CPU, with rows shared among threads.
 #include "kernels/base/threads_cpu.h"
 #include "kernels/tempering/mixture.h"
 

@@ -1,4 +1,10 @@
-// CUDA twin of swap.h: one block per ensemble, threads over its rungs, then over the state's bytes.
+// Performs a round of swaps of parallel tempering, and replaces chains at the reference (CUDA
+// version of swap.h).
+//
+// Regime: one block of 128 threads per ensemble. swap_rungs has the threads over the rungs in each
+// of its four parts, with a barrier between them, and then over the bytes of the top chain's state.
+// replace_reference has the threads over the bytes of each row. Neither uses shared memory. They
+// serve any number of rungs on a GPU; swap_cpu.cpp serves the CPU.
 #include "kernels/base/launch.h"
 #include "kernels/tempering/swap.h"
 

@@ -1,15 +1,16 @@
-// A round of swaps of non-reversible parallel tempering (Syed, Bouchard-Côté, Deligiannidis & Doucet
-// 2022, "Non-reversible parallel tempering", algorithm 1).
+// Performs a round of swaps of non-reversible parallel tempering (Syed, Bouchard-Côté,
+// Deligiannidis & Doucet 2022, "Non-reversible parallel tempering", algorithm 1).
 //
-// C ensembles of R chains stand on a ladder of R rungs, β_0 = 0 < … < β_{R−1} = 1, at energies U_β.
-// In step n the pairs of rungs (i, i + 1) with i ≡ n mod 2 swap their chains with probability
+// C ensembles of R chains are on a temperature ladder of R rungs, β_0 = 0 < … < β_{R−1} = 1, with
+// energies U_β. In step n the pairs of rungs (i, i + 1) with i ≡ n mod 2 swap their chains with
+// probability
 //
 //   α_i = min(1, exp(Δ_i(x_{i+1}) − Δ_i(x_i))),  Δ_i = U_{β_{i+1}} − U_{β_i}
 //
-// On the linear path U_β = U_0 + β V, V = U − U_0, so that Δ_i = (β_{i+1} − β_i) V; on any other path
-// the energies of a chain on the rungs next to its own are given. α_i is averaged over the steps that
-// measure a pair (measured_pairs.h). States stay where they are: what moves between
-// two chains is their rung, with its β and its sampler's scales.
+// On the linear path U_β = U_0 + β V, V = U − U_0, so that Δ_i = (β_{i+1} − β_i) V; on any other
+// path the energies of a chain on the rungs next to its own are given. α_i is averaged over the
+// steps that measure a pair (measured_pairs.h). States stay where they are: two chains exchange
+// their rungs, with the β and the sampler's scales of each.
 //
 // Chains are numbered through all ensembles: those of ensemble e are e·R … e·R + R − 1.
 #pragma once
@@ -28,53 +29,55 @@ namespace isinglass {
 
 struct Ladder {
   int64_t ensembles, rungs;
-  int64_t scales;       // numbers of a sampler, n
+  int64_t scales;       // n, the number of parameters of a sampler
   const double* beta;   // [R]
   const double* scale;  // [R, n]
 };
 
-// What a chain has of its rung, and its energies: on the linear path U_0 and U, on any other one
-// U_β of the rungs next to its own, the other two null.
+// Holds what each chain has of its rung, and its energies: U_0 and U on the linear path, and U_β on
+// the rungs next to its own on any other path. The two arrays that are not used are null.
 struct RungChains {
   int64_t* chain;        // [C, R]: the chain on each rung
   double* beta;          // [C·R]
   double* scale;         // [C·R, n]
   const double* start;   // [C·R]: U_0
   const double* target;  // [C·R]: U
-  const double* below;   // [C·R]: U_{β_{i−1}} of the chain on rung i, where pair i − 1 is measured
-  const double* above;   // [C·R]: U_{β_{i+1}}, where pair i is
+  const double* below;   // [C·R]: U_{β_{i−1}} of the chain on rung i, if pair i − 1 is measured
+  const double* above;   // [C·R]: U_{β_{i+1}}, if pair i is measured
   double* energy;        // [C·R]: U_β
 };
 
-// What is summed and kept over steps.
+// Holds sums and records over steps.
 struct SwapCounts {
   double* rejection;   // [C, R − 1]: Σ (1 − α)
-  double* acceptance;  // [C, R]: Σ of the local steps' mean acceptance
-  // [C·R]: 0 before a chain was on rung 0; then the end it was at last: 1 on rung 0, 2 on rung R − 1
+  double* acceptance;  // [C, R]: sum of the local steps' mean acceptance
+  // [C·R]: 0 until a chain has been on rung 0; then the end that it visited last: 1 for rung 0, 2
+  // for rung R − 1
   int64_t* end;
-  int64_t* trips;        // [C]: ways from rung 0 to rung R − 1 and back
+  int64_t* trips;        // [C]: number of round trips from rung 0 to rung R − 1 and back
   int16_t* history;      // [H, R]: the rungs of the chains of ensemble 0 in the last H steps
   int64_t history_size;  // H
-  double* rises;         // [S, C, R − 1, 2]: Δ_i(x_i), Δ_i(x_{i+1}) of the draws that are kept
+  double* rises;         // [S, C, R − 1, 2]: Δ_i(x_i), Δ_i(x_{i+1}) of the kept draws
   MeasuredPairs measured;
 };
 
-// The chains at β = 1, as a batch of C.
+// Holds the chains at β = 1, as a batch of C.
 struct TopChains {
   const uint8_t* states;  // [C·R, bytes]
   uint8_t* x;             // [C, bytes]
   int64_t bytes;
-  double* energy;      // [C]: U
-  int64_t local;       // local steps that the chains' sums are of
-  StepCounts chains;   // of C·R, whose sums are taken over
-  StepCounts counted;  // of C
+  double* energy;     // [C]: U
+  int64_t local;      // number of local steps that the chains' sums cover
+  StepCounts chains;  // statistics of the C·R chains, whose sums are added to `counted` and cleared
+  StepCounts counted;  // statistics of the C chains at β = 1
 };
 
 ISINGLASS_HD inline double swap_probability(double log_ratio) {
   return std::isnan(log_ratio) ? 0 : acceptance_probability(log_ratio);
 }
 
-// One ensemble's round of swaps, as both twins make it: in this order, each for all i.
+// Performs one ensemble's round of swaps. Both devices call take_counts, clear_counts, swap and
+// place in this order, each for all i before the next.
 struct SwapRound {
   const Ladder& ladder;
   const RungChains& at;
@@ -84,7 +87,7 @@ struct SwapRound {
   int64_t ensemble;
 
   ISINGLASS_HD int64_t& chain(int64_t i) const { return at.chain[ensemble * ladder.rungs + i]; }
-  // Δ_i at the chain on rung i, and at that on rung i + 1.
+  // Return Δ_i at the chain on rung i, and at the chain on rung i + 1.
   ISINGLASS_HD double rise_of_lower(int64_t i) const {
     const int64_t c = chain(i);
     return at.above ? at.above[c] - at.energy[c] : linear_rise(i, c);
@@ -100,7 +103,7 @@ struct SwapRound {
     return swap_probability(rise_of_upper(i) - rise_of_lower(i));
   }
 
-  // What was done on rung i since the last round.
+  // Adds the statistics of rung i since the last round.
   ISINGLASS_HD void take_counts(int64_t i) const {
     const int64_t c = chain(i), here = ensemble * ladder.rungs + i;
     const double acceptance = top.chains.acceptance_sum[c] / static_cast<double>(top.local);
@@ -119,7 +122,8 @@ struct SwapRound {
     }
   }
 
-  // The sums of a chain, taken over; rung 0's thread alone adds those that are not finite.
+  // Clears the sums of a chain, which have been added. Only rung 0's thread adds the counts of
+  // energies that were not finite, for all rungs.
   ISINGLASS_HD void clear_counts(int64_t i) const {
     const int64_t c = chain(i);
     top.chains.acceptance_sum[c] = 0;
@@ -140,14 +144,14 @@ struct SwapRound {
     chain(i + 1) = lower;
   }
 
-  // U_β of rung i at the chain that has come there and still has the β that it came with.
+  // Returns U_β of rung i at the chain c that has just moved there and still has its previous β.
   ISINGLASS_HD double energy_on(int64_t i, int64_t c) const {
     if (!at.below) return mixed(at.start[c], at.target[c], ladder.beta[i]);
     if (at.beta[c] == ladder.beta[i]) return at.energy[c];
     return at.beta[c] < ladder.beta[i] ? at.above[c] : at.below[c];
   }
 
-  // The chain that is now on rung i.
+  // Updates the chain that is now on rung i.
   ISINGLASS_HD void place(int64_t i) const {
     const int64_t c = chain(i), last = ladder.rungs - 1;
     const double beta = ladder.beta[i];
@@ -169,7 +173,7 @@ struct SwapRound {
   }
 };
 
-// Rows [C, bytes] of one tensor each, which take the place of those of the chains on rung 0.
+// Lists rows [C, bytes], of one tensor each, that replace the rows of the chains on rung 0.
 constexpr int kMaxRows = 12;
 struct ReferenceRows {
   struct Row {
@@ -181,10 +185,11 @@ struct ReferenceRows {
   int count;
 };
 
-// rng {seed, step}; ensemble_ids [C].
+// Performs a round of swaps; rng {seed, step}; ensemble_ids [C].
 ISINGLASS_TWINS(swap_rungs, const Ladder&, const RungChains&, const SwapCounts&, const TopChains&,
                 const int64_t* rng, const int64_t* ensemble_ids, Stream)
-// In steps of even number, in which rungs 0 and 1 swap. chain [C, R].
+// Replaces the rows of the chains on rung 0, in steps of even number, in which rungs 0 and 1 swap.
+// chain [C, R].
 ISINGLASS_TWINS(replace_reference, int64_t ensembles, int64_t rungs, const int64_t* rng,
                 const int64_t* chain, const ReferenceRows&, Stream)
 

@@ -1,4 +1,4 @@
-// CPU twin of swap.h.
+// Implements swap.h on the CPU, one ensemble after the other.
 #include <algorithm>
 
 #include "kernels/tempering/swap.h"
