@@ -1,5 +1,5 @@
-// See flipped_rows_cpu.h. Compiled with fused multiplications: a product by ±1 is exact, so that they
-// change nothing.
+// Implements add_rows() for the vector lengths of AVX-512 and of other machines. This file is
+// compiled with fused multiply-adds: products by ±1 are exact, so that fusing changes no bit.
 #include "kernels/rbm/flipped_rows_cpu.h"
 
 #include "kernels/base/vectors_cpu.h"
@@ -7,8 +7,8 @@
 namespace isinglass::cpu {
 namespace {
 
-// The sums of as many tiles of hidden units as fit from `first` on, in registers; returns the first
-// unit behind them.
+// Adds the rows to as many whole tiles of hidden units as fit from `first` on, with the sums in
+// registers. Returns the first unit that is left.
 template <int kVectors, int kBytes>
 [[gnu::always_inline]] inline int64_t add_tiles(const FlippedUnits& moved, int64_t first,
                                                 int64_t hidden, double* sum) {
@@ -20,7 +20,7 @@ template <int kVectors, int kBytes>
     for (int n = 0; n < moved.count; ++n) {
       fetch_ahead(moved.row[n] + first + kTile);
       for (int k = 0; k < kVectors; ++k) {
-        // One instruction, where __builtin_convertvector takes five.
+        // This loop becomes one instruction, where __builtin_convertvector takes five.
         Numbers weights;
         for (int i = 0; i < kWidth; ++i) weights[i] = moved.row[n][first + k * kWidth + i];
         total[k] += weights * moved.sign[n];

@@ -1,13 +1,14 @@
-// What moved units of an RBM change at the inputs of the hidden ones (CPU): a += Σ ± rows of Wᵀ.
+// Updates the inputs of an RBM's hidden units after visible units have changed (CPU): a += Σ ± rows
+// of Wᵀ.
 #pragma once
 
 #include <cstdint>
 
 namespace isinglass::cpu {
 
-constexpr int64_t kWordSites = 64;  // a bit each
+constexpr int64_t kWordSites = 64;  // A word has one bit for each of this many sites.
 
-// Rows of Wᵀ to be added, those of the flipped units among a few.
+// Lists the rows of Wᵀ to be added, those of the changed units among at most kUnits.
 struct FlippedUnits {
   static constexpr int64_t kUnits = 8 * kWordSites;
   const float* row[kUnits];
@@ -15,14 +16,15 @@ struct FlippedUnits {
   int count;
 };
 
-constexpr int kAhead = 64;  // weights of a row in the widest tile
+constexpr int kAhead = 64;  // This is the number of a row's weights in the widest tile.
 
-// Rows lie far apart, so that the hardware does not fetch them ahead of time.
+// Prefetches the next weights of a row. Rows are far apart, so that the hardware does not prefetch
+// them.
 inline void fetch_ahead(const float* weights) {
   for (int k = 0; k < kAhead; k += 16) __builtin_prefetch(weights + k);
 }
 
-// sum[0 … hidden) += Σ_n sign_n·row_n.
+// Adds Σ_n sign_n·row_n to sum[0 … hidden).
 void add_rows(const FlippedUnits& moved, int64_t hidden, double* sum);
 
 }  // namespace isinglass::cpu

@@ -1,6 +1,11 @@
-// CUDA twin of free_energy.h: one block per chain, a thread for every hidden unit. Shared memory: a
-// tile of the sums of blocks of 32 units, and a list of the visible units to add, 2048 sites at a
-// time, so that a thread's work is the units that moved.
+// Updates the hidden inputs and computes the energies of a binary RBM (CUDA version of
+// free_energy.h).
+//
+// Regime: one block of 256 threads per chain, with a thread for every 256th hidden unit. Shared
+// memory holds a tile of block sums (4 KiB) and a list of the visible units to add (8 KiB), which
+// is filled for 2048 sites at a time, so that a thread's work is proportional to the number of
+// units that changed. It serves all evaluations of binary integer states on a GPU; one-hot and
+// floating-point states take dense matrix products of PyTorch.
 #include "kernels/rbm/free_energy.h"
 #include "kernels/rbm/unit_sums_cuda.h"
 
@@ -8,10 +13,11 @@ namespace isinglass::cuda {
 namespace {
 
 constexpr unsigned kThreads = 256, kWarps = kThreads / 32;
-constexpr int64_t kListed = 2048;                 // sites whose moves are listed together
-constexpr int64_t kWarpSites = kListed / kWarps;  // of a warp
+constexpr int64_t kListed = 2048;  // The changes of this many sites are listed together.
+constexpr int64_t kWarpSites = kListed / kWarps;  // A warp lists this many sites.
 
-// Whether y is nearer to x than to no unit on.
+// Returns true if at most as many units differ between x and y as are on in y. The update then
+// starts from the inputs at x.
 __device__ bool moves_from(const uint8_t* x, const uint8_t* y, int64_t visible) {
   int balance = 0;
   for (int64_t i = threadIdx.x; i < visible; i += blockDim.x) {
@@ -20,23 +26,23 @@ __device__ bool moves_from(const uint8_t* x, const uint8_t* y, int64_t visible) 
   return block_sum(balance) <= 0;
 }
 
-// The units that moved among the sites first … first + kListed − 1, in ascending order, for all
-// threads of a block: those of y that differ from x, or are on. Site i as i + 1, minus that where it
-// went off.
+// Lists the units that changed among the sites first … first + kListed − 1, in ascending order, for
+// all threads of a block. A unit has changed if y differs from x, or if it is on and there is no x.
+// Site i is listed as i + 1 if it turned on, and as −(i + 1) if it turned off.
 struct MovedUnits {
   int32_t place[kListed];
   int count_of[kWarps];
 
-  // Which of 32 sites of a warp moved, for its lanes.
+  // Returns which of a warp's 32 sites have changed, to all of its lanes.
   __device__ static unsigned moved(const uint8_t* x, const uint8_t* y, int64_t site, int64_t end) {
     return __ballot_sync(0xffffffffu, site < end && y[site] != (x ? x[site] : 0));
   }
-  // Returns how many.
+  // Fills the list and returns its length.
   __device__ int list(const uint8_t* x, const uint8_t* y, int64_t first, int64_t visible) {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const int64_t last = first + (warp + 1) * kWarpSites;
     const int64_t begin = last - kWarpSites, end = last < visible ? last : visible;
-    __syncthreads();  // the list before it has been read
+    __syncthreads();  // Waits until the previous list has been read.
     int count = 0;
     for (int64_t i = begin; i < end; i += 32) count += __popc(moved(x, y, i + lane, end));
     if (lane == 0) count_of[warp] = count;

@@ -1,15 +1,16 @@
-// The hidden units of a binary RBM, for chains of visible states that move a few units at a time:
+// Computes the hidden inputs and the energy of a binary RBM, for chains of visible states that
+// change a few units at a time:
 //
-//   a_h(y) = a_h(x) + Σ_{i: y_i ≠ x_i} (y_i − x_i) W_hi, or b_h + Σ_{i: y_i = 1} W_hi where y has
-//            fewer units on than moved
+//   a_h(y) = a_h(x) + Σ_{i: y_i ≠ x_i} (y_i − x_i) W_hi, or b_h + Σ_{i: y_i = 1} W_hi if y has fewer
+//            units on than changed
 //   U(y)   = −Σ_i b_i y_i − Σ_h softplus(a_h),   −∂U/∂a_h = σ(a_h)
 //
-// Inputs are kept in float64, so that a long chain of moves leaves them right; units are added in
-// ascending order, energies in blocks of 32 (blocks.h), where
+// Inputs are kept in float64, so that they remain accurate along a long chain of moves. Units are
+// added in ascending order, and energies in blocks of 32 (blocks.h). In a block
 //
 //   Σ softplus(a) = Σ max(a, 0) + log Π (1 + e^−|a|)
 //
-// takes one logarithm: a product of 32 numbers from 1 to 2.
+// takes only one logarithm, of a product of 32 numbers from 1 to 2.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct HiddenWeights {
   const float* hidden_biases;   // [H]
 };
 
-// The evaluation at x; null pointers: there is none.
+// Holds the evaluation at x; the pointers are null if there is none.
 struct HiddenStart {
   const uint8_t* x;      // [B, D]
   const double* inputs;  // [B, H]
@@ -38,7 +39,7 @@ struct HiddenStart {
 struct HiddenUnits {
   double* inputs;  // a(y) [B, H]
   double* energy;  // [B]
-  float* on;       // σ(a) [B, H]; null: not wanted
+  float* on;       // [B, H]: σ(a); null if it is not wanted
 };
 
 struct HiddenUnit {
@@ -49,13 +50,13 @@ struct HiddenUnit {
       : positive(input > 0 ? input : 0.0),
         least(elementary::exp_below(input < 0 ? input : -input)) {}
   ISINGLASS_HD float sigmoid() const { return sigmoid(positive, least); }
-  // σ(a) of any unit's numbers
+  // Returns σ(a) of a unit, given its two numbers.
   ISINGLASS_HD static float sigmoid(double positive, double least) {
     return elementary::sigmoid(positive > 0, static_cast<float>(least));
   }
 };
 
-// y uint8 [B, D]
+// Writes the inputs, energies and σ at y uint8 [B, D].
 ISINGLASS_TWINS(move_hidden, const HiddenShape&, HiddenWeights, HiddenStart, const uint8_t* y,
                 HiddenUnits, Stream)
 

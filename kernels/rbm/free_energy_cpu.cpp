@@ -1,4 +1,5 @@
-// CPU twin of free_energy.h: a thread works on one chain after the other.
+// Implements free_energy.h on the CPU, with chains shared among threads, and the sums over hidden
+// units of unit_sums_cpu.h.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +12,8 @@
 namespace isinglass::cpu {
 namespace {
 
-// Whether y is nearer to x than to no unit on.
+// Returns true if at most as many units differ between x and y as are on in y. The update then
+// starts from the inputs at x.
 ISINGLASS_VECTOR_CLONES
 bool moves_from(const uint8_t* x, const uint8_t* y, int64_t count) {
   int32_t balance = 0;
@@ -19,7 +21,7 @@ bool moves_from(const uint8_t* x, const uint8_t* y, int64_t count) {
   return balance <= 0;
 }
 
-// A bit for each of the first `count` ≤ 8 units that moved; x null: that are on.
+// Returns a bit for each of the first `count` ≤ 8 units that changed, or that are on if x is null.
 uint64_t moved_byte(const uint8_t* x, const uint8_t* y, int64_t count) {
   uint64_t there = 0, here = 0;
   std::memcpy(&here, y, count);
@@ -27,7 +29,8 @@ uint64_t moved_byte(const uint8_t* x, const uint8_t* y, int64_t count) {
   return (here ^ there) * 0x0102040810204080 >> 56;
 }
 
-// A bit for each of the first `count` units that moved, at most 64; x null: that are on.
+// Returns a bit for each of the first min(count, 64) units that changed, or that are on if x is
+// null.
 uint64_t moved_word(const uint8_t* x, const uint8_t* y, int64_t count) {
   uint64_t moved = 0;
   if (count >= kWordSites) {
@@ -42,7 +45,7 @@ uint64_t moved_word(const uint8_t* x, const uint8_t* y, int64_t count) {
   return moved;
 }
 
-// a += Σ_i (y_i − x_i) W_hi; x null: zeros.
+// Adds Σ_i (y_i − x_i) W_hi to a; a null x stands for zeros.
 void add_moved(const HiddenShape& s, HiddenWeights w, const uint8_t* x, const uint8_t* y,
                double* a) {
   FlippedUnits moved;
@@ -62,7 +65,7 @@ void add_moved(const HiddenShape& s, HiddenWeights w, const uint8_t* x, const ui
   }
 }
 
-// The inputs of one chain. x null: from the biases.
+// Computes the inputs of one chain; if x is null, from the biases.
 void inputs_of(const HiddenShape& s, HiddenWeights w, const uint8_t* x, const double* at_x,
                const uint8_t* y, double* a) {
   const bool moves = x && moves_from(x, y, s.visible);
@@ -74,14 +77,15 @@ void inputs_of(const HiddenShape& s, HiddenWeights w, const uint8_t* x, const do
   add_moved(s, w, moves ? x : nullptr, y, a);
 }
 
-// Σ_i b_i y_i
+// Returns Σ_i b_i y_i.
 ISINGLASS_VECTOR_CLONES
 double bias_sum(const float* biases, const uint8_t* y, int64_t count) {
   return visible_sum(count, [=](int64_t i) { return y[i] * static_cast<double>(biases[i]); });
 }
 
-// Of one block Σ softplus(βa) = β·Σ max(a, 0) + log Π (1 + e^−β|a|). The logarithms of many blocks
-// at once: one alone would wait for each of its own operations.
+// Computes Σ softplus(βa) = β·Σ max(a, 0) + log Π (1 + e^−β|a|) at several β, block by block. The
+// logarithms of many blocks are computed together, because a single one would wait for each of its
+// own operations.
 template <int betas>
 [[gnu::always_inline]] inline void sums_at(const double* a, int64_t count, float* on,
                                            const double* beta, double* sum) {

@@ -1,11 +1,16 @@
-// CUDA twin of rbm_gibbs.h: two launches a sweep, to the visible units and back. A block multiplies 16
-// chains by 32 columns and draws what they are the inputs of; eight lanes share a chain, and each
-// owns the four units whose numbers one Philox call gives (SiteCall). Rows of weights pass through
-// shared memory, 64 at a time, the next ones on their way to registers meanwhile; every lane adds the
-// rows that its chain has on, in the order of the CPU. Which are on is handed on in bits, 32 units a
-// word, in global memory: so any number of units fits any GPU.
+// Performs Gibbs sweeps of an RBM (CUDA version of rbm_gibbs.h).
 //
-// Sites of K values are drawn by a launch of their own, a block a chain.
+// Regime: two launches per sweep, to the visible units and back, and one before the first sweep,
+// which draws the hidden units. A block of 128 threads multiplies 16 chains by 32 columns and draws
+// the units whose inputs these are. Eight lanes share a chain, and each handles the four units of
+// one Philox call (SiteCall). Rows of weights pass through shared memory, 64 at a time and in two
+// stages (16 KiB), while the next rows are being loaded into registers. Every lane adds the rows of
+// the units that are on in its chain, in the order of the CPU. The states of the units pass between
+// launches as bits in global memory, 32 units per word, so that any number of units fits any GPU.
+// Sites of K values are drawn by an additional launch with a block of 256 threads per chain. Free
+// energies take a block of 256 threads per chain and a tile of block sums (4 KiB of shared memory).
+// It serves all Gibbs sweeps of RBMs on a GPU; rbm_gibbs_cpu.cpp serves the CPU. Samplers with
+// proposals take free_energy.cu.
 #include "kernels/base/blocks.h"
 #include "kernels/base/launch.h"
 #include "kernels/rbm/rbm_gibbs.h"
@@ -19,14 +24,15 @@ constexpr unsigned kProductThreads = 128;
 constexpr int kProductChains = kProductThreads / kBlockCalls;
 constexpr int64_t kStageRows = 64;
 constexpr int kStageWords = kStageRows / kBlockSites;
-constexpr int kFetches = kStageRows / kProductChains;  // of a thread, for a stage
+// A thread loads this many rows of its lane's columns for a stage.
+constexpr int kFetches = kStageRows / kProductChains;
 
-// The words of global memory that a call's launches share.
+// Divides the words of global memory that the launches of a call share.
 struct Shared {
-  uint32_t* hidden;   // [B, H/32]: which units are on
-  uint32_t* visible;  // [B, D·C/32]
-  int* hops;          // [2, B]: in a sweep and the one after it
-  int* broken;        // [2, B]
+  uint32_t* hidden;   // [B, H/32]: the hidden units that are on
+  uint32_t* visible;  // [B, D·C/32]: the visible units that are on
+  int* hops;          // [2, B]: sites changed, of a sweep and the one after it
+  int* broken;        // [2, B]: 1 if an input was not finite
 
   __device__ Shared(const SweepShape& s, uint32_t* words)
       : hidden(words),
@@ -41,7 +47,8 @@ struct Shared {
   }
 };
 
-// For the eight lanes of a chain; all lanes of the warp come.
+// Both functions combine the values of the eight lanes of a chain. All lanes of the warp must call
+// them.
 __device__ unsigned bits_of_lanes(unsigned bits) {
   for (int offset = kBlockCalls / 2; offset > 0; offset /= 2) {
     bits |= __shfl_xor_sync(0xffffffffu, bits, offset);
@@ -55,19 +62,20 @@ __device__ int sum_of_lanes(int value) {
   return value;
 }
 
-// The four units of a lane, of chain c.
+// The four units of a lane, which belong to chain c.
 struct LaneUnits {
   int64_t chain;
-  bool any;  // whether the chain is there
+  bool any;  // true if the chain exists
   SiteCall call;
-  int64_t count;  // of all units
+  int64_t count;  // number of all units
 
   __device__ bool has(int k) const { return any && call.site(k) < count; }
   __device__ bool first_lane() const { return any && call.number % kBlockCalls == 0; }
   __device__ int64_t word() const { return chain * site_blocks(count) + call.number / kBlockCalls; }
 };
 
-// Which of a lane's units are on, as bits of their word; input(k) of unit k.
+// Draws a lane's units, given input(k) of unit k. Returns the ones that are on as bits of their
+// word.
 template <class Input>
 __device__ unsigned draw_units(const LaneUnits& units, const Draws& draws, Purpose first,
                                Purpose rest, Input input, int& broken) {
@@ -87,7 +95,7 @@ __device__ unsigned draw_units(const LaneUnits& units, const Draws& draws, Purpo
   return on;
 }
 
-// The hidden units of a sweep, of inputs input(k).
+// Draws the hidden units of a sweep, given their inputs input(k).
 template <class Input>
 __device__ void draw_hidden(const SweepShape& s, const SweepChains& chains, int64_t sweep,
                             const LaneUnits& units, Input input) {
@@ -105,7 +113,8 @@ __device__ void draw_hidden(const SweepShape& s, const SweepChains& chains, int6
   if (broken) atomicMax(shared.broken + Shared::of_sweep(s, sweep, units.chain), 1);
 }
 
-// A block a chain: the first sweep's, from the inputs that there are.
+// Draws the hidden units of the first sweep from the inputs that are given, with one block per
+// chain.
 __global__ void draw_hidden_kernel(SweepShape s, SweepChains chains) {
   const int64_t c = blockIdx.x;
   const Shared shared(s, chains.words);
@@ -123,18 +132,18 @@ __global__ void draw_hidden_kernel(SweepShape s, SweepChains chains) {
   }
 }
 
-// Numbers of a lane's four columns.
+// Holds one row's numbers in a lane's four columns.
 struct alignas(16) Four {
   float of[kCallSites];
 };
 
-// Rows of a block's 32 columns, those of a lane side by side; two of them take turns.
+// Holds rows of a block's 32 columns, with each lane's columns together. Two stages alternate.
 struct Stage {
   Four row[kStageRows][kBlockCalls];
 };
 
-// The biases of a lane's columns, and the rows of the units that are on in its chain, those of
-// every four units to each other. All threads of the block come.
+// Adds the rows of the units that are on in a lane's chain to the biases of its columns, with every
+// four units added to each other first. All threads of the block must call it.
 class Product {
  public:
   __device__ Product(const TiledMatrix& weights, const LaneUnits& columns, const uint32_t* words)
@@ -165,7 +174,8 @@ class Product {
   __device__ static int stage_row(int n) {
     return n * kProductChains + static_cast<int>(threadIdx.x / kBlockCalls);
   }
-  // The biases, or the unit behind which it is.
+  // Returns row n of the lane's columns: row 0 holds the biases, and row n > 0 the weights of unit
+  // n − 1.
   __device__ Four row(int64_t n) const {
     Four row;
     for (int k = 0; k < kCallSites; ++k) {
@@ -173,7 +183,7 @@ class Product {
     }
     return row;
   }
-  // Begins to load the rows of 64 units, and which of these are on.
+  // Begins to load the rows of 64 units, and the words that say which of these units are on.
   __device__ void fetch(int64_t first) {
     for (int w = 0; w < kStageWords; ++w) {
       const int64_t word = first / kBlockSites + w;
@@ -181,14 +191,14 @@ class Product {
     }
     for (int n = 0; n < kFetches; ++n) next_[n] = row(1 + first + stage_row(n));
   }
-  // 32 units' rows
+  // Adds the rows of 32 units.
   __device__ void add(const Four (*rows)[kBlockCalls], uint32_t on) {
 #pragma unroll
     for (int first = 0; first < kBlockSites; first += kRowGroup) {
       Four four = {};
       for (int i = first; i < first + kRowGroup; ++i) {
         const Four row = rows[i][lane()];
-        const float times = on >> i & 1 ? 1.0f : 0.0f;  // the product is exact
+        const float times = on >> i & 1 ? 1.0f : 0.0f;  // The product by 0 or 1 is exact.
         for (int k = 0; k < kCallSites; ++k) four.of[k] += times * row.of[k];
       }
       for (int k = 0; k < kCallSites; ++k) sum_.of[k] += four.of[k];
@@ -197,7 +207,7 @@ class Product {
 
   const TiledMatrix weights_;
   const LaneUnits& columns_;
-  const uint32_t* words_;  // of the chain
+  const uint32_t* words_;  // the words of the lane's chain
   const float* at_[kCallSites];
   Four sum_, next_[kFetches];
   uint32_t next_on_[kStageWords];
@@ -210,18 +220,18 @@ unsigned product_blocks(const SweepShape& s, int64_t columns) {
   return static_cast<unsigned>(chain_parts(s) * site_blocks(columns));
 }
 
-// Of a lane of a product: blocks of the same columns are side by side.
+// Returns the columns of a lane of a product. Blocks of the same columns are adjacent.
 __device__ LaneUnits lane_columns(const SweepShape& s, int64_t columns) {
   const int64_t parts = chain_parts(s);
   const int64_t c = blockIdx.x % parts * kProductChains + threadIdx.x / kBlockCalls;
   return {c, c < s.chains, {blockIdx.x / parts * kBlockCalls + threadIdx.x % kBlockCalls}, columns};
 }
 
-// Registers for loads far ahead of their use (three blocks a multiprocessor): there are few warps to
-// hide them.
+// The launch bounds leave registers for loads far ahead of their use (three blocks per
+// multiprocessor), because there are too few warps to hide the latency.
 #define ISINGLASS_PRODUCT __global__ void __launch_bounds__(kProductThreads, 3)
 
-// c = b_v + Wᵀ h, and binary sites of it.
+// Computes c = b_v + Wᵀ h, and draws the sites from it if they are binary.
 ISINGLASS_PRODUCT to_visible_kernel(SweepShape s, SweepWeights w, int64_t sweep,
                                     SweepChains chains) {
   const Shared shared(s, chains.words);
@@ -261,7 +271,7 @@ ISINGLASS_PRODUCT to_visible_kernel(SweepShape s, SweepWeights w, int64_t sweep,
   if (broken) atomicMax(shared.broken + count, 1);
 }
 
-// A block a chain: sites of K values, given their inputs.
+// Draws sites of K values, given their inputs, with one block per chain.
 __global__ void draw_values_kernel(SweepShape s, int64_t sweep, SweepChains chains) {
   const int64_t c = blockIdx.x;
   const Shared shared(s, chains.words);
@@ -290,7 +300,8 @@ __global__ void draw_values_kernel(SweepShape s, int64_t sweep, SweepChains chai
   }
 }
 
-// a = b_h + W v, what the sweep counts, and the hidden units of the next sweep, if there is one.
+// Computes a = b_h + W v, counts the sweep, and draws the hidden units of the next sweep if there
+// is one.
 ISINGLASS_PRODUCT to_hidden_kernel(SweepShape s, SweepWeights w, int64_t sweep, bool last,
                                    SweepChains chains) {
   const Shared shared(s, chains.words);
@@ -303,12 +314,13 @@ ISINGLASS_PRODUCT to_hidden_kernel(SweepShape s, SweepWeights w, int64_t sweep, 
   if (units.first_lane() && units.call.number == 0) {
     const int64_t count = Shared::of_sweep(s, sweep, units.chain);
     count_draw(chains.counts, units.chain, shared.hops[count], shared.broken[count] == 0);
-    shared.hops[count] = shared.broken[count] = 0;  // of the sweep after the next
+    // The counts are cleared for the sweep after the next.
+    shared.hops[count] = shared.broken[count] = 0;
   }
   if (!last) draw_hidden(s, chains, sweep + 1, units, [&](int k) { return a.sum(k); });
 }
 
-// Of a block, for its first thread.
+// Return sums over a block's chain, to the first thread.
 __device__ VisibleSums visible_sums(const SweepShape& s, const float* biases, const float* logits,
                                     const uint8_t* x, double* tile) {
   const auto sum = [&](const float* vector) {

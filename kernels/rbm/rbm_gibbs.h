@@ -1,19 +1,20 @@
-// Gibbs sweeps of an RBM (Smolensky 1986; Hinton 2002): given its sites the hidden units do not
-// depend on each other, given the hidden units the sites do not, so that a sweep draws all:
+// Performs Gibbs sweeps of an RBM (Smolensky 1986; Hinton 2002). Given the sites the hidden units
+// are independent of each other, and given the hidden units the sites are, so that a sweep draws
+// all of them:
 //
 //   h_j ~ Bernoulli(σ(a_j)),   a = b_h + W v
-//   v_i ~ Bernoulli(σ(c_i)),   c = b_v + Wᵀ h;   of K values: v_i = k ∝ exp(c_ik), v one-hot
+//   v_i ~ Bernoulli(σ(c_i)),   c = b_v + Wᵀ h;   for K values: v_i = k ∝ exp(c_ik), v one-hot
 //
-// a and c add the float32 rows of the units that are on to the biases, in ascending order: those of
-// every four units to each other, the sum to what there is. So both twins, batches of any size and
-// any number of sweeps at once have the same sums. The inputs a of the last v give the energy, as
-// in free_energy.h, and begin the next sweep. The numbers of a chain's sweep are site_uniform() of
-// its step, those of the hidden units by purposes of their own.
+// a and c are the biases plus the float32 rows of the units that are on, in ascending order: the
+// rows of every four units are added to each other, and their sum to the total. So the CPU and CUDA
+// versions, batches of any size and any number of sweeps per call have the same sums. The inputs a
+// of the last v give the energy, as in free_energy.h, and begin the next sweep. The random numbers
+// of a chain's sweep are site_uniform() of its step, with separate purposes for the hidden units.
 //
-// The joint path of annealing leads from independent sites of logits l to the RBM: at inverse
-// temperature β an RBM of weights βW and biases βb_h and βb_v + (1 − β) l, whose inputs are βa and
-// βc + (1 − β) l of the a and c above. What is kept is a, so that a change of β costs the energies
-// alone:
+// Annealing follows a path from independent sites with logits l to the RBM. At inverse temperature
+// β it is an RBM with weights βW and biases βb_h and βb_v + (1 − β) l, whose inputs are βa and βc +
+// (1 − β) l with the a and c above. As a is what is stored, a change of β only requires new
+// energies:
 //
 //   F_β(v) = −Σ_i v_i (βb_v + (1 − β) l)_i − Σ_h softplus(βa_h)
 #pragma once
@@ -29,18 +30,18 @@ namespace isinglass {
 
 struct SweepShape {
   int64_t chains, sites;
-  int columns;  // of a site: 1 of a binary one, K of the one-hot form
+  int columns;  // number of columns per site, C: 1 for a binary site, K in the one-hot form
   int64_t hidden;
 
   ISINGLASS_HD int64_t visible() const { return sites * columns; }
-  // The column of a site's value, −1 for none.
+  // Returns the column of a site's value, or −1 if it has none.
   ISINGLASS_HD int64_t column(int64_t site, int value) const {
     if (columns == 1) return value ? site : -1;
     return site * columns + value;
   }
 };
 
-constexpr int kRowGroup = 4;  // units whose rows are added to each other
+constexpr int kRowGroup = 4;  // The rows of this many units are added to each other first.
 constexpr int kTileColumns = 16;
 
 ISINGLASS_HD inline int64_t tile_count(int64_t columns) {
@@ -53,13 +54,13 @@ ISINGLASS_HD inline int64_t tile_rows(int64_t units) {
   return 1 + row_groups(units) * kRowGroup;
 }
 
-// A matrix [units, columns] under its biases, cut into tiles of 16 columns that lie one after the
-// other, filled up with zeros: [tiles, 1 + units in whole groups, 16].
+// A matrix [units, columns] below its biases, divided into tiles of 16 columns that are stored one
+// after the other and padded with zeros: [tiles, 1 + units rounded up to whole groups, 16].
 struct TiledMatrix {
   const float* tile;
   int64_t units, columns;
 
-  // The biases of a tile's columns; the rows of the units follow.
+  // Returns the biases of a tile's columns; the rows of the units follow.
   ISINGLASS_HD const float* biases(int64_t t) const {
     return tile + t * tile_rows(units) * kTileColumns;
   }
@@ -71,9 +72,10 @@ struct SweepWeights {
   const float* visible_biases;  // [D·C]
 };
 
-// Where the chains are on the joint path. No β: at its end, the RBM itself.
+// Says where the chains are on the path of annealing. Without β they are at its end, the RBM
+// itself.
 struct SweepPath {
-  const double* beta = nullptr;  // [1], or [B]: one a chain
+  const double* beta = nullptr;  // [1], or [B] with one β per chain
   int64_t betas = 1;
   const float* logits = nullptr;  // l [D·C]
 
@@ -82,10 +84,10 @@ struct SweepPath {
   }
 };
 
-// Inputs and biases at a chain's β.
+// Gives the inputs and biases at a chain's β.
 struct PathPoint {
   double beta;
-  const float* logits;  // null: at the end of the path
+  const float* logits;  // It is null at the end of the path.
 
   ISINGLASS_HD PathPoint(const SweepPath& path, int64_t chain)
       : beta(path.beta_of(chain)), logits(path.beta ? path.logits : nullptr) {}
@@ -95,12 +97,12 @@ struct PathPoint {
   }
 };
 
-// Σ_i of what the sites' values have of b_v and of l.
+// Holds the sums over sites of b_v and of l at the sites' values.
 struct VisibleSums {
   double biases, logits;
 };
 
-// F_β of them and of Σ_h softplus(βa_h).
+// Returns F_β from these sums and from hidden = Σ_h softplus(βa_h).
 ISINGLASS_HD inline double path_energy(const PathPoint& at, const VisibleSums& visible,
                                        double hidden) {
   const double sites =
@@ -113,34 +115,34 @@ struct SweepChains {
   const int64_t* chain_ids;
   uint8_t* x;             // [B, D]
   double* inputs;         // a(x) [B, H]
-  double* energy;         // [B]; null: not wanted
-  float* visible_inputs;  // c [B, D·C], scratch
+  double* energy;         // [B]; null if it is not wanted
+  float* visible_inputs;  // [B, D·C]: c, scratch memory
   StepCounts counts;
-  uint32_t* words = nullptr;  // [cuda::sweep_words()], scratch of the CUDA twin
+  uint32_t* words = nullptr;  // [cuda::sweep_words()]: scratch memory on a GPU
   SweepPath path = {};
 };
 
-// The draws of a chain in one of a launch's sweeps.
+// Returns the random numbers of a chain in one of a call's sweeps.
 ISINGLASS_HD inline Draws sweep_draws(const SweepChains& chains, int64_t chain, int64_t sweep) {
   return step_draws(chains.rng, chains.chain_ids[chain], sweep);
 }
 
-// Whether a unit is on.
+// Returns true if a unit is on.
 ISINGLASS_HD inline bool draw_unit(const Draws& draws, Purpose first, Purpose rest, int64_t unit,
                                    double input) {
   return BernoulliConditional(-input).draw(draws, first, rest, static_cast<uint32_t>(unit));
 }
 
-// The energies of a one-hot site's values.
+// Gives the energies of a one-hot site's values.
 struct ValueEnergies {
   const float* input;  // c of the site
   const PathPoint& point;
-  int64_t first;  // column
+  int64_t first;  // first column of the site
 
   ISINGLASS_HD double operator[](int k) const { return -point.visible(input[k], first + k); }
 };
 
-// The new value of a one-hot site.
+// Returns the new value of a one-hot site.
 ISINGLASS_HD inline int draw_value(const SweepShape& s, const Draws& draws, const PathPoint& point,
                                    int64_t site, int from, const float* inputs, bool* finite) {
   const double u =
@@ -149,18 +151,19 @@ ISINGLASS_HD inline int draw_value(const SweepShape& s, const Draws& draws, cons
   return draw_conditional(ValueEnergies{inputs + first, point, first}, s.columns, from, u, finite);
 }
 
-// What a site's value has of a vector [D·C].
+// Returns the contribution of a site's value to a sum over a vector [D·C].
 ISINGLASS_HD inline double of_value(const SweepShape& s, const float* vector, int64_t site,
                                     int value) {
   const double own = vector[s.columns == 1 ? site : s.column(site, value)];
   return s.columns == 1 ? value * own : own;
 }
 
-// `steps` sweeps of every chain, in place; energies and inputs are those of the last states.
+// Performs `steps` sweeps of every chain in place. Energies and inputs are those of the last
+// states.
 ISINGLASS_TWINS(sweep_hidden, const SweepShape&, const SweepWeights&, int64_t steps,
                 const SweepChains&, Stream)
 
-// F_β of states whose inputs are known.
+// Holds states whose inputs are known, for free_energies(), which writes F_β.
 struct PathStates {
   const uint8_t* x;      // [B, D]
   const double* inputs;  // a(x) [B, H]
@@ -169,8 +172,9 @@ struct PathStates {
 ISINGLASS_TWINS(free_energies, const SweepShape&, const float* visible_biases, const SweepPath&,
                 const PathStates&, Stream)
 
-// Of chains on ladders (kernels/tempering/swap.h) the energies on their own rungs, and on those next to
-// them of the pairs that the step measures; the same bits as free_energies() has there.
+// energies_beside() computes, for chains on temperature ladders (kernels/tempering/swap.h), the
+// energies on their own rungs, and on the adjacent rungs of the pairs that the step measures. The
+// results are bitwise those of free_energies() at these β.
 struct RungsBeside {
   int64_t rungs;
   const double* beta;              // [R]
@@ -182,19 +186,20 @@ struct RungsBeside {
   MeasuredPairs measured;
   const int64_t* rng;  // {seed, step}
 
-  // Whether a chain on rung i is wanted on the next one, or on that before.
+  // Return true if the energy of the chain on rung i is wanted on the next rung, or on the previous
+  // one.
   ISINGLASS_HD bool wants_above(int64_t i) const {
     return i + 1 < rungs && measured.measures(i, rng[1]);
   }
   ISINGLASS_HD bool wants_below(int64_t i) const { return i > 0 && wants_above(i - 1); }
-  // Of rung i.
+  // Returns the point of the path at rung i.
   ISINGLASS_HD PathPoint point(int64_t i) const { return {{&beta[i], 1, logits}, 0}; }
 };
 ISINGLASS_TWINS(energies_beside, const SweepShape&, const float* visible_biases, const RungsBeside&,
                 Stream)
 
 namespace cuda {
-// Of global memory, for sweeps.
+// Returns how many words of global memory sweeps need.
 int64_t sweep_words(const SweepShape&);
 }  // namespace cuda
 

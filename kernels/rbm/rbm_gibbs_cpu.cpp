@@ -1,5 +1,5 @@
-// CPU twin of rbm_gibbs.h. Threads share chains to draw, and tiles to multiply
-// (unit_product_cpu.h).
+// Implements rbm_gibbs.h on the CPU. Threads share the chains when units are drawn, and the tiles
+// when matrices are multiplied (unit_product_cpu.h).
 #include <algorithm>
 #include <vector>
 
@@ -13,13 +13,14 @@
 namespace isinglass::cpu {
 namespace {
 
-// What is known of up to 128 units after their first words.
+// Says what is known of up to 128 units after their first words.
 struct DrawnTile {
-  unsigned open;  // a bit for each block of 32 that has a unit on which they do not decide
-  bool finite;    // all inputs
+  unsigned open;  // a bit for each block of 32 that has a unit which its first word does not decide
+  bool finite;    // true if all inputs are
 };
 
-// draw_unit() of `size` units from `first` on, of input(i); those behind the last one are off.
+// Draws `size` units from `first` on with draw_unit(), given input(i). Units beyond the last one
+// are off.
 template <class Input>
 [[gnu::always_inline]] inline DrawnTile draw_tile(Input input, int64_t first, int64_t size,
                                                   const uint32_t* word, uint8_t* on) {
@@ -51,12 +52,13 @@ DrawnTile draw_visible_tile(const PathPoint& point, const float* input, int64_t 
                             const uint32_t* word, uint8_t* on) {
   const PathPoint at = point;
   if (!at.logits) return draw_tile([=](int64_t i) { return input[i]; }, first, size, word, on);
-  // In float32, in which draw_by_words() takes it: between two of these, so that it is finite as well.
+  // The input is converted to float32, in which draw_by_words() uses it. It lies between two
+  // float32 numbers, so that it is finite in float32 as well.
   return draw_tile([=](int64_t i) { return static_cast<float>(at.visible(input[i], i)); }, first,
                    size, word, on);
 }
 
-// x = on; returns how many change, at most 128.
+// Copies `on` to x. Returns how many sites change, at most 128.
 ISINGLASS_VECTOR_CLONES
 int take_sites(const uint8_t* on, int64_t size, uint8_t* x) {
   uint8_t changes = 0;
@@ -65,9 +67,9 @@ int take_sites(const uint8_t* on, int64_t size, uint8_t* x) {
   return changes;
 }
 
-// Calls take(first, on, size) for every 128 units as drawn: by their first words in
-// draw(first, size, word, on), by all bits of input(i) where these do not decide. Returns whether
-// all inputs are finite.
+// Draws all units and calls take(first, on, size) for every 128 of them. draw(first, size, word,
+// on) draws by the first words; where these do not decide, all bits and input(i) do. Returns true
+// if all inputs are finite.
 template <class Draw, class Input, class Take>
 bool draw_units(const Draws& draws, Purpose purpose, Purpose rest, int64_t units, Draw draw,
                 Input input, Take take) {
@@ -91,7 +93,7 @@ bool draw_units(const Draws& draws, Purpose purpose, Purpose rest, int64_t units
   return finite;
 }
 
-// Σ_i of what the sites' values have of b_v and, where there are, of l.
+// Returns the sums over sites of b_v and, unless it is null, of l at the sites' values.
 ISINGLASS_VECTOR_CLONES
 VisibleSums visible_sums(const SweepShape& shape, const float* biases, const float* logits,
                          const uint8_t* x) {
@@ -108,10 +110,10 @@ double free_energy(const SweepShape& s, const float* visible_biases, const PathP
                      hidden_sum(inputs, s.hidden, nullptr, point.beta));
 }
 
-// What the threads of a call share.
+// Holds what the threads of a call share.
 struct Shared {
   ActiveUnits hidden, visible;
-  std::vector<uint8_t> finite;  // of every chain
+  std::vector<uint8_t> finite;  // [B]: 1 if a chain's hidden inputs are finite
 
   void resize(const SweepShape& s) {
     hidden.resize(s.chains, s.hidden);
@@ -120,7 +122,8 @@ struct Shared {
   }
 };
 
-// The parts of a sweep, each shared by the threads of a parallel region, which wait at its end.
+// Performs the parts of a sweep. Each part is shared by the threads of a parallel region, with a
+// barrier at its end.
 class Sweeps {
  public:
   Sweeps(const SweepShape& shape, const SweepWeights& weights, const SweepChains& chains,
@@ -154,7 +157,7 @@ class Sweeps {
   double* inputs(int64_t c) { return chains_.inputs + c * s_.hidden; }
   float* visible_inputs(int64_t c) { return chains_.visible_inputs + c * s_.visible(); }
 
-  // out [chains, columns]
+  // Writes the product out [chains, columns].
   template <class Out>
   void multiply_all(ActiveUnits& on, const TiledMatrix& weights, Out* out) {
     const int64_t tiles = tile_count(weights.columns), panels = on.panels();
@@ -227,8 +230,10 @@ class Sweeps {
 
 void sweep_hidden(const SweepShape& s, const SweepWeights& w, int64_t steps,
                   const SweepChains& chains, Stream) {
-  thread_local Shared kept;  // its memory, from call to call
-  Shared& shared = kept;     // the caller's, for all threads
+  // It keeps its memory from call to call.
+  thread_local Shared kept;
+  // All threads use the memory of the calling thread.
+  Shared& shared = kept;
   shared.resize(s);
   static LoopTimes loop_times;
   const TimedLoop loop(loop_times, (s.chains + s.visible()) * (s.visible() + s.hidden));

@@ -1,4 +1,4 @@
-// See unit_product_cpu.h.
+// Implements multiply() for the vector lengths of AVX-512 and of other machines.
 #include "kernels/rbm/unit_product_cpu.h"
 
 #include <utility>
@@ -19,12 +19,13 @@ template <int kBytes>
   *reinterpret_cast<Columns<kBytes>*>(to) = columns;
 }
 
-// The sums of every four rows, [16, 16]; bit i of a number says whether row i is in.
+// Writes the 16 sums of every group of four rows, [16, 16]. Bit i of a sum's index says whether row
+// i is included.
 template <int kBytes>
 [[gnu::always_inline]] inline void sum_groups_of(const float* row, int64_t groups, float* table) {
   constexpr int kWidth = kBytes / sizeof(float), kRows = kRowGroup * kTileColumns;
   for (int64_t n = 0; n < groups; ++n, table += kTableSize, row += kRows) {
-    for (int k = 0; k < kRowGroup; ++k) {  // the rows of the next block
+    for (int k = 0; k < kRowGroup; ++k) {  // This prefetches the rows of the next block.
       __builtin_prefetch(row + kTables * kRows + k * kTileColumns, 0, 2);
     }
     for (int first = 0; first < kTileColumns; first += kWidth) {
@@ -40,21 +41,21 @@ template <int kBytes>
 ISINGLASS_BY_WIDTH(void, sum_groups, (const float* row, int64_t groups, float* table),
                    (row, groups, table))
 
-// total [8, 16] += what the tables have at a panel's places of the fours in a list. The indices are
-// constants, so that the sums stay in registers.
+// Adds to total [8, 16] the table entries of one panel's chains for the groups in a list. The
+// indices are compile-time constants, so that the sums stay in registers.
 template <int kBytes, int... l>
 [[gnu::always_inline]] inline void add_columns(std::integer_sequence<int, l...>, const float* table,
                                                const uint16_t* place, const uint8_t* used,
                                                int64_t count, float* total) {
   Columns<kBytes> sum[] = {load<kBytes>(total + l * kTileColumns)...};
   for (int64_t n = 0; n < count; ++n) {
-    uint64_t four[kPanel / 4];  // places each
+    uint64_t four[kPanel / 4];  // Each number holds four positions of 16 bits.
     std::memcpy(four, place + uint64_t{used[n]} * kPanel, sizeof four);
     ((sum[l] += load<kBytes>(table + (four[l / 4] >> l % 4 * 16 & 0xffff))), ...);
   }
   (store<kBytes>(sum[l], total + l * kTileColumns), ...);
 }
-// total [panels, 8, 16] += those of a block's tables, for the panels first … end − 1.
+// Adds to total [panels, 8, 16] the entries of a block's tables, for the panels begin … end − 1.
 template <int kBytes>
 [[gnu::always_inline]] inline void add_groups_of(const float* table, const ActiveUnits& on,
                                                  int64_t block, int64_t begin, int64_t end,

@@ -9,7 +9,7 @@
 
 namespace isinglass::cpu {
 
-// Σ_i of term(i) over the sites
+// Returns Σ_i term(i) over the sites.
 template <class F>
 [[gnu::always_inline]] inline double visible_sum(int64_t count, F term) {
   double total = 0, block[kBlockSites];
@@ -24,9 +24,9 @@ template <class F>
   return total + tree_sum(block);
 }
 
-// Σ_h softplus(βa_h), and σ(a) where it is wanted, of β = 1.
+// Returns Σ_h softplus(βa_h). Writes σ(a) to `on` unless it is null; β must then be 1.
 double hidden_sum(const double* a, int64_t count, float* on, double beta = 1);
-// The same sums at two β.
+// Writes the same sums at two values of β.
 void hidden_sums(const double* a, int64_t count, const double* beta, double* sum);
 
 }  // namespace isinglass::cpu

@@ -1,5 +1,5 @@
-// Sums over the units of one chain of an RBM, in blocks of 32, a warp each, for the first thread:
-// CUDA twins. tile: of fold_blocks().
+// Sums over the units of one chain of an RBM, in blocks of 32 with one warp each (CUDA). The
+// results are returned to the first thread. `tile` is the shared memory of fold_blocks().
 #pragma once
 
 #include "kernels/base/blocks.h"
@@ -8,7 +8,7 @@
 
 namespace isinglass::cuda {
 
-// Σ_i of term(i)
+// Returns Σ_i term(i).
 template <class F>
 __device__ double visible_sum(int64_t count, double* tile, F term) {
   double total = 0;
@@ -22,7 +22,8 @@ __device__ double visible_sum(int64_t count, double* tile, F term) {
   return total;
 }
 
-// Σ_h softplus(βa_h) as in free_energy_cpu.cpp; each unit, of βa_h, is given to see(h, unit).
+// Returns Σ_h softplus(βa_h), computed as in free_energy_cpu.cpp. Calls see(h, unit) for each unit,
+// whose input is βa_h.
 template <class See>
 __device__ double hidden_sum(const double* a, int64_t count, double* tile, See see,
                              double beta = 1) {
