@@ -1,4 +1,5 @@
-// See any_scale.h.
+// Implements the tensor layer of any-scale proposals: it checks tensors, runs the kernels of
+// any_scale.h and registers their torch operators.
 #include "kernels/ops/any_scale.h"
 
 #include "kernels/ops/chain_scale.h"
@@ -56,7 +57,8 @@ void score_ordered(const Tensor& from, const Tensor& to, const OrderedInputs& in
 
 namespace {
 
-// The operators' schemas hold plain tensors and numbers; these adapters group them.
+// A torch operator takes plain tensors and numbers. These adapters convert them to the arguments of
+// the functions above.
 
 using Optional = std::optional<Tensor>;
 

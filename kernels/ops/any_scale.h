@@ -1,4 +1,4 @@
-// Tensors of any_scale.h: any-scale proposals.
+// Runs any-scale proposals (kernels/any_scale/any_scale.h) on tensors.
 #pragma once
 
 #include "io/torch.h"
@@ -8,15 +8,17 @@ namespace isinglass::ops {
 
 using torch::Tensor;
 
-// What a proposal from a state reads; undefined where the proposal has none of it: see any_scale.h.
+// Holds what a proposal from a state reads. Tensors that a proposal does not have are undefined
+// (any_scale.h).
 struct OrderedInputs {
   Tensor gradient;      // float32 [B, D]
   Tensor noise, field;  // float64 [B, D]
   Tensor diagonal;      // float64 [D]
-  Tensor scale;         // float64 [2] or [B, 2]: σ, α
+  Tensor scale;         // float64 [2] or [B, 2]: σ and α
 };
 
-// any_scale.h; log_q float64 [B]; move float64 [B, D] or undefined
+// Draw and score proposals as in any_scale.h. log_q is float64 [B]; move is float64 [B, D] or
+// undefined.
 void draw_ordered(const Tensor& x, const OrderedInputs& inputs, int64_t categories,
                   const Tensor& rng, const Tensor& chain_ids, Tensor& y, Tensor& move,
                   Tensor& log_q);

@@ -1,4 +1,5 @@
-// See block_gibbs.h.
+// Implements the tensor layer of block-Gibbs steps: it checks tensors, runs the kernels of
+// block_gibbs.h and registers their torch operators.
 #include "kernels/ops/block_gibbs.h"
 
 #include "kernels/gibbs/block_gibbs.h"
@@ -79,7 +80,8 @@ void draw_blocks(const BlockTensors& b, const Tensor& table, const Tensor& rng,
 
 namespace {
 
-// The operators' schemas hold plain tensors and numbers; these adapters group them.
+// A torch operator takes plain tensors and numbers. These adapters convert them to the arguments of
+// the functions above.
 
 void choose_blocks_op(const Tensor& entry, const Tensor& inverse, int64_t categories,
                       bool uniform_centre, const Tensor& rng, const Tensor& chain_ids,

@@ -1,4 +1,5 @@
-// Tensors of block_gibbs.h: draws of a block of sites from a set of joint values.
+// Runs the parts of block-Gibbs steps (kernels/gibbs/block_gibbs.h), which draw a block of sites
+// from a set of joint values, on tensors.
 #pragma once
 
 #include "io/torch.h"
@@ -17,10 +18,11 @@ struct BlockTensors {
   int64_t categories = 2;
 };
 
-// block_gibbs.h. x, u uint8 [B, D]; table float64 [B, N]; energy float64 [B]; choice int64 [B]
+// These functions run the kernels of block_gibbs.h. x, u uint8 [B, D]; table float64 [B, N]; energy
+// float64 [B]; choice int64 [B].
 void choose_blocks(BlockTensors& blocks, bool uniform_centre, const Tensor& rng,
                    const Tensor& chain_ids, const Tensor& x, Tensor& u);
-// states uint8 [B·count, D]
+// Writes states uint8 [B·count, D].
 void block_states(const BlockTensors& blocks, const Tensor& u, int64_t first, int64_t count,
                   Tensor& states);
 void lattice_block_energies(const LatticeTensors& lattice, const BlockTensors& blocks,

@@ -1,4 +1,4 @@
-// Scales of proposals as kernels see them. Included by the sources of kernels/ops/ only.
+// Converts tensors of proposal parameters for the kernels. Only sources of kernels/ops/ include it.
 #pragma once
 
 #include "kernels/base/chain_scale.h"
@@ -6,7 +6,7 @@
 
 namespace isinglass::ops {
 
-// float64 [n] for all chains, or [B, n], a row a chain.
+// Checks a tensor float64 [n], shared by all chains, or [B, n], one row per chain.
 inline ChainScale chain_scale(const Tensor& scale, const Tensor& like, int64_t chains,
                               int64_t numbers, const char* name) {
   const bool own = scale.defined() && scale.dim() == 2;

@@ -1,5 +1,5 @@
-// What the tensor layer of every kernel family shares: checks of tensors and the choice of the
-// twin. Included by the sources of kernels/ops/ only.
+// Holds what the tensor layer of every kernel family shares: checks of tensors, and the choice
+// between the CPU and the CUDA version of a kernel. Only sources of kernels/ops/ include it.
 #pragma once
 
 #include <c10/core/DeviceGuard.h>
@@ -16,7 +16,8 @@ namespace isinglass::ops {
 
 using torch::Tensor;
 
-// A contiguous tensor of the dtype with room for `numel` elements on x's device.
+// Throws unless t is a contiguous tensor of this dtype with `numel` elements on the device of
+// `like`.
 inline void check(const Tensor& t, const Tensor& like, torch::ScalarType dtype, int64_t numel,
                   const char* name) {
   TORCH_CHECK(t.defined() && t.is_contiguous() && t.scalar_type() == dtype && t.numel() == numel &&
@@ -25,14 +26,14 @@ inline void check(const Tensor& t, const Tensor& like, torch::ScalarType dtype, 
               " elements on ", like.device());
 }
 
-// A count of what kernels number by int32.
+// Throws if `count` exceeds what kernels can number by int32.
 inline void check_numbered(int64_t count, const char* what) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   TORCH_CHECK(count <= kMost, "isinglass operator: there are ", count, " ", what, ", and at most ",
               kMost, " have a number");
 }
 
-// A stream of LibTorch's as CUDA knows it.
+// Returns the CUDA stream of a LibTorch stream.
 inline cudaStream_t cuda_stream(const c10::Stream& stream) {
 #if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 11
   return static_cast<cudaStream_t>(
@@ -42,9 +43,9 @@ inline cudaStream_t cuda_stream(const c10::Stream& stream) {
 #endif
 }
 
-// Runs the twin of x's device: cpu(arguments…, null), or cuda(arguments…, stream) on the device's
-// current stream and with the device current: a launch on a default stream, which a null stands
-// for, goes to whatever device is current, and so do questions to the runtime.
+// Runs the version of a kernel for x's device: cpu(arguments…, null), or cuda(arguments…, stream)
+// on the device's current stream. It makes the device current, because launches on the default
+// stream, for which a null stands, and queries of the CUDA runtime refer to the current device.
 template <class Cpu, class Cuda, class... Arguments>
 void run_twin(const Tensor& x, Cpu cpu, Cuda cuda, const Arguments&... arguments) {
   const torch::Device device = x.device();
@@ -56,7 +57,8 @@ void run_twin(const Tensor& x, Cpu cpu, Cuda cuda, const Arguments&... arguments
   cuda(arguments..., cuda_stream(stream));
 }
 
-// The one function of an operator for every device: it picks the twin by its tensors.
+// Registers one function of an operator for every device; the function chooses the kernel by its
+// tensors.
 template <class Function>
 torch::CppFunction on_all_devices(Function function) {
   return torch::dispatch(c10::DispatchKey::CompositeExplicitAutograd, function);

@@ -1,4 +1,5 @@
-// See chromatic.h.
+// Implements chromatic_sweep() on tensors, and chooses between the kernels with and without
+// neighbourhood tables.
 #include "kernels/ops/chromatic.h"
 
 #include <algorithm>
@@ -11,9 +12,10 @@
 namespace isinglass::ops {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{256} << 20;  // of thresholds
+constexpr int64_t kMostBytes = int64_t{256} << 20;  // Thresholds of all β may take this many bytes.
 
-// The place of β among rising ones, −1: it is not one of them. Without a branch that depends on β.
+// Returns the index of β among increasing `betas`, or −1 if it is not among them. The search has no
+// branch that depends on β.
 int64_t place_of(double beta, const double* betas, int64_t count) {
   int64_t first = 0;
   for (int64_t left = count; left > 1;) {
@@ -24,8 +26,8 @@ int64_t place_of(double beta, const double* betas, int64_t count) {
   return betas[first] == beta ? first : -1;
 }
 
-// The chains of beta [B] in the order of their β, and where those are among `betas`; kept between
-// calls.
+// Sorts the chains of beta [B] by their β, and finds each β among `betas`. The vectors keep their
+// memory between calls.
 struct ByBeta {
   std::vector<int64_t> chain, table, first, place;
 
@@ -48,7 +50,7 @@ struct ByBeta {
   }
 };
 
-// Where there are neighbourhoods.
+// Returns true if sweeps should look up neighbourhood tables, given that there are tables.
 bool looks_up_sweeps(const Tensor& x, const Tensor& beta) {
   if (x.is_cpu()) return true;
   return !beta.defined() && cuda::wants_table_sweep(x.size(0), x.size(1), x.device().index());

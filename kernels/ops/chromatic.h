@@ -1,4 +1,4 @@
-// Tensors of chromatic.h: Gibbs sweeps of a lattice by colours.
+// Runs Gibbs sweeps of a lattice by colours (kernels/gibbs/chromatic.h) on tensors.
 #pragma once
 
 #include "kernels/ops/lattice.h"
@@ -6,21 +6,23 @@
 
 namespace isinglass::ops {
 
-// What sweeps at several β look up on a lattice with neighbourhood tables
-// (kernels/gibbs/fast/chromatic_table_cpu.h); undefined: nothing.
+// Holds the thresholds that sweeps at several β look up on a lattice with neighbourhood tables
+// (kernels/gibbs/fast/chromatic_table_cpu.h). The tensors are undefined if there are none.
 struct ThresholdTensors {
-  Tensor betas;  // float64 [T], rising
-  Tensor row;    // int32 [D]: of the lattice, found once
+  Tensor betas;  // float64 [T], increasing
+  Tensor row;    // int32 [D]: depends on the lattice only, computed once
   Tensor words;  // uint32 [T, rows, 16]
   int64_t rows = 0;
 };
 
-// Sets the thresholds for beta, float64 [B]; keeps those of this lattice for the same β.
+// Sets the thresholds for beta, float64 [B]. Thresholds of this lattice that cover these β are
+// kept.
 void tabulate_thresholds(const LatticeTensors& lattice, const Tensor& beta,
                          ThresholdTensors& thresholds);
 
-// `steps` sweeps: x uint8 [B, D] and energy float64 [B] in place; beta float64 [B], undefined: 1; the
-// lattice must have its colours. thresholds: of these β.
+// Performs `steps` sweeps; x uint8 [B, D] and energy float64 [B] are updated in place. beta is
+// float64 [B], or undefined for 1. The lattice must have its colours. `thresholds` must belong to
+// these β.
 void chromatic_sweep(const LatticeTensors& lattice, int64_t steps, const Tensor& rng,
                      const Tensor& chain_ids, const Tensor& beta,
                      const ThresholdTensors& thresholds, Tensor& x, Tensor& energy,

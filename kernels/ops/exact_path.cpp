@@ -1,4 +1,5 @@
-// See exact_path.h.
+// Implements the tensor layer of paths with exact differences: it checks tensors, runs the kernel
+// of exact_path.h and registers its torch operator.
 #include "kernels/ops/exact_path.h"
 
 #include "kernels/ops/chain_scale.h"
@@ -60,7 +61,8 @@ void advance_exact_path(const Tensor& differences, const Tensor& rng, const Tens
 
 namespace {
 
-// The operator's schema holds plain tensors and numbers; this adapter groups them.
+// A torch operator takes plain tensors and numbers. This adapter converts them to the arguments of
+// the function above.
 void advance_exact_path_op(const Tensor& differences, const Tensor& rng, const Tensor& chain_ids,
                            const Tensor& radius, int64_t position, int64_t max_length,
                            int64_t balancing, Tensor y, Tensor length, Tensor entry, Tensor from,

@@ -1,4 +1,5 @@
-// See first_order_path.h.
+// Implements the tensor layer of first-order paths: it checks tensors, runs the kernels of
+// first_order_path.h and registers their torch operators.
 #include "kernels/ops/first_order_path.h"
 
 #include "kernels/ops/chain_scale.h"
@@ -68,7 +69,8 @@ void score_path(Tensor& y, const Tensor& gradient, int64_t categories, PathRule 
 
 namespace {
 
-// The operators' schemas hold plain tensors and numbers; these adapters group them.
+// A torch operator takes plain tensors and numbers. These adapters convert them to the arguments of
+// the functions above.
 
 void draw_path_op(const Tensor& x, const Tensor& gradient, const Tensor& rng,
                   const Tensor& chain_ids, const Tensor& radius, int64_t categories, int64_t rule,

@@ -1,4 +1,4 @@
-// Tensors of first_order_path.h: proposals along a path of one-site moves.
+// Runs proposals along a path of one-site moves (kernels/path/first_order_path.h) on tensors.
 #pragma once
 
 #include "io/torch.h"
@@ -8,7 +8,7 @@ namespace isinglass::ops {
 
 using torch::Tensor;
 
-// Buffers of the paths of B chains: see first_order_path.h.
+// Holds the path buffers of B chains, as in first_order_path.h.
 struct PathBuffers {
   Tensor length;   // int32 [B]
   Tensor site;     // int32 [B, max]
@@ -20,15 +20,16 @@ struct PathBuffers {
                             torch::Device device);
 };
 
-// gradient [B, D] or (one-hot) [B, D, K]; radius float64 [1] or [B, 1]; log_q float64 [B].
+// Draw and score paths as in first_order_path.h. gradient is [B, D], or [B, D, K] if one-hot;
+// radius float64 [1] or [B, 1]; log_q float64 [B].
 void draw_path(const Tensor& x, const Tensor& gradient, const Tensor& rng, const Tensor& chain_ids,
                const Tensor& radius, int64_t categories, PathRule rule, Balancing balancing,
                Tensor& y, PathBuffers& paths, Tensor& log_q);
 void score_path(Tensor& y, const Tensor& gradient, int64_t categories, PathRule rule,
                 Balancing balancing, PathBuffers& paths, Tensor& log_q);
 
-// The checked shape of paths whose buffers have room for the lengths of so many steps; scratch:
-// numbers a chain.
+// Checks the tensors and returns the shape. The buffers must have room for the lengths of `steps`
+// steps and for `scratch` numbers per chain.
 PathShape path_shape(const Tensor& x, const Tensor& gradient, int64_t categories, PathRule rule,
                      Balancing balancing, const PathBuffers& paths, int64_t scratch, int64_t steps);
 Paths path_pointers(const PathBuffers& paths);

@@ -1,4 +1,5 @@
-// See jump.h.
+// Implements the tensor layer of jump proposals: it checks tensors, runs the kernels of jump.h and
+// lattice_jump.h, and registers the torch operators.
 #include "kernels/ops/jump.h"
 
 #include "kernels/jump/fast/lattice_jump.h"
@@ -88,7 +89,8 @@ void lattice_jump_step(const NeighbourhoodTensors& p, int64_t steps, const Tenso
 
 namespace {
 
-// The operators' schemas hold plain tensors and numbers; these adapters group them.
+// A torch operator takes plain tensors and numbers. These adapters convert them to the arguments of
+// the functions above.
 
 void draw_jump_op(const Tensor& x, const Tensor& gradient, const Tensor& rng,
                   const Tensor& chain_ids, const Tensor& scale, int64_t categories, int64_t rule,

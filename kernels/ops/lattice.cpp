@@ -1,4 +1,5 @@
-// See lattice.h.
+// Implements the tensor layer of lattice energies: it checks tensors, runs the kernels of lattice.h
+// and table_evaluate.h, and registers the torch operators.
 #include "kernels/ops/lattice.h"
 
 #include "kernels/lattice/fast/table_evaluate.h"
@@ -38,7 +39,8 @@ void lattice_differences(const LatticeTensors& l, const Tensor& x, const Tensor&
 
 namespace {
 
-// The operators' schemas hold plain tensors and numbers; these adapters group them.
+// A torch operator takes plain tensors and numbers. These adapters convert them to the arguments of
+// the functions above.
 
 void lattice_evaluate_op(const Tensor& unary, const Tensor& offset, const Tensor& neighbour,
                          const Tensor& coupling, double constant, const Tensor& x, bool one_hot,

@@ -1,4 +1,4 @@
-// Tensors of lattice.h: energies of pairwise models.
+// Computes energies of pairwise lattice models (kernels/lattice/lattice.h) on tensors.
 #pragma once
 
 #include "io/torch.h"
@@ -9,7 +9,7 @@ namespace isinglass::ops {
 
 using torch::Tensor;
 
-// neighbourhood_table.h; undefined where there are none.
+// Holds the tables of neighbourhood_table.h; the tensors are undefined if there are none.
 struct NeighbourhoodTensors {
   Tensor neighbour;       // int32 [D, 4]
   Tensor flip_energy;     // float64 [D, 16]
@@ -28,14 +28,14 @@ struct LatticeTensors {
   Tensor coupling;   // float64 [2E]
   double constant = 0;
   Tensor colour_offset = {};  // int64 [colours + 1]
-  Tensor coloured = {};       // int32 [D]: the sites, colour by colour; see lattice_from_edges
+  Tensor coloured = {};       // int32 [D]: the sites, colour by colour (lattice_from_edges)
   NeighbourhoodTensors neighbourhoods = {};
 };
-// table float32 [B, D] or [B, D, K]: the gradient or the differences, undefined if not wanted;
-// energy float64 [B].
+// Writes energy float64 [B] and table float32 [B, D] or [B, D, K], the gradient or the differences,
+// which is undefined if it is not wanted.
 void lattice_evaluate(const LatticeTensors& lattice, const Tensor& x, bool one_hot, LocalTable what,
                       Tensor& energy, const Tensor& table, Scratch& scratch);
-// difference float64 [B, K] = U(x with x_site ← k) − U(x); site int64 [B].
+// Writes difference float64 [B, K] = U(x with x_site ← k) − U(x); site int64 [B].
 void lattice_differences(const LatticeTensors& lattice, const Tensor& x, const Tensor& site,
                          Tensor& difference);
 

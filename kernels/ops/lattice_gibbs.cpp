@@ -1,4 +1,4 @@
-// See lattice_gibbs.h.
+// Implements lattice_gibbs_steps() on tensors.
 #include "kernels/ops/lattice_gibbs.h"
 
 #include "kernels/gibbs/lattice_gibbs.h"

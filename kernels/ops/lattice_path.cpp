@@ -1,4 +1,4 @@
-// See lattice_path.h.
+// Implements whole steps of path samplers on a lattice on tensors, and the memory that they keep.
 #include "kernels/ops/lattice_path.h"
 
 #include <limits>
@@ -14,7 +14,7 @@ int64_t kept_numbers(const Tensor& x) {
   return x.is_cpu() ? cpu::cached_weights(x.size(1)) : 0;
 }
 
-// Of binary or one-hot sites.
+// Returns the checked shape of paths on binary or one-hot sites.
 PathShape local_shape(const Tensor& x, const Tensor& table, const LatticePaths& paths) {
   return path_shape(x, table, table.dim() == 3 ? table.size(2) : 2, paths.rule, paths.balancing,
                     paths.buffers, kept_numbers(x), paths.buffers.length.size(0));

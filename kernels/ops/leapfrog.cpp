@@ -1,4 +1,5 @@
-// See leapfrog.h.
+// Implements the tensor layer of Hamiltonian trajectories: it checks tensors, runs the kernels of
+// leapfrog.h and registers their torch operators.
 #include "kernels/ops/leapfrog.h"
 
 #include "kernels/hamiltonian/leapfrog.h"
@@ -54,7 +55,8 @@ void kick_and_drift(const Particles& particles, const Forces& forces, const Tens
 
 namespace {
 
-// The operators' schemas hold plain tensors and numbers; these adapters group them.
+// A torch operator takes plain tensors and numbers. These adapters convert them to the arguments of
+// the functions above.
 
 using Optional = std::optional<Tensor>;
 

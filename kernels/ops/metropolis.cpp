@@ -1,4 +1,5 @@
-// See metropolis.h.
+// Implements the tensor layer of the Metropolis test: it checks tensors, runs the kernels of
+// metropolis.h and registers the torch operator.
 #include "kernels/ops/metropolis.h"
 
 #include "kernels/accept/metropolis.h"
@@ -54,7 +55,8 @@ void advance(Tensor& rng, int64_t steps) {
 
 namespace {
 
-// The operators' schemas hold plain tensors and numbers; these adapters group them.
+// A torch operator takes plain tensors and numbers. This adapter converts them to the arguments of
+// the function above.
 
 void accept_op(const Tensor& energy, const Tensor& proposed_energy,
                const std::optional<Tensor>& log_forward, const std::optional<Tensor>& log_backward,

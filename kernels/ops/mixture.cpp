@@ -1,4 +1,4 @@
-// See mixture.h.
+// Implements mix() on tensors of float32 and float64.
 #include "kernels/ops/mixture.h"
 
 #include "kernels/ops/check.h"

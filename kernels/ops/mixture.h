@@ -1,4 +1,5 @@
-// Tensors of mixture.h: energies [B], gradients or differences [B, …] of a tempered path.
+// Mixes energies [B], and gradients or differences [B, …], of a tempered path
+// (kernels/tempering/mixture.h).
 #pragma once
 
 #include "io/torch.h"
@@ -7,9 +8,9 @@ namespace isinglass::ops {
 
 using torch::Tensor;
 
-// out = start + β (target − start), β·target where start is undefined. target and out float32 or
-// float64 [B, …], start the same or one row of it, beta float64 of one number, or one for as many
-// rows behind one another.
+// Writes out = start + β (target − start), or β·target if start is undefined. target and out are
+// float32 or float64 [B, …]; start is the same, or one row of it. beta is float64 with one number
+// for all rows, or with n numbers, each for rows / n successive rows.
 void mix(const Tensor& start, const Tensor& target, const Tensor& beta, Tensor& out);
 
 }  // namespace isinglass::ops

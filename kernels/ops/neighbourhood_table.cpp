@@ -1,4 +1,4 @@
-// See neighbourhood_table.h.
+// Implements the tabulation of neighbourhoods into tensors.
 #include "kernels/ops/neighbourhood_table.h"
 
 #include "kernels/ops/pointers.h"

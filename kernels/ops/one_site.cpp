@@ -1,4 +1,5 @@
-// See one_site.h.
+// Implements the tensor layer of one-site Gibbs steps: it checks tensors, runs the kernels of
+// one_site.h and registers the torch operators.
 #include "kernels/ops/one_site.h"
 
 #include "kernels/gibbs/one_site.h"
@@ -80,7 +81,8 @@ double add_drawn_differences(const Tensor& x, const Tensor& site, const Tensor& 
 
 namespace {
 
-// The operator's schema holds plain tensors and numbers; this adapter groups them.
+// A torch operator takes plain tensors and numbers. This adapter converts them to the arguments of
+// the function above.
 void draw_conditionals_op(const Tensor& difference, const Tensor& site, const Tensor& rng,
                           const Tensor& chain_ids, Tensor x, Tensor energy, Tensor choice,
                           Tensor acceptance, Tensor hops, Tensor acceptance_sum, Tensor hops_sum,

@@ -1,4 +1,5 @@
-// Tensors of one_site.h: moves of uniformly or systematically chosen sites.
+// Runs the parts of one-site Gibbs steps (kernels/gibbs/one_site.h), with random or systematic
+// scans, on tensors.
 #pragma once
 
 #include "io/torch.h"
@@ -8,7 +9,7 @@ namespace isinglass::ops {
 
 using torch::Tensor;
 
-// choice int64 [B]
+// These functions run the kernels of one_site.h. choice is int64 [B].
 void choose_sites(const Tensor& rng, const Tensor& chain_ids, int64_t sites, bool systematic,
                   Tensor& site);
 void one_site_neighbours(const Tensor& x, const Tensor& site, int64_t categories,
@@ -18,8 +19,8 @@ void neighbour_differences(const Tensor& x, const Tensor& site, const Tensor& en
 void draw_conditionals(const Tensor& difference, const Tensor& site, const Tensor& rng,
                        const Tensor& chain_ids, Tensor& x, Tensor& energy, Tensor& choice,
                        StepBuffers& counts);
-// On a CPU: energy [B] and the difference [B, K] at the value that x has now at the site. Returns
-// the sum of the new energies, which is not finite where one of them is not.
+// Adds to energy [B] the difference [B, K] at the value that x now has at the site (CPU only).
+// Returns the sum of the new energies, which is not finite if one of them is not.
 double add_drawn_differences(const Tensor& x, const Tensor& site, const Tensor& difference,
                              Tensor& energy);
 

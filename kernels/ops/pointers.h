@@ -1,4 +1,4 @@
-// Checked tensors as the kernels see them.
+// Checks tensors and returns their pointers in the structs that the kernels take.
 #pragma once
 
 #include "kernels/accept/step_counts.h"
@@ -10,7 +10,7 @@
 
 namespace isinglass::ops {
 
-// The statistics of a step.
+// Returns the pointers of the statistics of a step.
 inline StepCounts count_pointers(const StepBuffers& counts, const Tensor& like, int64_t chains) {
   check(counts.acceptance, like, torch::kFloat64, chains, "acceptance");
   check(counts.hops, like, torch::kInt64, chains, "hops");
@@ -22,7 +22,7 @@ inline StepCounts count_pointers(const StepBuffers& counts, const Tensor& like, 
           data<int64_t>(counts.non_finite)};
 }
 
-// A lattice, for states x [B, D].
+// Returns the pointers of a lattice, for states x [B, D].
 inline Lattice lattice_pointers(const LatticeTensors& l, const Tensor& x) {
   TORCH_CHECK(x.dim() == 2 && l.unary.dim() == 2 && l.unary.size(0) == x.size(1),
               "isinglass operator: unary must be [D, K] for states [B, D]");
@@ -41,7 +41,7 @@ inline Lattice lattice_pointers(const LatticeTensors& l, const Tensor& x) {
           l.constant};
 }
 
-// A lattice's neighbourhood tables, for states x [B, D].
+// Returns the pointers of a lattice's neighbourhood tables, for states x [B, D].
 inline NeighbourhoodTable neighbourhood_pointers(const NeighbourhoodTensors& p, const Tensor& x) {
   const int64_t sites = x.size(1);
   check(p.neighbour, x, torch::kInt32, sites * kTableNeighbours, "neighbour");

@@ -1,4 +1,5 @@
-// See random_states.h.
+// Implements the tensor layer of random states: it checks tensors, runs the kernels of
+// random_states.h and normal.h, and registers the torch operators.
 #include "kernels/ops/random_states.h"
 
 #include "kernels/ops/check.h"
@@ -107,7 +108,8 @@ void step_normals(const Tensor& rng, const Tensor& chain_ids, Tensor& out) {
 
 namespace {
 
-// The operators' schemas hold plain tensors and numbers; these adapters group them.
+// A torch operator takes plain tensors and numbers. These adapters convert them to the arguments of
+// the functions above.
 
 void bernoulli_rows_op(const Tensor& p, const Tensor& ids, int64_t seed, int64_t step,
                        int64_t purpose, Tensor out) {

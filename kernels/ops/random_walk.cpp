@@ -1,4 +1,4 @@
-// See random_walk.h.
+// Implements flip_uniformly() on tensors and registers its torch operator.
 #include "kernels/ops/random_walk.h"
 
 #include "kernels/ops/chain_scale.h"

@@ -1,4 +1,5 @@
-// See rbm.h.
+// Implements the tensor layer of RBMs: it checks tensors, runs the kernels of free_energy.h and
+// rbm_gibbs.h, and registers the torch operator.
 #include "kernels/ops/rbm.h"
 
 #include "kernels/ops/pointers.h"
@@ -32,7 +33,7 @@ void move_hidden(const HiddenTensors& w, const Tensor& x, const Tensor& inputs_a
 
 namespace {
 
-// w [units, columns] under its biases: TiledMatrix
+// Returns w [units, columns], below its biases, in the layout of TiledMatrix.
 Tensor tiled(const Tensor& w, const Tensor& biases) {
   const int64_t tiles = tile_count(w.size(1));
   const Tensor rows = torch::constant_pad_nd(
@@ -147,7 +148,8 @@ namespace {
 
 using Optional = std::optional<Tensor>;
 
-// The operators' schemas hold plain tensors and numbers; this adapter groups them.
+// A torch operator takes plain tensors and numbers. This adapter converts them to the arguments of
+// the function above.
 void move_hidden_op(const Tensor& by_visible, const Tensor& visible_biases,
                     const Tensor& hidden_biases, const Optional& x, const Optional& inputs_at_x,
                     const Tensor& y, Tensor inputs, Tensor energy, Tensor on) {

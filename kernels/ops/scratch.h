@@ -1,4 +1,4 @@
-// Memory that the launches of one object share.
+// Holds scratch memory that the launches of one object share.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace isinglass::ops {
 
-// It grows, and never gives back what it has handed out: steps that have been captured know it by its
-// address, and go on writing there when another batch has come between.
+// The memory grows and is never freed before the object is. Steps captured in a CUDA graph know it
+// by its address, and keep writing there after calls with another batch size.
 class Scratch {
  public:
-  // So many numbers on x's device, of any values; null: none.
+  // Returns room for `count` numbers of arbitrary values on x's device, or null if count is 0.
   template <class T>
   T* numbers(const torch::Tensor& x, int64_t count) {
     const auto bytes = count * static_cast<int64_t>(sizeof(T));

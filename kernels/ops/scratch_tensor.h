@@ -1,12 +1,12 @@
-// Scratch memory as a tensor.
+// Presents scratch memory as a tensor.
 #pragma once
 
 #include "kernels/ops/scratch.h"
 
 namespace isinglass::ops {
 
-// Numbers of type T on like's device, of any values: the scratch's own memory, at the address that
-// it has for every shape that fits.
+// Returns a tensor of numbers of type T and of arbitrary values on the device of `like`. It refers
+// to the scratch memory itself, whose address is the same for every shape that fits.
 template <class T>
 torch::Tensor scratch_tensor(Scratch& scratch, at::IntArrayRef shape, const torch::Tensor& like) {
   const auto options = like.options().dtype(c10::CppTypeToScalarType<T>::value);

@@ -1,4 +1,5 @@
-// See swap.h.
+// Implements the tensor layer of swaps between rungs: it checks tensors and runs the kernels of
+// swap.h.
 #include "kernels/ops/swap.h"
 
 #include "kernels/ops/pointers.h"
@@ -31,7 +32,8 @@ void swap_rungs(const RungTensors& rungs, RungChainTensors& at, SwapSums& sums, 
               "isinglass operator: chain must be [C, R] with 2 rungs or more");
   const int64_t c = like.size(0), r = like.size(1), b = c * r;
   const int64_t n = r > 0 ? rungs.scale.numel() / r : 0;
-  constexpr int64_t kMostRungs = std::numeric_limits<int16_t>::max();  // in `history`
+  // History numbers rungs by int16.
+  constexpr int64_t kMostRungs = std::numeric_limits<int16_t>::max();
   TORCH_CHECK(r <= kMostRungs, "isinglass operator: there are ", r, " rungs, and at most ",
               kMostRungs, " have a number");
   const auto real = torch::kFloat64, whole = torch::kInt64;

@@ -1,4 +1,5 @@
-// Tensors of swap.h: ensembles of C·R chains on a ladder of R rungs.
+// Runs swaps of parallel tempering (kernels/tempering/swap.h) on tensors, for C·R chains on a
+// ladder of R rungs.
 #pragma once
 
 #include "kernels/base/measured_pairs.h"
@@ -6,7 +7,7 @@
 
 namespace isinglass::ops {
 
-// swap.h; rungs' β float64 [R] and scales float64 [R, n].
+// Holds the β, float64 [R], and the scales, float64 [R, n], of the rungs (swap.h).
 struct RungTensors {
   Tensor beta, scale;
 };
@@ -15,9 +16,10 @@ struct RungChainTensors {
   Tensor chain;          // int64 [C, R]
   Tensor beta;           // float64 [C·R]
   Tensor scale;          // float64 [C·R, n]
-  Tensor start, target;  // float64 [C·R]: U_0, U; or undefined, and
-  Tensor below, above;   // float64 [C·R]: U_β of the rungs next to a chain's own
-  Tensor energy;         // float64 [C·R]
+  Tensor start, target;  // float64 [C·R]: U_0 and U; undefined if below and above are given
+  // float64 [C·R]: U_β of the rungs next to a chain's own; undefined if start and target are given
+  Tensor below, above;
+  Tensor energy;  // float64 [C·R]
 };
 
 struct SwapSums {
@@ -26,25 +28,26 @@ struct SwapSums {
   Tensor trips;                  // int64 [C]
   Tensor history;                // int16 [H, R]
   Tensor rises;                  // float64 [S, C, R − 1, 2]
-  int64_t first = 0, every = 1;  // the steps of rises: first, first + every, …
-  bool all = true;               // every pair is measured in every step
+  int64_t first = 0, every = 1;  // draws are kept in the steps first, first + every, …
+  bool all = true;               // true if every pair is measured in every step
 
   MeasuredPairs measured() const { return {first, every, rises.size(0), all}; }
 };
 
-// states and x: of one type, [C·R, D] and [C, D]; energy float64 [C]. local: steps that the chains'
-// sums are of.
+// Holds the chains at β = 1. states [C·R, D] and x [C, D] have the same type; energy float64 [C].
+// `local` is the number of local steps that the chains' sums cover.
 struct TopTensors {
   Tensor states, x, energy;
   int64_t local;
 };
 
-// One round, after which `chains`' sums begin anew; ensemble_ids int64 [C].
+// Performs one round of swaps, and clears the sums in `chains`; ensemble_ids int64 [C].
 void swap_rungs(const RungTensors& rungs, RungChainTensors& at, SwapSums& sums, TopTensors& top,
                 const StepBuffers& chains, StepBuffers& counted, const Tensor& rng,
                 const Tensor& ensemble_ids);
 
-// chains[i] [C·R, …] takes over the rows of own[i] [C, …] where the chains of rung 0 are.
+// Copies the rows of own[i] [C, …] to the rows of chains[i] [C·R, …] that belong to the chains on
+// rung 0.
 void replace_reference(const Tensor& chain, const Tensor& rng, at::TensorList chains,
                        at::TensorList own);
 

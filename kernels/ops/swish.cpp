@@ -1,4 +1,5 @@
-// See swish.h.
+// Implements the tensor layer of swish: it checks tensors, runs the kernels of swish.h and
+// registers their torch operators.
 #include "kernels/ops/swish.h"
 
 #include "kernels/network/swish.h"
@@ -7,7 +8,8 @@
 namespace isinglass::ops {
 namespace {
 
-// Strides of dimensions of one entry say nothing.
+// Returns true if both tensors store their numbers in the same order. Strides alone do not decide,
+// because those of dimensions of size 1 are arbitrary.
 bool same_layout(const Tensor& t, const Tensor& like) {
   if (t.strides() == like.strides()) return true;
   const auto both = [&](at::MemoryFormat format) {
@@ -29,14 +31,15 @@ bool float32(const Tensor& t) {
   return !t.defined() || t.scalar_type() == torch::kFloat32;
 }
 
-// Of slopes.
+// Checks the dtype of slopes; returns true for float32 and false for bfloat16.
 bool checked_float32(const Tensor& t) {
   TORCH_CHECK(float32(t) || t.scalar_type() == torch::kBFloat16,
               "isinglass operator: slopes of swish are float32 or bfloat16");
   return float32(t);
 }
 
-// Numbers in memory order: any dense layout, the same for all.
+// Throws unless t is dense. The kernels process numbers in memory order, whatever the layout, which
+// must be the same for all tensors.
 void check_first(const Tensor& t) {
   TORCH_CHECK(t.is_non_overlapping_and_dense(), "isinglass operator: swish takes dense tensors");
 }

@@ -1,4 +1,5 @@
-// See tabulated_site.h.
+// Implements the tensor layer of one-site proposals from tables: it checks tensors, runs the
+// kernels of tabulated_site.h and registers their torch operators.
 #include "kernels/ops/tabulated_site.h"
 
 #include "kernels/ops/check.h"
@@ -55,7 +56,8 @@ void log_balances(const Tensor& d, Tensor& out) {
 
 namespace {
 
-// The operators' schemas hold plain tensors and numbers; these adapters group them.
+// A torch operator takes plain tensors and numbers. These adapters convert them to the arguments of
+// the functions above.
 
 void draw_tabulated_site_op(const Tensor& table, const Tensor& x, const Tensor& rng,
                             const Tensor& chain_ids, int64_t position, Tensor y, Tensor site,
