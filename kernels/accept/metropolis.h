@@ -60,10 +60,11 @@ struct AcceptedBuffers {
 struct ProposalScores {
   const double* energy;       // U(x) [B]
   const double* proposed;     // U(y) [B]
-  const double* log_forward;  // [B]; null, as log_backward is, for symmetric proposals
+  const double* log_forward;  // [B]. Both are null for symmetric proposals.
   const double* log_backward;
   bool unadjusted = false;
-  int64_t group = 1;  // number of chains accepted together; it divides the number of chains
+  // Groups of this many chains are accepted together. It divides the number of chains.
+  int64_t group = 1;
 };
 
 struct Verdict {

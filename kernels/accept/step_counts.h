@@ -10,7 +10,7 @@ namespace isinglass {
 
 // Holds the statistics of the last step and their sums over steps.
 struct StepCounts {
-  double* acceptance;      // [B]: min(1, e^ratio), or 0 if not finite
+  double* acceptance;      // [B]: min(1, e^ratio). It is 0 if the ratio is not finite.
   int64_t* hops;           // [B]: Hamming distance moved
   double* acceptance_sum;  // [B]
   int64_t* hops_sum;       // [B]

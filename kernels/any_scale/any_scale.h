@@ -29,10 +29,10 @@ struct OrderedShape {
 
 // Holds what a proposal from a state reads.
 struct OrderedProposal {
-  const float* gradient;   // [B, D]: gradient of U at the state, with respect to the value
-  const double* noise;     // [B, D]: ξ; null means A = 0
-  const double* field;     // [B, D]: Aᵀξ; null if noise is
-  const double* diagonal;  // [D]: the diagonal of D; null means 0
+  const float* gradient;   // [B, D]: ∂U/∂x at the state
+  const double* noise;     // [B, D]: ξ. Null means A = 0.
+  const double* field;     // [B, D]: Aᵀξ. It is null if `noise` is.
+  const double* diagonal;  // [D]: D_ii. Null means 0.
   ChainScale scale;        // σ, α
 };
 

@@ -9,7 +9,7 @@
 
 #if defined(__CUDACC__)
 #define ISINGLASS_HD __host__ __device__
-#define ISINGLASS_DEVICE __device__  // It marks code that CUDA sources call only on the device.
+#define ISINGLASS_DEVICE __device__  // Marks code that CUDA sources call only on the device.
 #else
 #define ISINGLASS_HD
 #define ISINGLASS_DEVICE

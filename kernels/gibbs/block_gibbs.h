@@ -24,10 +24,11 @@
 namespace isinglass {
 
 struct BlockChanges {
-  int count;               // N
-  int radius;              // r
-  const int32_t* entry;    // [N, r]: 256·(index in the block) + digit; 0 after the last
-  const int32_t* inverse;  // [N]: the change that undoes this one
+  int count;   // N
+  int radius;  // r
+  // [N, r]: 256·(index in the block) + digit. Entries after the last one are 0.
+  const int32_t* entry;
+  const int32_t* inverse;  // [N]. Change inverse[n] undoes change n.
 };
 
 struct Blocks {
@@ -37,7 +38,7 @@ struct Blocks {
   int size;  // m
   BlockChanges changes;
   int32_t* site;    // [B, m]
-  int32_t* centre;  // [B]: the change a of each chain
+  int32_t* centre;  // [B]: a
 };
 
 // Chooses the block and the centre u [B, D] of every chain.
@@ -61,7 +62,7 @@ ISINGLASS_TWINS(draw_blocks, const Blocks&, const double* table, const int64_t* 
 // Gives the e-th site and digit of a change on a chain's block. The digit is 0 after the last.
 struct Change {
   const int32_t* entry;
-  const int32_t* block;  // [m]: the block's sites
+  const int32_t* block;  // [m]
 
   ISINGLASS_HD int digit(int e) const { return entry[e] % 256; }
   ISINGLASS_HD int32_t site(int e) const { return block[entry[e] / 256]; }

@@ -28,7 +28,7 @@ __device__ void copy_state(uint8_t* to, const uint8_t* from, int64_t sites) {
 struct LatticeSites {
   Lattice lattice;
   Colouring colouring;
-  const double* beta;  // [B]; null means 1
+  const double* beta;  // [B]. Null means 1.
 
   ISINGLASS_HD int64_t count() const { return lattice.sites; }
   __device__ double energy(const uint8_t* x, int64_t site) const {
@@ -84,8 +84,8 @@ __global__ void chromatic_sweep_kernel(LatticeSites sites, int64_t steps, const 
   uint8_t* const own = reinterpret_cast<uint8_t*>(broken + kSweepsTogether);
   copy_state(own, kept, sites.count());
   ChainCounts own_counts(counts, c);
-  int64_t all = 0;   // sites changed in all sweeps
-  int32_t last = 0;  // sites changed in the last sweep
+  int64_t all = 0;   // Counts the sites changed in all sweeps.
+  int32_t last = 0;  // Counts those changed in the last sweep.
   for (int64_t t = 0; t < steps; t += kSweepsTogether) {
     const int64_t end = t + kSweepsTogether < steps ? t + kSweepsTogether : steps;
     for (unsigned n = threadIdx.x; n < kSweepsTogether; n += blockDim.x) broken[n] = 0;

@@ -24,8 +24,8 @@ namespace isinglass {
 
 struct Colouring {
   int64_t colours;
-  const int64_t* offset;  // [colours + 1]: positions in `site`
-  const int32_t* site;    // [D]: the sites in the order of their colours
+  const int64_t* offset;  // [colours + 1]. Colour k has the ranks offset[k] … offset[k + 1] − 1.
+  const int32_t* site;    // [D]. Lists the sites in the order of their colours.
 };
 
 // Gives the energies of a site's values, times β, given the other sites.
@@ -39,9 +39,9 @@ struct SiteEnergies {
 };
 
 struct SiteDraw {
-  double difference;  // change of U
+  double difference;  // It is the change of U.
   bool moved;
-  bool finite;  // false if a local energy was not finite
+  bool finite;  // It is false if a local energy was not finite.
 };
 
 ISINGLASS_HD inline double rank_uniform(const Draws& draws, int64_t rank) {

@@ -18,13 +18,13 @@ constexpr int64_t kSharedSites = 32 << 10;
 
 struct SweepOutcome {
   int32_t hops = 0;
-  int32_t broken = 0;  // 1 if an energy was not finite
+  int32_t broken = 0;  // It is 1 if an energy was not finite.
 };
 
 // Divides the caller's scratch memory (sweep_scratch()) among its uses.
 struct ColourScratch {
   double* parts;          // [lattice_parts(D), B]
-  SweepOutcome* outcome;  // [B]: sites changed and errors of the current sweep
+  SweepOutcome* outcome;  // [B]. It belongs to the current sweep.
 
   ColourScratch(double* scratch, int64_t chains, int64_t sites)
       : parts(scratch),
@@ -87,7 +87,7 @@ void sweep_colours(const Sites& sites, double constant, int64_t chains, int64_t 
   if (steps == 0) return;
   constexpr unsigned kThreads = 256, kCountThreads = 64;
   const ColourScratch own(scratch, chains, sites.count());
-  // calls of a colour of average size
+  // A colour of average size has this many calls.
   const int64_t calls = SiteCall::count(sites.count() / sites.colouring.colours);
   const int64_t blocks = calls < kThreads ? 1 : (calls + kThreads - 1) / kThreads;
   const LaunchShape all{static_cast<unsigned>(chains * blocks), kThreads};

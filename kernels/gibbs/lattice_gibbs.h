@@ -14,7 +14,7 @@ struct ConditionalEnergies {
   const Lattice& lattice;
   const uint8_t* x;
   int64_t site;
-  double here;  // the local energy of the site's current value
+  double here;  // It is the local energy of the site's current value.
 
   ISINGLASS_HD double operator[](int k) const { return local_energy(lattice, x, site, k) - here; }
 };

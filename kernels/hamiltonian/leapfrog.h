@@ -25,15 +25,15 @@ namespace isinglass {
 
 struct ParticleShape {
   int64_t chains, sites;
-  int64_t group;  // n, which divides chains
+  int64_t group;  // n. It divides `chains`.
   double mass;
 };
 
 // Holds what the forces at positions x are computed from.
 struct ForceField {
   const float* x;                  // [B, D]
-  const float* gradient;           // [B, D]: gradient of U
-  const double* energy = nullptr;  // [B]: U(x); null means no elastic force
+  const float* gradient;           // [B, D]: ∇U(x)
+  const double* energy = nullptr;  // [B]: U(x). Null means that there is no elastic force.
   double strength = 0;             // λ
 };
 
@@ -47,7 +47,7 @@ struct Leap {
 struct LogMomenta {
   double* before = nullptr;
   double* after = nullptr;
-  bool elastic = false;  // true: includes −½ ρ ‖x − x_l‖²
+  bool elastic = false;  // If true, the densities include −½ ρ ‖x − x_l‖².
 };
 
 // Returns the leader l of the group that begins with the chain `first`.

@@ -27,7 +27,7 @@ constexpr uint32_t kFlipWhole = uint32_t{1} << 31;
 struct BinaryJumpParameters {
   JumpRule rule;
   Balancing balancing;
-  float tau;      // time τ of lbj, lbjf and lbjb
+  float tau;      // τ of lbj, lbjf and lbjb
   float penalty;  // 1/(2a) of dlp
 
   ISINGLASS_HD BinaryJumpParameters(const JumpShape& shape, double scale)

@@ -31,7 +31,7 @@ struct JumpShape {
   int64_t chains;
   int64_t sites;
   int categories;  // 2 … 256
-  bool one_hot;    // true: gradient [B, D, K]; false: [B, D], for binary and ordered values
+  bool one_hot;    // The gradient is [B, D, K] if true, and [B, D] for binary and ordered values.
   JumpRule rule;
   Balancing balancing;
 

@@ -46,7 +46,7 @@ struct OneHotSites {
 struct JumpParameters {
   JumpRule rule;
   Balancing balancing;
-  double tau, log_tau;  // time τ of lbj, lbjf and lbjb
+  double tau, log_tau;  // τ of lbj, lbjf and lbjb
   double penalty;       // 1/(2a) of dlp
 
   ISINGLASS_HD JumpParameters(const JumpShape& shape, double scale)
@@ -178,8 +178,8 @@ class ClosedRow {
   const Sites& sites_;
   int64_t site_;
   int from_;
-  LogShare log_share_;   // normalises the terms
-  double log_move_ = 0;  // log Σ_{k≠c} P_k; not used by lbj
+  LogShare log_share_;   // Normalises the terms.
+  double log_move_ = 0;  // log Σ_{k≠c} P_k. Only lbj does not use it.
   double log_stay_ = 0;
 };
 

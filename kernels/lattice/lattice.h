@@ -24,7 +24,7 @@ struct Lattice {
   int64_t sites;
   int categories;
   const double* unary;       // [D, K]
-  const int64_t* offset;     // [D + 1]; the neighbours of site i are offset[i] … offset[i + 1] − 1
+  const int64_t* offset;     // [D + 1]. Site i has the neighbours offset[i] … offset[i + 1] − 1.
   const int32_t* neighbour;  // [2E]
   const double* coupling;    // [2E]
   double constant;

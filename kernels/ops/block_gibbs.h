@@ -11,7 +11,7 @@ namespace isinglass::ops {
 using torch::Tensor;
 
 struct BlockTensors {
-  Tensor entry;    // int32 [N, r]: the changes
+  Tensor entry;    // int32 [N, r]
   Tensor inverse;  // int32 [N]
   Tensor site;     // int32 [B, m]
   Tensor centre;   // int32 [B]

@@ -9,8 +9,8 @@ namespace isinglass::ops {
 // Holds the thresholds that sweeps at several β look up on a lattice with neighbourhood tables
 // (kernels/gibbs/fast/chromatic_table_cpu.h). The tensors are undefined if there are none.
 struct ThresholdTensors {
-  Tensor betas;  // float64 [T], increasing
-  Tensor row;    // int32 [D]: depends on the lattice only, computed once
+  Tensor betas;  // float64 [T]. The numbers increase.
+  Tensor row;    // int32 [D]. It depends on the lattice only and is computed once.
   Tensor words;  // uint32 [T, rows, 16]
   int64_t rows = 0;
 };

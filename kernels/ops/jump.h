@@ -26,7 +26,7 @@ struct LatticeJumps {
   Balancing balancing;
   bool unadjusted;
   Tensor threshold = {};  // int32 [D, 2, 16]
-  double scale = 0;       // scale of the thresholds; CPU only
+  double scale = 0;       // The thresholds belong to this scale. Only a CPU uses it.
 
   // Returns true if the device has room for a chain; on a GPU, in a block's shared memory.
   static bool fit(const Tensor& x);

@@ -28,7 +28,7 @@ struct LatticeTensors {
   Tensor coupling;   // float64 [2E]
   double constant = 0;
   Tensor colour_offset = {};  // int64 [colours + 1]
-  Tensor coloured = {};       // int32 [D]: the sites, colour by colour (lattice_from_edges)
+  Tensor coloured = {};       // int32 [D]. Lists the sites colour by colour (lattice_from_edges).
   NeighbourhoodTensors neighbourhoods = {};
 };
 // Writes energy float64 [B] and table float32 [B, D] or [B, D, K], the gradient or the differences,

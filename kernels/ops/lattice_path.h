@@ -16,8 +16,8 @@ struct LatticePaths {
   PathRule rule;
   Balancing balancing;
   PathBuffers buffers = {};
-  // float64 [B]: the β of the kept weights, NaN if there are none; on a CPU, if chains have their
-  // own β
+  // float64 [B]. Holds the β of each chain's kept weights, or NaN if there are none. It is
+  // defined on a CPU only, and only if chains have their own β.
   Tensor kept_beta = {};
 
   static LatticePaths create(LocalTable what, PathRule rule, Balancing balancing, const Tensor& x,

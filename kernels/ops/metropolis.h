@@ -9,7 +9,7 @@ namespace isinglass::ops {
 using torch::Tensor;
 
 struct StepBuffers {
-  Tensor acceptance, hops;          // float64 [B], int64 [B]: those of the last step
+  Tensor acceptance, hops;          // float64 [B], int64 [B]. They belong to the last step.
   Tensor acceptance_sum, hops_sum;  // float64 [B], int64 [B]
   Tensor non_finite;                // int64 [B]
 };

@@ -11,7 +11,7 @@ namespace isinglass::ops {
 using torch::Tensor;
 
 struct HiddenTensors {
-  Tensor by_visible;      // Wᵀ float32 [D, H]
+  Tensor by_visible;      // float32 [D, H]: Wᵀ
   Tensor visible_biases;  // float32 [D]
   Tensor hidden_biases;   // float32 [H]
 };
@@ -41,7 +41,7 @@ struct PathTensors {
 // Holds the scratch memory of sweeps.
 struct SweepScratch {
   Scratch visible_inputs;  // float32 [B·D] or [B·D·K]
-  Scratch words;           // uint32, on a GPU
+  Scratch words;           // uint32. Only a GPU uses it.
 };
 
 // Performs `steps` Gibbs sweeps. x uint8 [B, D], inputs float64 [B, H] and energy float64 [B] are

@@ -13,11 +13,13 @@ struct RungTensors {
 };
 
 struct RungChainTensors {
-  Tensor chain;          // int64 [C, R]
-  Tensor beta;           // float64 [C·R]
-  Tensor scale;          // float64 [C·R, n]
-  Tensor start, target;  // float64 [C·R]: U_0 and U; undefined if below and above are given
-  // float64 [C·R]: U_β of the rungs next to a chain's own; undefined if start and target are given
+  Tensor chain;  // int64 [C, R]
+  Tensor beta;   // float64 [C·R]
+  Tensor scale;  // float64 [C·R, n]
+  // float64 [C·R]: U_0 and U. They are undefined if `below` and `above` are given.
+  Tensor start, target;
+  // float64 [C·R]. Hold U_β of the rungs next to a chain's own, and are undefined if `start`
+  // and `target` are given.
   Tensor below, above;
   Tensor energy;  // float64 [C·R]
 };
@@ -28,8 +30,8 @@ struct SwapSums {
   Tensor trips;                  // int64 [C]
   Tensor history;                // int16 [H, R]
   Tensor rises;                  // float64 [S, C, R − 1, 2]
-  int64_t first = 0, every = 1;  // draws are kept in the steps first, first + every, …
-  bool all = true;               // true if every pair is measured in every step
+  int64_t first = 0, every = 1;  // Draws are kept in the steps first, first + every, …
+  bool all = true;               // If true, every pair is measured in every step.
 
   MeasuredPairs measured() const { return {first, every, rises.size(0), all}; }
 };

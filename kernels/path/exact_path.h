@@ -27,7 +27,7 @@ enum class Moves : int { kFlips, kValues, kSwaps };
 struct ExactPathShape {
   int64_t chains;
   int64_t sites;
-  int categories;  // number of values for kValues
+  int categories;  // It is the number of values for kValues.
   Moves moves;
   Balancing balancing;
   int64_t max_length;  // L is clamped to this length.
@@ -48,12 +48,12 @@ struct ExactPaths {
   int32_t* length;     // [B]
   int32_t* entry;      // [B]
   uint8_t* from;       // [B]
-  double* block_sums;  // [B, block_sums_size(entries)]: scratch memory
+  double* block_sums;  // [B, block_sums_size(entries)]. It is scratch memory.
 };
 
 // The position of one chain on its path.
 struct PathPosition {
-  int64_t position;  // number of moves made
+  int64_t position;  // This many moves have been made.
   int64_t length;    // L
   Draws draws;
 };

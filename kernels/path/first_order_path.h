@@ -32,10 +32,11 @@ struct PathShape {
   int64_t chains;
   int64_t sites;
   int categories;  // 2 … 256
-  bool one_hot;    // true: gradient [B, D, K]; false: [B, D], for binary and ordered values
+  bool one_hot;    // The gradient is [B, D, K] if true, and [B, D] for binary and ordered values.
   PathRule rule;
   Balancing balancing;
-  // number of columns of the path buffers; L is clamped to it; at most D for kNoBacktrack
+  // The path buffers have this many columns, and L is clamped to it. It is at most D for
+  // kNoBacktrack.
   int64_t max_length;
 
   // Returns how many numbers a chain's gradient or differences have.

@@ -141,7 +141,7 @@ ISINGLASS_HD inline double block_scale(double max) {
 struct BlockSums {
   double* scale;  // It is −∞ if no site of the block can move.
   double* sum;
-  SumTree tree;  // leaves hold rescaled() sums
+  SumTree tree;  // Its leaves hold rescaled() sums.
 
   // Places the sums in `scratch`, which has block_sums_size() numbers.
   ISINGLASS_HD BlockSums(double* scratch, int64_t blocks)
@@ -154,7 +154,7 @@ ISINGLASS_HD inline int64_t block_sums_size(int64_t sites) {
 
 // Marks the sites of one chain that have left the pool, with one bit each and one word per block.
 struct RemovedSites {
-  uint32_t* word;  // [⌈D/32⌉]; null if sites never leave the pool
+  uint32_t* word;  // [⌈D/32⌉]. It is null if sites never leave the pool.
 
   ISINGLASS_HD bool contains(int64_t site) const {
     return word && (word[site / kBlockSites] >> (site % kBlockSites) & 1u) != 0;

@@ -16,8 +16,9 @@ namespace isinglass {
 
 struct Move {
   int64_t site;
-  int from, to;       // equal if a frozen path revisits a site
-  double log_weight;  // of the move; of all moves of the site if it is revisited
+  int from, to;  // They are equal if a frozen path revisits a site.
+  // It is the log weight of the move, or of all moves of the site if that is revisited.
+  double log_weight;
 };
 
 // Draws move l of a path at a given site: the value that the site takes, from its conditional.

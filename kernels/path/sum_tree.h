@@ -19,7 +19,7 @@ ISINGLASS_HD inline int64_t tree_leaves(int64_t count) {
 }
 
 struct SumTree {
-  // [2·leaves]; node 1 is the root, 2n and 2n + 1 are the children of n, and the leaves come last
+  // [2·leaves]. Node 1 is the root, 2n and 2n + 1 are the children of n, and the leaves come last.
   double* node;
   int64_t leaves;
 

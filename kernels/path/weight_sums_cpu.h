@@ -181,7 +181,7 @@ class WeightSums : public OneLane {
   int64_t sites_, blocks_;
   BlockSums sums_;
   RemovedSites removed_;
-  // [32·blocks], for rows only; −∞ for removed sites and beyond the last site
+  // [32·blocks], for rows only. It is −∞ for removed sites and beyond the last site.
   double* log_weight_ = nullptr;
   double scale_ = 0;
 };

@@ -14,18 +14,19 @@
 namespace isinglass {
 
 enum class Purpose : uint32_t {
-  // These purposes are used inside a step.
+  // These purposes are used inside a step. The comments say what the counter words chain, step and
+  // position stand for, where it is not the chain, the step and the site.
   kAccept = 0,
-  kLength,  // path length L; position 0 rounds 2R − 1, position 1 draws L
+  kLength,  // Draws the path length L: position 0 rounds 2R − 1, position 1 draws L.
   kSite,    // position = index along the path
   kValue,   // position = index along the path, or site
-  kNoise,   // standard normal numbers; position = Philox call (normal.h)
+  kNoise,   // Draws normal numbers; position = Philox call (normal.h).
   kSiteValue,
-  kSiteValueRest,  // second half of site_uniform() for values
+  kSiteValueRest,  // It is the second half of site_uniform() for values.
   kHidden,
-  kHiddenRest,  // second half of site_uniform() for hidden units
+  kHiddenRest,  // It is the same for hidden units.
   kSwap,        // chain = ensemble of rungs, position = pair of rungs
-  kReference,   // an exact draw at rung 0; chain = ensemble, position = site
+  kReference,   // Makes exact draws at rung 0; chain = ensemble.
   // These purposes are used outside a step.
   kInitialState = 64,  // position = site
   kBinarise,           // chain = image of the data set, step = iteration, position = pixel

@@ -9,11 +9,11 @@ namespace isinglass {
 
 enum class RandomStream : uint64_t {
   kSampling = 0,  // The key of this stream is the seed itself.
-  kTraining,      // the replay buffer and its chains
-  kAnnealing,     // annealing in an evaluation
-  kValidation,    // annealing between training iterations
-  kReference,     // chains that others are compared with
-  kTempering,     // tempering in an evaluation
+  kTraining,      // Serves the replay buffer and its chains.
+  kAnnealing,     // Serves annealing in an evaluation.
+  kValidation,    // Serves annealing between training iterations.
+  kReference,     // Serves chains that others are compared with.
+  kTempering,     // Serves tempering in an evaluation.
   kCount,
 };
 

@@ -25,7 +25,7 @@ struct HiddenShape {
 };
 
 struct HiddenWeights {
-  const float* by_visible;      // Wᵀ [D, H]
+  const float* by_visible;      // [D, H]: Wᵀ
   const float* visible_biases;  // [D]
   const float* hidden_biases;   // [H]
 };
@@ -37,9 +37,9 @@ struct HiddenStart {
 };
 
 struct HiddenUnits {
-  double* inputs;  // a(y) [B, H]
+  double* inputs;  // [B, H]: a(y)
   double* energy;  // [B]
-  float* on;       // [B, H]: σ(a); null if it is not wanted
+  float* on;       // [B, H]: σ(a). It is null if it is not wanted.
 };
 
 struct HiddenUnit {

@@ -29,10 +29,10 @@ constexpr int kFetches = kStageRows / kProductChains;
 
 // Divides the words of global memory that the launches of a call share.
 struct Shared {
-  uint32_t* hidden;   // [B, H/32]: the hidden units that are on
-  uint32_t* visible;  // [B, D·C/32]: the visible units that are on
-  int* hops;          // [2, B]: sites changed, of a sweep and the one after it
-  int* broken;        // [2, B]: 1 if an input was not finite
+  uint32_t* hidden;   // [B, H/32]. Its bits say which hidden units are on.
+  uint32_t* visible;  // [B, D·C/32]. Its bits say which visible units are on.
+  int* hops;          // [2, B]. Counts the sites changed in a sweep and in the next one.
+  int* broken;        // [2, B]. It is 1 if an input was not finite.
 
   __device__ Shared(const SweepShape& s, uint32_t* words)
       : hidden(words),
@@ -65,9 +65,9 @@ __device__ int sum_of_lanes(int value) {
 // The four units of a lane, which belong to chain c.
 struct LaneUnits {
   int64_t chain;
-  bool any;  // true if the chain exists
+  bool any;  // It is true if the chain exists.
   SiteCall call;
-  int64_t count;  // number of all units
+  int64_t count;  // It is the number of all units.
 
   __device__ bool has(int k) const { return any && call.site(k) < count; }
   __device__ bool first_lane() const { return any && call.number % kBlockCalls == 0; }
@@ -207,7 +207,7 @@ class Product {
 
   const TiledMatrix weights_;
   const LaneUnits& columns_;
-  const uint32_t* words_;  // the words of the lane's chain
+  const uint32_t* words_;  // They belong to the lane's chain.
   const float* at_[kCallSites];
   Four sum_, next_[kFetches];
   uint32_t next_on_[kStageWords];

@@ -30,7 +30,7 @@ namespace isinglass {
 
 struct SweepShape {
   int64_t chains, sites;
-  int columns;  // number of columns per site, C: 1 for a binary site, K in the one-hot form
+  int columns;  // A site has C columns: 1 if it is binary, K in the one-hot form.
   int64_t hidden;
 
   ISINGLASS_HD int64_t visible() const { return sites * columns; }
@@ -75,7 +75,7 @@ struct SweepWeights {
 // Says where the chains are on the path of annealing. Without β they are at its end, the RBM
 // itself.
 struct SweepPath {
-  const double* beta = nullptr;  // [1], or [B] with one β per chain
+  const double* beta = nullptr;  // [1], or [B] with one β per chain.
   int64_t betas = 1;
   const float* logits = nullptr;  // l [D·C]
 
@@ -115,10 +115,10 @@ struct SweepChains {
   const int64_t* chain_ids;
   uint8_t* x;             // [B, D]
   double* inputs;         // a(x) [B, H]
-  double* energy;         // [B]; null if it is not wanted
-  float* visible_inputs;  // [B, D·C]: c, scratch memory
+  double* energy;         // [B]. It is null if it is not wanted.
+  float* visible_inputs;  // [B, D·C]: c. It is scratch memory.
   StepCounts counts;
-  uint32_t* words = nullptr;  // [cuda::sweep_words()]: scratch memory on a GPU
+  uint32_t* words = nullptr;  // [cuda::sweep_words()]. It is scratch memory of a GPU.
   SweepPath path = {};
 };
 
@@ -135,9 +135,9 @@ ISINGLASS_HD inline bool draw_unit(const Draws& draws, Purpose first, Purpose re
 
 // Gives the energies of a one-hot site's values.
 struct ValueEnergies {
-  const float* input;  // c of the site
+  const float* input;  // They are c of the site.
   const PathPoint& point;
-  int64_t first;  // first column of the site
+  int64_t first;  // It is the first column of the site.
 
   ISINGLASS_HD double operator[](int k) const { return -point.visible(input[k], first + k); }
 };
@@ -179,7 +179,7 @@ struct RungsBeside {
   int64_t rungs;
   const double* beta;              // [R]
   const float* logits;             // l [D·C]
-  const int64_t* chain;            // [C, R]: the chain on each rung
+  const int64_t* chain;            // [C, R]. Holds the chain on each rung.
   const uint8_t* x;                // [C·R, D]
   const double* inputs;            // a(x) [C·R, H]
   double *energy, *below, *above;  // [C·R]

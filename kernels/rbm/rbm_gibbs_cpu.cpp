@@ -15,8 +15,9 @@ namespace {
 
 // Says what is known of up to 128 units after their first words.
 struct DrawnTile {
-  unsigned open;  // a bit for each block of 32 that has a unit which its first word does not decide
-  bool finite;    // true if all inputs are
+  // It has a bit for each block of 32 with a unit that its first word does not decide.
+  unsigned open;
+  bool finite;  // It is true if all inputs are finite.
 };
 
 // Draws `size` units from `first` on with draw_unit(), given input(i). Units beyond the last one
@@ -113,7 +114,7 @@ double free_energy(const SweepShape& s, const float* visible_biases, const PathP
 // Holds what the threads of a call share.
 struct Shared {
   ActiveUnits hidden, visible;
-  std::vector<uint8_t> finite;  // [B]: 1 if a chain's hidden inputs are finite
+  std::vector<uint8_t> finite;  // [B]. It is 1 if a chain's hidden inputs are finite.
 
   void resize(const SweepShape& s) {
     hidden.resize(s.chains, s.hidden);

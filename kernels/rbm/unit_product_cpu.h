@@ -47,7 +47,7 @@ class ActiveUnits {
     const int64_t begin = first / kRowGroup, count = row_groups(size);
     uint16_t* own = places(chain) + begin * kPanel;
     for (int64_t n = 0; n < count; ++n) {
-      // It holds four bytes of 0 or 1, from which the product makes four adjacent bits.
+      // Holds four bytes of 0 or 1, from which the product makes four adjacent bits.
       uint32_t four;
       std::memcpy(&four, on + n * kRowGroup, sizeof four);
       const uint32_t sum = (four * 0x01020408 >> 24) % kSums;
@@ -103,9 +103,9 @@ class ActiveUnits {
 
   int64_t groups_ = 0, blocks_ = 0, panels_ = 0;
   std::vector<uint16_t> place_;  // [panels, groups, 8]
-  // [panels, groups]: listed groups in ascending order, within their blocks
+  // [panels, groups]. Lists groups in ascending order, numbered within their blocks.
   std::vector<uint8_t> used_;
-  // [panels, blocks + 1]: where the groups of a block begin in that list
+  // [panels, blocks + 1]. Says where the groups of a block begin in that list.
   std::vector<int64_t> end_;
 };
 

@@ -24,8 +24,8 @@ ISINGLASS_HD inline T mixed(T start, T target, T beta) {
 
 template <class T>
 struct Mixture {
-  int64_t rows, columns, betas;  // rows / betas successive rows have the same β
-  const T* start;                // [rows, columns], or one row for all rows; null means zeros
+  int64_t rows, columns, betas;  // Every rows / betas successive rows have the same β.
+  const T* start;                // [rows, columns], or one row for all rows. Null means zeros.
   bool one_start;
   const T* target;     // [rows, columns]
   const double* beta;  // [betas]

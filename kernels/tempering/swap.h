@@ -29,7 +29,7 @@ namespace isinglass {
 
 struct Ladder {
   int64_t ensembles, rungs;
-  int64_t scales;       // n, the number of parameters of a sampler
+  int64_t scales;       // n. A sampler has this many parameters.
   const double* beta;   // [R]
   const double* scale;  // [R, n]
 };
@@ -37,27 +37,28 @@ struct Ladder {
 // Holds what each chain has of its rung, and its energies: U_0 and U on the linear path, and U_β on
 // the rungs next to its own on any other path. The two arrays that are not used are null.
 struct RungChains {
-  int64_t* chain;        // [C, R]: the chain on each rung
+  int64_t* chain;        // [C, R]. Holds the chain on each rung.
   double* beta;          // [C·R]
   double* scale;         // [C·R, n]
   const double* start;   // [C·R]: U_0
   const double* target;  // [C·R]: U
-  const double* below;   // [C·R]: U_{β_{i−1}} of the chain on rung i, if pair i − 1 is measured
-  const double* above;   // [C·R]: U_{β_{i+1}}, if pair i is measured
-  double* energy;        // [C·R]: U_β
+  // [C·R]. It is U_{β_{i−1}} of the chain on rung i, if pair i − 1 is measured.
+  const double* below;
+  const double* above;  // [C·R]. It is U_{β_{i+1}}, if pair i is measured.
+  double* energy;       // [C·R]: U_β
 };
 
 // Holds sums and records over steps.
 struct SwapCounts {
   double* rejection;   // [C, R − 1]: Σ (1 − α)
-  double* acceptance;  // [C, R]: sum of the local steps' mean acceptance
-  // [C·R]: 0 until a chain has been on rung 0; then the end that it visited last: 1 for rung 0, 2
-  // for rung R − 1
+  double* acceptance;  // [C, R]. Sums the local steps' mean acceptance.
+  // [C·R]. It is 0 until a chain has been on rung 0. Then it says which end the chain visited last:
+  // 1 for rung 0, 2 for rung R − 1.
   int64_t* end;
-  int64_t* trips;        // [C]: number of round trips from rung 0 to rung R − 1 and back
-  int16_t* history;      // [H, R]: the rungs of the chains of ensemble 0 in the last H steps
+  int64_t* trips;        // [C]. Counts round trips from rung 0 to rung R − 1 and back.
+  int16_t* history;      // [H, R]. Holds the rungs of ensemble 0's chains in the last H steps.
   int64_t history_size;  // H
-  double* rises;         // [S, C, R − 1, 2]: Δ_i(x_i), Δ_i(x_{i+1}) of the kept draws
+  double* rises;         // [S, C, R − 1, 2]. Holds Δ_i(x_i) and Δ_i(x_{i+1}) of the kept draws.
   MeasuredPairs measured;
 };
 
@@ -66,10 +67,11 @@ struct TopChains {
   const uint8_t* states;  // [C·R, bytes]
   uint8_t* x;             // [C, bytes]
   int64_t bytes;
-  double* energy;     // [C]: U
-  int64_t local;      // number of local steps that the chains' sums cover
-  StepCounts chains;  // statistics of the C·R chains, whose sums are added to `counted` and cleared
-  StepCounts counted;  // statistics of the C chains at β = 1
+  double* energy;  // [C]: U
+  int64_t local;   // The chains' sums cover this many local steps.
+  // They belong to the C·R chains. Their sums are added to `counted` and cleared.
+  StepCounts chains;
+  StepCounts counted;  // They belong to the C chains at β = 1.
 };
 
 ISINGLASS_HD inline double swap_probability(double log_ratio) {

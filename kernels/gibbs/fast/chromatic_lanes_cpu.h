@@ -9,9 +9,9 @@ namespace isinglass::cpu {
 
 // Holds the totals of one sweep for each chain.
 struct SweepCounts {
-  double difference[kChainLanes];  // change of U
+  double difference[kChainLanes];  // It is the change of U.
   double hops[kChainLanes];
-  double broken[kChainLanes];  // number of sites whose energies were not finite
+  double broken[kChainLanes];  // Counts the sites whose energies were not finite.
 };
 
 // Performs one sweep of 1 ≤ chains ≤ 8. `draws` and `beta` have 8 entries, the last chain's

@@ -67,7 +67,7 @@ struct TableSites {
 struct Lattice32 {
   const NeighbourhoodTable& table;
   const Colouring& colouring;
-  // [D + 1]; bit l of a word is the site's value in chain l; the last site is always 0
+  // [D + 1]. Bit l of a word is the site's value in chain l. The last site is always 0.
   uint32_t* values;
   int lane;
 

@@ -28,7 +28,7 @@ namespace {
 // chain.
 struct GroupThresholds {
   int tables = 0;
-  const int32_t* row;               // [D]; null gives every site its own row
+  const int32_t* row;               // [D]. Null gives every site its own row.
   const uint32_t* word[kChains16];  // [rows, 16] each
   double beta[kChains16];
   alignas(64) int32_t of_chain[kChains16];
@@ -63,7 +63,7 @@ struct Sweep {
   const GroupThresholds thresholds;
   const BlockNumbers numbers;
   uint8_t* lanes;
-  double difference[kChains16] = {};  // change of U
+  double difference[kChains16] = {};  // It is the change of U.
   int32_t hops[kChains16] = {};
 };
 

@@ -11,11 +11,11 @@ namespace isinglass::cpu {
 // tables of a regular lattice stay in the nearest cache.
 struct TemperedThresholds {
   int64_t rows;
-  const int32_t* row;    // [D]: the row of each site
-  const double* beta;    // [T], increasing
-  const uint32_t* word;  // [T, rows, 16]: NeighbourhoodTable::threshold_word for each β
-  const int64_t* chain;  // [B]: the chains in the order of β
-  const int64_t* table;  // [B]: the index of the β of each chain, in that order
+  const int32_t* row;    // [D]. Site i uses the thresholds of row[i].
+  const double* beta;    // [T]. The numbers increase.
+  const uint32_t* word;  // [T, rows, 16]. Holds NeighbourhoodTable::threshold_word for each β.
+  const int64_t* chain;  // [B]. Lists the chains in the order of β.
+  const int64_t* table;  // [B]. Holds the index of each chain's β, in the same order.
 };
 
 // Writes the row of each site, row [D], and returns the number of rows.

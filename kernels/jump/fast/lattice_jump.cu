@@ -30,11 +30,11 @@ __global__ void find_thresholds_kernel(JumpShape shape, NeighbourhoodTable neigh
 
 // Divides the shared memory of a block among its uses.
 struct SharedChain {
-  double *forward, *backward;  // [blocks]: probability of the outcomes in x → y and in y → x
-  double* energy;              // [blocks]: energy of the sites in y
+  double *forward, *backward;  // [blocks]. Hold the probabilities of x → y and of y → x.
+  double* energy;              // [blocks]. Holds the energy of the block's sites in y.
   double* hops;                // [warps]
   int* accepted;
-  uint8_t *x, *y;  // [D + 1]; the last site is always 0
+  uint8_t *x, *y;  // [D + 1]. The last site is always 0.
 
   __device__ SharedChain(double* memory, int64_t sites)
       : forward(memory),
@@ -194,8 +194,8 @@ class JumpChain {
   SharedChain shared_;
   int64_t chain_;
   int32_t sites_;
-  double energy_;       // U(x); valid in the first thread
-  ChainCounts counts_;  // valid in the first thread
+  double energy_;       // U(x). It is valid in the first thread.
+  ChainCounts counts_;  // They are valid in the first thread.
 };
 
 __global__ void __launch_bounds__(kMostWarps* kWarp)

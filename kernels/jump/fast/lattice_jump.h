@@ -18,9 +18,10 @@ namespace isinglass {
 
 struct LatticeJumpStep {
   int64_t steps;
-  JumpShape shape;  // binary
+  JumpShape shape;  // The sites are binary.
   NeighbourhoodTable neighbourhoods;
-  const int32_t* threshold;  // [D, 2, 16], by a site's value and neighbourhood
+  // [D, 2, 16]. It is indexed by a site, its value and its neighbourhood.
+  const int32_t* threshold;
   const int64_t* rng;        // {seed, step}
   const int64_t* chain_ids;  // [B]
   uint8_t* x;                // [B, D]

@@ -31,7 +31,7 @@ struct JumpLanes {
   const int32_t* threshold;
   uint8_t *x, *y;
   int32_t hops[kChains16] = {};
-  double energy[kChains16] = {};  // energy of y without the constant
+  double energy[kChains16] = {};  // It is the energy of y without the constant.
 };
 
 // Returns flip_threshold() of a site, given its values and neighbourhoods.

@@ -180,7 +180,7 @@ class CachedWeightSums : public OneLane {
   Weights weights_;
   const uint8_t* values_;
   int64_t sites_, blocks_;
-  double* weight_;  // [32·blocks]; 0 beyond the last site
+  double* weight_;  // [32·blocks]. It is 0 beyond the last site.
   BlockSums sums_;
   double* scale_;
   // `changed_` has a bit for each changed site of a block; `pending_` lists the blocks that have

@@ -36,23 +36,25 @@ constexpr uint32_t kRenewal = 4096;
 
 struct LatticePathStep {
   int64_t steps;
-  PathShape shape;  // its rule applies to kGradient
+  PathShape shape;  // Its rule applies to kGradient.
   LocalTable what;
   Lattice lattice;
   const int64_t* rng;        // {seed, step}
   const int64_t* chain_ids;  // [B]
   ChainScale radius;         // R
-  uint8_t *x, *y;            // [B, D]; y equals x between steps and is used on the CPU only
+  uint8_t *x, *y;            // [B, D]. y equals x between steps and is used on the CPU only.
   float* table;              // [B, D] or [B, D, K]: ∇U or Δ at x
   double* energy;            // U(x) [B]
-  double* kept;              // [B, cached_weights(D)]; CPU only
-  Paths paths;  // without scratch; length [steps, B], the other buffers those of the last step
+  double* kept;              // [B, cached_weights(D)]. Only the CPU uses it.
+  // It has no scratch. length is [steps, B]; the other buffers belong to the last step.
+  Paths paths;
   StepCounts counts;
-  const double* beta = nullptr;  // [B]; null means 1
+  const double* beta = nullptr;  // [B]. Null means 1.
   // [B]: the β of the kept weights, NaN if there are none. It is used on the CPU only, and only if
   // beta is given.
   double* kept_beta = nullptr;
-  NeighbourhoodTable neighbourhoods = {};  // no table if it has 0 sites; GPU only
+  // There is no table if it has 0 sites. Only the GPU uses it.
+  NeighbourhoodTable neighbourhoods = {};
 };
 
 // Returns β of a chain.
