@@ -5,8 +5,9 @@
 //                        log q = Σ_l log q_{i_l}(x) + Σ_distinct log[q_{i,y_i}(x) / q_i(x)]
 //   kLinearised (pafs):  step l moves (i → k) with weight g(exp(s_{i,k}(x) − s_{i,σ_{l−1,i}}(x)));
 //                        log q = Σ_l log q(σ_l | σ_{l−1}); reversed with the score at y
-//   kNoBacktrack (nb):   pairs (i, k) without replacement from the weights at x; a drawn site leaves
-//                        the pool with all its pairs. log q = Σ_l log q_{i_l,k_l}(x) / pool_l(x);
+//   kNoBacktrack (nb):   pairs (i, k) without replacement from the weights at x; a drawn site
+//                        leaves the pool with all its pairs.
+//                        log q = Σ_l log[q_{i_l,k_l}(x) / pool_l(x)];
 //                        reversed: the old values in reverse order, without replacement, at y
 //
 // Grathwohl, Swersky, Hashemi, Duvenaud & Maddison 2021, "Oops I took a gradient" (gwg); Sun, Dai,

@@ -4,8 +4,8 @@
 // Regime: one warp per chain; a block has 1, 2 or 4 chains. The warp builds the chain's two-level
 // sums and draws one site. Shared memory per chain: 32 weights and the block sums, up to 48·⌈D/32⌉
 // bytes; if a block of the device has less, the sums are in global memory. log_balances takes one
-// thread per number. It serves learned balancing functions on any model; there is no other GPU
-// version.
+// thread per number. It serves learned balancing functions on binary models; there is no other
+// GPU version.
 #include "kernels/base/launch.h"
 #include "kernels/path/tabulated_site.h"
 #include "kernels/path/weight_sums_cuda.h"

@@ -1,8 +1,8 @@
 // Computes the hidden inputs and the energy of a binary RBM, for chains of visible states that
 // change a few units at a time:
 //
-//   a_h(y) = a_h(x) + Σ_{i: y_i ≠ x_i} (y_i − x_i) W_hi, or b_h + Σ_{i: y_i = 1} W_hi if y has fewer
-//            units on than changed
+//   a_h(y) = a_h(x) + Σ_{i: y_i ≠ x_i} (y_i − x_i) W_hi, or b_h + Σ_{i: y_i = 1} W_hi if y has
+//            fewer units on than changed
 //   U(y)   = −Σ_i b_i y_i − Σ_h softplus(a_h),   −∂U/∂a_h = σ(a_h)
 //
 // Inputs are kept in float64, so that they remain accurate along a long chain of moves. Units are

@@ -4,8 +4,8 @@
 //
 //   kGradient (gwg, pafs, nb):  draws the path from the current weights, recomputes ∇U where a
 //                               neighbour moved, and scores the reverse path from the weights at y
-//   kDifferences (lb, pas):     draws a move, recomputes Δ at its site and the neighbours, scores the
-//                               reverse of the move, and goes on to the next
+//   kDifferences (lb, pas):     draws a move, recomputes Δ at its site and the neighbours, scores
+//                               the reverse of the move, and goes on to the next
 //   U(y) − U(x) = Σ_l e_i(to) − e_i(from) along the path, in float64
 //   metropolis.h accepts or rejects; a rejected path is walked back
 //
