@@ -37,9 +37,9 @@ ISINGLASS_HD inline int value_from(int place, int first) {
   return place == 0 ? first : place <= first ? place - 1 : place;
 }
 
-// A distribution over the values 0 … count − 1, given log weights up to a common constant.
-// `log_weight` is anything callable with a value; it returns −∞ for a value without weight. Weights
-// are scaled by the largest one before they are summed.
+// Represents a distribution over the values 0 … count − 1, given log weights up to a common
+// constant. `log_weight` is anything callable with a value; it returns −∞ for a value without
+// weight. Weights are scaled by the largest one before they are summed.
 template <class LogWeight>
 class Categorical {
  public:

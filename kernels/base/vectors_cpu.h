@@ -92,8 +92,8 @@ inline bool has_avx512() {
 #endif
 }
 
-// A vector of kBytes bytes of T. It should not be longer than the machine's vectors: GCC copies
-// longer ones piecewise through memory, and turns their comparisons into branches.
+// Defines a vector of kBytes bytes of T. It should not be longer than the machine's vectors: GCC
+// copies longer ones piecewise through memory, and turns their comparisons into branches.
 template <class T, int kBytes>
 struct VectorOf {
   typedef T type __attribute__((vector_size(kBytes), aligned(alignof(T)), may_alias));

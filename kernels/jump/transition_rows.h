@@ -92,8 +92,8 @@ ISINGLASS_HD inline double log_one_minus_exp(double log_a) {
                   : elementary::log1p(-elementary::exp(-a));
 }
 
-// A row in closed form. The term of a move is s_k − s_c (lbj, which includes the term of staying),
-// log θ_k (lbjf, and lbjb with K = 2), or the exponent of dlp.
+// Computes a row in closed form. The term of a move is s_k − s_c (lbj, which includes the term of
+// staying), log θ_k (lbjf, and lbjb with K = 2), or the exponent of dlp.
 template <class Sites>
 class ClosedRow {
  public:

@@ -9,7 +9,7 @@
 
 namespace isinglass::cuda {
 
-// The range of sites that the current block works on.
+// Gives the range of sites that the current block works on.
 struct ChainPart {
   int64_t chain, first, end;
 

@@ -51,7 +51,7 @@ struct ExactPaths {
   double* block_sums;  // [B, block_sums_size(entries)]. It is scratch memory.
 };
 
-// The position of one chain on its path.
+// Holds the position of one chain on its path.
 struct PathPosition {
   int64_t position;  // This many moves have been made.
   int64_t length;    // L

@@ -44,7 +44,7 @@ struct PathShape {
   ISINGLASS_HD int64_t table_size() const { return sites * (one_hot ? categories : 1); }
 };
 
-// The drawn paths. A move with from == to revisits a site of a frozen path.
+// Refers to the drawn paths. A move with from == to revisits a site of a frozen path.
 struct Paths {
   int32_t* length;  // [B]
   int32_t* site;    // [B, max_length]

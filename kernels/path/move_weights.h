@@ -91,7 +91,7 @@ struct FlipDifferences {
   }
 };
 
-// Sites with one move each, given the log weight of the move.
+// Gives the weights of sites with one move each, from the log weight of the move.
 template <class LogWeights>
 struct FlipWeights : LogWeights {
   using LogWeights::log_weight;
@@ -102,7 +102,7 @@ struct FlipWeights : LogWeights {
   ISINGLASS_HD int draw_value(int64_t, int from, double) const { return 1 - from; }
 };
 
-// Sites with several other values, given the log weight of each move.
+// Gives the weights of sites with several other values, from the log weight of each move.
 template <class LogWeights>
 struct ValueWeights : LogWeights {
   using LogWeights::log_weight;

@@ -18,7 +18,7 @@ struct NormalPair {
   double number[2];
 };
 
-// The Philox call that gives the numbers of the sites i and i + 8 of every 16.
+// Defines the Philox call that gives the numbers of the sites i and i + 8 of every 16.
 using NormalCall = CallOf<2>;
 
 // Returns the two normal numbers of (u₁, u₂). 1 − u₁ is exact in float64.

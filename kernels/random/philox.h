@@ -107,8 +107,8 @@ struct CallOf {
   }
 };
 
-// The Philox call that gives one 32-bit word for each of the sites i, i + 8, i + 16 and i + 24 of
-// every 32. A warp, with one call per lane, serves 128 sites.
+// Defines the Philox call that gives one 32-bit word for each of the sites i, i + 8, i + 16 and i +
+// 24 of every 32. A warp, with one call per lane, serves 128 sites.
 constexpr int kCallSites = 4;
 using SiteCall = CallOf<kCallSites>;
 

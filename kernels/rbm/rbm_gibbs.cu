@@ -62,7 +62,7 @@ __device__ int sum_of_lanes(int value) {
   return value;
 }
 
-// The four units of a lane, which belong to chain c.
+// Identifies the four units of a lane, which belong to one chain.
 struct LaneUnits {
   int64_t chain;
   bool any;  // It is true if the chain exists.

@@ -54,8 +54,9 @@ ISINGLASS_HD inline int64_t tile_rows(int64_t units) {
   return 1 + row_groups(units) * kRowGroup;
 }
 
-// A matrix [units, columns] below its biases, divided into tiles of 16 columns that are stored one
-// after the other and padded with zeros: [tiles, 1 + units rounded up to whole groups, 16].
+// Refers to a matrix [units, columns] below its biases. It is divided into tiles of 16 columns that
+// are stored one after the other and padded with zeros: [tiles, 1 + units rounded up to whole
+// groups, 16].
 struct TiledMatrix {
   const float* tile;
   int64_t units, columns;

@@ -50,7 +50,7 @@ ISINGLASS_HD inline double tabulated_energy(const NeighbourhoodTable& table, int
   return one ? half : -half;
 }
 
-// The arrays that tabulate_neighbourhoods() fills.
+// Refers to the arrays that tabulate_neighbourhoods() fills.
 struct NeighbourhoodBuffers {
   int32_t* neighbour;
   double *flip_energy, *half_flip;

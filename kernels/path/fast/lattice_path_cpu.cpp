@@ -183,7 +183,7 @@ ISINGLASS_FLAT_CLONES void step_flips(const LatticePathStep& step, int64_t first
   step_together<ExactWeights>(step, first, end, steps_ahead);
 }
 
-// The functions that are compiled for one kind of weights.
+// Holds the functions that are compiled for one kind of weights.
 struct Chains {
   void (*step)(const LatticePathStep&, int64_t first, int64_t end, int64_t steps_ahead);
   void (*keep)(const PathShape&, const uint8_t* x, const float* table, double* kept, int64_t c);
