@@ -24,7 +24,8 @@ __device__ void copy_state(uint8_t* to, const uint8_t* from, int64_t sites) {
   __syncthreads();
 }
 
-// Draws the sites of a lattice in the order of their colours, with the functions that colour_cuda.h requires.
+// Draws the sites of a lattice in the order of their colours, with the functions that
+// colour_cuda.h requires.
 struct LatticeSites {
   Lattice lattice;
   Colouring colouring;

@@ -33,7 +33,8 @@ __device__ bool draw_by_table(const NeighbourhoodTable& table, int64_t place, ui
   return draw_rank(BernoulliConditional(table.flip_energy[place]), draws, rank);
 }
 
-// Draws the sites of one chain, stored as one byte each, with the functions that colour_cuda.h requires.
+// Draws the sites of one chain, stored as one byte each, with the functions that colour_cuda.h
+// requires.
 struct TableSites {
   NeighbourhoodTable table;
   Colouring colouring;
