@@ -1,9 +1,10 @@
-// What a model computes from its parameters and keeps: a lattice, transposed weights, a copy in
-// another precision. One rule for all: it is computed anew when a tensor that it comes from has
-// been written to, is another tensor, or has moved to another device.
+// Caches a value that a model computes from its parameters: a lattice, transposed weights, a copy
+// in another precision. The value is recomputed when one of the tensors that it is computed from
+// has been written to, has been replaced by another tensor, or has moved to another device.
 //
-// Writes are counted by the tensors themselves (Tensor::_version). Who writes behind their back, as
-// torch::optim and fused kernels do, bumps the version (train/optimiser/adam.cpp).
+// Writes are detected by the tensors' version counters (Tensor::_version). Code that writes without
+// going through autograd's counters, as torch::optim and fused kernels do, has to bump the version
+// itself (train/optimiser/adam.cpp).
 #pragma once
 
 #include <optional>
@@ -16,7 +17,8 @@ namespace isinglass {
 template <class T>
 class Derived {
  public:
-  // The value of the sources as they are now; make() → T computes it, without gradients.
+  // Returns the value for the present contents of `sources`. If the cached one is out of date, it
+  // is computed by make() → T without gradients.
   template <class Sources, class Make>
   T& get(const Sources& sources, Make make) {
     if (!value_ || !current(sources)) {
@@ -28,12 +30,12 @@ class Derived {
     return *value_;
   }
 
-  // As it was computed last; null: never.
+  // Returns the value that was computed last, current or not; null if none was.
   T* last() { return value_ ? &*value_ : nullptr; }
 
  private:
   struct Stamp {
-    torch::Tensor source;  // held, so that its address stays its own
+    torch::Tensor source;  // keeps the tensor alive, so that no other one gets its address
     int64_t version;
     const void* data;
     torch::Device device;

@@ -1,4 +1,5 @@
-// Energies and gradients of many given states: model calls in blocks of bounded size.
+// Evaluates the energies and gradients of a large batch of states, in model calls of at most 200
+// states, so that memory stays bounded.
 #pragma once
 
 #include <functional>
@@ -7,12 +8,13 @@
 
 namespace isinglass {
 
-// x: states [N, D] on any device. Returns float64 [N] and float32 [N, D] or [N, D, K] on the CPU.
-// `stop` is asked between blocks; true ends early, with the rows done so far.
+// Returns energies float64 [N] and gradients float32 [N, D] or [N, D, K] of the states x [N, D],
+// which may be on any device; the results are on the CPU. `stop` is called before each block; once
+// it returns true, the function returns the rows computed so far.
 EnergyGrad energies_and_gradients(EnergyModel& model, const torch::Tensor& x, torch::Device device,
                                   const std::function<bool()>& stop = {});
 
-// Energies alone, float64 [N] on the CPU.
+// Returns the energies alone, float64 [N] on the CPU.
 torch::Tensor energies(EnergyModel& model, const torch::Tensor& x, torch::Device device);
 
 }  // namespace isinglass

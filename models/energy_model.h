@@ -1,10 +1,10 @@
-// The contract of a target distribution: a LibTorch module that maps states to energies U(x),
-// π(x) ∝ exp(−U(x)).
+// Defines the interface of a target distribution: a LibTorch module that maps states x to energies
+// U(x), with π(x) ∝ exp(−U(x)).
 //
 // A state is uint8 [B, D] for discrete sites, float32 [B, D] for continuous ones, int64 [B, D] for
-// permutations. Its *relaxed* form is what gradients are taken in: float32 [B, D] for binary and
-// continuous states, one-hot [B, D, K] for categorical ones. The score of the samplers' papers is
-// s = −∇U.
+// permutations. Gradients are taken in the *relaxed* form of a state: float32 [B, D] for binary,
+// ordered and continuous states, one-hot [B, D, K] for categorical ones. The score in the samplers'
+// papers is s = −∇U.
 #pragma once
 
 #include <string>
@@ -20,39 +20,42 @@ enum class StateKind { kBinary, kCategorical, kOrdered, kContinuous, kPermutatio
 struct StateSpace {
   StateKind kind = StateKind::kBinary;
   int64_t sites = 0;
-  int64_t categories = 2;  // of discrete kinds
+  int64_t categories = 2;  // K, for discrete kinds
 
-  // Gradients are [B, D, K] for categorical states and [B, D] otherwise.
+  // Returns true if the relaxed form is one-hot: gradients are then [B, D, K], otherwise [B, D].
   bool one_hot() const { return kind == StateKind::kCategorical; }
   bool discrete() const { return kind != StateKind::kContinuous; }
-  torch::ScalarType dtype() const {  // of a state
+  // Returns the type of a state's values.
+  torch::ScalarType dtype() const {
     if (kind == StateKind::kPermutation) return torch::kInt64;
     return discrete() ? torch::kUInt8 : torch::kFloat32;
   }
-  // States one move away: one site at another value, or (permutations) one pair swapped.
+  // Returns the number of states one move away: one site set to another value or, for permutations,
+  // one pair of entries swapped.
   int64_t neighbours() const {
     return kind == StateKind::kPermutation ? sites * (sites - 1) / 2 : sites * (categories - 1);
   }
   bool operator==(const StateSpace&) const = default;
 };
 
-// Of the gradients that proposals use; energies, and with them acceptance, are float32 or better.
+// Precision of the gradients that proposals use. Energies, and with them the acceptance test, are
+// always float32 or better.
 enum class GradientPrecision { kFloat32, kBfloat16 };
 
-// A model call at a batch of states. The cache is what a model wants to keep with the states
-// (hidden inputs, the parts of an annealed energy): each tensor has the chain as its first
-// dimension, and the accept step selects energy, gradient and cache together.
+// Holds the results of a model call at a batch of states. The cache contains whatever else a model
+// keeps per state (hidden inputs, the terms of an annealed energy). The first dimension of each of
+// its tensors is the chain, so that the accept step selects energy, gradient and cache together.
 struct Evaluation {
-  torch::Tensor energy;    // float64 [B], by which states are accepted
-  torch::Tensor target;    // float64 [B]: U, where energy is that of another temperature
-  torch::Tensor gradient;  // float32, of U in the relaxed state; undefined when not asked for
-  // float32 [B, D] (binary) or [B, D, K]: U(x) − U(x with x_i←k), 0 at the current value; of a
-  // permutation [B, D(D−1)/2], of its swaps (0, 1), (0, 2), … (1, 2), …. Undefined when not asked
-  // for.
+  torch::Tensor energy;    // float64 [B], the energy that acceptance uses
+  torch::Tensor target;    // float64 [B]: U, defined if `energy` is tempered (β ≠ 1)
+  torch::Tensor gradient;  // float32, of U in the relaxed state; undefined unless requested
+  // Differences of energies to all neighbours, float32; undefined unless requested. [B, D] (binary)
+  // or [B, D, K]: U(x) − U(x with x_i←k), which is 0 at the current value. Permutations have
+  // [B, D(D−1)/2], one entry a swap, in the order (0, 1), (0, 2), …, (1, 2), ….
   torch::Tensor differences;
   std::vector<torch::Tensor> cache;  // each [B, …]
 
-  // U, at whatever temperature the chains are.
+  // Returns the energy U at β = 1, whatever the temperatures of the chains are.
   const torch::Tensor& untempered() const { return target.defined() ? target : energy; }
 };
 
@@ -61,27 +64,29 @@ struct EnergyGrad {
   torch::Tensor gradient;  // float32 [B, D] or [B, D, K]
 };
 
-// Floating-point operations of the convolutions and matrix products for one state. 0: there are
-// none, and memory sets the pace.
+// Counts the floating-point operations of the convolutions and matrix products for one state. 0
+// means that the model has none, and that memory bandwidth limits its speed.
 struct FlopCounts {
   double energy = 0;              // U
   double state_gradient = 0;      // U and its gradient in the state
   double parameter_gradient = 0;  // U and its gradient in the parameters
 
-  // Of a network: its first layer's and the other layers' in one forward pass. A backward pass
-  // costs as much again for the gradient in a layer's input, and for that in its weights.
+  // Returns the counts for a network, given the operations of one forward pass through its first
+  // layer and through the other layers. A backward pass costs as much again for the gradient in
+  // each layer's input, and as much again for the gradient in its weights.
   static FlopCounts of_network(double first_layer, double other_layers);
 };
 
 class HasConditionals;
 class LatticeModel;
 
-// Where local steps are taken (kernels/path/fast/lattice_path.h), and what they bring along: U and its
-// gradient or differences, in the tensors of an evaluation; and the chains' β.
+// Describes the tensors that fused steps on a lattice (kernels/path/fast/lattice_path.h) update in
+// place: U and its gradient or differences, which belong to an evaluation, and the chains' inverse
+// temperatures.
 struct LocalSteps {
-  LatticeModel* lattice = nullptr;  // null: nowhere
+  LatticeModel* lattice = nullptr;  // null if the model is no lattice
   torch::Tensor energy, table;
-  torch::Tensor beta;  // float64 [B]; undefined: 1
+  torch::Tensor beta;  // float64 [B]; undefined means 1
 };
 
 class HasEnergyDifferences;
@@ -90,49 +95,56 @@ class HasSweeps;
 class EnergyModel : public torch::nn::Module {
  public:
   virtual std::string kind_name() const = 0;                            // the name in the registry
-  virtual std::string title() const { return "model " + kind_name(); }  // in messages
+  virtual std::string title() const { return "model " + kind_name(); }  // the name in messages
   virtual StateSpace space() const = 0;
   virtual bool differentiable() const { return true; }
-  // The base distribution of independent sites that U contains: means float32 [D] of Bernoulli ones,
-  // frequencies [D, K] of categorical ones; undefined: none.
+  // Returns the base distribution of independent sites that U contains: the means of Bernoulli
+  // sites, float32 [D], or the frequencies of categorical ones, [D, K]. Undefined if U contains
+  // none.
   virtual torch::Tensor base_mean() const { return {}; }
   virtual FlopCounts flops() const { return {}; }
-  // Whether evaluations can be captured in a CUDA graph (engine/run/step_graph.h): once their
-  // buffers exist, the host waits for nothing. And whether a captured one still holds when
-  // parameters have changed in place and an evaluation with gradient has followed: what is derived from
-  // them is kept where it was.
+  // Returns true if evaluations can be captured in a CUDA graph (engine/run/step_graph.h), that is,
+  // if the host never waits for the device once the buffers exist.
   virtual bool capturable() const { return true; }
+  // Returns true if a captured evaluation stays valid after the parameters have changed in place,
+  // once an evaluation with gradient has been made. For this, whatever is computed from the
+  // parameters has to stay at the same addresses.
   virtual bool reads_parameters_in_place() const { return false; }
-  // What evaluate() takes gradients in. Throws Error if the model knows no other than float32.
+  // Sets the precision of the gradients that evaluate() computes. Throws Error if the model
+  // supports float32 only and another one is requested.
   virtual void set_gradient_precision(GradientPrecision precision);
   virtual bool knows_bfloat16() const { return false; }
 
-  // U of states (uint8) or of relaxed states (floating), [B]; differentiable in the parameters and,
-  // for relaxed input, twice in the state. Deep models return float32, closed forms float64.
+  // Returns U, [B], of states (uint8 or int64) or of relaxed states (floating). It is
+  // differentiable in the parameters and, for relaxed input, twice in the state. Deep models return
+  // float32, closed forms float64.
   virtual torch::Tensor energy(const torch::Tensor& x) = 0;
 
-  // One evaluation, detached. Writes into out's tensors where they are defined and fit (energy
-  // always; the gradient may be replaced by the tensor that autograd made). The defaults call
-  // energy().
+  // Evaluate a batch once, detached from autograd. They write into the tensors of `out` where these
+  // are defined and fit (always for the energy; the gradient may be replaced by the tensor that
+  // autograd made). The defaults call energy().
   virtual void evaluate_energy(const torch::Tensor& x, Evaluation& out);
   virtual void evaluate(const torch::Tensor& x, Evaluation& out);
 
-  // One evaluation at y of chains whose evaluation at x is known; with or without the gradient. A
-  // model that keeps parts of it in the cache pays for what moved. The default evaluates at y.
+  // Evaluates chains that have moved from x, where their evaluation at_x is known, to y, with or
+  // without the gradient. A model that keeps intermediate results in the cache only pays for the
+  // sites that changed. The default evaluates at y from scratch.
   virtual void evaluate_moved(const torch::Tensor& x, const Evaluation& at_x,
                               const torch::Tensor& y, bool gradient, Evaluation& out);
 
-  // U (Evaluation::target) at the states of an evaluation whose energy alone has been kept, by
-  // steps on a lattice. The default has nothing to do: energy is U.
+  // Computes U (Evaluation::target) from `energy`, after fused steps on a lattice have updated the
+  // energy alone. The default does nothing, because its energy is U.
   virtual void settle(const torch::Tensor& x, Evaluation& current) {}
 
-  // Of the present evaluation of chains; and, once steps have been taken, what follows from U: the
-  // energy. The defaults are those of a lattice.
+  // Returns the tensors of the chains' present evaluation that fused lattice steps work on. After
+  // the steps, follow_local_steps() recomputes `energy` from the updated U. The defaults are those
+  // of an untempered lattice.
   virtual LocalSteps local_steps(Evaluation& current);
   virtual void follow_local_steps(Evaluation& current) {}
 
-  // What can be had for less than model calls; null: nothing. The defaults find what the class
-  // itself derives from; a model made of others asks them.
+  // Return the interface through which the model offers results that cost less than model calls;
+  // null if it offers none. The defaults check which interfaces the model's own class implements;
+  // models that wrap other models ask those.
   virtual HasConditionals* conditionals();
   virtual HasSweeps* sweeps();
   virtual HasEnergyDifferences* exact_differences();
@@ -142,62 +154,71 @@ class EnergyModel : public torch::nn::Module {
   const LatticeModel* as_lattice() const { return mutable_this()->as_lattice(); }
   LocalSteps local_steps(Evaluation& current) const { return mutable_this()->local_steps(current); }
 
-  // evaluate() into fresh tensors.
+  // Calls evaluate() with new tensors.
   EnergyGrad energy_and_grad(const torch::Tensor& x);
 
-  // The relaxed float32 form of states; floating input is passed through.
+  // Returns the relaxed form of states, float32; floating input is returned as it is.
   torch::Tensor relaxed(const torch::Tensor& x) const;
 
  protected:
-  // Copies into the buffer where it fits, else makes a new one.
+  // Copies the value into `out` if the shapes agree; otherwise allocates a new tensor.
   static void store(torch::Tensor& out, const torch::Tensor& value);
 
  private:
   EnergyModel* mutable_this() const { return const_cast<EnergyModel*>(this); }
 };
 
-// Models whose one-site conditionals cost less than model calls.
+// Implemented by models whose one-site conditionals cost less than K model calls.
 class HasConditionals {
  public:
   virtual ~HasConditionals() = default;
-  // out[b, k] = U(x_b with site[b] ← k) − U(x_b), float64 [B, K]; x uint8 [B, D], site int64 [B].
+  // Writes out[b, k] = U(x_b with site[b] ← k) − U(x_b), float64 [B, K]; x uint8 [B, D], site
+  // int64 [B].
   virtual void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                        torch::Tensor& out) = 0;
-  // Brings an evaluation without tables along once the chains have moved to x. The default keeps
-  // nothing beside the energy, of which whoever moved them knows the change.
+  // Updates the cache of `current` after the chains have moved to x by the values drawn from
+  // conditional_differences(). The caller has already added the change to the energy, so that the
+  // default, which caches nothing else, does nothing. Evaluations with gradients or tables of
+  // differences are not supported.
   virtual void follow(const torch::Tensor& x, Evaluation& current) {}
 };
 
-// Models that draw all their sites from exact conditionals in one step: a Gibbs sweep.
+// Implemented by models that can draw all their sites from exact conditionals in one step (a Gibbs
+// sweep).
 class HasSweeps {
  public:
   virtual ~HasSweeps() = default;
-  // `steps` sweeps of the chains x uint8 [B, D] and their evaluation without gradient, in place.
-  // Returns the model calls a chain that they cost.
+  // Makes `steps` sweeps of the chains x uint8 [B, D] and of their evaluation without gradient, in
+  // place. Returns the cost in model calls per chain.
   virtual int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
                                const torch::Tensor& chain_ids, torch::Tensor& x,
                                Evaluation& current, ops::StepBuffers& counts) = 0;
-  // As EnergyModel::capturable().
+  // Returns true if sweeps can be captured in a CUDA graph, in the sense of
+  // EnergyModel::capturable().
   virtual bool sweeps_capturable() const { return true; }
 };
 
-// Models whose exact neighbour differences Δ cost less than a model call a neighbour.
+// Implemented by models whose exact differences Δ to all neighbours cost less than one model call a
+// neighbour.
 class HasEnergyDifferences {
  public:
   virtual ~HasEnergyDifferences() = default;
-  // One evaluation with out.differences in place of the gradient; buffers as in evaluate().
+  // Evaluates the states with out.differences in place of the gradient; buffers are used as in
+  // evaluate().
   virtual void evaluate_differences(const torch::Tensor& x, Evaluation& out) = 0;
-  // The model calls a chain that one such evaluation costs.
+  // Returns the cost of one such evaluation in model calls per chain.
   virtual int64_t difference_calls() const { return 1; }
 };
 
-// The same for any model: by HasEnergyDifferences, else the energies of all neighbours in batches
-// of bounded size. Returns the number of model calls a chain: 1, or 1 + the number of neighbours.
-// Throws Error for continuous states.
+// Does the same for any model: by HasEnergyDifferences if the model implements it, otherwise by
+// evaluating all neighbours in batches of bounded size. Returns the number of model calls per
+// chain: 1 (or difference_calls()), or 1 + the number of neighbours. Throws Error for continuous
+// states.
 int64_t evaluate_differences(EnergyModel& model, const torch::Tensor& x, Evaluation& out);
 
-// Throws Error unless x is a batch of states of the space: dtype, shape, values in range, every row
-// of a permutation space a permutation.
+// Throws Error unless x is a batch of states of the space: dtype, shape and range of the values
+// have to be right, and every row of a permutation space has to be a permutation. `what` names the
+// batch in messages.
 void check_states(const StateSpace& space, const torch::Tensor& x, const std::string& what);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// Models from which independent states can be drawn exactly.
+// Interface of models from which independent exact samples can be drawn.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@ namespace isinglass {
 class HasExactSamples {
  public:
   virtual ~HasExactSamples() = default;
-  // Whether this one's size allows it.
+  // Returns true if the model is small enough for it.
   virtual bool has_exact_samples() const { return true; }
-  // One a chain id (int64 [N]), by it and the seed: [N, D], of the space's dtype.
+  // Returns one sample per chain id (int64 [N]), determined by the id and the seed: [N, D], in the
+  // space's dtype.
   virtual torch::Tensor exact_samples(const torch::Tensor& chain_ids, uint64_t seed) const = 0;
 };
 
-// Null: the model has none.
+// Returns the interface if the model has exact samples, otherwise null.
 inline const HasExactSamples* exact_samples_of(const EnergyModel& model) {
   const auto* exact = dynamic_cast<const HasExactSamples*>(&model);
   return exact && exact->has_exact_samples() ? exact : nullptr;

@@ -1,7 +1,8 @@
-// Full float32 precision for a scope: energies enter acceptances and weights, and LibTorch's own
-// settings would let cuDNN's convolutions round their factors to 10 bits (TF32). The settings are the
-// process's: they are set by the first scope of all threads, and what was before is set again by the
-// last one. Every computation of the library that calls models begins with one.
+// Guarantees full float32 precision within a scope. Energies enter acceptance probabilities and
+// weights, and LibTorch's default settings allow cuDNN's convolutions to round their inputs to a
+// 10-bit mantissa (TF32). The settings belong to the process: the first scope among all threads
+// changes them, and the last one restores the previous values. Every computation of the library
+// that calls models opens such a scope first.
 #pragma once
 
 namespace isinglass {

@@ -1,10 +1,11 @@
-// The identity of a model beside its kind: its parameters, and the energies of a function of a
-// user's own, which may register none.
+// Identifies a model, in addition to its kind, so that a checkpoint is only resumed with the model
+// that wrote it: by its parameters, and by the energies of a user-defined function, which may
+// register no parameters.
 //
-// Nothing names what such a function reads, so that it is known by its energies at a few fixed
-// pseudo-random states. Two functions that agree there, to the bit, are taken for one. By other
-// arithmetic (another processor, GPU, number of threads or version of torch) the same function is
-// rounded otherwise: there energies within the error of rounding agree.
+// Nothing lists the values that such a function depends on, so it is identified by its energies at
+// a few fixed pseudo-random states. Two functions whose energies there agree bit for bit are taken
+// to be the same. On other hardware or software (processor, GPU, number of threads, version of
+// torch) the same function rounds differently; energies are then compared up to rounding error.
 #pragma once
 
 #include <optional>
@@ -16,37 +17,40 @@
 
 namespace isinglass {
 
-// SHA-256 of the model's parameters and buffers (io/sha256.h): of a trained network that of the
-// file that holds them.
+// Returns the SHA-256 of the model's parameters and buffers (io/sha256.h). For a trained network it
+// is that of the file that holds them.
 std::string parameters_sha256(const EnergyModel& model);
 
-// A model whose registered tensors do not decide its energies.
+// Implemented by models whose registered tensors do not determine their energies.
 class OwnFunction {
  public:
   virtual ~OwnFunction() = default;
-  // U of the states [N], computed twice: float64 [2, N]; undefined where it cannot be computed. The
-  // function, what it holds and torch's random numbers are afterwards as they were.
+  // Returns U of the states [N], computed twice: float64 [2, N], or undefined if it cannot be
+  // computed. The function, the values that it holds and torch's random number generators are
+  // afterwards as they were before.
   virtual torch::Tensor energies_twice(const torch::Tensor& x) const = 0;
 };
 
-// Every function within the model, in the order of the modules; empty where parameters decide all.
+// Returns every such function within the model, in the order of the modules. It is empty if the
+// parameters determine all energies.
 std::vector<const EnergyModel*> own_functions(const EnergyModel& model);
 
-// Returns whether the function registers parameters or buffers, which identify it where its
+// Returns true if the function registers parameters or buffers, which identify it where its
 // energies cannot.
 bool has_tensors(const EnergyModel& function);
 
-// The functions' energies in the form that a checkpoint saves.
+// Returns the functions' energies in the form that a checkpoint stores.
 PtDict function_identity(const EnergyModel& model, torch::Device device);
 
-// Throws Error unless `saved` is the identity of this model's functions; null: the checkpoint holds
-// none. Then, and where a function has not the same energies twice, its parameters have to decide:
-// one without any is refused. `what` is the checkpoint.
+// Throws Error unless `saved` identifies this model's functions; null means that the checkpoint
+// holds no identity. In that case, and for a function whose two evaluations disagree, only its
+// parameters can identify it: a function without parameters is refused. `what` names the checkpoint
+// in messages.
 void require_same_functions(const PtDict* saved, const EnergyModel& model, torch::Device device,
                             const std::string& what);
 
-// SHA-256 of the functions' energies; none where there is no function, or one that has not the
-// same energies twice.
+// Returns the SHA-256 of the functions' energies; nothing if there is no function, or if one of
+// them does not give the same energies twice.
 std::optional<std::string> functions_sha256(const EnergyModel& model, torch::Device device);
 
 }  // namespace isinglass

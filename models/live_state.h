@@ -1,5 +1,5 @@
-// A model whose parameters and buffers belong to something outside, which may put other tensors in
-// their place at any time: a module of Python.
+// Interface of models whose parameters and buffers belong to an external owner (a Python module),
+// which may replace the tensors at any time.
 #pragma once
 
 #include "io/pt/pt_file.h"
@@ -10,16 +10,16 @@ namespace isinglass {
 class HasLiveState {
  public:
   virtual ~HasLiveState() = default;
-  // Returns all tensors as they are now by all their names, the trained ones first, in the order of
-  // parameters().
+  // Returns all tensors as they are now, under all their names. The trained ones come first, in the
+  // order of parameters().
   virtual NamedTensors live_state() const = 0;
 };
 
-// The parameters and buffers of a model as they are now, those of any other model by
-// named_parameters() and named_buffers().
+// Returns the model's present parameters and buffers: by live_state() if the model implements it,
+// otherwise by named_parameters() and named_buffers().
 NamedTensors state_of(const EnergyModel& model);
 
-// The parameters of a model, each once: one that has several names under the first of them.
+// Returns every parameter of the model once; a parameter with several names has the first of them.
 NamedTensors distinct_parameters(const EnergyModel& model);
 
 }  // namespace isinglass

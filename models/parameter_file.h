@@ -1,5 +1,5 @@
-// Parameter files in the public format (docs/reference/models.md), or the same tensors in memory:
-// strict reading, with the tensor named in every error.
+// Reads parameter files in the public format (docs/reference/models.md), or the same tensors in
+// memory. Reading is strict, and every error names the tensor.
 #pragma once
 
 #include <filesystem>
@@ -11,24 +11,28 @@
 
 namespace isinglass {
 
-// The tensors of a file of parameters: a state dict, or the averages of a checkpoint of training.
+// Returns the tensors of a parameter file: a state dict, or the averaged parameters of a training
+// checkpoint.
 NamedTensors read_parameters(const std::filesystem::path& file);
 
-// The named tensors of one file, taken one by one. Every error names the file and the tensor.
+// Hands out the named tensors of one file, one by one. Every error names the file and the tensor.
 class ParameterReader {
  public:
   explicit ParameterReader(const std::filesystem::path& file);
-  // The same of tensors in memory, which `source` names in errors.
+  // Reads tensors in memory; `source` names them in errors.
   ParameterReader(std::string source, NamedTensors tensors);
 
   bool has(const std::string& key) const;
 
-  int64_t rank(const std::string& key) const;  // of the tensor, which may have several forms
+  // Returns the tensor's number of dimensions, for keys that allow several.
+  int64_t rank(const std::string& key) const;
 
-  // The tensor as the file has it, of the given shape (−1: any size); it stays to be taken.
+  // Returns the tensor as the file has it, after checking its shape (−1: any size). The tensor
+  // still has to be taken.
   torch::Tensor peek(const std::string& key, const std::vector<int64_t>& shape) const;
 
-  // Takes finite real numbers, as float64 if they are of it or whole, else float32; or int64 ones.
+  // Take a tensor. real() requires finite real numbers and returns float64 if they are float64 or
+  // whole numbers, otherwise float32. whole() requires whole numbers and returns int64.
   torch::Tensor real(const std::string& key, const std::vector<int64_t>& shape);
   torch::Tensor whole(const std::string& key, const std::vector<int64_t>& shape);
 
@@ -44,16 +48,18 @@ class ParameterReader {
   NamedTensors tensors_;
 };
 
-// Edges int64 [E, 2] within 0 … sites − 1, no site with itself.
+// Takes 'edges', int64 [E, 2]. Throws Error unless the sites are within 0 … sites − 1 and no edge
+// joins a site with itself.
 torch::Tensor read_edges(ParameterReader& reader, int64_t sites);
 
 inline constexpr int64_t kMostCategories = 256;
 
-// Throws Error unless the tensor [D, K] of that key has 2 to kMostCategories columns.
+// Throws Error unless the tensor [D, K] under that key has 2 to kMostCategories columns.
 void check_categories(const ParameterReader& reader, const std::string& key,
                       const torch::Tensor& tensor);
 
-// Copies the reader's tensors into the module's parameters and buffers, all of them and no others.
+// Copies the reader's tensors into the module's parameters and buffers. Throws Error unless their
+// names are exactly those of the module.
 void load_state(torch::nn::Module& module, ParameterReader& reader);
 
 }  // namespace isinglass

@@ -1,5 +1,6 @@
-// Seeds LibTorch's CPU generator, from which torch.nn makes initial values, for a scope. Afterwards
-// the generator is as it was before. One thread at a time.
+// Seeds LibTorch's CPU generator, from which torch.nn draws initial values, for the duration of a
+// scope. Afterwards the generator has its previous state. Only one thread can be in such a scope at
+// a time.
 #pragma once
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -24,8 +25,8 @@ class Seeded {
   torch::Tensor before_;
 };
 
-// A layer of torch.nn in float32, with the initial values of one, whatever the default type of the
-// process is, which may be anything and anybody's.
+// Returns a torch.nn layer in float32, with the initial values that a float32 layer gets. The
+// default type of the process, which any other code may have changed, has no influence.
 template <class Layer, class Options>
 Layer float32_layer(const Options& options) {
   const at::Generator generator = at::detail::getDefaultCPUGenerator();
