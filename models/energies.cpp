@@ -1,4 +1,4 @@
-// See energies.h.
+// Implements the evaluation of large batches in blocks.
 #include "models/energies.h"
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kBlock = 200;  // states a model call
+constexpr int64_t kBlock = 200;  // states per model call
 
-// Calls f with the blocks of x, on the device.
+// Calls f with the blocks of x, copied to the device, until `stop` returns true.
 template <class F>
 void for_each_block(const torch::Tensor& x, torch::Device device, const std::function<bool()>& stop,
                     F f) {

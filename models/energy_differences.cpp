@@ -1,5 +1,5 @@
-// Exact neighbour differences of any discrete model, by evaluating its neighbours; see
-// energy_model.h.
+// Implements exact neighbour differences for any discrete model (energy_model.h), by evaluating all
+// the neighbours.
 #include <algorithm>
 
 #include "io/error.h"
@@ -8,15 +8,16 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kBatch = 4096;  // neighbours evaluated at once
+constexpr int64_t kBatch = 4096;  // neighbours per model call
 
-// Neighbours of chains: y, and where their differences stand in the table.
+// Holds neighbours of chains: the states y [N, D] and the index of each one's difference in the
+// flattened table, int64 [N].
 struct Neighbours {
   torch::Tensor y, position;
 };
 
-// Neighbour n of a chain: site n / (K − 1) takes the n mod (K − 1)-th of its other values. The
-// table [B, D, K] has a place for every value.
+// Returns neighbour n of each chain: site n / (K − 1) is set to the (n mod (K − 1))-th of its other
+// values. The table [B, D, K] also has an entry for the current value.
 Neighbours one_site_moves(const StateSpace& space, const torch::Tensor& x,
                           const torch::Tensor& chain, const torch::Tensor& n) {
   const int64_t others = space.categories - 1;
@@ -28,7 +29,8 @@ Neighbours one_site_moves(const StateSpace& space, const torch::Tensor& x,
   return {y, (chain * space.sites + site.squeeze(1)) * space.categories + value.squeeze(1)};
 }
 
-// Neighbour n of a chain: the n-th pair swapped. The table is [B, p(p−1)/2].
+// Returns neighbour n of each chain: the n-th pair of entries is swapped. The table is
+// [B, D(D−1)/2].
 Neighbours swaps(const StateSpace& space, const torch::Tensor& x, const torch::Tensor& chain,
                  const torch::Tensor& n) {
   const torch::Tensor pair =
@@ -38,7 +40,7 @@ Neighbours swaps(const StateSpace& space, const torch::Tensor& x, const torch::T
   return {y, chain * space.neighbours() + n};
 }
 
-// U(x) − U(neighbour) of all neighbours, float32.
+// Returns U(x) − U(neighbour) for all neighbours, float32.
 torch::Tensor table_of(EnergyModel& model, const torch::Tensor& x, const torch::Tensor& energy) {
   const StateSpace space = model.space();
   const bool swap = space.kind == StateKind::kPermutation;
@@ -56,7 +58,8 @@ torch::Tensor table_of(EnergyModel& model, const torch::Tensor& x, const torch::
     table.view(-1).index_put_({position},
                               (energy.index_select(0, chain) - at.energy).to(torch::kFloat32));
   }
-  return space.kind == StateKind::kBinary ? table.sum(-1) : table;  // the current value's is 0
+  return space.kind == StateKind::kBinary ? table.sum(-1)
+                                          : table;  // the entry of the current value is 0
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Defaults of the model contract; see energy_model.h.
+// Implements the defaults of the interface in energy_model.h.
 #include "models/energy_model.h"
 
 #include "io/error.h"
@@ -8,7 +8,7 @@ namespace isinglass {
 
 FlopCounts FlopCounts::of_network(double first_layer, double other_layers) {
   const double forward = first_layer + other_layers;
-  return {forward, 2 * forward, 3 * forward - first_layer};  // data need no gradient
+  return {forward, 2 * forward, 3 * forward - first_layer};  // the data need no gradient
 }
 
 void EnergyModel::set_gradient_precision(GradientPrecision precision) {

@@ -1,4 +1,5 @@
-// See full_precision.h.
+// Implements the scope by a process-wide counter: the first scope saves LibTorch's TF32 settings,
+// and the last one restores them.
 #include "models/full_precision.h"
 
 #include <ATen/Context.h>
@@ -20,12 +21,12 @@ std::string word_for(at::Float32MatmulPrecision precision) {
   }
 }
 
-// What was set before the first of the scopes that there are now.
+// Holds the settings that were in force before the first of the present scopes.
 struct Before {
   std::mutex mutex;
   int scopes = 0;
-  bool convolutions = false;  // whether cuDNN may use TF32
-  std::string products;       // LibTorch's word for the precision of matrix products
+  bool convolutions = false;  // true if cuDNN was allowed to use TF32
+  std::string products;       // LibTorch's name for the precision of matrix products
 };
 
 Before& before() {

@@ -1,4 +1,4 @@
-// See identity.h.
+// Implements the identification of models by parameters and by energies at fixed states.
 #include "models/identity.h"
 
 #include <ATen/Parallel.h>
@@ -22,12 +22,13 @@ namespace {
 
 constexpr int64_t kStates = 16;
 constexpr int64_t kKey = 0x66756e6374696f6e;  // "function"
-// The error of float32 sums of 10^6 terms, with room for terms that cancel.
+// Bounds the error of float32 sums of 10^6 terms, relative to the largest energy, with a margin for
+// terms that cancel.
 constexpr double kRounding = 1e-4;
 constexpr const char* kVarying = "is rounded anew at every call";
 
-// Where chains begin; and, of every second one, states that are nearer to an end of the values, as
-// those are that chains come to.
+// Returns the fixed states at which energies are compared. Half of them are drawn as chains are
+// initialised. The others lie closer to the extreme values, as the states of converged chains do.
 torch::Tensor fixed_states(const StateSpace& space) {
   const auto on_cpu = torch::TensorOptions(torch::kCPU);
   torch::Tensor x = torch::empty({kStates, space.sites}, on_cpu.dtype(space.dtype()));
@@ -52,7 +53,7 @@ torch::Tensor fixed_states(const StateSpace& space) {
   return x;
 }
 
-// Returns the text of all that decides how sums are rounded.
+// Returns a description of everything that determines how sums are rounded.
 std::string arithmetic(torch::Device device) {
   cudaDeviceProp properties;
   if (device.is_cuda() &&
@@ -78,10 +79,11 @@ bool same_bits(const std::vector<double>& one, const std::vector<double>& other)
                     [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); });
 }
 
+// Holds a function's energies at the fixed states, computed twice.
 struct Known {
-  std::vector<double> energies;  // empty: it has not the same ones twice
-  bool varies = false;           // by rounding
-  bool computed = true;
+  std::vector<double> energies;  // empty if the two evaluations disagree
+  bool varies = false;           // they agree only up to rounding
+  bool computed = true;          // false if the energies cannot be computed
 };
 
 Known known(const EnergyModel& function, torch::Device device) {

@@ -1,4 +1,4 @@
-// See live_state.h.
+// Implements the enumeration of a model's present parameters and buffers.
 #include "models/live_state.h"
 
 #include <unordered_set>

@@ -1,4 +1,4 @@
-// See parameter_file.h.
+// Implements the strict reading of parameter files.
 #include "models/parameter_file.h"
 
 #include <fmt/ranges.h>
@@ -18,7 +18,7 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(sizes, ", "));
 }
 
-constexpr int64_t kMostExact = int64_t{1} << 53;
+constexpr int64_t kMostExact = int64_t{1} << 53;  // float64 holds every integer up to this size
 
 const torch::Tensor& tensor_of(const NamedTensors& tensors, const std::string& key,
                                const std::string& source) {

@@ -1,4 +1,5 @@
-// The models by name: those of list.inc, whose sources hold the entries.
+// Implements the registry: collects the entries that the functions of list.inc return, and checks
+// options when a model is loaded.
 #include "models/registry.h"
 
 #include <fmt/ranges.h>
@@ -67,7 +68,8 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
   require_option(categories >= 2 && categories <= kMostCategories, "categories", categories,
                  "2 to {} are allowed", kMostCategories);
   const std::shared_ptr<EnergyModel> model = [&] {
-    const Seeded initial(0);  // values that a network begins with, until it has the parameters
+    const Seeded initial(
+        0);  // makes the network's initial values reproducible; the parameters replace them
     return entry.load(options);
   }();
   const StateSpace space = model->space();
@@ -105,7 +107,7 @@ int64_t needed_categories(const ModelOptions& options, const std::string& model)
 }
 
 std::vector<std::string> nearest_first(const std::string& name, std::vector<std::string> known) {
-  const auto distance = [&name](const std::string& other) {  // Levenshtein
+  const auto distance = [&name](const std::string& other) {  // the Levenshtein distance
     std::vector<size_t> row(other.size() + 1);
     std::iota(row.begin(), row.end(), size_t{0});
     for (size_t i = 1; i <= name.size(); ++i) {

@@ -1,4 +1,4 @@
-// See seeded.h.
+// Implements the scoped seeding of LibTorch's CPU generator.
 #include "models/seeded.h"
 
 namespace isinglass {

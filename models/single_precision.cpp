@@ -1,4 +1,4 @@
-// See single_precision.h.
+// Implements the conversion to float32 and the warning about changed numbers.
 #include "models/single_precision.h"
 
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-// See states.h, and check_states() of energy_model.h.
+// Implements the checks of state spaces and batches, with check_states() of energy_model.h.
 #include "models/states.h"
 
 #include <fmt/ostream.h>
@@ -53,7 +53,7 @@ void check_space(const StateSpace& space, const std::string& title) {
   require(space.sites >= 1 && space.sites <= kMost, "{} has {} sites; 1 to {} are allowed", title,
           space.sites, kMost);
   if (space.kind == StateKind::kPermutation) {
-    constexpr int64_t kMostEntries = 65536;  // whose pairs are fewer than 2^31
+    constexpr int64_t kMostEntries = 65536;  // their pairs number fewer than 2^31
     require(space.sites <= kMostEntries,
             "{} permutes {} entries; at most {} are allowed, as their pairs are numbered", title,
             space.sites, kMostEntries);
@@ -77,7 +77,8 @@ torch::Tensor as_states(const StateSpace& space, const torch::Tensor& x, const s
     return x;
   }
   check_shape(space, x, what);
-  check_values(space, x.to(torch::kInt64), what);  // before a smaller type makes others of them
+  check_values(space, x.to(torch::kInt64),
+               what);  // before the conversion to a smaller type can change them
   return x.to(space.dtype());
 }
 

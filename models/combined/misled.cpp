@@ -1,4 +1,4 @@
-// See misled.h.
+// Implements the targets with misleading gradients as pairs of an energy and another gradient.
 #include "models/combined/misled.h"
 
 #include <cmath>
@@ -12,7 +12,8 @@ namespace {
 
 const auto kDouble = torch::kFloat64;
 
-// `refusal` farther than `radius` from every centre, else 0.
+// Penalty that excludes modes: U(x) = refusal if x is farther than `radius` from every centre,
+// otherwise 0.
 class RefusedOutside : public EnergyModel {
  public:
   RefusedOutside(torch::Tensor centers, double radius, double refusal)

@@ -1,6 +1,7 @@
-// Targets whose gradient misleads: the energy of one law, the gradient of another ("Follow
-// Hamiltonian Leader", sections 5.1.2, 5.1.3 and A.2). Continuous states. They know which states
-// are right, and where the paper's chains start: at a point, with normal noise.
+// Targets whose gradient misleads the sampler ("Follow Hamiltonian Leader", sections 5.1.2, 5.1.3
+// and A.2): U(x) is the energy of one distribution, and the gradient is that of another. States are
+// continuous, [B, D]. Each target also provides the modes that count as right ones, and the
+// distribution from which the paper's chains start: a normal distribution around a point.
 #pragma once
 
 #include <limits>
@@ -11,11 +12,11 @@
 
 namespace isinglass {
 
-// Modes of a target, and others that its gradient has. A state is right where the nearest of all is
-// a right one, and not farther than the radius.
+// Holds the modes of a target together with the false modes of its gradient. A state counts as
+// right if the nearest mode is a right one and at most `radius` away.
 struct Modes {
-  torch::Tensor centers = {};  // float64 [C, D]; undefined: none are known
-  torch::Tensor right = {};    // bool [C]
+  torch::Tensor centers = {};  // float64 [C, D]; undefined if no modes are known
+  torch::Tensor right = {};    // bool [C]: the modes of the energy
   double radius = std::numeric_limits<double>::infinity();
 
   torch::Tensor at_right(const torch::Tensor& x) const;  // float64 [B]: 1 or 0
@@ -41,17 +42,19 @@ class MisledModel : public OtherGradientModel {
 
 using MisledPointer = std::shared_ptr<MisledModel>;
 
-// §5.1.3: the energy of two normal modes, (±2, 0), the gradient of four; from N(0, 4 I).
+// §5.1.3: the energy has two normal modes, (±2, 0), and the gradient belongs to a mixture of four.
+// Chains start from N(0, 4 I).
 MisledPointer misled_mixture();
 
-// §5.1.2: N((1, 1), I), with the gradient of N((1, 1), I / slope), which is nearly none; from
-// N(0, 4 I). Right are states within 2.5 of the mode, 96 % of the law.
+// §5.1.2: N((1, 1), I) with the gradient of N((1, 1), I / slope), which is almost zero for a small
+// slope. Chains start from N(0, 4 I). States within 2.5 of the mode count as right; they have 96 %
+// of the probability.
 MisledPointer misled_flat(double slope);
 
-// A.2: modes N(μ, variance I) of equal weight, of which the energy refuses those that are not
-// right: it is `refusal` higher at a distance of more than `radius` from every right one. (The
-// paper's refusal is infinite; chains could then start nowhere else.) The gradient is that of all
-// modes.
+// §A.2: modes N(μ, variance I) of equal weight. The energy excludes the modes that are not right:
+// it is `refusal` higher wherever the distance to every right mode exceeds `radius`. (The paper's
+// penalty is infinite; chains could then not start anywhere else.) The gradient is that of the
+// mixture of all modes.
 struct RefusedModes {
   torch::Tensor centers;  // [C, D]
   torch::Tensor right;    // bool [C]
@@ -59,7 +62,7 @@ struct RefusedModes {
 };
 MisledPointer misled_modes(const RefusedModes& modes, Start start);
 
-// A.2.1: eight modes on the unit circle, every other one right; from N(0, I).
+// §A.2.1: eight modes on the unit circle, every other one right. Chains start from N(0, I).
 MisledPointer misled_rings(double variance, double radius, double refusal);
 
 }  // namespace isinglass

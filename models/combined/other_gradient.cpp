@@ -1,4 +1,4 @@
-// See other_gradient.h.
+// Implements the model with another model's gradient.
 #include "models/combined/other_gradient.h"
 
 #include "io/error.h"

@@ -1,6 +1,7 @@
-// The energy of one model with the gradient of another (`gradient-model`): samplers propose by the
-// one and accept by the other. The gradient is then that of no energy in general; a
-// Metropolis–Hastings sampler stays exact for the energy.
+// Combines the energy of one model with the gradient of another (`gradient-model`): samplers
+// propose by the gradient of the second model and accept by the energy of the first, so that π(x) ∝
+// exp(−U_energy(x)). The gradient is in general not the gradient of any energy; a
+// Metropolis–Hastings sampler is still exact for `energy`.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,7 @@ namespace isinglass {
 
 class OtherGradientModel : public EnergyModel {
  public:
-  // Throws Error unless `gradient` is differentiable and has the states of `energy`.
+  // Throws Error unless `gradient` is differentiable and has the state space of `energy`.
   OtherGradientModel(std::shared_ptr<EnergyModel> energy, std::shared_ptr<EnergyModel> gradient);
 
   std::string kind_name() const override { return energy_->kind_name(); }

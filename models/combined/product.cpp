@@ -1,4 +1,4 @@
-// See product.h.
+// Implements the product of continuous targets, and its registry entry.
 #include "models/combined/product.h"
 
 #include "io/error.h"

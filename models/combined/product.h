@@ -1,5 +1,6 @@
-// Product of continuous targets: U(x) = Σ_f U_f(x), with the gradient of the sum. No parameter file
-// of its own: `factors` NAME=FILE.pt,NAME=FILE.pt.
+// Product of continuous targets: U(x) = Σ_f U_f(x) for states x [B, D], with gradient Σ_f ∇U_f(x).
+// It has no parameter file of its own; the option `factors` NAME=FILE.pt,NAME=FILE.pt names those
+// of the factors.
 #pragma once
 
 #include <memory>
@@ -10,7 +11,7 @@ namespace isinglass {
 
 class ProductModel : public EnergyModel {
  public:
-  // At least one factor, all of one number of sites.
+  // Requires at least one factor; all factors have the same number of sites.
   explicit ProductModel(std::vector<std::shared_ptr<EnergyModel>> factors);
 
   std::string kind_name() const override { return "product"; }
