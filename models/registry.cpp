@@ -68,8 +68,8 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
   require_option(categories >= 2 && categories <= kMostCategories, "categories", categories,
                  "2 to {} are allowed", kMostCategories);
   const std::shared_ptr<EnergyModel> model = [&] {
-    const Seeded initial(
-        0);  // makes the network's initial values reproducible; the parameters replace them
+    // Networks draw initial values, which the loaded parameters then replace.
+    const Seeded initial(0);
     return entry.load(options);
   }();
   const StateSpace space = model->space();

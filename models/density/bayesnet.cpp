@@ -1,4 +1,5 @@
-// See bayesnet.h.
+// Implements the .uai reader, which checks everything that it reads, and the energy as a sum of
+// table look-ups.
 #include "models/density/bayesnet.h"
 
 #include <algorithm>
@@ -15,10 +16,10 @@ namespace isinglass {
 namespace {
 
 constexpr double kLeastProbability = 1e-30;
-constexpr int64_t kMostEntries = 1 << 24;  // of all tables
+constexpr int64_t kMostEntries = 1 << 24;  // of all tables together
 constexpr int64_t kMostValues = 256;
 
-// The words of a .uai file, one by one.
+// Reads the words of a .uai file one by one.
 class UaiReader {
  public:
   explicit UaiReader(const std::filesystem::path& file)
@@ -87,11 +88,12 @@ torch::Tensor read_scope(UaiReader& in, int64_t variables, int64_t factor) {
   return torch::tensor(scope, torch::kInt64);
 }
 
-// A product of conditionals is a distribution only where no variable is its own ancestor. Variables
-// whose parents have gone are taken away until none is left, or a cycle.
+// Throws Error if a variable is its own ancestor, since a product of conditionals is then no
+// distribution. Removes variables without remaining parents until none is left or a cycle remains.
 void check_acyclic(const UaiReader& in, const std::vector<BayesNetFactor>& factors) {
-  const auto count = static_cast<int64_t>(factors.size());  // and variables, each a child once
-  std::vector<int64_t> waits(count);                        // parents that are left
+  const auto count =
+      static_cast<int64_t>(factors.size());  // the number of variables, too: each is the child once
+  std::vector<int64_t> waits(count);         // number of parents not yet removed
   std::vector<std::vector<int64_t>> parents(count), children(count);
   for (const BayesNetFactor& factor : factors) {
     const auto* variable = factor.variables.data_ptr<int64_t>();
@@ -113,14 +115,15 @@ void check_acyclic(const UaiReader& in, const std::vector<BayesNetFactor>& facto
   const auto is_left = [&](int64_t variable) { return waits[variable] > 0; };
   int64_t on_cycle = 0;
   while (!is_left(on_cycle)) ++on_cycle;
-  for (int64_t n = 0; n < count; ++n) {  // from a descendant of a cycle to the cycle
+  for (int64_t n = 0; n < count; ++n) {  // walks from a descendant of a cycle back to the cycle
     on_cycle = *std::find_if(parents[on_cycle].begin(), parents[on_cycle].end(), is_left);
   }
   fail("{}: the network has a cycle through variable {}; no variable may be its own ancestor",
        in.source(), on_cycle);
 }
 
-// Rows of the child's values sum to 1.
+// Reads the table of a factor and checks that its rows, one for each combination of parent values,
+// sum to 1.
 torch::Tensor read_table(UaiReader& in, int64_t scope, int64_t values, int64_t factor) {
   const double entries = std::pow(static_cast<double>(values), static_cast<double>(scope));
   require(entries <= kMostEntries, "{}: factor {} has {:.0f} entries; at most {} are allowed",
@@ -132,7 +135,7 @@ torch::Tensor read_table(UaiReader& in, int64_t scope, int64_t values, int64_t f
   for (int64_t i = 0; i < size; ++i) {
     table.data_ptr<double>()[i] = in.probability(fmt::format("an entry of factor {}", factor));
   }
-  constexpr double kRounding = 1e-3;  // tables are written with few digits
+  constexpr double kRounding = 1e-3;  // files give few digits
   const torch::Tensor off = (table.view({-1, values}).sum(1) - 1).abs();
   require(off.max().item<double>() <= kRounding, "{}: a row of factor {} does not sum to 1",
           in.source(), factor);
@@ -169,7 +172,7 @@ BayesNetModel::BayesNetModel(int64_t variables, int64_t values,
   own_stride_ = register_buffer("own_stride", own_stride.to(torch::kInt64));
 }
 
-// Where each factor's value stands in cost_: int64 [B, F].
+// Returns the index into cost_ of each factor's value, int64 [B, F].
 torch::Tensor BayesNetModel::entries(const torch::Tensor& x) const {
   return (x.to(torch::kFloat64).matmul(stride_) + offset_).to(torch::kInt64);
 }
@@ -188,7 +191,7 @@ void BayesNetModel::evaluate_differences(const torch::Tensor& x, Evaluation& out
   const torch::Tensor own =
       all.index_select(1, own_factor_.flatten()).view({-1, variables_, own_factor_.size(1)});
   const torch::Tensor here = costs(own);
-  const auto to = [&](const torch::Tensor& k) {  // U(x) − U(x with x_i ← k_i) of all sites i
+  const auto to = [&](const torch::Tensor& k) {  // U(x) − U(x with x_i ← k_i) for all sites i
     return (here - costs(own + (k - value).unsqueeze(2) * own_stride_)).sum(2).to(torch::kFloat32);
   };
   if (values_ == 2) return store(out.differences, to(1 - value));

@@ -1,10 +1,12 @@
-// Bayesian network of discrete variables: U(x) = −log Π_i p(x_i given parents), read from the .uai
-// files of the UAI competition's format. A zero probability counts as 1e-30.
+// Bayesian network of discrete variables: U(x) = −Σ_i log p(x_i | parents of i), for states x
+// [B, D] of K values each. Networks are read from files in the .uai format of the UAI competition.
+// A probability of zero counts as 1e-30.
 //
-// The format is a text: BAYES; the number of variables; their numbers of values; the number of
-// factors; a line a factor: its number of variables, then these, the child last; then a factor's
-// table: its number of entries, then these, the last variable fastest. Here all variables have
-// equally many values.
+// A .uai file is a text that holds, in this order: the word BAYES; the number of variables; the
+// number of values of each variable; the number of factors; one line a factor with its number of
+// variables and these variables, the child last; and for each factor the number of entries in its
+// table and the entries, with the last variable varying fastest. This implementation requires all
+// variables to have the same number of values.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +16,14 @@
 
 namespace isinglass {
 
+// Holds one conditional probability table, p(child | parents).
 struct BayesNetFactor {
   torch::Tensor variables;  // int64 [V], the child last
   torch::Tensor table;      // float64 [K^V], the last variable fastest
 };
 
-// A site's conditional and differences need the factors that it is in, and no others.
+// Computes a site's conditional and differences from the factors that contain the site, and from no
+// others.
 class BayesNetModel : public EnergyModel, public HasConditionals, public HasEnergyDifferences {
  public:
   BayesNetModel(int64_t variables, int64_t values, const std::vector<BayesNetFactor>& factors);
@@ -39,15 +43,17 @@ class BayesNetModel : public EnergyModel, public HasConditionals, public HasEner
   torch::Tensor costs(const torch::Tensor& entries) const;
 
   int64_t variables_, values_;
-  torch::Tensor cost_;    // float64 [Σ K^V]: −log of all tables, one after the other
-  torch::Tensor offset_;  // float64 [F]: where a factor's table begins
-  torch::Tensor stride_;  // float64 [D, F]: of each variable in each factor's table
-  // int64 [D, P]: the factors of each variable and its strides in them; stride 0 fills up
+  torch::Tensor cost_;    // float64 [Σ K^V]: −log of all tables, concatenated
+  torch::Tensor offset_;  // float64 [F]: index at which each factor's table begins
+  torch::Tensor stride_;  // float64 [D, F]: stride of each variable in each factor's table
+  // Hold the factors of each variable and its strides in them, int64 [D, P]; unused places have
+  // stride 0.
   torch::Tensor own_factor_, own_stride_;
 };
 
-// Throws Error naming the file and what is wrong with it: a word that is no number, tables of the
-// wrong size, rows that do not sum to 1, a variable that is no factor's child, a cycle.
+// Reads a network. Throws Error naming the file and the problem: a word that is not a number, a
+// table of the wrong size, rows that do not sum to 1, a variable that is the child of no factor, or
+// a cycle.
 std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See fhmm.h.
+// Implements the model's energy, gradient and differences in closed form.
 #include "models/density/fhmm.h"
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace isinglass {
 namespace {
 
-// Costs of the values of a chain's first step: [n].
+// Returns the costs of the values at a chain's first step, [n].
 torch::Tensor first_costs(double p_init, int64_t values) {
   torch::Tensor cost = torch::full(
       {values}, -std::log((1 - p_init) / static_cast<double>(values - 1)), torch::kFloat64);
@@ -76,7 +76,7 @@ torch::Tensor FhmmModel::prior_gradient(const torch::Tensor& z) const {
   return gradient;
 }
 
-// ∂U/∂z = ∂(−log p(x))/∂z − r/σ² W
+// Computes ∂U/∂z = ∂(−log p(x))/∂z − r/σ² W.
 void FhmmModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   torch::NoGradGuard no_grad;
   const torch::Tensor z = one_hot(x), r = residual(z);
@@ -90,8 +90,9 @@ void FhmmModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   store(out.gradient, own.to(torch::kFloat32));
 }
 
-// A change of one site by ΔW shifts its mean: Δ = −[∂(k) − ∂(x_i)] − (ΔW² − 2 r ΔW)/2σ², with ∂ the
-// gradient of −log p(x), in which every site is linear.
+// Computes the exact differences. Changing one site by ΔW shifts the mean of its observation: Δ =
+// −[∂(k) − ∂(x_i)] − (ΔW² − 2 r ΔW)/2σ², where ∂ is the gradient of −log p(x), which is linear in
+// every site.
 void FhmmModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
   torch::NoGradGuard no_grad;
   const torch::Tensor z = one_hot(x), r = residual(z), prior = prior_gradient(z);
@@ -104,7 +105,8 @@ void FhmmModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
   store(out.differences, (space().one_hot() ? all : all.sum(-1)).to(torch::kFloat32));
 }
 
-// The same of one site a chain: its time's observation, and its neighbours in time.
+// Computes −Δ for one site per chain, from the observation at the site's time and the chain's
+// values at the adjacent times.
 void FhmmModel::conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                         torch::Tensor& out) {
   const int64_t steps = y_.size(0), chains = w_.size(0), values = w_.size(1);
@@ -117,11 +119,13 @@ void FhmmModel::conditional_differences(const torch::Tensor& x, const torch::Ten
   const torch::Tensor weight = w_.index({chain});  // [B, n]
   const torch::Tensor shift = weight - weight.gather(1, own);
   const torch::Tensor k = torch::arange(values, site.options());
-  const auto transition = [&](const torch::Tensor& other) {  // to or from a neighbour in time
-    const torch::Tensor beside = value.index({row, other.clamp(0, steps - 1), chain}).unsqueeze(1);
-    const torch::Tensor inside = ((other >= 0) & (other < steps)).unsqueeze(1);
-    return torch::where(k == beside, stay_, change_) * inside;
-  };
+  const auto transition =
+      [&](const torch::Tensor& other) {  // cost of the transition from or to an adjacent time
+        const torch::Tensor beside =
+            value.index({row, other.clamp(0, steps - 1), chain}).unsqueeze(1);
+        const torch::Tensor inside = ((other >= 0) & (other < steps)).unsqueeze(1);
+        return torch::where(k == beside, stay_, change_) * inside;
+      };
   const torch::Tensor prior =
       first_ * (time == 0).unsqueeze(1) + transition(time - 1) + transition(time + 1);
   store(out, prior - prior.gather(1, own) +
@@ -130,7 +134,7 @@ void FhmmModel::conditional_differences(const torch::Tensor& x, const torch::Ten
 
 namespace {
 
-// A number of the file that lies strictly between two bounds.
+// Takes a number that has to lie strictly between two bounds.
 double number_between(ParameterReader& reader, const char* key, double low, double high) {
   const double value = reader.real(key, {}).item<double>();
   require(value > low && value < high, "{}: tensor '{}' is {}; it must lie between {} and {}",

@@ -1,4 +1,4 @@
-// See gaussian.h.
+// Implements the normal distribution's energy and gradient in closed form.
 #include "models/density/gaussian.h"
 
 #include "models/density/precision.h"

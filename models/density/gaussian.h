@@ -1,5 +1,5 @@
-// Normal distribution of continuous sites: U(x) = ½ (x − m)ᵀ P (x − m). Parameter file: mean m [D],
-// precision P [D, D], or [D] for its diagonal. Computed in double precision.
+// Normal distribution of continuous sites: U(x) = ½ (x − m)ᵀ P (x − m), for x [B, D]. Parameter
+// file: mean m [D], precision P [D, D], or [D] for its diagonal. Computes in double precision.
 #pragma once
 
 #include "models/energy_model.h"

@@ -1,4 +1,4 @@
-// See gaussian_mixture.h.
+// Implements the mixture's energy and gradient, in blocks of states that bound the memory.
 #include "models/density/gaussian_mixture.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace isinglass {
 namespace {
 
 constexpr double kLogTwoPi = 1.8378770664093454836;
-constexpr int64_t kTerms = 1 << 20;  // numbers of [C, B, D] held at once
+constexpr int64_t kTerms = 1 << 20;  // numbers of [C, B, D] in memory at a time
 
 }  // namespace
 
@@ -62,7 +62,7 @@ void GaussianMixtureModel::evaluate_blocks(const torch::Tensor& x, bool gradient
 
 namespace {
 
-constexpr double kWeightError = 1e-4;  // of a sum of float32 weights
+constexpr double kWeightError = 1e-4;  // tolerance for a sum of float32 weights
 
 std::shared_ptr<EnergyModel> load_gaussian_mixture(const ModelOptions& options) {
   ParameterReader reader = options.reader();

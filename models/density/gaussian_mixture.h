@@ -1,6 +1,6 @@
-// Mixture of normal distributions of continuous sites: U(x) = −log Σ_c w_c N(x; m_c, P_c⁻¹), the
-// densities normalised. Parameter file: weights w [C] that sum to 1, means m [C, D], precision P
-// [C, D, D], or [C, D] for their diagonals. Computed in double precision.
+// Mixture of normal distributions of continuous sites: U(x) = −log Σ_c w_c N(x; m_c, P_c⁻¹) with
+// normalised densities, for x [B, D]. Parameter file: weights w [C] that sum to 1, means m [C, D],
+// precision P [C, D, D], or [C, D] for their diagonals. Computes in double precision.
 #pragma once
 
 #include "models/energy_model.h"
@@ -16,7 +16,7 @@ class GaussianMixtureModel : public EnergyModel {
   StateSpace space() const override { return {StateKind::kContinuous, means_.size(1)}; }
   torch::Tensor energy(const torch::Tensor& x) override;
   void evaluate_energy(const torch::Tensor& x, Evaluation& out) override;
-  // ∇U = Σ_c r_c P_c (x − m_c), r_c the probability of component c given x.
+  // Computes ∇U = Σ_c r_c P_c (x − m_c), where r_c is the posterior probability of component c.
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
 
  private:
@@ -27,7 +27,9 @@ class GaussianMixtureModel : public EnergyModel {
   Terms terms(const torch::Tensor& x) const;
   void evaluate_blocks(const torch::Tensor& x, bool gradient, Evaluation& out) const;
 
-  torch::Tensor means_, precision_, log_scale_;  // float64; log_scale [C]: log w_c N(m_c; m_c, …)
+  // Hold the parameters, float64. log_scale_ [C] is log w_c N(m_c; m_c, P_c⁻¹), each component's
+  // weighted log density at its mean.
+  torch::Tensor means_, precision_, log_scale_;
 };
 
 }  // namespace isinglass

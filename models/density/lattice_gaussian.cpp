@@ -1,4 +1,4 @@
-// See lattice_gaussian.h.
+// Implements the energy, gradient and differences in closed form.
 #include "models/density/lattice_gaussian.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ torch::Tensor LatticeGaussianModel::energy(const torch::Tensor& x) {
   return 0.5 * (off * off.matmul(precision_)).sum(1);
 }
 
-// ∂U/∂x = P (x − b)
+// Computes ∂U/∂x = P (x − b).
 void LatticeGaussianModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   torch::NoGradGuard no_grad;
   const torch::Tensor off = relaxed(x).to(torch::kFloat64) - mean_, force = off.matmul(precision_);
@@ -28,7 +28,7 @@ void LatticeGaussianModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   store(out.gradient, force.to(torch::kFloat32));
 }
 
-// Δ_{i,k} = −(k − x_i) ∂_i U − ½ P_ii (k − x_i)²
+// Computes Δ_{i,k} = −(k − x_i) ∂_i U − ½ P_ii (k − x_i)².
 void LatticeGaussianModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
   torch::NoGradGuard no_grad;
   const torch::Tensor v = relaxed(x).to(torch::kFloat64), off = v - mean_;
@@ -39,7 +39,7 @@ void LatticeGaussianModel::evaluate_differences(const torch::Tensor& x, Evaluati
   store(out.differences, (-move * (force.unsqueeze(2) + curvature * move)).to(torch::kFloat32));
 }
 
-// The same of one site a chain, by its row of P.
+// Computes −Δ for one site per chain, from the site's row of P.
 void LatticeGaussianModel::conditional_differences(const torch::Tensor& x,
                                                    const torch::Tensor& site, torch::Tensor& out) {
   const torch::Tensor v = x.to(torch::kFloat64), row = precision_.index_select(0, site);

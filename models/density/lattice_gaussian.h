@@ -1,6 +1,6 @@
-// Gaussian restricted to the integer lattice {0 … K−1}^D, ordered values:
-// U(x) = ½ (x − b)ᵀ P (x − b), P symmetric positive definite.
-// Parameter file: precision [D, D], mean [D]; and `categories` K.
+// Gaussian restricted to the integer lattice {0 … K−1}^D of ordered values (Sun et al. 2023,
+// "Any-scale balanced samplers", §B.3): U(x) = ½ (x − b)ᵀ P (x − b), with P symmetric positive
+// definite. Parameter file: precision [D, D], mean [D] (b); and `categories` K.
 #pragma once
 
 #include "models/energy_model.h"

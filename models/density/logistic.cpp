@@ -1,4 +1,4 @@
-// See logistic.h.
+// Implements the posterior's energy, gradient and flip differences.
 #include "models/density/logistic.h"
 
 #include "io/error.h"
@@ -20,7 +20,7 @@ torch::Tensor LogisticModel::energy(const torch::Tensor& beta) {
   return torch::softplus(inputs(beta)).sum(1);
 }
 
-// ∂U/∂β = σ((1 − 2y) X β)ᵀ (1 − 2y) X
+// Computes ∂U/∂β = σ((1 − 2y) X β)ᵀ (1 − 2y) X.
 void LogisticModel::evaluate(const torch::Tensor& beta, Evaluation& out) {
   torch::NoGradGuard no_grad;
   const torch::Tensor a = inputs(beta);

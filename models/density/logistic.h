@@ -1,5 +1,8 @@
-// Posterior of a logistic regression with binary coefficients β ∈ {0, 1}^D under a flat prior:
-// U(β) = Σ_m softplus(−(2 y_m − 1) X_m·β), y_m ∈ {0, 1}.
+// Posterior of a logistic regression with binary coefficients β ∈ {0, 1}^D under a flat prior (Sun
+// et al. 2023, "Any-scale balanced samplers", §B.4), for states β [B, D] and labels y_m ∈ {0, 1}:
+//
+//   U(β) = Σ_m softplus(−(2 y_m − 1) X_m·β)
+//
 // Parameter file: X [M, D], y [M].
 #pragma once
 

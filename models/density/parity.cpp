@@ -1,4 +1,4 @@
-// See parity.h.
+// Implements the parity's energy and flip differences.
 #include "models/density/parity.h"
 
 #include "io/error.h"
@@ -14,7 +14,7 @@ torch::Tensor ParityModel::energy(const torch::Tensor& x) {
   return u_ * x.sum(1, false, torch::kFloat64).remainder(2);
 }
 
-// A flip turns parity b into 1 − b: Δ = u·b − u·(1 − b) at every site.
+// Computes the differences. A flip turns parity b into 1 − b: Δ = u·b − u·(1 − b) at every site.
 void ParityModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
   torch::NoGradGuard no_grad;
   evaluate_energy(x, out);

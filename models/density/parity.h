@@ -1,5 +1,7 @@
-// Parity of binary sites: U(x) = u·(Σ_i x_i mod 2). Every single flip changes the parity, so that
-// nothing but u decides, and gradients say nothing. Parameter file: u, a number (float32, 0-dim).
+// Parity of binary sites (Sun et al. 2022, "Path auxiliary proposal for MCMC in discrete space",
+// figure 1): U(x) = u·(Σ_i x_i mod 2). Every single flip changes the parity, so that all flips of a
+// state have the same difference ±u, and gradients carry no information. Parameter file: u, a
+// number (0-dimensional); and `sites` D.
 #pragma once
 
 #include "models/energy_model.h"

@@ -1,4 +1,4 @@
-// See permutation.h.
+// Implements the assignment energy and its swap differences.
 #include "models/density/permutation.h"
 
 #include "io/error.h"
@@ -14,14 +14,14 @@ torch::Tensor PermutationModel::energy(const torch::Tensor& x) {
   return w_.expand({x.size(0), -1, -1}).gather(2, x.unsqueeze(2)).sum({1, 2});
 }
 
-// Swapping i and j: Δ_ij = w_{i,ρi} + w_{j,ρj} − w_{i,ρj} − w_{j,ρi}.
+// Computes the differences of swapping i and j: Δ_ij = w_{i,ρi} + w_{j,ρj} − w_{i,ρj} − w_{j,ρi}.
 void PermutationModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
   torch::NoGradGuard no_grad;
   const int64_t sites = space().sites;
   if (!swap_.defined() || swap_.device() != x.device()) {
     swap_ = torch::triu_indices(sites, sites, 1, x.options());
   }
-  // cost[b, i, j] = w_{i, ρ_b(j)}
+  // The matrix of costs is cost[b, i, j] = w_{i, ρ_b(j)}.
   const torch::Tensor cost = w_.expand({x.size(0), sites, sites})
                                  .gather(2, x.unsqueeze(1).expand({x.size(0), sites, sites}));
   const torch::Tensor own = cost.diagonal(0, 1, 2);

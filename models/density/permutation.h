@@ -1,4 +1,6 @@
-// Assignments: U(ρ) = Σ_i w_{i,ρ(i)} of permutations ρ of 0 … p − 1. Parameter file: w [p, p].
+// Random assignments (Sun et al. 2022, "Path auxiliary proposal for MCMC in discrete space",
+// equation 9): U(ρ) = Σ_i w_{i,ρ(i)} for permutations ρ of 0 … p − 1. States are int64 [B, p],
+// neighbours differ by one swap. Parameter file: w [p, p].
 #pragma once
 
 #include "models/energy_model.h"

@@ -1,4 +1,4 @@
-// See precision.h.
+// Implements the checks of precision matrices, and products and determinants of them.
 #include "models/density/precision.h"
 
 #include "io/error.h"
@@ -6,7 +6,7 @@
 namespace isinglass {
 namespace {
 
-constexpr double kAsymmetry = 1e-5;  // of float32 numbers, relative to the largest
+constexpr double kAsymmetry = 1e-5;  // tolerance for float32 numbers, relative to the largest
 
 void check_diagonal(const ParameterReader& reader, const torch::Tensor& diagonal) {
   require((diagonal > 0).all().item<bool>(),
@@ -47,7 +47,7 @@ torch::Tensor times_precision(const torch::Tensor& precision, const torch::Tenso
                                              : difference * precision.unsqueeze(-2);
 }
 
-// By Cholesky factors: LibTorch's LU of a batch of large matrices can wait for ever in MKL's
+// Uses Cholesky factors, because LibTorch's batched LU of large matrices can deadlock in MKL's
 // threads.
 torch::Tensor log_determinants(const torch::Tensor& precisions) {
   if (precisions.dim() == 2) return precisions.log().sum(1);

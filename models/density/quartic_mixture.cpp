@@ -1,4 +1,4 @@
-// See quartic_mixture.h.
+// Implements the energy of the quartic mixture.
 #include "models/density/quartic_mixture.h"
 
 #include "io/error.h"

@@ -1,7 +1,8 @@
 // Mixture of quartic wells on ordered values (Sun et al. 2023, "Any-scale balanced samplers", §B.5,
-// in shapes that fit): U(x) = −log Σ_c exp(−Σ_d (u_d + 1)(u_d² + ½)(u_d − 2)), u = R ((x − b_c) ⊘
-// s). Parameter file: centers b [C, D], scale s [D], rotation R [D, D] orthogonal; and `categories`
-// K. The gradient is autograd's.
+// with the shapes made consistent):
+//   U(x) = −log Σ_c exp(−Σ_d (u_d + 1)(u_d² + ½)(u_d − 2)),   u = R ((x − b_c) ⊘ s)
+// Parameter file: centers b [C, D], scale s [D], rotation R [D, D] orthogonal; and `categories` K.
+// The gradient is computed by autograd.
 #pragma once
 
 #include "models/energy_model.h"
