@@ -1,4 +1,4 @@
-// See bernoulli.h.
+// Implements independent binary sites as a lattice without edges, and their exact samples.
 #include "models/lattice/bernoulli.h"
 
 #include "kernels/ops/random_states.h"

@@ -1,4 +1,5 @@
-// Independent binary sites: U(x) = Σ_i θ_i x_i, x_i ∈ {0, 1}. Parameter file: theta [D].
+// Independent binary sites: U(x) = Σ_i θ_i x_i for states x [B, D], x_i ∈ {0, 1}. Parameter file:
+// theta [D].
 #pragma once
 
 #include "models/exact_samples.h"

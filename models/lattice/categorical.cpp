@@ -1,4 +1,4 @@
-// See categorical.h.
+// Implements independent categorical sites as a lattice without edges.
 #include "models/lattice/categorical.h"
 
 #include "models/parameter_file.h"

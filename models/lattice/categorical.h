@@ -1,4 +1,5 @@
-// Independent sites of K values: U(x) = Σ_i θ_{i,x_i}. Parameter file: theta [D, K], 2 ≤ K ≤ 256.
+// Independent sites of K values: U(x) = Σ_i θ_{i,x_i} for states x [B, D]. Parameter file: theta
+// [D, K], 2 ≤ K ≤ 256.
 #pragma once
 
 #include "models/lattice/lattice_model.h"

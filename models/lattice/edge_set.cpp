@@ -1,4 +1,4 @@
-// See edge_set.h.
+// Implements the edge sets of an image.
 #include "models/lattice/edge_set.h"
 
 #include <algorithm>

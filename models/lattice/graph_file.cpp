@@ -1,4 +1,4 @@
-// See graph_file.h.
+// Implements the parser of the graph formats, and the recognition of formats that are refused.
 #include "models/lattice/graph_file.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ constexpr int64_t kMostVertices = 1 << 24, kMostEdges = 1 << 25;
 
 struct Line {
   int64_t number;
-  int64_t place;  // among the lines that are no comments, blank ones included
+  int64_t place;  // position among the lines that are not comments, blank ones included
   std::vector<std::string_view> words;
 };
 
@@ -51,8 +51,8 @@ std::optional<T> number_of(std::string_view word) {
   return value;
 }
 
-// V of a comment "optimum V", "optimum: V" or "optimum = V", and nothing behind but a remark in
-// parentheses.
+// Returns V if the comment is "optimum V", "optimum: V" or "optimum = V", followed by nothing but
+// text in parentheses.
 std::optional<double> optimum_in(std::vector<std::string_view> comment) {
   comment[0].remove_prefix(
       comment[0] == "c" ? 1 : std::min(comment[0].find_first_not_of("#%"), comment[0].size()));
@@ -122,7 +122,7 @@ class GraphReader {
     return *value;
   }
 
-  // u v [weight], from the first word on.
+  // Parses u v [weight], starting at the word `first`.
   Edge edge(const Line& line, size_t first) const {
     const size_t words = line.words.size() - first;
     require(words != 1 || line.words[first].find(',') == std::string_view::npos,
@@ -170,10 +170,11 @@ class GraphReader {
     first_vertex_ = from_zero ? 0 : 1;
   }
 
-  // A file of METIS: n m and perhaps a format of up to three digits 0 or 1, then a line for each
-  // vertex, from 1, that holds its neighbours; each stands before the weight of the edge where the
-  // last digit is 1, and all behind as many numbers of the vertex as other digits are 1. Lists of
-  // two or three words look like edges.
+  // Throws Error if the text is a METIS file. Such a file starts with n m and, optionally, a format
+  // of up to three digits 0 or 1. Then it has one line for each vertex, from 1, with the vertex's
+  // neighbours. If the last digit is 1, each neighbour is followed by the weight of the edge; for
+  // every other digit that is 1, one number of the vertex comes first. Lists of two or three words
+  // could be mistaken for edges.
   void refuse_neighbour_lists() const {
     const Line& head = lines_[0];
     if (head.words.size() < 2 || head.words.size() > 3) return;
@@ -206,7 +207,8 @@ class GraphReader {
             source_, head.number, *n, *m);
   }
 
-  // Returns whether the lines behind the first one, as edges, are the same graph: a triangle is.
+  // Returns true if the lines after the first one, read as edges, give the same graph. This is so
+  // for a triangle, for example.
   bool is_edges_of(const std::vector<std::pair<int64_t, int64_t>>& neighbours) const {
     std::set<std::pair<int64_t, int64_t>> listed, edges;
     for (const auto& [u, v] : neighbours) listed.insert(std::minmax(u, v));
@@ -218,8 +220,9 @@ class GraphReader {
     return listed == edges;
   }
 
-  // The first line is n m if the others have weights and it has none, or if n is no less than their
-  // vertices and m either counts them or is itself no vertex.
+  // Takes the first line as a header n m if the other lines have weights and it has none, or if n
+  // is at least as large as all vertices and m is either the number of edges or too large to be a
+  // vertex.
   void take_header() {
     if (lines_[0].words.size() != 2 || edges_.size() < 2) return;
     int64_t largest = 0;
@@ -287,11 +290,11 @@ class GraphReader {
   }
 
   std::string source_, text_;
-  std::vector<Line> lines_;  // without comments
+  std::vector<Line> lines_;  // of the non-comment lines
   std::vector<Edge> edges_;
   std::optional<Header> header_;
   std::optional<double> optimum_;
-  std::string form_ = "none";  // of the header
+  std::string form_ = "none";  // form of the header
   int64_t first_vertex_ = 0;
 };
 
@@ -326,7 +329,7 @@ Graph complement_of(const Graph& graph, const std::string& source) {
   int64_t* pair = other.edges.data_ptr<int64_t>();
   for (int64_t u = 0; u < n; ++u) {
     for (int64_t v = u + 1; v < n; ++v) {
-      if (edge != end && edge[0] == u && edge[1] == v) {  // in the same order
+      if (edge != end && edge[0] == u && edge[1] == v) {  // both lists are sorted
         edge += 2;
         continue;
       }

@@ -1,4 +1,4 @@
-// See graph_problem.h.
+// Implements the graph problems as lattices, and their registry entries.
 #include "models/lattice/graph_problem.h"
 
 #include "io/error.h"
@@ -11,8 +11,8 @@ constexpr double kPenalty = 1.5;
 
 constexpr const char* kGraph = "a graph as text: an edge list, Gset or DIMACS";
 
-// Of the file, or of tensors: edges [E, 2], perhaps weight [E], and `sites` where there are vertices
-// beyond those of the edges.
+// Reads the graph from the file, or from tensors: edges [E, 2], optionally weight [E], and `sites`
+// if there are vertices without edges after the last one with an edge.
 Graph graph_for(const ModelOptions& options) {
   if (!options.tensors) return read_graph(options.weights);
   ParameterReader reader = options.reader();

@@ -1,13 +1,16 @@
-// Combinatorial problems on a graph as targets: x ∈ {0,1}^n chooses vertices, and
+// Combinatorial problems on a graph as target distributions. A state x ∈ {0,1}^n, uint8 [B, n],
+// selects vertices, and
 //
 //   U(x) = penalty · violations(x) − objective(x)
 //   maxcut     objective Σ_{e=(u,v)} w_e [x_u ≠ x_v]; every state is feasible
 //   mis        maximum independent set: objective Σ_i x_i, violations Σ_{(u,v) ∈ E} x_u x_v
-//   maxclique  the same on the complement: a clique of a graph is an independent set of that
+//   maxclique  maximum clique, which is a maximum independent set of the complement graph
 //
-// With a penalty above 1 every local minimum of U is feasible: dropping an end of a violated edge
-// loses 1 of the objective and at least one violation. U is quadratic: a lattice
-// (kernels/lattice/lattice.h) by [u ≠ v] = 1 − δ(x_u, x_v) and x_u x_v = (δ(x_u, x_v) + x_u + x_v − 1)/2.
+// With a penalty above 1 every local minimum of U is feasible: removing one end of a violated edge
+// loses 1 of the objective and removes at least one violation. U is quadratic, so that the models
+// are lattices (kernels/lattice/lattice.h), by the identities
+//
+//   [x_u ≠ x_v] = 1 − δ(x_u, x_v)   and   x_u x_v = (δ(x_u, x_v) + x_u + x_v − 1)/2
 #pragma once
 
 #include "models/lattice/graph_file.h"
@@ -22,16 +25,17 @@ class GraphProblem : public LatticeModel {
   StateSpace space() const override { return {StateKind::kBinary, vertices_, 2}; }
   torch::Tensor energy(const torch::Tensor& x) override;
 
-  // Of states or relaxed states, float64 [B]. A state is a solution if it has no violations.
+  // Return the two terms of U for states or relaxed states, float64 [B]. A state is a solution if
+  // it has no violations.
   virtual torch::Tensor objective(const torch::Tensor& x) = 0;
   virtual torch::Tensor violations(const torch::Tensor& x) = 0;
 
-  virtual double penalty() const { return 0; }                // 0: there are no constraints
-  std::optional<double> optimum() const { return optimum_; }  // that the file names
-  const std::optional<GraphReading>& reading() const { return reading_; }  // of the file
+  virtual double penalty() const { return 0; }                // 0 if there are no constraints
+  std::optional<double> optimum() const { return optimum_; }  // given by the file
+  const std::optional<GraphReading>& reading() const { return reading_; }  // how the file was read
 
  protected:
-  // x_u and x_v of every edge, float64 [B, E].
+  // Returns x_u and x_v for every edge, float64 [B, E].
   std::pair<torch::Tensor, torch::Tensor> ends(const torch::Tensor& x) const;
 
   int64_t vertices_;
@@ -56,7 +60,7 @@ class MaxCutModel : public GraphProblem {
 
 class IndependentSetModel : public GraphProblem {
  public:
-  // name: of the problem that it stands for, mis or maxclique
+  // Models the problem `name`, which is mis or maxclique.
   IndependentSetModel(std::string name, const Graph& graph, double penalty)
       : GraphProblem(graph), name_(std::move(name)), penalty_(penalty) {
     register_buffer("penalty", torch::tensor(penalty, torch::kFloat64));

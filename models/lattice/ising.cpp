@@ -1,4 +1,5 @@
-// See ising.h.
+// Implements the Ising model as a lattice (kernels/lattice/lattice.h), with couplings that can be
+// trained.
 #include "models/lattice/ising.h"
 
 #include <array>
@@ -10,8 +11,8 @@ namespace isinglass {
 
 namespace {
 
-// Where a matrix of all pairs costs no more than a few times the list of edges, products with it are
-// far cheaper than a gather.
+// Returns true if the dense matrix of all pairs costs at most a few times the list of edges. A
+// matrix product is then much faster than a gather.
 bool dense(int64_t sites, int64_t edges) {
   return 8 * edges >= sites * sites;
 }
@@ -60,7 +61,8 @@ std::shared_ptr<EnergyModel> load_ising(const ModelOptions& options) {
   return std::make_shared<IsingModel>(edges, coupling, field);
 }
 
-// Independent sites of that mean, π(z) ∝ exp(h·z): h = ½ logit(mean). Without it there are no fields.
+// Makes a model of independent sites with the mean of the data: π(z) ∝ exp(h·z) with h = ½
+// logit(mean). Without a mean, the fields are zero and are not trained.
 std::shared_ptr<EnergyModel> fresh_ising(const NewModelOptions& options) {
   const torch::Tensor edges = edges_of(options.edges, options.image_height, options.image_width);
   const torch::Tensor& mean = options.base_mean;

@@ -1,5 +1,6 @@
-// Ising model on any graph: U(x) = −Σ_i h_i z_i − Σ_{e=(i,j)} J_e z_i z_j, z = 2x − 1, each edge
-// once. Parameter file: edges int64 [E, 2], coupling [E], field [D].
+// Ising model on any graph: U(x) = −Σ_i h_i z_i − Σ_{e=(i,j)} J_e z_i z_j with z = 2x − 1 ∈
+// {−1, +1} for states x [B, D], each edge once. Parameter file: edges int64 [E, 2], coupling [E]
+// (J), field [D] (h).
 #pragma once
 
 #include "models/derived.h"
@@ -9,8 +10,8 @@ namespace isinglass {
 
 class IsingModel : public LatticeModel {
  public:
-  // edges int64 [E, 2] within 0 … D − 1, coupling floating [E], field floating [D]. Couplings, and
-  // fields if they are learned, are parameters that take gradients.
+  // Takes edges int64 [E, 2] within 0 … D − 1, coupling floating [E] and field floating [D].
+  // Couplings are trainable parameters, and so are fields if learns_field is true.
   IsingModel(const torch::Tensor& edges, const torch::Tensor& coupling, const torch::Tensor& field,
              bool learns_field = true);
 
@@ -25,10 +26,10 @@ class IsingModel : public LatticeModel {
   ops::LatticeTensors make_lattice() const override;
 
  private:
-  torch::Tensor pair_energy(const torch::Tensor& z) const;  // Σ_e J_e z_i z_j [B]
+  torch::Tensor pair_energy(const torch::Tensor& z) const;  // Σ_e J_e z_i z_j, [B]
 
   torch::Tensor edges_, coupling_, field_;  // int64 [E, 2], float64 [E], float64 [D]
-  mutable Derived<LatticeGraph> graph_;     // of the edges
+  mutable Derived<LatticeGraph> graph_;     // adjacency of edges_
 };
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See lattice_model.h.
+// Implements the evaluation of lattices, their sweeps, and the construction of their adjacency.
 #include "models/lattice/lattice_model.h"
 
 #include <algorithm>
@@ -62,8 +62,9 @@ const ops::LatticeTensors& LatticeModel::lattice(torch::Device device) {
                           {made.unary.to(device), made.offset.to(device), made.neighbour.to(device),
                            made.coupling.to(device), made.constant, made.colour_offset.to(device),
                            made.coloured.to(device)}};
-             if (device.is_cuda()) {  // now: a step that is captured cannot wait for a copy
-               // One that is made on the device changes too often for a table (TemperedModel).
+             if (device.is_cuda()) {  // here, because a captured step cannot wait for a copy
+               // A lattice made on the device changes too often to be worth a table
+               // (TemperedModel).
                if (made.unary.is_cpu())
                  all.lattice.neighbourhoods = ops::tabulate_neighbourhoods(made, device);
                all.sought = true;
@@ -125,13 +126,13 @@ void LatticeModel::tempered_sweeps(int64_t steps, const torch::Tensor& beta,
                                    torch::Tensor& x, torch::Tensor& energy,
                                    ops::StepBuffers& counts, bool backwards) {
   lattice(x.device());
-  neighbourhoods();  // the sweep looks them up
+  neighbourhoods();  // computes the tables that the sweep uses
   OnDevice& own = *on_device_.last();
   ops::ThresholdTensors& thresholds = own.thresholds;
   ops::LatticeTensors graph = own.lattice;
   if (backwards) {
     if (!own.coloured_back.defined()) {
-      // Within a colour the order makes no difference.
+      // Within a colour the order makes no difference, so that flipping the whole list is enough.
       own.coloured_back = graph.coloured.flip(0);
       own.colour_offset_back = graph.coloured.size(0) - graph.colour_offset.flip(0);
     }

@@ -1,5 +1,9 @@
-// Models that the lattice kernel evaluates (kernels/lattice/lattice.h): exact energies, gradients,
-// differences and one-site conditionals in float64, with no allocation once the buffers exist.
+// Base class of pairwise models that the lattice kernels evaluate (kernels/lattice/lattice.h):
+//
+//   U(x) = constant + Σ_i u_{i,x_i} − Σ_{e=(i,j)} c_e δ(x_i, x_j)
+//
+// for states x uint8 [B, D]. Energies, gradients, differences and one-site conditionals are exact
+// and computed in float64, and nothing is allocated once the buffers exist.
 #pragma once
 
 #include "kernels/ops/chromatic.h"
@@ -19,26 +23,27 @@ class LatticeModel : public EnergyModel,
   void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
   void conditional_differences(const torch::Tensor& x, const torch::Tensor& site,
                                torch::Tensor& out) override;
-  // The sites of one colour after the other.
+  // Makes sweeps that draw the sites of one colour after the other, those of a colour in parallel.
   int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
-  // The same of chains of exp(−β U), β float64 [B], with energy U; undefined: 1. backwards: the
-  // last colour first, which is the reversal in time of a sweep.
+  // Makes such sweeps of chains that target exp(−β U), with β float64 [B] (undefined: 1); `energy`
+  // is U. With `backwards` the last colour comes first, which is the time reversal of a sweep.
   void tempered_sweeps(int64_t steps, const torch::Tensor& beta, const torch::Tensor& rng,
                        const torch::Tensor& chain_ids, torch::Tensor& x, torch::Tensor& energy,
                        ops::StepBuffers& counts, bool backwards = false);
 
-  // The lattice of the present parameters on the device (models/derived.h).
+  // Returns the lattice for the present parameters, on the device. It is cached (models/derived.h).
   const ops::LatticeTensors& lattice(torch::Device device);
-  // The tensors that it is made from: all parameters and buffers.
+  // Returns the tensors from which the lattice is made: all parameters and buffers.
   virtual std::vector<torch::Tensor> lattice_sources() const;
-  // Of the lattice that has been evaluated last, found when somebody asks: some 400 bytes a site.
-  // Null: it has none.
+  // Returns the tables of neighbourhoods (kernels/lattice/fast/neighbourhood_table.h) of the
+  // lattice that was evaluated last. They take about 400 bytes a site and are computed on first
+  // use, or together with the lattice on a GPU. Null if the lattice allows none.
   const ops::NeighbourhoodTensors* neighbourhoods() const;
 
  protected:
-  // The lattice from the model's present parameters, on the CPU; on another device it gets no table of
-  // neighbourhoods.
+  // Makes the lattice from the model's present parameters, normally on the CPU. A lattice that is
+  // made on another device gets no tables of neighbourhoods.
   virtual ops::LatticeTensors make_lattice() const = 0;
 
  private:
@@ -48,10 +53,10 @@ class LatticeModel : public EnergyModel,
   struct OnDevice {
     torch::Device device;
     ops::LatticeTensors lattice;
-    bool sought = false;                    // the neighbourhoods
-    ops::ThresholdTensors thresholds = {};  // of the latest β of chains
-    torch::Tensor colour_offset_back = {},
-                  coloured_back = {};  // the last colour first, if asked for
+    bool sought = false;                    // the tables of neighbourhoods have been looked for
+    ops::ThresholdTensors thresholds = {};  // for the latest β of the chains
+    // Hold the colours in reverse order, made on first use.
+    torch::Tensor colour_offset_back = {}, coloured_back = {};
   };
 
   std::vector<torch::Tensor> sources_;
@@ -59,16 +64,18 @@ class LatticeModel : public EnergyModel,
   ops::Scratch scratch_;
 };
 
-// CSR adjacency of edges int64 [E, 2] (each at both its ends, in the order of the edges), with no
-// numbers on it. Sites are coloured greedily in their order: each takes the first colour that no
-// neighbour has.
+// CSR adjacency of edges int64 [E, 2], without couplings. Each edge appears at both its ends, in
+// the order of the edges. Sites are coloured greedily in ascending order: each takes the first
+// colour that none of its neighbours has.
 struct LatticeGraph {
-  torch::Tensor offset, neighbour, edge;  // int64 [D + 1]; int32, and which edge: int64 [2E]
+  // Hold the adjacency: offset int64 [D + 1]; neighbour int32 [2E]; edge int64 [2E], the edge that
+  // each entry belongs to.
+  torch::Tensor offset, neighbour, edge;
   torch::Tensor colour_offset = {}, coloured = {};  // as in LatticeTensors
 };
 LatticeGraph graph_of_edges(int64_t sites, const torch::Tensor& edges);
 
-// With coupling float64 [E], beside unary energies float64 [D, K].
+// Make a lattice from unary energies float64 [D, K] and couplings float64 [E].
 ops::LatticeTensors lattice_on(const LatticeGraph& graph, const torch::Tensor& unary,
                                const torch::Tensor& coupling, double constant);
 ops::LatticeTensors lattice_from_edges(const torch::Tensor& unary, const torch::Tensor& edges,

@@ -1,4 +1,4 @@
-// See potts.h.
+// Implements the Potts model as a lattice.
 #include "models/lattice/potts.h"
 
 #include "models/parameter_file.h"

@@ -1,5 +1,5 @@
-// Potts model on any graph: U(x) = −Σ_i θ_{i,x_i} − Σ_e J_e δ(x_i, x_j), each edge once.
-// Parameter file: edges int64 [E, 2], coupling [E], field [D, K] (θ).
+// Potts model on any graph: U(x) = −Σ_i θ_{i,x_i} − Σ_{e=(i,j)} J_e δ(x_i, x_j) for states x
+// [B, D], each edge once. Parameter file: edges int64 [E, 2], coupling [E] (J), field [D, K] (θ).
 #pragma once
 
 #include "models/lattice/lattice_model.h"
@@ -8,7 +8,7 @@ namespace isinglass {
 
 class PottsModel : public LatticeModel {
  public:
-  // edges int64 [E, 2] within 0 … D − 1, coupling floating [E], field floating [D, K]
+  // Takes edges int64 [E, 2] within 0 … D − 1, coupling floating [E] and field floating [D, K].
   PottsModel(const torch::Tensor& edges, const torch::Tensor& coupling, const torch::Tensor& field);
 
   std::string kind_name() const override { return "potts"; }
