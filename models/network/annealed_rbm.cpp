@@ -1,4 +1,4 @@
-// See annealed_rbm.h.
+// Implements the RBM on its annealing path.
 #include "models/network/annealed_rbm.h"
 
 #include <cmath>
@@ -19,7 +19,7 @@ torch::Tensor AnnealedRbm::energy(const torch::Tensor& x) {
   const torch::Tensor beta = path_.beta.unsqueeze(1);
   const torch::Tensor biases = torch::lerp(path_.logits.flatten().to(torch::kFloat64),
                                            rbm_.visible_biases().flatten().to(torch::kFloat64),
-                                           beta);  // [1 or B, D·C]
+                                           beta);  // [1 or B, D·K]
   return -(v * biases).sum(1) - torch::softplus(beta * inputs).sum(1);
 }
 

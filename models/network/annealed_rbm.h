@@ -1,12 +1,12 @@
-// An RBM on the joint path from independent sites of logits l = logit m to itself: at inverse
-// temperature β, one for all chains or one a chain, an RBM of weights βW and biases βb_h and
-// βb_v + (1 − β) l:
+// RBM on the annealing path from independent sites with logits l = logit m to the RBM itself. At
+// inverse temperature β, which is one for all chains or one per chain, it is an RBM with weights βW
+// and biases βb_h and βb_v + (1 − β) l:
 //
 //   F_β(v) = −v·(βb_v + (1 − β) l) − Σ_h softplus(β(b_h + W_h·v))
 //
-// so that block Gibbs sweeps serve at every β (kernels/rbm/rbm_gibbs.h). An evaluation of states
-// keeps the hidden inputs b_h + W_h·v, which know nothing of β: a change of β costs the free
-// energies alone, and no product.
+// Block Gibbs sweeps therefore work at every β (kernels/rbm/rbm_gibbs.h). States v are uint8
+// [B, D]. An evaluation caches the hidden inputs b_h + W_h·v, which do not depend on β: a change of
+// β only requires new free energies and no matrix product.
 #pragma once
 
 #include "models/network/rbm.h"
@@ -15,8 +15,8 @@ namespace isinglass {
 
 class AnnealedRbm : public EnergyModel, public HasSweeps {
  public:
-  // logits: floating [D] or [D, K]. betas: how many there are, 1 or one a chain; they begin at 0.
-  // The RBM outlives this object.
+  // Takes logits floating [D] or [D, K], and the number of inverse temperatures: 1, or one per
+  // chain. They start at 0. The RBM has to outlive this object.
   AnnealedRbm(RbmModel& rbm, const torch::Tensor& logits, torch::Device device, int64_t betas = 1);
 
   std::string kind_name() const override { return rbm_.kind_name(); }
@@ -31,17 +31,19 @@ class AnnealedRbm : public EnergyModel, public HasSweeps {
   const torch::Tensor& beta() const { return path_.beta; }  // float64 [1] or [B], on the device
   void set_beta(double beta) { path_.beta.fill_(beta); }
   void set_beta(const torch::Tensor& beta) { path_.beta.copy_(beta); }
-  // An evaluation at the states x, at the β that there is now.
+  // Recomputes the energies of an evaluation at the states x for the present β.
   void recombine(const torch::Tensor& x, Evaluation& current) const;
-  // From now on sweeps leave energies as they are, for a ladder's chains to have them with those on
-  // the rungs beside (ops::energies_beside).
+  // Makes later sweeps skip the energies. Replica exchange computes them afterwards, together with
+  // the energies at the adjacent rungs (energies_beside()).
   void leave_energies() { energies_ = false; }
+  // Computes the chains' energies at their own rung and at the adjacent ones, for the pairs of
+  // rungs that the step measures (ops::energies_beside).
   void energies_beside(const torch::Tensor& rung_beta, const MeasuredPairs& measured,
                        const torch::Tensor& rng, const torch::Tensor& x, const Evaluation& current,
                        ops::RungChainTensors& at) const;
 
-  // log Σ exp(−F_0): Σ_i softplus(l_i) + H log 2, of categorical sites logsumexp in place of
-  // softplus.
+  // Returns log Σ_v exp(−F_0(v)) = Σ_i softplus(l_i) + H log 2; categorical sites have logsumexp in
+  // place of softplus.
   double log_z_start() const;
 
  private:

@@ -1,4 +1,5 @@
-// Classifiers f of states: their energy is that of one class y, U(x) = −f(x)[y].
+// Interface of classifiers f of states. The energy of a classifier is that of one class y:
+// U(x) = −f(x)[y].
 #pragma once
 
 #include "io/torch.h"
@@ -8,7 +9,8 @@ namespace isinglass {
 class HasLogits {
  public:
   virtual ~HasLogits() = default;
-  virtual torch::Tensor logits(const torch::Tensor& x) = 0;  // f(x) [B, C], as energy() takes x
+  // Returns f(x) [B, C] for states or relaxed states x, as energy() takes them.
+  virtual torch::Tensor logits(const torch::Tensor& x) = 0;
 };
 
 }  // namespace isinglass

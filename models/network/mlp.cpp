@@ -1,4 +1,4 @@
-// See mlp.h.
+// Implements the multilayer perceptron and its registry entry.
 #include "models/network/mlp.h"
 
 #include "io/error.h"
@@ -40,7 +40,7 @@ torch::Tensor MlpModel::energy(const torch::Tensor& x) {
 
 namespace {
 
-// `class` is one of the outputs, and needed where there are several.
+// Throws Error unless `class` is one of the outputs; it may only be omitted if there is just one.
 void check_class(const ModelOptions& options, int64_t outputs, const std::string& file) {
   require_options(outputs == 1 || options.label.has_value(),
                   "{} is a classifier of {} classes; `class` Y names the one whose energy is meant",
@@ -49,7 +49,8 @@ void check_class(const ModelOptions& options, int64_t outputs, const std::string
                   options.label.value_or(0), file, outputs);
 }
 
-// The number of inputs tells the sites; `categories` K makes the input one-hot.
+// Loads a network. The number of inputs determines the number of sites; with `categories` K the
+// input is one-hot.
 std::shared_ptr<EnergyModel> load_mlp(const ModelOptions& options) {
   ParameterReader reader = options.reader();
   const int64_t inputs = reader.peek("0.weight", {MlpModel::kWidth, -1}).size(1);

@@ -1,4 +1,4 @@
-// See rbm.h.
+// Implements the RBM's free energy, gradients, differences, sweeps and exact samples.
 #include "models/network/rbm.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kMostEnumerated = 20;     // hidden units
-constexpr int64_t kStatesAtOnce = 1 << 14;  // of them
+constexpr int64_t kMostEnumerated = 20;     // hidden units for which all states are enumerated
+constexpr int64_t kStatesAtOnce = 1 << 14;  // hidden states in memory at a time
 
 }  // namespace
 
@@ -83,7 +83,7 @@ void RbmModel::keep_inputs(const torch::Tensor& x, const torch::Tensor& inputs,
   store(out.cache[0], inputs.to(torch::kFloat64));
 }
 
-// ∂U/∂v = −b_v − σ(b_h + W v)ᵀ W
+// Computes ∂U/∂v = −b_v − σ(b_h + W v)ᵀ W.
 void RbmModel::evaluate(const torch::Tensor& x, Evaluation& out) {
   if (moves_inputs(x)) return evaluate_states({}, {}, x, /*gradient=*/true, out);
   torch::NoGradGuard no_grad;
@@ -118,15 +118,15 @@ const torch::Tensor& RbmModel::by_visible() {
   return by_visible_.get(std::array{w_}, [&] { return w_.detach().t().contiguous(); });
 }
 
-// With f = 1 − 2v the change of each unit by its flip:
-//   Δ_i = U(v) − U(v with v_i flipped) = f_i b_i + Σ_h [softplus(a_h + f_i W_hi) − softplus(a_h)]
+// Computes Δ_i = U(v) − U(v with v_i flipped), where f = 1 − 2v is each unit's change by its flip:
+//   Δ_i = f_i b_i + Σ_h [softplus(a_h + f_i W_hi) − softplus(a_h)]
 torch::Tensor RbmModel::flip_differences(const torch::Tensor& v,
                                          const torch::Tensor& inputs) const {
   const torch::Tensor flip = 1 - 2 * v;
   return flip * b_v_ + softplus_changes(inputs, flip, w_);
 }
 
-// Δ_ik = b_ik − b_{i,x_i} + Σ_h [softplus(a_h + W_hik − W_{hi,x_i}) − softplus(a_h)]
+// Computes Δ_ik = b_ik − b_{i,x_i} + Σ_h [softplus(a_h + W_hik − W_{hi,x_i}) − softplus(a_h)].
 torch::Tensor RbmModel::value_differences(const torch::Tensor& x,
                                           const torch::Tensor& inputs) const {
   const int64_t sites = w_.size(1), values = w_.size(2);
@@ -146,7 +146,8 @@ torch::Tensor RbmModel::value_differences(const torch::Tensor& x,
           .add_(after.sum(2, false, torch::kFloat64) - none);
     }
   }
-  return table.scatter_(2, own.unsqueeze(2), 0.0);  // not the rounding of a − W + W
+  // The current value's entry is exactly 0, not the rounding error of a − W + W.
+  return table.scatter_(2, own.unsqueeze(2), 0.0);
 }
 
 void RbmModel::evaluate_differences(const torch::Tensor& x, Evaluation& out) {
@@ -183,7 +184,7 @@ bool RbmModel::has_exact_samples() const {
   return !categorical() && hidden() <= kMostEnumerated;
 }
 
-// log π(h) = b_h·h + Σ_i softplus(b_v + Wᵀh)_i − log Z
+// Uses log π(h) = b_h·h + Σ_i softplus(b_v + Wᵀh)_i − log Z.
 torch::Tensor RbmModel::exact_samples(const torch::Tensor& chain_ids, uint64_t seed) const {
   TORCH_CHECK(has_exact_samples(), "this RBM has no exact samples");
   torch::NoGradGuard no_grad;
@@ -204,7 +205,7 @@ torch::Tensor RbmModel::exact_samples(const torch::Tensor& chain_ids, uint64_t s
   const torch::Tensor ids = chain_ids.to(torch::kCPU);
   torch::Tensor u = torch::empty({ids.numel()}, torch::kFloat64);
   for (int64_t c = 0; c < ids.numel(); ++c) {
-    // The step after that of the sites, whose numbers are others.
+    // Step 1 has random numbers other than step 0, which the sites use below.
     const Draws draws{seed, static_cast<uint32_t>(ids[c].item<int64_t>()), 1};
     u[c] = draws.uniform(Purpose::kInitialState);
   }
@@ -226,7 +227,8 @@ std::shared_ptr<EnergyModel> load_rbm(const ModelOptions& options) {
   const bool categorical = reader.rank("W") > 2 && reader.rank("b_v") > 1;
   std::vector<int64_t> shape(categorical ? 3 : 2, -1);
   if (!categorical && reader.rank("b_v") == 1 && reader.rank("b_h") == 1) {
-    // The biases say which of W's sides is which, and a transposed W is what is wrong.
+    // The lengths of the biases show which side of W is which, so that a transposed W is the tensor
+    // that the error names.
     const int64_t visible = reader.peek("b_v", {-1}).size(0);
     const int64_t hidden = reader.peek("b_h", {-1}).size(0);
     const torch::Tensor given = reader.peek("W", shape);

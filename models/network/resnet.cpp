@@ -1,4 +1,5 @@
-// See resnet.h.
+// Implements the network with autograd, for training, and with an explicit backward pass, for
+// sampling.
 #include "models/network/resnet.h"
 
 #include <array>
@@ -18,18 +19,18 @@ torch::nn::Conv2d convolution(int64_t from, int64_t to, int64_t kernel, int64_t 
 }
 
 torch::Tensor channels_last(const torch::Tensor& x) {
-  return x.contiguous(at::MemoryFormat::ChannelsLast);  // as it is, but for rare shapes
+  return x.contiguous(at::MemoryFormat::ChannelsLast);  // copies only for unusual shapes
 }
 
 at::IntArrayRef padding_of(const torch::nn::Conv2d& c) {
   return std::get<torch::ExpandingArray<2>>(c->options.padding());
 }
 
-// Of fewer channels, oneDNN's gradient of the weights writes outside its memory on processors without
-// AVX-512 (LibTorch 2.11).
+// With fewer input channels, oneDNN's gradient in the weights writes out of bounds on processors
+// without AVX-512 (LibTorch 2.11).
 constexpr int64_t kFewestChannels = 8;
 
-// Differentiable in the weights, too.
+// Computes a convolution that is differentiable in the weights, too.
 torch::Tensor convolve(const torch::nn::Conv2d& c, const torch::Tensor& x) {
   if (x.is_cuda() || x.size(1) >= kFewestChannels) {
     return at::conv2d(x, c->weight, c->bias, c->options.stride(), padding_of(c));
@@ -38,17 +39,17 @@ torch::Tensor convolve(const torch::nn::Conv2d& c, const torch::Tensor& x) {
                          padding_of(c));
 }
 
-// The gradient in a convolution's input, of that in its output.
+// Returns the gradient in a convolution's input, given the gradient in its output.
 torch::Tensor input_gradient(const torch::nn::Conv2d& c, const torch::Tensor& at_output,
                              at::IntArrayRef shape) {
-  const torch::Tensor input =  // only its shape and layout are read
+  const torch::Tensor input =  // only its shape and layout are used
       torch::empty(shape, at_output.options().memory_format(at::MemoryFormat::ChannelsLast));
   return channels_last(std::get<0>(at::convolution_backward(
       at_output, input, c->weight, std::nullopt, c->options.stride(), padding_of(c),
       c->options.dilation(), false, {0, 0}, 1, {true, false, false})));
 }
 
-// A second channel beside the first.
+// Adds a second channel of zeros.
 torch::Tensor with_zeros(const torch::Tensor& one) {
   torch::Tensor two = at::empty({one.size(0), 2, one.size(2), one.size(3)},
                                 one.options().memory_format(at::MemoryFormat::ChannelsLast));
@@ -56,9 +57,10 @@ torch::Tensor with_zeros(const torch::Tensor& one) {
   return two;
 }
 
-// A convolution of stride 1 of few channels. With a gradient in the weights, on the CPU, the patches around
-// all positions, and 1, times weights and bias (see kFewestChannels); on a GPU im2col would be a launch an
-// image. Of one channel oneDNN returns another layout; it has a second one of zeros.
+// Computes a convolution with stride 1 and few input channels. On a CPU, if the gradient in the
+// weights is needed, it multiplies the patches around all positions, extended by a 1, with the
+// weights and the bias (see kFewestChannels); on a GPU im2col would need one launch per image. With
+// one channel oneDNN returns another memory layout, so that a second channel of zeros is added.
 torch::Tensor first_convolution(const torch::nn::Conv2d& c, const torch::Tensor& image) {
   if (image.is_cuda()) {
     return channels_last(at::conv2d(image, c->weight, c->bias, 1, padding_of(c)));
@@ -76,11 +78,13 @@ torch::Tensor first_convolution(const torch::nn::Conv2d& c, const torch::Tensor&
       .permute({0, 3, 1, 2});
 }
 
-// Of the product for one channel, whose patches have nine numbers: of nine columns it takes more than
-// twice as long (MKL on AMD's processors).
+// Number of columns to which the product in first_input_gradient() is padded. The patches of one
+// channel have nine numbers, and with nine columns the product takes more than twice as long (MKL
+// on AMD processors).
 constexpr int64_t kColumns = 16;
 
-// The gradient in its image, of that in its output, which is the sum of two parts. `part` is spent.
+// Returns the gradient in the image, given the gradient in the output as the sum of two parts. It
+// overwrites `part`.
 torch::Tensor first_input_gradient(const torch::nn::Conv2d& c, torch::Tensor& part,
                                    const torch::Tensor& more) {
   part.add_(more);
@@ -88,7 +92,7 @@ torch::Tensor first_input_gradient(const torch::nn::Conv2d& c, torch::Tensor& pa
   if (part.is_cuda() || channels > 1) {
     return input_gradient(c, part, {part.size(0), channels, part.size(2), part.size(3)});
   }
-  // Of one channel oneDNN takes twice as long or more.
+  // For one channel, oneDNN's transposed convolution takes at least twice as long as this product.
   const torch::Tensor at_positions =
       part.permute({0, 2, 3, 1}).flatten(0, 2);  // [B·H·W, C], no copy
   const int64_t patch = c->weight[0].numel();
@@ -99,7 +103,7 @@ torch::Tensor first_input_gradient(const torch::nn::Conv2d& c, torch::Tensor& pa
                     c->weight.sizes().slice(2), {1, 1}, padding_of(c), {1, 1});
 }
 
-// Of a block's two swishes, and the shape of its input.
+// Holds the derivatives of a block's two swishes, and the shape of its input.
 struct BlockSlopes {
   torch::Tensor inner, outer;
   std::vector<int64_t> shape;
@@ -131,7 +135,8 @@ struct BlockImpl : torch::nn::Module {
     return out;
   }
 
-  // The gradient in x as two parts, of which the sum is meant; so it comes in. `part` is spent.
+  // Backpropagates through the block. The gradient is the sum of `part` and `more`, both as input
+  // and as output. It overwrites `part`.
   void backward(torch::Tensor& part, torch::Tensor& more, BlockSlopes& slopes) {
     ops::swish_backward(part, more, slopes.outer, slopes.outer);
     const torch::Tensor& at_sum = slopes.outer;
@@ -243,9 +248,9 @@ FlopCounts ResNetModel::flops() const {
     others += 2 * convolution(channels, 3);
   }
   FlopCounts counts = FlopCounts::of_network(first, others);
-  if (categorical()) {  // a look-up, whose gradient in all values is a product
+  if (categorical()) {  // a look-up, whose gradient in all K values is a matrix product
     counts.state_gradient += 2 * inputs * static_cast<double>(shape_.sites() * shape_.categories);
-    counts.parameter_gradient += first;  // in what was looked up
+    counts.parameter_gradient += first;  // gradient in the looked-up rows
   }
   return counts;
 }
@@ -254,8 +259,9 @@ torch::Tensor ResNetModel::value_rows() const {
   return layers_.proj->weight.flatten(1).t() + layers_.proj->bias;
 }
 
-// Channels last by its strides, too, from which cuDNN takes the layout of what it returns: contiguous() leaves
-// those of one channel as they are.
+// Returns the input in channels-last layout, which its strides have to express, because cuDNN
+// derives the output's layout from them: contiguous() leaves the strides of a single channel
+// unchanged.
 torch::Tensor ResNetModel::image_of(const torch::Tensor& x) const {
   if (!categorical()) {
     return x.reshape({-1, shape_.height, shape_.width, 1}).permute({0, 3, 1, 2});
@@ -267,7 +273,8 @@ torch::Tensor ResNetModel::image_of(const torch::Tensor& x) const {
   return rows.unflatten(1, {shape_.height, shape_.width}).permute({0, 3, 1, 2});
 }
 
-// −∂net/∂x − log m: of K values in one product, into the tensor that is there.
+// Computes −∂net/∂x − log m. For K values this takes a single product, written into the existing
+// tensor.
 void ResNetModel::state_gradient(const torch::Tensor& at_image, torch::Tensor& out) {
   if (!categorical()) {
     out = at_image.flatten(1).to(torch::kFloat32).neg();
@@ -311,7 +318,8 @@ ResNetModel::Layers& ResNetModel::low_layers() {
   const std::vector<torch::Tensor> now = layers_.parameters();
   return low_.get(now, [&] {
     Layers* last = low_.last();
-    const Seeded unchanged(0);  // initial values are drawn, and not used
+    // New layers draw initial values, which are then replaced; the generator is left as it was.
+    const Seeded unchanged(0);
     Layers low = last ? *last : Layers(shape_);
     std::vector<torch::Tensor> weights = low.parameters();
     if (last && weights[0].device() == now[0].device()) {

@@ -1,5 +1,5 @@
-// ResNet EBM for images of H×W, binary or of K values (Grathwohl et al. 2021;
-// docs/concepts/energies.md):
+// ResNet EBM for images of H×W pixels, binary or with K values (Grathwohl et al. 2021;
+// docs/concepts/energies.md). States are uint8 [B, D] with D = H·W.
 //
 //   net:   conv 3×3 1→C; blocks 0, 1 with stride 2; blocks 2 … 7 with stride 1; mean over
 //          positions; linear to one number
@@ -8,19 +8,21 @@
 //
 //   U(x) = −net(x) [ − Σ_i log Bernoulli(x_i; m_i) with a base distribution ]
 //
-// Of K values conv 3×3 1→C is a convolution 1×1 K→P of the one-hot image, then conv 3×3 P→C; and the
-// base is Σ_i log m_{i,x_i}. At states the 1×1 convolution is a look-up of rows; its gradient in all K
-// values is a product of the gradient in its P outputs: no forward pass holds [B, D, K]. A new one begins as
-// smooth_start.h says.
+// For K values, the first convolution is replaced by a 1×1 convolution K→P of the one-hot image,
+// followed by conv 3×3 P→C, and the base distribution's log-probability is Σ_i log m_{i,x_i}. For
+// states, the 1×1 convolution is computed as a look-up of rows. Its gradient in all K values is a
+// product with the gradient in its P outputs, so that no forward pass holds [B, D, K]. New networks
+// with K values are initialised as smooth_start.h describes.
 //
-// State dict: proj, net.{0..7}.conv1, net.{i}.conv2, net.{0,1}.shortcut_conv, energy_linear, each
-// with weight and bias, and mean [D] with a base distribution; of K values proj [P, K, 1, 1] and
-// proj2, and mean [D, K]. Convolutions run channels-last.
+// The state dict holds proj, net.{0..7}.conv1, net.{i}.conv2, net.{0,1}.shortcut_conv,
+// energy_linear, each with weight and bias, and mean [D] with a base distribution. For K values it
+// holds proj [P, K, 1, 1] and proj2, and mean [D, K]. Convolutions run channels-last.
 //
-// U and its gradient in the state are written out: the forward pass keeps the slopes of the swishes
-// (kernels/network/swish.h), and the backward pass is transposed convolutions and products with
-// them. Gradients in bfloat16 are of the same float32 forward pass, whose slopes are kept in that
-// precision; the backward pass has a copy of the weights in it.
+// U and its gradient in the state are computed without autograd: the forward pass keeps the
+// derivatives of the swishes (kernels/network/swish.h), and the backward pass consists of
+// transposed convolutions and products with these. bfloat16 gradients use the same float32 forward
+// pass, but keep the derivatives in bfloat16; the backward pass uses a bfloat16 copy of the
+// weights.
 #pragma once
 
 #include <torch/nn/modules/container/sequential.h>
@@ -40,17 +42,18 @@ class ResNetModel : public EnergyModel {
   struct Shape {
     int64_t height, width, channels;
     int64_t categories = 0;  // K; 0: binary images
-    int64_t proj = 0;        // P, of K values
+    int64_t proj = 0;        // P, for K values
 
     int64_t sites() const { return height * width; }
-    int64_t positions() const { return (height + 3) / 4 * ((width + 3) / 4); }  // of the last block
+    // Returns the number of positions of the last block.
+    int64_t positions() const { return (height + 3) / 4 * ((width + 3) / 4); }
   };
 
-  // Weights by torch.nn's rules. base_mean: float [H·W], or [H·W, K], strictly inside (0, 1), or
-  // undefined.
+  // Makes new weights by torch.nn's initialisation. base_mean: float [D] or, for K values, [D, K],
+  // strictly inside (0, 1); or undefined.
   ResNetModel(const Shape& shape, const torch::Tensor& base_mean);
 
-  // Throws Error, naming the source, unless mean is such a base_mean.
+  // Throws Error, naming the source, unless `mean` is a valid base_mean.
   static void check_base_mean(const torch::Tensor& mean, const Shape& shape,
                               const std::string& source);
 
@@ -68,36 +71,38 @@ class ResNetModel : public EnergyModel {
   void evaluate(const torch::Tensor& x, Evaluation& out) override;
 
  private:
-  struct Slopes;  // what a backward pass needs of a forward pass
+  struct Slopes;  // what a backward pass needs from the forward pass
   struct Layers {
-    torch::nn::Conv2d proj{nullptr}, proj2{nullptr};  // the second of K values alone
+    torch::nn::Conv2d proj{nullptr}, proj2{nullptr};  // the second for K values only
     torch::nn::Sequential net;
     torch::nn::Linear energy_linear{nullptr};
 
     explicit Layers(const Shape& shape);
-    // Of the 3×3 convolution that is the first, or comes after the projection.
+    // Returns the 3×3 convolution that comes first, or directly after the projection.
     const torch::nn::Conv2d& first() const { return proj2 ? proj2 : proj; }
     torch::Tensor forward(const torch::Tensor& image);  // net(x) [B] of its input [B, 1 or P, H, W]
-    // The same, detached, keeping slopes of that dtype.
+    // Computes the same without autograd, and keeps the swishes' derivatives in that dtype.
     torch::Tensor forward_with_slopes(const torch::Tensor& image, torch::ScalarType dtype,
                                       Slopes& slopes);
-    // The gradient in that input of the slopes, which are spent; of their dtype, as the weights are.
+    // Returns the gradient in the input, in the dtype of the derivatives and of the weights. It
+    // overwrites the derivatives.
     torch::Tensor backward(Slopes& slopes);
     std::vector<torch::Tensor> parameters() const;
   };
 
   bool categorical() const { return shape_.categories > 0; }
-  // The input of the first 3×3 convolution: the image, or what its values are projected to.
+  // Returns the input of the first 3×3 convolution: the image, or the projection of its values.
   torch::Tensor image_of(const torch::Tensor& x) const;
-  // The projection's P outputs of every value, [K, P].
+  // Returns the projection's P outputs for each of the values, [K, P].
   torch::Tensor value_rows() const;
-  // log m at the states, summed over sites, float64 [B].
+  // Returns log m at the states, summed over the sites, float64 [B].
   torch::Tensor base_at(const torch::Tensor& x);
   const torch::Tensor& log_mean();                                              // [D, K]
   torch::Tensor energy_of(const torch::Tensor& log_p, const torch::Tensor& x);  // U [B]
-  // The gradient of U in the relaxed states, of net's in image_of.
+  // Computes the gradient of U in the relaxed states from the gradient of net in image_of().
   void state_gradient(const torch::Tensor& at_image, torch::Tensor& out);
-  Layers& low_layers();  // the weights as they are now, in bfloat16, where they were before
+  // Returns the present weights in bfloat16; they stay at the same addresses.
+  Layers& low_layers();
 
   Shape shape_;
   Layers layers_;

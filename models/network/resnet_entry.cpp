@@ -1,4 +1,4 @@
-// The entry of resnet.h in the registry: its parameter file, and new networks.
+// Registry entry of resnet.h: reads its parameter files and makes new networks.
 #include "io/error.h"
 #include "models/network/resnet.h"
 #include "models/network/smooth_start.h"
@@ -8,7 +8,8 @@
 namespace isinglass {
 namespace {
 
-// Sizes that the file really holds: a crafted one cannot make the model allocate more.
+// Returns the shape, as given by the sizes of the file's own tensors, so that a crafted file cannot
+// make the model allocate more memory than the file has.
 ResNetModel::Shape shape_in(const ParameterReader& reader, const ModelOptions& options) {
   ResNetModel::Shape shape{options.image_height, options.image_width, 0};
   const bool of_values =

@@ -1,4 +1,4 @@
-// See script.h.
+// Implements the model that calls a TorchScript module.
 #include "models/network/script.h"
 
 #include <fmt/ostream.h>
@@ -14,7 +14,7 @@
 namespace isinglass {
 namespace {
 
-// What a script's failure comes down to: the last line of TorchScript's own report.
+// Returns the last line of TorchScript's report, which is the message of the failure itself.
 std::string last_line(std::string text) {
   text.erase(text.find_last_not_of(" \n") + 1);
   const size_t newline = text.rfind('\n');
@@ -26,7 +26,7 @@ torch::Tensor bytes_of(const std::string& text) {
       at::ArrayRef<uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
 }
 
-// f(), with any failure as an Error that names the file.
+// Returns f(), and turns any failure into an Error that names the file.
 template <class F>
 auto reported(const std::string& file, const char* what, F f) {
   try {
@@ -55,7 +55,8 @@ ScriptModel::ScriptModel(const std::filesystem::path& file, const StateSpace& sp
     for (auto parameter : program->module.parameters()) parameter.set_requires_grad(false);
     return program;
   });
-  register_buffer("program", bytes_of(sha256(read_file(file))));  // what it is, as a parameter
+  // The hash identifies the program, as parameters identify other models.
+  register_buffer("program", bytes_of(sha256(read_file(file))));
 }
 
 ScriptModel::~ScriptModel() = default;
@@ -77,7 +78,8 @@ torch::Tensor ScriptModel::call(const torch::Tensor& input) {
     program_->device = input.device();
   }
   return reported(file_, "the script failed", [&] {
-    // Recompiling after some calls would change the rounding of later ones.
+    // Optimisation is off, because recompiling after some calls would change the rounding of later
+    // ones.
     const torch::jit::GraphOptimizerEnabledGuard plain(false);
     const c10::IValue output = program_->module.forward({input});
     require(output.isTensor(), "it must return a tensor");

@@ -1,8 +1,8 @@
-// Any energy as a TorchScript module exported from Python (torch.jit.script or trace, then save):
-// input float32 [B, D] for binary and continuous states, one-hot [B, D, K] for categorical ones;
-// output energies [B], or, of a classifier f with a class y, f(x) [B, C]: then U(x) = −f(x)[y]. The
-// file is a program, and loading and calling it runs what it says. Output shape and finiteness are
-// checked on the first call.
+// Any energy U(x) as a TorchScript module exported from Python (torch.jit.script or trace, then
+// save). Its input is float32 [B, D] for binary and continuous states, one-hot [B, D, K] for
+// categorical ones. Its output is the energies [B] or, for a classifier f with a class y, f(x)
+// [B, C]; then U(x) = −f(x)[y]. The file is a program, and loading and calling it executes what it
+// contains. The output's shape and finiteness are checked on the first call.
 #pragma once
 
 #include <filesystem>
@@ -15,22 +15,22 @@ namespace isinglass {
 
 class ScriptModel : public EnergyModel {
  public:
-  // Throws Error if the file is no TorchScript module.
+  // Throws Error if the file is not a TorchScript module.
   ScriptModel(const std::filesystem::path& file, const StateSpace& space,
               std::optional<int64_t> label = {});
   ~ScriptModel() override;
 
   std::string kind_name() const override { return "script"; }
   StateSpace space() const override { return space_; }
-  bool capturable() const override { return false; }  // who knows what the program does
-  // Error if the script fails or its output is not as above.
+  bool capturable() const override { return false; }  // the program may synchronise
+  // Throws Error if the script fails or its output does not have the form described above.
   torch::Tensor energy(const torch::Tensor& x) override;
 
  private:
   torch::Tensor call(const torch::Tensor& input);
   void check_first(const torch::Tensor& output, int64_t states);
 
-  struct Program;  // keeps LibTorch's script headers out of this one
+  struct Program;  // keeps LibTorch's script headers out of this header
   std::string file_;
   StateSpace space_;
   std::optional<int64_t> label_;  // y of a classifier

@@ -1,4 +1,4 @@
-// See smooth_start.h.
+// Implements the initial values by the parameters' names.
 #include "models/network/smooth_start.h"
 
 #include <cmath>
@@ -8,10 +8,11 @@
 namespace isinglass {
 namespace {
 
-constexpr double kEmbedded = 0.2;   // a
-constexpr double kGain = 1.68;      // g
-constexpr double kResidual = 0.35;  // r, by which 8 … 64 channels keep their size over eight blocks
-constexpr double kBias = 0.4;       // b
+constexpr double kEmbedded = 0.2;  // a
+constexpr double kGain = 1.68;     // g
+// With this r, networks of 8 … 64 channels keep their magnitude over eight blocks
+constexpr double kResidual = 0.35;
+constexpr double kBias = 0.4;  // b
 
 torch::Tensor cosines(int64_t channels, int64_t levels) {
   const auto f64 = torch::TensorOptions(torch::kFloat64);

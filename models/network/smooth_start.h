@@ -1,16 +1,20 @@
-// Where a network of grey levels begins (models/network/resnet.h), in place of torch.nn's rules, by which
-// an embedding of K levels is white noise of up to 1/√K: levels beside each other are strangers, and
-// after eight blocks next to nothing is left of it.
+// Initial values of a network for images with K ordered values (models/network/resnet.h). They
+// replace torch.nn's initialisation, by which an embedding of K levels is white noise of magnitude
+// up to 1/√K: adjacent levels are then unrelated, and almost nothing of the input survives eight
+// blocks.
 //
-//   rows of proj    a √(2/H) cos(π p (v + ½)/K) / √p, p = 1 … P, H = (1/P) Σ 1/p: as DCT-II, with a
-//                   root mean square of a
-//   proj2           weights N(0, 1/n), biases N(0, 1): channels that differ by what one pixel cannot move
-//   blocks          weights N(0, g²/n), g² = 1/E[swish(z)²]; of conv2 r g, biases N(0, b²)
-//   energy_linear   torch.nn's, weights times the positions that are left, for a sum over them; the bias plus
-//                   the entropy of the base distribution, so that energies begin near 0, to which l2 pulls
+//   rows of proj    a √(2/H) cos(π p (v + ½)/K) / √p, p = 1 … P, H = (1/P) Σ 1/p: a DCT-II basis
+//                   with root mean square a
+//   proj2           weights N(0, 1/n), biases N(0, 1): channels differ by more than one pixel can
+//                   change them
+//   blocks          weights N(0, g²/n), g² = 1/E[swish(z)²]; of conv2 r g; biases N(0, b²)
+//   energy_linear   torch.nn's weights times the number of remaining positions, so that they sum
+//                   over them; the bias is increased by the entropy of the base distribution, so
+//                   that energies start near 0, to which the l2 penalty pulls them
 //
-// n: inputs of an output. With a small a the network is close to linear in any one pixel, which is what a
-// proposal by its gradient takes it for; a larger one is steep before samplers can follow.
+// n is the number of inputs of an output. With a small a the network is nearly linear in any single
+// pixel, as a gradient-based proposal assumes. A larger a gives a network that is too steep before
+// samplers can follow it.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +23,8 @@
 
 namespace isinglass {
 
-// `parameters` by their names in the state dict; base: frequencies [D, K], or undefined. Draws from LibTorch's
-// generator.
+// Initialises `parameters`, which have their names in the state dict. base: frequencies [D, K], or
+// undefined. Draws from LibTorch's generator.
 void start_smoothly(torch::OrderedDict<std::string, torch::Tensor> parameters, int64_t positions,
                     const torch::Tensor& base);
 

@@ -1,4 +1,4 @@
-// See softplus_units.h.
+// Implements the sums in blocks of chains, so that memory stays bounded.
 #include "models/network/softplus_units.h"
 
 #include <algorithm>
