@@ -1,4 +1,4 @@
-// Standard instances of continuous states: the targets of "Follow Hamiltonian Leader".
+// Standard instances with continuous states: the targets of "Follow Hamiltonian Leader".
 #include "io/error.h"
 #include "models/combined/misled.h"
 #include "models/density/gaussian.h"
@@ -9,7 +9,8 @@ namespace {
 
 using ModelPointer = std::shared_ptr<EnergyModel>;
 
-// Around an image of the training set, variances Unif(.25, 1.25) (leader paper, §5.1.1).
+// Makes a normal distribution around an image of the training set, with variances Unif(0.25, 1.25)
+// ("Follow Hamiltonian Leader", §5.1.1).
 ModelPointer make_image_gaussian(const Numbers& n) {
   const torch::Tensor pixels = n.images().pixels();
   const int64_t index = n.whole("index");
@@ -20,7 +21,8 @@ ModelPointer make_image_gaussian(const Numbers& n) {
   return std::make_shared<GaussianModel>(mean, 1 / (0.25 + n.uniform(mean.sizes())));
 }
 
-// Modes at images of two classes, those of one right; from the other's mean (leader paper, A.2.2).
+// Makes modes at images of two classes, one of which is right. Chains start at the mean of the
+// other class ("Follow Hamiltonian Leader", §A.2.2).
 ModelPointer make_image_modes(const Numbers& n) {
   const torch::Tensor pixels = n.images().pixels(), labels = n.images().labels();
   const int64_t count = n.whole("count");

@@ -1,5 +1,5 @@
-// What a standard instance (instances.h) is made of: its numbers, with defaults and ranges, and
-// random tensors from its seed.
+// Defines the building blocks of standard instances (instances.h): their numbers, with defaults and
+// ranges, and random tensors derived from their seed.
 #pragma once
 
 #include <limits>
@@ -14,12 +14,12 @@
 
 namespace isinglass {
 
-// A number of an instance: its default and least value; those with whole counts are integers.
+// Describes a number of an instance: its key, default and range.
 struct Parameter {
   std::string key;
   double initial;
   double least = -std::numeric_limits<double>::infinity();
-  bool whole = false;
+  bool whole = false;  // an integer
   double most = 1e6;
 };
 
@@ -32,7 +32,8 @@ inline Parameter probability(const char* key, double initial) {
   return {key, initial, kFromCertainty, false, 1 - kFromCertainty};
 }
 
-// The numbers of one instance, and random tensors from its seed: `stream` numbers the tensors.
+// Holds the numbers of one instance, and makes random tensors from its seed. `stream` distinguishes
+// the tensors of one instance: equal streams give equal random numbers.
 class Numbers {
  public:
   Numbers(std::map<std::string, double> values, ImageSource images)
@@ -70,12 +71,12 @@ class Numbers {
 
 struct Instance {
   std::string name;
-  std::vector<Parameter> parameters;  // beside the seed
+  std::vector<Parameter> parameters;  // in addition to the seed
   std::shared_ptr<EnergyModel> (*make)(const Numbers&);
-  bool images = false;  // is made of images
+  bool images = false;  // requires images
 };
 
-// Those of continuous states.
+// Returns the instances with continuous states.
 std::vector<Instance> continuous_instances();
 
 }  // namespace isinglass

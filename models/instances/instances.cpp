@@ -1,4 +1,5 @@
-// See instances.h.
+// Implements the standard instances with discrete states and the parsing of instance names.
+// Sections "§B" refer to Sun et al. 2023, "Any-scale balanced samplers".
 #include "models/instances/instances.h"
 
 #include <fmt/format.h>
@@ -40,7 +41,7 @@ torch::Tensor equal_couplings(const torch::Tensor& edges, double coupling) {
   return torch::full({edges.size(0)}, coupling, torch::kFloat64);
 }
 
-// +1 in the inner square of half the side, −1 around it: float64 [side²].
+// Returns +1 in the inner square of half the side, and −1 around it: float64 [side²].
 torch::Tensor inner_square(int64_t side) {
   torch::Tensor sign = torch::full({side, side}, -1.0, torch::kFloat64);
   const int64_t first = side / 4, last = side - side / 4;
@@ -66,7 +67,8 @@ ModelPointer make_permutation(const Numbers& n) {
   return std::make_shared<PermutationModel>(n["sigma"] * n.normal({sites, sites}));
 }
 
-// Fields ±mu + Unif(−width, width), + in the inner square (Zanella 2020).
+// Makes an Ising model with fields ±mu + Unif(−width, width), where + holds in the inner square
+// (Zanella 2020).
 ModelPointer make_ising_field(const Numbers& n) {
   const int64_t side = n.whole("side");
   const torch::Tensor edges = lattice_edges(side, false);
@@ -82,8 +84,8 @@ ModelPointer make_ising_grid(const Numbers& n) {
                                       torch::zeros({side * side}, torch::kFloat64));
 }
 
-// Barabási & Albert (1999): every new node is joined to `attached` different ones, drawn in
-// proportion to their degrees.
+// Makes an Ising model on a scale-free graph (Barabási & Albert 1999): every new node is connected
+// to `attached` different nodes, drawn in proportion to their degrees.
 ModelPointer make_ising_scale_free(const Numbers& n) {
   const int64_t nodes = n.whole("nodes"), attached = n.whole("attached");
   require(attached < nodes, "instance ising-scale-free: attached is {}; nodes = {} must exceed it",
@@ -111,8 +113,8 @@ ModelPointer make_ising_scale_free(const Numbers& n) {
                                       torch::zeros({nodes}, torch::kFloat64));
 }
 
-// Posterior of the true image x (+1 in the inner square) under noise, y ~ N(mu·x, sigma²): fields
-// y·mu/sigma² on a periodic lattice (Sansone 2022).
+// Makes the posterior of a true image x (+1 in the inner square) given noisy observations
+// y ~ N(mu·x, sigma²): an Ising model with fields y·mu/sigma² on a periodic lattice (Sansone 2022).
 ModelPointer make_ising_posterior(const Numbers& n) {
   const int64_t side = n.whole("side");
   const torch::Tensor edges = lattice_edges(side, true);
@@ -121,7 +123,8 @@ ModelPointer make_ising_posterior(const Numbers& n) {
                                       y * n["mu"] / (n["sigma"] * n["sigma"]));
 }
 
-// Fields Unif(−width, width) ± tilt·k/K of the values k = 1 … K, + in the inner square.
+// Makes a Potts model with fields Unif(−width, width) ± tilt·k/K for the values k = 1 … K, where +
+// holds in the inner square.
 ModelPointer make_potts_field(const Numbers& n) {
   const int64_t side = n.whole("side"), categories = n.whole("categories");
   const torch::Tensor edges = lattice_edges(side, false);
@@ -132,8 +135,8 @@ ModelPointer make_potts_field(const Numbers& n) {
                                       noise + inner_square(side).unsqueeze(1) * slope);
 }
 
-// A value of a hidden chain: `kept` with probability p, else one of the others, from a uniform
-// number.
+// Returns a value of a hidden chain from a uniform number u: `kept` with probability p, otherwise
+// one of the other values with equal probabilities.
 int64_t drawn_value(double u, double p, int64_t kept, int64_t values) {
   if (u < p) return kept;
   const auto other = static_cast<int64_t>((u - p) / (1 - p) * static_cast<double>(values - 1));
@@ -141,7 +144,8 @@ int64_t drawn_value(double u, double p, int64_t kept, int64_t values) {
   return value + (value >= kept ? 1 : 0);
 }
 
-// Observations of a hidden path drawn from the model; W ~ N(0, 1), of binary chains 0 at value 0;
+// Makes the posterior of a factorial hidden Markov model, given observations of a hidden path that
+// is drawn from the model. W ~ N(0, 1), except that binary chains have W = 0 for the value 0;
 // b ~ N(0, 1).
 ModelPointer make_fhmm(const Numbers& n) {
   const int64_t steps = n.whole("steps"), chains = n.whole("chains"), values = n.whole("values");
@@ -162,8 +166,9 @@ ModelPointer make_fhmm(const Numbers& n) {
       .y = y, .w = w, .b = b, .sigma = n["sigma"], .p_init = n["init"], .p_stay = n["stay"]});
 }
 
-// P = R Λ Rᵀ with a random rotation, Λ_i = √l / (1 + (l − 1) i/(D − 1)), i = 0 … D − 1 (Sun et al.
-// 2023, §B.3); around `mean` in all sites, the middle of the values.
+// Makes a lattice Gaussian (§B.3) with P = R Λ Rᵀ, where R is a random rotation and
+//   Λ_i = √l / (1 + (l − 1) i/(D − 1)), i = 0 … D − 1.
+// `mean` is the mean of every site, by default the middle of the values.
 ModelPointer make_gaussian_rotated(const Numbers& n) {
   const int64_t sites = n.whole("sites");
   const torch::Tensor rotation = std::get<0>(torch::linalg_qr(n.normal({sites, sites})));
@@ -174,11 +179,12 @@ ModelPointer make_gaussian_rotated(const Numbers& n) {
       precision, torch::full({sites}, n["mean"], torch::kFloat64), n.whole("categories"));
 }
 
-// P = Λ M Λ on a cycle, M_ii = 1, M_{i,i+1} ~ N(0, 0.04), Λ_i = √((D − 1)/(1 + i(l − 1))), i = 1 …
-// D (§B.3).
+// Makes a lattice Gaussian with P = Λ M Λ on a cycle, where M_ii = 1, M_{i,i+1} ~ N(0, 0.04) and
+// Λ_i = √((D − 1)/(1 + i(l − 1))), i = 1 … D (§B.3).
 ModelPointer make_gaussian_cycle(const Numbers& n) {
   const int64_t sites = n.whole("sites");
-  const torch::Tensor link = (0.2 * n.normal({sites})).diag().roll(1, 1);  // (i, i + 1), cyclic
+  // The matrix holds the entries (i, i + 1) of M, with cyclic indices.
+  const torch::Tensor link = (0.2 * n.normal({sites})).diag().roll(1, 1);
   const torch::Tensor index = torch::arange(1, sites + 1, torch::kFloat64);
   const torch::Tensor lambda = (static_cast<double>(sites - 1) / (1 + index * (n["l"] - 1))).sqrt();
   const torch::Tensor m = torch::eye(sites, torch::kFloat64) + link + link.t();
@@ -189,18 +195,20 @@ ModelPointer make_gaussian_cycle(const Numbers& n) {
                                                 n.whole("categories"));
 }
 
-// Rows N(0, ¼ ΛΣΛ), Σ = I + ¼ 11ᵀ, Λ_i = exp(−¼ + i/(D − 1)), i = 0 … D − 1; y from β = (1 seven
-// times, 0 …) (§B.4).
+// Makes a logistic regression (§B.4) with rows
+//   X_m ~ N(0, ¼ ΛΣΛ), Σ = I + ¼ 11ᵀ, Λ_i = exp(−¼ + i/(D − 1)), i = 0 … D − 1.
+// The labels are drawn with β = (1, …, 1, 0, …, 0), which has seven ones.
 ModelPointer make_logistic(const Numbers& n) {
   const int64_t sites = n.whole("sites"), rows = n.whole("rows");
-  const torch::Tensor shared = 0.5 * n.normal({rows, 1}, 1);  // covariance ¼ between sites
+  const torch::Tensor shared = 0.5 * n.normal({rows, 1}, 1);  // adds covariance ¼ between sites
   const torch::Tensor lambda = (torch::linspace(0, 1, sites, torch::kFloat64) - 0.25).exp();
   const torch::Tensor x = 0.5 * lambda * (n.normal({rows, sites}, 0) + shared);
   const torch::Tensor one = torch::sigmoid(x.slice(1, 0, 7).sum(1));
   return std::make_shared<LogisticModel>(x, n.uniform({rows}, 2) < one);
 }
 
-// Centres c/(C − 1) in all sites, scales 20 exp(−½ + i/(D − 1)), a random rotation (§B.5).
+// Makes a quartic mixture with centres c/(C − 1) in all sites, scales 20 exp(−½ + i/(D − 1)) and a
+// random rotation (§B.5).
 ModelPointer make_quartic_mixture(const Numbers& n) {
   const int64_t sites = n.whole("sites"), components = n.whole("components");
   const torch::Tensor centers = torch::linspace(0, 1, components, torch::kFloat64);
@@ -210,9 +218,9 @@ ModelPointer make_quartic_mixture(const Numbers& n) {
       std::get<0>(torch::linalg_qr(n.normal({sites, sites}))), n.whole("categories"));
 }
 
-// Variables in order, each with different parents drawn from those before it (all of them while
-// these are few) and rows softmax(sigma·N(0, 1)) of its table: near-deterministic for a large
-// sigma.
+// Makes a random Bayesian network. Each variable has different parents drawn from the preceding
+// ones (all of them while there are too few), and the rows of its table are softmax(sigma·N(0, 1)),
+// which is nearly deterministic for a large sigma.
 ModelPointer make_bayesnet(const Numbers& n) {
   const int64_t variables = n.whole("variables"), values = n.whole("values");
   std::vector<BayesNetFactor> factors;

@@ -1,8 +1,11 @@
-// Standard instances: the targets of the papers' figures and tables, built by name from a seed, no
-// file needed. Random parameters come from Philox (purpose kInstance), so that an instance is the
-// same everywhere.
+// Standard instances: the target distributions of the papers' figures and tables, built by name
+// from a seed, without a file. Random parameters come from Philox (purpose kInstance), so that an
+// instance is the same on every machine.
 //
-//   NAME[:KEY=X[,KEY=X…]], such as ising-field:side=50,mu=2,width=3
+//   NAME[:KEY=X[,KEY=X…]], for example ising-field:side=50,mu=2,width=3
+//
+// docs/reference/instances.md lists the distribution and the source of each instance. The energies
+// are those of the models that it makes.
 #pragma once
 
 #include <functional>
@@ -13,23 +16,24 @@
 
 namespace isinglass {
 
-// The data set of an instance that is made of images; read only where one is.
+// Gives access to the data set for instances that are made of images. It is read only when such an
+// instance is made.
 struct ImageSource {
   std::function<torch::Tensor()> pixels = {};  // float32 [N, D], from 0 to 1
   std::function<torch::Tensor()> labels = {};  // int64 [N]
 };
 
-// Throws Error naming an unknown instance or key (with the known ones), a number out of range, or
-// an instance that needs images and is given none.
+// Makes the instance. Throws Error naming an unknown instance or key (with the known ones), a
+// number out of range, or an instance that needs images and is given none.
 std::shared_ptr<EnergyModel> make_instance(const std::string& text, const ImageSource& images = {});
 
-// Whether the part before a colon is the name of one.
+// Returns true if the part before the colon is the name of an instance.
 bool names_instance(const std::string& text);
 
-// The same Errors, but those of the images.
+// Throws the Errors that make_instance() would throw, except those about images.
 void check_instance(const std::string& text);
 
-// "bernoulli, categorical, …": for messages and help.
+// Returns "bernoulli, categorical, …", for messages and help.
 std::string instance_names();
 
 }  // namespace isinglass
