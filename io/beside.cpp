@@ -1,4 +1,4 @@
-// See beside.h.
+// Implements the search for the program's own file and the loading of libraries next to it.
 #include "io/beside.h"
 
 #include <dlfcn.h>
@@ -8,8 +8,8 @@
 
 namespace isinglass {
 
-// A program has no name among the libraries that are loaded; that of its command line is looked up in
-// $PATH and says nothing.
+// Reads the name from the list of loaded libraries. A program has an empty name there, and the one
+// on its command line may be relative to $PATH, so that /proc/self/exe is used instead.
 std::filesystem::path own_file() {
   Dl_info info;
   link_map* loaded = nullptr;

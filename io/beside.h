@@ -1,5 +1,6 @@
-// Where this code lies, and libraries of its own that bring large ones along (HDF5): they lie beside
-// the program, are loaded when first needed, and stay out of the archive for other machines.
+// Locates the program's own file, and loads libraries that depend on large third-party ones (HDF5).
+// Such libraries lie in the program's directory, are loaded on first use, and are not part of the
+// archive for other machines.
 #pragma once
 
 #include <filesystem>
@@ -7,12 +8,14 @@
 
 namespace isinglass {
 
-// The program, or the library (Python's extension module), that holds this code.
+// Returns the file that contains this code: the program, or the library (Python's extension
+// module).
 std::filesystem::path own_file();
 
-// The address of `symbol` in `library` beside the program. The library stays loaded for the life of
-// the program: HDF5 cannot be unloaded safely. Throws Error, beginning with `what` and naming the
-// Debian `package` of what the library brings, if it cannot be loaded or lacks the symbol.
+// Returns the address of `symbol` in `library`, which is looked for in the program's directory. The
+// library stays loaded until the program ends, because HDF5 cannot be unloaded safely. Throws Error
+// if it cannot be loaded or lacks the symbol; the message begins with `what` and names the Debian
+// `package` that the library depends on.
 void* symbol_beside(const std::string& library, const std::string& symbol, const std::string& what,
                     const std::string& package);
 

@@ -1,5 +1,5 @@
-// See control_group.h. Files and formats: Documentation/admin-guide/cgroup-v1 and cgroup-v2.rst of
-// the Linux kernel.
+// Implements the limits. Files and formats are described in Documentation/admin-guide/cgroup-v1 and
+// cgroup-v2.rst of the Linux kernel.
 #include "io/control_group.h"
 
 #include <sched.h>
@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-// Appends the folders from mount/group up to mount that are there. In a container the file system
-// may show the container's group alone, as the mount itself.
+// Appends the existing directories from mount/group up to mount. Inside a container the file system
+// may show the container's group only, as the mount itself.
 void append_up_to(const fs::path& mount, const fs::path& group, std::vector<fs::path>& folders) {
   std::error_code ignored;
   for (fs::path at = group.relative_path();; at = at.parent_path()) {
@@ -40,7 +40,7 @@ bool lists(const std::string& controllers, const std::string& controller) {
   return false;
 }
 
-// The number at the beginning of a file; none: no such file, or "max".
+// Returns the number at the beginning of a file; nothing if the file is missing or says "max".
 std::optional<double> number_in(const fs::path& file) {
   std::ifstream in(file);
   double value = 0;
@@ -48,7 +48,8 @@ std::optional<double> number_in(const fs::path& file) {
   return std::nullopt;
 }
 
-// Version 2 has "quota period" or "max period" in one file, version 1 two files, with -1 for none.
+// Returns the quota of one group. Version 2 has "quota period" or "max period" in one file; version
+// 1 has two files, with a quota of -1 for no limit.
 double quota_of(const fs::path& group) {
   std::ifstream both(group / "cpu.max");
   double quota = 0, period = 0;
@@ -61,7 +62,8 @@ double quota_of(const fs::path& group) {
 int processors_of_affinity() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(std::thread::hardware_concurrency());  // more than 1024 processors
+  // The mask does not fit if there are more than 1024 processors.
+  return static_cast<int>(std::thread::hardware_concurrency());
 }
 
 }  // namespace
@@ -71,7 +73,7 @@ std::vector<fs::path> control_groups(const std::string& controller, const fs::pa
   std::vector<fs::path> folders;
   std::ifstream in(root / "proc/self/cgroup");
   std::string line;
-  while (std::getline(in, line)) {  // hierarchy:controllers:/group
+  while (std::getline(in, line)) {  // format hierarchy:controllers:/group
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);

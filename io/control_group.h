@@ -1,5 +1,5 @@
-// The limits of the control groups (cgroups, version 1 or 2) that this process runs in: containers
-// and clusters set them.
+// Reads the limits of the control groups (cgroups, version 1 or 2) that this process runs in.
+// Containers and clusters set them.
 #pragma once
 
 #include <filesystem>
@@ -8,17 +8,17 @@
 
 namespace isinglass {
 
-// Returns the folders of the process's group and of all groups around it that hold limits of so
-// named a controller ("cpu", "memory"), the process's own first. `root` stands for "/" in tests.
+// Returns the directories that hold the limits of a controller ("cpu", "memory") for the process's
+// group and all groups that contain it, the process's own first. `root` replaces "/" in tests.
 std::vector<std::filesystem::path> control_groups(const std::string& controller,
                                                   const std::filesystem::path& root = "/");
 
-// Returns the least processor time per wall-clock time that a group allows, such as 1.5 for one
-// and a half processors; infinity: there is no limit.
+// Returns the smallest limit of any group on processor time per wall-clock time, for example 1.5
+// for one and a half processors; infinity if there is no limit.
 double processor_quota(const std::filesystem::path& root = "/");
 
-// Returns on how many processors this process's threads can run at a time, 1 or more: those of its
-// affinity, or fewer by the quota.
+// Returns the number of processors, at least 1, on which threads of this process can run at the
+// same time: those of its affinity mask, or fewer if the quota is smaller.
 int usable_processors();
 
 }  // namespace isinglass

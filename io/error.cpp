@@ -1,4 +1,4 @@
-// See error.h.
+// Implements the messages of OptionError and the spelling of option names.
 #include "io/error.h"
 
 #include <utility>
@@ -7,10 +7,11 @@ namespace isinglass {
 namespace {
 
 struct Name {
-  size_t begin, length;  // of what stands between the quotes
+  size_t begin, length;  // of the text between the quotes
 };
 
-// The first name at or behind `from`; npos: none. Backquotes around anything else are text.
+// Returns the first name at or after `from`; npos if there is none. Backquotes around anything but
+// an option's name are ordinary text.
 Name find_name(std::string_view text, size_t from) {
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789-";
   for (size_t quote = text.find('`', from); quote != std::string_view::npos;

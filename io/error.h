@@ -1,5 +1,5 @@
-// The errors a user can cause, and the failures of a computation. The program maps them to its exit
-// codes; inside the library an impossible state is an assertion instead.
+// Defines the errors that a user can cause and failures of a computation. The program maps them to
+// its exit codes. Impossible states inside the library are assertions instead.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,34 +10,36 @@
 
 namespace isinglass {
 
-// Bad usage or bad input: the sentence names the value and what would be right. Exit code 2.
+// Reports bad usage or bad input. The message is a sentence that names the value and what would be
+// right. Exit code 2.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// An option that is wrong, or options that do not go together. Its sentence writes the name of an
-// option as `name`, in backquotes; what() has the bare names.
+// Reports an invalid option, or options that exclude each other. The message writes the name of an
+// option in backquotes, as `name`; what() returns it without the backquotes.
 class OptionError : public Error {
  public:
-  // "`option` is value; allowed"; without a value, `allowed` is the whole sentence.
+  // Makes the message "`option` is value; allowed"; without a value, `allowed` is the whole
+  // message.
   OptionError(std::string option, std::string value, std::string allowed);
 
-  // The sentence with the names as a front end writes them: the command line --radius, Python
-  // radius=.
+  // Returns the message with the options' names as a front end writes them: --radius on the command
+  // line, radius= in Python.
   std::string sentence(std::string_view before, std::string_view after = "") const;
 
   std::string option, value, allowed;
 };
 
-// Any text that names options so, with the names as a front end writes them.
+// Returns any such text with the options' names as a front end writes them.
 std::string spell_options(std::string_view text, std::string_view before,
                           std::string_view after = "");
 
-// The first option that such a text names; empty: none.
+// Returns the first option that such a text names; empty if it names none.
 std::string first_option(std::string_view text);
 
-// The computation failed (divergence, non-finite values). Exit code 3.
+// Reports a failed computation (divergence, non-finite values). Exit code 3.
 class NumericalError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -63,14 +65,14 @@ template <class... Args>
 
 }  // namespace isinglass
 
-// require(condition, message, args…) fails with the message unless the condition holds. A macro, as
-// assert is one: the arguments are evaluated after the condition, and only where it does not hold,
-// so that errno is that of the call in the condition and a good path formats nothing.
+// require(condition, message, args…) throws Error with the message unless the condition holds. It
+// is a macro, like assert: the arguments are evaluated after the condition and only if it fails, so
+// that errno is still that of the call in the condition, and success formats nothing.
 #define require(condition, ...) \
   (static_cast<bool>(condition) ? void() : ::isinglass::fail(__VA_ARGS__))
 
-// The same of one option, require_option(condition, name, value, what is allowed, args…), and of
-// options that a whole sentence names, require_options(condition, sentence, args…).
+// require_option(condition, name, value, what is allowed, args…) does the same for one option, and
+// require_options(condition, sentence, args…) for options that a whole sentence names.
 #define require_option(condition, ...) \
   (static_cast<bool>(condition) ? void() : ::isinglass::fail_option(__VA_ARGS__))
 #define require_options(condition, ...) \

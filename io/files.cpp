@@ -1,3 +1,4 @@
+// Implements atomic writing with locked temporary files, and reading with decompression.
 #include "io/files.h"
 
 #include <fcntl.h>
@@ -31,7 +32,8 @@ bool same_file(int descriptor, const fs::path& path) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// Opens and locks the part, empty. A file system without locks (some network ones) does without.
+// Opens, locks and empties the part. On a file system without locks (some network file systems) it
+// skips the lock.
 int open_part(const fs::path& file, const fs::path& part) {
   for (;;) {
     const int descriptor = open(part.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -46,7 +48,7 @@ int open_part(const fs::path& file, const fs::path& part) {
   }
 }
 
-// The rename itself reaches the disk with the folder; not every file system can flush a folder.
+// Flushes a directory, with which the rename reaches the disk. Not every file system can do this.
 void flush_folder(const fs::path& folder) {
   const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY);
   if (descriptor < 0) return;
@@ -54,9 +56,9 @@ void flush_folder(const fs::path& folder) {
   close(descriptor);
 }
 
-// The parts that are being written, where a signal handler can read their names. Files beyond the
-// last slot, and names too long for one, are not in it: their parts stay, as those of a killed
-// process.
+// Lists the parts that are being written, in memory that a signal handler can read. Files beyond
+// the last slot, and names too long for a slot, are not listed: their parts stay behind like those
+// of a killed process.
 struct UnfinishedFile {
   std::atomic<bool> taken = false, named = false;
   char path[4096];
@@ -83,17 +85,20 @@ void forget_unfinished(const fs::path& part) {
   }
 }
 
+// Decompresses a gzip file that is in memory.
 class Inflater {
  public:
   Inflater(const fs::path& file, std::string_view compressed) : file_(file), rest_(compressed) {
-    // 16: a gzip header is expected, and its checksum and length are verified at the end.
+    // The 16 selects gzip: a header is expected, and its checksum and length are verified at the
+    // end.
     if (inflateInit2(&stream_, 16 + MAX_WBITS) != Z_OK) throw std::bad_alloc();
   }
   ~Inflater() { inflateEnd(&stream_); }
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Every member of the file (gzip files may be concatenated), at most `limit` bytes.
+  // Returns the content of all members of the file (gzip files may be concatenated), at most
+  // `limit` bytes.
   std::string run(size_t limit) {
     std::string out;
     for (;;) {
@@ -115,7 +120,7 @@ class Inflater {
   static constexpr std::string_view kMagic = "\x1f\x8b";
 
  private:
-  // One call of inflate into the end of `out`; it may return Z_OK with room or input left.
+  // Calls inflate once, which appends to `out`; it may return Z_OK with room or input left.
   int inflate_some(std::string& out, size_t limit) {
     constexpr size_t kChunk = size_t{1} << 20;
     const size_t before = out.size();
@@ -141,11 +146,12 @@ class Inflater {
 }  // namespace
 
 AtomicFile::AtomicFile(fs::path file) : file_(std::move(file)), part_(file_) {
-  std::error_code ignored;  // a path that cannot be looked at cannot be opened either
+  std::error_code ignored;  // a path that cannot be examined cannot be opened either
   require(file_.has_filename() && !fs::is_directory(file_, ignored),
           "cannot write {}: it is a directory, not a file", file_.string());
   part_ += ".part";
-  // Noted before it is there, for a signal may come in between. One that is there may be another's.
+  // The part is listed before it exists, because a signal may arrive in between. A part that
+  // already exists may belong to another process, and is only listed once it is locked.
   const bool created = access(part_.c_str(), F_OK) != 0;
   if (created) note_unfinished(part_);
   try {

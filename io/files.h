@@ -1,4 +1,4 @@
-// Files written whole or not at all, and read with one clear error.
+// Writes files atomically, and reads files with one clear error.
 #pragma once
 
 #include <filesystem>
@@ -8,12 +8,13 @@
 
 namespace isinglass {
 
-// A file that appears whole or not at all: bytes go to FILE.part beside it; commit() flushes them
-// to the disk (fsync) and renames. Without a commit the destructor removes the part. A part that a
-// killed process left behind is overwritten; one that another process is writing is an Error.
+// Writes a file atomically: it appears whole or not at all. Bytes go to FILE.part in the same
+// directory; commit() flushes them to the disk (fsync) and renames. Without a commit the destructor
+// removes the part. A part that a killed process left behind is overwritten; a part that another
+// process is writing is an Error.
 class AtomicFile {
  public:
-  // Throws Error naming the file and the system's reason, as write() and commit() do.
+  // Throws Error naming the file and the system's reason. So do write() and commit().
   explicit AtomicFile(std::filesystem::path file);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -21,7 +22,7 @@ class AtomicFile {
 
   void write(std::string_view bytes);
   void commit();
-  // The part, for a library that opens its files itself.
+  // Returns the part, for libraries that open files themselves.
   const std::filesystem::path& part() const { return part_; }
 
  private:
@@ -29,15 +30,15 @@ class AtomicFile {
   int descriptor_;
 };
 
-// Removes the parts of all files that this process is writing; for a signal handler that ends the
-// program at once: it calls what is safe there only.
+// Removes the parts of all files that this process is writing. It only calls async-signal-safe
+// functions, for a signal handler that ends the program at once.
 void remove_unfinished_files() noexcept;
 
-// What a process alone may do in a folder as long as it lives.
+// Gives this process the exclusive use of a directory for the lifetime of the object.
 class FolderLock {
  public:
-  // Whether the folder is this one's; another process may have it, and it may be asked for again. A
-  // file system without locks has it for everyone.
+  // Returns true if this object holds the directory; false if another process holds it. It may be
+  // called again. On a file system without locks it always returns true.
   bool take(const std::filesystem::path& folder);
   FolderLock() = default;
   ~FolderLock();
@@ -48,19 +49,20 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-// Writes to a temporary file beside it, flushes (fsync) and renames. Throws Error naming the file
-// and the system's reason (disk full, no permission, …); the temporary file is removed then.
+// Writes a file atomically, as AtomicFile does. Throws Error naming the file and the system's
+// reason (disk full, no permission, …); the temporary file is then removed.
 void write_file(const std::filesystem::path& file, std::string_view bytes);
 
-// Adds a line and its end, handed to the system at once; makes the file if there is none. Throws
-// Error naming the file and the system's reason.
+// Appends a line and its newline, and passes it to the system at once. Creates the file if there is
+// none. Throws Error naming the file and the system's reason.
 void append_line(const std::filesystem::path& file, const std::string& line);
 
-// The whole file. Throws Error if it is missing, a directory or unreadable.
+// Returns the whole file. Throws Error if it is missing, a directory or unreadable.
 std::string read_file(const std::filesystem::path& file);
 
-// The same, gunzipped where the content starts with gzip's magic. `limit` bounds the size in bytes
-// of what is returned (a larger one is an Error, as is a truncated or corrupt stream).
+// Returns the whole file, decompressed if the content starts with gzip's magic number. `limit`
+// bounds the size of the result in bytes; a larger result is an Error, as is a truncated or corrupt
+// stream.
 std::string read_maybe_gzip(const std::filesystem::path& file, size_t limit);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// JSON as text, whatever bytes its strings hold.
+// Formats JSON as text, whatever bytes its strings hold.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,8 +7,9 @@
 
 namespace isinglass {
 
-// Bytes that are no UTF-8, as those of a path or of somebody's message may be, become U+FFFD, so
-// that nothing measured is lost by them. indent: spaces of a level; below 0: all in one line.
+// Returns the text of a JSON value. Bytes that are not UTF-8, which paths or user messages may
+// contain, become U+FFFD, so that a result is never lost because of them. indent: spaces per level;
+// below 0, everything is on one line.
 template <class Json>
 std::enable_if_t<nlohmann::detail::is_basic_json<Json>::value, std::string> text_of(
     const Json& json, int indent = -1) {

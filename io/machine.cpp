@@ -1,4 +1,4 @@
-// See machine.h.
+// Implements the look-up of the processor's name in /proc/cpuinfo.
 #include "io/machine.h"
 
 #include <fstream>

@@ -1,11 +1,11 @@
-// The machine that a computation runs on.
+// Describes the machine that a computation runs on.
 #pragma once
 
 #include <string>
 
 namespace isinglass {
 
-// The processor's name as the system has it; "unknown" where it has none.
+// Returns the processor's name as the system reports it; "unknown" if it reports none.
 std::string processor_name();
 
 }  // namespace isinglass

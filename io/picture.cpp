@@ -1,3 +1,4 @@
+// Implements picture grids with libpng's simplified interface, and a PNG reader.
 #include "io/picture.h"
 
 #include <fmt/ranges.h>
@@ -13,9 +14,9 @@
 namespace isinglass {
 namespace {
 
-constexpr uint8_t kFrame = 96;  // dark grey, told apart from both binary values
+constexpr uint8_t kFrame = 96;  // dark grey, distinct from both binary values
 
-// [N, H·W] as uint8 grey levels on the CPU.
+// Returns images [N, H·W] as uint8 grey levels on the CPU.
 torch::Tensor grey_levels(const torch::Tensor& images, int scale) {
   const torch::Tensor values = images.detach().cpu();
   if (values.is_floating_point()) {
@@ -30,7 +31,8 @@ torch::Tensor grey_levels(const torch::Tensor& images, int scale) {
   return values * scale;
 }
 
-// [rows·(H + 1) + 1, columns·(W + 1) + 1]: one frame line before every image and after the last.
+// Returns the grid [rows·(H + 1) + 1, columns·(W + 1) + 1], with one frame line before every image
+// and after the last.
 torch::Tensor draw_grid(const torch::Tensor& levels, int64_t height, int64_t width,
                         int64_t columns) {
   const int64_t count = levels.size(0), rows = (count + columns - 1) / columns;
@@ -87,8 +89,8 @@ void write_picture_grid(const std::filesystem::path& file, const torch::Tensor& 
 
 namespace {
 
-// A PNG file being decoded by libpng, which leaves a function that fails by longjmp: nothing with a
-// destructor may begin to live between begin() or rows() and libpng's own functions.
+// Decodes a PNG file with libpng, which leaves a failing function by longjmp. Therefore no object
+// with a destructor may be created between begin() or rows() and libpng's own functions.
 class PngDecoder {
  public:
   explicit PngDecoder(std::string_view bytes) : rest_(bytes) {
@@ -100,8 +102,8 @@ class PngDecoder {
   PngDecoder(const PngDecoder&) = delete;
   PngDecoder& operator=(const PngDecoder&) = delete;
 
-  // The header; whether that worked. Samples become 8 bits, palettes colours, and transparent
-  // colours alpha.
+  // Reads the header; returns false if that fails. Samples are converted to 8 bits, palettes to
+  // colours, and transparent colours to an alpha channel.
   bool begin() {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_read_fn(png_, this, on_read);
@@ -117,7 +119,7 @@ class PngDecoder {
   int64_t width() const { return png_get_image_width(png_, info_); }
   int64_t channels() const { return png_get_channels(png_, info_); }
 
-  // Into uint8 [height, width, channels]; whether that worked.
+  // Decodes the image into uint8 [height, width, channels]; returns false if that fails.
   bool rows(uint8_t* pixels) {
     const auto stride = static_cast<size_t>(width() * channels());
     if (png_get_rowbytes(png_, info_) != stride) return false;
@@ -174,7 +176,8 @@ torch::Tensor read_png(const std::filesystem::path& file) {
             file.string());
   }
   if (colours == 1) return pixels.select(2, 0).contiguous();
-  // 0.299, 0.587 and 0.114 of 65536, as other readers have them to the last bit.
+  // The weights are 0.299, 0.587 and 0.114 times 65536, by which the result agrees with other
+  // readers to the last bit.
   const torch::Tensor weights = torch::tensor({19595, 38470, 7471}, torch::kInt32);
   const torch::Tensor luma = (pixels.narrow(2, 0, 3).to(torch::kInt32) * weights).sum(2);
   return torch::bitwise_right_shift(luma + 32768, 16).to(torch::kUInt8);

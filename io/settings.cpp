@@ -1,4 +1,4 @@
-// See settings.h.
+// Implements the comparison of settings by their texts.
 #include "io/settings.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace {
 struct AsText {
   std::string operator()(bool value) const { return value ? "true" : "false"; }
   std::string operator()(int64_t value) const { return fmt::to_string(value); }
-  std::string operator()(double value) const { return fmt::to_string(value); }  // exact
+  // The text is exact: the shortest one that gives the same double.
+  std::string operator()(double value) const { return fmt::to_string(value); }
   std::string operator()(const std::string& value) const { return value; }
   template <class Other>
   std::string operator()(const Other&) const {

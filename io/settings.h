@@ -1,5 +1,5 @@
-// Settings: numbers and text by name, which a saved computation carries and the one that goes on
-// with it must share.
+// Handles settings: numbers and texts by name that are saved with a computation, and that a resumed
+// computation has to share.
 #pragma once
 
 #include <string>
@@ -9,21 +9,21 @@
 
 namespace isinglass {
 
-// "radius = 5, balancing = sqrt"; "none" without any.
+// Returns "radius = 5, balancing = sqrt", or "none" if there are no settings.
 std::string settings_text(const PtDict& settings);
 
-// Throws Error naming the first setting that differs, or that only one of them has. `what` is the
-// subject: the file that holds the saved ones, say.
+// Throws Error naming the first setting that differs or that only one side has. `what` is the
+// subject of the message, for example the file that holds the saved settings.
 void require_same_settings(const PtDict& saved, const PtDict& own, const std::string& what);
 
-// What was saved is of another version of the program.
+// Reports that something was saved by another version of the program.
 class OtherFormat : public Error {
  public:
   using Error::Error;
 };
 
-// Throws OtherFormat if `saved` is not the format that this program writes; `instead` is what can be
-// done: "anneal anew".
+// Throws OtherFormat unless `saved` is the format that this program writes. `instead` tells the
+// user what to do: "anneal anew".
 void require_format(int64_t saved, int64_t own, const std::string& what,
                     const std::string& instead);
 

@@ -1,4 +1,4 @@
-// See sha256.h.
+// Implements the hashes of bytes and of named tensors.
 #include "io/sha256.h"
 
 #include <fmt/ranges.h>

@@ -1,5 +1,6 @@
-// The parts of LibTorch that every folder uses: tensors, autograd, modules. <torch/torch.h> holds
-// optimisers, data loaders and the rest as well, and takes a source file twice the time.
+// Includes the parts of LibTorch that every folder uses: tensors, autograd, modules.
+// <torch/torch.h> also includes optimisers, data loaders and more, and doubles the time to compile
+// a source file.
 #pragma once
 
 #include <torch/csrc/autograd/autograd.h>

@@ -4,8 +4,8 @@
 
 namespace isinglass {
 
-// The system cannot read a file (no permission, a fault of the disk or the network): what is in it
-// is not known, and another attempt may succeed.
+// Reports that the system cannot read a file (no permission, a disk or network failure). Its
+// content is unknown, and another attempt may succeed.
 class Unreadable : public Error {
  public:
   using Error::Error;
