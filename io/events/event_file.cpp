@@ -1,4 +1,4 @@
-// See event_file.h.
+// Implements the encoding of events and records.
 #include "io/events/event_file.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ std::string varint(uint64_t value) {
   return bytes += static_cast<char>(value);
 }
 
-// Fields of a message: their number and wire type, then the value.
+// Encode a field of a message: its number and wire type, followed by the value.
 std::string field(int number, uint64_t value) {
   return varint(number << 3) + varint(value);
 }
@@ -58,7 +58,7 @@ std::string packed(const std::vector<double>& values) {
   return bytes;
 }
 
-// A value of a summary: `content` is its field beside the tag.
+// Encodes a value of a summary: its tag and the field `content`.
 std::string named_value(const std::string& name, const std::string& content) {
   return field(1, std::string_view(field(1, std::string_view(name)) + content));
 }
@@ -71,7 +71,7 @@ double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// Of the header of a PNG file, where width and height are big-endian.
+// Reads a number from the header of a PNG file, where width and height are big-endian.
 uint64_t big_endian(const std::string& png, size_t at) {
   uint64_t value = 0;
   for (size_t i = at; i < at + 4; ++i) value = value << 8 | static_cast<uint8_t>(png[i]);

@@ -1,4 +1,4 @@
-// See netcdf_file.h.
+// Implements the interface by calls of the library that contains HDF5.
 #include "io/netcdf/netcdf_file.h"
 
 #include "io/beside.h"
@@ -29,7 +29,7 @@ NetcdfType type_of(const torch::Tensor& values) {
   }
 }
 
-// Points into the variable, which outlives it.
+// Returns a description that points into the variable, which has to outlive it.
 NetcdfArray array_of(const NetcdfVariable& variable) {
   const torch::Tensor& values = variable.values;
   TORCH_INTERNAL_ASSERT(values.is_contiguous() && values.numel() > 0 && values.dim() >= 2 &&

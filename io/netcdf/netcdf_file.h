@@ -1,5 +1,5 @@
-// NetCDF-4 files: arrays with named dimensions, in groups. HDF5 writes them, from a library of its
-// own (netcdf_module.cpp) that is loaded when it is first needed.
+// Writes NetCDF-4 files: arrays with named dimensions, in groups. The files are written by HDF5,
+// which is in a separate library (netcdf_module.cpp) that is loaded on first use.
 #pragma once
 
 #include <filesystem>
@@ -15,9 +15,9 @@ namespace isinglass {
 struct NetcdfVariable {
   std::string name;
   std::vector<std::string> dimensions;
-  // uint8, int64, float32 or float64, of two or three dimensions, neither of them empty. In the
-  // file the first two trade places: a run makes draws of all chains, the file holds chains of all
-  // draws.
+  // The values are uint8, int64, float32 or float64, with two or three non-empty dimensions. In the
+  // file the first two dimensions are swapped: a run produces draws × chains, the file holds chains
+  // × draws.
   torch::Tensor values;
 };
 
@@ -28,12 +28,13 @@ struct NetcdfGroup {
 
 using NetcdfAttributes = std::vector<std::pair<std::string, std::variant<std::string, int64_t>>>;
 
-// Throws Error if the library that writes them is not beside the program (as in the archive for
-// other machines).
+// Throws Error if the library that writes the files is not in the program's directory (as in the
+// archive for other machines).
 void require_netcdf();
 
-// The groups, each with all the attributes and a coordinate 0, 1, … a dimension; the file appears
-// whole or not at all. Throws Error as require_netcdf, and if the file cannot be written.
+// Writes the groups. Each gets all the attributes, and a coordinate variable 0, 1, … for every
+// dimension. The file appears whole or not at all. Throws Error as require_netcdf() does, and if
+// the file cannot be written.
 void write_netcdf(const std::filesystem::path& file, const std::vector<NetcdfGroup>& groups,
                   const NetcdfAttributes& attributes);
 

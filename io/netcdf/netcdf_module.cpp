@@ -1,7 +1,8 @@
-// NetCDF-4 is HDF5 with dimension scales: a variable that carries its dimension's name is the
-// dimension, and the others are attached to it ("The NetCDF-4 file format", Unidata). Unidata's own
-// library would say so in fewer lines, but it opens no file whose lock the program holds, and comes
-// with forty others, of the network and its keys.
+// Implements the writing of NetCDF-4 with HDF5. NetCDF-4 is HDF5 with dimension scales: a variable
+// that has a dimension's name defines the dimension, and the other variables are attached to it
+// ("The NetCDF-4 file format", Unidata). Unidata's own library would take fewer lines, but it
+// cannot open a file whose lock the program holds, and it depends on about forty other libraries
+// for networking and encryption.
 #include "io/netcdf/netcdf_module.h"
 
 #include <hdf5.h>
@@ -18,7 +19,8 @@
 namespace isinglass {
 namespace {
 
-// HDF5's identifiers and status codes are negative on failure.
+// Returns a status or identifier of HDF5. Throws an exception if it is negative, which means
+// failure.
 template <class Status>
 Status checked(Status status, const char* what) {
   if (status < 0) throw std::runtime_error(what);
@@ -37,7 +39,7 @@ class Handle {
   Handle& operator=(const Handle&) = delete;
 
   operator hid_t() const { return id_; }
-  // The last bytes of a file reach the disk when it is closed.
+  // Closes the object, with a check: the last bytes of a file reach the disk when it is closed.
   void close(const char* what) {
     const hid_t id = id_;
     id_ = -1;
@@ -71,8 +73,8 @@ void write_attribute(hid_t group, const NetcdfAttribute& attribute) {
   checked(status, "an attribute cannot be written");
 }
 
-// Links in the order in which they are made, as NetCDF-4 wants it, and no times: equal runs give
-// equal files.
+// Returns properties by which links keep their order of creation, as NetCDF-4 requires, and objects
+// have no timestamps, so that equal runs give equal files.
 Handle creation_plist(hid_t kind) {
   Handle plist(H5Pcreate(kind), H5Pclose, "no property list");
   checked(H5Pset_obj_track_times(plist, false), "no property list");
@@ -121,8 +123,8 @@ class Group {
     checked(H5DSset_scale(dataset, name.c_str()), "no dimension");
   }
 
-  // One entry of the first dimension at a time: the same elements, in the same order, of the file
-  // and of memory, where it is the second dimension.
+  // Writes one entry of the file's first dimension at a time. In memory this is the second
+  // dimension; the selected elements are the same, and in the same order, in both.
   static void write_values(hid_t dataset, const NetcdfArray& array, std::vector<hsize_t> sizes) {
     const int rank = static_cast<int>(array.rank);
     const Handle in_file(H5Dget_space(dataset), H5Sclose, "no dataspace");
@@ -147,7 +149,7 @@ class Group {
   std::map<std::string, hsize_t> made_;
 };
 
-// The caller has made the file and holds its lock.
+// Opens the file without HDF5's own locking, since the caller has created it and holds its lock.
 Handle open_file(const char* name) {
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "no property list");
   checked(H5Pset_file_locking(access, false, true), "no property list");
@@ -182,8 +184,8 @@ extern "C" const char* isinglass_netcdf_write(const char* file,
                                               size_t attribute_count) {
   static std::string complaint;
   try {
-    // Before HDF5 starts: with a file that a full disk did not let it close, its own clean-up at
-    // the program's end would print and loop.
+    // This has to precede HDF5's start: if a full disk prevents HDF5 from closing a file, its
+    // clean-up at the end of the program would print messages and loop.
     static const herr_t no_clean_up = H5dont_atexit();
     (void)no_clean_up;
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);

@@ -1,4 +1,4 @@
-// The C interface of libisinglass_netcdf.so, the library that holds HDF5.
+// Defines the C interface of libisinglass_netcdf.so, the library that contains HDF5.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ inline constexpr const char* kNetcdfWriteSymbol = "isinglass_netcdf_write";
 
 enum class NetcdfType : int { kUint8, kInt64, kFloat32, kFloat64 };
 
-// Two or three dimensions, named; `values` are row-major in the order 1, 0, 2 of the dimensions:
-// a run makes draws of all chains, the file holds chains of all draws.
+// Describes an array with two or three named dimensions. `values` are row-major in the order 1, 0,
+// 2 of the dimensions: a run produces draws × chains, the file holds chains × draws.
 struct NetcdfArray {
   const char* name;
   NetcdfType type;
@@ -24,7 +24,7 @@ struct NetcdfArray {
 
 struct NetcdfAttribute {
   const char* name;
-  const char* text;  // null: the number
+  const char* text;  // if null, the value is `number`
   int64_t number;
 };
 
@@ -34,8 +34,9 @@ struct NetcdfContent {
   size_t count;
 };
 
-// Writes the groups, each with the attributes and with a coordinate 0, 1, … for every dimension.
-// Returns null, or what went wrong (valid until the next call). Calls must not overlap.
+// Writes the groups, each with the attributes and with a coordinate variable 0, 1, … for every
+// dimension. Returns null, or a description of the failure (valid until the next call). Calls must
+// not overlap.
 using NetcdfWrite = const char*(const char* file, const NetcdfContent* groups, size_t group_count,
                                 const NetcdfAttribute* attributes, size_t attribute_count);
 

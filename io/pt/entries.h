@@ -1,5 +1,5 @@
-// A dictionary of a .pt file by its keys: one more entry, and each kind of value, or an Error that names
-// the key.
+// Accesses the entries of a dictionary in a .pt file by key: adds an entry, or returns a value of
+// the requested type. Errors name the key.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace isinglass {
 
-// One more entry, for instance of a dict or a list.
+// Appends an entry, which may hold a container.
 template <class T>
 void put(PtDict& dict, const char* key, T value) {
   dict.emplace_back(key, PtValue{std::move(value)});
@@ -18,10 +18,11 @@ void put(PtDict& dict, const char* key, T value) {
 
 class PtEntries {
  public:
-  // `what` is the subject of errors: "the annealing checkpoint". The dictionary outlives this object.
+  // Wraps a dictionary, which has to outlive this object. `what` is the subject of errors: "the
+  // annealing checkpoint".
   PtEntries(const PtDict& dict, std::string what) : dict_(dict), what_(std::move(what)) {}
 
-  // Null: there is none, or of another type.
+  // Returns the entry; null if there is none or it has another type.
   template <class T>
   const T* find(const std::string& key) const {
     for (const auto& [name, value] : dict_) {

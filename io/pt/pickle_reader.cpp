@@ -1,3 +1,5 @@
+// Implements the restricted pickle machine as a stack machine with one function for each family of
+// opcodes.
 #include "io/pt/pickle_reader.h"
 
 #include <algorithm>
@@ -16,10 +18,10 @@ namespace isinglass::pickle {
 namespace {
 
 constexpr size_t kMaxName = 200;
-constexpr size_t kMaxSize = 4 * kMaxValues;  // of the machine: objects, stack, marks and memo
+constexpr size_t kMaxSize = 4 * kMaxValues;  // of objects, stack, marks and memo together
 
 // clang-format off
-// The opcodes that torch.save writes, of those in Python's pickletools.
+// The opcodes of Python's pickletools that torch.save writes.
 enum Opcode : uint8_t {
   kProto = 0x80, kFrame = 0x95, kStop = '.', kPop = '0', kPopMark = '1', kMark = '(',
   kNone = 'N', kTrue = 0x88, kFalse = 0x89, kInt8 = 'K', kInt16 = 'M', kInt32 = 'J', kLong = 0x8a,
@@ -42,7 +44,8 @@ T& as(Ref object) {
   return *value;
 }
 
-// Names are shown in messages: nothing but what Python and torch.save use in them.
+// Returns true if the text contains only characters that Python and torch.save use in names.
+// Messages show names, so that others must not pass.
 bool is_name(std::string_view name) {
   constexpr std::string_view kCharacters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
@@ -86,7 +89,7 @@ class Machine {
     return std::bit_cast<double>(__builtin_bswap64(number<uint64_t>()));
   }
 
-  // A little-endian two's-complement number of any length up to eight bytes.
+  // Reads a little-endian two's-complement number of any length up to eight bytes.
   int64_t long_number() {
     const std::string_view digits = bytes(number<uint8_t>());
     require(digits.size() <= 8, "holds an integer of more than 64 bits");
@@ -139,7 +142,7 @@ class Machine {
     return items;
   }
 
-  // ---- Opcodes, by family; false: not of this family ----
+  // ---- Opcodes by family; the functions return false for opcodes of other families ----
 
   // clang-format off
   bool scalar(uint8_t op) {
@@ -193,7 +196,7 @@ class Machine {
   bool object(uint8_t op) {
     switch (op) {
       case kProto:        check_protocol(number<uint8_t>()); return true;
-      case kFrame:        bytes(sizeof(uint64_t)); return true;  // the length of what follows
+      case kFrame:        bytes(sizeof(uint64_t)); return true;  // skips the frame's length
       case kGlobal:       push_named_global(); return true;
       case kStackGlobal:  push_stack_global(); return true;
       case kReduce:       reduce(); return true;
@@ -225,7 +228,7 @@ class Machine {
     require(protocol >= 2 && protocol <= 5, "has pickle protocol {}; 2 to 5 can be read", protocol);
   }
 
-  // ---- Globals, and what may be done with them ----
+  // ---- Globals and the operations on them ----
 
   void push_global(std::string name) {
     if (!is_name(name)) damaged();
@@ -265,13 +268,14 @@ class Machine {
     }
   }
 
-  // Attributes of an OrderedDict: module.state_dict() has _metadata, which carries nothing of ours.
+  // Discards the attributes of an OrderedDict. module.state_dict() has _metadata, which is not
+  // needed.
   void build() {
     as<Dict>(pop());
     as<Dict>(top());
   }
 
-  // (storage, offset, sizes, strides, requires_grad, backward_hooks)
+  // Makes a tensor from (storage, offset, sizes, strides, requires_grad, backward_hooks).
   static torch::Tensor rebuild_tensor(const std::vector<Ref>& arguments) {
     const auto& [storage, type] = as<TypedStorage>(arguments[0]);
     return checked_view(storage, type, as<int64_t>(arguments[1]), integers(arguments[2]),
@@ -284,7 +288,8 @@ class Machine {
     return values;
   }
 
-  // ("storage", class, key, device, number of elements); every device is read to the CPU.
+  // Loads a storage from ("storage", class, key, device, number of elements). Storages of all
+  // devices are loaded to the CPU.
   void push_storage(const std::vector<Ref>& id) {
     if (id.size() != 5 || as<std::string>(id[0]) != "storage") damaged();
     const auto type = storage_type(as<Global>(id[1]).name);
@@ -305,7 +310,8 @@ class Machine {
                                     : storages_.emplace(key, load_(key)).first->second;
   }
 
-  // Any other byte in a bool is undefined behaviour in C++.
+  // Throws Error if a byte of a bool is neither 0 nor 1, since other values are undefined behaviour
+  // in C++.
   void check_bools(const std::string& key, const c10::Storage& storage) {
     if (!checked_bools_.insert(key).second) return;
     const auto* byte = static_cast<const uint8_t*>(storage.data());
@@ -317,7 +323,7 @@ class Machine {
   const StorageLoader& load_;
   std::deque<Object> arena_;  // its elements never move
   std::vector<Ref> stack_;
-  std::vector<size_t> marks_;  // heights of the stack
+  std::vector<size_t> marks_;  // heights of the stack at the marks
   std::unordered_map<uint32_t, Ref> memo_;
   std::unordered_map<std::string, c10::Storage> storages_;
   std::unordered_set<std::string> checked_bools_;

@@ -1,3 +1,4 @@
+// Implements the conversion of pickled objects to plain values.
 #include "io/pt/pickle_values.h"
 
 #include <algorithm>
@@ -10,7 +11,8 @@ namespace {
 
 constexpr int kMaxDepth = 100;
 
-// Keys are shown in messages and tables.
+// Returns true if the text contains control characters. Keys with such characters are refused,
+// because messages and tables show keys.
 bool has_control_characters(std::string_view text) {
   return std::any_of(text.begin(), text.end(),
                      [](char c) { return (c >= 0 && c < ' ') || c == 127; });
@@ -59,7 +61,7 @@ class Converter {
     return result;
   }
 
-  // Optimizer states are keyed by integers.
+  // Returns a key as text. Integer keys are allowed, because the states of optimisers have them.
   std::string key_name(Ref key) {
     if (const auto* index = std::get_if<int64_t>(&key->value)) return std::to_string(*index);
     const auto* name = std::get_if<std::string>(&key->value);

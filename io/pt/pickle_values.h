@@ -1,4 +1,4 @@
-// The values a pickle machine works on, and their way out of it.
+// Defines the values that the pickle machine works on, and their conversion to plain values.
 #pragma once
 
 #include <string>
@@ -11,11 +11,12 @@
 
 namespace isinglass::pickle {
 
-constexpr size_t kMaxBytes = size_t{64} << 20;  // of the pickle, and of the text it unfolds into
+// Bounds the pickle, and also the text that it expands into, in bytes.
+constexpr size_t kMaxBytes = size_t{64} << 20;
 constexpr size_t kMaxValues = size_t{1} << 20;  // of the result
 
-// Objects lie in the machine's arena and refer to each other by Ref, so that references that are
-// shared or that form a cycle need no owner.
+// Objects are allocated in the machine's arena and refer to each other by Ref, so that shared and
+// cyclic references need no owner.
 struct Object;
 using Ref = Object*;
 
@@ -41,10 +42,10 @@ struct Object {
   Value value;
 };
 
-// Copies the graph below an object into a tree of plain values: a reference that is used twice is
-// copied twice. Throws Error without a subject if the tree is deeper than 100 levels, has more than
-// kMaxValues values or more than kMaxBytes bytes of text (a cycle is all of these), or
-// holds what is not a value.
+// Converts the graph below an object into a tree of plain values; an object that is referenced
+// twice is copied twice. Throws Error, whose message lacks the subject, if the tree is deeper than
+// 100 levels, has more than kMaxValues values or more than kMaxBytes bytes of text (a cycle exceeds
+// all of these), or holds something that is not a value.
 PtValue to_plain_value(Ref object);
 
 }  // namespace isinglass::pickle

@@ -1,8 +1,8 @@
-// PyTorch's .pt files, both ways: the one place that reads or writes them.
+// Reads and writes PyTorch's .pt files. No other code does.
 //
-// Reading opens the zip with caffe2's PyTorchStreamReader and decodes data.pkl with a small
-// restricted pickle machine: plain values, containers, and tensors rebuilt from torch.*Storage; no
-// other global is accepted and no code can run. Writing produces files that
+// Reading opens the zip archive with caffe2's PyTorchStreamReader and decodes data.pkl with a small
+// restricted pickle machine: plain values, containers, and tensors rebuilt from torch.*Storage. No
+// other global is accepted, and no code can run. Writing produces files that
 // torch.load(weights_only=True) opens.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace isinglass {
 
-// A nested value of a .pt file. Dictionaries keep the file's order; keys are strings.
+// Holds a nested value of a .pt file. Dictionaries keep the order of the file; keys are strings.
 struct PtValue;
 using PtDict = std::vector<std::pair<std::string, PtValue>>;
 using PtList = std::vector<PtValue>;
@@ -26,7 +26,7 @@ struct PtValue {
   using Content = std::variant<std::monostate, bool, int64_t, double, std::string, torch::Tensor,
                                PtList, PtDict>;
 
-  PtValue() {}  // not defaulted: the type is incomplete where a pair of PtDict asks about it
+  PtValue() {}  // not defaulted: PtDict's pair needs it while the type is incomplete
   PtValue(Content content) : value(std::move(content)) {}
 
   Content value;
@@ -37,26 +37,27 @@ struct PtValue {
 
 using NamedTensors = std::vector<std::pair<std::string, torch::Tensor>>;
 
-// Any value that the format holds: tuples are read as lists, integer keys as their decimal text,
-// and tensors of any device to the CPU. Throws Error naming the file and what is wrong with it:
-// missing, a directory, not a zip, truncated, a wrong checksum, a global that is refused by its
-// name, a tensor outside its storage.
+// Returns any value that the format can hold: tuples are read as lists, integer keys as their
+// decimal text, and tensors of any device are read to the CPU. Throws Error naming the file and the
+// problem: it is missing, a directory, not a zip archive, truncated, has a wrong checksum, a
+// refused global (which is named), or a tensor outside its storage.
 PtValue read_pt(const std::filesystem::path& file);
 
-// The same for a file's bytes; `name` stands for the file in errors.
+// Reads the bytes of a file; `name` stands for the file in errors.
 PtValue read_pt_bytes(std::string_view bytes, const std::string& name);
 
-// A flat dictionary of tensors (a state dict), in the file's order; anything else is an Error.
+// Returns a flat dictionary of tensors (a state dict), in the order of the file. Anything else is
+// an Error.
 NamedTensors read_named_tensors(const std::filesystem::path& file);
-// The same of a value; `name` stands for the file in errors.
+// Returns such a dictionary from a value; `name` stands for the file in errors.
 NamedTensors named_tensors(const PtValue& value, const std::string& name);
 
-// A file that holds exactly one tensor.
+// Reads a file that holds exactly one tensor.
 torch::Tensor read_tensor(const std::filesystem::path& file);
 
-// Written to a temporary file beside it, flushed and renamed: the file is whole or absent. Tensors
-// are detached, moved to the CPU and made contiguous. Throws Error if the disk is full or not
-// writable.
+// Write a file atomically: to a temporary file in the same directory, which is flushed and renamed,
+// so that the file is whole or absent. Tensors are detached, moved to the CPU and made contiguous.
+// Throw Error if the disk is full or not writable.
 void write_pt(const std::filesystem::path& file, const PtValue& value);
 void write_named_tensors(const std::filesystem::path& file, const NamedTensors& tensors);
 

@@ -1,3 +1,5 @@
+// Implements the reading of .pt files: checks of the archive and its records before LibTorch's
+// reader sees them.
 #include <caffe2/serialize/inline_container.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -59,7 +61,7 @@ class FileSource final : public ReadAdapterInterface {
     return Unreadable(
         fmt::format("cannot read {}: {}", file.string(), std::generic_category().message(reason)));
   }
-  int failure() const { return failure_; }  // errno of a read that failed; 0: none did
+  int failure() const { return failure_; }  // errno of a failed read; 0 if none failed
 
  private:
   int descriptor_;
@@ -67,9 +69,10 @@ class FileSource final : public ReadAdapterInterface {
   mutable int failure_ = 0;
 };
 
-// What the file is, by its first bytes.
+// Throws Error unless the first bytes are those of a zip archive; the message says what the file is
+// instead.
 void check_magic(const ReadAdapterInterface& source) {
-  // Protocol 2, then a long: the magic number of torch.save before PyTorch 1.6.
+  // Protocol 2, then a long: this is the magic number of torch.save before PyTorch 1.6.
   constexpr std::string_view kLegacy =
       "\x80\x02\x8a\nl\xfc\x9c"
       "F\xf9 j\xa8P\x19.";
@@ -93,12 +96,12 @@ class Archive {
   explicit Archive(const std::shared_ptr<ReadAdapterInterface>& source)
       : directory_(read_zip_directory(*source)) {
     require(!has("constants.pkl"), "is a TorchScript program; save its state_dict() instead");
-    // A compressed record could unfold a thousandfold inside the reader.
+    // A compressed record could expand a thousandfold inside the reader.
     require(!directory_.compressed, "has compressed records; torch.save stores them plain");
     require(has("data.pkl"), "is a zip archive but not a PyTorch file (it has no data.pkl)");
     try {
       reader_.emplace(source);
-    } catch (const std::exception&) {  // besides its own errors, those of std::stoull
+    } catch (const std::exception&) {  // LibTorch's own errors, and those of std::stoull
       fail("is a zip archive that LibTorch cannot open");
     }
   }
@@ -107,7 +110,7 @@ class Archive {
     return directory_.entries.contains(directory_.folder + name);
   }
 
-  // The bytes of one record, verified.
+  // Returns the bytes of one record, with verified size and checksum.
   c10::Storage record(const std::string& name) {
     const auto promised = directory_.entries.find(directory_.folder + name);
     require(promised != directory_.entries.end(), "lacks the record {}", name);

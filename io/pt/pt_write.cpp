@@ -1,3 +1,4 @@
+// Implements the writing of .pt files with LibTorch's pickler and archive writer.
 #include <caffe2/serialize/inline_container.h>
 #include <torch/csrc/jit/serialization/pickler.h>
 
@@ -13,12 +14,13 @@
 namespace isinglass {
 namespace {
 
-// The types that pt_file's reader knows; every PyTorch since 1.6 does too.
+// Lists the types that the reader in pt_file.h knows. Every PyTorch since 1.6 knows them, too.
 constexpr std::array kTypes = {torch::kFloat, torch::kDouble, torch::kHalf,  torch::kBFloat16,
                                torch::kLong,  torch::kInt,    torch::kShort, torch::kChar,
                                torch::kByte,  torch::kBool};
 
-// A contiguous tensor that owns exactly its own storage: the pickler writes whole storages.
+// Returns a contiguous tensor that owns exactly its own storage, because the pickler writes whole
+// storages.
 torch::Tensor own_storage(const torch::Tensor& tensor) {
   require(tensor.defined() && tensor.layout() == torch::kStrided &&
               std::find(kTypes.begin(), kTypes.end(), tensor.scalar_type()) != kTypes.end(),
@@ -59,9 +61,9 @@ c10::IValue to_ivalue(const PtValue& content) {
   return std::visit(IValueMaker(), content.value);
 }
 
-// Hands the archive's bytes on to the file. An exception must not leave the archive writer's
-// callback (its destructor would write again and end the program), so the first one is kept until
-// check().
+// Passes the archive's bytes on to the file. An exception must not leave the archive writer's
+// callback (its destructor would write again and terminate the program), so the first one is kept
+// until check().
 class Sink {
  public:
   explicit Sink(AtomicFile& file) : file_(file) {}

@@ -1,4 +1,4 @@
-// See state_dict.h.
+// Implements the search for a state dict and the removal of wrappers' prefixes.
 #include "io/pt/state_dict.h"
 
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 namespace isinglass {
 namespace {
 
-constexpr size_t kMostNames = 8;  // that a sentence lists
+constexpr size_t kMostNames = 8;  // listed in a sentence
 
 NamedTensors::const_iterator named(const NamedTensors& tensors, const std::string& name) {
   return std::find_if(tensors.begin(), tensors.end(),
@@ -24,7 +24,7 @@ bool is_state_dict(const PtValue& value) {
          });
 }
 
-// The content, or the one state dict in it.
+// Returns the content, or the only state dict in it.
 const PtValue& state_dict_within(const PtValue& content, const std::string& source) {
   if (is_state_dict(content) || !content.is_dict()) return content;
   const PtValue* found = &content;
@@ -40,7 +40,7 @@ const PtValue& state_dict_within(const PtValue& content, const std::string& sour
   return *found;
 }
 
-// AveragedModel counts what it has averaged, beside the module.
+// Removes n_averaged, the count that torch's AveragedModel stores next to the module.
 NamedTensors without_count(const NamedTensors& tensors) {
   NamedTensors others;
   for (const auto& tensor : tensors) {
@@ -52,7 +52,8 @@ NamedTensors without_count(const NamedTensors& tensors) {
   return wrapped ? others : tensors;
 }
 
-// The averages of a checkpoint of training; what is not learned has none.
+// Returns the averaged parameters of a training checkpoint; parameters that are not trained have no
+// average and are taken as they are.
 NamedTensors averages_of(const PtValue& parameters, const PtValue& averages,
                          const std::string& source) {
   const NamedTensors means = named_tensors(averages, source);

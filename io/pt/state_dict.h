@@ -1,5 +1,5 @@
-// The parameters in what people save: a state dict alone or within a checkpoint, of a module or of
-// a wrapper of it.
+// Finds the parameters in the files that people save: a state dict alone or within a checkpoint, of
+// a module or of a wrapper around it.
 #pragma once
 
 #include <string>
@@ -8,20 +8,21 @@
 
 namespace isinglass {
 
-// A state dict; the averages of a checkpoint of this program's training; or the one state dict that
-// the dictionary of somebody's checkpoint holds. Throws Error naming them where there are several.
+// Returns the content if it is a state dict, the averaged parameters if it is a training checkpoint
+// of this program, or the only state dict that another dictionary holds. Throws Error naming the
+// state dicts if there are several.
 NamedTensors parameters_in(const PtValue& content, const std::string& source);
 
-// Without what all names begin with, part by part: wrappers of modules put their own names before
-// those of what they wrap (DataParallel: "module.", torch.compile: "_orig_mod."). No model of the
-// registry has such names itself.
+// Removes the prefix that all names have in common, component by component. Wrappers of modules put
+// their own names before those of the wrapped module (DataParallel: "module.", torch.compile:
+// "_orig_mod."). No model of the registry has such a common prefix itself.
 NamedTensors unwrapped(NamedTensors tensors);
 
-// The tensor of that name. Of a model whose names all begin with the same parts, which unwrapped()
-// has taken off, the name without them counts.
+// Returns the tensor of that name. If unwrapped() has removed a prefix that belongs to the model's
+// own names, the name without the prefix is found.
 NamedTensors::const_iterator find_tensor(const NamedTensors& tensors, const std::string& name);
 
-// "'W', 'b_v', 'b_h'": the first names, as a sentence lists them.
+// Returns the first names as a sentence lists them: "'W', 'b_v', 'b_h'".
 std::string names_text(const NamedTensors& tensors);
 
 }  // namespace isinglass

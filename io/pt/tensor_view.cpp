@@ -1,3 +1,4 @@
+// Implements the checks of sizes, strides and offsets.
 #include "io/pt/tensor_view.h"
 
 #include <algorithm>
@@ -12,10 +13,11 @@ namespace {
 using Wide = __int128;
 
 constexpr size_t kMaxDimensions = 64;
-constexpr int64_t kMaxExtent = int64_t{1} << 48;    // of a size, a stride and their products
+constexpr int64_t kMaxExtent = int64_t{1} << 48;    // bound of a size, a stride and their products
 constexpr int64_t kMaxRepeated = int64_t{1} << 24;  // elements of a view larger than its storage
 
-// Elements, counting a zero size as one: LibTorch's own products must not overflow either.
+// Returns the number of elements, counting a zero size as one, because LibTorch's own products must
+// not overflow either.
 Wide nonzero_product(const std::vector<int64_t>& sizes) {
   Wide product = 1;
   for (const int64_t size : sizes) {

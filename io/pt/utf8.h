@@ -1,4 +1,4 @@
-// Text as Python's pickle holds it.
+// Checks text as Python's pickle holds it.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace isinglass {
 
-// Whether Python accepts the text as UTF-8 (RFC 3629): no stray or missing continuation, no
-// overlong form, no surrogate.
+// Returns true if Python accepts the text as UTF-8 (RFC 3629): it has no stray or missing
+// continuation bytes, no overlong forms and no surrogates.
 inline bool is_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const auto lead = static_cast<uint8_t>(text[i]);

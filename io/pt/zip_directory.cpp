@@ -1,3 +1,4 @@
+// Implements the parsing of the central directory with checks of every number.
 #include "io/pt/zip_directory.h"
 
 #include <zlib.h>
@@ -17,13 +18,14 @@ static_assert(std::endian::native == std::endian::little);
 constexpr uint32_t kEndSignature = 0x06054b50, kEnd64Signature = 0x06064b50,
                    kLocator64Signature = 0x07064b50, kEntrySignature = 0x02014b50;
 constexpr uint64_t kEndBytes = 22, kEnd64Bytes = 56, kLocator64Bytes = 20, kEntryBytes = 46;
-constexpr uint32_t kSee64 = 0xffffffff;  // the value stands in the zip64 extra field
+constexpr uint32_t kSee64 = 0xffffffff;  // marks a value that is in the zip64 extra field
 
 [[noreturn]] void damaged() {
   fail("is a truncated or damaged zip archive");
 }
 
-// The little-endian number at `offset`; a number outside the bytes means a damaged archive.
+// Returns the little-endian number at `offset`. Throws Error for a damaged archive if it is not
+// within the bytes.
 template <class T>
 T number(std::string_view bytes, uint64_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) damaged();
@@ -40,7 +42,7 @@ std::string read_bytes(const caffe2::serialize::ReadAdapterInterface& archive, u
   return bytes;
 }
 
-// The bytes of all directory entries.
+// Returns the bytes of all directory entries.
 std::string read_entries(const caffe2::serialize::ReadAdapterInterface& archive) {
   const uint64_t size = archive.size();
   if (size < kEndBytes) damaged();
@@ -58,7 +60,8 @@ std::string read_entries(const caffe2::serialize::ReadAdapterInterface& archive)
   return read_bytes(archive, number<uint32_t>(end, 16), number<uint32_t>(end, 12));
 }
 
-// Sizes and offsets that did not fit in 32 bits stand in the zip64 extra field, in this order.
+// Reads the sizes and offsets that did not fit in 32 bits from the zip64 extra field, in this
+// order.
 void take_zip64(ZipEntry& entry, std::string_view extra) {
   const bool wanted = entry.size == kSee64 || entry.packed == kSee64 || entry.offset == kSee64;
   for (uint64_t at = 0; wanted;) {
@@ -108,9 +111,9 @@ ZipDirectory read_zip_directory(const caffe2::serialize::ReadAdapterInterface& a
 
 namespace {
 
-// A raw stream of deflate that comes to exactly `size` bytes.
+// Decompresses a raw deflate stream. Throws Error unless the result has exactly `size` bytes.
 std::string inflated(std::string_view packed, uint64_t size) {
-  constexpr uint64_t kMostUnfolded = 1032;  // of a byte, by the format
+  constexpr uint64_t kMostUnfolded = 1032;  // limit of the format for a byte
   if (size / kMostUnfolded > packed.size()) damaged();
   std::string bytes(size, '\0');
   z_stream stream = {};
@@ -118,7 +121,8 @@ std::string inflated(std::string_view packed, uint64_t size) {
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
   int status = Z_OK;
-  for (uint64_t in = packed.size(), out = size; status == Z_OK;) {  // by parts that zlib can count
+  // The stream is processed in parts whose sizes fit zlib's counters.
+  for (uint64_t in = packed.size(), out = size; status == Z_OK;) {
     constexpr uint64_t kPart = uint64_t{1} << 30;
     const auto given = static_cast<uInt>(std::min(in, kPart));
     const auto room = static_cast<uInt>(std::min(out, kPart));

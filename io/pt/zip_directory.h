@@ -1,10 +1,10 @@
-// The central directory of a zip archive (PKWARE APPNOTE 6.3, §4.3.12–4.3.16), a .pt or .npz file:
-// what the archive promises about every record, checked before a record is read.
+// Reads the central directory of a zip archive (PKWARE APPNOTE 6.3, §4.3.12–4.3.16), which is a .pt
+// or .npz file: the size, position and checksum of every record, checked before a record is read.
 //
-// PyTorchStreamReader neither verifies checksums nor exposes them, and allocates whatever size a
-// record claims; this directory supplies both. Accepted are records whose bytes in the file fit
-// into it together, each name once, no comment; those that are stored, not compressed, have no
-// other size.
+// PyTorchStreamReader neither verifies checksums nor exposes them, and it allocates whatever size a
+// record claims; this directory provides both. Archives are accepted if their records fit into the
+// file together, no name occurs twice and there is no comment. Stored (uncompressed) records have
+// to have equal sizes before and after packing.
 #pragma once
 
 #include <caffe2/serialize/read_adapter_interface.h>
@@ -17,23 +17,25 @@
 namespace isinglass {
 
 struct ZipEntry {
-  uint64_t size;    // bytes
-  uint32_t crc32;   // of those bytes
-  uint64_t packed;  // bytes in the file
-  uint64_t offset;  // of the record's own header
+  uint64_t size;    // bytes, decompressed
+  uint32_t crc32;   // checksum of the decompressed bytes
+  uint64_t packed;  // bytes in the file, compressed or not
+  uint64_t offset;  // position of the record's own header
   uint16_t method;  // 0: stored, 8: deflated
 };
 
 struct ZipDirectory {
-  std::string folder;                                    // that every record lies in
-  bool compressed = false;                               // any record is
+  std::string folder;                                    // the folder of all records
+  bool compressed = false;                               // true if any record is
   std::map<std::string, ZipEntry, std::less<>> entries;  // by full name, folder included
 };
 
-// Throws Error whose sentence lacks its subject (the file's name), as pickle_reader.h's does.
+// Returns the directory. Throws Error whose message lacks the subject (the file's name), like that
+// of pickle_reader.h.
 ZipDirectory read_zip_directory(const caffe2::serialize::ReadAdapterInterface& archive);
 
-// The bytes at `pos`, fewer at the end (LibTorch's own adapters trust the position).
+// Reads an archive in memory: the bytes at `pos`, fewer at the end. (LibTorch's own adapters do not
+// check the position.)
 class MemorySource final : public caffe2::serialize::ReadAdapterInterface {
  public:
   explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
@@ -46,9 +48,9 @@ class MemorySource final : public caffe2::serialize::ReadAdapterInterface {
   std::string_view bytes_;
 };
 
-// The bytes of one record of an archive in memory, inflated where it is deflated; at most `limit`.
-// Throws Error, without its subject, if it is larger, damaged, packed otherwise or has another
-// checksum.
+// Returns the bytes of one record of an archive in memory, decompressed if it is deflated; at most
+// `limit` bytes. Throws Error, whose message lacks the subject, if the record is larger, damaged,
+// packed by another method or has another checksum.
 std::string zip_record(std::string_view archive, const ZipEntry& entry, uint64_t limit);
 
 }  // namespace isinglass
