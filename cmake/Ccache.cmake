@@ -1,4 +1,4 @@
-# Uses ccache where it is installed; the sloppiness lets it cache beside a precompiled header.
+# Uses ccache if it is installed. The sloppiness settings allow caching with a precompiled header.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   set(launcher ${CMAKE_COMMAND} -E env

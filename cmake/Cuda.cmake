@@ -1,9 +1,11 @@
-# LibTorch, and a CUDA compiler of the version that it is built with: nvcc; or clang 19, where
-# ISINGLASS_CLANG_CUDA is a folder with the headers and tools of CUDA 12, of which the wheels have no nvcc
-# (scripts/setup.sh makes it).
-#   isinglass_cuda_sources(target FILES…)   compiles them into it
-# ISINGLASS_CUDA_NO_FUSED_MULTIPLY is the compiler's option that leaves products and sums apart.
-if(SKBUILD AND NOT DEFINED ENV{CUDACXX} AND NOT ISINGLASS_CLANG_CUDA)  # pip: what scripts/common.sh would find
+# Finds LibTorch and a CUDA compiler of the CUDA version that LibTorch is built with. The compiler
+# is nvcc or, if ISINGLASS_CLANG_CUDA is set, clang 19. ISINGLASS_CLANG_CUDA is a folder with the
+# headers and tools of CUDA 12, for which the wheels contain no nvcc (scripts/setup.sh creates it).
+#   isinglass_cuda_sources(target FILES…)   compiles the files into the target
+# ISINGLASS_CUDA_NO_FUSED_MULTIPLY is the compiler's option that prevents fused multiply-add
+# instructions.
+# Under pip, this finds the compiler as scripts/common.sh does otherwise.
+if(SKBUILD AND NOT DEFINED ENV{CUDACXX} AND NOT ISINGLASS_CLANG_CUDA)
   string(REGEX MATCH "^[0-9]+" cuda_major ${ISINGLASS_TORCH_CUDA})
   foreach(cuda $ENV{CUDA_HOME} /usr/local/cuda /usr/local/cuda-${cuda_major} ${CMAKE_SOURCE_DIR}/.cuda)
     if(EXISTS ${cuda}/bin/nvcc)
@@ -26,7 +28,8 @@ if(NOT ISINGLASS_CLANG_CUDA)
   set(CMAKE_CUDA_ARCHITECTURES OFF)
   enable_language(CUDA)
   find_package(Torch REQUIRED)
-  # LibTorch's libraries need those of the wheels beside it: a toolkit may have them in other versions.
+  # LibTorch's libraries need the libraries of the wheels next to it; a toolkit may have other
+  # versions of them.
   file(GLOB wheel_folders ${TORCH_INSTALL_PREFIX}/../nvidia/*/lib)
   list(JOIN wheel_folders : wheel_folders)
   if(wheel_folders)
@@ -40,7 +43,7 @@ if(NOT ISINGLASS_CLANG_CUDA)
   return()
 endif()
 
-# LibTorch's own CMake files want nvcc: its targets are made here.
+# LibTorch's own CMake files require nvcc, so that its targets are created here.
 find_program(ISINGLASS_CLANG clang++-19 REQUIRED)
 get_filename_component(TORCH_INSTALL_PREFIX ${Torch_DIR}/../../.. ABSOLUTE)
 include(${Torch_DIR}/TorchConfigVersion.cmake)
@@ -54,11 +57,12 @@ target_include_directories(torch SYSTEM INTERFACE
   ${TORCH_INSTALL_PREFIX}/include ${TORCH_INSTALL_PREFIX}/include/torch/csrc/api/include)
 set(torch_libraries torch torch_cpu torch_cuda c10 c10_cuda)
 list(TRANSFORM torch_libraries REPLACE "(.+)" "${TORCH_INSTALL_PREFIX}/lib/lib\\1.so")
-# libtorch_cuda registers operators when it is loaded: nobody needs a symbol of it.
+# libtorch_cuda registers operators when it is loaded, but no symbol of it is needed.
 target_link_libraries(torch INTERFACE -Wl,--no-as-needed ${torch_libraries} torch::cudart)
 
 set(ISINGLASS_CUDA_NO_FUSED_MULTIPLY -ffp-contract=off)
-# All is inlined, as nvcc does: a function that is called takes its arguments' addresses into local memory.
+# Everything is inlined, as nvcc does, because a call would put the addresses of arguments into
+# local memory.
 set(clang_flags -x cuda --cuda-path=${ISINGLASS_CLANG_CUDA} --no-cuda-include-ptx=all -std=c++17 -O3 -fPIC
     -mllvm -inline-threshold=100000 -mllvm -locally-hot-callsite-threshold=100000 -Wall -Wextra -Werror -Wno-unknown-cuda-version -I${CMAKE_SOURCE_DIR})
 foreach(architecture ${ISINGLASS_CUDA_ARCHITECTURES})

@@ -1,5 +1,5 @@
-# isinglass_embed(target function FILES…): the files become part of the program. Adds to the target a
-# source, written when CMake runs, whose function returns their names and texts (lab/embedded.h).
+# isinglass_embed(target function FILES…) makes the files part of the program. It adds a source to
+# the target, written when CMake runs, whose function returns the names and texts (lab/embedded.h).
 function(isinglass_embed target function)
   set(source ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp)
   set(text "#include \"lab/embedded.h\"\n\nnamespace isinglass {\n\n"

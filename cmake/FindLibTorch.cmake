@@ -1,5 +1,6 @@
-# Finds LibTorch: with pip that of the Python that builds, else the one in ISINGLASS_VENV, unless -DTorch_DIR
-# names another one. Names the CUDA architectures before find_package(Torch), which otherwise asks a GPU.
+# Finds LibTorch: under pip that of the Python that builds, otherwise the one in ISINGLASS_VENV;
+# -DTorch_DIR overrides both. Sets the CUDA architectures before find_package(Torch), which would
+# otherwise ask a GPU.
 set(ISINGLASS_VENV ${CMAKE_SOURCE_DIR}/.venv CACHE PATH "Virtual environment that has torch")
 if(NOT Torch_DIR)
   if(SKBUILD)
@@ -16,21 +17,22 @@ if(NOT Torch_DIR)
   set(Torch_DIR ${torch_dir} CACHE PATH "Folder of TorchConfig.cmake")
 endif()
 
-# The Python whose torch this is, for the package: pip's, else the virtual environment's.
+# Sets the Python to which this torch belongs, for the package: pip's, otherwise the virtual
+# environment's.
 if(SKBUILD)
   set(ISINGLASS_PYTHON ${Python_EXECUTABLE})
 elseif(EXISTS ${ISINGLASS_VENV}/bin/python)
   set(ISINGLASS_PYTHON ${ISINGLASS_VENV}/bin/python)
 endif()
 
-# The version of CUDA that it is built for.
+# Reads the version of CUDA for which LibTorch is built.
 file(GLOB torch_version_file ${Torch_DIR}/../../../version.py)
 if(torch_version_file)
   file(STRINGS ${torch_version_file} torch_cuda REGEX "^cuda")
   string(REGEX REPLACE ".*'([0-9.]*)'.*" "\\1" ISINGLASS_TORCH_CUDA "${torch_cuda}")
 endif()
 
-# CUDA 13 knows no GPU older than Turing; CUDA 12 knows the V100.
+# CUDA 13 supports no GPU older than Turing; CUDA 12 supports the V100.
 if(ISINGLASS_TORCH_CUDA MATCHES "^12")
   set(architectures "7.0;7.5;8.0;9.0+PTX")
 else()

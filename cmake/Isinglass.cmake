@@ -1,11 +1,12 @@
-# isinglass_library(name SOURCES … LINKS …): one static library per folder, warnings as errors.
-# isinglass_bundled(target): scripts/bundle.sh packs it.
+# isinglass_library(name SOURCES … LINKS …) adds a static library, one per folder, with warnings as
+# errors. isinglass_bundled(target) makes scripts/bundle.sh pack the target.
 
 set(ISINGLASS_WARNINGS -Wall -Wextra -Werror -Wno-unused-parameter)
 
-# LibTorch's headers take long to parse: one precompiled header serves every source that sees them,
-# and those are compiled alike. Loops over chains and sites are in the twins of kernels/, at -O3;
-# the others call LibTorch, and -O3 would add a third to the build and nothing to the speed.
+# LibTorch's headers take long to parse: all sources that include them share one precompiled header,
+# and are therefore compiled with the same options. Loops over chains and sites are in kernels/,
+# compiled with -O3. The other sources call LibTorch, and -O3 would add a third to the build time
+# without making them faster.
 set(ISINGLASS_TORCH_OPTIMISATION $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
 add_library(isinglass_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
 target_link_libraries(isinglass_pch PRIVATE torch fmt::fmt-header-only OpenMP::OpenMP_CXX)
@@ -21,10 +22,10 @@ endfunction()
 function(isinglass_options target)
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${ISINGLASS_WARNINGS}>)
-  # libstdc++ first: LibTorch exports a copy of std::filesystem of its own compiler's, whose
-  # remove_all crashes when ours calls it.
+  # libstdc++ comes first: LibTorch exports its compiler's copy of std::filesystem, whose remove_all
+  # crashes when this program's code calls it.
   target_link_libraries(${target} PUBLIC stdc++ OpenMP::OpenMP_CXX fmt::fmt-header-only)
-  # A precompiled header serves only sources compiled alike: programs as libraries, -fPIC.
+  # A precompiled header requires equal options: programs are compiled with -fPIC, as libraries are.
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
@@ -40,7 +41,7 @@ function(isinglass_library name)
   target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
 endfunction()
 
-# Programs lie in libexec/ of the archive; the libraries that come with them are found beside it.
+# Programs are in libexec/ of the archive, and the libraries that come with them in lib/ next to it.
 function(isinglass_bundled target)
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
   install(TARGETS ${target} COMPONENT bundle EXCLUDE_FROM_ALL

@@ -1,12 +1,13 @@
-# isinglass_tests(folder LINKS …): one test program per folder; a ctest entry per suite.
+# isinglass_tests(folder LINKS …) adds one test program per folder, and one ctest entry per suite.
 
-# Every *_test.cpp of the folder; suites are found by their TEST macros, so that a folder's many
-# cases run in one process each (a program linked to LibTorch's CUDA part starts in 0.5 s).
-# Suites whose name ends in Long carry the label `long`, those ending in Gpu the label `gpu`.
+# The program contains every *_test.cpp of the folder. Suites are found by their TEST macros, and
+# all cases of a suite run in one process, because a program linked to LibTorch's CUDA part takes
+# 0.5 s to start. Suites whose name ends in Long have the label `long`, those that end in Gpu the
+# label `gpu`.
 function(isinglass_tests folder)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS;APART" ${ARGN})
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp)
-  foreach(folder IN LISTS arg_APART)  # has a program of its own
+  foreach(folder IN LISTS arg_APART)  # folders with a program of their own
     list(FILTER tests EXCLUDE REGEX /${folder}/)
   endforeach()
   set(name ${folder}_tests)
@@ -19,10 +20,11 @@ function(isinglass_tests folder)
   isinglass_suites(${folder} "${tests}")
 endfunction()
 
-# A ctest entry for every suite of the test sources of `folder`_tests, skipped by its exit code alone
-# (tests/support/main.cpp): ctest lets SKIP_REGULAR_EXPRESSION win over a failure. The threads sleep
-# where they wait: tests run side by side, and spinning would take the cores from one another.
-# ISINGLASS_TEST_PROGRAM is what those start that want the program.
+# Adds a ctest entry for every suite in the test sources of the program `folder`_tests. A test is
+# skipped by its exit code only (tests/support/main.cpp), because ctest lets SKIP_REGULAR_EXPRESSION
+# override a failure. Threads sleep while they wait: tests run in parallel, and spinning threads
+# would take the cores from other tests. ISINGLASS_TEST_PROGRAM is the program for tests that start
+# it.
 function(isinglass_suites folder tests)
   set(name ${folder}_tests)
   foreach(file ${tests})

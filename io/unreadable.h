@@ -1,3 +1,4 @@
+// Defines the error for files that cannot be read but may be readable later.
 #pragma once
 
 #include "io/error.h"

@@ -1,4 +1,4 @@
-// See clock.h.
+// Implements the clock model; the gradient is computed by autograd.
 #include "models/clock.h"
 
 #include <cmath>

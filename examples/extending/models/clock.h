@@ -1,5 +1,5 @@
-// Clock model on a ring: U(x) = −Σ_i J_i cos(2π (x_i − x_{i+1}) / K), x_i ∈ {0 … K − 1}, the site
-// after the last being the first. Parameter file: coupling [D]; and --categories K.
+// Clock model on a ring: U(x) = −Σ_i J_i cos(2π (x_i − x_{i+1}) / K), x_i ∈ {0 … K − 1}, where the
+// last site is followed by the first. Parameter file: coupling [D] (J); and --categories K.
 #pragma once
 
 #include "models/energy_model.h"

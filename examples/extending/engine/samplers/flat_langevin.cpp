@@ -1,4 +1,4 @@
-// See flat_langevin.h.
+// Implements flat-dlp by the kernels of dlp, which it gives α ∇U in place of ∇U.
 #include "engine/samplers/flat_langevin.h"
 
 #include "engine/registry.h"
@@ -11,7 +11,7 @@ constexpr double kLeastStepSize = 1e-6, kMostStepSize = 1e6;
 
 struct FlatScratch : SamplerScratch {
   torch::Tensor alpha;      // float32 []
-  torch::Tensor flattened;  // α ∇U, like the gradient
+  torch::Tensor flattened;  // α ∇U, of the gradient's shape
 };
 
 std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&) {

@@ -1,10 +1,11 @@
-// Discrete Langevin proposal along a part α of the gradient, flat-dlp: all sites at once,
+// Discrete Langevin proposal along a fraction α of the gradient (flat-dlp). It proposes all sites
+// at once:
 //
 //   P_{i,k} ∝ exp(α d_{i,k}/2 − [k ≠ x_i]/(2a)),   d_{i,k} = s_{i,k} − s_{i,x_i},  s = −∇U(x),
-//   ratio = U(x) − U(y) + log q(x | y) − log q(y | x),
+//   ratio = U(x) − U(y) + log q(x | y) − log q(y | x).
 //
-// which is dlp (docs/concepts/samplers.md) for α = 1 and ignores the target for α → 0. One model call
-// per step: energy and gradient at y; those at x are in the state.
+// For α = 1 it is dlp (docs/concepts/samplers.md), and for α → 0 it ignores the target. A step
+// takes one model call, which computes energy and gradient at y; those at x are part of the state.
 #pragma once
 
 #include "engine/sampler.h"

@@ -1,4 +1,4 @@
-// How often a run's draws have which energy: a bar chart for pages of directories with samples.pt.
+// Shows a bar chart of the energies of a run's draws, on pages of directories with samples.pt.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Heat capacity C = ⟨U²⟩ − ⟨U⟩² at temperature 1: the variance of the energy over a chain's draws, mean
-// over chains.
+// Heat capacity C = ⟨U²⟩ − ⟨U⟩² at temperature 1: the variance of the energy over a chain's draws,
+// averaged over the chains.
 #include "lab/grid/metrics/cell_run.h"
 
 namespace isinglass {

@@ -1,5 +1,5 @@
-// A claim of being better by more than what counts, with [l, h] the interval and m the margin:
-// supported if l > m, not supported if h < m.
+// Rule for claims that a sampler is better by more than the margin. With [l, h] the interval of the
+// difference and m the margin, a claim is supported if l > m and not supported if h < m.
 #include <fmt/format.h>
 
 #include "lab/grid/rules/rule.h"

@@ -1,4 +1,5 @@
-// Comma-separated values (.csv): one image per line, its pixels real numbers from 0 to 1.
+// Reads comma-separated values (.csv): one image per line, whose pixels are real numbers from 0 to
+// 1.
 #include <charconv>
 #include <sstream>
 
@@ -11,7 +12,8 @@ namespace {
 
 constexpr size_t kLargest = size_t{1} << 30;
 
-// The numbers of a line appended to `values`.
+// Appends the numbers of a line to `values`. Throws Error, which begins with `where`, for anything
+// else.
 void parse_line(const std::string& line, const std::string& where, std::vector<float>& values) {
   std::istringstream fields(line);
   for (std::string field; std::getline(fields, field, ',');) {
@@ -23,7 +25,7 @@ void parse_line(const std::string& line, const std::string& where, std::vector<f
   }
 }
 
-// float32 [lines, numbers of a line]
+// Returns the images, float32 [lines, numbers per line].
 torch::Tensor read_csv(const std::filesystem::path& file) {
   std::istringstream lines(read_maybe_gzip(file, kLargest));
   std::vector<float> values;
