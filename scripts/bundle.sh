@@ -1,23 +1,27 @@
 #!/usr/bin/env bash
-# An archive of the program and its tests that runs on other Linux machines (x86-64, glibc 2.34 or
-# newer) with the PyTorch that their Python has, of the release that the program was built with (2.11
-# for CUDA 13; with ISINGLASS_TORCH=2.7.1 that for CUDA 12.6, which a V100 needs):
-#   scripts/bundle.sh [OUT]                  builds, then writes OUT/isinglass-….tar.gz (default dist)
-#   scripts/bundle.sh --build BUILD [OUT]    packs what the build folder BUILD holds
-# In it: bin/ (start these), libexec/ (the programs), lib/ (the libraries that come along), tests/
-# (files that tests read), scripts/gpu-check.sh. Left out: LibTorch, CUDA, the C and C++ runtimes
-# (PyTorch itself needs them) and what writes samples.nc through HDF5.
+# Makes an archive of the program and its tests that runs on other Linux machines (x86-64, glibc
+# 2.34 or newer) with the PyTorch that their Python has. It must be the release with which the
+# program was built (2.11 for CUDA 13; with ISINGLASS_TORCH=2.7.1 the one for CUDA 12.6, which a
+# V100 needs):
+#   scripts/bundle.sh [OUT]                  builds, then writes OUT/isinglass-….tar.gz (default OUT:
+#                                            dist)
+#   scripts/bundle.sh --build BUILD [OUT]    packs the contents of the build folder BUILD
+# The archive contains bin/ (the commands to start), libexec/ (the programs), lib/ (the libraries
+# that come with them), tests/ (files that tests read) and scripts/gpu-check.sh. It does not contain
+# LibTorch, CUDA, the C and C++ runtimes (PyTorch itself needs them) and the library that writes
+# samples.nc through HDF5.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# The newest versions of symbols that the oldest machine has: glibc 2.34 came with GCC 11's runtime.
+# The newest versions of symbols on the oldest supported machine: glibc 2.34 comes with GCC 11's
+# runtime.
 declare -A newest=([GLIBC]=2.34 [GLIBCXX]=3.4.29 [CXXABI]=1.3.13 [GCC]=11.0 [GOMP]=4.5)
 largest=60000000  # bytes, packed
 
 needed() { readelf -dW "$@" 2> /dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u; }
 
-# Libraries of the machine that runs the bundle, or of its PyTorch.
+# Succeeds for libraries that every machine, or its PyTorch, provides.
 on_every_machine() {
   case $1 in
     libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | ld-linux-* | \
@@ -26,7 +30,8 @@ on_every_machine() {
   esac
 }
 
-# Copies what the files of $1/libexec and $1/lib need, and what that needs, to $1/lib.
+# Copies the libraries that the files of $1/libexec and $1/lib need, directly or indirectly, to
+# $1/lib.
 copy_libraries() {
   local name path again=yes
   while [[ -n $again ]]; do
@@ -34,7 +39,7 @@ copy_libraries() {
     for name in $(needed "$1"/libexec/* "$1"/lib/*); do
       if on_every_machine "$name" || [[ -e $1/lib/$name ]]; then continue; fi
       path=$(ldd "$1"/libexec/* | sed -n "s|^\s*$name => \(/.*\) (0x.*|\1|p" | sed -n 1p)
-      # LibTorch's wheel has a copy of its own of GCC's OpenMP; the one to pack is the compiler's.
+      # LibTorch's wheel has its own copy of GCC's OpenMP; the archive gets the compiler's.
       [[ $name != libgomp.so.* ]] || path=$(g++ -print-file-name="$name")
       [[ -f $path ]] || die "the library $name, which the programs need, is not found"
       install -m 644 "$path" "$1/lib/$name"
@@ -44,7 +49,7 @@ copy_libraries() {
   done
 }
 
-# Debian keeps each library's licence by its package.
+# Copies a library's licence, which Debian stores by package.
 copy_licence() {
   local package
   package=$(dpkg -S "$(readlink -f "$1")" 2> /dev/null || dpkg -S "*/$(basename "$(readlink -f "$1")")" 2> /dev/null || true)
@@ -52,12 +57,13 @@ copy_licence() {
   [[ -z $package ]] || install -Dm 644 "/usr/share/doc/$package/copyright" "$2/$package"
 }
 
-# The versions of symbols that a file needs, such as GLIBC_2.34.
+# Prints the versions of symbols that a file needs, such as GLIBC_2.34.
 needed_versions() {
   LC_ALL=C readelf -VW "$1" | sed -n '/^Version needs section/,$s/.*Name: \([A-Z]*_[A-Z0-9_.]*\) .*/\1/p' | sort -u
 }
 
-# Fails if a file needs a symbol that the oldest machine lacks, or looks for libraries elsewhere.
+# Fails if a file needs a symbol that the oldest machine lacks, or looks for libraries in other
+# folders.
 check_files() {
   local file version most versions
   for file in "$1"/libexec/* "$1"/lib/*; do
@@ -88,7 +94,8 @@ else
 fi
 out=${1:-$root/dist}
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
-# The program's LibTorch: its release and CUDA, of which the default's archive does not speak.
+# Reads the release and the CUDA version of the program's LibTorch. The archive's name mentions the
+# release unless it is the default one.
 torch=$(sed -n 's/^Torch_DIR:PATH=//p' "$build/CMakeCache.txt")/../../../version.py
 release=$(sed -n "s/^__version__ = '\([0-9.]*\).*/\1/p" "$torch")
 torch_for=$(sed -n "s/^cuda.*'\([0-9.]*\)'.*/\1/p" "$torch")

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Compiles every kernel for the V100 (sm_70), which CUDA 13 no longer knows: with clang 19 and the
-# headers and libraries of CUDA 12.6 from wheels, in .cuda12/; and holds the code to kernels/budgets.toml. Needs no GPU.
+# Compiles every kernel for the V100 (sm_70), which CUDA 13 no longer supports, and checks the code
+# against kernels/budgets.toml. It uses clang 19 and the headers and libraries of CUDA 12.6 from
+# wheels, in .cuda12/. No GPU is needed.
 #   scripts/check-v100.sh
-# The exit code is 77, by which ctest calls it skipped, where clang 19 is missing.
-# Builds no program: ISINGLASS_TORCH=2.7.1 scripts/build.sh does, with a LibTorch for CUDA 12.6.
+# If clang 19 is missing, the exit code is 77, which ctest reports as skipped. This script builds no
+# program; ISINGLASS_TORCH=2.7.1 scripts/build.sh does, with a LibTorch for CUDA 12.6.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Whether clang takes the C++ sources, with the flags of their build, warnings as errors.
+"""Checks that clang accepts the C++ sources, with the flags of their build and warnings as errors.
 
-    scripts/clang.py [--build DIR] [--jobs N] [--arm] [FOLDER…]    default: build/, as many as cores, every folder
+    scripts/clang.py [--build DIR] [--jobs N] [--arm] [FOLDER…]
 
-CUDA sources stay with nvcc and its host compiler. What sees no LibTorch, the twins and their vectors, is
-compiled; the rest is parsed, a few seconds a source after a precompiled header. A program made by clang:
--DCMAKE_CXX_COMPILER=clang++ for CMake. --arm compiles kernels/ alone, for Arm's 64-bit processors and their
-NEON, by aarch64-linux-gnu-g++. Exit code 77 (skipped) without the compiler.
+By default it takes the flags of build/, runs as many jobs as there are cores, and checks every
+folder. CUDA sources are left to nvcc and its host compiler. Sources that do not include LibTorch,
+such as the CPU kernels and their vectorised code, are compiled; the others are parsed only, in a
+few seconds each with a precompiled header. To build the program with clang, give CMake
+-DCMAKE_CXX_COMPILER=clang++. --arm compiles kernels/ only, for 64-bit Arm processors with NEON, by
+aarch64-linux-gnu-g++. The exit code is 77 (skipped) if the compiler is missing.
 """
 import argparse
 import json
@@ -22,9 +24,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PREFIXES = ("-I", "-D", "-std", "-f", "-O", "-W", "-m")
 VALUED = ("-isystem", "-include")
-PRECOMPILED = "cmake_pch.hxx"  # the other compiler's
+PRECOMPILED = "cmake_pch.hxx"  # belongs to the other compiler
 ARM = "aarch64-linux-gnu-g++"
-OTHERS = {"-Winvalid-pch", "-fno-tree-loop-distribute-patterns"}  # the other compiler's own
+OTHERS = {"-Winvalid-pch", "-fno-tree-loop-distribute-patterns"}  # the other compiler's
 
 
 def flags_of(command):
@@ -39,7 +41,7 @@ def flags_of(command):
 
 
 def sources(build, folders):
-    """(file, flags) of the repository's C++ sources, those of the build folder left out."""
+    """Yields (file, flags) for the repository's C++ sources, except those in the build folder."""
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         file = Path(entry["file"])
         if file.suffix == ".cpp" and file.is_relative_to(ROOT) and not file.is_relative_to(build):
@@ -64,13 +66,13 @@ def main():
         sys.exit(77)
     folders = ["kernels"] if arguments.arm else arguments.folders
     found = dict(sources(arguments.build.resolve(), folders))
-    if arguments.arm:  # that knows no options of x86
+    if arguments.arm:  # this compiler has no options for x86
         found = {file: [flag for flag in flags if not flag.startswith("-m")]
                  for file, flags in found.items() if not sees_torch(flags)}
     with_torch = [flags for flags in found.values() if sees_torch(flags)]
     with tempfile.TemporaryDirectory() as folder:
         header = f"{folder}/torch.pch"
-        if with_torch:  # what all of them are parsed with; a source's own definitions are not LibTorch's
+        if with_torch:  # uses the flags common to all, without definitions of single sources
             shared = [flag for flag in with_torch[0] if all(flag in flags for flags in with_torch)]
             subprocess.run(["clang++", *shared, "-x", "c++-header", str(ROOT / "io/torch.h"), "-o", header], check=True)
 

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: where things are, which LibTorch and which CUDA compiler to use.
-# The caller has run `set -euo pipefail`.
+# Defines, for the other scripts that source it, the locations of files and the LibTorch and CUDA
+# compiler to use. The caller has to run `set -euo pipefail` first.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -11,8 +11,9 @@ die() {
   exit 1
 }
 
-# $ISINGLASS_TORCH names a LibTorch: a version, or `newest` for the newest that pip finds. Any but the
-# default has its virtual environment and its build folder beside the default's: .venv-2.7.1, build-2.7.1.
+# $ISINGLASS_TORCH selects a LibTorch: a version, or `newest` for the newest that pip finds. Every
+# version but the default has its own virtual environment and build folder: .venv-2.7.1,
+# build-2.7.1.
 default_torch=2.11.0
 torch_version=${ISINGLASS_TORCH:-$default_torch}
 [[ $torch_version =~ ^([0-9]+\.[0-9]+\.[0-9]+|newest)$ ]] ||
@@ -22,12 +23,13 @@ variant=-$torch_version
 # shellcheck disable=SC2034
 venv=$root/.venv$variant build=$root/build$variant
 
-# The version of CUDA that the LibTorch in $venv is built for; nothing before it is there.
+# Prints the version of CUDA for which the LibTorch in $venv is built; nothing if it is not
+# installed.
 torch_cuda() { sed -n "s/^cuda.*'\([0-9.]*\)'.*/\1/p" "$venv"/lib/python3*/site-packages/torch/version.py 2> /dev/null || true; }
 
-# Sets `cuda` to the folder of a CUDA toolkit of the major version that LibTorch is built for: one
-# that is installed, else the links to the wheels' one. Fails when there is neither.
-# ISINGLASS_CUDA=wheels passes installed ones by.
+# Sets `cuda` to the folder of a CUDA toolkit with the major version for which LibTorch is built: an
+# installed one, otherwise the links to the one from wheels. Fails if there is neither.
+# ISINGLASS_CUDA=wheels ignores installed ones.
 find_cuda() {
   local on_path folders=() major
   major=$(torch_cuda)
@@ -41,11 +43,12 @@ find_cuda() {
   return 1
 }
 
-# The toolkit of clang, where there is no nvcc of CUDA 12: the wheels have one for CUDA 13 only.
+# The toolkit for clang, used if there is no nvcc for CUDA 12: the wheels have nvcc for CUDA 13
+# only.
 cuda_12=$root/.cuda12/toolkit
 clang_cuda() { [[ $(torch_cuda) == 12.* && -x $cuda_12/bin/fatbinary ]] && command -v clang++-19 > /dev/null; }
 
-# Makes it of wheels, which bring a folder each (75 MB).
+# Creates this toolkit from wheels, each of which brings a folder (75 MB).
 install_cuda_12() {
   local part
   [[ ! -x $cuda_12/bin/fatbinary ]] || return 0
@@ -64,8 +67,9 @@ install_cuda_12() {
   mv "$cuda_12.part" "$cuda_12"
 }
 
-# compile_for_volta FOLDER: every kernel as FOLDER/NAME.cubin for sm_70, which CUDA 13 no longer knows, by clang 19
-# and CUDA 12. Options as of the build (cmake/Cuda.cmake, kernels/CMakeLists.txt).
+# compile_for_volta FOLDER compiles every kernel to FOLDER/NAME.cubin for sm_70, which CUDA 13 no
+# longer supports, with clang 19 and CUDA 12. The options are those of the build (cmake/Cuda.cmake,
+# kernels/CMakeLists.txt).
 compile_for_volta() {
   local kernel name failed=0 kernels options
   mapfile -t kernels < <(find "$root/kernels" -name "*.cu" | sort)
@@ -82,8 +86,8 @@ compile_for_volta() {
   [[ $failed == 0 ]] || die "$failed of ${#kernels[@]} kernels do not compile for sm_70"
 }
 
-# Puts cuobjdump and nvdisasm on the PATH: of a toolkit, of the test packages (setup.sh), or else of wheels that it
-# brings to .cuda-tools/ (6 MB).
+# Puts cuobjdump and nvdisasm on the PATH: those of a toolkit, of the test packages (setup.sh), or
+# otherwise of wheels that it installs into .cuda-tools/ (6 MB).
 find_disassembler() {
   local folder
   for folder in "${CUDA_HOME:-/usr/local/cuda}/bin" "$venv"/lib/python3*/site-packages/nvidia/cu13/bin \
@@ -96,8 +100,8 @@ find_disassembler() {
     nvidia-cuda-cuobjdump==13.2.78 nvidia-cuda-nvdisasm==13.2.78 >&2
 }
 
-# configure BUILD [CMAKE-OPTION…]: a Release build of the repository in the folder BUILD. CMake's words
-# are shown only when it fails.
+# configure BUILD [CMAKE-OPTION…] configures a Release build of the repository in the folder BUILD.
+# CMake's output is shown only if it fails.
 configure() {
   local log=$1/configure.log options=(-DISINGLASS_VENV="$venv")
   if find_cuda; then
@@ -115,7 +119,8 @@ configure() {
   }
 }
 
-# As many jobs as there are cores, if each can have the 2 GB that a source with LibTorch takes.
+# Prints the number of parallel jobs: one per core, if each can have the 2 GB that a source with
+# LibTorch takes.
 parallelism() {
   local cores memory
   cores=$(nproc)

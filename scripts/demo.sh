@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# From nothing to an energy-based model that draws:  scripts/demo.sh [DIR]  (default runs/demo).
-# Set-up, build; trains a small ResNet on the built-in pen strokes by persistent contrastive
-# divergence with PAFS, measures its log-likelihood by annealed importance sampling from both ends,
-# and compares that with independent pixels. Training and evaluation take under 10 minutes on 2 cores.
+# Goes from nothing to an energy-based model that generates images:  scripts/demo.sh [DIR]  (default
+# runs/demo). It runs set-up and the build, trains a small ResNet on the built-in pen strokes by
+# persistent contrastive divergence with PAFS, measures its log-likelihood by annealed importance
+# sampling in both directions, and compares that with independent pixels. Training and evaluation
+# take under 10 minutes on 2 cores.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -10,7 +11,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 run=${1:-$root/runs/demo}
 training=(--sampler pafs --radius 8 --channels 16 --steps-per-iter 10 --buffer 500 --batch 100
   --iters 1000 --lr 1.5e-4 --warmup 100 --l2 1e-3 --ema 0.99)
-# What three minutes of annealing both ways allow; the verdict says what that is worth.
+# Three minutes of annealing in both directions; the verdict states how far the result can be
+# trusted.
 annealing=(--sampler pafs --radius 24 --chains 50 --steps 3000 --reverse)
 
 isinglass() { "$build/isinglass" "$@"; }

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""What clang asks of CUDA's fatbinary, by the library of the same wheels, which have no such program.
+"""Does what clang needs of CUDA's program fatbinary, which the wheels lack, with the library that
+they contain.
 
     fatbinary -64 --create OUT --image=profile=sm_70,file=CUBIN --image=profile=compute_90,file=PTX …
 
-scripts/common.sh links bin/fatbinary of the toolkit to this file; the library lies in its lib/.
+scripts/common.sh links bin/fatbinary of the toolkit to this file; the library is in the toolkit's
+lib/.
 """
 import ctypes
 import re
@@ -37,7 +39,7 @@ def main():
         code = Path(file).read_bytes()
         if kind == "sm":
             call("nvFatbinAddCubin", handle, code, ctypes.c_size_t(len(code)), arch.encode(), None)
-        else:  # a text ends with its zero
+        else:  # PTX is a text, which has to end with a zero byte
             call("nvFatbinAddPTX", handle, code + b"\0", ctypes.c_size_t(len(code) + 1), arch.encode(), None, None)
     size = ctypes.c_size_t()
     call("nvFatbinSize", handle, ctypes.byref(size))

@@ -1,12 +1,14 @@
-"""Fingerprints of what the program writes: a change of the code that should change no result shows here.
+"""Prints fingerprints of the program's results, to check that a change of the code changes none of
+them.
 
-  scripts/fingerprints.py PROGRAM > before.json      on one machine, before and after a change
-  scripts/fingerprints.py PROGRAM --against before.json
+  scripts/fingerprints.py PROGRAM > before.json             before a change
+  scripts/fingerprints.py PROGRAM --against before.json     after it, on the same machine
 
-Runs command lines of every command and family of samplers with fixed seeds, on the CPU by one thread,
-and prints the SHA-256 of the numbers in each file written. Times, revisions of the source and checksums of
-inputs are not among the numbers. Other processors give other last bits: compare on one machine.
-Needs Python with PyTorch (.venv/bin/python).
+Runs command lines that cover every command and family of samplers, with fixed seeds, on the CPU
+with one thread, and prints the SHA-256 of the numbers in each file that they write. Times,
+revisions of the source and checksums of inputs are excluded. The last bits of numbers depend on the
+processor, so that only results of one machine can be compared. Needs a Python with PyTorch
+(.venv/bin/python).
 """
 import argparse
 import csv
@@ -28,7 +30,7 @@ RBM = "sample --model rbm --weights {rbm}/ema.pt --chains 8 --burn-in 20 --steps
 STROKES = "train --dataset strokes --batch 10 --buffer 40 --iters 6 --steps-per-iter 4 --checkpoint-every 3"
 
 CD = STROKES.replace(" --buffer 40", "")
-# name: arguments; {name} is the folder of an earlier line.
+# Maps names to arguments; {name} stands for the folder of an earlier line's results.
 LINES = {
     "train": f"{STROKES} --model resnet --channels 4 --sampler pafs --radius 3",
     "train-more": "train --resume {train} --iters 9",
@@ -66,7 +68,8 @@ LINES["permutation"] = "sample --instance permutation:sites=6 --chains 6 --steps
 
 
 def plain(value):
-    """Every tensor and number of a nested value, in an order, as text."""
+    """Returns a nested value in a form for JSON, in a fixed order, with tensors as hashes and
+    without measured values."""
     if isinstance(value, torch.Tensor):
         data = value.detach().cpu().contiguous()
         if data.dtype == torch.bfloat16:
@@ -81,7 +84,8 @@ def plain(value):
 
 
 def fingerprint(file):
-    """SHA-256 of what a file says, or None where it holds nothing but times or texts."""
+    """Returns the SHA-256 of a file's numbers, or None for a file of another type, which holds
+    times or text only."""
     if file.suffix == ".pt":
         content = plain(torch.load(file, weights_only=True))
     elif file.suffix == ".json":
@@ -109,7 +113,7 @@ def measure(program, folder):
         if "--resume" in words:
             out = Path(words[words.index("--resume") + 1])
         else:
-            file = "energies.pt" if words[0] == "energy" else ""  # the one command that writes a file
+            file = "energies.pt" if words[0] == "energy" else ""  # it writes a single file
             if file:
                 out.mkdir()
             words += ["--out", str(out / file)]

@@ -1,24 +1,27 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, on a machine that has one:
+# Runs every check that needs a GPU, on a machine that has one:
 #   scripts/gpu-check.sh [BUNDLE] [OUT] [CHECK…]
-# Of several CHECKs only these are done, such as "bench steps". BUNDLE is an archive of scripts/bundle.sh or the folder that was in it (default: the bundle that
-# this script lies in, or else the archive in dist/), OUT gets the results (default gpu-check):
-#   result.json   the device, and of every check whether it passed, its seconds and its log
-#   *.log, *.json what the checks printed, and GoogleTest's reports
+# BUNDLE is an archive of scripts/bundle.sh or its unpacked folder (default: the bundle that
+# contains this script, otherwise the archive in dist/). OUT is the folder for the results (default
+# gpu-check). If CHECKs are given, for example "bench steps", only these are run. The results are:
+#   result.json   the device, and for every check whether it passed, its seconds and its log
+#   *.log, *.json output of the checks, and GoogleTest's reports
 #   lattice-*/    summaries of chains on a lattice
 #   bench/        the times of every stage, for isinglass bench --compare, and a trace of one
 #                 training iteration, for chrome://tracing
-#   measured.json the steps whose times are predicted, for scripts/gpu-predict.sh; steps.log has both
-# Checks: the tests of the GPU, among them that the CPU and the GPU agree for every sampler; a short
-# training; ranks with a GPU each, where there are two; the benchmark of a ResNet, without and with
-# CUDA graphs; chains on a lattice; the steps of the predictions; memcheck, racecheck, initcheck and synccheck of this project's
-# kernels in the GPU tests of a few steps, where compute-sanitizer is installed. The exit code is 0 if
-# all passed. $ISINGLASS_PYTHON (default python3) is the Python with the bundle's PyTorch.
+#   measured.json the steps whose times are predicted, for scripts/gpu-predict.sh; steps.log has the
+#                 measured and the predicted times
+# The checks are: the GPU tests, which include the agreement of CPU and GPU for every sampler; a
+# short training run; ranks with one GPU each, if there are two GPUs; the benchmark of a ResNet
+# without and with CUDA graphs; chains on a lattice; the steps of the predictions; and, if
+# compute-sanitizer is installed, memcheck, racecheck, initcheck and synccheck of this project's
+# kernels in those GPU tests that take few steps. The exit code is 0 if all passed.
+# $ISINGLASS_PYTHON (default python3) is the Python with the bundle's PyTorch.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# Sets `bundle` to the folder of the bundle $1, unpacking an archive to $2.
+# Sets `bundle` to the folder of the bundle $1. An archive is unpacked to $2.
 find_bundle() {
   local given=${1:-} archives
   if [[ -z $given && -d $root/libexec ]]; then given=$root; fi
@@ -36,7 +39,8 @@ find_bundle() {
   bundle=$(cd "$bundle" && pwd)
 }
 
-# The GPU's name, the driver's and PyTorch's versions, as JSON; fails with a sentence without a GPU.
+# Prints the GPU's name, capability and memory and PyTorch's version, as JSON. Fails with a message
+# if there is no GPU.
 describe_device() {
   "$python" -I - << 'END'
 import json, sys
@@ -55,7 +59,8 @@ find_sanitizer() {
   command -v compute-sanitizer || compgen -G "${CUDA_HOME:-/usr/local/cuda}/bin/compute-sanitizer" || true
 }
 
-# check NAME COMMAND…: runs it, its output to OUT/NAME.log, its outcome to the list of outcomes.
+# check NAME COMMAND… runs the command, with its output in OUT/NAME.log, and appends the outcome to
+# the list of outcomes.
 check() {
   local name=$1 start=$SECONDS outcome=passed
   shift
@@ -66,7 +71,7 @@ check() {
   printf '%s\t%s\t%d\n' "$name" "$outcome" $((SECONDS - start)) >> "$outcomes"
 }
 
-# Whether check $1 is among those that were asked for.
+# Succeeds if the check $1 was asked for.
 wanted() { [[ ${#only[@]} == 0 || " ${only[*]} " == *" $1 "* ]]; }
 
 pass_by() {
@@ -75,8 +80,8 @@ pass_by() {
   printf '%s\t%s\t0\n' "$1" "not checked: $2" >> "$outcomes"
 }
 
-# The tests of one program whose suites end in Gpu. All of them skipped (exit code 77: some) is a
-# failure.
+# Runs the tests of one program whose suites end in Gpu. Exit code 77 means that some were skipped;
+# if all were, this is a failure.
 gpu_tests() {
   local report=$out/$1.json code=0
   "$bundle/bin/$1" --gtest_filter='*Gpu.*:*Gpu/*' --gtest_output="json:$report" || code=$?
@@ -94,7 +99,7 @@ has_gpu_tests() {
   "$bundle/bin/$1" --gtest_list_tests --gtest_filter='*Gpu.*:*Gpu/*' | grep '^  ' > /dev/null
 }
 
-# Ranks with a GPU each.
+# Tests ranks with one GPU each.
 two_gpus() {
   ISINGLASS_BINARY=$bundle/bin/isinglass "$python" -B "$bundle/tests/ranks/gpu_test.py"
 }
@@ -104,8 +109,8 @@ short_training() {
     --iters 20 --device cuda --out "$out/train" --overwrite
 }
 
-# Many chains of a 50 x 50 Ising lattice, many steps a launch: its seconds and hops are the flips per
-# second. $1: sampler and options.
+# Runs many chains of a 50 x 50 Ising lattice with many steps per launch. The summary's seconds and
+# hops give the flips per second. $1 holds the sampler and its options.
 lattice_steps() {
   # shellcheck disable=SC2086
   "$bundle/bin/isinglass" sample --instance ising-grid:side=50 --sampler $1 --chains 10000 \
@@ -113,16 +118,17 @@ lattice_steps() {
     --out "$out/lattice-${1%% *}" --overwrite
 }
 
-# The steps of docs/results/gpu-predictions.md, beside what is predicted for a device of this name.
+# Measures the steps of docs/results/gpu-predictions.md, and shows the predictions for a device of
+# this name.
 predicted_steps() {
   local name
   name=$("$python" -I -c 'import json, sys; print(json.loads(sys.argv[1])["device"])' "$device")
   "$python" -I "$root/scripts/gpu/measure.py" "$bundle/bin/isinglass" "$out/measured.json" --name "$name"
 }
 
-# A tool of compute-sanitizer over our kernels in one step of every sampler, and in the other GPU tests
-# of few steps; each tensor in memory of its own so that a stray index is seen. What is initialised is known of
-# all kernels together alone: PyTorch's write, too.
+# Runs a tool of compute-sanitizer on this project's kernels in one step of every sampler and in
+# other GPU tests with few steps. Each tensor gets its own allocation, so that a stray index is
+# detected. initcheck has to see all kernels, because PyTorch's kernels initialise memory, too.
 sanitize() {
   local ours="--kernel-name kernel_substring=isinglass"
   [[ $1 != initcheck ]] || ours=

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Writes docs/results/gpu-predictions.md, gpu-before-after.md and scripts/gpu/predictions.json: what a step does on a GPU, counted without
-# one, and how long it would take on GPUs by a model (scripts/gpu/model.py).
+# Writes docs/results/gpu-predictions.md, gpu-before-after.md and scripts/gpu/predictions.json: the
+# operations of a step on a GPU, counted without a GPU, and its predicted time on several GPUs by a
+# model (scripts/gpu/model.py).
 #   scripts/gpu-predict.sh [MEASURED…]
-# MEASURED are files measured.json of scripts/gpu-check.sh, run on GPUs: the page has their times beside the predicted
-# ones. Builds what is missing; counting takes some minutes. The V100's registers are those of capability 7.5 where
-# clang 19 is not installed.
+# MEASURED are files measured.json that scripts/gpu-check.sh wrote on GPUs: the page shows their
+# times next to the predicted ones. The script builds what is missing; counting takes some minutes.
+# If clang 19 is not installed, the registers of capability 7.5 stand in for the V100's.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Writes docs/results/gpu-static.md: registers, local memory, shared memory, occupancy and the kinds of
-# instructions of every kernel and architecture, from the machine code (scripts/gpu/static.py). Needs no GPU.
+# Writes docs/results/gpu-static.md: registers, local memory, shared memory, occupancy and kinds of
+# instructions of every kernel and architecture, from the machine code (scripts/gpu/static.py). No
+# GPU is needed.
 #   scripts/gpu-static.sh
-# Builds what is missing of the default build's library and, where clang 19 is installed, the kernels for compute
-# capability 7.0 (check-v100.sh). Launches, for the occupancy, are those that scripts/gpu-predict.sh last saw.
-# Fails where a kernel passes kernels/budgets.toml.
+# The script builds the default build's library if necessary and, if clang 19 is installed, the
+# kernels for compute capability 7.0 (check-v100.sh). The launches for the occupancy are those of
+# the latest run of scripts/gpu-predict.sh. The script fails if a kernel exceeds
+# kernels/budgets.toml.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

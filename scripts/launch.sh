@@ -1,8 +1,8 @@
 #!/bin/sh
-# Starts a program of a bundle (scripts/bundle.sh): bin/NAME in it is a link to this file and runs
-# libexec/NAME with the LibTorch of the machine's own Python, $ISINGLASS_PYTHON or else python3. Which one
-# it must be is in the bundle's file `torch`: its version, and that of its CUDA.
-# ISINGLASS_UNDER is a command that the program runs under, such as "compute-sanitizer".
+# Starts a program of a bundle (scripts/bundle.sh): bin/NAME in the bundle is a link to this file
+# and runs libexec/NAME with the LibTorch of the machine's own Python, which is $ISINGLASS_PYTHON or
+# python3. The bundle's file `torch` contains the required version of LibTorch and of its CUDA.
+# ISINGLASS_UNDER is a command that runs the program, such as "compute-sanitizer".
 set -eu
 
 name=$(basename "$0")
@@ -19,7 +19,8 @@ read -r release cuda < "$bundle/torch"
 command -v "$python" > /dev/null ||
   fail "there is no '$python': PyTorch $release and a Python are needed; ISINGLASS_PYTHON names another Python"
 
-# The folders of LibTorch and of the CUDA runtime, without importing either (which takes seconds).
+# Finds the folders of LibTorch and of the CUDA runtime, without importing either (which takes
+# seconds).
 # shellcheck disable=SC2016
 folders=$("$python" -I -c '
 import importlib.util, os, runpy, sys
@@ -45,7 +46,7 @@ found = [f for f in runtimes if os.path.exists(os.path.join(f, "libcudart.so." +
 print(":".join([os.path.join(torch[0], "lib")] + found[:1]))' "$release" "$cuda") || exit 1
 
 LD_LIBRARY_PATH=$folders${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-# What the tests read: files of the repository, the program, a Python with PyTorch.
+# Tests read these variables: the repository's files, the program, and a Python with PyTorch.
 ISINGLASS_SOURCE=$bundle
 ISINGLASS_BINARY=$bundle/libexec/isinglass
 ISINGLASS_PYTHON=$(command -v "$python")

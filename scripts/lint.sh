@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Checks how the sources are written:  scripts/lint.sh [--fix] [--all | --no-tidy]
-#   (no option)   formatting and the scripts of the whole tree; clang-tidy on C++ sources that changed
-#                 since the branch left origin/main (on main itself: in the last commit, or not yet committed)
-#   --all         clang-tidy on every C++ source: half a minute each
-#   --no-tidy     no clang-tidy
-#   --fix         formats the C++ files and lets ruff mend what it can, then checks
-# The tools come from wheels into .lint/, in the versions named here; clang-tidy reads the compile
-# commands of build/, for which set-up and CMake run where there are none.
+# Checks the style of the sources:  scripts/lint.sh [--fix] [--all | --no-tidy]
+#   (no option)   checks formatting and scripts of the whole tree, and runs clang-tidy on the C++
+#                 sources that changed since the branch left origin/main (on main itself: those of
+#                 the last commit and those not yet committed)
+#   --all         runs clang-tidy on every C++ source: half a minute each
+#   --no-tidy     does not run clang-tidy
+#   --fix         formats the C++ files and lets ruff repair what it can, then checks
+# The tools are installed from wheels into .lint/, in the versions below. clang-tidy reads the
+# compile commands of build/; set-up and CMake are run if there are none.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -31,10 +32,11 @@ if [[ $(cat .lint/wheels 2> /dev/null) != "${wheels[*]}" ]]; then
   echo "${wheels[*]}" > .lint/wheels
 fi
 
-# Tracked files of the given patterns that are there.
+# Prints the existing files that match the patterns and are tracked or not ignored.
 files() { git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do [[ ! -f $file ]] || echo "$file"; done; }
 
-# The C++ sources that the build compiles, of the tree or of what changed.
+# Prints the C++ sources that the build compiles, either of the whole tree or only those that
+# changed.
 sources_to_tidy() {
   local base
   if [[ $tidy == changed ]]; then
@@ -50,7 +52,8 @@ sources_to_tidy() {
   done
 }
 
-# GCC's precompiled header and its omp.h lie where clang does not look.
+# Runs clang-tidy. It gets its own copy of omp.h, and ignores GCC's precompiled header, because
+# clang cannot use GCC's.
 run_tidy() {
   local chosen
   if [[ ! -f build/compile_commands.json ]]; then

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Brings what a bare Debian or Ubuntu machine lacks to build Isinglass: distribution packages (as
-# root, or through sudo), LibTorch in .venv/, and, where no CUDA compiler is installed, the one
-# from wheels with links to it in .cuda/. No GPU is needed. Does nothing where nothing is missing.
-#   scripts/setup.sh           what the build and the program need
-#   scripts/setup.sh --tests   and what only tests use: GoogleTest and Python packages
-# ISINGLASS_TORCH=2.7.1 or newest: with another LibTorch (common.sh). One for CUDA 12, which knows the V100,
-# gets clang 19 as its CUDA compiler where no nvcc 12 is installed.
+# Installs what a bare Debian or Ubuntu machine lacks to build Isinglass: distribution packages (as
+# root, or through sudo), LibTorch in .venv/, and, if no CUDA compiler is installed, the compiler
+# from wheels, with links to it in .cuda/. No GPU is needed. If nothing is missing, nothing is done.
+#   scripts/setup.sh           installs what the build and the program need
+#   scripts/setup.sh --tests   also installs what only tests use: GoogleTest and Python packages
+# ISINGLASS_TORCH=2.7.1 (or newest) selects another LibTorch (common.sh). A LibTorch for CUDA 12,
+# which supports the V100, gets clang 19 as its CUDA compiler if no nvcc 12 is installed.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -20,7 +20,7 @@ test_packages=(arviz==0.23.4 h5netcdf pytest==9.2.0 nbclient==0.11.0 ipykernel==
   scikit-build-core==1.1.2 mypy==2.4.1 nvidia-cuda-cuobjdump==13.2.78 nvidia-cuda-nvdisasm==13.2.78)
 default_cuda=13.0.2  # the toolkit that the default LibTorch is built with
 
-# What the build uses, each package with a command or a header that it brings.
+# Lists the packages that the build needs, each with a command or a header that it contains.
 tools=(g++:g++ cmake:cmake ninja-build:ninja)
 libraries=(
   zlib1g-dev:zlib.h nettle-dev:nettle/sha2.h libpng-dev:png.h libfmt-dev:fmt/core.h
@@ -31,7 +31,8 @@ libraries=(
 [[ $tests == no ]] || libraries+=(libgtest-dev:gtest/gtest.h)
 chart_js=/usr/share/javascript/chart.js/chart.min.js  # becomes part of the program's pages
 
-# The compiler's own search, so that libraries from elsewhere count; without one, all are missing.
+# Prints the missing libraries. The compiler itself looks for the headers, so that libraries from
+# other places count; without a compiler, all are missing.
 missing_libraries() {
   local library
   for library in "${libraries[@]}"; do
@@ -51,7 +52,8 @@ missing_packages() {
   has_python_header || echo python3-dev
 }
 
-# Of .venv's Python, or of the one that it will be made of.
+# Succeeds if Python.h exists for .venv's Python, or for the Python from which .venv will be
+# created.
 has_python_header() {
   local python=$venv/bin/python
   [[ -x $python ]] || python=python3
@@ -59,7 +61,7 @@ has_python_header() {
 }
 
 install_packages() {
-  # ccache is no need, only a help: it comes along when packages are installed anyway.
+  # ccache is useful but not needed: it is installed only together with other packages.
   local as_root=() install=(apt-get install -y --no-install-recommends "$@" ccache)
   local wish="these packages are missing: $*; install them with: sudo apt-get update && sudo ${install[*]}"
   command -v apt-get > /dev/null || die "$wish (this is not Debian or Ubuntu: install what they hold)"
@@ -75,7 +77,8 @@ install_packages() {
 
 pip_install() { "$venv/bin/python" -m pip install --disable-pip-version-check "$@" >&2; }
 
-# pip writes INSTALLER last, so an installation that was cut off does not count.
+# Succeeds if a wheel is installed. pip writes INSTALLER last, so that an interrupted installation
+# does not count.
 has_wheel() { compgen -G "$venv/lib/python3*/site-packages/$1.dist-info/INSTALLER" > /dev/null; }
 
 torch_wheel=torch-$torch_version requirement=torch==$torch_version
@@ -92,14 +95,15 @@ has_test_packages() {
   for package in "${test_packages[@]//-/_}"; do has_wheel "${package/==/-}*" || return 1; done
 }
 
-# What the tests of the Python package and its notebooks open results with.
+# Installs the packages with which the tests of the Python package and its notebooks read results.
 install_test_packages() {
   say "installing ${test_packages[*]} into ${venv##*/}"
   pip_install "${test_packages[@]}"
 }
 
-# The wheels name libraries by version only (libcudart.so.13); compilers look for libcudart.so.
-# bin/ is a folder of links and no link itself: nvcc looks for its libraries in bin/../lib64.
+# Creates links to the wheels' toolkit. The wheels name libraries by version only (libcudart.so.13),
+# while compilers look for libcudart.so. bin/ is a folder of links and not itself a link, because
+# nvcc looks for its libraries in bin/../lib64.
 link_cuda() {
   local toolkit library name cuda=$root/.cuda$variant
   toolkit=$(echo "$root"/.venv/lib/python3*/site-packages/nvidia/cu13)

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Set-up, build, and the tests:  scripts/test.sh [--long | --only-long] [--avx2]
-#   (no option)   all tests but those that take long
-#   --long        those too
-#   --only-long   only those
-#   --avx2        as on a processor without AVX-512, LibTorch too, in a build of its own (build-avx2/)
-# ISINGLASS_TORCH=2.7.1 or newest: with another LibTorch (common.sh).
-# Tests of a GPU or of data that is not there are skipped, and ctest says which.
+# Runs set-up, the build and the tests:  scripts/test.sh [--long | --only-long] [--avx2]
+#   (no option)   runs all tests but those that take long
+#   --long        runs those too
+#   --only-long   runs only those
+#   --avx2        runs as on a processor without AVX-512, LibTorch too, in a separate build
+#                 (build-avx2/)
+# ISINGLASS_TORCH=2.7.1 (or newest) selects another LibTorch (common.sh). Tests that need a GPU or
+# data that are missing are skipped, and ctest lists them.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -29,8 +30,8 @@ if [[ $avx2 ]]; then
 else
   "$root/scripts/build.sh" all
 fi
-# A test on each core: tests that are about threads set their number themselves. nproc heeds the
-# variable, so that cores are counted first.
+# Every core runs one test. Tests about threads set the number of threads themselves. nproc respects
+# OMP_NUM_THREADS, so that cores are counted first.
 cores=$(nproc)
 export OMP_NUM_THREADS=1
 exec ctest --test-dir "$build" "${selection[@]}" --parallel "$cores" \

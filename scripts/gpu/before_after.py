@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes docs/results/gpu-before-after.md: what a step counts and takes, predicted, at two revisions.
+"""Writes docs/results/gpu-before-after.md: counts and predicted times of a step at two revisions.
 
     scripts/gpu/before_after.py [BEFORE]
 
-BEFORE is the revision whose docs/results/gpu-predictions.md is compared with today's (default: the first of that page,
-before the kernels were made anew). Both pages come from scripts/gpu-predict.sh; the model of times is today's and that
-of BEFORE, as each page has it.
+BEFORE is the revision whose docs/results/gpu-predictions.md is compared with the present one
+(default: the first revision of that page, before the kernels were rewritten). Both pages were
+written by scripts/gpu-predict.sh, each with the model of times of its own revision.
 """
 import subprocess
 import sys
@@ -18,7 +18,7 @@ DEVICES = ("V100", "A100", "H100")
 
 
 def table(text, heading):
-    """The first table under a heading: {name of the row: {column: cell}}."""
+    """Returns the first table under a heading: {name of the row: {column: cell}}."""
     lines = iter(text[text.index(f"## {heading}\n"):].splitlines())
     header = next(line for line in lines if line.startswith("| "))
     columns = [cell.strip() for cell in header.strip("|").split("|")]

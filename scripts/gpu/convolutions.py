@@ -1,11 +1,13 @@
-"""Times LibTorch's convolutions of a ResNet EBM's shapes on a GPU, in float32 and otherwise, with their errors.
+"""Times LibTorch's convolutions with the shapes of a ResNet EBM on a GPU, in several precisions,
+with their errors.
 
 Usage: convolutions.py
 
-Of each shape (images, channels, side, stride), to 64 channels, 3×3: µs of one call in a CUDA graph of 30, and in
-brackets the relative error against float64. nchw and nhwc are float32 in the two layouts, `-bench` is with
-cudnn.benchmark; 3xtf32 is one convolution in TF32 of numbers split in two, [hi, lo, hi] by [hi, hi, lo]; sgemm is the
-product of patches that are there already.
+For each shape (images, channels, side, stride) of a 3×3 convolution to 64 channels, it prints the
+time of one call in a CUDA graph of 30 [µs] and, in brackets, the relative error against float64.
+nchw and nhwc are float32 in the two layouts, and `-bench` means with cudnn.benchmark. 3xtf32 is one
+TF32 convolution of numbers split in two, [hi, lo, hi] by [hi, hi, lo]. sgemm is the matrix product
+of patches that have been extracted before.
 """
 import torch
 from torch.nn import functional

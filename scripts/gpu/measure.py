@@ -1,11 +1,13 @@
-"""Measures the steps whose times are predicted (docs/results/gpu-predictions.md), on the device at hand.
+"""Measures the steps whose times are predicted (docs/results/gpu-predictions.md), on the present
+device.
 
 Usage: measure.py ISINGLASS OUT [--device DEVICE] [--name NAME] [--chains N] [--steps N] [--only STEP…]
 
-Runs the commands of steps.tsv, prints each step's seconds beside the predicted ones (predictions.json, of the device
-whose name is in NAME), and writes OUT: {"device": NAME, "revision": …, "seconds": {step: seconds}}, which
-scripts/gpu-predict.sh puts on the page. A step of `bench` has the median of its rounds, one of `sample`
-the run's seconds over its steps. --chains and --steps make it small, for a test.
+Runs the commands of steps.tsv, prints each step's seconds next to the predicted ones (from
+predictions.json, for the device whose name is part of NAME), and writes OUT: {"device": NAME,
+"revision": …, "seconds": {step: seconds}}, which scripts/gpu-predict.sh puts on the page. The time
+of a step of `bench` is the median of its rounds; that of a step of `sample` is the run's seconds
+divided by its number of steps. --chains and --steps make the runs small, for a test.
 """
 import argparse
 import json
@@ -17,7 +19,7 @@ from pathlib import Path
 
 
 def listed():
-    """{name: arguments}"""
+    """Returns the steps of steps.tsv: {name: arguments}."""
     lines = Path(__file__).with_name("steps.tsv").read_text(encoding="utf-8").splitlines()
     return {name: shlex.split(command) for name, command in (line.split("\t") for line in lines)}
 
@@ -30,7 +32,8 @@ def changed(arguments, flag, value):
 
 
 def run(program, arguments, device):
-    """Seconds of a step; None, with the program's message on stderr, where it failed."""
+    """Returns the seconds of a step; if it failed, prints the program's message to stderr and
+    returns None."""
     with tempfile.TemporaryDirectory() as folder:
         sampling = arguments[0] == "sample"
         rest = ["--no-samples", "--thin", "10"] if sampling else []
@@ -46,7 +49,7 @@ def run(program, arguments, device):
 
 
 def predicted(name):
-    """{step: seconds} of the device, or nothing where there is no prediction."""
+    """Returns {step: seconds} for the device; an empty dictionary if there is no prediction."""
     file = Path(__file__).with_name("predictions.json")
     devices = json.loads(file.read_text(encoding="utf-8"))["seconds"] if file.exists() else {}
     return next((steps for device, steps in devices.items() if device in name), {})

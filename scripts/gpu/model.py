@@ -1,23 +1,26 @@
-"""Predicts the time of a step on GPUs that nobody has at hand, from what the interpreter counts (gpu_counters).
+"""Predicts the time of a step on GPUs that are not available, from the counts of the interpreter
+(gpu_counters).
 
 Usage: model.py COUNTERS --binary LIBRARY [--cubins FOLDER] [--measured FILE…] --page FILE --predictions FILE
 
-Writes the page docs/results/gpu-predictions.md, and FILE: {"seconds": {device: {step: seconds}}, "launches": {kernel:
-[threads, shared memory]}}.
+Writes the page (docs/results/gpu-predictions.md) and the predictions: {"seconds": {device: {step:
+seconds}}, "launches": {kernel: [threads, shared memory]}}.
 
-COUNTERS is the file of build/gpu_counters; registers come from the machine code in LIBRARY and FOLDER (static.py).
-A measured FILE is {"device": name, "revision": …, "seconds": {step: seconds}}, which scripts/gpu-check.sh writes on a
-GPU.
+COUNTERS is the output of build/gpu_counters; registers are read from the machine code in LIBRARY
+and FOLDER (static.py). A measured FILE is {"device": name, "revision": …, "seconds": {step:
+seconds}}, which scripts/gpu-check.sh writes on a GPU.
 
-A kernel takes as long as the slowest of
-  memory    bytes of different sectors / bandwidth of DRAM, or of L2 where all of a launch fits in there
-  L1        sectors / (multiprocessors at work × 4 a cycle)
-  shared    accesses and bank conflicts / (multiprocessors at work × 1 a cycle)
-  issue     instructions of accesses, Philox and warp operations / (multiprocessors at work × 4 a cycle)
-  latency   waves of blocks × the longest warp's latencies, loads `in_flight` at a time
-and products take FLOPs / the peak in float32, or their bytes / bandwidth. Kernels of a stream run one after the other
-with a gap between (launches); or the host's launches take longer, without a graph. What is left out makes times longer:
-arithmetic other than Philox and products (exp in float64 among it), caches that miss, libraries below the peak.
+The model is a roofline with launch latency. A kernel takes as long as the slowest of
+  memory    bytes of different sectors / bandwidth of DRAM, or of L2 if a launch's data fit into it
+  L1        sectors / (active multiprocessors × 4 a cycle)
+  shared    accesses and bank conflicts / (active multiprocessors × 1 a cycle)
+  issue     instructions of accesses, Philox and warp operations /
+            (active multiprocessors × 4 a cycle)
+  latency   waves of blocks × the longest warp's latencies, with `in_flight` loads at a time
+Products take FLOPs / peak in float32, or their bytes / bandwidth. Kernels of a stream run one after
+the other with a gap between them; without a graph, the host's launches may take longer. Effects
+that are left out make times longer: arithmetic other than Philox and products (including exp in
+float64), cache misses, libraries below the peak.
 """
 import argparse
 import copy
@@ -46,7 +49,7 @@ def accesses(warps):
 
 
 def latency(warp, d):
-    """Seconds from a warp's first instruction to its last."""
+    """Returns the seconds from a warp's first instruction to its last."""
     cycles = ((warp["loads"] + warp["atomics"]) * d["global"] + warp["shared"] * d["shared"]) / d["in_flight"]
     cycles += warp["bank_conflicts"] + warp["philox"] * d["philox"]
     cycles += warp["operations"] * d["operation"] + warp["barriers"] * d["barrier"]
@@ -54,7 +57,7 @@ def latency(warp, d):
 
 
 def kernel_seconds(launch, d, registers_of):
-    """{bound: seconds} of a launch."""
+    """Returns {bound: seconds} for a launch."""
     warps, clock = launch["warps"], d["clock"]
     blocks, threads = max(1, launch["blocks"]), launch["threads"]
     registers, own_shared = registers_of(launch["kernel"], d["capability"])
@@ -74,7 +77,8 @@ def kernel_seconds(launch, d, registers_of):
 
 
 class Load:
-    """What a stream does: seconds of this project's kernels, of products and of LibTorch's other calls, and how many."""
+    """Holds the work of a stream: seconds of this project's kernels, of products and of LibTorch's
+    other calls, and counts."""
 
     def __init__(self, counted, d, registers_of):
         self.shares, self.kernels = Counter(), 0.0
@@ -89,7 +93,7 @@ class Load:
         self.launches, self.operators = len(counted["launches"]), len(counted["library"])
 
     def without(self, other, times):
-        """What is left of it when some of it is left out so many times."""
+        """Returns the work that remains after subtracting `other` the given number of times."""
         rest = copy.copy(self)
         for name in ("kernels", "products", "library", "launches", "operators"):
             setattr(rest, name, getattr(self, name) - times * getattr(other, name))
@@ -106,12 +110,12 @@ class Load:
 
 
 def predict(w, data, d, registers_of):
-    """Seconds of a step in a graph, of the same without, and what bounds it."""
+    """Returns the seconds of a step with a CUDA graph, the seconds without one, and the bound."""
     def load(workload):
         return Load(workload["capabilities"][d["capability"]], d, registers_of)
 
     counted, all_of_it = w["capabilities"][d["capability"]], load(w)
-    if "graph" in w:  # of which a part is captured
+    if "graph" in w:  # only a part of the step is captured
         captured, times = load(next(x for x in data if x["name"] == w["graph"]["of"])), w["graph"]["times"]
         graph = times * captured.in_graph(d) + all_of_it.without(captured, times).by_calls(d)
     else:
@@ -249,7 +253,8 @@ def flips_section(data, devices, registers_of):
 
 
 def registers_from(binaries):
-    """(kernel, capability) → registers and bytes of its own shared memory; 7.5's where 7.0 is missing."""
+    """Returns a function (kernel, capability) → registers, bytes of static shared memory. 7.5
+    stands in for a missing 7.0."""
     found = {}
     for binary in binaries:
         for architecture, kernels in static.resources(binary).items():

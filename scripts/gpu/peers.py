@@ -1,12 +1,15 @@
-"""Times the published programs' steps of a ResNet EBM on a GPU, beside plain calls of their network.
+"""Times the steps of the published programs for a ResNet EBM on a GPU, and plain calls of their
+network.
 
 Usage: peers.py --gwg CHECKOUT --pas CHECKOUT [--device DEVICE] [--batch N] [--reps N] [--full] [--json OUT]
 
-The checkouts are the public repositories wgrathwohl/GWG_release and ha0ransun/Path-Auxiliary-Sampler. Their own
-code makes the steps, with random weights, 100 chains, as their scripts call it: `gwg` and its AIS step and
-PCD iteration of 10 steps, and `mscorrect-5`, the path auxiliary sampler of the deep EBMs. PyTorch's default
-is to run their convolutions in TF32 where the GPU has it; --full keeps all of float32, as Isinglass does. Times
-are medians of rounds in turns, each up to the device's end of its work. `isinglass bench` has the same steps.
+The checkouts are the public repositories wgrathwohl/GWG_release and
+ha0ransun/Path-Auxiliary-Sampler. The steps are made by their own code, as their scripts call it,
+with random weights and 100 chains: `gwg`, its AIS step and its PCD iteration of 10 steps, and
+`mscorrect-5`, the path auxiliary sampler for deep EBMs. By default PyTorch runs their convolutions
+in TF32 if the GPU supports it; --full keeps full float32 precision, as Isinglass does. Times are
+medians of interleaved rounds, each of which waits for the device to finish. `isinglass bench` times
+the same steps of Isinglass.
 """
 import argparse
 import importlib.machinery
@@ -32,8 +35,9 @@ parser.add_argument("--full", action="store_true")
 parser.add_argument("--json")
 arguments = parser.parse_args()
 
-# What the programs import without needing it in these steps, where it is not installed, and a name that newer
-# releases of PyTorch no longer have.
+# The programs import modules that these steps do not need, and a name that newer releases of
+# PyTorch no longer have. Replacements are provided for the modules that are not installed, and for
+# the name.
 if not hasattr(torch.types, "Tuple"):
     torch.types.Tuple = tuple
 unneeded = ("igraph", "matplotlib", "matplotlib.pyplot", "scipy", "scipy.io", "sklearn", "sklearn.datasets",
@@ -83,7 +87,7 @@ def step(name, sampler):
 
 
 def ais_step():
-    """The loop's body in GWG's ais.evaluate."""
+    """Runs the body of the loop in GWG's ais.evaluate."""
     at[0] = at[0] % 9998 + 1
     beta, before = betas[at[0]], betas[at[0] - 1]
     with torch.no_grad():
@@ -92,7 +96,7 @@ def ais_step():
 
 
 def pcd_iteration():
-    """The loop's body in GWG's pcd_ebm_ema.main."""
+    """Runs the body of the loop in GWG's pcd_ebm_ema.main."""
     chosen = sorted(np.random.choice(len(buffer), chains, replace=False))
     fake = buffer[chosen].to(device)
     for _ in range(arguments.pcd_steps):

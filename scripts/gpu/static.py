@@ -1,19 +1,24 @@
-"""What the compiler made of every kernel, from the machine code itself: registers, local memory, shared memory,
-128-bit loads, float64 instructions in loops, and the occupancy that follows. No GPU is needed.
+"""Reports the resources of every kernel, read from the machine code: registers, local memory,
+shared memory, 128-bit loads, float64 instructions in loops, and the resulting occupancy. No GPU is
+needed.
 
-Usage: static.py check --budgets FILE BINARY          fails where a kernel passes its budget (seconds)
-       static.py page --budgets FILE --launches FILE --title TEXT BINARY…  prints docs/results/gpu-static.md
+Usage: static.py check --budgets FILE BINARY
+           fails if a kernel exceeds its budget (takes seconds)
+       static.py page --budgets FILE --launches FILE --title TEXT BINARY…
+           prints docs/results/gpu-static.md
 
-BINARY is a library or program with CUDA code in it, or a cubin. `cuobjdump` (and for the page `nvdisasm`) must
-be on the PATH. --launches is predictions.json of model.py, which has the threads and the shared memory that kernels of
-the predicted steps are launched with; others have no occupancy.
+BINARY is a library or program that contains CUDA code, or a cubin. `cuobjdump` (and for the page
+`nvdisasm`) must be on the PATH. --launches is predictions.json of model.py, which has the threads
+and the shared memory with which the kernels of the predicted steps are launched; the page gives no
+occupancy for other kernels.
 
-Local memory is a thread's stack in the GPU's memory: what the compiler spills, arrays, and structures whose address
-is taken. Where the stack has 0 bytes, nothing is spilled.
+Local memory is a thread's stack in the GPU's memory. It holds registers that the compiler spills,
+arrays, and structures whose address is taken. If the stack has 0 bytes, nothing is spilled.
 
-Occupancy: resident warps of a multiprocessor over the most that it holds, the least of what threads, blocks,
-registers (given to warps in units of 256) and shared memory allow (CUDA C++ Programming Guide, "Compute
-Capabilities", table "Technical Specifications per Compute Capability"; the CUDA Occupancy Calculator's formula).
+Occupancy is the number of resident warps of a multiprocessor over its maximum. It is the smallest
+number that threads, blocks, registers (allocated to warps in units of 256) and shared memory allow
+(CUDA C++ Programming Guide, "Compute Capabilities", table "Technical Specifications per Compute
+Capability"; the CUDA Occupancy Calculator's formula).
 """
 import argparse
 import json
@@ -27,7 +32,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-REGISTERS, REGISTER_UNIT, WARP = 65536, 256, 32  # of a multiprocessor, the same since 7.0
+REGISTERS, REGISTER_UNIT, WARP = 65536, 256, 32  # the same for every multiprocessor since 7.0
 
 
 @dataclass(frozen=True)
@@ -35,12 +40,12 @@ class Multiprocessor:
     warps: int
     blocks: int
     shared: int  # bytes
-    shared_block: int  # the most of a block
-    shared_reserved: int  # of every block, by the system
+    shared_block: int  # maximum for a block
+    shared_reserved: int  # reserved in every block by the system
     shared_unit: int
 
 
-# Programming Guide, same table.
+# These numbers are from the table of the Programming Guide named above.
 MULTIPROCESSORS = {
     "7.0": Multiprocessor(64, 32, 96 << 10, 96 << 10, 0, 256),
     "7.5": Multiprocessor(32, 16, 64 << 10, 64 << 10, 0, 256),
@@ -48,7 +53,8 @@ MULTIPROCESSORS = {
     "9.0": Multiprocessor(64, 32, 228 << 10, 227 << 10, 1 << 10, 128),
 }
 
-# Arithmetic, comparisons and conversions of float64, and the starts of its divisions and roots.
+# Matches arithmetic, comparisons and conversions of float64, and the first instructions of its
+# divisions and roots.
 FLOAT64 = re.compile(r"^(D(ADD|MUL|FMA|SETP|MNMX|SET)|MUFU\.\w*64H|F2F\.\w*\.?F64|I2F\.\w*\.?F64|F2I\.\w*\.?F64|"
                      r"F2F\.F64|I2F\.F64|F2I\.F64)")
 WIDE_LOAD = re.compile(r"^LD[GSL]?\.\S*\b128\b")
@@ -62,7 +68,7 @@ class Resources:
     registers: int
     stack: int
     shared: int
-    bound: int | None  # the most threads of a block, by __launch_bounds__
+    bound: int | None  # maximum number of threads of a block, by __launch_bounds__
 
 
 def die(message):
@@ -80,14 +86,15 @@ def run(*command):
 
 
 def short_names(mangled):
-    """Names as in the sources, without name spaces and parameters; template arguments stay."""
+    """Returns names as in the sources, without namespaces and parameters, but with template
+    arguments."""
     plain = run("c++filt", *mangled)
     names = {}
     for symbol, name in zip(mangled, plain.splitlines(), strict=True):
         name = re.sub(r"\(anonymous namespace\)::|^void |isinglass::|cuda::", "", name)
-        name = re.sub(r"\((?:\w|::)+\)(?=-?\d)", "", name)  # of an enumerator as an argument
+        name = re.sub(r"\((?:\w|::)+\)(?=-?\d)", "", name)  # the type of an enumerator as an argument
         names[symbol] = re.sub(r"\(.*", "", name)
-    if len(set(names.values())) < len(names):  # one would hide the other
+    if len(set(names.values())) < len(names):  # with equal names one would hide the other
         die(f"kernels of one name: {sorted(names.values())}")
     return names
 
@@ -98,7 +105,8 @@ def architecture_of(line):
 
 
 def cubin_architecture(binary):
-    """That of a cubin, whose header has it in the lowest byte of its flags; None of other files."""
+    """Returns the architecture of a cubin, from the lowest byte of the flags in its header; None
+    for other files."""
     if Path(binary).suffix != ".cubin":
         return None
     number = Path(binary).read_bytes()[48]
@@ -106,7 +114,7 @@ def cubin_architecture(binary):
 
 
 def launch_bounds(binary):
-    """{(architecture, symbol): threads} of the kernels that have them."""
+    """Returns {(architecture, symbol): threads} for the kernels that have launch bounds."""
     found, architecture, symbol, attribute = {}, cubin_architecture(binary), None, None
     for line in run("cuobjdump", "--dump-elf", str(binary)).splitlines():
         architecture = architecture_of(line) or architecture
@@ -120,7 +128,7 @@ def launch_bounds(binary):
 
 
 def resources(binary):
-    """{architecture: {kernel: Resources}}"""
+    """Returns {architecture: {kernel: Resources}}."""
     bounds = launch_bounds(binary)
     found, architecture, function = defaultdict(dict), cubin_architecture(binary), None
     for line in run("cuobjdump", "--dump-resource-usage", str(binary)).splitlines():
@@ -139,7 +147,7 @@ def resources(binary):
 
 
 def loops(instructions):
-    """The intervals of addresses that branches backwards close."""
+    """Returns the loops, as intervals of addresses that end with a backward branch."""
     found = []
     for address, name, rest in instructions:
         if name.startswith(("BRA", "JMP")) and (target := TARGET.search(rest)) and int(target[1], 16) < address:
@@ -166,7 +174,8 @@ def code_facts(instructions):
 
 
 def code(binary):
-    """{architecture: {kernel: facts}}, by disassembly; nothing of 7.0, which nvdisasm 13 does not read."""
+    """Returns {architecture: {kernel: facts}} by disassembly; without 7.0, which nvdisasm 13 does
+    not read."""
     if cubin_architecture(binary) == "7.0":
         return {}
     listing, architecture, function = defaultdict(dict), cubin_architecture(binary), None
@@ -181,11 +190,12 @@ def code(binary):
 
 
 def occupancy(architecture, threads, registers, shared):
-    """Resident blocks and the share of warps; 0 where a block does not fit."""
+    """Returns the number of resident blocks and the share of warps; both are 0 if a block does not
+    fit."""
     m = MULTIPROCESSORS[architecture]
     warps = -(-threads // WARP)
     of_warp = -(-registers * WARP // REGISTER_UNIT) * REGISTER_UNIT
-    # Warps are spread over four schedulers with a quarter of the registers each.
+    # Warps are distributed over four schedulers, each of which has a quarter of the registers.
     by_registers = (REGISTERS // 4 // of_warp * 4) // warps if registers else m.blocks
     of_block = -(-(shared + m.shared_reserved) // m.shared_unit) * m.shared_unit
     by_shared = m.shared // of_block if of_block else m.blocks
@@ -195,7 +205,11 @@ def occupancy(architecture, threads, registers, shared):
 
 
 def read_budgets(path):
-    """(kernel, architecture) → budget: the default's, the kernel's own, and what either has for the architecture."""
+    """Returns a function (kernel, architecture) → budget.
+
+    The default's entries come first, then the kernel's own; in each of the two, entries for the
+    architecture override general ones.
+    """
     table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
 
     def budget_of(kernel, architecture):
@@ -223,7 +237,7 @@ def excesses(budget_of, architectures):
 
 
 def read_launches(path):
-    """{kernel: (threads, dynamic shared memory)}, of the steps that are predicted (model.py)."""
+    """Returns {kernel: (threads, dynamic shared memory)} for the predicted steps (model.py)."""
     return json.loads(Path(path).read_text(encoding="utf-8"))["launches"]
 
 
