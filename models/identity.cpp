@@ -27,8 +27,9 @@ constexpr int64_t kKey = 0x66756e6374696f6e;  // "function"
 constexpr double kRounding = 1e-4;
 constexpr const char* kVarying = "is rounded anew at every call";
 
-// Returns the fixed states at which energies are compared. Half of them are drawn as chains are
-// initialised. The others lie closer to the extreme values, as the states of converged chains do.
+// Returns the fixed states at which energies are compared. Half of them (all, for permutations) are
+// drawn as chains are initialised. The others lie closer to the extreme values, as the states of
+// converged chains do.
 torch::Tensor fixed_states(const StateSpace& space) {
   const auto on_cpu = torch::TensorOptions(torch::kCPU);
   torch::Tensor x = torch::empty({kStates, space.sites}, on_cpu.dtype(space.dtype()));

@@ -1,6 +1,7 @@
 // Gaussian restricted to the integer lattice {0 … K−1}^D of ordered values (Sun et al. 2023,
-// "Any-scale balanced samplers", §B.3): U(x) = ½ (x − b)ᵀ P (x − b), with P symmetric positive
-// definite. Parameter file: precision [D, D], mean [D] (b); and `categories` K.
+// "Any-scale balanced samplers", §B.3), for states x uint8 [B, D]: U(x) = ½ (x − b)ᵀ P (x − b),
+// with P symmetric positive definite. Parameter file: precision [D, D], mean [D] (b); and
+// `categories` K.
 #pragma once
 
 #include "models/energy_model.h"

@@ -1,5 +1,5 @@
 // Mixture of quartic wells on ordered values (Sun et al. 2023, "Any-scale balanced samplers", §B.5,
-// with the shapes made consistent):
+// with the shapes made consistent), for states x uint8 [B, D] of K values:
 //   U(x) = −log Σ_c exp(−Σ_d (u_d + 1)(u_d² + ½)(u_d − 2)),   u = R ((x − b_c) ⊘ s)
 // Parameter file: centers b [C, D], scale s [D], rotation R [D, D] orthogonal; and `categories` K.
 // The gradient is computed by autograd.

@@ -33,11 +33,12 @@ class AnnealedRbm : public EnergyModel, public HasSweeps {
   void set_beta(const torch::Tensor& beta) { path_.beta.copy_(beta); }
   // Recomputes the energies of an evaluation at the states x for the present β.
   void recombine(const torch::Tensor& x, Evaluation& current) const;
-  // Makes later sweeps skip the energies. Replica exchange computes them afterwards, together with
-  // the energies at the adjacent rungs (energies_beside()).
+  // Makes later sweeps skip the energies. Parallel tempering computes them afterwards, together
+  // with the energies at the adjacent temperatures (energies_beside()).
   void leave_energies() { energies_ = false; }
-  // Computes the chains' energies at their own rung and at the adjacent ones, for the pairs of
-  // rungs that the step measures (ops::energies_beside).
+  // Computes the chains' energies at their own temperature and at the adjacent ones, for the pairs
+  // of temperatures that the step measures (ops::energies_beside). rung_beta holds the inverse
+  // temperatures of the ladder.
   void energies_beside(const torch::Tensor& rung_beta, const MeasuredPairs& measured,
                        const torch::Tensor& rng, const torch::Tensor& x, const Evaluation& current,
                        ops::RungChainTensors& at) const;
