@@ -17,7 +17,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Reports an invalid option, or options that exclude each other. The message writes the name of an
+// Reports an invalid option, or options that cannot be combined. The message writes the name of an
 // option in backquotes, as `name`; what() returns it without the backquotes.
 class OptionError : public Error {
  public:

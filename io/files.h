@@ -38,7 +38,8 @@ void remove_unfinished_files() noexcept;
 class FolderLock {
  public:
   // Returns true if this object holds the directory; false if another process holds it. It may be
-  // called again. On a file system without locks it always returns true.
+  // called again. It also returns true if the file system has no locks or the directory cannot be
+  // opened.
   bool take(const std::filesystem::path& folder);
   FolderLock() = default;
   ~FolderLock();

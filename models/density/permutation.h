@@ -1,4 +1,4 @@
-// Random assignments (Sun et al. 2022, "Path auxiliary proposal for MCMC in discrete space",
+// Weighted assignments (Sun et al. 2022, "Path auxiliary proposal for MCMC in discrete space",
 // equation 9): U(ρ) = Σ_i w_{i,ρ(i)} for permutations ρ of 0 … p − 1. States are int64 [B, p],
 // neighbours differ by one swap. Parameter file: w [p, p].
 #pragma once
