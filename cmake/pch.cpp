@@ -1,1 +1,1 @@
-// Carries the precompiled header that every other target reuses.
+// This empty source exists for the precompiled header that all other targets reuse.

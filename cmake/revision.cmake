@@ -1,6 +1,7 @@
-# cmake -DSOURCE=DIR -DVERSION=N -DOUT=FILE -P revision.cmake: writes the source that holds the program's
-# revision, if it has changed: the last commit that changed what the program is made of, with -dirty
-# if that was changed since; "unknown" outside a repository of its own (an unpacked archive).
+# cmake -DSOURCE=DIR -DVERSION=N -DOUT=FILE -P revision.cmake writes the source that contains the
+# program's revision, if it has changed. The revision is the last commit that changed the program's
+# sources, with -dirty if they have changed since then; it is "unknown" outside a repository of its
+# own (an unpacked archive).
 set(parts CMakeLists.txt cmake io kernels models engine train lab cli)
 find_program(GIT git)
 function(git result)

@@ -3,9 +3,8 @@
 # 2.34 or newer) with the PyTorch that their Python has. It must be the release with which the
 # program was built (2.11 for CUDA 13; with ISINGLASS_TORCH=2.7.1 the one for CUDA 12.6, which a
 # V100 needs):
-#   scripts/bundle.sh [OUT]                  builds, then writes OUT/isinglass-….tar.gz (default OUT:
-#                                            dist)
-#   scripts/bundle.sh --build BUILD [OUT]    packs the contents of the build folder BUILD
+#   scripts/bundle.sh [OUT]                 builds, then writes OUT/isinglass-….tar.gz (default dist)
+#   scripts/bundle.sh --build BUILD [OUT]   packs the contents of the build folder BUILD
 # The archive contains bin/ (the commands to start), libexec/ (the programs), lib/ (the libraries
 # that come with them), tests/ (files that tests read) and scripts/gpu-check.sh. It does not contain
 # LibTorch, CUDA, the C and C++ runtimes (PyTorch itself needs them) and the library that writes
