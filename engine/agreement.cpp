@@ -1,4 +1,4 @@
-// See agreement.h.
+// Implements the collective stop and save flags, and an error that all ranks throw together.
 #include "engine/agreement.h"
 
 #include <algorithm>
@@ -9,9 +9,11 @@
 namespace isinglass {
 namespace {
 
-constexpr double kEvery = 0.25;  // seconds from word to word
-constexpr int64_t kGrowth = 8;   // of the steps between: the first may be the quickest
-constexpr double kLeast = 1e-9;  // seconds of a call
+constexpr double kEvery = 0.25;  // seconds between two reductions
+// The interval, in steps, grows at most by this factor per reduction, because the first measured
+// steps may be the quickest.
+constexpr int64_t kGrowth = 8;
+constexpr double kLeast = 1e-9;  // seconds: the shortest time that a call is taken to need
 
 }  // namespace
 

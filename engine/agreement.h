@@ -1,9 +1,11 @@
-// What any rank wishes (to stop, to save), granted by all before the same step.
+// Collective stop and save flags: a flag that one rank raises takes effect on all ranks before the
+// same step.
 //
-// Every rank asks before every step. They tell each other about four times a second, and hear at one
-// word what was said at the one before: nobody waits for the slowest rank, unless it is a whole word
-// behind. The number of steps from one word to the next follows from what all ranks' steps took, and
-// so is the same on all. One rank alone has its wishes at once.
+// Every rank calls the object before every step. The flags are combined by an asynchronous
+// all-reduce about four times a second. A rank acts on the result of the previous reduction, so
+// that no rank blocks unless it lags behind by a whole interval. The number of steps from one
+// reduction to the next is computed from the step times of all ranks, and is therefore the same on
+// all of them. A single rank gets its flags back at once.
 #pragma once
 
 #include <chrono>
@@ -22,13 +24,14 @@ class Agreement {
  public:
   explicit Agreement(const Ranks& ranks) : ranks_(ranks) {}
 
-  // What is granted now. Wishes are kept until the ranks tell each other.
+  // Returns the flags that take effect now. A rank's own flags are kept until the next reduction.
   Wishes operator()(Wishes own);
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  // What all said at the last word.
+  // Returns the flags that the previous reduction combined, and sets the length of the next
+  // interval.
   Wishes hear();
 
   const Ranks& ranks_;
@@ -38,8 +41,9 @@ class Agreement {
   Clock::time_point last_word_ = Clock::now();
 };
 
-// Does the work, which asks nothing of other ranks; by all ranks together. If it throws NonFinite
-// on one of them, it does so on all, with what that one says: nobody goes on to wait for it.
+// Runs the work on every rank; all ranks call this together, and the work must not communicate. If
+// the work throws NonFinite on one rank, every rank throws NonFinite with that rank's message, so
+// that no rank goes on to wait for it.
 void fail_together(const Ranks& ranks, const std::function<void()>& work);
 
 }  // namespace isinglass

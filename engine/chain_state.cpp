@@ -1,4 +1,4 @@
-// Creation and bookkeeping of chain states; see chain_state.h.
+// Creates step parameters and chain statistics, and resets the statistics.
 #include "engine/chain_state.h"
 
 namespace isinglass {

@@ -1,7 +1,8 @@
-// What a batch of Markov chains consists of, and what one step reports.
+// The state of a batch of Markov chains, and what one step reports.
 //
-// A step reads its randomness from (seed, chain id, step number), all in device memory: as kernel
-// arguments, every replay of a CUDA graph would repeat the same numbers.
+// A step derives its random numbers from (seed, chain id, step number). All three lie in device
+// memory: if they were kernel arguments, every replay of a CUDA graph would repeat the same
+// numbers.
 #pragma once
 
 #include <cstdint>
@@ -13,42 +14,51 @@
 
 namespace isinglass {
 
-// The numbers of a step that change from step to step. They stay on the device.
+// Holds the parameters of a step that change from step to step. They stay on the device.
 struct StepParams {
-  torch::Tensor rng;    // int64 [2]: seed, step number
-  torch::Tensor scale;  // float64 [n] or [B, n]: the sampler's scales(), such as R, τ, or σ and α
+  torch::Tensor rng;  // int64 [2]: seed, step number
+  // float64 [n] or [B, n]: the values of the sampler's scales(), e.g. R, τ, or σ and α
+  torch::Tensor scale;
 
   static StepParams create(uint64_t seed, const std::vector<double>& scale, torch::Device device,
                            int64_t step = 0);
-  void advance(int64_t steps = 1);  // step number + steps, without a synchronisation
-  int64_t step() const;             // reads it back: not inside a step
+  // Adds `steps` to the step number without a host synchronisation.
+  void advance(int64_t steps = 1);
+  // Copies the step number to the host, which synchronises; not to be called inside a step.
+  int64_t step() const;
 };
 
-// What the chains did, per chain, on the device: in the last step, and summed since the last reset.
+// Counts per chain, on the device: acceptance and moved sites of the last step, and their sums
+// since the last reset.
 struct Statistics : ops::StepBuffers {
   static Statistics create(int64_t chains, torch::Device device);
-  void reset();  // the sums
-  void clear();  // all
+  void reset();  // zeroes the sums
+  void clear();  // zeroes the sums and the values of the last step
 };
 
-// A sampler family's own buffers; each family derives its struct in its source.
+// Base class of the buffers of a sampler family; each family derives its own struct in its source.
 struct SamplerScratch {
   virtual ~SamplerScratch() = default;
 };
 
-// Buffers a sampler needs inside a step, made by init() so that a step allocates nothing.
+// Buffers that a sampler needs inside a step. init() allocates them, so that a step allocates
+// nothing.
 struct Workspace {
-  torch::Tensor y;                          // the proposal, like x
-  Evaluation proposed;                      // the model at y
+  torch::Tensor y;                          // the proposed state, of the shape and type of x
+  Evaluation proposed;                      // the model's evaluation at y
   torch::Tensor log_forward, log_backward;  // float64 [B]; undefined for symmetric proposals
-  torch::Tensor kept, moved;  // [B, …]: more that accepted chains take over, from `moved`; or none
+  // Further per-chain tensors [B, …]: `kept` belongs to the current state, and takes over the rows
+  // of `moved` where a chain accepts. Both are undefined where the sampler has none.
+  torch::Tensor kept, moved;
   std::shared_ptr<SamplerScratch> scratch;
 };
 
 struct ChainState {
-  torch::Tensor x;          // uint8 [B, D], or float32 / int64
-  Evaluation current;       // U(x), its gradient if the sampler needs it, the model's cache
-  torch::Tensor chain_ids;  // int64 [B]: global numbers of the chains
+  // uint8 [B, D] (discrete), float32 [B, D] (continuous) or int64 [B, D] (permutations)
+  torch::Tensor x;
+  // U(x), the gradient or differences if the sampler needs them, the model's cache
+  Evaluation current;
+  torch::Tensor chain_ids;  // int64 [B]: numbers of the chains among those of all ranks
   Statistics statistics;
   Workspace workspace;
 
@@ -56,7 +66,8 @@ struct ChainState {
   int64_t sites() const { return x.size(1); }
 };
 
-// What one step cost; what it did is in the state's statistics, which the next step overwrites.
+// Reports what one step cost. What the step did is in ChainState::statistics, which the next step
+// overwrites.
 struct StepInfo {
   int64_t evaluations = 0;  // model calls per chain
 };

@@ -1,4 +1,4 @@
-// See context.h.
+// Implements the collectives of a single process, and the division of chains among ranks.
 #include "engine/context.h"
 
 #include "io/error.h"

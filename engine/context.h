@@ -1,4 +1,4 @@
-// Where a computation runs: its device, the processes that share its chains, and who may stop it.
+// The execution context: the device, the ranks that share the chains, and the request to stop.
 #pragma once
 
 #include <functional>
@@ -8,39 +8,42 @@
 
 namespace isinglass {
 
-// Consecutive things of many, such as the chains of a rank.
+// A contiguous range of rows, such as the chains of one rank among those of all.
 struct Share {
   int64_t first = 0, count = 0;
 
   torch::Tensor of(const torch::Tensor& rows) const { return rows.narrow(0, first, count); }
 };
 
-// The processes among which chains are divided. What is learned from all chains (a mean acceptance,
-// a curvature, weights) is reduced here, so that all ranks learn the same. This one is alone: what
-// it has is all there is.
+// The processes (ranks) among which chains are divided. Whatever is learned from all chains (a mean
+// acceptance, a curvature, weights) is reduced here, so that all ranks learn the same. This base
+// class is a single process: its own data are all data, and the collectives return their argument.
 class Ranks {
  public:
   virtual ~Ranks() = default;
 
   virtual int64_t rank() const { return 0; }
   virtual int64_t size() const { return 1; }
-  // The sum of the ranks' tensors, and their rows one rank after the other: on all ranks the same.
-  // The order of a sum depends on how many ranks there are; that of rows does not.
+  // sum() returns the sum of all ranks' tensors; gather() returns their rows, concatenated in the
+  // order of ranks. Both return the same on all ranks. The order in which a sum adds depends on the
+  // number of ranks, and so may its last bits; the order of gathered rows does not.
   virtual torch::Tensor sum(const torch::Tensor& value) const { return value; }
   virtual torch::Tensor gather(const torch::Tensor& rows) const { return rows; }
-  // The same while this rank goes on; get() waits for the last of the others. No rank has more than
-  // `most` rows.
+  // Asynchronous versions of sum() and gather(): this rank goes on, and get() waits for the slowest
+  // other rank. `most` is an upper bound of the number of rows of any rank.
   virtual std::future<torch::Tensor> sum_meanwhile(const torch::Tensor& value) const;
   virtual std::future<torch::Tensor> gather_meanwhile(const torch::Tensor& rows,
                                                       int64_t most) const;
   virtual bool any(bool value) const { return value; }
 
-  // The one that writes and prints.
+  // Returns true on rank 0, which writes files and prints.
   bool leads() const { return rank() == 0; }
-  // The mean over all ranks' rows, in float64 if they are whole numbers: that of one process.
+  // Returns the mean over the rows of all ranks, with the bits that one process would get; integers
+  // are averaged in float64.
   torch::Tensor mean(const torch::Tensor& rows) const;
-  // This rank's part of so many chains, in whole groups (what is left of them is the last rank's).
-  // Throws Error, an OptionError of `chains`, if there are fewer groups than ranks.
+  // Returns this rank's part of the chains, a whole number of groups; the last rank also takes the
+  // chains left over by an incomplete group. Throws Error, an OptionError that names `chains`, if
+  // there are fewer groups than ranks.
   Share share(int64_t chains, int64_t group = 1) const;
 
   static const Ranks& alone();
@@ -49,9 +52,10 @@ class Ranks {
 struct Context {
   torch::Device device = torch::kCPU;
   const Ranks* ranks = &Ranks::alone();
-  std::function<bool()> stop = {};  // asked between steps; true ends the computation early
+  // Asked between steps; true ends the computation early.
+  std::function<bool()> stop = {};
 
-  // Whether this rank is to stop; agreement.h asks all.
+  // Returns true if this rank is asked to stop; agreement.h combines the answers of all ranks.
   bool to_stop() const { return stop && stop(); }
 };
 

@@ -1,10 +1,11 @@
-// See options.h.
+// Implements the tables of option names, and the descriptions of options that families share.
 #include "engine/options.h"
 
 namespace isinglass {
 namespace {
 
-constexpr double kLargestRadius = 65536;  // paths are buffered: 2R − 1 moves a chain
+// Buffers of a path have 2R − 1 moves per chain, which bounds the radius R.
+constexpr double kLargestRadius = 65536;
 
 }  // namespace
 

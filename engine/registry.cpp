@@ -1,5 +1,5 @@
-// The samplers by name, from which listings, the checks and the documentation are made: the families
-// of list.inc, whose sources hold the entries.
+// Implements the registry of samplers, from which listings, checks and the documentation are made.
+// The sources of the families listed in samplers/list.inc hold the entries.
 #include "engine/registry.h"
 
 #include <fmt/ranges.h>
@@ -30,7 +30,7 @@ void check_number(const SamplerEntry& entry, const SamplerOptionUse& use, double
                  "{} takes a whole number", entry.name);
 }
 
-// The default is the model's largest where that is less.
+// Returns the default of an option, lowered to the model's largest value where that is less.
 std::optional<double> default_of(const SamplerOptionUse& use, const SamplerOptions& options,
                                  const EnergyModel& model) {
   if (!use.initial || !use.largest) return use.initial;

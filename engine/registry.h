@@ -1,4 +1,4 @@
-// Samplers by name: what each is, needs and reads, and how to make it.
+// The registry of samplers: a sampler's name, what it needs and reads, and how it is made.
 #pragma once
 
 #include <functional>
@@ -15,38 +15,41 @@ struct SamplerEntry {
   std::string name;
   std::string summary;  // one line
   std::string paper;
-  std::string needs;             // "gradient", "nothing", "differences", "conditionals …"
-  std::vector<StateKind> kinds;  // states it works on
+  std::string needs;             // e.g. "gradient", "nothing", "differences", "conditionals …"
+  std::vector<StateKind> kinds;  // the kinds of states that it samples
   std::vector<SamplerOptionUse> options;
-  bool gradient;  // works on differentiable models only
+  bool gradient;  // true if it needs a differentiable model
   std::function<std::unique_ptr<Sampler>(const SamplerOptions&, const EnergyModel&)> make;
-  // Throws Error if options and model do not fit each other; null: all do.
+  // Throws Error if options and model do not fit each other. Null: every combination fits.
   std::function<void(const SamplerOptions&, const EnergyModel&)> check = nullptr;
-  int64_t site_matrices = 0;  // float64 [D, D] that it holds at once
+  // The largest number of float64 [D, D] matrices that the sampler holds at once.
+  int64_t site_matrices = 0;
 
-  const SamplerOptionUse* option(const std::string& option) const;  // null: not read
+  // Returns null if the sampler does not read the option.
+  const SamplerOptionUse* option(const std::string& option) const;
   bool fits(const EnergyModel& model) const;
 };
 
 const std::vector<SamplerEntry>& sampler_registry();
 
-// "radius, balancing": for messages.
+// Returns the names of an entry's options for messages, e.g. "radius, balancing".
 std::string option_names(const SamplerEntry& entry);
 
-// The entry, or an Error that lists the known names, the nearest first.
+// Returns the entry of that name. Throws Error, which lists the known names with the nearest first,
+// if there is none.
 const SamplerEntry& find_sampler(const std::string& name);
 
-// The options with the sampler's defaults where nothing is said, cut to what the model allows.
-// Throws Error for options that the sampler does not read, or numbers out of its range.
+// Fills in the sampler's defaults for options that are not given, lowered to what the model allows.
+// Throws Error for options that the sampler does not read, and for numbers out of its range.
 SamplerOptions with_defaults(const SamplerEntry& entry, SamplerOptions options,
                              const EnergyModel& model);
 
-// Checks the options against the sampler and the model (Error: what does not fit, and which
-// samplers would work) and builds it.
+// Checks the options against the sampler and the model, and builds the sampler. Throws Error that
+// says what does not fit, and for a model that does not fit also which samplers would work.
 std::unique_ptr<Sampler> make_sampler(const std::string& name, const SamplerOptions& options,
                                       const EnergyModel& model);
 
-// "binary, categorical": for tables and messages.
+// Returns the names of state kinds for tables and messages, e.g. "binary, categorical".
 std::string kinds_text(const std::vector<StateKind>& kinds);
 
 }  // namespace isinglass

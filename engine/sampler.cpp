@@ -1,4 +1,4 @@
-// What all samplers share: initial states, the evaluation of proposals, the accept step.
+// Implements what all samplers share: initial states, the evaluation of proposals, the accept step.
 #include "engine/sampler.h"
 
 #include <cmath>
@@ -13,7 +13,8 @@
 namespace isinglass {
 namespace {
 
-// values [B, …]. By one number first: what counts them holds tensors of the values' size.
+// Throws NonFinite if a value [B, …] is not finite. It tests their sum first, because counting the
+// bad values allocates tensors of the values' size.
 void require_finite(const torch::Tensor& values, const char* what, const torch::Tensor& chains) {
   if (std::isfinite(values.sum().item<double>())) return;
   const torch::Tensor bad = torch::isfinite(values).logical_not().reshape({values.size(0), -1});
@@ -25,7 +26,8 @@ void require_finite(const torch::Tensor& values, const char* what, const torch::
       what, rows.numel(), values.size(0), chains[rows[0].item<int64_t>()].item<int64_t>()));
 }
 
-// Random numbers know 32 bits of a chain's number.
+// Throws Error unless the chains' numbers fit into 32 bits, as the counters of random numbers
+// require.
 void require_numbers_of_chains(const torch::Tensor& ids) {
   if (ids.numel() == 0) return;
   const int64_t least = ids.min().item<int64_t>(), most = ids.max().item<int64_t>();
@@ -43,7 +45,7 @@ Evaluation empty_like(const Evaluation& e) {
   return out;
 }
 
-// By address: nothing is copied that is there.
+// Copies a tensor unless both are the same object, so that nothing is copied onto itself.
 void copy_other(torch::Tensor& to, const torch::Tensor& from) {
   if (to.defined() && !to.is_same(from)) to.copy_(from);
 }
@@ -92,7 +94,8 @@ ChainState Sampler::init(EnergyModel& model, const torch::Tensor& x,
   return state;
 }
 
-// A model may put tensors of its own in place of those that it is given.
+// Evaluates into a copy of the handles, because a model may replace the tensors that it is given by
+// its own.
 void Sampler::renew(EnergyModel& model, ChainState& state) const {
   Evaluation& current = state.current;
   Evaluation fresh = current;

@@ -1,4 +1,4 @@
-// See sampler_options.h.
+// Lists the help texts of the sampler options.
 #include "engine/sampler_options.h"
 
 #include "engine/sampler.h"

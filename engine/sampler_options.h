@@ -1,5 +1,6 @@
-// What is said of a sampler's options wherever they are listed: in a front end's help and in
-// documents. Their ranges and defaults are those of the samplers that read them (SamplerOptionUse, engine/sampler.h).
+// Texts that describe the sampler options wherever they are listed: in the help of the command line
+// and in documents. Ranges and defaults come from the samplers that read an option
+// (SamplerOptionUse, engine/options.h).
 #pragma once
 
 #include <string>
@@ -12,12 +13,12 @@ struct SamplerOptionText {
 
   std::string name;
   Kind kind;
-  std::string unit;  // what stands for the value: R, NAME; empty for switches
-  std::string help;  // names other options as errors do (io/error.h)
+  std::string unit;  // the placeholder of the value, e.g. R or NAME; empty for switches
+  std::string help;  // refers to other options as error messages do (io/error.h)
   std::vector<std::string> choices = {};
 };
 
-// Every option that a sampler of the registry may read, in the order of help.
+// Returns every option that a sampler of the registry may read, in the order of the help text.
 const std::vector<SamplerOptionText>& sampler_option_texts();
 
 }  // namespace isinglass

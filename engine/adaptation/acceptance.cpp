@@ -1,4 +1,4 @@
-// See acceptance.h.
+// Implements the Robbins–Monro adaptation of a step size and its verdicts.
 #include "engine/adaptation/acceptance.h"
 
 #include <fmt/format.h>

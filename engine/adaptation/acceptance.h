@@ -1,10 +1,11 @@
-// Adaptation of a step size to a mean acceptance, in burn-in only (docs/concepts/adaptation.md;
+// Adapts a step size to a target mean acceptance, in burn-in only (docs/concepts/adaptation.md;
 // Sun, Dai & Dai 2022, "Optimal scaling for locally balanced proposals in discrete spaces").
 //
 //   log s += γ_t (ā − target),  γ_t = t^{−0.6},  ā the mean acceptance over chains; then clamped
 //
-// A proposal that is the state itself is accepted and says nothing: in a step that moves no chain
-// the scale does not grow, and where hardly a step moves one it has not settled.
+// A proposal that equals the current state is accepted and carries no information. Therefore the
+// scale does not grow in a step that moves no chain, and it counts as not settled where hardly any
+// step moves a chain.
 #pragma once
 
 #include "engine/chain_state.h"
@@ -15,17 +16,18 @@ struct Adaptation;
 struct BurnIn;
 struct Scale;
 
-// Changes `value` (float64 [], in place, without a synchronisation) after burn-in step t (from 0)
+// Updates `value` (float64 [], in place, without a synchronisation) after burn-in step t (from 0)
 // with that mean acceptance, float64 [].
 void adapt_scale(torch::Tensor value, const Scale& range, const torch::Tensor& acceptance,
                  int64_t t, double target);
 
-// How far it has come: settled if the mean acceptance is within 0.1 of the target, or the value at
-// that end of its range which is nearest to it.
+// Reports on the adaptation. It has settled if the mean acceptance is within 0.1 of the target, or
+// if the value is at the end of its range that brings the acceptance nearest to the target.
 Adaptation adapted_scale(double value, const Scale& range, const BurnIn& burn_in, double target);
 
-// With so many hops a step, a mean over chains and the end of burn-in: a scale that acceptance
-// settled among chains that stand still has not.
+// Withdraws the verdict "settled" if chains hardly move. `hops` is the mean number of sites changed
+// per step, `acceptance` the mean acceptance, both over chains and the last quarter of burn-in.
+// Below 0.01 sites per step the chains are frozen, and acceptance says nothing about the scale.
 void doubt_frozen(Adaptation& adapted, double hops, double acceptance);
 
 }  // namespace isinglass

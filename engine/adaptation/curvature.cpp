@@ -1,4 +1,4 @@
-// See curvature.h.
+// Implements the least-squares estimate of the curvature.
 #include "engine/adaptation/curvature.h"
 
 namespace isinglass {

@@ -1,4 +1,4 @@
-// See jump_search.h.
+// Implements the search for σ and α.
 #include "engine/adaptation/jump_search.h"
 
 #include <algorithm>
@@ -14,12 +14,12 @@ constexpr int kArms = 5;  // (u, v), u + h, u − h, v + h, v − h
 constexpr double kClear = 3, kLoss = 0.12;
 constexpr double kCoarsest = 0.12, kFinest = 0.02;
 constexpr double kLeastSpacing = 0.25, kMostSpacing = 2;
-// Of u: e^−40 flips nothing, and σ = 6e5 holds 256 values as flat as ∞ does. Of v: α from 1/2 to 1
-// at each of them.
+// Bounds of u and v. At u = −40 nothing flips (e^−40); at the largest u, σ = 6e5 makes 256 values
+// as flat as σ = ∞ would. The range of v reaches from α = 1/2 to α = 1 at each of them.
 constexpr double kLeastU = -40, kMostU = 14, kMostV = 60;
 
-// Not std::hypot: that is of a newer C library than the oldest machines have that
-// scripts/bundle.sh serves.
+// Replaces std::hypot, which needs a newer C library than the oldest systems have that
+// scripts/bundle.sh supports.
 double root_of_squares(std::initializer_list<double> values) {
   double sum = 0;
   for (const double value : values) sum += value * value;
@@ -32,10 +32,10 @@ std::array<double, 2> within(const std::array<double, 2>& point) {
 
 }  // namespace
 
-// Mean jumps of the arms, and the standard errors.
+// The mean jump and its standard error at each of the five points.
 struct JumpSearch::Arms {
   std::array<double, kArms> mean, error;
-  double acceptance = 0;  // of all
+  double acceptance = 0;  // mean over all points
 
   Arms(const torch::Tensor& sums, int64_t passes) {
     const torch::Tensor host = sums.to(torch::kCPU).contiguous();
@@ -64,7 +64,7 @@ struct JumpSearch::Arms {
 JumpSearch::JumpSearch(Values start) : start_(start), precision_(kCoarsest) {
   const double t = std::exp(-0.5 / start[0]);
   const double u = std::log(t) - std::log1p(-t);
-  const double odds = (2 * start[1] - 1) / (2 - 2 * start[1]);  // of u + v
+  const double odds = (2 * start[1] - 1) / (2 - 2 * start[1]);  // e^(u + v)
   const double v = odds > 0 ? std::log(odds) - u : 0;
   middle_ = within({u, v});
 }

@@ -1,21 +1,22 @@
-// The search for the (σ, α) of an any-scale sampler that makes the longest jumps, in burn-in.
+// Searches in burn-in for the (σ, α) of an any-scale sampler that maximise the mean jump length
+// E|Δx|₁.
 //
-// The longest mean |Δx|₁ lies on a narrow ridge on which α rises with σ from 1/2 to 1 (Sun, Dai,
-// Sutton, Schuurmans & Dai 2023, "Any-scale balanced samplers for discrete spaces", figure 1). The
-// paper's search by turns (algorithms 3 and 4) creeps there; this one has coordinates along the
-// ridge and across:
+// The maximum lies on a narrow ridge along which α rises with σ from 1/2 to 1 (Sun, Dai, Sutton,
+// Schuurmans & Dai 2023, "Any-scale balanced samplers for discrete spaces", figure 1). The paper's
+// search alternates between σ and α (algorithms 3 and 4) and moves slowly along such a ridge. This
+// search uses coordinates along the ridge (u) and across it (v):
 //
 //   1/(2σ) = log(1 + e^−u),  2α − 1 = 1/(1 + e^−(u + v))
 //
-// For a binary site whose log ratio is d the kernel's probability of a flip is p(d) = 1/(1 +
-// exp(1/(2σ) − αd)), and log p(d) − log p(−d) = d + O(d³) if 2α − 1 = e^(−1/2σ), which is v = 0.
+// For a binary site whose log ratio is d, the kernel flips with probability p(d) = 1/(1 +
+// exp(1/(2σ) − αd)). There log p(d) − log p(−d) = d + O(d³) if 2α − 1 = e^(−1/2σ), which is v = 0.
 //
-// A round compares five points, (u, v), (u ± h_u, v) and (u, v ± h_v), in single steps of all
-// chains by turns, until one lies above the middle by 3 standard errors or every error is a small
-// part of the longest jump: 12 %, then less from round to round, to 2 %. Then each coordinate moves
-// to the vertex of the parabola through its three points, by h at most, and h becomes what would
-// have cost 12 % of the jump. Where no chain has moved in a round, u shrinks if most proposals were
-// refused, and grows if they were none.
+// A round compares five points, (u, v), (u ± h_u, v) and (u, v ± h_v), which take turns in single
+// steps of all chains. It ends when one of them lies above the middle by 3 standard errors, or when
+// every standard error is a small fraction of the longest jump: 12 % at first, then less from round
+// to round, down to 2 %. Then each coordinate moves to the vertex of the parabola through its three
+// points, by h at most. The new h is the distance that would shorten the jump by 12 %. If no chain
+// has moved in a round, u decreases if most proposals were rejected, and increases otherwise.
 #pragma once
 
 #include <array>
@@ -28,18 +29,19 @@ class JumpSearch {
  public:
   using Values = std::array<double, 2>;  // σ, α
 
-  // What has been compared is read from the device after as many steps.
+  // The number of steps between two reads of the sums from the device.
   static constexpr int kSteps = 20;
 
   explicit JumpSearch(Values start);
 
-  Values trial() const;                       // for the next step
-  Values best() const;                        // after the rounds that are over
-  int64_t rounds() const { return rounds_; }  // that are over
-  // Whether the last round found its longest jump between the outer points.
+  Values trial() const;                       // the values to use in the next step
+  Values best() const;                        // the best values after the completed rounds
+  int64_t rounds() const { return rounds_; }  // completed rounds
+  // Returns true if the last round found the longest jump between its outer points.
   bool settled() const { return settled_; }
 
-  // Means over chains in that step, float64 [] on any device: of |Δx|₁ and of the acceptance.
+  // Records the step made with trial(): means over chains of |Δx|₁ and of the acceptance, float64
+  // [] on any device.
   void record(const torch::Tensor& jump, const torch::Tensor& acceptance);
 
  private:
@@ -56,7 +58,8 @@ class JumpSearch {
   double precision_;
   int64_t rounds_ = 0, steps_ = 0;
   bool settled_ = false;
-  torch::Tensor sums_;  // float64 [3, 5]: of jumps, of their squares, of acceptances
+  // float64 [3, 5]: sums of jumps, of their squares, of acceptances, per point
+  torch::Tensor sums_;
 };
 
 }  // namespace isinglass
