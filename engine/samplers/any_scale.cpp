@@ -1,4 +1,4 @@
-// See any_scale.h.
+// Implements the any-scale samplers, their learning in burn-in, and their entries in the registry.
 #include "engine/samplers/any_scale.h"
 
 #include <fmt/format.h>
@@ -15,19 +15,20 @@
 namespace isinglass {
 namespace {
 
-// What is learned from in burn-in.
+// What burn-in learns from.
 struct Learning {
   std::optional<JumpSearch> search;
-  std::optional<CurvatureEstimate> estimate;  // in its first half
-  torch::Tensor x, gradient;                  // before the step
+  std::optional<CurvatureEstimate> estimate;  // in the first half of burn-in
+  torch::Tensor x, gradient;                  // state and gradient before the step
 };
 
-// Products by A take whole blocks of rows: of a last part of one, matrix libraries round the sums
-// otherwise, and a chain's numbers would depend on how many others there are.
+// Products with A take whole blocks of 8 rows. Matrix libraries round the sums of an incomplete
+// block differently, so that a chain's numbers would depend on how many other chains there are.
 constexpr int64_t kBlock = 8;
 
 struct Rows {
-  torch::Tensor blocks, own;  // float64: with rows of zeros at the end; those of the chains, [B, D]
+  // float64: `blocks` is padded with rows of zeros; `own` [B, D] views the rows of the chains.
+  torch::Tensor blocks, own;
 
   Rows() = default;
   explicit Rows(const torch::Tensor& like)
@@ -39,8 +40,9 @@ struct Rows {
 struct AnyScaleScratch : SamplerScratch {
   Rows noise, field, move;                  // ξ, Aᵀξ, y − x
   torch::Tensor curvature, diagonal, root;  // W, D, A; undefined: 0
-  std::optional<Learning> learning;         // while burn-in lasts
-  int64_t rounds = 0;                       // of the last search, and whether it has settled
+  std::optional<Learning> learning;         // exists during burn-in
+  // The number of rounds of the last search, and whether it has settled.
+  int64_t rounds = 0;
   bool settled = false;
 };
 
@@ -57,7 +59,8 @@ void set_curvature(ChainState& state, const torch::Tensor& w, const torch::Tenso
   scratch.root = root.to(device).contiguous();
 }
 
-// The end of the first half: W from its moves, and D; the search starts afresh where it has come.
+// Ends the first half of burn-in: determines W from the moves, then D. The search for (σ, α) starts
+// anew at the best values found so far.
 void learn_curvature(ChainState& state, DiagonalRule rule) {
   Learning& learning = *scratch_of(state).learning;
   const torch::Tensor w = learning.estimate->solve();
@@ -72,7 +75,7 @@ void set_scale(StepParams& params, const JumpSearch::Values& values) {
   for (int i = 0; i < 2; ++i) params.scale.select(0, i).fill_(values[i]);
 }
 
-// |y − x|₁ of every chain, int64 [B]; uint8 states.
+// Returns |y − x|₁ of every chain, int64 [B], of uint8 states.
 torch::Tensor jumps(const torch::Tensor& x, const torch::Tensor& y) {
   return torch::where(y > x, y - x, x - y).sum(1);
 }
@@ -126,7 +129,7 @@ StepInfo AnyScaleSampler::step(EnergyModel& model, ChainState& state, StepParams
     inputs.field = s.field.own;
     move = s.move.own;
     ops::step_normals(params.rng, state.chain_ids, s.noise.own);
-    at::mm_out(s.field.blocks, s.noise.blocks, s.root);  // its rows are Aᵀξ
+    at::mm_out(s.field.blocks, s.noise.blocks, s.root);  // rows: Aᵀξ
   }
   ops::draw_ordered(state.x, inputs, categories, params.rng, state.chain_ids, workspace.y, move,
                     workspace.log_forward);
@@ -231,7 +234,7 @@ AnyScaleOptions any_scale_options(const SamplerOptions& options, std::optional<D
   return own;
 }
 
-// −1: none
+// Makes a sampler with that DiagonalRule; −1 means no rule.
 template <int rule>
 std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&) {
   std::optional<DiagonalRule> d;
@@ -239,7 +242,8 @@ std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&)
   return std::make_unique<AnyScaleSampler>(any_scale_options(options, d));
 }
 
-// Of the data that a network's base distribution describes; without one, of uniform values.
+// Returns the variances of the data that a network's base distribution describes, or those of
+// uniform values if it has no base distribution.
 torch::Tensor variances_of(const EnergyModel& model) {
   const torch::Tensor mean = model.base_mean();
   if (mean.defined()) return mean * (1 - mean);
@@ -274,7 +278,8 @@ SamplerEntry entry(const char* name, const char* summary,
           .check = check_both};
 }
 
-// XᵀX, XᵀS, their solution W, its symmetric part, and the factors of W + D.
+// Counts the matrices held at once: XᵀX, XᵀS, their solution W, its symmetric part, and the factors
+// of W + D.
 SamplerEntry learned(SamplerEntry entry) {
   entry.site_matrices = 6;
   return entry;

@@ -1,16 +1,26 @@
 // Any-scale balanced samplers ab-1st, ab-shift, ab-max, ab-trace, ab-variance (Sun, Dai, Sutton,
 // Schuurmans & Dai 2023, "Any-scale balanced samplers for discrete spaces", eq. 9–15;
-// docs/concepts/samplers.md), on binary sites and ordered values 0 … K − 1.
+// docs/concepts/samplers.md), for binary sites and ordered values 0 … K − 1.
 //
-//   u ~ N(A x, I), AᵀA = W + D; then every site independently from
+// They propose new values for all sites at once, from a quadratic model of log π whose Gaussian
+// auxiliary variable u makes the sites independent:
+//
+//   u ~ N(A x, I), AᵀA = W + D; then every site i independently from
 //   logit_i(v) = v·(α c_i + x_i/σ) − ½ v²·(α D_ii + 1/σ),  c = s(x) − W x + Aᵀu
 //   ratio = U(x) − U(y) + log N(u; A y, I) − log N(u; A x, I) + log q(x | y, u) − log q(y | x, u)
 //
-// W ≈ ∇² log π is learned in the first half of burn-in, where W = D = 0; then D by the rule
-// (engine/semidefinite/bound.h). ab-1st keeps W = D = 0, as every variant does in a run without
-// burn-in. (σ, α) adapt to the longest jumps in both halves (jump_search.h), the second from where
-// the first ended, unless they are given: not by the paper's algorithm 3. The paper's eq. 14 lacks
-// x_i/σ; kernels/any_scale/any_scale.h rewrites the logits about x. One model call a step.
+// The paper's eq. 14 lacks the term x_i/σ. kernels/any_scale/any_scale.h rewrites the logits about
+// x.
+//
+// W ≈ ∇² log π is learned in the first half of burn-in, in which W = D = 0; then the rule
+// determines D (engine/semidefinite/bound.h). ab-1st keeps W = D = 0, and so do the variants that
+// learn W in a run without burn-in. ab-variance takes a diagonal W from the variances of data, with
+// D = −W. Unless (σ, α) are given, both halves of burn-in search for the pair with the longest
+// jumps (jump_search.h), the second half from where the first ended. This replaces the paper's
+// algorithm 3.
+//
+// A step costs one model call. Once W, D, σ and α are fixed, which they are after burn-in, it
+// leaves π invariant.
 #pragma once
 
 #include <optional>
@@ -21,15 +31,16 @@
 namespace isinglass {
 
 struct AnyScaleOptions {
-  std::optional<DiagonalRule> rule = {};  // how D follows from W; none: W = D = 0
-  // float64 [D], ≤ 0: a diagonal W that is known, with D = −W and A = 0, so no u (the paper's deep
-  // models). Undefined: none; not together with a rule.
+  // How D follows from W. Without a rule, W = D = 0.
+  std::optional<DiagonalRule> rule = {};
+  // float64 [D], ≤ 0: a known diagonal W, with D = −W and A = 0, and therefore no u (the paper's
+  // choice for deep models). Undefined if there is none; it excludes a rule.
   torch::Tensor diagonal_curvature = {};
   double sigma = 0.1, alpha = 0.5;
-  bool search = true;  // for (σ, α), in burn-in
+  bool search = true;  // searches for (σ, α) in burn-in
 };
 
-// W_ii = −1/(1 + var_i) from the variances [D] of data.
+// Returns the diagonal curvature W_ii = −1/(1 + var_i), from the variances [D] of data.
 torch::Tensor curvature_of_variances(const torch::Tensor& variances);
 
 class AnyScaleSampler : public Sampler {
@@ -45,8 +56,9 @@ class AnyScaleSampler : public Sampler {
   Needs needs() const override { return Needs::kGradient; }
   std::vector<Scale> scales() const override;
 
-  // W and D, as `curvature` float64 [D, D] and `diagonal` float64 [D]; none before they are learned
-  // and where there is no rule. A burn-in after restore() keeps them.
+  // learned() returns W and D, as `curvature` float64 [D, D] and `diagonal` float64 [D]. It returns
+  // nothing before they are learned, and nothing without a rule. A burn-in after restore() keeps
+  // them.
   NamedTensors learned(const ChainState& state) const override;
   void restore(ChainState& state, const NamedTensors& learned) const override;
 

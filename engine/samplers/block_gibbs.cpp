@@ -1,4 +1,4 @@
-// See block_gibbs.h.
+// Implements block Gibbs and Hamming-ball sampling, and their limits on the size of a block.
 #include "engine/samplers/block_gibbs.h"
 
 #include <algorithm>
@@ -14,21 +14,24 @@
 namespace isinglass {
 namespace {
 
-constexpr double kMostJointValues = 1024;  // of block-gibbs
-constexpr double kMostBallStates = 4096;   // of hamming-ball
+constexpr double kMostJointValues = 1024;  // limit of block-gibbs
+constexpr double kMostBallStates = 4096;   // limit of hamming-ball
 constexpr double kDefaultBallSites = 10;
-constexpr int64_t kBatch = 4096;  // states a model call, or one of every chain
+// The number of states per model call; with more chains than that, a call has one state per chain.
+constexpr int64_t kBatch = 4096;
 
 struct BlockScratch : SamplerScratch {
   ops::BlockTensors blocks;
-  torch::Tensor table;                    // float64 [B, N]: energies of the candidates
-  torch::Tensor choice;                   // int64 [B]: the candidate taken less 1
-  torch::Tensor states;                   // uint8 [≤ B·(N − 1), D], for models without a lattice
-  Evaluation batch, last;                 // of the states; the last batch may be smaller
+  torch::Tensor table;   // float64 [B, N]: energies of the candidates
+  torch::Tensor choice;  // int64 [B]: the number of the chosen candidate, minus 1
+  torch::Tensor states;  // uint8 [≤ B·(N − 1), D], for models without a lattice
+  // The evaluations of `states`. The last batch of a step may be smaller, and has its own.
+  Evaluation batch, last;
   std::vector<torch::Tensor> candidates;  // the model's cache, [B·(N − 1), …]
 };
 
-// All changes of at most `radius` of the sites: 256·place + digit, by the number of sites changed.
+// Lists all changes of at most `radius` of the block's sites, ordered by the number of sites
+// changed. A site's change is encoded as 256·place + digit.
 std::vector<std::vector<int32_t>> enumerate_changes(const BlockBall& ball, int64_t categories) {
   std::vector<std::vector<int32_t>> all = {{}};
   for (size_t n = 0; n < all.size(); ++n) {
@@ -69,7 +72,7 @@ ops::BlockTensors make_blocks(const BlockBall& ball, int64_t categories, const t
           torch::zeros({x.size(0)}, on), categories};
 }
 
-// Rows first … first + count − 1 of every chain take over the batch's cache.
+// Copies the batch's cache into rows first … first + count − 1 of every chain.
 void keep_cache(const Evaluation& batch, int64_t chains, int64_t all, int64_t first, int64_t count,
                 std::vector<torch::Tensor>& candidates) {
   candidates.resize(batch.cache.size());
@@ -84,7 +87,7 @@ void keep_cache(const Evaluation& batch, int64_t chains, int64_t all, int64_t fi
   }
 }
 
-// The energies of all candidates but x itself, by model calls.
+// Computes the energies of all candidates except x itself by model calls.
 void evaluate_candidates(EnergyModel& model, const ChainState& state, BlockScratch& scratch) {
   const int64_t chains = state.chains(), others = scratch.table.size(1) - 1;
   const int64_t each = scratch.states.size(0) / std::max<int64_t>(chains, 1);
@@ -140,7 +143,7 @@ StepInfo BlockSampler::step(EnergyModel& model, ChainState& state, StepParams& p
 double ball_states(int64_t sites, int64_t radius, int64_t categories) {
   double total = 1, term = 1;
   for (int64_t j = 1; j <= radius; ++j) {
-    // in this order every quotient is whole
+    // This order of operations keeps every quotient a whole number.
     term = term * static_cast<double>((sites - j + 1) * (categories - 1)) / static_cast<double>(j);
     total += term;
   }
@@ -174,14 +177,14 @@ void check_joint_values(const SamplerOptions& options, const EnergyModel& model)
                  most_joint_sites(model));
 }
 
-// The largest block whose ball of the radius is within the limit, 0 if none of that radius is.
+// Returns the largest block whose ball of that radius is within the limit, or 0 if no block's is.
 int64_t largest_block(int64_t radius, int64_t categories) {
   int64_t sites = radius;
   while (ball_states(sites, radius, categories) <= kMostBallStates) ++sites;
   return sites > radius ? sites - 1 : 0;
 }
 
-// At least the radius: where no block fits, it is the radius that is refused.
+// Returns at least the radius. If no block fits, check_ball() then refuses the radius.
 double largest_ball_block(const SamplerOptions& options, const EnergyModel& model) {
   const auto radius = static_cast<int64_t>(*options.radius);
   const int64_t sites = model.space().sites;

@@ -1,13 +1,15 @@
-// Samplers of a random block of m sites (docs/concepts/samplers.md), always accepted:
+// Samplers that draw a random block of m sites from an exact conditional distribution
+// (docs/concepts/samplers.md). The block is uniform among the sets of m sites.
 //
-//   block-gibbs   x ~ π(block | rest), over all K^m joint values
+//   block-gibbs   x ~ π(block | rest), over all K^m joint values (Jensen et al. 1995)
 //   hamming-ball  u ~ uniform over the Hamming ball of radius r about x on the block;
 //                 x ~ π restricted to the ball about u (Titsias & Yau 2017, "The Hamming ball
 //                 sampler")
 //
-// Without u, a draw from π over the ball about x itself, the radius would bias the chain. The
-// energies of all candidates come from the lattice where the model has one, else from model calls
-// on batches of bounded size; kernels/gibbs/block_gibbs.h says how candidates are numbered.
+// Both are always accepted and leave π invariant. Without u, that is with a draw from π restricted
+// to the ball about x itself, the chain would be biased. The energies of all candidates come from
+// the lattice if the model has one, and otherwise from model calls on batches of bounded size.
+// kernels/gibbs/block_gibbs.h explains how candidates are numbered.
 #pragma once
 
 #include "engine/sampler.h"
@@ -16,8 +18,8 @@ namespace isinglass {
 
 struct BlockBall {
   int64_t sites;        // m
-  int64_t radius;       // r ≤ m; r = m: all joint values
-  bool uniform_centre;  // hamming-ball's u
+  int64_t radius;       // r ≤ m; r = m gives all joint values
+  bool uniform_centre;  // true for hamming-ball, which draws u
 };
 
 class BlockSampler : public Sampler {
@@ -35,7 +37,7 @@ class BlockSampler : public Sampler {
   BlockBall ball_;
 };
 
-// Σ_{j ≤ r} C(m, j) (K − 1)^j: the states within Hamming distance r on m sites.
+// Returns the number of states within Hamming distance r on m sites, Σ_{j ≤ r} C(m, j) (K − 1)^j.
 double ball_states(int64_t sites, int64_t radius, int64_t categories);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See exact_path.h.
+// Implements the samplers lb and pas, and their entries in the registry.
 #include "engine/samplers/exact_path.h"
 
 #include "engine/registry.h"
@@ -10,8 +10,8 @@ namespace {
 
 struct DifferencePathScratch : SamplerScratch {
   ops::ExactPathBuffers paths;
-  torch::Tensor one;      // float64 [1]: R of a single move
-  torch::Tensor longest;  // int32 [steps at once]: path
+  torch::Tensor one;      // float64 [1]: R = 1 of a single move
+  torch::Tensor longest;  // int32 [steps per call]: the longest path length of each step
   std::optional<ops::LatticePaths> local;
 };
 
@@ -44,7 +44,7 @@ void DifferencePathSampler::prepare(const EnergyModel& model, ChainState& state)
 }
 
 void DifferencePathSampler::renew_kept(const EnergyModel& model, ChainState& state) const {
-  if (!state.x.is_cpu()) return;  // local steps keep nothing on a GPU
+  if (!state.x.is_cpu()) return;  // fused lattice steps cache nothing between calls on a GPU
   static_cast<DifferencePathScratch&>(*state.workspace.scratch).local =
       local_paths(model, state, PathRule::kLinearised, balancing_, max_length());
 }

@@ -1,17 +1,23 @@
-// Locally balanced samplers with exact neighbour differences (docs/concepts/samplers.md): lb (one
-// move; Zanella 2020, "Informed proposals for local MCMC in discrete spaces") and pas (a path; Sun
-// et al. 2022, "Path auxiliary proposal for MCMC in discrete space"). The arithmetic is in
-// kernels/path/exact_path.h.
+// Locally balanced samplers that use exact energy differences to all neighbours
+// (docs/concepts/samplers.md).
 //
-//   y: L moves from x, each Q(σ, ·) ∝ g(π(·)/π(σ)) over σ's neighbours: one site at another value,
-//   or (permutations) one pair swapped; L = 1, or random with mean R
+//   lb    proposes one move (Zanella 2020, "Informed proposals for local MCMC in discrete spaces")
+//   pas   proposes a path of L moves, L random with mean R (Sun, Dai, Xia & Ramamurthy 2022, "Path
+//         auxiliary proposal for MCMC in discrete space", eq. 1–2 and algorithm 1)
+//
+//   each move: Q(σ, ·) ∝ g(π(·)/π(σ)) over the neighbours of σ: one site at another value, or, for
+//   permutations, one pair swapped
 //   ratio = U(x) − U(y) + log q(reversed path | y) − log q(path | x) = log Z_g(x) − log Z_g(y)
 //
-// Energy and differences are evaluated at every state of the path but x, whose are in the state: as
-// often as the longest path of the batch has moves. Chains that have arrived stay where they are
-// meanwhile. That number is read back once a step, the only synchronisation of pas; masked rounds
-// up to ⌈2R − 1⌉ would need none, but D of them where R may adapt. On a lattice steps are local
-// instead (kernels/path/fast/lattice_path.h), with the same draws; on a GPU many a launch.
+// The last equality is eq. 4 of Sun et al. 2022. Both samplers leave π invariant.
+// kernels/path/exact_path.h has the formulas of drawing and scoring.
+//
+// Energy and differences are evaluated at every state of the path except x, whose evaluation is in
+// the state. The number of evaluations is the longest path length of the batch; chains whose path
+// is complete wait. The host reads that number once per step, which is the only synchronisation of
+// pas. Masked rounds up to the bound ⌈2R − 1⌉ would avoid it, but the bound is D where R may adapt.
+// On a lattice, fused lattice steps replace all this (kernels/path/fast/lattice_path.h): they draw
+// the same paths, and on a GPU make many steps per launch.
 #pragma once
 
 #include <optional>
@@ -23,7 +29,8 @@ namespace isinglass {
 
 class DifferencePathSampler : public Sampler {
  public:
-  // radius: R ≥ 1, real, its start and the range in which it may adapt; none: one move
+  // radius: R ≥ 1, real, with its initial value and the range in which it may adapt; without it, a
+  // proposal is one move.
   DifferencePathSampler(std::optional<Scale> radius, Balancing balancing)
       : radius_(std::move(radius)), balancing_(balancing) {}
 
@@ -31,7 +38,7 @@ class DifferencePathSampler : public Sampler {
   StepInfo steps(EnergyModel& model, ChainState& state, StepParams& params,
                  int64_t n) const override;
   int64_t steps_at_once(const ChainState& state) const override;
-  // How long the longest path is; a single move needs no asking.
+  // The host needs the length of the longest path, unless every path is a single move.
   bool asks_device() const override;
   Needs needs() const override { return Needs::kDifferences; }
   std::vector<Scale> scales() const override;

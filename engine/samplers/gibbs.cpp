@@ -1,4 +1,4 @@
-// See gibbs.h.
+// Implements Gibbs sampling with its three scans, and its entry in the registry.
 #include "engine/samplers/gibbs.h"
 
 #include "engine/registry.h"
@@ -12,18 +12,19 @@ namespace {
 
 struct GibbsScratch : SamplerScratch {
   torch::Tensor site;        // int64 [B]
-  torch::Tensor turn;        // int64 [1]: whose turn it is in a reversal
+  torch::Tensor turn;        // int64 [1]: the step number, in a reversed systematic scan
   torch::Tensor difference;  // float64 [B, K]
-  torch::Tensor choice;      // int64 [B]: the neighbour taken, −1 for none
+  torch::Tensor choice;      // int64 [B]: the neighbour moved to, −1 if none
   torch::Tensor neighbours;  // uint8 [B·(K − 1), D], for models without conditionals
-  bool lattice = false;      // whose steps are taken together; the tensors are not there
+  // True if one kernel call makes many steps on a lattice; the tensors above are then undefined.
+  bool lattice = false;
 };
 
 GibbsScratch& scratch_of(const ChainState& state) {
   return static_cast<GibbsScratch&>(*state.workspace.scratch);
 }
 
-// Whether a model's conditionals are those of its lattice.
+// Returns true if the model's conditionals are computed by its lattice kernel.
 bool has_lattice(const EnergyModel& model) {
   const LatticeModel* lattice = model.as_lattice();
   return lattice && model.conditionals() == lattice;
@@ -69,7 +70,8 @@ void GibbsSampler::prepare(const EnergyModel& model, ChainState& state) const {
   if (!model.conditionals()) {
     scratch->neighbours =
         torch::empty({chains * (categories - 1), state.sites()}, state.x.options());
-    state.workspace.proposed = {};  // of the neighbours; the first step makes its buffers
+    // It will hold the evaluations of the neighbours; the first step allocates its buffers.
+    state.workspace.proposed = {};
   }
 }
 
@@ -115,7 +117,8 @@ StepInfo GibbsSampler::steps(EnergyModel& model, ChainState& state, StepParams& 
 
 int64_t GibbsSampler::steps_at_once(const ChainState& state) const {
   if (scan_ == Scan::kChromatic) return state.x.is_cuda() ? kStepsALaunch : 1;
-  return scratch_of(state).lattice ? kStepsALaunch : 1;  // of one site each: a call costs as much
+  // A one-site step is so cheap that a call costs as much, so that one call makes many steps.
+  return scratch_of(state).lattice ? kStepsALaunch : 1;
 }
 
 StepInfo GibbsSampler::step(EnergyModel& model, ChainState& state, StepParams& params) const {

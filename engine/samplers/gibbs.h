@@ -1,9 +1,13 @@
-// Gibbs sampling, gibbs (docs/concepts/samplers.md): a random site, or the sites in turn; its value
-// from the exact conditional π(x_i | rest). Always accepted. A model that has cheap conditionals
-// supplies them; for the others the K − 1 neighbours are evaluated in one batch. The chromatic scan
-// draws all sites in one step, those at once that do not depend on each other: on a lattice the
-// sites of one colour, of an RBM the hidden units and then the sites. Steps of one site of a
-// lattice are many a call, and on a GPU sweeps as well.
+// Gibbs sampling, `gibbs` (Geman & Geman 1984; docs/concepts/samplers.md).
+//
+//   random, systematic  x_i ~ π(x_i | rest) at one site i, chosen at random or in the order of sites
+//   chromatic           draws every site in one step, conditionally independent sites at once: on a
+//                       lattice the sites of one colour after those of another (Gonzalez, Low,
+//                       Gretton & Guestrin 2011), in an RBM the hidden units and then the sites
+//
+// Draws are always accepted, and every scan leaves π invariant. Models with cheap conditionals
+// supply them; for other models a step evaluates the K − 1 neighbours in one batch. One-site steps
+// on a lattice are made many per call, and chromatic sweeps too on a GPU.
 #pragma once
 
 #include <optional>
@@ -14,7 +18,7 @@ namespace isinglass {
 
 class GibbsSampler : public Sampler {
  public:
-  // last, of a scan in turn: step t draws at the site of step last − t.
+  // last: makes a systematic scan run in reverse; step t then draws at the site of step last − t.
   explicit GibbsSampler(Scan scan, std::optional<int64_t> last = {}) : scan_(scan), last_(last) {}
 
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
@@ -24,10 +28,11 @@ class GibbsSampler : public Sampler {
   Needs needs() const override { return Needs::kEnergy; }
   bool proposes() const override { return false; }
   bool captures(const EnergyModel& model) const override;
-  // Reverses a scan in turn. The order of a chromatic scan is the model's
+  // Reverses a systematic scan. The model reverses a chromatic scan itself
   // (AnnealingPath::turn_back).
   std::unique_ptr<Sampler> reversed(int64_t last) const override;
-  // Whether a step draws every site from its conditional: of independent sites an exact draw.
+  // Returns true if a step draws every site from its conditional. Where sites are independent, that
+  // is an exact draw.
   bool draws_all_sites() const { return scan_ == Scan::kChromatic; }
 
  protected:
@@ -40,8 +45,8 @@ class GibbsSampler : public Sampler {
   std::optional<int64_t> last_;
 };
 
-// The chains that moved (choice ≥ 0, int64 [B]) take over the cache of the candidate they moved to:
-// of_candidates [B·n, …], n a chain.
+// Gives each chain that moved (choice ≥ 0, int64 [B]) the cache of its chosen candidate.
+// of_candidates [B·n, …] holds n rows per chain.
 void take_cache(const torch::Tensor& choice, const std::vector<torch::Tensor>& of_candidates,
                 std::vector<torch::Tensor>& cache);
 

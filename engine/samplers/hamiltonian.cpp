@@ -1,4 +1,4 @@
-// See hamiltonian.h.
+// Implements the Hamiltonian samplers and their entries in the registry.
 #include "engine/samplers/hamiltonian.h"
 
 #include <algorithm>
@@ -11,10 +11,11 @@
 namespace isinglass {
 namespace {
 
-constexpr double kLeastStep = 1e-12, kMostStep = 1e6;  // between which the step size adapts
+constexpr double kLeastStep = 1e-12, kMostStep = 1e6;  // range in which the step size adapts
+// The largest mass, pull, group size and number of leapfrog steps.
 constexpr double kMost = 1e6;
-constexpr double kNone =
-    std::numeric_limits<double>::quiet_NaN();  // no momentum of an earlier step
+// Marks a momentum that is to be drawn afresh, because there is none of an earlier step.
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 struct Scratch : SamplerScratch {
   torch::Tensor momentum;  // float64 [B, D]
@@ -24,7 +25,8 @@ Scratch& scratch_of(ChainState& state) {
   return static_cast<Scratch&>(*state.workspace.scratch);
 }
 
-// Options that the sampler does not read keep their defaults: ula and mala are one leapfrog step.
+// Reads the options. Options that a sampler does not read keep their defaults, so that ula and mala
+// make one leapfrog step.
 HamiltonianOptions hamiltonian_options(const SamplerOptions& options) {
   HamiltonianOptions result;
   result.leapfrog = static_cast<int64_t>(options.leapfrog.value_or(1));
@@ -109,7 +111,7 @@ void HamiltonianSampler::prepare(const EnergyModel&, ChainState& state) const {
   workspace.scratch = std::move(scratch);
 }
 
-// Momenta belong to the chains that were there.
+// Discards the momenta of the previous chains, so that the next step draws them afresh.
 void HamiltonianSampler::renew_kept(const EnergyModel&, ChainState& state) const {
   if (state.workspace.kept.defined()) state.workspace.kept.fill_(kNone);
 }

@@ -1,20 +1,27 @@
 // Samplers of continuous states by Hamiltonian trajectories (docs/concepts/samplers.md;
 // kernels/hamiltonian/leapfrog.h).
 //
-//   p ~ N(0, m I) (with damping γ: p ← γ p + √(1 − γ²) √m ξ, and −p after a refusal), then L
-//   leapfrog steps of size η to (y, p′);  ratio = H(x, p) − H(y, p′),  H = U + ½‖p‖²/m
+// A step draws a momentum p ~ N(0, m I) and proposes the end (y, p′) of L leapfrog steps of size η.
+// With damping γ it keeps part of the last momentum instead, p ← γ p + √(1 − γ²) √m ξ, and
+// continues with −p after a rejection.
+//
+//   ratio = H(x, p) − H(y, p′),  H = U + ½‖p‖²/m
 //
 //   hmc:   Duane, Kennedy, Pendleton & Roweth 1987, "Hybrid Monte Carlo"
 //   mala:  L = 1, which is y = x − (η²/2)∇U(x) + ηξ (Roberts & Tweedie 1996)
-//   uhmc, ula: the same two without the test; they do not leave π invariant
-//   fhl:   "Follow Hamiltonian Leader": groups of n particles, each pulled to the one of least U by
-//          ρ_i (x_i − x_l), ρ_i = λ tanh((U_i − U_l)/2); the sum of the group's ratios accepts it
-//          whole. Exact for the product of n copies of π: the pull depends on positions alone and
-//          is no part of H. (Algorithm 2 of the paper prints the ratio with the other sign.)
+//   uhmc, ula: the same two without the Metropolis test; they do not leave π invariant
+//   fhl:   "Follow Hamiltonian Leader", algorithms 1 and 2. In groups of n particles, each is
+//          pulled towards the particle l of least U by the force ρ_i (x_i − x_l), with
+//          ρ_i = λ tanh((U_i − U_l)/2). The sum of the group's ratios accepts or rejects the whole
+//          group. (Algorithm 2 of the paper prints the ratio with the opposite sign.)
 //
-// Without a pull particles are alone: fhl with λ = 0 or n = 1 is hmc. `elastic-energy` adds the
-// elastic energy ½ Σ_i ρ_i ‖x_i − x_l‖² to H (eq. 4), whose law is not π; `always-accept` leaves
-// out the test. One model call a leapfrog step. U is the energy's; its gradient may be another's.
+// hmc, mala and fhl are exact. fhl leaves the product of n copies of π invariant, because the pull
+// depends on positions alone and is no part of H; with λ = 0 or n = 1 it is hmc. Two options make a
+// sampler inexact: `elastic-energy` adds the elastic energy ½ Σ_i ρ_i ‖x_i − x_l‖² to H (eq. 4),
+// whose distribution is not π, and `always-accept` omits the test.
+//
+// A leapfrog step costs one model call. The gradient may come from another model than the energy U
+// of the test.
 #pragma once
 
 #include "engine/sampler.h"
@@ -41,8 +48,9 @@ class HamiltonianSampler : public Sampler {
   bool exact() const override { return !options_.unadjusted && !options_.elastic_energy; }
   bool couples() const override { return options_.group > 1; }
 
-  // The two halves of a step before its test: new momenta; the trajectory from the state and the
-  // momenta to workspace.y, with all that the test reads.
+  // The two halves of a step before its Metropolis test. refresh() draws new momenta. integrate()
+  // computes the trajectory from the state and the momenta to workspace.y, with everything that the
+  // test reads.
   void refresh(ChainState& state, const StepParams& params) const;
   void integrate(EnergyModel& model, ChainState& state, const StepParams& params) const;
 

@@ -1,4 +1,4 @@
-// See jump.h.
+// Implements the jump samplers and their entries in the registry.
 #include "engine/samplers/jump.h"
 
 #include <algorithm>
@@ -15,14 +15,15 @@ struct JumpScratch : SamplerScratch {
   ops::LatticeJumps local;
 };
 
-// The neighbourhoods that local steps look up; null: steps are dense.
+// Returns the neighbourhood table that fused lattice steps read; null if a model has none, and
+// steps use gradients.
 const ops::NeighbourhoodTensors* local_table_of(const EnergyModel& model) {
   const LatticeModel* lattice = model.as_lattice();
   if (!lattice || model.space().one_hot()) return nullptr;
   return lattice->neighbourhoods();
 }
 
-constexpr double kLeastScale = 1e-6, kMostScale = 1e6;  // between which τ and a adapt
+constexpr double kLeastScale = 1e-6, kMostScale = 1e6;  // range in which τ and a adapt
 
 template <JumpRule rule>
 std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&) {
@@ -55,7 +56,7 @@ SamplerOptionUse scale_option(const char* name, double initial) {
   return {.name = name, .initial = initial, .least = 0, .most = kMostScale, .above_least = true};
 }
 
-// lbj, lbjf or lbjb
+// Makes the entry of lbj, lbjf or lbjb.
 SamplerEntry timed_entry(const char* name, const char* summary,
                          std::unique_ptr<Sampler> (*make)(const SamplerOptions&,
                                                           const EnergyModel&)) {
@@ -86,7 +87,8 @@ void JumpSampler::prepare(const EnergyModel& model, ChainState& state) const {
 
 void JumpSampler::renew_kept(const EnergyModel&, ChainState& state) const {
   if (state.workspace.scratch) {
-    static_cast<JumpScratch&>(*state.workspace.scratch).local.scale = 0;  // of no thresholds
+    // This invalidates the thresholds.
+    static_cast<JumpScratch&>(*state.workspace.scratch).local.scale = 0;
   }
 }
 

@@ -1,18 +1,22 @@
-// Jump samplers: every site at once, by a continuous-time chain of locally balanced jumps
-// (kernels/jump/jump.h holds the transition rows; eq. 11–13; docs/concepts/samplers.md).
+// Jump samplers, which propose new values for all sites at once by simulating a continuous-time
+// Markov chain of locally balanced jumps (docs/concepts/samplers.md). kernels/jump/jump.h defines
+// the transition rows P_i.
 //
-//   lbj, lbjf, lbjb: Sun, Dai, Dai, Wang & Schuurmans 2022, "Discrete Langevin sampler via
-//                    Wasserstein gradient flow"; simulated for a time τ by interpolation, forward
-//                    Euler, backward Euler
-//   dlp:             Zhang, Liu & Liu 2022, "A Langevin-like sampler for discrete distributions",
-//                    step size a
-//   y_i ~ P_i(· | x_i; s(x)) for every site
+//   y_i ~ P_i(· | x_i; s(x)) for every site i
 //   ratio = U(x) − U(y) + Σ_i log P_i(x_i | y_i; s(y)) − Σ_i log P_i(y_i | x_i; s(x))
 //
-// One model call a step: energy and gradient at y; those at x are in the state. On a lattice with a
-// neighbourhood table, one kernel takes the whole step without gradients
-// (kernels/jump/fast/lattice_jump.h): on a GPU many steps a launch, where a chain fits into shared
-// memory. Unadjusted dlp leaves out the Metropolis test and does not leave π invariant.
+//   lbj, lbjf, lbjb: Sun, Dai, Dai, Zhou & Schuurmans 2022, "Discrete Langevin sampler via
+//                    Wasserstein gradient flow", eq. 11, 12 and 13: simulated for a time τ by
+//                    interpolation, forward Euler, backward Euler
+//   dlp:             Zhang, Liu & Liu 2022, "A Langevin-like sampler for discrete distributions",
+//                    step size a
+//
+// All of them leave π invariant, except unadjusted dlp, which omits the Metropolis test.
+//
+// A step costs one model call: energy and gradient at y; those at x are in the state. On a lattice
+// with a neighbourhood table, one kernel makes the whole step without gradients
+// (kernels/jump/fast/lattice_jump.h). On a GPU it makes many steps per launch, provided a chain
+// fits into shared memory.
 #pragma once
 
 #include "engine/sampler.h"
@@ -22,7 +26,7 @@ namespace isinglass {
 
 class JumpSampler : public Sampler {
  public:
-  // scale: τ or a, positive, and the range in which it may adapt
+  // scale: τ or a, positive, with the range in which it may adapt.
   JumpSampler(JumpRule rule, Scale scale, Balancing balancing, bool unadjusted)
       : rule_(rule), scale_(std::move(scale)), balancing_(balancing), unadjusted_(unadjusted) {}
 

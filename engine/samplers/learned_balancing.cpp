@@ -1,4 +1,4 @@
-// See learned_balancing.h.
+// Implements the parametric balancing functions and their initial parameters.
 #include "engine/samplers/learned_balancing.h"
 
 #include <cmath>
@@ -8,10 +8,10 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kUnits = 10;       // of the network: w, b, a and one c
-constexpr int64_t kBlocks = 20;      // of the monotonic network
-constexpr int64_t kBlockUnits = 20;  // v and b
-constexpr double kDeepTail = -30;    // below, log softplus(z) = z to 1e-13
+constexpr int64_t kUnits = 10;       // units of the network: each has w, b and a; there is one c
+constexpr int64_t kBlocks = 20;      // blocks of the monotonic network
+constexpr int64_t kBlockUnits = 20;  // units of a block: each has v and b
+constexpr double kDeepTail = -30;    // below it, log softplus(z) = z to 1e-13
 
 torch::Tensor mixture(const torch::Tensor& theta, const torch::Tensor& d) {
   torch::Tensor log_g = torch::empty({kBalancings, d.size(0), d.size(1)}, d.options());
@@ -25,8 +25,9 @@ torch::Tensor network(const torch::Tensor& theta, const torch::Tensor& d) {
   return torch::relu(d.unsqueeze(-1) * w + b).matmul(a) + c;
 }
 
-// The unit, of all blocks' units, that is z at each d: first its block, from values [20, B, D] of
-// one block at a time, then its place there.
+// Returns the index, among the units of all blocks, of the unit that gives z at each d. It finds
+// the block first, from values [20, B, D] of one block at a time, and then the unit within the
+// block.
 torch::Tensor active_unit(const torch::Tensor& slope, const torch::Tensor& b,
                           const torch::Tensor& d) {
   const torch::NoGradGuard no_grad;
@@ -41,7 +42,8 @@ torch::Tensor active_unit(const torch::Tensor& slope, const torch::Tensor& b,
   return block * kBlockUnits + lines.argmax(-1);
 }
 
-// Its derivative is that of the active unit, so only this unit enters the graph.
+// Computes z of the monotonic network. Its derivative is that of the active unit, so that only this
+// unit enters the autograd graph.
 torch::Tensor monotonic(const torch::Tensor& theta, const torch::Tensor& d) {
   const torch::Tensor units = theta.view({2, kBlocks, kBlockUnits});
   const torch::Tensor slope = units[0].exp(), b = units[1];
@@ -49,13 +51,14 @@ torch::Tensor monotonic(const torch::Tensor& theta, const torch::Tensor& d) {
   return slope.view(-1).index({active}) * d + b.reshape(-1).index({active});
 }
 
-// log softplus(z); each branch keeps to the arguments it is good for, so that no gradient is NaN.
+// Returns log softplus(z). Each branch sees only arguments for which it is accurate, so that no
+// gradient is NaN.
 torch::Tensor log_softplus(const torch::Tensor& z) {
   const torch::Tensor body = torch::log(-torch::log_sigmoid(-z.clamp_min(kDeepTail)));
   return torch::where(z < kDeepTail, z, body);
 }
 
-// Ten ramps, half of them up and half down, with knots from −4 to 4.
+// Starts with ten ramps, half of them rising and half falling, with knots from −4 to 4.
 torch::Tensor initial_network() {
   torch::Tensor theta = torch::zeros({3 * kUnits + 1}, torch::kFloat64);
   for (int64_t k = 0; k < kUnits; ++k) {
@@ -68,8 +71,8 @@ torch::Tensor initial_network() {
   return theta;
 }
 
-// Block k: lines of slopes ¼ … ¾ around the point (c_k, c_k/2), so bent that each is the highest
-// somewhere; knots c_k from −8 to 8.
+// Starts block k with lines of slopes ¼ … ¾ around the point (c_k, c_k/2), offset so that each is
+// the highest somewhere. The knots c_k run from −8 to 8.
 torch::Tensor initial_monotonic() {
   torch::Tensor theta = torch::zeros({2, kBlocks, kBlockUnits}, torch::kFloat64);
   for (int64_t k = 0; k < kBlocks; ++k) {

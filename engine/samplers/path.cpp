@@ -1,4 +1,4 @@
-// See path.h.
+// Implements the samplers gwg, pafs and nb, and the steps on lattices that all path samplers share.
 #include "engine/samplers/path.h"
 
 #include <cmath>
@@ -37,8 +37,10 @@ std::vector<SamplerOptionUse> distinct_options() {
   return options;
 }
 
-// A local step takes a moved site's neighbours anew, each over its own neighbours, chain by chain: where
-// most sites are neighbours these are all sites, and an evaluation has them of eight chains at once.
+// Returns true if most pairs of sites are neighbours. A fused lattice step re-evaluates the
+// neighbours of every moved site, each over its own neighbours, one chain after another. In such a
+// graph these are all sites, and a full evaluation is faster because it treats eight chains at
+// once.
 bool mostly_neighbours(const ops::LatticeTensors& lattice) {
   const int64_t sites = lattice.unary.size(0);
   return 2 * lattice.neighbour.size(0) > sites * sites;
@@ -94,7 +96,7 @@ void local_steps(EnergyModel& model, ChainState& state, StepParams& params,
 }
 
 void forget_local(ChainState& state, const torch::Tensor& chains, ops::LatticePaths& paths) {
-  if (!state.x.is_cpu()) return;  // local steps keep nothing on a GPU
+  if (!state.x.is_cpu()) return;  // fused lattice steps cache nothing between calls on a GPU
   state.workspace.y.index_copy_(0, chains, state.x.index_select(0, chains));
   paths.kept_beta.index_fill_(0, chains, std::nan(""));
 }
@@ -111,7 +113,7 @@ void PathSampler::prepare(const EnergyModel& model, ChainState& state) const {
 }
 
 void PathSampler::renew_kept(const EnergyModel& model, ChainState& state) const {
-  if (!state.x.is_cpu()) return;  // local steps keep nothing on a GPU
+  if (!state.x.is_cpu()) return;  // fused lattice steps cache nothing between calls on a GPU
   static_cast<PathScratch&>(*state.workspace.scratch).local =
       local_paths(model, state, rule_, balancing_, longest_path(radius_));
 }

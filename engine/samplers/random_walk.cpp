@@ -1,4 +1,4 @@
-// See random_walk.h.
+// Implements random-walk Metropolis and its entry in the registry.
 #include "engine/samplers/random_walk.h"
 
 #include <cmath>
@@ -10,7 +10,8 @@
 namespace isinglass {
 namespace {
 
-// A real R is the mean of a random number of sites.
+// Returns true if R is the mean of a random number of sites, which allows real R: if it adapts, or
+// if an earlier run has adapted it.
 bool random_count(const SamplerOptions& options) {
   return options.adapt || (options.warm && *options.radius != std::floor(*options.radius));
 }

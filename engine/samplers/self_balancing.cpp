@@ -1,4 +1,5 @@
-// See self_balancing.h.
+// Implements the self-balancing samplers, their learning in burn-in, and their entries in the
+// registry.
 #include "engine/samplers/self_balancing.h"
 
 #include <cmath>
@@ -13,25 +14,26 @@ namespace {
 using torch::Tensor;
 
 constexpr double kRate = 1e-2, kMomentum = 0.9;
-constexpr int64_t kMove = 0, kStar = 1;  // whose uniform number a draw uses
+constexpr int64_t kMove = 0, kStar = 1;  // index of the uniform number that a draw uses
 
 struct SelfBalancingScratch : SamplerScratch {
   Tensor theta, log_eta;                    // float64 [P], []
-  Tensor theta_velocity, log_eta_velocity;  // of SGD
+  Tensor theta_velocity, log_eta_velocity;  // velocities of SGD
   ops::SiteBuffers move;                    // x′ = workspace.y
   Tensor star;                              // x*, uint8 [B, D]
   ops::SiteBuffers star_site;
   Evaluation at_star;
-  Tensor log_star;       // log Q(x* | x), float64 [B]
-  bool learned = false;  // θ is that of a burn-in, this one's or an earlier one's
+  Tensor log_star;  // log Q(x* | x), float64 [B]
+  // True if θ comes from a burn-in, of this run or of an earlier one.
+  bool learned = false;
 };
 
 SelfBalancingScratch& scratch_of(const ChainState& state) {
   return static_cast<SelfBalancingScratch&>(*state.workspace.scratch);
 }
 
-// log Q of flipping `site`, differentiable; a row that cannot be normalised gives NaN and no
-// gradient.
+// Returns log Q of flipping `site`, differentiable in the table. A row that cannot be normalised
+// gives NaN and no gradient.
 Tensor log_probability(const Tensor& table, const Tensor& site) {
   const Tensor usable = table.detach().amax(1).isfinite();
   const Tensor rows = torch::where(usable.unsqueeze(1), table, 0.0);
@@ -39,7 +41,7 @@ Tensor log_probability(const Tensor& table, const Tensor& site) {
   return torch::where(usable, log_q, NAN);
 }
 
-// r·A and log A of a flip.
+// Returns r·A and log A of a flip.
 std::pair<Tensor, Tensor> weighted_acceptance(const ProposedFlip& flip) {
   const Tensor log_a = (flip.log_backward - flip.log_forward - flip.rise).clamp_max(0);
   const Tensor r = torch::exp(flip.log_forward - flip.log_forward.detach());
@@ -55,7 +57,7 @@ ProposedFlip masked(const ProposedFlip& flip, const Tensor& valid) {
           torch::where(valid, flip.log_backward, 0.0)};
 }
 
-// One step of SGD with momentum, in place; a gradient that is not finite counts as none.
+// Makes one step of SGD with momentum, in place. A gradient that is not finite counts as zero.
 void descend(Tensor& value, Tensor& velocity, const Tensor& gradient) {
   const Tensor usable = gradient.isfinite().all();
   velocity.mul_(kMomentum).add_(torch::where(usable, gradient, 0.0));
@@ -164,7 +166,8 @@ StepInfo SelfBalancingSampler::burn_in_step(EnergyModel& model, ChainState& stat
   const Tensor from_y = table_at(d_y);
   ops::score_tabulated_site(from_y.detach(), workspace.y, scratch.move, workspace.log_backward);
 
-  // θ descends by the chains of all ranks: each of them tabulates all, for the bits of one process.
+  // θ descends by the gradient over the chains of all ranks. Every rank tabulates all chains, so
+  // that the result has the bits of a single process.
   const auto table_of_all = [&](const Tensor& differences, const Tensor& own) {
     return ranks.size() == 1 ? own : table_at(ranks.gather(differences));
   };
@@ -192,7 +195,8 @@ StepInfo SelfBalancingSampler::burn_in_step(EnergyModel& model, ChainState& stat
   return {.evaluations = evaluations};
 }
 
-// How near θ is to a minimum the noise of its gradients does not tell.
+// Counts as settled once burn-in has learned; the noise of the gradients hides how near θ is to a
+// minimum.
 std::optional<Adaptation> SelfBalancingSampler::adaptation(const ChainState& state,
                                                            const StepParams&,
                                                            const BurnIn& burn_in) const {

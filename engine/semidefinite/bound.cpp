@@ -1,4 +1,4 @@
-// Certification, the shift rule and the choice of the rule; see bound.h.
+// Implements the certification of a diagonal, the shift rule and the choice of the rule.
 #include "engine/semidefinite/bound.h"
 
 #include <algorithm>
@@ -23,7 +23,8 @@ void require_symmetric(const torch::Tensor& w) {
           "a curvature must be symmetric");
 }
 
-// Upper triangular A with AᵀA = matrix; undefined if it is not positive definite.
+// Returns the upper triangular A with AᵀA = matrix; undefined if the matrix is not positive
+// definite.
 torch::Tensor upper_root(const torch::Tensor& matrix) {
   const auto [upper, info] = torch::linalg_cholesky_ex(matrix, /*upper=*/true);
   return info.item<int64_t>() == 0 ? upper.contiguous() : torch::Tensor();
@@ -38,7 +39,8 @@ torch::Tensor start_vector(int64_t n) {
   return v / v.norm();
 }
 
-// Of the symmetric tridiagonal matrix.
+// Returns the extreme eigenvalues of the symmetric tridiagonal matrix with that diagonal and
+// off-diagonal.
 Spectrum extreme_eigenvalues(const std::vector<double>& diagonal,
                              const std::vector<double>& beside) {
   const auto m = static_cast<int64_t>(diagonal.size());
@@ -67,7 +69,7 @@ Spectrum lanczos_spectrum(const torch::Tensor& matrix) {
     const torch::Tensor known = basis.narrow(0, 0, k + 1);
     for (int pass = 0; pass < 2; ++pass) next -= known.t().mv(known.mv(next));
     beside.push_back(next.norm().item<double>());
-    if (beside.back() <= tiny) break;  // an invariant subspace
+    if (beside.back() <= tiny) break;  // the basis spans an invariant subspace
     q = next / beside.back();
   }
   return extreme_eigenvalues(diagonal, beside);
@@ -88,7 +90,8 @@ double spectral_norm(const torch::Tensor& W) {
 }
 
 Certificate certify(const torch::Tensor& W, const torch::Tensor& d, double norm) {
-  if (!torch::isfinite(d).all().item<bool>()) {  // no margin would do
+  // No margin could repair such a diagonal.
+  if (!torch::isfinite(d).all().item<bool>()) {
     throw NumericalError("the diagonal found for a curvature is not finite");
   }
   double margin = kMargin * std::max(1.0, norm);

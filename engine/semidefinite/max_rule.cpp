@@ -1,14 +1,16 @@
-// The D ⪰ 0 of least λ_max(W + D) with W + D ⪰ 0, and among those, to 1e-3, of least trace, by the
-// alternating direction method of multipliers (Boyd et al. 2011; docs/concepts/samplers.md),
-// over-relaxed. Up to about a thousand sites: an iteration is a whole eigendecomposition.
+// Implements the max rule: the D ⪰ 0 of least λ_max(W + D) subject to W + D ⪰ 0, and among those,
+// to 1e-3, of least trace. The method is the over-relaxed alternating direction method of
+// multipliers (Boyd et al. 2011; docs/concepts/samplers.md). It serves up to about a thousand
+// sites, because an iteration takes a full eigendecomposition.
 //
 //   min f(M) + κ·tr D,  M = W + D,  D ⪰ 0
 //   M ← prox of f at W + D − U: its eigenvalues clipped to [0, t]
 //   d ← max(0, diag(M̂ + U − W) − κ/ρ),  U ← U + M̂ − W − D,  M̂ = 1.7 M − 0.7 (W + D)
 //
-// First f = λ_max on M ⪰ 0, κ = 0: t solves Σ (λ − t)₊ = 1/ρ. Then, at t = (1 + 5e-4) times the
-// value found, f = 0 on 0 ⪯ M ⪯ tI, κ = 1/D. G = ρ(W + D − U − M) = Y − X is a subgradient of f;
-// scaled to diag X ≤ diag Y + κ, it bounds the optimum: ⟨Y − X, W⟩, less t·tr Y in the second.
+// The first search has f = λ_max on M ⪰ 0 and κ = 0; there t solves Σ (λ − t)₊ = 1/ρ. The second
+// search has t = (1 + 5e-4) times the value found, f = 0 on 0 ⪯ M ⪯ tI, and κ = 1/D. G = ρ(W + D −
+// U − M) = Y − X is a subgradient of f. Scaled so that diag X ≤ diag Y + κ, it bounds the optimum
+// from below by ⟨Y − X, W⟩, minus t·tr Y in the second search.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -19,11 +21,13 @@ namespace isinglass {
 namespace {
 
 constexpr double kRelaxation = 1.7;
-constexpr double kGap = 2e-4, kTraceGap = 5e-4;     // relative, at which the iterations end
-constexpr double kLevel = 5e-4, kMostLevel = 9e-4;  // what the second search may add to λ_max
+// The relative gaps at which the first and the second search end.
+constexpr double kGap = 2e-4, kTraceGap = 5e-4;
+// The relative increase of λ_max that the second search aims at, and the largest that it accepts.
+constexpr double kLevel = 5e-4, kMostLevel = 9e-4;
 constexpr int kMaxIterations = 500, kCheckEvery = 10;
 
-// t with Σ (λ − t)₊ = mass, at least 0; λ ascending.
+// Returns the t ≥ 0 with Σ (λ − t)₊ = mass, for ascending λ.
 double clip_level(const torch::Tensor& eigenvalues, double mass) {
   const double* value = eigenvalues.const_data_ptr<double>();
   double sum = 0, level = 0;
@@ -37,12 +41,12 @@ double clip_level(const torch::Tensor& eigenvalues, double mass) {
 
 class Alternation {
  public:
-  // level: t of the second search; none: the first
+  // level: t of the second search; without it, this is the first search.
   Alternation(const torch::Tensor& w, const torch::Tensor& start, std::optional<double> level)
       : w_(w), u_(torch::zeros_like(w)), d_(start), level_(level) {
     const Spectrum own = lanczos_spectrum(w);
     const double spread = own.most - own.least;
-    rho_ = spread > 0 ? 0.5 / spread : 1;  // W = c·I: any ρ serves
+    rho_ = spread > 0 ? 0.5 / spread : 1;  // if W = c·I, any ρ works
     if (level) kappa_ = 1 / static_cast<double>(w.size(0));
   }
 
@@ -56,7 +60,8 @@ class Alternation {
     u_ += m - w_ - torch::diag(d_);
   }
 
-  // Of the objective, λ_max(W + D) or the mean of d.
+  // Returns a lower bound of the objective, which is λ_max(W + D) in the first search and the mean
+  // of d in the second.
   double lower_bound() const {
     const torch::Tensor g = rho_ * (eigenvalues_ - clipped_);
     const torch::Tensor y = (vectors_ * g.clamp_min(0)).mm(vectors_.t());
@@ -80,7 +85,7 @@ double largest_eigenvalue(const torch::Tensor& w, const torch::Tensor& d) {
   return torch::linalg_eigvalsh(w + torch::diag(d)).max().item<double>();
 }
 
-// The least λ_max(W + D), from the D of least trace.
+// Finds the least λ_max(W + D), starting from the D of least trace.
 DiagonalBound least_maximum(const torch::Tensor& w) {
   DiagonalBound best = trace_rule(w);
   const double norm = spectral_norm(w);

@@ -1,12 +1,13 @@
-// The D ⪰ 0 of least trace with W + D ⪰ 0 by its low-rank dual (docs/concepts/samplers.md; the
-// method is the mixing method of Wang, Chang & Kolter 2017, "The mixing method: low-rank coordinate
-// descent for semidefinite programming with diagonal constraints", with balls in place of spheres).
+// Implements the trace rule: the D ⪰ 0 of least trace with W + D ⪰ 0, by its low-rank dual
+// (docs/concepts/samplers.md). The method is the mixing method of Wang, Chang & Kolter 2017, "The
+// mixing method: low-rank coordinate descent for semidefinite programming with diagonal
+// constraints", with balls in place of spheres.
 //
 //   min 1ᵀd, d ≥ 0, diag(d) + W ⪰ 0   is the dual of   min ⟨W, VᵀV⟩ over ‖v_i‖ ≤ 1
 //
-// One coordinate: g_i = Σ_{j≠i} W_ij v_j, v_i ← −g_i / max(‖g_i‖, W_ii), or 0 where that maximum is
-// not positive. At a fixed point d_i = max(0, ‖g_i‖ − W_ii). Rank ≥ √(2D) + 1, where no local
-// minimum is in the way.
+// A coordinate update computes g_i = Σ_{j≠i} W_ij v_j and sets v_i ← −g_i / max(‖g_i‖, W_ii), or 0
+// if that maximum is not positive. At a fixed point d_i = max(0, ‖g_i‖ − W_ii). The rank is at
+// least √(2D) + 1, at which no spurious local minimum exists.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -17,7 +18,7 @@
 namespace isinglass {
 namespace {
 
-constexpr double kGap = 1e-4;  // relative, at which the descent ends
+constexpr double kGap = 1e-4;  // relative gap at which the descent ends
 constexpr int kMaxSweeps = 4000;
 
 class LowRankDescent {
@@ -28,7 +29,7 @@ class LowRankDescent {
     for (int64_t i = 0; i < sites_; ++i) set_unit(i);
   }
 
-  // All sites once.
+  // Updates every site once.
   void sweep() {
     for (int64_t i = 0; i < sites_; ++i) {
       const double norm = gather(i), bound = std::max(norm, own_[i]);
@@ -37,7 +38,7 @@ class LowRankDescent {
     }
   }
 
-  // d at the present V, and ⟨W, VᵀV⟩.
+  // Computes d at the current V, and returns ⟨W, VᵀV⟩.
   double diagonal(torch::Tensor& d) {
     double product = 0, *out = d.mutable_data_ptr<double>();
     for (int64_t i = 0; i < sites_; ++i) {
@@ -77,7 +78,7 @@ class LowRankDescent {
     for (int64_t k = 0; k < rank_; ++k) v[k] /= std::sqrt(square);
   }
 
-  // g_i, into g_; returns ‖g_i‖.
+  // Computes g_i into g_ and returns ‖g_i‖.
   double gather(int64_t i) {
     std::fill(g_.begin(), g_.end(), 0.0);
     double* g = g_.data();
@@ -93,9 +94,11 @@ class LowRankDescent {
   }
 
   int64_t sites_, rank_;
-  std::vector<double> own_, weight_;     // W_ii; W_ij ≠ 0, j ≠ i, row after row
-  std::vector<int64_t> first_, column_;  // of weight_
-  std::vector<double> v_, g_;            // [D, rank], [rank]
+  // W_ii; and the W_ij ≠ 0, j ≠ i, row after row.
+  std::vector<double> own_, weight_;
+  // Row starts and column indices of weight_, as in the CSR format.
+  std::vector<int64_t> first_, column_;
+  std::vector<double> v_, g_;  // [D, rank], [rank]
 };
 
 }  // namespace
@@ -108,7 +111,8 @@ DiagonalBound trace_rule(const torch::Tensor& W) {
   for (int done = 0, next = 25; done < kMaxSweeps; next *= 2) {
     for (; done < next; ++done) descent.sweep();
     const double lower = -descent.diagonal(d), sum = d.sum().item<double>();
-    // Far from a fixed point the two differ already: a certificate is not worth its price.
+    // Far from a fixed point the two bounds already differ by much, and a certificate is not worth
+    // its cost.
     if (sum - lower > 0.1 * kGap * sum && next < kMaxSweeps) continue;
     const Certificate sure = certify(W, d, norm);
     const double value = sure.diagonal.sum().item<double>();
