@@ -1,4 +1,4 @@
-// See acceptance_ratio.h.
+// Implements the acceptance ratio.
 #include "engine/annealing/acceptance_ratio.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace isinglass {
 namespace {
 
-constexpr double kFarAway = 50;  // where e^−x is nothing beside 1
+constexpr double kFarAway = 50;  // beyond it, e^−x is negligible compared with 1
 constexpr double kTolerance = 1e-10;
 constexpr int kMostSteps = 200;
 
@@ -31,8 +31,8 @@ AcceptedWeights::AcceptedWeights(const std::vector<double>& weights, double shif
 BothSides::BothSides(const std::vector<double>& up, const std::vector<double>& down, double c)
     : forward(up, c + log_share(up, down)), reverse(down, -c - log_share(up, down)) {}
 
-// The difference of both sides falls as c rises. Newton's steps, kept inside of a bracket that is
-// halved where they leave it.
+// Finds the root by Newton steps, since the difference of both sides decreases with c. The steps
+// stay inside a bracket, which is halved if a step would leave it.
 double acceptance_ratio_root(const std::vector<double>& forward,
                              const std::vector<double>& reverse) {
   double low = INFINITY, high = -INFINITY;

@@ -1,4 +1,4 @@
-// See ais.h. What is saved of it: ais_checkpoint.cpp.
+// Implements annealed importance sampling; ais_checkpoint.cpp implements its checkpoints.
 #include "engine/annealing/ais.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace isinglass {
 namespace {
 
 constexpr int64_t kLargestPilot = 1000;
-constexpr int64_t kPilotChains = 16;  // at least: their deviations are the schedule
+// The pilot has at least so many chains, because their deviations determine the schedule.
+constexpr int64_t kPilotChains = 16;
 
 // Σ (a − ā)(b − b̄) / (n − 1)
 double covariance(const torch::Tensor& a, const torch::Tensor& b) {
@@ -22,7 +23,8 @@ double covariance(const torch::Tensor& a, const torch::Tensor& b) {
   return ((a - a.mean()) * (b - b.mean())).sum().item<double>() / (n - 1);
 }
 
-// Throws NonFinite where an energy is none, and where the model forbids the states of all chains.
+// Throws NonFinite if an energy is NaN or −∞, or if the model forbids the initial states of all
+// chains.
 void require_weights(const torch::Tensor& energy) {
   const int64_t finite = torch::isfinite(energy).sum().item<int64_t>(), all = energy.numel();
   const bool numbers = (energy > -INFINITY).all().item<bool>();
@@ -31,16 +33,16 @@ void require_weights(const torch::Tensor& energy) {
       fmt::format("the energy is not finite at {} of the {} initial values", all - finite, all));
 }
 
-// Returns what a step adds to the variance of the log-weights, over the chains that have a weight:
-// chains that began at a state which the model forbids have none.
+// Returns how much a step adds to the variance of the log-weights, over the chains that have a
+// finite weight. Chains that began at a state which the model forbids have none.
 double added_variance(const torch::Tensor& added, const torch::Tensor& before) {
   const torch::Tensor weighed = torch::isfinite(added + before);
   const torch::Tensor a = added.masked_select(weighed), b = before.masked_select(weighed);
   return a.numel() > 1 ? 2 * covariance(a, b) + covariance(a, a) : 0;
 }
 
-// What chains kept of their evaluation, which sums of moves may have left with other bits than a new
-// one has.
+// Restores the cache of the chains' evaluation. A new evaluation could differ from it in the last
+// bits, since the cache may hold sums of moves.
 void restore_cache(const std::vector<torch::Tensor>& saved, std::vector<torch::Tensor>& cache) {
   require(saved.size() == cache.size(), "the annealing checkpoint keeps {} tensors a state, not {}",
           saved.size(), cache.size());
@@ -96,7 +98,7 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
                  "at least 1 temperature is needed");
   require_option(has_counters(options.temperatures), "steps", options.temperatures,
                  "at most {} temperatures have random numbers of their own", kLargestCounter);
-  // The estimate has the first chains; the others have chains of their own behind them.
+  // The estimate has the first chain numbers; the other runs have their own numbers after them.
   legs_end_ = options.first_chain + options.chains;
   const auto add = [&](Part part, int64_t temperatures, int64_t chains) {
     legs_.push_back({part, temperatures, legs_end_, chains});
@@ -171,7 +173,8 @@ int64_t AnnealedImportanceSampling::calls_of_start() const {
   return exact ? exact->difference_calls() : 1 + model.space().neighbours();
 }
 
-// A leg starts at samples of the start, or where its part says; a resumed one where it stood.
+// Starts a run at exact draws from p_0, or at the states that its part prescribes. A resumed run
+// starts where it was interrupted.
 void AnnealedImportanceSampling::begin_leg() {
   const bool equilibrium = leg().part == Part::kEquilibrium;
   if (equilibrium) {
@@ -191,7 +194,8 @@ void AnnealedImportanceSampling::begin_leg() {
   const torch::Tensor ids = leg_chain_ids();
   const std::vector<torch::Tensor> saved = std::move(state_.current.cache);
   const torch::Tensor kept = state_.workspace.kept;
-  // At β = 0 no state is forbidden: those that the target forbids weigh nothing and are no error.
+  // At β = 0 no state is forbidden. States that the target forbids have weight 0, which is no
+  // error.
   Evaluation none;
   path_->set_beta(0, {}, none);
   fail_together(ranks_, [&] {

@@ -1,21 +1,22 @@
-// Annealed importance sampling (Neal 2001; docs/concepts/annealing.md), both ways: an estimate of
-// log Z whose exponential is unbiased, and one from the other end (Burda, Grosse & Salakhutdinov
-// 2015).
+// Annealed importance sampling in both directions (docs/concepts/annealing.md). The forward
+// direction (Neal 2001) gives an estimate of log Z whose exponential is unbiased; the reverse
+// direction gives one from the other end (Burda, Grosse & Salakhutdinov 2015).
 //
 //   forward  x ~ p_0;  for k = 1 … K:  log w += U_{β_{k−1}}(x) − U_{β_k}(x), then a step at β_k
 //            log Z ≈ log Z_0 + log mean exp(log w), on average too low
 //   reverse  x ~ π;    for k = K … 1:  log w += U_{β_k}(x) − U_{β_{k−1}}(x), then a step at β_{k−1}
 //            log Z ≈ log Z_0 − log mean exp(log w), on average too high if x are exact draws
 //
-// A step costs one model call (path.h). The estimate is preceded by shorter runs with chains of
-// their own, the points of the convergence curve. The reverse chains begin at states that are given,
-// or go on from the forward chains' last states at β = 1 until they are in equilibrium
-// (equilibrium.h); whichever it was, R̂ says what the bound is worth (verdict.h).
+// A step costs one model call; the change of temperature before it costs none (path.h). The
+// estimate is preceded by shorter runs with chains of their own, which are the points of a
+// convergence curve. The reverse chains start from given states, or continue from the last states
+// of the forward chains at β = 1 until they are in equilibrium (equilibrium.h). In either case, R̂
+// of the chains that they start from tells how far the upper bound can be trusted (verdict.h).
 //
-// The estimate from both ends (Crooks) takes a way back whose steps are the reversals in time of
-// those of the way there: step K − 2 − k of the one is at the β of step k of the other. Sweeps in a
-// fixed order go backwards there (Sampler::reversed, AnnealingPath::turn_back). The bounds do not
-// depend on it.
+// The bidirectional estimate (Crooks) needs reverse steps that are the time reversals of the
+// forward steps: reverse step K − 2 − k is at the β of forward step k. Sweeps in a fixed order
+// therefore run backwards in reverse annealing (Sampler::reversed, AnnealingPath::turn_back). The
+// bounds do not depend on this.
 #pragma once
 
 #include <functional>
@@ -37,15 +38,18 @@
 
 namespace isinglass {
 
-// Where reverse chains begin.
+// Where the reverse chains start.
 struct ReverseStart {
-  // Exact draws or saved states, one a chain, on the CPU or the device; undefined: long chains, or
-  // if those may not make a step, states that reverse_from() gives before run().
+  // Exact draws or saved states, one per chain, on the CPU or the device. If they are undefined,
+  // the reverse chains start from long chains if `longest` is above 0, and otherwise from states
+  // that reverse_from() supplies before run().
   torch::Tensor states = {};
-  double rhat = 1;  // of given ones: that of the chains they come from, NaN where it is not known
-  // Of the ladder that they come from, if one; without them R̂ may look well all the same.
+  // R̂ of the chains that given states come from: 1 for exact draws, NaN if it is not known.
+  double rhat = 1;
+  // The round trips of the ladder that the states come from; infinite if they come from none. With
+  // few round trips R̂ may look good although the states are not in equilibrium.
   double round_trips = std::numeric_limits<double>::infinity();
-  int64_t longest = 0;  // steps of long chains at most
+  int64_t longest = 0;  // the most steps of long chains
 };
 
 struct AisOptions {
@@ -55,10 +59,11 @@ struct AisOptions {
   PathKind path = PathKind::kLinear;
   uint64_t seed = 0;
   std::vector<int64_t> curve = {};  // temperatures of the shorter runs, ascending
-  bool cuda_graph = false;          // step_graph.h, where the annealed model allows it
+  // Captures steps in a CUDA graph (step_graph.h) if the annealed model allows it.
+  bool cuda_graph = false;
   RandomStream stream = RandomStream::kAnnealing;
-  std::optional<ReverseStart> reverse = {};  // none: forward alone
-  int64_t first_chain = 0;                   // global number of the estimate's first chain
+  std::optional<ReverseStart> reverse = {};  // nullopt: the forward direction only
+  int64_t first_chain = 0;                   // the number of the estimate's first chain
 };
 
 struct CurvePoint {
@@ -66,32 +71,34 @@ struct CurvePoint {
   double log_z;
 };
 
-// Of one direction.
+// The chains of one direction.
 struct AnnealedChains {
-  torch::Tensor x;            // the chains at the end, uint8 [chains, D]
+  torch::Tensor x;            // uint8 [chains, D]: the final states
   torch::Tensor log_weights;  // float64 [chains]
   double acceptance = 0;      // mean over chains and steps
 };
 
 struct ReverseResult : AnnealedChains {
   double log_z_upper = 0, log_z_upper_se = 0, weight_ess = 0;
-  double log_z_bidirectional = 0, log_z_bidirectional_se = 0;  // weights.h
-  double rhat = 0, round_trips = 0;                            // of the chains it began from
-  int64_t equilibrium_steps = 0;                               // that those made, long chains
+  double log_z_bidirectional = 0, log_z_bidirectional_se = 0;  // see weights.h
+  // Of the chains that the reverse direction started from.
+  double rhat = 0, round_trips = 0;
+  int64_t equilibrium_steps = 0;  // steps of those chains, if they were long chains
 };
 
 struct AisResult : AnnealedChains {
   double log_z = 0, log_z_se = 0, weight_ess = 0;
-  std::vector<CurvePoint> curve;   // the last one is the estimate itself
-  int64_t energy_evaluations = 0;  // model calls per chain, all runs, their starts included
-  bool finished = false;           // false: stopped; take checkpoint() and resume later
+  std::vector<CurvePoint> curve;  // its last point is the estimate itself
+  // Model calls per chain over all runs, including the evaluations of initial states.
+  int64_t energy_evaluations = 0;
+  bool finished = false;  // false if stopped; then take checkpoint() and resume later
   std::optional<ReverseResult> reverse = {};
 
   Evidence evidence() const;
   LogZBounds bounds() const;
 };
 
-// The whole computation, which can be interrupted between steps and resumed from a checkpoint. Ranks
+// The whole computation. It can be interrupted between steps and resumed from a checkpoint. Ranks
 // share the chains of every run.
 class AnnealedImportanceSampling : private Transition {
  public:
@@ -99,45 +106,49 @@ class AnnealedImportanceSampling : private Transition {
                              const AisOptions& options, torch::Device device,
                              const Ranks& ranks = Ranks::alone());
 
-  // The states, one a chain, where options.reverse left them open, and the R̂ of their chains.
+  // Supplies the reverse start that options.reverse left open: the states, one per chain, the R̂ of
+  // the chains that they come from, and the round trips of their ladder.
   void reverse_from(const torch::Tensor& states, double rhat, double round_trips);
 
-  // Runs to the end, or until stop() is true, which is the same on all ranks; on_step after every
-  // step. The result is that of all ranks' chains.
+  // Runs to the end, or until stop() returns true, which must happen on all ranks at the same step.
+  // Calls on_step after every step. The result covers the chains of all ranks.
   AisResult run(const std::function<void()>& on_step = {}, const std::function<bool()>& stop = {});
 
-  // The next step alone, for who wants to time it; the present run has one left.
+  // Makes the next step alone, so that it can be timed. The current run must have a step left.
   void step();
 
-  // By all ranks together: all that run() needs to go on, on as many ranks or another number of them,
-  // after it was stopped or from on_step; restore() into a new object throws Error, naming what
-  // differs, if the checkpoint belongs to other options, another model, start or sampler.
+  // All ranks call these together. checkpoint() returns all that run() needs to continue, on the
+  // same or another number of ranks; it may be called after a stop or from on_step. restore(), on a
+  // new object, throws Error that names the difference if the checkpoint belongs to other options,
+  // or to another model, start or sampler.
   PtDict checkpoint() const;
   void restore(const PtDict& checkpoint);
 
-  // What is sure to come, and of long chains the most; fewer once those have come to equilibrium.
+  // The number of steps made, and the number of steps in total. Long chains count with their
+  // largest number of steps, and with those they made once they have reached equilibrium.
   int64_t steps_done() const { return steps_done_; }
   int64_t steps_total() const;
 
-  // Global numbers of chains from first_chain on that the whole computation has.
+  // Returns how many chain numbers, from first_chain on, the whole computation uses.
   int64_t chain_numbers() const { return legs_end_ - options_.first_chain; }
 
  private:
   enum class Part { kPilot, kCurve, kForward, kEquilibrium, kReverse };
-  struct Leg {  // one run of chains
+  struct Leg {  // one run of a batch of chains
     Part part;
     int64_t temperatures;
     int64_t first_chain, chains;
 
+    // Returns true if the chains of this run have weights.
     bool weighs() const { return part != Part::kEquilibrium; }
   };
 
-  // What a checkpoint must agree on.
+  // Returns the settings in which a checkpoint and this object must agree.
   PtDict settings() const;
   void begin_leg();
   void step_leg();
   bool leg_is_over() const;
-  // Step t of a leg goes from β_t to β_{t+1}: the weights, then the model.
+  // Moves from β_t to β_{t+1} before step t of a run: updates first the weights, then the model.
   int64_t before_step(int64_t t, const Sampler& sampler, ChainState& state,
                       StepParams& params) override;
   void finish_leg();
@@ -146,7 +157,7 @@ class AnnealedImportanceSampling : private Transition {
   torch::Tensor first_states(const torch::Tensor& ids) const;
   torch::Tensor leg_chain_ids() const;
   Share own_chains() const { return ranks_.share(leg().chains); }
-  int64_t calls_of_start() const;  // a chain
+  int64_t calls_of_start() const;  // model calls per chain
   const Leg& leg() const { return legs_[leg_]; }
   const Sampler& leg_sampler() const { return reversed_ ? *reversed_ : sampler_; }
   uint64_t key() const { return stream_key(options_.seed, options_.stream); }
@@ -161,24 +172,25 @@ class AnnealedImportanceSampling : private Transition {
   std::vector<Leg> legs_;
   int64_t legs_end_ = 0;
 
-  std::string states_sha256_;  // of the reverse states that the options hold; empty: none
+  std::string states_sha256_;  // hash of the reverse states in the options; empty if none
 
   size_t leg_ = 0;
-  std::unique_ptr<Sampler>
-      reversed_;        // of a leg in reverse, where steps are not their own reversal
-  bool begun_ = false;  // the present leg
-  int64_t k_ = 0;       // steps made in this leg
+  // The reversed sampler of a reverse run; null if steps are their own reversals.
+  std::unique_ptr<Sampler> reversed_;
+  bool begun_ = false;  // true once the current run has its initial states
+  int64_t k_ = 0;       // steps made in the current run
   int64_t steps_done_ = 0;
-  bool settled_ = false;  // the long chains
+  bool settled_ = false;  // true once the long chains are in equilibrium
   Pilot pilot_;
   AisResult result_;
   EquilibriumWatch watch_;
   torch::Tensor log_weights_;
-  torch::Tensor resumed_, acceptance_sum_;  // from restore() until the leg begins
+  // Restored chains and sums, from restore() until their run begins.
+  torch::Tensor resumed_, acceptance_sum_;
   std::vector<double> betas_;
   StepParams params_;
   ChainState state_;
-  std::optional<Stepper> stepper_;  // of the present leg
+  std::optional<Stepper> stepper_;  // of the current run
 };
 
 }  // namespace isinglass

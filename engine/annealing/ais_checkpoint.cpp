@@ -1,4 +1,4 @@
-// What is saved of annealed importance sampling. See ais.h.
+// Implements the checkpoints of annealed importance sampling.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace {
 constexpr int64_t kFormat = 3;
 constexpr const char* kWhat = "the annealing checkpoint";
 
-// Settings that checkpoints of older versions do not have are not compared with those.
+// Lists settings that older checkpoints lack; they are compared only with checkpoints that have
+// them.
 constexpr const char* kSince[] = {"curve", "states_sha256"};
 
 PtDict known_to(const PtDict& saved, PtDict own) {
@@ -84,7 +85,7 @@ PtDict AnnealedImportanceSampling::checkpoint() const {
   if (state_.workspace.kept.defined()) put(dict, "kept", all(state_.workspace.kept));
   put(dict, "log_weights", all(log_weights_));
   put(dict, "acceptance_sum", all(state_.statistics.acceptance_sum));
-  if (result_.x.defined()) {  // the forward chains are over
+  if (result_.x.defined()) {  // the forward chains have finished
     put(dict, "forward",
         PtDict{{"x", {result_.x.to(torch::kCPU)}},
                {"log_weights", {result_.log_weights.to(torch::kCPU)}},

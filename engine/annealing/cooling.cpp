@@ -1,4 +1,4 @@
-// See cooling.h.
+// Implements the cooling of the target.
 #include "engine/annealing/cooling.h"
 
 #include <algorithm>
@@ -24,7 +24,8 @@ int64_t Cooling::before_step(int64_t t, const Sampler& sampler, ChainState& stat
   const int64_t level = std::min(t * levels_ / steps_, levels_ - 1);
   if (level != level_) {
     level_ = level;
-    const double share =  // one level is the last
+    // If there is only one level, it has the last temperature.
+    const double share =
         levels_ > 1 ? static_cast<double>(level) / static_cast<double>(levels_ - 1) : 1;
     temperature_ = temperatures_.first * std::pow(temperatures_.last / temperatures_.first, share);
     model_.set_beta(1 / temperature_);

@@ -1,9 +1,10 @@
-// Simulated annealing (Kirkpatrick, Gelatt & Vecchi 1983): burn-in cools the target from T_0 to T_1
-// in L levels of equally many steps, L = 100 where burn-in has so many; a step of level l leaves
-// exp(−U/T) invariant, T = T_0 (T_1/T_0)^{l/(L−1)}, a geometric schedule (L = 1: T_1). The steps
-// after burn-in, at T_1, are draws from exp(−U/T_1) like those of any other run.
+// Simulated annealing (Kirkpatrick, Gelatt & Vecchi 1983). Burn-in cools the target from T_0 to T_1
+// in L levels of equally many steps; L = 100, or the number of steps if burn-in has fewer. A step
+// at level l leaves exp(−U/T) invariant, with the geometric schedule T = T_0 (T_1/T_0)^{l/(L−1)} (L
+// = 1: T_1). The steps after burn-in, at T_1, are draws from exp(−U/T_1) like those of any other
+// run.
 //
-// Samplers see U/T (tempered_model.h), observers U.
+// Samplers see U/T (tempered_model.h), observers see U.
 #pragma once
 
 #include "engine/annealing/tempered_model.h"
@@ -17,7 +18,7 @@ struct Temperatures {
 
 class Cooling : public Transition {
  public:
-  // For a burn-in of so many steps, at least 1. The target outlives this object.
+  // steps: the length of burn-in, at least 1. The target must outlive this object.
   Cooling(EnergyModel& target, Temperatures temperatures, int64_t steps, torch::Device device);
 
   TemperedModel& model() { return model_; }

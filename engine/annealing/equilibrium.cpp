@@ -1,4 +1,4 @@
-// See equilibrium.h.
+// Implements the monitor of equilibrium.
 #include "engine/annealing/equilibrium.h"
 
 #include <limits>
@@ -19,7 +19,7 @@ bool EquilibriumWatch::see(int64_t steps, const torch::Tensor& energy, const Ran
   if (rows_ < kRows) return false;
   const torch::Tensor half = energies_.slice(0, kRows / 2).t();
   rhat_ = agreement_rhat(ranks.gather(half.contiguous()).t().to(torch::kCPU));
-  // Every second one is kept, of twice as many steps.
+  // Keeps every second energy, so that the buffer covers twice as many steps.
   energies_.slice(0, 0, kRows / 2).copy_(energies_.slice(0, 1, kRows, 2).clone());
   rows_ = kRows / 2;
   every_ *= 2;

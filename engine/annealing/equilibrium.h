@@ -1,6 +1,6 @@
-// Whether chains at one temperature have reached their equilibrium: R̂ of their energies
-// (engine/diagnostics/rank_normalised.h), looked at after 512, 1024, 2048, … steps over the second
-// half of what was made so far.
+// Monitors whether chains at one temperature have reached equilibrium, by R̂ of their energies
+// (engine/diagnostics/rank_normalised.h). R̂ is computed after 512, 1024, 2048, … steps, from the
+// second half of the steps made so far.
 #pragma once
 
 #include "engine/context.h"
@@ -14,16 +14,17 @@ class EquilibriumWatch {
   EquilibriumWatch() = default;
   EquilibriumWatch(int64_t chains, torch::Device device);
 
-  // Steps until the next energy is to be seen.
+  // Returns the number of steps until the next energy is to be recorded.
   int64_t until_seen() const { return every_ - steps_ % every_; }
-  // `steps` more were made, at most until_seen(); energy float64 [B] is that of the last. Returns
-  // whether R̂ was looked at.
+  // Records the energy, float64 [B], after `steps` further steps, which are at most until_seen().
+  // Returns true if R̂ was computed.
   bool see(int64_t steps, const torch::Tensor& energy, const Ranks& ranks);
 
   int64_t steps() const { return steps_; }
-  double rhat() const { return rhat_; }  // at the last look; NaN before the first
+  double rhat() const { return rhat_; }  // the latest value; NaN before the first
 
-  // Of all ranks' chains; and this rank's share of them.
+  // saved() returns the monitor's data for the chains of all ranks; restore() reads this rank's
+  // share of them.
   PtDict saved(const Ranks& ranks) const;
   void restore(const PtDict& saved, const Share& own, torch::Device device);
 

@@ -1,4 +1,4 @@
-// See factorised.h.
+// Implements the starting distribution of annealing.
 #include "engine/annealing/factorised.h"
 
 #include <cmath>
@@ -20,7 +20,7 @@ Factorised Factorised::bernoulli(const torch::Tensor& mean) {
       "the mean of the starting distribution must be a vector of numbers strictly between 0 and 1");
   Factorised start;
   start.mean_ = mean.to(torch::kFloat32).contiguous();
-  // The energy is that of the draws, whose mean has been rounded.
+  // The energy uses the rounded mean, which is also the mean of the draws.
   const torch::Tensor theta = -torch::logit(start.mean_.to(torch::kFloat64));
   start.model_ = std::make_shared<BernoulliModel>(theta);
   start.log_z_ = torch::softplus(-theta).sum().item<double>();

@@ -1,4 +1,4 @@
-// See path.h.
+// Implements the linear and the joint path.
 #include "engine/annealing/path.h"
 
 #include "engine/annealing/tempered_model.h"
@@ -8,7 +8,7 @@
 namespace isinglass {
 namespace {
 
-// A change of β costs no model call: the parts of the energy are kept.
+// A change of β needs no model call, because the parts U_0 and U of the energy are kept.
 class LinearPath : public AnnealingPath {
  public:
   LinearPath(EnergyModel& model, const Factorised& start, torch::Device device)
@@ -41,7 +41,7 @@ class LinearPath : public AnnealingPath {
   torch::Tensor fall_;
 };
 
-// A change of β costs the free energies anew, from the hidden inputs that are kept.
+// A change of β recomputes the free energies from the hidden inputs, which are kept.
 class JointPath : public AnnealingPath {
  public:
   JointPath(RbmModel& rbm, const Factorised& start, torch::Device device)
@@ -49,7 +49,7 @@ class JointPath : public AnnealingPath {
 
   EnergyModel& model() override { return model_; }
   double log_z_start() const override { return model_.log_z_start(); }
-  // The sites at β = 0 do not know of the hidden units.
+  // At β = 0 the sites do not depend on the hidden units.
   torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const override {
     return start_.sample(chain_ids, seed);
   }

@@ -1,8 +1,9 @@
-// The paths that annealing takes from a distribution with exact draws (β = 0) to the model (β = 1).
+// The paths of distributions along which annealing moves from one with exact draws (β = 0) to the
+// model (β = 1).
 //
-//   linear  U_β = (1 − β) U_0 + β U    any model (tempered_model.h)
-//   joint   of an RBM: at every β an RBM of weights βW and biases βb_h, βb_v + (1 − β)·logit m, so
-//           that block Gibbs sweeps serve all the way (models/network/annealed_rbm.h)
+//   linear  U_β = (1 − β) U_0 + β U, for any model (tempered_model.h)
+//   joint   for an RBM only: at every β an RBM with weights βW, hidden biases βb_h and visible
+//           biases βb_v + (1 − β)·logit m, so that block Gibbs sweeps work at every β (models/network/annealed_rbm.h)
 #pragma once
 
 #include <memory>
@@ -20,28 +21,31 @@ class AnnealingPath {
  public:
   virtual ~AnnealingPath() = default;
 
-  virtual EnergyModel& model() = 0;  // at the present β
-  // log Z and exact draws (uint8 [N, D], by seed and chain id) at β = 0.
+  virtual EnergyModel& model() = 0;  // at the current β
+  // log_z_start() returns log Z at β = 0; sample() returns exact draws there, uint8 [N, D], which
+  // depend on the seed and the chain ids.
   virtual double log_z_start() const = 0;
   virtual torch::Tensor sample(const torch::Tensor& chain_ids, uint64_t seed) const = 0;
 
-  // Lets the model's sweeps go through their sites in the reverse order, the time reversal of a
-  // sweep, or again in their own. The default does nothing, for sweeps that are their own reversal:
-  // those of an RBM, hidden units and then sites.
+  // Makes the model's sweeps visit their sites in reverse order, which is the time reversal of a
+  // sweep, or in their own order again. The default does nothing: it suits sweeps that are their
+  // own reversal, such as those of an RBM, which draw hidden units and then sites.
   virtual void turn_back(bool back) {}
 
-  // β, and the evaluation of states at it.
+  // Sets β, and updates the evaluation of the states to it.
   virtual void set_beta(double beta, const torch::Tensor& x, Evaluation& current) = 0;
-  // The same from the present β, and U_before(x) − U_after(x), float64 [B], valid until the next
-  // call.
+  // Moves from the current β to a new one, and updates the evaluation. Returns U_before(x) −
+  // U_after(x), float64 [B], which is valid until the next call.
   virtual const torch::Tensor& advance(double beta, const torch::Tensor& x,
                                        Evaluation& current) = 0;
 };
 
-// The joint path is of RBMs alone: throws Error, naming `path`, for any other model.
+// Returns the model as an RBM. Throws Error, naming `path`, if it is none, since the joint path
+// exists for RBMs only.
 RbmModel& rbm_of_joint_path(EnergyModel& model);
 
-// Model and start outlive the path. Throws Error as rbm_of_joint_path does, for the joint one.
+// Model and start must outlive the path. Throws Error as rbm_of_joint_path() does for the joint
+// path.
 std::unique_ptr<AnnealingPath> make_path(PathKind kind, EnergyModel& model, const Factorised& start,
                                          torch::Device device);
 

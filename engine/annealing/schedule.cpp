@@ -1,4 +1,4 @@
-// See schedule.h.
+// Implements the temperature schedules of annealing.
 #include "engine/annealing/schedule.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace isinglass {
 namespace {
 
 constexpr double kSigmoidSlope = 4;
-constexpr size_t kWindows = 40;  // over which a pilot's noisy variances are averaged
+constexpr size_t kWindows = 40;  // windows over which a pilot's noisy variances are averaged
 
 std::vector<double> sigmoid_schedule(int64_t n) {
   std::vector<double> beta(n + 1);
@@ -23,7 +23,8 @@ std::vector<double> sigmoid_schedule(int64_t n) {
   return beta;
 }
 
-// The lengths √D of the pilot's intervals, D averaged over windows of neighbours.
+// Returns the lengths √D of the pilot's intervals, with D averaged over windows of neighbouring
+// intervals.
 std::vector<double> lengths(const std::vector<double>& variance) {
   const size_t count = variance.size(), windows = std::min(kWindows, count);
   std::vector<double> length(count);
@@ -37,14 +38,14 @@ std::vector<double> lengths(const std::vector<double>& variance) {
   return length;
 }
 
-// Inverts the cumulative length, piecewise linear between the pilot's temperatures.
+// Inverts the cumulative length, which is piecewise linear between the pilot's temperatures.
 std::vector<double> equal_length_schedule(int64_t n, const Pilot& pilot) {
   const std::vector<double> length = lengths(pilot.variance);
   const size_t m = length.size();
   const double mean = std::accumulate(length.begin(), length.end(), 0.0) / static_cast<double>(m);
   std::vector<double> cumulative(m + 1, 0.0);
-  // A tenth of the mean is added everywhere: no interval grows without bound where the pilot saw
-  // nothing.
+  // A tenth of the mean is added to every length, so that no interval grows without bound where the
+  // pilot measured nothing.
   for (size_t j = 0; j < m; ++j)
     cumulative[j + 1] = cumulative[j] + length[j] + 0.1 * mean + 1e-300;
   std::vector<double> beta(n + 1);

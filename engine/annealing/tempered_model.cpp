@@ -1,4 +1,4 @@
-// See tempered_model.h.
+// Implements the tempered model in both forms.
 #include "engine/annealing/tempered_model.h"
 
 #include <cmath>
@@ -11,11 +11,11 @@
 namespace isinglass {
 namespace {
 
-// Cache layout: U; with a table the target's; the start's energy and, where it differs from state to
-// state, its table; the target's own cache.
+// The cache holds, in this order: U; the target's gradient or differences, if any; U_0; the start's
+// gradient or differences, if they depend on the state; the target's own cache.
 enum : size_t { kTarget = 0, kTable = 1 };
 
-// out becomes a tensor like the other, or undefined like it.
+// Makes `out` a tensor of the shape of `like`, or undefined if that is.
 void make_like(torch::Tensor& out, const torch::Tensor& like) {
   if (!like.defined()) {
     out = like;
@@ -26,7 +26,8 @@ void make_like(torch::Tensor& out, const torch::Tensor& like) {
 
 }  // namespace
 
-// Unary energies (1 − β)·θ_0 + β·θ, couplings β·J, where the start has no edges.
+// A lattice with unary energies (1 − β)·θ_0 + β·θ and couplings β·J, given that the start has no
+// edges.
 class TemperedModel::Scaled : public LatticeModel {
  public:
   Scaled(LatticeModel& target, LatticeModel* start, torch::Tensor beta)
@@ -96,7 +97,7 @@ std::string TemperedModel::title() const {
   return "the annealed energy of " + kind_name();
 }
 
-// Sweeps and local steps of a lattice take a β a chain.
+// Returns one β per chain, as sweeps and fused lattice steps of a lattice take it.
 torch::Tensor TemperedModel::beta_of_chains(int64_t chains) {
   if (beta_.size(0) == chains) return beta_;
   return ops::scratch_tensor<double>(chain_beta_, {chains}, beta_).copy_(beta_);
@@ -123,7 +124,7 @@ void TemperedModel::evaluate_start(const torch::Tensor& x, const Parts& parts,
     if (!start.energy.defined() || start.energy.size(0) != x.size(0)) {
       start.energy = torch::empty({x.size(0)}, x.options().dtype(torch::kFloat64));
     }
-    start.energy.zero_();  // the sampler's own tensors begin as anything
+    start.energy.zero_();  // the sampler's buffers are uninitialised
   } else if (parts.start_gradient) {
     start_->evaluate(x, start);
   } else {
@@ -184,7 +185,7 @@ void TemperedModel::recombine_table(Evaluation& out) const {
   if (parts.has_start_table() && !flat_start_) {
     start = out.cache[parts.start_table()];
   } else if (parts.gradient && start_ && !flat_start_) {
-    start = start_gradient_;  // one row for all
+    start = start_gradient_;  // one row for all states
   }
   mix(parts.differences ? out.differences : out.gradient, start, table);
 }
@@ -283,8 +284,9 @@ void TemperedModel::conditional_differences(const torch::Tensor& x, const torch:
   start_differences_ = start;
 }
 
-// The parts change by the differences at the values that were drawn, 0 at the old one. On a CPU, as
-// on a GPU nobody may ask whether they are finite.
+// Adds to each part the difference at the value that was drawn, which is 0 if the value did not
+// change. This is done on a CPU only, because on a GPU the host would have to wait to learn whether
+// the energies are finite.
 void TemperedModel::follow(const torch::Tensor& x, Evaluation& current) {
   const Parts parts = this->parts(false, false);
   if (!x.is_cpu() || current.cache.size() > parts.own()) return evaluate_energy(x, current);
@@ -300,7 +302,7 @@ void TemperedModel::follow(const torch::Tensor& x, Evaluation& current) {
 int64_t TemperedModel::gibbs_sweeps(int64_t steps, const torch::Tensor& rng,
                                     const torch::Tensor& chain_ids, torch::Tensor& x,
                                     Evaluation& current, ops::StepBuffers& counts) {
-  if (lattice_) {  // U_0 is the same everywhere
+  if (lattice_) {  // U_0 is constant
     lattice_->tempered_sweeps(steps, beta_of_chains(x.size(0)), rng, chain_ids, x,
                               current.cache[kTarget], counts, back_);
     recombine(current);

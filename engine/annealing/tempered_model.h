@@ -1,20 +1,23 @@
-// A model at inverse temperature β, one for all chains or one a chain:
+// A model at inverse temperature β, which is one for all chains or one per chain:
 //
-//   U_β = U_0 + β·(U − U_0)   the path of annealing from a factorised distribution U_0; where the
-//                             model carries the base distribution itself (U = U_net + U_base,
-//                             U_0 = U_base) this is U_base + β·U_net
-//   U_β = β·U                 without one: cooling, β = 1/T
+//   U_β = U_0 + β·(U − U_0)   the linear path from a factorised distribution U_0. If the model
+//                             itself contains the base distribution (U = U_net + U_base,
+//                             U_0 = U_base), this is U_base + β·U_net
+//   U_β = β·U                 without U_0: cooling, β = 1/T
 //
 // It has one of two forms.
-//   parts    The parts (U, U_0, and ∇U or the differences of both) of every state stay in its cache
-//            and behind them what the model itself keeps there: a change of β costs no model call.
-//            Conditionals are those of the parts; a lattice has sweeps and, where U_0 is uniform or
-//            there is none, local steps and a β a chain.
-//   lattice  β·U of a lattice is a lattice, of couplings and fields times β: samplers see that, and
-//            local steps stay local. A change of β costs an evaluation. Of one β, without a start.
+//   parts    The cache holds the parts of every state's evaluation (U, U_0, and ∇U or the
+//            differences of both), followed by the target's own cache. A change of β needs no model
+//            call.
+//            Conditionals are computed from those of the parts. A lattice has sweeps; where U_0 is
+//            uniform or absent, it also has fused lattice steps and allows one β per chain.
+//   lattice  β·U of a lattice is a lattice with couplings and fields times β. Samplers see that
+//            lattice, and fused lattice steps remain available. A change of β needs an evaluation.
+//            This form has a single β and no U_0.
 //
-// Evaluation::target is U: always in parts, and of a lattice once the evaluation is settled. Where
-// U_0 or U is infinite, U_β is U_0 at β = 0 and U at β = 1 (kernels/tempering/mixture.h).
+// Evaluation::target is U: always in the form of parts, and in the form of a lattice once settle()
+// has been called. Where U_0 or U is infinite, U_β is U_0 at β = 0 and U at β = 1
+// (kernels/tempering/mixture.h).
 #pragma once
 
 #include <memory>
@@ -31,11 +34,11 @@ class TemperedModel : public EnergyModel,
                       public HasEnergyDifferences,
                       public HasSweeps {
  public:
-  // Which form a lattice without a start takes; other models have parts.
+  // The form of a lattice without a start; all other models have the form of parts.
   enum class Form { kParts, kLattice };
 
-  // Target and start (null: none) outlive this object. betas: how many there are, 1 or one a chain;
-  // they begin at 0 with a start and at 1 without.
+  // Target and start (null: none) must outlive this object. betas: the number of β, 1 or one per
+  // chain. Their initial value is 0 with a start and 1 without.
   TemperedModel(EnergyModel& target, const Factorised* start, torch::Device device,
                 Form form = Form::kParts, int64_t betas = 1);
   ~TemperedModel() override;
@@ -67,38 +70,39 @@ class TemperedModel : public EnergyModel,
   void follow(const torch::Tensor& x, Evaluation& current) override;
   int64_t gibbs_sweeps(int64_t steps, const torch::Tensor& rng, const torch::Tensor& chain_ids,
                        torch::Tensor& x, Evaluation& current, ops::StepBuffers& counts) override;
-  // A scaled lattice is made by the host at every β.
+  // The host computes a scaled lattice anew at every β, which cannot be captured.
   bool sweeps_capturable() const override { return lattice_ != nullptr; }
-  // Lets sweeps take the last sites first, or again the first ones.
+  // Makes sweeps visit the sites in reverse order, or in their own order again.
   void turn_back(bool back) { back_ = back; }
 
   const torch::Tensor& beta() const { return beta_; }  // float64 [1] or [B], on the device
   void set_beta(double beta);
-  void set_beta(const torch::Tensor& beta);  // like beta()
-  // An evaluation in parts at the β that there is now; its gradient or differences alone, where β
-  // has changed in place, in beta(), and the energies with it.
+  void set_beta(const torch::Tensor& beta);  // of the shape of beta()
+  // recombine() updates an evaluation in parts to the current β. recombine_table() updates its
+  // gradient or differences alone, for use where beta() has been changed in place and the energies
+  // with it.
   void recombine(Evaluation& current) const;
   void recombine_table(Evaluation& current) const;
-  // In either form the chains' state, with what their sampler keeps.
+  // Updates the chains' state, in either form, and what their sampler caches.
   void renew(const Sampler& sampler, ChainState& state);
 
-  // U_0 of an evaluation in parts, float64 [B]; its U is the evaluation's target.
+  // Returns U_0 of an evaluation in parts, float64 [B]. Its U is Evaluation::target.
   const torch::Tensor& start_energy(const Evaluation& current) const;
-  // U_0 − U at the states of an evaluation in parts, float64 [B]: −dU_β/dβ.
+  // Returns U_0 − U at the states of an evaluation in parts, float64 [B]; this is −dU_β/dβ.
   torch::Tensor slope(const Evaluation& current) const;
 
  private:
-  class Scaled;  // U_β of a lattice
+  class Scaled;  // U_β of a lattice, as a lattice
 
-  // What an evaluation has, and where its cache holds that.
+  // Says which parts an evaluation has, and at which indices the cache holds them.
   struct Parts {
     bool start, gradient, differences;
-    bool start_gradient;  // that differs from state to state
+    bool start_gradient;  // true if ∇U_0 depends on the state
 
     bool has_start_table() const { return start && (differences || start_gradient); }
     size_t start_energy() const { return gradient || differences ? 2 : 1; }
     size_t start_table() const { return start_energy() + 1; }
-    size_t own() const {  // what the target itself keeps
+    size_t own() const {  // the first index of the target's own cache
       return start_energy() + (start ? 1 : 0) + (has_start_table() ? 1 : 0);
     }
     bool operator==(const Parts&) const = default;
@@ -107,29 +111,32 @@ class TemperedModel : public EnergyModel,
   Parts parts(bool gradient, bool differences) const;
   Parts parts_of(const Evaluation& known) const;
   void evaluate_start(const torch::Tensor& x, const Parts& parts, Evaluation& start) const;
-  // What the evaluation knows of target and start, if it has such parts.
+  // Return the parts of target and start in an evaluation, if it has these parts.
   Evaluation target_in(const Evaluation& known, const Parts& parts) const;
   Evaluation start_in(const Evaluation& known, const Parts& parts) const;
   void combine(const Evaluation& start, const Evaluation& target, Evaluation& out) const;
 
   torch::Tensor beta_of_chains(int64_t chains);
-  // start + β (target − start), or β·target where start is undefined.
+  // Computes start + β (target − start), or β·target if start is undefined.
   void mix(torch::Tensor& out, const torch::Tensor& start, const torch::Tensor& target) const;
   void recombine_energy(Evaluation& current) const;
 
   EnergyModel& target_;
-  EnergyModel* start_;  // null: none
-  // float32 [D] or [D, K]: ∇U_0, of sites with finitely many values the same everywhere; of
-  // continuous ones undefined
+  EnergyModel* start_;  // null if there is none
+  // float32 [D] or [D, K]: ∇U_0 of sites with finitely many values, where it is the same at every
+  // state; undefined for continuous sites.
   torch::Tensor start_gradient_;
   torch::Tensor beta_;  // float64
-  bool flat_start_;     // U_0 is 0 everywhere
+  bool flat_start_;     // true if U_0 is 0 everywhere
   std::unique_ptr<Scaled> scaled_;
   bool is_lattice_ = false;
-  LatticeModel* lattice_ = nullptr;    // the target, where sweeps and steps take a β a chain
-  ops::Scratch chain_beta_;            // beta(), one a chain, where it is one for all
+  // The target, if its sweeps and steps take one β per chain.
+  LatticeModel* lattice_ = nullptr;
+  // β repeated for every chain, if beta() is one value.
+  ops::Scratch chain_beta_;
   ops::Scratch of_target_, of_start_;  // float64 [B, K]: conditional differences
-  torch::Tensor site_, target_differences_, start_differences_;  // the latest, and where they are
+  // The latest conditional differences, and the sites that they belong to.
+  torch::Tensor site_, target_differences_, start_differences_;
   bool back_ = false;
   int64_t difference_calls_ = 1;
 };

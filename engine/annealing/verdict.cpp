@@ -1,4 +1,4 @@
-// See verdict.h.
+// Implements the verdicts on estimates of log Z, and their texts.
 #include "engine/annealing/verdict.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace isinglass {
 namespace {
 
-// Why two ends do not make a bracket; empty: they do.
+// Returns why the two bounds form no bracket; empty if they do.
 std::string bracket_reason(double bracket, double largest) {
   if (std::isnan(bracket)) return "no bracket";
   if (bracket < -largest) return fmt::format("forward and reverse cross by {:.1f} nats", -bracket);

@@ -1,4 +1,4 @@
-// See weights.h.
+// Implements the estimates from log-weights.
 #include "engine/annealing/weights.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kResamples = 1000;
 
-// log mean exp of values[index(0)], values[index(1)], …
+// Returns log mean exp of values[index(0)], values[index(1)], …
 template <class Index>
 double log_mean_exp(const std::vector<double>& values, Index index) {
   const auto n = static_cast<int64_t>(values.size());
@@ -26,12 +26,13 @@ double log_mean_exp(const std::vector<double>& values, Index index) {
   return max + std::log(sum / static_cast<double>(n));
 }
 
-// Of Σ f over n independent terms.
+// Returns the variance of Σ f over n independent terms.
 double variance(const AcceptedWeights& side, size_t n) {
   const double count = static_cast<double>(n);
   return count * (side.squares - side.sum * side.sum / count) / (count - 1);
 }
 
+// Returns true if no weight is NaN or +∞ and at least one is finite.
 bool usable(const std::vector<double>& weights) {
   const auto above = [](double w) { return std::isnan(w) || w == INFINITY; };
   return std::none_of(weights.begin(), weights.end(), above) &&

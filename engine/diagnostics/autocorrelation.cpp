@@ -1,4 +1,4 @@
-// See autocorrelation.h.
+// Implements autocovariances and autocorrelations.
 #include "engine/diagnostics/autocorrelation.h"
 
 #include <cmath>

@@ -1,22 +1,23 @@
-// Autocovariances and autocorrelations of chains' statistics by FFT, in float64.
+// Computes autocovariances and autocorrelations of the chains' statistics by FFT, in float64.
 #pragma once
 
 #include "io/torch.h"
 
 namespace isinglass {
 
-// Σ_t (x_t − x̄)(x_{t+k} − x̄) of every chain at lags k = 0 … N − 1, float64 [N, B], from a
+// Returns Σ_t (x_t − x̄)(x_{t+k} − x̄) of every chain at lags k = 0 … N − 1, float64 [N, B], for a
 // statistic [N, B].
 torch::Tensor lagged_products(const torch::Tensor& series);
 
-// Autocovariances of every chain, float64 [N, B]: lag k divided by N − k.
+// Returns the autocovariances of every chain, float64 [N, B]: the sum at lag k divided by N − k.
 torch::Tensor autocovariance(const torch::Tensor& series);
 
-// ρ_k of every chain, float64 [N, B]: the products at lag k over those at lag 0, whose noise does
-// not grow with the lag. NaN for a chain that is constant or not finite.
+// Returns ρ_k of every chain, float64 [N, B]: the sum at lag k divided by that at lag 0. Its noise
+// does not grow with the lag. It is NaN for a chain that is constant or not finite.
 torch::Tensor autocorrelation(const torch::Tensor& series);
 
-// Per chain, bool [B]: constant, or not finite somewhere. No correlation is defined there.
+// Returns bool [B]: true for a chain that is constant, or somewhere not finite, and therefore has
+// no defined correlation.
 torch::Tensor undefined_chains(const torch::Tensor& series);
 
 }  // namespace isinglass

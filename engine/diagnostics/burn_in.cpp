@@ -1,4 +1,4 @@
-// See burn_in.h.
+// Implements the burn-in time.
 #include "engine/diagnostics/burn_in.h"
 
 #include <cmath>

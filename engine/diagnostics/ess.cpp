@@ -1,4 +1,4 @@
-// See ess.h.
+// Implements the effective sample size of the papers.
 #include "engine/diagnostics/ess.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// See mmd.h.
+// Implements the maximum mean discrepancy.
 #include "engine/diagnostics/mmd.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kComparisons = 1 << 24;  // sites compared at once
 
-// K̄ of all pairs of groups, float64 [G, H].
+// Returns K̄ of all pairs of groups, float64 [G, H].
 torch::Tensor kernel_means(const torch::Tensor& x, const torch::Tensor& y) {
   const int64_t groups = y.size(0), draws = y.size(1), sites = y.size(2);
   const torch::Tensor rows = y.reshape({-1, sites});
@@ -31,7 +31,7 @@ torch::Tensor kernel_means(const torch::Tensor& x, const torch::Tensor& y) {
   return sums / static_cast<double>(x.size(1) * draws);
 }
 
-// Mean over pairs of different groups; and the same with each group left out.
+// The mean over pairs of different groups, and the same mean with each group left out.
 struct Within {
   double mean;
   torch::Tensor without;  // float64 [G]

@@ -1,4 +1,4 @@
-// Half of a 95 % interval of a normal estimate, in standard errors.
+// The half width of a 95 % interval of a normally distributed estimate, in standard errors.
 #pragma once
 
 namespace isinglass {

@@ -1,4 +1,4 @@
-// See rank_normalised.h.
+// Implements the diagnostics of rank-normalised values.
 #include "engine/diagnostics/rank_normalised.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kLeastDraws = 4;
 
-// Too short, not finite, or one and the same value everywhere.
+// Returns true if the series is too short, not finite, or has the same value everywhere.
 bool undefined(const torch::Tensor& series) {
   return series.size(0) < kLeastDraws || undefined_chains(series.reshape({-1, 1})).item<bool>();
 }
@@ -25,7 +25,7 @@ torch::Tensor halves(const torch::Tensor& series) {  // [N/2, 2B]
 torch::Tensor rank_normalised(const torch::Tensor& x) {
   const auto [sorted, order] = x.flatten().sort();
   const auto [values, group, count] = torch::unique_consecutive(sorted, true, true);
-  const torch::Tensor last = count.cumsum(0).to(torch::kFloat64);  // rank of a group's last
+  const torch::Tensor last = count.cumsum(0).to(torch::kFloat64);  // rank of a group's last value
   const torch::Tensor mean_rank = last - (count - 1).to(torch::kFloat64) / 2;
   const torch::Tensor rank =
       torch::empty_like(last.index_select(0, group)).index_put_({order}, mean_rank.index({group}));
@@ -33,7 +33,7 @@ torch::Tensor rank_normalised(const torch::Tensor& x) {
   return torch::special_ndtri((rank - 3.0 / 8) / (total + 1.0 / 4)).view(x.sizes());
 }
 
-// The quantile with linear interpolation between order statistics (type 7 of R).
+// Returns the quantile with linear interpolation between order statistics (type 7 of R).
 double quantile_of_sorted(const torch::Tensor& sorted, double probability) {
   const double at = probability * static_cast<double>(sorted.numel() - 1);
   const int64_t below = static_cast<int64_t>(at);
@@ -42,7 +42,8 @@ double quantile_of_sorted(const torch::Tensor& sorted, double probability) {
   return low + (at - static_cast<double>(below)) * (high - low);
 }
 
-// Mean within-chain variance W and its sum V with the between-chain one.
+// The mean within-chain variance W, and the total variance V, which also has the variance between
+// chains.
 struct Variances {
   double within, total;
 };
@@ -53,8 +54,9 @@ Variances variances(const torch::Tensor& x) {
   return {within, (n - 1) / n * within + between};
 }
 
-// Σ over Geyer's sequence: sums of neighbouring pairs (ρ_0 + ρ_1), (ρ_2 + ρ_3), … as long as they
-// are positive, none above the one before; then the even lag that follows, where positive.
+// Returns τ from Geyer's sequence: sums of neighbouring pairs (ρ_0 + ρ_1), (ρ_2 + ρ_3), …, as long
+// as they are positive, and none larger than the one before; then the even lag that follows, if it
+// is positive.
 double integrated_time(const std::vector<double>& rho) {
   const auto n = static_cast<int64_t>(rho.size());
   double sum = 0, least = rho[0] + rho[1], pair = least, even = rho[0];
@@ -78,7 +80,8 @@ double ess_of(const torch::Tensor& x) {
   return size / std::max(integrated_time(lags), 1 / std::log10(size));
 }
 
-// Infinite where no half chain varies and they differ; their variances are 0 but for rounding.
+// Returns R̂; infinite if no half chain varies and they differ, where the variances are 0 except
+// for rounding.
 double rhat_of(const torch::Tensor& x) {
   if ((x == x[0]).all().item<bool>()) {
     return (x == x[0][0]).all().item<bool>() ? NAN : INFINITY;
@@ -120,7 +123,7 @@ double rank_rhat(const torch::Tensor& series, double rounding) {
   if (undefined(all)) return NAN;
   const torch::Tensor x = halves(all), sorted = std::get<0>(x.flatten().sort());
   const torch::Tensor distance = (x - quantile_of_sorted(sorted, 0.5)).abs();
-  // Where values do not repeat, none but the middle two are equally far from the median.
+  // If values do not repeat, only the two middle ones are equally far from the median.
   const bool repeat = sorted.diff().eq(0).any().item<bool>();
   const double bulk = rhat_of(rank_normalised(x));
   const double folded = rhat_of(rank_normalised(repeat ? merge_ties(distance, width) : distance));

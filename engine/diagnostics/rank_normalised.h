@@ -2,17 +2,17 @@
 // (Vehtari, Gelman, Simpson, Carpenter & Bürkner, "Rank-normalization, folding, and localization:
 // an improved R̂", Bayesian Analysis 2021).
 //
-// Every chain is cut in halves (an odd middle draw is left out), so that a drift within a chain
-// shows as a difference between chains. Rank normalisation replaces values by
-//   z = Φ⁻¹((rank − 3/8) / (S + 1/4)), ranks among all S values, ties by their mean rank.
+// Every chain is split into halves (an odd middle draw is left out), so that a drift within a chain
+// appears as a difference between chains. Rank normalisation replaces values by
+//   z = Φ⁻¹((rank − 3/8) / (S + 1/4)), with ranks among all S values; ties get their mean rank.
 //
-// Of M half chains of n draws, with W the mean of their variances and V = (n − 1)/n·W + the
-// variance of their means:
+// For M half chains of n draws, let W be the mean of their variances, and V = (n − 1)/n·W + the
+// variance of their means. Then
 //   R̂ = √(V / W),   ρ_k = 1 − (W − mean autocovariance at lag k) / V,
 //   ESS = M·n / τ,  τ = −1 + 2 Σ_k ρ_k over Geyer's initial positive, then monotone sequence,
-// and ESS at most M·n·log₁₀(M·n).
+// and the ESS is at most M·n·log₁₀(M·n).
 //
-// Values that differ by rounding alone are ties (ties.h), in the quantiles as in the ranks.
+// Values that differ by rounding alone count as ties (ties.h), in quantiles as well as in ranks.
 #pragma once
 
 #include "engine/diagnostics/ties.h"
@@ -20,22 +20,23 @@
 
 namespace isinglass {
 
-// R̂ above it: chains still drift or disagree, and their means are not the target's.
+// Above this R̂, chains still drift or disagree, and their means are not those of the target.
 inline constexpr double kConvergedRhat = 1.1;
 
-// series: [N, B], a statistic of B chains; rounding: of ties.h. NaN where a value is not finite,
-// all are equal, or N < 4.
-double bulk_ess(const torch::Tensor& series,
-                double rounding = kCarriedRounding);  // of the rank-normalised values
-// The smaller one of the indicators x ≤ 5 % quantile and x ≤ 95 % quantile.
+// Returns the ESS of the rank-normalised values. series: [N, B], a statistic of B chains; rounding:
+// see ties.h. Returns NaN if a value is not finite, if all values are equal, or if N < 4; so do the
+// functions below.
+double bulk_ess(const torch::Tensor& series, double rounding = kCarriedRounding);
+// Returns the smaller ESS of the indicators x ≤ 5 % quantile and x ≤ 95 % quantile.
 double tail_ess(const torch::Tensor& series, double rounding = kCarriedRounding);
-// The larger one of the rank-normalised values and of their distances from the median; NaN also for
-// fewer than two chains, infinite where every half chain stands at a value of its own.
+// Returns the larger R̂ of the rank-normalised values and of their distances from the median. It is
+// NaN also for fewer than two chains, and infinite if every half chain is constant at a value of
+// its own.
 double rank_rhat(const torch::Tensor& series, double rounding = kCarriedRounding);
 
-// R̂ as a test of agreement, of energies of chains that look for equilibrium: 1 where all of at
-// least four draws of at least two chains have one and the same value, as where all states that
-// count do.
+// R̂ as a test of agreement, for energies of chains that approach equilibrium. In contrast to
+// rank_rhat(), it returns 1 if all of at least four draws of at least two chains have the same
+// value, which happens where all states of relevant probability have one energy.
 double agreement_rhat(const torch::Tensor& series, double rounding = kCarriedRounding);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See ties.h.
+// Implements the merging of ties.
 #include "engine/diagnostics/ties.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// See best_solution.h.
+// Implements the recording of the best solution.
 #include "engine/observers/best_solution.h"
 
 #include <algorithm>
@@ -10,13 +10,14 @@
 namespace isinglass {
 namespace {
 
-constexpr double kRounding = 1e-9;  // relative, of energies: no improvement
+// Relative rounding of energies: a smaller improvement does not count.
+constexpr double kRounding = 1e-9;
 constexpr int64_t kMostTogether = 64, kKeptBytes = 64 << 20;
 
 }  // namespace
 
-// −U has to be larger. It is the objective, or less where constraints are violated: states whose −U
-// is no better than the best need no look.
+// Returns the value that −U must exceed. −U is the objective, or less if constraints are violated,
+// so that a state whose −U is no better than the best one need not be examined.
 double BestSolution::needed() const {
   const double value = best_.value;
   return found() ? value + kRounding * std::max(1.0, std::abs(value)) : value;
@@ -46,10 +47,12 @@ void BestSolution::look_at_kept() {
   look(kept_x_.narrow(0, 0, steps), kept_energy_.narrow(0, 0, steps));
 }
 
-// The last steps, [n, B, D] and [n, B]: mostly one minimum, and nothing to do.
+// Examines the last steps, [n, B, D] and [n, B]. In most cases one minimum shows that there is
+// nothing to do.
 void BestSolution::look(const torch::Tensor& x, const torch::Tensor& energy) {
   if (-energy.min().item<double>() <= needed()) return;
-  const torch::Tensor places = (-energy > needed()).nonzero().to(torch::kCPU);  // [m, 2], by steps
+  // [m, 2], ordered by step
+  const torch::Tensor places = (-energy > needed()).nonzero().to(torch::kCPU);
   const torch::Tensor rows = places.select(1, 0) * energy.size(1) + places.select(1, 1);
   const torch::Tensor states = x.flatten(0, 1).index_select(0, rows.to(x.device()));
   const torch::Tensor value =
@@ -72,7 +75,8 @@ void BestSolution::on_end() {
   best_ = of_all();
 }
 
-// The best value, and of equal ones the first that was seen: what one process keeps.
+// Returns the best solution of all ranks; among equal values it is the one seen first, as in a
+// single process.
 BestSolution::Best BestSolution::of_all() const {
   if (ranks_.size() == 1) return best_;
   const torch::Tensor own =

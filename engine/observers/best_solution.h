@@ -1,8 +1,8 @@
-// The best solution of a graph problem that a run passes: the state of largest objective among all
-// chains and steps, burn-in included, that violates no constraint.
+// Records the best solution of a graph problem that a run visits: the state with the largest
+// objective, over all chains and steps including burn-in, that violates no constraint.
 //
-// On a GPU some steps are kept there and looked at together, so that the host does not wait for
-// each.
+// On a GPU the states of several steps are kept on the device and examined together, so that the
+// host does not wait at every step.
 #pragma once
 
 #include <limits>
@@ -15,7 +15,8 @@ namespace isinglass {
 
 class BestSolution : public Observer {
  public:
-  // together: how many steps are looked at at once; 0: one on a CPU, and on a GPU as many as fit.
+  // together: the number of steps examined at once; 0 selects one step on a CPU, and as many as fit
+  // on a GPU.
   explicit BestSolution(GraphProblem& problem, const Ranks& ranks = Ranks::alone(),
                         int64_t together = 0)
       : problem_(problem), ranks_(ranks), together_(together) {}
@@ -23,9 +24,10 @@ class BestSolution : public Observer {
   void on_step(int64_t step, bool burn_in, const ChainState& state) override;
 
   void on_save() override { look_at_kept(); }
-  void on_end() override;  // what is not looked at yet; the best of all ranks
+  void on_end() override;  // examines the remaining steps, then takes the best of all ranks
 
-  // By all ranks together, between steps, after on_save(); and back, on every rank.
+  // All ranks call saved() together, between steps and after on_save(); restore() is called on
+  // every rank.
   PtDict saved() const;
   void restore(const PtDict& saved);
 
@@ -33,7 +35,8 @@ class BestSolution : public Observer {
   bool found() const { return best_.state.defined(); }
   double value() const { return best_.value; }
   torch::Tensor state() const { return best_.state; }  // uint8 [1, D], on the CPU
-  int64_t step() const { return best_.step; }          // after which it was first seen, from 1
+  // The step, counted from 1, after which the state was first seen.
+  int64_t step() const { return best_.step; }
   int64_t chain() const { return best_.chain; }
 
  private:

@@ -1,4 +1,4 @@
-// See gathered_draws.h.
+// Implements the collection of draws on rank 0.
 #include "engine/observers/gathered_draws.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Values that chains have at every draw, [draws, chains, …]: rank 0 has those of all chains, which
-// the others hand over some draws at a time, so that nobody else holds many. A GPU hands its draws
-// over some at a time, too: the host does not wait for every one.
+// Collects values of all chains at every draw, [draws, chains, …], on rank 0. The other ranks send
+// theirs some draws at a time, so that no other rank holds many. Draws are also copied from a GPU
+// some at a time, so that the host does not wait at every draw.
 #pragma once
 
 #include <vector>
@@ -13,17 +13,18 @@ namespace isinglass {
 class GatheredDraws {
  public:
   GatheredDraws() = default;
-  // all: the tensor to fill, of all chains; it needs no storage but on rank 0.
+  // all: the tensor to fill, for the chains of all ranks; only on rank 0 does it need storage.
   GatheredDraws(torch::Tensor all, const Ranks& ranks) : all_(std::move(all)), ranks_(&ranks) {}
 
-  // The chains of this rank, in the order of draws.
+  // Adds the next draw of this rank's chains.
   void put(const torch::Tensor& rows);
-  // What is not handed over yet: by all ranks at once, after the last draw.
+  // Sends what has not been sent yet. All ranks call this together, after the last draw.
   void finish();
 
   const torch::Tensor& all() const { return all_; }
 
-  // So many draws have been put before, and rank 0 has these rows of all chains, [n, chains, …].
+  // Restores the state after `draws` draws, of which the last ones are these rows of all chains,
+  // [n, chains, …], on rank 0.
   void restore(int64_t draws, const torch::Tensor& rows);
 
  private:

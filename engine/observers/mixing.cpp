@@ -1,4 +1,4 @@
-// See mixing.h.
+// Implements the check of the chains' agreement.
 #include "engine/observers/mixing.h"
 
 #include <algorithm>

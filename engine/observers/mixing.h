@@ -1,9 +1,10 @@
-// Agreement of chains beyond the statistic that a run is about: R̂ of several statistics, at draws
-// that are spread over the run, at most 64 of them, and the share of steps that changed the
-// state.
+// Checks the agreement of chains beyond the statistic that a run reports: R̂ of several statistics,
+// and the fraction of steps that changed the state. Both use draws spread over the run, 64 of them
+// at most.
 //
-// Chains may agree on the energy and be in different modes: a symmetry of the target that they
-// never pass leaves the energy as it is. Acceptance counts proposals that are the state itself.
+// Chains may agree on the energy although they are in different modes: a symmetry of the target
+// that they never cross leaves the energy unchanged. Acceptance also counts proposals that equal
+// the current state.
 #pragma once
 
 #include <string>
@@ -19,7 +20,7 @@ namespace isinglass {
 
 class MixingWatch : public Observer {
  public:
-  // chains: of all ranks.
+  // chains: the number of chains of all ranks.
   MixingWatch(const StateSpace& space, const RunPlan& plan, int64_t chains, torch::Device device,
               const Ranks& ranks = Ranks::alone());
 
@@ -28,14 +29,15 @@ class MixingWatch : public Observer {
   void on_save() override { on_end(); }
   void on_end() override;
 
-  // What has been seen so far, for a file, after on_save(); it counts on rank 0. And back, on all
-  // ranks. Throws Error if it is of another run.
+  // saved() returns the values recorded so far, after on_save(); the result of rank 0 counts.
+  // restore() is called on all ranks, and throws Error if the values belong to another run.
   PtDict saved() const;
   void restore(const PtDict& saved);
 
-  // On rank 0, by the statistics' names.
+  // Returns R̂ by the name of the statistic; on rank 0 only.
   std::vector<std::pair<std::string, double>> rhats() const;
-  // The share of the steps before those draws, over all chains; NaN without a draw.
+  // Returns the fraction of the steps that led to the recorded draws which changed the state of their
+  // chain, over all chains; NaN without a draw.
   double moved() const;
 
  private:
@@ -46,7 +48,7 @@ class MixingWatch : public Observer {
   };
 
   int64_t every_, seen_ = 0;
-  std::vector<Watched> watched_;  // the last one: which chains moved
+  std::vector<Watched> watched_;  // the last entry records which chains moved
 };
 
 }  // namespace isinglass

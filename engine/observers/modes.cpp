@@ -1,4 +1,4 @@
-// See modes.h.
+// Implements the record of chains at right modes.
 #include "engine/observers/modes.h"
 
 namespace isinglass {

@@ -1,4 +1,5 @@
-// Which chains are at right modes (models/combined/misled.h); all chains are on this rank.
+// Records which chains are at right modes of a target with wrong modes (models/combined/misled.h).
+// All chains must be on this rank.
 #pragma once
 
 #include <optional>
@@ -12,11 +13,13 @@ class ModeShare : public Observer {
  public:
   ModeShare(const Modes& modes, const RunPlan& plan);
   void on_step(int64_t step, bool burn_in, const ChainState& state) override;
-  // Of the chains, after every step from the start: float32 [steps].
+  // Returns the fraction of chains at right modes after every step, burn-in included: float32
+  // [steps].
   const torch::Tensor& share() const { return share_; }
-  // Of the steps in the last quarter: float64 [B].
+  // Returns the fraction of the last quarter of the kept steps that each chain spent at right
+  // modes: float64 [B].
   torch::Tensor late() const { return (late_ / static_cast<double>(late_steps_)).cpu(); }
-  // Steps until the share is first as large; none where it never is.
+  // Returns the number of steps until the fraction first reaches `share`; nullopt if it never does.
   std::optional<int64_t> steps_until(double share) const;
 
  private:

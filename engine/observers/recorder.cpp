@@ -1,4 +1,4 @@
-// See recorder.h.
+// Implements the recorder of draws.
 #include "engine/observers/recorder.h"
 
 #include "engine/diagnostics/ties.h"

@@ -1,10 +1,10 @@
-// Keeps the draws of a run: in memory, or, where they do not fit, in a file that the system maps.
+// Records the draws of a run in memory, or in a memory-mapped file if they do not fit.
 //
-// A sampler that knows the change of the energy adds it up, step by step, and rounding with it. The
-// recorder therefore evaluates the target at the first and the last draw and every few thousand
-// steps, and corrects by what it finds; where it found anything, energies that differ by no more
-// than the rounding of the steps in between are recorded as one (engine/diagnostics/ties.h), so
-// that a state has one energy. Chains never see that.
+// A sampler that knows the change of the energy adds it up step by step, and accumulates rounding
+// errors. The recorder therefore evaluates the target at the first and the last draw and every few
+// thousand steps, and corrects the energies by the difference that it finds. If it ever found one,
+// it finally merges energies that differ by no more than the rounding of the steps in between
+// (engine/diagnostics/ties.h), so that a state has one energy. The chains are not affected.
 #pragma once
 
 #include <filesystem>
@@ -21,19 +21,21 @@ class Recorder : public Observer {
  public:
   struct Shape {
     int64_t draws, chains, sites;
-    torch::ScalarType type;  // of states
-    double bytes() const;    // of the states of all draws
+    torch::ScalarType type;  // type of the states
+    double bytes() const;    // size of the states of all draws
   };
 
-  // The target, evaluated at every so many draws; null: its energies come from evaluations anyway.
+  // The target, which is evaluated at every `every`-th draw. Null: the chains' energies come from
+  // evaluations anyway.
   struct Renewal {
     EnergyModel* target;
     int64_t every;
   };
 
-  // Keeps energies and, if one is given, another statistic. Keeps states only if keep_samples;
-  // `file`, if not empty, holds them (it is made anew, and removed in the end). Throws Error if the
-  // file cannot be made. Of chains that ranks share, rank 0 keeps all.
+  // Records energies and, if given, another statistic. Records states only if keep_samples is true;
+  // `file`, if not empty, holds them. The file is created anew, and removed by the destructor.
+  // Throws Error if the file cannot be created. If ranks share the chains, rank 0 records all of
+  // them.
   Recorder(const Shape& shape, Statistic statistic, bool keep_samples,
            std::filesystem::path file = {}, const Ranks& ranks = Ranks::alone(),
            Renewal renewal = {nullptr, 1});
@@ -44,25 +46,26 @@ class Recorder : public Observer {
   void on_save() override;
   void on_end() override;
 
-  // The draws from this one on, for a file, after on_save(): `samples`, `energy` and `statistic`, what
-  // there is of them. And the next draws, up to so many in all, out of such a file; on other ranks
-  // than 0 their number alone counts, and `saved` is empty.
+  // saved() returns the draws from `first` on, to be called after on_save(): `samples`, `energy`
+  // and `statistic`, as far as they are recorded. restore() adds the next draws, up to `draws` in
+  // all, from such a dictionary. On ranks other than 0, only the number of draws counts, and
+  // `saved` is empty.
   PtDict saved(int64_t first) const;
   void restore(int64_t draws, const PtDict& saved, const std::string& file);
-  // By all ranks together: what it knows of the chains' energies, float64 [chains], undefined: nothing
-  // that counts; and back, this rank's part.
+  // All ranks call saved_correction() together. It returns the known corrections of the chains'
+  // energies, float64 [chains], undefined if there are none. restore_correction() takes this rank's
+  // part of them.
   torch::Tensor saved_correction() const;
   void restore_correction(const torch::Tensor& own);
 
   int64_t made() const { return made_; }
-  torch::Tensor energy() const {
-    return energy_.all().narrow(0, 0, made_);
-  }  // float64 [draws, chains]
-  // The statistic, or without one the energy.
+  // Returns the energies, float64 [draws, chains].
+  torch::Tensor energy() const { return energy_.all().narrow(0, 0, made_); }
+  // Returns the statistic, or the energy if there is none.
   torch::Tensor statistic() const {
     return statistic_ ? values_.all().narrow(0, 0, made_) : energy();
   }
-  // [draws, chains, sites], with a storage of its own size.
+  // Returns the states [draws, chains, sites] in a storage of exactly that size.
   torch::Tensor samples() const;
 
  private:
@@ -75,8 +78,8 @@ class Recorder : public Observer {
   const Ranks* ranks_;
   Renewal renewal_;
   Evaluation fresh_;
-  torch::Tensor correction_;  // float64 [B]: of the energies that the chains carry
-  bool carried_ = false;      // whether it ever was other than 0
+  torch::Tensor correction_;  // float64 [B]: the current correction of the chains' energies
+  bool carried_ = false;      // true once a correction other than 0 was found
   GatheredDraws energy_, values_, samples_;
   int64_t made_ = 0;
 };

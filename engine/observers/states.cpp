@@ -1,4 +1,4 @@
-// See states.h.
+// Implements the observers of states.
 #include "engine/observers/states.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ LateStates::LateStates(int64_t draws, int64_t most)
 void LateStates::on_draw(int64_t draw, const ChainState& state) {
   const int64_t left = draws_ - 1 - draw;
   if (left % every_ == 0 && left / every_ < most_) {
-    states_.push_back(state.x.cpu().clone());  // x moves on
+    states_.push_back(state.x.cpu().clone());  // copies, because x changes later
   }
 }
 

@@ -1,4 +1,4 @@
-// What runs keep of their chains' states, beside the recorder's draws (recorder.h).
+// Observers that keep states of the chains, besides the draws of the recorder (recorder.h).
 #pragma once
 
 #include <utility>
@@ -8,8 +8,8 @@
 
 namespace isinglass {
 
-// Mean energy over chains, which are all on this rank, after every step of burn-in; the recorder has
-// the later ones.
+// Records the mean energy over chains after every step of burn-in; the recorder has the energies of
+// the later steps. All chains must be on this rank.
 class BurnInTrace : public Observer {
  public:
   explicit BurnInTrace(const RunPlan& plan);
@@ -21,12 +21,12 @@ class BurnInTrace : public Observer {
   torch::Tensor mean_;
 };
 
-// Means of the sites' values over the draws: float64 [B, D].
+// Computes the mean of every site's value over the draws: float64 [B, D].
 class StateMean : public Observer {
  public:
   void on_draw(int64_t draw, const ChainState& state) override;
   bool every_step(bool) const override { return false; }
-  // ‖mean − truth‖₂ of every chain, float64 [B].
+  // Returns ‖mean − truth‖₂ of every chain, float64 [B].
   torch::Tensor error(double truth) const;
 
  private:
@@ -34,7 +34,8 @@ class StateMean : public Observer {
   int64_t draws_ = 0;
 };
 
-// So many states of every chain, evenly from the second half of the run: [B, most, D].
+// Keeps up to `most` states of every chain, evenly spaced over the second half of the run: [B,
+// most, D].
 class LateStates : public Observer {
  public:
   LateStates(int64_t draws, int64_t most);
@@ -47,7 +48,8 @@ class LateStates : public Observer {
   std::vector<torch::Tensor> states_;
 };
 
-// Every chain's state at steps 1, 2, 4, 8, … of burn-in and run, with the seconds since the start.
+// Keeps every chain's state at steps 1, 2, 4, 8, … of burn-in and run, with the seconds since the
+// start.
 class StatesInTime : public Observer {
  public:
   explicit StatesInTime(torch::Device device);
@@ -63,7 +65,7 @@ class StatesInTime : public Observer {
   std::vector<torch::Tensor> states_;
 };
 
-// The states of the last draw, those of least energy first.
+// Keeps the states of the last draw; best() returns those of least energy first.
 class LastStates : public Observer {
  public:
   explicit LastStates(int64_t draws) : draws_(draws) {}

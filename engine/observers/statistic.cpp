@@ -1,4 +1,4 @@
-// See statistic.h.
+// Implements the statistics and the choice of the reference state.
 #include "engine/observers/statistic.h"
 
 #include <fmt/ranges.h>
@@ -14,7 +14,8 @@
 namespace isinglass {
 namespace {
 
-// Sums of rows of values up to `most`: float32 has small whole numbers exactly, and adds faster.
+// Returns row sums of whole values up to `most`, in float64. If float32 can represent the sums
+// exactly, it is used for the addition because it is faster.
 torch::Tensor whole_sums(const torch::Tensor& values, int64_t most) {
   const bool small = most * values.size(1) < int64_t{1} << 24;
   const torch::Tensor numbers = values.to(small ? torch::kFloat32 : torch::kFloat64);
@@ -26,8 +27,8 @@ torch::Tensor sum_of_values(const ChainState& state) {
   return whole_sums(state.x, 255);
 }
 
-// Sites of which every second one is meant, float64 [D]: in the index; of a square number of sites
-// also in rows, in columns, and in both.
+// Returns 0/1 patterns, float64 [D], that mark every second site: in the site index and, for a
+// square number of sites, also in rows, in columns, and in both.
 std::vector<torch::Tensor> halves_of(int64_t sites) {
   const torch::Tensor index = torch::arange(sites);
   std::vector<torch::Tensor> halves = {index % 2};
@@ -40,13 +41,14 @@ std::vector<torch::Tensor> halves_of(int64_t sites) {
   return halves;
 }
 
-// The least differences, at most `wanted`, of the distances from x of patterns that symmetries take
-// into each other: of all, and of uniform ones.
+// Returns the least differences, capped at `wanted`, between the distances from x of states that
+// symmetries map to each other: first over all such pairs, then over the uniform states alone.
 std::pair<double, double> differences_at(const torch::Tensor& x, const StateSpace& space,
                                          const std::vector<torch::Tensor>& halves, double wanted) {
   const torch::Tensor values = torch::one_hot(x.flatten().to(torch::kInt64), space.categories);
-  const torch::Tensor on = values.to(torch::kFloat64);   // [D, K]
-  const auto least = [&](const torch::Tensor& number) {  // of each value, [K]: between two of them
+  const torch::Tensor on = values.to(torch::kFloat64);  // [D, K]
+  // Returns the least difference between two of the K counts, [K].
+  const auto least = [&](const torch::Tensor& number) {
     const torch::Tensor sorted = std::get<0>(number.sort());
     return std::min(wanted, sorted.diff().min().item<double>());
   };
@@ -73,7 +75,8 @@ const std::vector<std::string>& statistic_names() {
   return names;
 }
 
-// The first of the states of chain numbers which no run has that is as wanted, or the best of them.
+// Tries the random states of chain numbers that no run has. Returns the first one with the wanted
+// differences, or else the best one.
 torch::Tensor hamming_reference(const StateSpace& space, torch::Device device) {
   constexpr int64_t kNoChain = 4294967295, kTries = 256;
   const auto state = [&](int64_t number) {

@@ -1,11 +1,12 @@
-// Statistics of states, of which effective sample sizes are taken: the energy; the sum of the
-// sites' values; the Hamming distance to a fixed state.
+// Statistics of states, for effective sample sizes and R̂: the energy, the sum of the sites'
+// values, and the Hamming distance to a fixed reference state.
 //
-// The fixed state is a random one that the symmetries of lattices tell apart from its images: as
-// far as so many sites allow it, two uniform states, or two of period 2 in the index (and, of a
-// square number of sites, in rows, in columns and in both), that a change of all values, a change
-// of every second one or a shift takes into each other lie at distances that differ, by √D/16 or
-// more.
+// The reference state is a random one, chosen so that the distance separates states that symmetries
+// of lattices map to each other. Such pairs are two uniform states, or two states of period 2 in
+// the site index (for a square number of sites also in rows, in columns and in both), that are
+// mapped to each other by a change of all values, by a change of every second value, or by a shift.
+// Their distances from the reference state differ by √D/16 or more, as far as the number of sites
+// allows.
 #pragma once
 
 #include <functional>
@@ -20,11 +21,11 @@ using Statistic = std::function<torch::Tensor(const ChainState&)>;  // float64 [
 
 const std::vector<std::string>& statistic_names();
 
-// The fixed state, [1, D], of discrete sites: the same in every run.
+// Returns the reference state, [1, D], of a discrete space. It is the same in every run.
 torch::Tensor hamming_reference(const StateSpace& space, torch::Device device);
 
-// By one of these names; empty for the energy, which every run records anyway. Throws Error for
-// other names, and for the Hamming distance of continuous states.
+// Returns the statistic of that name; empty for the energy, which every run records anyway. Throws
+// Error for other names, and for the Hamming distance of continuous states.
 Statistic make_statistic(const std::string& name, const StateSpace& space, torch::Device device);
 
 }  // namespace isinglass

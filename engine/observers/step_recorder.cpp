@@ -1,4 +1,4 @@
-// See step_recorder.h.
+// Implements the recorder of acceptance and moved sites.
 #include "engine/observers/step_recorder.h"
 
 #include "io/error.h"

@@ -1,4 +1,5 @@
-// How chains moved: acceptance and hops per step, for every draw and chain.
+// Records how chains moved: acceptance and the number of sites changed, as means per step, for
+// every draw and chain.
 #pragma once
 
 #include "engine/observers/gathered_draws.h"
@@ -9,7 +10,7 @@ namespace isinglass {
 
 class StepRecorder : public Observer {
  public:
-  // Of chains that ranks share, rank 0 keeps all.
+  // If ranks share the chains, rank 0 records all of them.
   explicit StepRecorder(const RunPlan& plan, const Ranks& ranks = Ranks::alone());
 
   void on_step(int64_t step, bool burn_in, const ChainState& state) override;
@@ -17,15 +18,15 @@ class StepRecorder : public Observer {
   void on_save() override { on_end(); }
   void on_end() override;
 
-  // As the recorder's (recorder.h), added to its dictionary: `acceptance` and `hops`.
+  // Adds `acceptance` and `hops` to the recorder's dictionary (recorder.h), and reads them back.
   void save_draws(int64_t first, PtDict& dict) const;
   void restore_draws(int64_t draws, const PtDict& saved, const std::string& file);
-  // By all ranks together: the sums since the last draw, float64 [chains] of all; and back, with this
-  // rank's part.
+  // All ranks call sums() together. It returns the sums since the last draw, float64 [chains], over
+  // the chains of all ranks. restore_sums() reads this rank's part of them.
   PtDict sums() const;
   void restore_sums(const PtDict& saved, Share own, torch::Device device);
 
-  // Both float64 [draws, chains].
+  // Both return float64 [draws, chains].
   torch::Tensor acceptance() const { return acceptance_.all().narrow(0, 0, made_); }
   torch::Tensor hops() const { return hops_.all().narrow(0, 0, made_); }
 
@@ -34,7 +35,7 @@ class StepRecorder : public Observer {
 
   RunPlan plan_;
   const Ranks& ranks_;
-  torch::Tensor steps_acceptance_, steps_hops_;  // float64 [chains]: sums since the last draw
+  torch::Tensor steps_acceptance_, steps_hops_;  // float64 [B]: sums since the last draw
   GatheredDraws acceptance_, hops_;
   int64_t made_ = 0;
 };

@@ -1,6 +1,6 @@
 // Gibbs sampling, `gibbs` (Geman & Geman 1984; docs/concepts/samplers.md).
 //
-//   random, systematic  x_i ~ π(x_i | rest) at one site i, chosen at random or in the order of sites
+//   random, systematic  x_i ~ π(x_i | rest) at one site i, chosen at random or in sequence
 //   chromatic           draws every site in one step, conditionally independent sites at once: on a
 //                       lattice the sites of one colour after those of another (Gonzalez, Low,
 //                       Gretton & Guestrin 2011), in an RBM the hidden units and then the sites
