@@ -3,7 +3,8 @@
 //
 //   linear  U_β = (1 − β) U_0 + β U, for any model (tempered_model.h)
 //   joint   for an RBM only: at every β an RBM with weights βW, hidden biases βb_h and visible
-//           biases βb_v + (1 − β)·logit m, so that block Gibbs sweeps work at every β (models/network/annealed_rbm.h)
+//           biases βb_v + (1 − β)·logit m, so that block Gibbs sweeps work at every β
+//           (models/network/annealed_rbm.h)
 #pragma once
 
 #include <memory>

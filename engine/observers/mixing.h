@@ -36,8 +36,8 @@ class MixingWatch : public Observer {
 
   // Returns R̂ by the name of the statistic; on rank 0 only.
   std::vector<std::pair<std::string, double>> rhats() const;
-  // Returns the fraction of the steps that led to the recorded draws which changed the state of their
-  // chain, over all chains; NaN without a draw.
+  // Returns the fraction of chains that the step just before a recorded draw moved, averaged over
+  // those draws; NaN without a draw.
   double moved() const;
 
  private:

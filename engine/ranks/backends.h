@@ -1,4 +1,5 @@
-// What makes c10d's process groups: their headers are large, and that of NCCL needs CUDA's.
+// Makes the process groups of c10d. Their headers are large, and that of NCCL needs CUDA's headers,
+// so that they are included in few sources.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -11,15 +12,15 @@ namespace isinglass {
 using Backend = c10::intrusive_ptr<c10d::Backend>;
 using Store = c10::intrusive_ptr<c10d::Store>;
 
-// Nobody waits longer in a collective: a rank that has gone is missed by the job (job.h), and one that
-// lives may write a large file.
+// The time-out of a collective, which is long on purpose: the job notices a rank that has gone
+// (job.h), and a rank that is alive may be writing a large file.
 inline constexpr auto kPatience = std::chrono::hours(24 * 7);
 
-// GLOO_SOCKET_IFNAME names the network interface, as in PyTorch.
+// gloo_backend() uses the network interface that GLOO_SOCKET_IFNAME names, as PyTorch does.
 Backend gloo_backend(const Store& store, const Place& place);
 Backend nccl_backend(const Store& store, const Place& place);
 
-// What no two GPUs share, on any machines: uint8 [1, 16].
+// Returns an identifier of the GPU that is unique over all machines: uint8 [1, 16].
 torch::Tensor uuid_of_gpu(torch::Device gpu);
 
 }  // namespace isinglass

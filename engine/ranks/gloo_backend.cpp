@@ -1,5 +1,6 @@
-// c10d's Gloo. See backends.h; of Gloo's own headers there are the names alone (declarations/).
-#ifndef USE_C10D_GLOO  // what LibTorch was built with
+// Makes the Gloo process group of c10d. Gloo's own headers are replaced by the names in
+// declarations/.
+#ifndef USE_C10D_GLOO  // LibTorch was built with it
 #define USE_C10D_GLOO
 #endif
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// See job.h.
+// Implements the messages between the processes of a job.
 #include "engine/ranks/job.h"
 
 #include <fmt/format.h>
@@ -23,8 +23,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kShort = std::chrono::milliseconds(20);
 constexpr auto kLook = std::chrono::milliseconds(250);
-constexpr int64_t kSilentLooks = 24;                 // without a sign of life
-constexpr auto kLateness = std::chrono::seconds(8);  // of a connection's own time-out
+// A rank counts as gone after so many looks without a sign of life.
+constexpr int64_t kSilentLooks = 24;
+constexpr auto kLateness = std::chrono::seconds(8);  // added to a connection's own time-out
 constexpr auto kLastWords = std::chrono::seconds(2);
 constexpr int kGone = 1;  // the exit code for a rank that left none
 constexpr const char* kEnd = "end";
@@ -67,7 +68,8 @@ Store connect(const Place& place, bool keeps) {
   }
 }
 
-// The same, given up where something listens that is no store: that is waited for without an end.
+// Connects like connect(), but gives up if something that is no store listens at the port.
+// connect() would wait for its answer without end.
 Store connect_in_time(const Place& place, bool keeps) {
   const auto made = std::make_shared<std::promise<Store>>();
   std::future<Store> store = made->get_future();
@@ -85,22 +87,24 @@ Store connect_in_time(const Place& place, bool keeps) {
   return store.get();
 }
 
-// The keys of one start of the job, by its number, or of all.
+// Returns the keys of one start of the job, by its number, or those of all starts.
 Store part_of(const Store& store, const std::string& name) {
   return c10::make_intrusive<c10d::PrefixStore>("isinglass/" + name, store);
 }
 
 }  // namespace
 
-// Of a job before its time, by a rank's failure.
+// Describes how a job ends early because a rank has failed.
 struct Job::End {
   int code;
-  int64_t rank;      // the one that failed
-  std::string line;  // what to say of it; empty where another rank says it
+  int64_t rank;      // the rank that failed
+  std::string line;  // its error message; empty if another rank prints it
 };
 
 Job::Job(const Place& place) : place_(place), beats_(place.size), silent_(place.size) {
-  std::signal(SIGPIPE, SIG_IGN);  // a store that has gone is an error, and no end without a word
+  // Without it, a store that has gone would kill the process by a signal instead of raising an
+  // error.
+  std::signal(SIGPIPE, SIG_IGN);
   const Store store = connect_in_time(place_, keeps_store());
   stores_ = std::make_unique<JobStores>(part_of(store, "all"));
   const std::string start = std::to_string(number_of_start());
@@ -129,7 +133,7 @@ Job::~Job() {
   guard_.join();
 }
 
-// A store that rank 0 keeps knows of one start alone.
+// Returns the number of this start. A store that rank 0 keeps serves only one start.
 int64_t Job::number_of_start() {
   if (!place_.agent) return 0;
   return place_.rank == 0 ? stores_->starts.begin() : stores_->starts.wait(place_.patience);
@@ -182,7 +186,7 @@ void Job::ask_to_stop() {
   if (!stop_.exchange(true)) stores_->own->set(kStop, "");
 }
 
-// The key goes to the first rank that sets it.
+// Tries to set the key that ends the job. Only the first rank that sets it succeeds.
 bool Job::claim_end(int code) {
   const std::string value = fmt::format("{} {}", place_.rank, code);
   return stores_->watching->compareSet(kEnd, "", value) == value;
@@ -193,7 +197,7 @@ bool Job::fail_job(int code) {
     if (!claim_end(code)) return false;
     if (keeps_store()) await_all("told", place_.size - 1, kLastWords);
   } catch (const std::exception&) {
-    // Nobody keeps the store any more: the others have nothing to say in.
+    // Nobody keeps the store any more, so that no other rank can claim the failure.
   }
   return true;
 }
@@ -215,7 +219,8 @@ void Job::leave() {
 
 void Job::await_all(const std::string& counter, int64_t count, std::chrono::seconds most) {
   const auto end = Clock::now() + most;
-  // Not by the store of the rank's own calls, one of which may wait for what does not come.
+  // This uses the watcher's connection, because a call on the rank's own connection may be waiting
+  // for an answer that does not come.
   while (stores_->watching->add(counter, 0) < count && Clock::now() < end) {
     std::this_thread::sleep_for(kShort);
   }
@@ -259,7 +264,7 @@ void Job::watch() {
       if (store.check({kEnd})) {
         const std::string value = text(store.get(kEnd));
         const int64_t rank = std::stoll(value);
-        if (rank == place_.rank) return;  // who failed ends by itself
+        if (rank == place_.rank) return;  // a rank that failed ends by itself
         store.add("told", 1);
         return end({std::stoi(value.substr(value.find(' '))), rank, ""});
       }
@@ -274,8 +279,8 @@ void Job::watch() {
   }
 }
 
-// A call of the store has no time-out of its own: where the process that keeps it is frozen, the watcher
-// hangs, and perhaps with the mutex.
+// Ends this process if the watcher makes no progress. A call of the store has no time-out: if the
+// process that keeps it is frozen, the watcher hangs in a call, perhaps while it holds the mutex.
 void Job::guard() {
   const std::future<void> over = watched_.get_future();
   int64_t seen = 0, same = 0;
@@ -286,7 +291,7 @@ void Job::guard() {
   }
 }
 
-// Rank 0 watches all others; rank 1 watches rank 0 where that one does not keep the store.
+// Rank 0 watches all others. Rank 1 watches rank 0 if rank 0 does not keep the store.
 void Job::look_for_silent_ranks() {
   std::vector<int64_t> watched;
   if (place_.rank == 1 && place_.agent) watched = {0};

@@ -1,9 +1,11 @@
-// The processes of one job, and what they tell each other beside tensors, by a store that rank 0 keeps
-// (under torchrun its agent does): that all have come, that each still works, and how the job ends.
+// The processes of one job, and the messages between them besides tensors. The messages go through
+// a store that rank 0 keeps (under torchrun, its agent): that all ranks have started, that each is
+// alive, and how the job ends.
 //
-// A thread of every rank looks at the store a few times a second. So a rank that fails ends the others
-// wherever they are, and one that is killed or frozen is missed by rank 0 after some seconds of silence,
-// as that one is by the others. The processes end at once, without their unfinished files.
+// A thread of every rank reads the store a few times a second. A rank that fails thereby ends the
+// other ranks, wherever they are. Rank 0 detects a rank that was killed or is frozen after some
+// seconds without a sign of life, and the others detect rank 0 in a similar way. The processes then
+// end at once and remove their unfinished files.
 #pragma once
 
 #include <atomic>
@@ -24,37 +26,39 @@ struct JobStores;  // engine/ranks/job_stores.h
 
 class Job {
  public:
-  // Reaches the store. Throws Error if nobody keeps it in time, or its port is in use.
+  // Connects to the store. Throws Error if nobody keeps it in time, or if its port is in use.
   explicit Job(const Place& place);
   ~Job();
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // Waits for all ranks. Throws Error naming those that did not come, or if one of them was started
-  // otherwise, as `command` says.
+  // Waits for all ranks. Throws Error that names the missing ranks, or that says that this rank was
+  // started differently from the others, judged by `command`.
   void meet(const std::string& command);
 
-  // 0, 1, 2, …: every number goes to one rank.
+  // Returns 0, 1, 2, … of that counter; every number goes to one rank.
   int64_t next(const std::string& counter);
 
-  // What this process does last if the job ends it, with that exit code.
+  // Registers what this process does last if the job ends it. The argument is the exit code.
   void before_end(std::function<void(int code)> tidy);
 
-  // What the job is to know of itself when torchrun restarts it; and whether it was said before a
-  // restart.
-  void note(const std::string& what);  // in place of what was noted
+  // note() stores what the job has to remember across a restart by torchrun, in place of an earlier
+  // note. noted_before() returns true if exactly that was noted before a restart.
+  void note(const std::string& what);
   bool noted_before(const std::string& what) const;
 
-  // All ranks are to stop; and whether one has asked for it, known a moment later.
+  // ask_to_stop() asks all ranks to stop. asked_to_stop() returns true if a rank has asked for it,
+  // with a short delay.
   void ask_to_stop();
   bool asked_to_stop() const { return stop_; }
 
-  // This rank fails, which ends the job with that exit code. Whether its line is the job's: it is the
-  // first to fail; or else it is about to be ended. To be called once.
+  // Reports that this rank has failed, which ends the job with that exit code. Returns true if it
+  // was the first to fail, so that its error message is the one to print; otherwise another rank's
+  // failure is about to end it. To be called once.
   bool fail_job(int code);
 
-  // This rank's work is done. The others wait here for rank 0, which may yet fail to write, and that one
-  // for the others, who need its store.
+  // Waits at the end of this rank's work. The other ranks wait for rank 0, which may still fail to
+  // write; rank 0 waits for the others, which need its store.
   void leave();
 
   const Place& place() const { return place_; }
@@ -79,14 +83,15 @@ class Job {
   std::condition_variable wake_;
   bool met_ = false, left_ = false, over_ = false;  // guarded by the mutex
   std::mutex tidying_;
-  std::function<void(int code)> tidy_;  // guarded by it
-  std::vector<std::string>
-      beats_;  // of the ranks that this one watches, and for how many looks the same
+  std::function<void(int code)> tidy_;  // guarded by tidying_
+  // The last signs of life of the ranks that this one watches, and for how many looks each has not
+  // changed.
+  std::vector<std::string> beats_;
   std::vector<int64_t> silent_;
   std::atomic<bool> stop_ = false;
-  std::string noted_;               // before this start
-  std::atomic<int64_t> looks_ = 0;  // of the watcher
-  std::promise<void> watched_;      // it has ended
+  std::string noted_;               // the note from before this start
+  std::atomic<int64_t> looks_ = 0;  // counts the watcher's looks at the store
+  std::promise<void> watched_;      // set when the watcher has ended
   std::thread watcher_, guard_;
 };
 

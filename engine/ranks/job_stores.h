@@ -1,5 +1,5 @@
-// The connections of a job to its store. A store's calls wait for each other, so that the thread which
-// watches has one of its own.
+// The connections of a job to its store. Calls on one connection wait for each other, so that the
+// watching thread has a connection of its own.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -11,9 +11,9 @@ namespace isinglass {
 struct JobStores {
   explicit JobStores(const c10::intrusive_ptr<c10d::Store>& all) : of_all(all), starts(all) {}
 
-  c10::intrusive_ptr<c10d::Store> of_all;  // what a restarted job finds again
+  c10::intrusive_ptr<c10d::Store> of_all;  // keys that a restarted job finds again
   Starts starts;
-  c10::intrusive_ptr<c10d::Store> own, watching;  // of this start
+  c10::intrusive_ptr<c10d::Store> own, watching;  // keys of this start
 };
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See place.h.
+// Reads the place of a process from the environment.
 #include "engine/ranks/place.h"
 
 #include <array>
@@ -11,9 +11,9 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kFirstPort = 20000, kPorts = 30000;  // of jobs that name none
+constexpr int64_t kFirstPort = 20000, kPorts = 30000;  // range of ports for jobs that name none
 
-// The variables of one program that starts ranks.
+// The environment variables of one program that starts ranks.
 struct Names {
   const char *rank, *size, *local_rank, *local_size;
 };
@@ -36,14 +36,14 @@ std::optional<int64_t> whole(const Environment& environment, const char* name, i
   if (!said) return std::nullopt;
   int64_t value = 0;
   const auto [end, error] = std::from_chars(said->data(), said->data() + said->size(), value);
-  // Slurm's tasks of its nodes, "4(x2)" or "4,3": the first stands for all.
+  // Slurm lists the tasks of its nodes as "4(x2)" or "4,3"; the first number is taken for all.
   const bool whole = end == said->data() + said->size() || *end == '(' || *end == ',';
   require(error == std::errc() && whole && value >= least && value <= most,
           "{} is '{}'; a whole number from {} to {} is needed", name, *said, least, most);
   return value;
 }
 
-// "node[03-07,11],other" is a list of nodes that begins with node03.
+// Returns the first node of a list, e.g. node03 for "node[03-07,11],other".
 std::string first_node(const std::string& list) {
   const size_t bracket = list.find('['), comma = list.find(',');
   if (bracket == std::string::npos || comma < bracket) return list.substr(0, comma);
@@ -51,7 +51,8 @@ std::string first_node(const std::string& list) {
   return list.substr(0, bracket) + list.substr(bracket + 1, end - bracket - 1);
 }
 
-// The same on every rank of a job, and hardly ever that of another job of the machine.
+// Returns a port that is the same on every rank of a job, and hardly ever that of another job on
+// the machine.
 int64_t port_of(std::string_view job) {
   uint32_t hash = 2166136261u;  // FNV-1a
   for (const char c : job) hash = (hash ^ static_cast<uint8_t>(c)) * 16777619u;

@@ -1,4 +1,4 @@
-// See process_group.h.
+// Implements the collectives of ranks that are processes.
 #include "engine/ranks/process_group.h"
 
 #include <map>
@@ -15,10 +15,10 @@ using torch::Tensor;
 
 namespace {
 
-// The first frame of a gather, and what of a frame says how many bytes there are.
+// The size of the first frame of a gather, and the part of a frame that holds the number of bytes.
 constexpr int64_t kFrame = 4096, kHeader = 8;
 
-// A collective, or a part of one. One that fails has lost a rank.
+// Runs a collective, or a part of one. Any failure means that a rank is lost.
 template <class Action>
 auto losing(Action action) {
   try {
@@ -28,7 +28,7 @@ auto losing(Action action) {
   }
 }
 
-// A collective to its end.
+// Starts a collective and waits for its end.
 template <class Start>
 void together(Start start) {
   losing([&] { start()->wait(); });
@@ -38,8 +38,8 @@ Tensor bytes_of(const Tensor& rows) {
   return rows.contiguous().view({-1}).view(torch::kUInt8);
 }
 
-// Bytes on their way to all ranks: a frame of so many, behind their number. Of a rank that has more,
-// all learn the number alone.
+// Sends bytes to all ranks as frames of one size, each with the number of bytes in front. Of a rank
+// that has more bytes than fit, the others learn only the number.
 class Frames {
  public:
   Frames(c10d::Backend& backend, const Tensor& bytes, int64_t most, int64_t ranks)
@@ -52,13 +52,13 @@ class Frames {
     begun_ = losing([&] { return backend._allgather_base(flat, own_); });
   }
 
-  // How many bytes each rank has, int64 [ranks], after waiting for all.
+  // Waits for all ranks, and returns how many bytes each has, int64 [ranks].
   Tensor counts() const {
     losing([&] { begun_->wait(); });
     return all_.narrow(1, 0, kHeader).contiguous().cpu().view(torch::kInt64).flatten();
   }
 
-  // One rank's bytes after another's.
+  // Returns the bytes of all ranks, one rank after the other.
   Tensor joined(const Tensor& counts) const {
     std::vector<Tensor> parts;
     for (int64_t r = 0; r < all_.size(0); ++r) {
@@ -72,7 +72,7 @@ class Frames {
   c10::intrusive_ptr<c10d::Work> begun_;
 };
 
-// Bytes as rows of the kind of these.
+// Views bytes as rows of the type and shape of `like`.
 Tensor rows_of(const Tensor& bytes, const Tensor& like) {
   std::vector<int64_t> sizes = like.sizes().vec();
   sizes[0] = bytes.numel() /
@@ -97,7 +97,7 @@ void require_own_gpus(const Tensor& uuids) {
 }
 
 struct ProcessGroup::Backends {
-  Backend cpu, gpu;  // gpu: null on the CPU
+  Backend cpu, gpu;  // gpu: null if the ranks use CPUs
 
   c10d::Backend& of(const Tensor& value) const { return value.is_cpu() ? *cpu : *gpu; }
 };

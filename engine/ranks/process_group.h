@@ -1,5 +1,5 @@
-// Ranks that are processes: tensors go between them by c10d's process groups, Gloo's for the CPU and
-// NCCL's for GPUs.
+// Ranks that are processes. They exchange tensors by c10d's process groups: Gloo for the CPU and
+// NCCL for GPUs.
 #pragma once
 
 #include <memory>
@@ -10,20 +10,21 @@
 
 namespace isinglass {
 
-// Another rank ended in the middle of what all do together. Whose failure it was, that rank says, or
-// the job (job.h).
+// Thrown if another rank ended during a collective. That rank, or the job (job.h), reports the
+// cause.
 class RankLost : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// By a row for every rank (backends.h). Throws Error naming two that share one.
+// Checks the identifiers of the ranks' GPUs, one row per rank (backends.h). Throws Error that names
+// two ranks which share a GPU.
 void require_own_gpus(const torch::Tensor& uuids);
 
 class ProcessGroup : public Ranks {
  public:
-  // All ranks make it together, after they have met. The device is this rank's. Throws Error if
-  // some have a GPU and others none, or two the same.
+  // All ranks construct it together, after they have met. device: this rank's device. Throws Error
+  // if some ranks have a GPU and others none, or if two have the same.
   ProcessGroup(const Job& job, torch::Device device);
   ~ProcessGroup() override;
 

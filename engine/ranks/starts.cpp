@@ -1,4 +1,4 @@
-// See starts.h.
+// Implements the count of starts by tickets in the store.
 #include "engine/ranks/starts.h"
 
 #include <fmt/format.h>

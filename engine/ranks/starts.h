@@ -1,7 +1,7 @@
-// The starts of a job, counted in its store. torchrun's agents keep the store while they restart the
-// ranks, but each counts its own restarts alone, and not those that another agent began. So the first
-// rank of a start numbers it, and calls up the others: each draws a ticket, and waits until its start
-// is written on it. Who has ended reads no ticket.
+// Counts the starts of a job in its store. torchrun's agents keep the store while they restart the
+// ranks, but each agent counts only its own restarts, and not those that another agent began.
+// Therefore rank 0 numbers each start and calls the other ranks. Each of them draws a ticket, and
+// waits until the number of its start is written on it. A process that has ended reads no ticket.
 #pragma once
 
 #include <chrono>
@@ -13,12 +13,13 @@ class Starts {
  public:
   explicit Starts(c10::intrusive_ptr<c10d::Store> store) : store_(std::move(store)) {}
 
-  // By rank 0: the number of a new start; and what lets in whoever has come, to be called until all
-  // have.
+  // begin(), by rank 0, returns the number of a new start. call_up() writes the number on all
+  // tickets drawn so far; rank 0 calls it until all ranks have come.
   int64_t begin();
   void call_up();
 
-  // By every other rank: the start that it belongs to. Throws Error if rank 0 does not call in time.
+  // Called by every other rank: returns the start that it belongs to. Throws Error if rank 0 does
+  // not call it in time.
   int64_t wait(std::chrono::seconds patience);
 
  private:

@@ -1,14 +1,15 @@
-// A capture in a graph ends whatever happens within it. One that is left open keeps its stream, and
-// with it every thread's CUDA calls that are not allowed in a capture, for as long as the process
-// lives.
+// Ends a CUDA graph capture whatever happens within it. A capture that is left open blocks its
+// stream, and all threads' CUDA calls that are not allowed during a capture, for as long as the
+// process lives.
 #pragma once
 
 #include <utility>
 
 namespace isinglass {
 
-// Graph has begin(), end() and abandon(). Where one of the first two or the work throws, abandon(),
-// which does not, ends the capture and drops what was captured; the exception passes on.
+// Captures the work. Graph has begin(), end() and abandon(). If begin(), end() or the work throws,
+// abandon(), which must not throw, ends the capture and drops what was captured; the exception then
+// propagates.
 template <class Graph, class Work>
 void capture(Graph& graph, Work&& work) {
   try {

@@ -1,4 +1,4 @@
-// See captured_work.h.
+// Implements the capture and replay of work in a CUDA graph.
 #include "engine/run/captured_work.h"
 
 #include <ATen/core/CachingHostAllocator.h>
@@ -17,9 +17,10 @@
 namespace isinglass {
 namespace {
 
+// The number of warm-up runs before the capture.
 constexpr int kFirstTimes = 3;
 
-// Returns whether f() returns; it does not where LibTorch throws an exception.
+// Returns true if f() returns, false if it throws an exception.
 template <class F>
 bool succeeds(F f) noexcept {
   try {
@@ -30,7 +31,7 @@ bool succeeds(F f) noexcept {
   }
 }
 
-// The capture of one graph on the current stream, in the memory of the pool (capture.h).
+// Captures one graph on the current stream, with memory from the pool; for capture() of capture.h.
 class GraphCapture {
  public:
   GraphCapture(at::cuda::CUDAGraph& graph, at::cuda::MempoolId_t pool)
@@ -39,9 +40,9 @@ class GraphCapture {
   void begin() { graph_.capture_begin(pool_); }
   void end() { graph_.capture_end(); }
 
-  // A call that is not allowed in a capture makes it invalid, and LibTorch's capture_end() then
-  // ends it and throws before it has told the allocators and the generator, so that these are told
-  // here.
+  // Ends an invalid capture. A call that is not allowed in a capture makes it invalid. LibTorch's
+  // capture_end() then ends it, but throws before it has informed the allocators and the generator;
+  // they are informed here.
   void abandon() noexcept {
     if (succeeds([&] { graph_.capture_end(); })) return;
     namespace allocator = c10::cuda::CUDACachingAllocator;
@@ -54,7 +55,7 @@ class GraphCapture {
       succeeds([&] { host->release_pool(pool_); });
     }
 #endif
-    // The generator's state takes itself to be captured still; a copy of it does not.
+    // The generator's state still counts as captured; a copy of it does not.
     succeeds([&] {
       at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(device_);
       generator.graphsafe_set_state(generator.clone().graphsafe_get_state());
@@ -70,16 +71,17 @@ class GraphCapture {
 }  // namespace
 
 struct CapturedWork::Capture {
-  // The default stream cannot be captured. What libraries keep for a stream is made for this one by
-  // the first times, outside of the graph's memory.
+  // The default stream cannot be captured. The warm-up runs make, on this stream and outside of the
+  // graph's memory, what libraries keep per stream.
   std::optional<c10::cuda::CUDAStream> stream;
-  // All graphs share it: a pool of its own would stay reserved when its graph has gone.
+  // All graphs share one pool. A graph's own pool would stay reserved after the graph is gone.
   at::cuda::MempoolId_t pool = {};
   std::unique_ptr<at::cuda::CUDAGraph> graph;
   bool forgotten = false;
   int first_times = 0;
 
-  // The device is idle before and after, so that memory may pass between the streams.
+  // Runs f on the stream. The device is idle before and after, so that memory may pass between
+  // streams.
   template <class F>
   void on_stream(torch::Device device, F f) {
     if (!stream) stream = c10::cuda::getStreamFromPool(/*isHighPriority=*/false, device.index());

@@ -1,9 +1,9 @@
-// Work that is the same kernels on the same tensors every time, as one launch: on a GPU it is captured in a
-// CUDA graph once, and replayed.
+// Runs work that consists of the same kernels on the same tensors every time. On a GPU it is
+// captured in a CUDA graph once, and then replayed as one launch.
 //
-// What changes from time to time lies in device memory, at addresses that stay: the replayed kernels
-// read and advance it there. The first times run as they are: they make the buffers, and libraries load
-// what they need.
+// Whatever changes from time to time must lie in device memory at fixed addresses, where the
+// replayed kernels read and update it. The first calls run the work directly: they allocate
+// buffers, and libraries load what they need.
 #pragma once
 
 #include <c10/util/FunctionRef.h>
@@ -17,23 +17,25 @@ namespace isinglass {
 
 class CapturedWork {
  public:
-  // what: the work, for messages. capture: on a GPU, of work that allows it; without it run() calls.
+  // what: names the work in messages. capture: requests a graph; it needs a GPU and work that can
+  // be captured. Without it, run() calls the work.
   CapturedWork(std::string what, bool capture);
   CapturedWork(CapturedWork&&) noexcept;
   ~CapturedWork();
 
-  // Does the work, by a call of it or by a replay of what it did. The tensors of every call are where they
-  // were at the call before, unless it was forgotten. Throws Error if it cannot be captured.
+  // Runs the work, by a call or by a replay of the captured kernels. All tensors must be where they
+  // were at the call before, unless forget() was called since. Throws Error if the work cannot be
+  // captured.
   void run(torch::Device device, c10::function_ref<void()> work);
 
-  // The next work is captured anew.
+  // Makes the next run() capture the work anew.
   void forget();
 
  private:
   struct Capture;
 
   std::string what_;
-  std::unique_ptr<Capture> capture_;  // null: none
+  std::unique_ptr<Capture> capture_;  // null: no capture
 };
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See clock.h.
+// Implements the synchronised clock.
 #include "engine/run/clock.h"
 
 #include <c10/core/DeviceGuard.h>

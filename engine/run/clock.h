@@ -1,11 +1,11 @@
-// A clock for runs.
+// A clock for timing runs.
 #pragma once
 
 #include "io/torch.h"
 
 namespace isinglass {
 
-// Its seconds, once the device's work is done.
+// Returns the time of a steady clock in seconds, after the device has finished its work.
 double synchronised_seconds(torch::Device device);
 
 }  // namespace isinglass

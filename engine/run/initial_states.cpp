@@ -1,4 +1,4 @@
-// See initial_states.h.
+// Implements random initial states.
 #include "engine/run/initial_states.h"
 
 #include "kernels/ops/random_states.h"

@@ -1,11 +1,12 @@
-// Where chains begin.
+// Initial states of chains.
 #pragma once
 
 #include "models/energy_model.h"
 
 namespace isinglass {
 
-// Uniformly random states of the space (standard normal for continuous ones), by the seed.
+// Returns uniformly random states of the space (standard normal for continuous ones), which depend
+// on the seed and the chain ids.
 torch::Tensor random_states(const StateSpace& space, const torch::Tensor& chain_ids, uint64_t seed,
                             torch::Device device);
 

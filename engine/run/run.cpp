@@ -1,4 +1,4 @@
-// The run loop; see run.h.
+// Implements the run loop.
 #include "engine/run/run.h"
 
 #include <algorithm>
@@ -15,13 +15,13 @@ namespace isinglass {
 
 namespace {
 
-// Shows steps and draws to observers, with U.
+// Passes steps and draws to the observers, with U brought up to date.
 class Audience {
  public:
   Audience(EnergyModel& model, ChainState& state, const std::vector<Observer*>& observers)
       : model_(model), state_(state), observers_(observers) {}
 
-  // How many of so many steps may be taken before somebody looks.
+  // Returns how many of at most `most` steps may be made before an observer must be called.
   int64_t until_look(int64_t most, bool burn_in) const {
     const bool one_by_one =
         std::any_of(observers_.begin(), observers_.end(),
@@ -45,7 +45,7 @@ class Audience {
   const std::vector<Observer*>& observers_;
 };
 
-// The means over all chains of what they did in so many steps.
+// Computes the means over all chains from the sums over `steps` steps.
 void summarise(const Statistics& statistics, int64_t steps, const Ranks& ranks, RunResult& result) {
   const double n = static_cast<double>(steps);
   result.acceptance = ranks.mean(statistics.acceptance_sum).item<double>() / n;
@@ -58,7 +58,8 @@ void summarise(const Statistics& statistics, int64_t steps, const Ranks& ranks, 
 }  // namespace
 
 bool saves_burn_in(const Sampler& sampler, const RunPlan& plan) {
-  const bool ladder = dynamic_cast<const ParallelTempering*>(&sampler) != nullptr;  // saves all
+  // Saves its whole state.
+  const bool ladder = dynamic_cast<const ParallelTempering*>(&sampler) != nullptr;
   return !plan.transition && (ladder || sampler.learns() == sampler.adapts());
 }
 

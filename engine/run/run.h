@@ -1,4 +1,5 @@
-// The run loop: burn-in, then steps, with observers and what changes between steps.
+// The run loop: burn-in, then the kept steps, with observers and with a temperature schedule
+// between steps.
 #pragma once
 
 #include <optional>
@@ -11,23 +12,25 @@
 
 namespace isinglass {
 
-// How far a run has come, beside its chains and what its observers keep.
+// The progress of a run, apart from its chains and from what observers keep.
 struct RunProgress {
-  int64_t burn_in = 0, steps = 0;        // made
-  bool sampling = false;                 // burn-in is over, and what it says of itself is below
-  int64_t energy_evaluations = 0;        // per chain, during the kept steps
-  double seconds = 0;                    // of the kept steps
-  // Acceptances and hops, summed up to the last quarter of burn-in: float64 [B].
+  int64_t burn_in = 0, steps = 0;  // steps made
+  // True if burn-in is over; `adaptation` below is then its result.
+  bool sampling = false;
+  int64_t energy_evaluations = 0;  // per chain, during the kept steps
+  double seconds = 0;              // duration of the kept steps
+  // Acceptances and numbers of changed sites, summed until the last quarter of burn-in began:
+  // float64 [B] and int64 [B].
   torch::Tensor acceptance_before = {}, hops_before = {};
   std::optional<Adaptation> adaptation = {};
 };
 
-// Saves what a run has made, for another that goes on with it to the bit.
+// Saves the state of a run, so that another run can continue it with the same bits.
 class RunSaver {
  public:
   virtual ~RunSaver() = default;
-  virtual bool due() = 0;  // this rank's wish, asked between steps
-  // By all ranks together, between two steps; the observers' on_save() have been called.
+  virtual bool due() = 0;  // asked between steps, on every rank
+  // Called by all ranks together, between two steps, after the observers' on_save().
   virtual void save(const RunProgress& progress) = 0;
 };
 
@@ -35,31 +38,36 @@ struct RunPlan {
   int64_t burn_in = 0;
   int64_t steps = 0;
   int64_t thin = 1;
-  Transition* transition = nullptr;  // between steps
-  bool cuda_graph = false;           // engine/run/step_graph.h
-  RunProgress made = {};             // by an earlier run, whose chains these are
-  RunSaver* saver = nullptr;         // asked between steps; saves when the run is stopped, too
+  Transition* transition = nullptr;  // called between steps
+  bool cuda_graph = false;           // see engine/run/step_graph.h
+  RunProgress made = {};             // progress of an earlier run that this one continues
+  // Asked between steps; it also saves when the run is stopped.
+  RunSaver* saver = nullptr;
 };
 
 struct RunResult {
-  int64_t steps = 0;               // kept steps that were made (fewer than planned if stopped)
+  int64_t steps = 0;               // kept steps made (fewer than planned if stopped)
   int64_t energy_evaluations = 0;  // per chain, during the kept steps
-  double acceptance = 0;           // means over chains and kept steps
-  double least_acceptance = 0;     // of the chain where it is least, or its group
+  double acceptance = 0;           // mean over chains and kept steps
+  double least_acceptance = 0;     // mean of the chain, or group, where it is least
+  // Mean number of sites changed per step, over chains and kept steps.
   double hops = 0;
-  int64_t unmoved = 0;  // chains that no kept step of the sampler moved
+  int64_t unmoved = 0;  // number of chains that no kept step moved
   int64_t non_finite = 0;
-  double seconds =
-      0;  // of the kept steps and their observers, on the slowest rank, device synchronised
-  std::optional<Adaptation> adaptation = {};  // none: nothing adapts, or burn-in was stopped
+  // Duration of the kept steps and their observers, on the slowest rank, with the device
+  // synchronised.
+  double seconds = 0;
+  // It is nullopt if nothing adapts, or if burn-in was stopped.
+  std::optional<Adaptation> adaptation = {};
 };
 
-// Whether a run can be saved in its burn-in: where nothing is learned but a scale, and nothing cools.
+// Returns true if a run can be saved during burn-in. It can if the sampler learns only a scale or
+// is parallel tempering, whose whole state is saved, and if no temperature schedule runs.
 bool saves_burn_in(const Sampler& sampler, const RunPlan& plan);
 
-// Runs the plan, between whose steps the context's stop() is asked. Steps are taken one by one, or
-// as many at once as the sampler takes, up to the next draw or change, unless an observer wants
-// every one of that phase. The result's means are over the chains of all ranks.
+// Runs the plan, and asks the context's stop() between steps. Makes as many steps at once as the
+// sampler allows, up to the next draw or change of temperature. If an observer wants every step of
+// the phase, it makes them one by one. The means of the result are over the chains of all ranks.
 RunResult run(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
               const RunPlan& plan, const std::vector<Observer*>& observers,
               const Context& context = {});

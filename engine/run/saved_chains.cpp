@@ -1,4 +1,4 @@
-// See saved_chains.h.
+// Implements saving and restoring of chains.
 #include "engine/run/saved_chains.h"
 
 #include <string>
@@ -14,7 +14,7 @@ using torch::Tensor;
 
 constexpr const char* kWhat = "the checkpoint of the chains";
 
-// Tensors with a row for every chain, by the names that they have in the file.
+// Returns the tensors that have a row per chain, with their names in the file.
 std::vector<std::pair<std::string, Tensor>> rows_of(const ChainState& state) {
   const Evaluation& now = state.current;
   const Statistics& counted = state.statistics;

@@ -1,5 +1,6 @@
-// Chains in a file, to the last bit: what a state is, and what is kept of it that a new evaluation
-// would give other last bits, such as sums of moves.
+// Saves chains to a file so that they can be restored to the last bit. Besides the states, this
+// includes cached values that a new evaluation would give with other last bits, such as sums of
+// moves.
 #pragma once
 
 #include "engine/context.h"
@@ -8,15 +9,16 @@
 
 namespace isinglass {
 
-// By all ranks together: the chains of all, the parameters and what the sampler has learned.
+// Called by all ranks together. Returns the chains of all ranks, the parameters and what the
+// sampler has learned.
 PtDict saved_chains(const Sampler& sampler, const ChainState& state, const StepParams& params,
                     const Ranks& ranks);
 
-// The states that were saved, of all chains. Throws Error if there are not so many.
+// Returns the saved states of all chains. Throws Error if their number is not `chains`.
 torch::Tensor saved_states(const PtDict& saved, int64_t chains);
 
-// Into this rank's chains, a state that init() has made of their part of saved_states() for the same
-// model and sampler. Throws Error if it does not fit.
+// Restores this rank's chains, in a state that init() has made, for the same model and sampler,
+// from this rank's part of saved_states(). Throws Error if the saved chains do not fit.
 void restore_chains(const Sampler& sampler, ChainState& state, StepParams& params,
                     const PtDict& saved, Share own);
 

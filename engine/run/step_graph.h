@@ -1,6 +1,6 @@
-// Steps of the same chains, captured in a CUDA graph where that is allowed (captured_work.h): what changes
-// from step to step lies in device memory (chain_state.h), so that the chains are those of
-// Sampler::step().
+// Makes steps of the same chains, captured in a CUDA graph where possible (captured_work.h).
+// Whatever changes from step to step lies in device memory (chain_state.h), so that the chains are
+// those of Sampler::step().
 #pragma once
 
 #include "engine/run/captured_work.h"
@@ -10,18 +10,19 @@ namespace isinglass {
 
 class StepGraph {
  public:
-  // capture: on a GPU, with a sampler and a model that allow it (Sampler::asks_device,
-  // EnergyModel::capturable); without it, step() is Sampler::step(). The sampler outlives this.
+  // capture: requests a CUDA graph; it needs a GPU, and a sampler and a model that allow it
+  // (Sampler::captures). Without it, step() calls Sampler::step(). The sampler must outlive this
+  // object.
   StepGraph(const Sampler& sampler, bool capture) : sampler_(sampler), work_("a step", capture) {}
 
-  // Every call has the same model and state, whose tensors are where they were at the call before,
-  // unless the step was forgotten.
+  // Makes a step. Every call must have the same model and state, with its tensors where they were
+  // at the call before, unless forget() was called since.
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) {
     work_.run(state.x.device(), [&] { info_ = sampler_.step(model, state, params); });
     return info_;
   }
 
-  // The next step is captured anew.
+  // Makes the next step() capture anew.
   void forget() { work_.forget(); }
 
  private:

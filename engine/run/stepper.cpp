@@ -1,4 +1,4 @@
-// See stepper.h.
+// Implements the stepper.
 #include "engine/run/stepper.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Makes the steps of chains, with what happens between them.
+// Makes the steps of chains, and calls the temperature schedule between them.
 #pragma once
 
 #include <utility>
@@ -12,19 +12,20 @@ namespace isinglass {
 
 class Stepper {
  public:
-  // All outlive this object; transition: null for none. cuda_graph: step_graph.h. first: the number
-  // of the first step.
+  // All arguments must outlive this object; transition may be null. cuda_graph: see step_graph.h.
+  // first: the number of the first step.
   Stepper(EnergyModel& model, const Sampler& sampler, ChainState& state, StepParams& params,
           bool cuda_graph, Transition* transition, int64_t first = 0);
 
-  // `most` steps or fewer, but one at least: as many as the sampler takes at once, up to the next
-  // change. Returns their number.
+  // Makes between 1 and `most` steps, as many as the sampler makes at once, up to the next change.
+  // Returns their number.
   int64_t advance(int64_t most);
-  // The same in burn-in, where steps are not captured, and of `total` a sampler learns one by one.
+  // Does the same in burn-in of `total` steps, where steps are not captured, and where a sampler
+  // that learns makes one step at a time.
   int64_t advance_burn_in(int64_t most, int64_t total, const Ranks& ranks);
 
   int64_t evaluations() const { return evaluations_; }
-  // Model calls a chain since it was asked last.
+  // Returns the model calls per chain since the last call of this function.
   int64_t take_evaluations() { return std::exchange(evaluations_, 0); }
 
  private:

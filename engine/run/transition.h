@@ -1,5 +1,5 @@
-// What changes between steps: the temperature (engine/annealing/cooling.h, ais.h), and what goes
-// with it.
+// The interface of what changes between steps: the temperature (engine/annealing/cooling.h, ais.h),
+// and what depends on it.
 #pragma once
 
 #include <limits>
@@ -14,11 +14,12 @@ class Transition {
 
   virtual ~Transition() = default;
 
-  // Before step t, counted from 0 over burn-in and the steps after it. It may change the model and
-  // what `state` knows of its energies, and never the chains' states, which are the sampler's.
-  // Returns how many steps from t on pass before it is to be asked again, at least 1.
+  // Called before step t, counted from 0 over burn-in and the steps after it. It may change the
+  // model and what `state` knows of its energies, but never the states of the chains, which belong
+  // to the sampler. Returns after how many steps from t on it must be called again, at least 1.
   //
-  // Where steps are captured (step_graph.h), after burn-in, it changes tensors in place.
+  // Where steps are captured (step_graph.h), which is after burn-in, it must change tensors in
+  // place.
   virtual int64_t before_step(int64_t t, const Sampler& sampler, ChainState& state,
                               StepParams& params) = 0;
 };

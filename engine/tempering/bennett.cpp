@@ -1,4 +1,4 @@
-// See bennett.h.
+// Implements the estimate of log Z from draws on rungs.
 #include "engine/tempering/bennett.h"
 
 #include <cmath>
@@ -8,15 +8,16 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kMostGroups =
-    100;  // more tell no more of a standard error, and cost their square
+// The largest number of groups. More groups hardly improve the standard error, and the cost grows
+// with their square.
+constexpr int64_t kMostGroups = 100;
 
-// Ensembles from first up to but without last.
+// The ensembles from `first` up to but excluding `last`.
 struct Group {
   int64_t first = 0, last = 0;
 };
 
-// As many to a group, but for the last one, which takes what is left.
+// Divides the ensembles into groups of equal size; the last group also takes the remainder.
 std::vector<Group> groups_of(int64_t ensembles) {
   const int64_t size = (ensembles + kMostGroups - 1) / kMostGroups;
   std::vector<Group> groups;
@@ -27,7 +28,7 @@ std::vector<Group> groups_of(int64_t ensembles) {
   return groups;
 }
 
-// sign·rises of all ensembles but those of a group; rises [C, S].
+// Returns sign·rises of all ensembles except those of a group; rises [C, S].
 std::vector<double> weights(const torch::Tensor& rises, double sign, const Group& without) {
   const double* values = rises.const_data_ptr<double>();
   const int64_t draws = rises.size(1);
@@ -40,8 +41,9 @@ std::vector<double> weights(const torch::Tensor& rises, double sign, const Group
   return result;
 }
 
-// A draw that the other rung of its pair forbids has the weight 0, and no draw of a rung is
-// forbidden there; any other number that is not finite means an energy that is not.
+// Returns true if the differences are valid. A draw that the other rung of its pair forbids has
+// weight 0. A rung never forbids its own draw, so that any other value that is not finite comes
+// from an energy that is not finite.
 bool usable(const torch::Tensor& rises) {
   const torch::Tensor lower = rises.select(-1, 0), upper = rises.select(-1, 1);
   return ((lower > -INFINITY) & (upper < INFINITY)).all().item<bool>();

@@ -1,14 +1,16 @@
-// log Z from draws on the rungs of a ladder: log Z = log Z_0 + Σ c, c of neighbouring rungs by the
-// acceptance ratio (engine/annealing/acceptance_ratio.h) of as many draws on one as on the other:
+// Estimates log Z from draws on the rungs of a ladder: log Z = log Z_0 + Σ c. The sum is over pairs
+// of neighbouring rungs; c is the root of the acceptance ratio
+// (engine/annealing/acceptance_ratio.h), from equally many draws on both rungs, of
 //
 //   U_{β_{i+1}} − U_{β_i} at x ~ π_{β_i} and at x ~ π_{β_{i+1}}
 //
-// Its standard error is the jackknife's over ensembles (over groups of them where there are more than
-// a hundred), which do not depend on each other, while the draws of one do: along its run and between
-// its rungs. What the draws of one end alone say (Zwanzig
-// 1954) bounds log Z on average:
+// The standard error is the jackknife's over ensembles, or over groups of them if there are more
+// than a hundred. Ensembles are independent, while the draws of one ensemble depend on each other,
+// along its run and between its rungs. The draws of one rung of each pair alone (Zwanzig 1954)
+// bound log Z on average:
 //
-//   log Z_0 + Σ log mean exp(−rise) of lower rungs ≤ log Z ≤ log Z_0 − Σ log mean exp(rise) of upper
+//   log Z_0 + Σ log mean exp(−rise) over draws of lower rungs
+//     ≤ log Z ≤ log Z_0 − Σ log mean exp(rise) over draws of upper rungs
 #pragma once
 
 #include <cmath>
@@ -18,19 +20,20 @@
 
 namespace isinglass {
 
-// From fewer ensembles there is no standard error.
+// The least number of ensembles that gives a standard error.
 inline constexpr int64_t kLeastEnsembles = 8;
 
 struct LogZ {
   double value;
-  double standard_error;            // NaN: fewer than kLeastEnsembles
+  double standard_error;            // NaN with fewer than kLeastEnsembles
   double lower = NAN, upper = NAN;  // bounds on average
 };
 
-// rises: those differences, float64 [S, C, R − 1, 2], of S draws of C ensembles on R rungs, at the
-// lower rung's draw and at the upper one's: +∞ of a lower rung's draw that the upper one forbids,
-// −∞ of an upper rung's that the lower one forbids. NaN without draws, and of any other number that
-// is not finite.
+// Returns log Z from those energy differences. rises: float64 [S, C, R − 1, 2], for S draws of C
+// ensembles on R rungs, at the draw on the lower rung and at the one on the upper rung. A
+// difference is +∞ at a lower rung's draw that the upper rung forbids, and −∞ at an upper rung's
+// draw that the lower rung forbids. Returns NaN without draws, and if any other difference is not
+// finite.
 LogZ log_z_of_rungs(const torch::Tensor& rises, double log_z_0);
 
 }  // namespace isinglass

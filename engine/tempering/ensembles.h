@@ -1,4 +1,5 @@
-// What parallel tempering keeps of its ensembles: their chains, where those stand, and what is counted.
+// The data that parallel tempering keeps of its ensembles: their chains, the rungs of these chains,
+// and the counts.
 #pragma once
 
 #include <memory>
@@ -15,19 +16,19 @@ namespace isinglass {
 
 struct ParallelTempering::Scratch : SamplerScratch {
   std::unique_ptr<LadderPath> path;
-  ChainState chains;  // C·R
-  ChainState fresh;   // C: exact draws
-  StepParams params;  // of the chains
+  ChainState chains;  // C·R chains
+  ChainState fresh;   // C chains, which hold exact draws of the reference
+  StepParams params;  // parameters of the chains' steps
   std::optional<StepGraph> burn_in_steps;
   ops::RungTensors rungs;
   ops::RungChainTensors at;
   ops::SwapSums sums;
-  int64_t round = 0;  // scans of the present round
+  int64_t round = 0;  // scans of the current round
   int64_t rounds = 0;
 
   EnergyModel& model() const { return path->model(); }
 
-  // The chains' numbers are those of (seed, replica, local step).
+  // Starts the chains' random numbers, which depend on (seed, replica, local step).
   void begin(const StepParams& scans, int64_t exploration) {
     if (params.rng.defined()) return;
     params = {scans.rng.clone(), at.scale};
@@ -35,17 +36,19 @@ struct ParallelTempering::Scratch : SamplerScratch {
   }
 
   int64_t ensembles() const { return at.chain.size(0); }
-  int64_t size() const { return at.chain.size(1); }  // R
+  int64_t size() const { return at.chain.size(1); }  // R, the number of rungs
   torch::Tensor in_order() const { return at.chain.view(-1); }
 
-  // What a checkpoint holds as it is: of the chains what is not made anew from their states with the
-  // same last bits, and all that is counted, here and of the ensembles.
+  // A tensor that a checkpoint stores unchanged. These tensors are values of the chains that could
+  // not be recomputed from their states with the same last bits, and all counts, of the chains and
+  // of the ensembles.
   struct Kept {
     const char* name;
     torch::Tensor tensor;
-    int64_t dim = 0;  // along which are ensembles, or their chains
+    int64_t dim = 0;  // the dimension along which ensembles, or their chains, are counted
   };
-  static constexpr int64_t kOfTheFirst = -1;  // a dim: the tensor is of the first ensemble alone
+  // A value of dim: the tensor belongs to the first ensemble alone.
+  static constexpr int64_t kOfTheFirst = -1;
 
   std::vector<Kept> kept(const Statistics& counted) const {
     std::vector<Kept> all = {{"energy", chains.current.energy},

@@ -1,4 +1,4 @@
-// See ladder_path.h.
+// Implements the linear and the joint path for ladders.
 #include "engine/tempering/ladder_path.h"
 
 #include "engine/annealing/tempered_model.h"
@@ -9,12 +9,13 @@ namespace {
 
 using torch::Tensor;
 
-// One number a chain of those of rungs 0, 1, …: the chain on rung i of every ensemble has that of i.
+// Gives every chain the value of its rung: of_rungs has one value per rung, of_chains one per
+// chain.
 void spread(const Tensor& of_rungs, const ops::RungChainTensors& at, Tensor& of_chains) {
   of_chains.index_copy_(0, at.chain.view(-1), of_rungs.repeat({at.chain.size(0)}));
 }
 
-// The parts U_0 and U of a chain's energy give it at any β.
+// The linear path: the parts U_0 and U of a chain's energy determine it at any β.
 class LinearLadder : public LadderPath {
  public:
   LinearLadder(EnergyModel& target, const Factorised& start, torch::Device device, int64_t chains)
@@ -47,7 +48,8 @@ class LinearLadder : public LadderPath {
   TemperedModel model_, reference_;
 };
 
-// Free energies on a chain's rung and on those next to it, from the hidden inputs that are kept.
+// The joint path: computes free energies at a chain's rung and at the adjacent rungs from the
+// hidden inputs, which are kept.
 class JointLadder : public LadderPath {
  public:
   JointLadder(RbmModel& rbm, const Factorised& start, torch::Device device, int64_t chains)

@@ -1,4 +1,4 @@
-// See parallel_tempering.h.
+// Implements parallel tempering; saved_ensembles.cpp implements its checkpoints.
 #include "engine/tempering/parallel_tempering.h"
 
 #include <fmt/format.h>
@@ -20,15 +20,15 @@ namespace {
 
 using torch::Tensor;
 
-constexpr int64_t kFirstRungs = 8;    // from which the barrier is found
-constexpr int64_t kHistory = 512;     // scans of the rungs' history
-constexpr int64_t kKeptDraws = 1024;  // for log Z, at most, of every rung
+constexpr int64_t kFirstRungs = 8;    // initial number of rungs, if it adapts
+constexpr int64_t kHistory = 512;     // scans that the history of rungs covers
+constexpr int64_t kKeptDraws = 1024;  // largest number of draws per rung for log Z
 
 Tensor reals(const std::vector<double>& values, torch::Device device) {
   return torch::tensor(values, torch::kFloat64).to(device);
 }
 
-// Of the option by which a local sampler adapts.
+// Returns the target acceptance from the settings of a local sampler that adapts.
 double target_acceptance(const Sampler& sampler) {
   for (const auto& [name, value] : sampler.settings()) {
     const auto* number = std::get_if<double>(&value.value);
@@ -37,7 +37,8 @@ double target_acceptance(const Sampler& sampler) {
   fail("sampler {} adapts, and its settings do not say to which acceptance", sampler.name());
 }
 
-// A row of numbers for every rung of the new schedule: log-linear in β between the old ones.
+// Returns scales for every rung of the new schedule: log-linear interpolation in β between the old
+// rungs.
 Tensor interpolated_scales(const Tensor& scales, const std::vector<double>& from,
                            const std::vector<double>& to) {
   const Tensor logs = scales.to(torch::kCPU).log();
@@ -51,7 +52,7 @@ Tensor interpolated_scales(const Tensor& scales, const std::vector<double>& from
   return result.exp().to(scales.device());
 }
 
-// What the rows of chains hold: the state and all that is known of it.
+// Returns the tensors with a row per chain: the state and its evaluation.
 std::vector<Tensor> rows_of(const ChainState& chains) {
   const Evaluation& e = chains.current;
   std::vector<Tensor> rows = {chains.x, e.energy};
@@ -61,13 +62,13 @@ std::vector<Tensor> rows_of(const ChainState& chains) {
   return rows;
 }
 
-// Whether a step at β = 0, where sites are independent, is an exact draw.
+// Returns true if a step at β = 0, where sites are independent, is an exact draw.
 bool draws_all_sites(const Sampler& sampler) {
   const auto* gibbs = dynamic_cast<const GibbsSampler*>(&sampler);
   return gibbs && gibbs->draws_all_sites();
 }
 
-// How many of so many scans, since counting began, measured each pair: float64 [pairs].
+// Returns how many of the scans since counting began measured each pair: float64 [pairs].
 Tensor measured_scans(const ops::SwapSums& sums, int64_t scans) {
   const MeasuredPairs measured = sums.measured();
   Tensor count = torch::zeros({sums.rejection.size(1)}, torch::kFloat64);
@@ -127,7 +128,7 @@ void ParallelTempering::prepare(const EnergyModel&, ChainState& state) const {
   build(state, state.x.repeat_interleave(rungs, 0), betas, scales, 0);
 }
 
-// x [C·R, D]: the states of rung 0, 1, … of each ensemble.
+// Makes ensembles from x [C·R, D], the states of rung 0, 1, … of each ensemble.
 void ParallelTempering::build(ChainState& state, const Tensor& x, const std::vector<double>& betas,
                               const Tensor& scales, int64_t step) const {
   const torch::Device device = state.x.device();
@@ -161,7 +162,7 @@ void ParallelTempering::build(ChainState& state, const Tensor& x, const std::vec
   place(s);
 }
 
-// Every chain's β and scales are those of its rung.
+// Gives every chain the β and the scales of its rung.
 void ParallelTempering::place(Scratch& s) const {
   s.path->place(s.rungs, s.at, s.chains);
   s.at.scale.index_copy_(0, s.in_order(), s.rungs.scale.repeat({s.ensembles(), 1}));
@@ -196,7 +197,8 @@ StepInfo ParallelTempering::finish_scan(ChainState& state, StepParams& params,
                                         StepInfo info) const {
   Scratch& s = scratch_of(state);
   info.evaluations *= s.size();
-  // On a GPU the kernel alone knows the number of the step.
+  // On a GPU only the kernel knows the number of the step, so that the draws are made in every
+  // scan.
   const bool draws = options_.lowest == 0 && !draws_all_sites(*local_);
   if (draws && (!state.x.is_cpu() || params.step() % 2 == 0)) {
     reference_.draw(params.rng, state.chain_ids, s.fresh.x);
@@ -221,7 +223,7 @@ StepInfo ParallelTempering::burn_in_step(EnergyModel& model, ChainState& state, 
                                          int64_t t, int64_t total, const Ranks& ranks) const {
   require_target(model);
   StepInfo info;
-  scratch_of(state).sums.all = true;  // short rounds measure all pairs
+  scratch_of(state).sums.all = true;  // rounds are short, so all pairs are measured
   if (local_->adapts()) {
     Scratch& s = scratch_of(state);
     s.begin(params, options_.exploration);
@@ -247,14 +249,14 @@ void ParallelTempering::adapt_scales(Scratch& s, int64_t step, const Ranks& rank
   const Tensor scale = s.rungs.scale.select(1, 0);
   adapt_scale(scale, local_->scales().front(), ranks.mean(of_rungs), step,
               target_acceptance(*local_));
-  // At β = 0 nearly everything is accepted: steps would grow to their largest, which cost most, on
-  // the one rung that has exact draws and needs none.
+  // At β = 0 nearly every proposal is accepted. The scale would grow to its maximum, where steps
+  // cost most, on the one rung that has exact draws and needs no steps.
   if (options_.lowest == 0) scale[0].copy_(scale[-1]);
   s.at.scale.index_copy_(0, s.in_order(), s.rungs.scale.repeat({s.ensembles(), 1}));
 }
 
-// From the rejection rates of the round: a new schedule, and where it is free a new number of rungs,
-// each of which begins at the state of the nearest old one.
+// Ends a round of adaptation: computes a new schedule from the round's rejection rates and, if
+// allowed, a new number of rungs. Each new rung starts at the state of the nearest old one.
 void ParallelTempering::end_round(ChainState& state, int64_t step, bool may_change_rungs,
                                   const Ranks& ranks) const {
   Scratch& s = scratch_of(state);
@@ -350,7 +352,7 @@ TemperingReport ParallelTempering::report(const ChainState& state, const StepPar
                              : std::nan("");
   result.predicted_rate = predicted_round_trip_rate(result.rejection);
   result.best_rate = best_round_trip_rate(result.barrier);
-  // The buffer's rows are steps modulo its length.
+  // The rows of the buffer are indexed by the step number modulo its length.
   const int64_t kept = std::min(result.scans, kHistory), last = params.step();
   result.history =
       torch::roll(s.sums.history, -(last % kHistory), 0).slice(0, kHistory - kept, kHistory).cpu();

@@ -1,20 +1,21 @@
 // Non-reversible parallel tempering of any sampler (docs/concepts/tempering.md; Syed,
 // Bouchard-Côté, Deligiannidis & Doucet, JRSS B 2022; kernels/tempering/swap.h).
 //
-// A chain of this sampler is an ensemble: R states, one on each rung β_0 = 0 < … < β_{R−1} = 1 of a
-// path U_β from U_0 to U (ladder_path.h). A step is a scan:
+// A chain of this sampler is an ensemble of R states, one on each rung β_0 = 0 < … < β_{R−1} = 1 of
+// a path U_β from U_0 to U (ladder_path.h). A step is a scan:
 //
-//   1. `exploration` steps of the local sampler on all rungs, C·R states in one batch
-//   2. rung 0: exact draws from exp(−U_0), in every second scan, when it swaps, where a local step
-//      there is no such draw
+//   1. `exploration` steps of the local sampler on all rungs, as one batch of C·R states
+//   2. exact draws from exp(−U_0) on rung 0, in every second scan, in which rung 0 swaps. They are
+//      omitted if a local step on rung 0 is such a draw, or if the ladder begins above β = 0
 //   3. one round of swaps
 //
-// and leaves Π_i exp(−U_{β_i}) invariant. A ladder that begins above β = 0 goes without 2. The chain's state is that at β = 1, its acceptance and
-// hops are that rung's, its energy is U.
+// A scan leaves Π_i exp(−U_{β_i}) invariant. The chain's state is the one at β = 1, its acceptance
+// and number of changed sites are those of that rung, and its energy is U.
 //
-// In burn-in β adapts to equal rejection rates in rounds of 1, 2, 4, … scans up to three quarters
-// of it, scales to the local sampler's acceptance on every rung, and the number of rungs, where it is
-// asked for, to the barrier in the first half.
+// Three things adapt in burn-in. The β adapt to equal rejection rates, in rounds of 1, 2, 4, …
+// scans, during its first three quarters. The scales adapt to the local sampler's target
+// acceptance, on every rung; rung 0 of a ladder from β = 0 takes the scale of β = 1 instead. The
+// number of rungs, if it is not given, adapts to the barrier in the first half of burn-in.
 #pragma once
 
 #include <memory>
@@ -30,41 +31,45 @@
 namespace isinglass {
 
 struct TemperingOptions {
-  std::optional<int64_t> rungs = {};  // R ≥ 2; none: as many as the barrier asks for
-  int64_t most_rungs = 1000;          // of those found
-  int64_t exploration = 1;            // local steps a scan
-  double lowest = 0;                  // β_0 < 1; above 0 the ladder has no exact draws and no log Z
-  int64_t scans = 0;  // planned after burn-in: those that log Z takes draws of spread over them
+  std::optional<int64_t> rungs = {};  // R ≥ 2; nullopt: as many as the barrier requires
+  int64_t most_rungs = 1000;          // the largest number of rungs
+  int64_t exploration = 1;            // local steps per scan
+  // β_0, below 1. A ladder with β_0 above 0 has no exact draws and no log Z.
+  double lowest = 0;
+  // Scans planned after burn-in; the draws for log Z are spread over them.
+  int64_t scans = 0;
   PathKind path = PathKind::kLinear;
-  // On a GPU, whether the local steps of burn-in are captured where sampler and model allow it
-  // (engine/run/step_graph.h); later scans are captured whole, by whoever makes them.
+  // On a GPU, captures the local steps of burn-in in a CUDA graph if sampler and model allow it
+  // (engine/run/step_graph.h). Whoever makes the later scans may capture these as a whole.
   bool cuda_graph = false;
 };
 
-// Of the scans since burn-in.
+// Results from the scans since burn-in.
 struct TemperingReport {
   int64_t scans = 0;
   std::vector<double> betas;
-  std::vector<double> rejection;                  // mean 1 − α of each pair of rungs
+  std::vector<double> rejection;                  // mean of 1 − α for each pair of rungs
   std::vector<double> acceptance;                 // of the local steps on each rung
   std::vector<std::vector<double>> scales;        // [R][n]
   double barrier = 0;                             // Λ
-  double round_trips = 0;                         // a mean over ensembles
+  double round_trips = 0;                         // mean over ensembles
   double round_trip_rate = 0, round_trip_se = 0;  // per scan of one ensemble
-  double predicted_rate = 0, best_rate = 0;       // schedule.h
-  torch::Tensor
-      history;      // int16 [H, R]: rungs of the replicas of the first ensemble, the last scans
-  LogZ log_z = {};  // of the target; NaN of a ladder that begins above β = 0
+  double predicted_rate = 0, best_rate = 0;       // see schedule.h
+  // int16 [H, R]: the rungs of the first ensemble's replicas in the last H scans.
+  torch::Tensor history;
+  // Log Z of the target; NaN if the ladder begins above β = 0.
+  LogZ log_z = {};
 };
 
 class ParallelTempering : public Sampler {
  public:
-  // The local sampler is made for the model of a ladder_path.h of the target, which outlives this.
-  // Throws Error for a local sampler that cannot be tempered, and numbers out of range.
+  // local: a sampler made for the model of the target's ladder path (ladder_path.h). The target
+  // must outlive this object. Throws Error if the local sampler cannot be tempered, or a number is
+  // out of range.
   ParallelTempering(EnergyModel& target, std::unique_ptr<Sampler> local, Factorised reference,
                     TemperingOptions options);
 
-  // model: the target.
+  // model must be the target.
   StepInfo step(EnergyModel& model, ChainState& state, StepParams& params) const override;
   StepInfo burn_in_step(EnergyModel& model, ChainState& state, StepParams& params, int64_t t,
                         int64_t total, const Ranks& ranks = Ranks::alone()) const override;
@@ -77,22 +82,23 @@ class ParallelTempering : public Sampler {
   bool proposes() const override { return local_->proposes(); }
   const Sampler& local() const { return *local_; }
 
-  // `betas` [R] and `scales` [R, n].
+  // Returns `betas` [R] and `scales` [R, n].
   NamedTensors learned(const ChainState& state) const override;
   void restore(ChainState& state, const NamedTensors& learned) const override;
 
   TemperingReport report(const ChainState& state, const StepParams& params,
                          const Ranks& ranks = Ranks::alone()) const;
 
-  // By all ranks together: all that the chains of `state` are, where they stand and what was counted,
-  // so that they go on in another run as in this one, on as many ranks or another number of them;
-  // state: the rank's chains after init(). Throws Error if it is of other ensembles.
+  // All ranks call these together. saved() returns everything about the chains of `state`, their
+  // rungs and what was counted, so that another run continues with the same bits, on the same or
+  // another number of ranks. restore_saved() takes this rank's chains after init(). Throws Error if
+  // the data belong to other ensembles.
   PtDict saved(const ChainState& state, const StepParams& params,
                const Ranks& ranks = Ranks::alone()) const;
   void restore_saved(ChainState& state, StepParams& params, const PtDict& saved,
                      const Ranks& ranks = Ranks::alone()) const;
 
-  // The states on all rungs, [C, R, D], rung by rung, and a way to set them.
+  // Return and set the states on all rungs, [C, R, D], in the order of rungs.
   torch::Tensor rung_states(const ChainState& state) const;
   void set_rung_states(ChainState& state, const torch::Tensor& x) const;
 

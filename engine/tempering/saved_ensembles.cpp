@@ -1,4 +1,4 @@
-// What is saved of parallel tempering. See parallel_tempering.h.
+// Implements the checkpoints of parallel tempering.
 #include "engine/tempering/ensembles.h"
 #include "io/error.h"
 #include "io/pt/entries.h"
@@ -10,7 +10,7 @@ using torch::Tensor;
 
 constexpr const char* kWhat = "the tempering checkpoint";
 
-// The ensembles of a rank among those of all.
+// The range of a rank's ensembles among those of all ranks.
 struct Ensembles {
   Share own;
   int64_t all;
@@ -21,7 +21,7 @@ struct Ensembles {
     all = counts.sum().item<int64_t>();
   }
 
-  // This rank's part of a tensor with as many rows for each ensemble along `dim`.
+  // Returns this rank's part of a tensor with equally many rows for each ensemble along `dim`.
   Tensor of(const Tensor& whole, int64_t dim) const {
     require(whole.dim() > dim && whole.size(dim) % all == 0, "{} is of other ensembles", kWhat);
     const int64_t rows = whole.size(dim) / all;
@@ -29,7 +29,7 @@ struct Ensembles {
   }
 };
 
-// All ranks' parts, on the CPU: a tensor of its own, which does not go on changing.
+// Gathers the parts of all ranks on the CPU, as a copy that later steps do not change.
 Tensor whole(const Tensor& own, int64_t dim, const Ranks& ranks) {
   const Tensor rows = ranks.gather(own.transpose(0, dim).contiguous()).transpose(0, dim);
   return rows.to(torch::kCPU, rows.scalar_type(), /*non_blocking=*/false, /*copy=*/true)
@@ -85,7 +85,7 @@ void ParallelTempering::restore_saved(ChainState& state, StepParams& params, con
             "{} holds tensors of other ensembles", kWhat);
     to.copy_(from);
   };
-  // Before the others: it says where chains stand.
+  // This comes before the other tensors, because it determines the rungs of the chains.
   copy(ensembles.of(entries.tensor("chain"), 0) - ensembles.own.first * rungs, s.at.chain);
   const auto* cache = entries.find<PtList>("cache");
   require(cache && cache->size() == s.chains.current.cache.size(),

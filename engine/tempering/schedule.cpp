@@ -1,4 +1,4 @@
-// See schedule.h.
+// Implements the schedule of parallel tempering.
 #include "engine/tempering/schedule.h"
 
 #include <algorithm>
@@ -34,8 +34,9 @@ std::vector<double> equidistant_schedule(int64_t rungs, double lowest) {
   return betas;
 }
 
-// Slopes at the points: the harmonic mean of the two secants beside it, weighted by their lengths
-// (Fritsch & Butland 1984), which lies within Fritsch and Carlson's region of monotonicity.
+// Computes the slope at each point: the harmonic mean of the two adjacent secants, weighted by
+// their lengths (Fritsch & Butland 1984). It lies within Fritsch and Carlson's region of
+// monotonicity.
 MonotoneCubic::MonotoneCubic(std::vector<double> x, std::vector<double> y)
     : x_(std::move(x)), y_(std::move(y)), slope_(x_.size(), 0.0) {
   const size_t n = x_.size();

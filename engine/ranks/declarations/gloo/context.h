@@ -1,6 +1,6 @@
-// Names of Gloo that c10d's ProcessGroupGloo.hpp mentions. LibTorch holds Gloo and not its headers;
-// nothing of these is ever made or called here but through ProcessGroupGloo, whose own functions
-// LibTorch compiled against the real ones.
+// Declares the names of Gloo that c10d's ProcessGroupGloo.hpp mentions. LibTorch contains Gloo but
+// not its headers. Objects of these types are created and called only through ProcessGroupGloo,
+// whose functions LibTorch compiled against the real headers.
 #pragma once
 
 #include <chrono>

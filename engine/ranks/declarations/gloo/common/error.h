@@ -1,2 +1,2 @@
-// See gloo/context.h: nothing of this header is mentioned.
+// Stands in for Gloo's header of this name (see gloo/context.h); nothing of it is needed.
 #pragma once

@@ -1,4 +1,4 @@
-// See gloo/context.h.
+// Declares Gloo's store for ProcessGroupGloo.hpp (see gloo/context.h).
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// See gloo/context.h.
+// Declares Gloo's transport types for ProcessGroupGloo.hpp (see gloo/context.h).
 #pragma once
 
 namespace gloo::transport {
