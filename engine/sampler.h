@@ -29,7 +29,7 @@ class NonFinite : public Error {
 // the host can neither observe nor stop the chains.
 inline constexpr int64_t kStepsALaunch = 64;
 
-// What a sampler needs to know about every state besides its energy.
+// Names what a sampler needs to know about every state besides its energy.
 enum class Needs { kEnergy, kGradient, kDifferences };
 
 // Describes one column of StepParams::scale: the name of its option, its initial value and the

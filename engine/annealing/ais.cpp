@@ -17,7 +17,7 @@ constexpr int64_t kLargestPilot = 1000;
 // The pilot has at least so many chains, because their deviations determine the schedule.
 constexpr int64_t kPilotChains = 16;
 
-// Σ (a − ā)(b − b̄) / (n − 1)
+// Returns Σ (a − ā)(b − b̄) / (n − 1).
 double covariance(const torch::Tensor& a, const torch::Tensor& b) {
   const auto n = static_cast<double>(a.numel());
   return ((a - a.mean()) * (b - b.mean())).sum().item<double>() / (n - 1);

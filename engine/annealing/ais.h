@@ -80,8 +80,8 @@ struct AnnealedChains {
 
 struct ReverseResult : AnnealedChains {
   double log_z_upper = 0, log_z_upper_se = 0, weight_ess = 0;
-  double log_z_bidirectional = 0, log_z_bidirectional_se = 0;  // see weights.h
-  // Of the chains that the reverse direction started from.
+  double log_z_bidirectional = 0, log_z_bidirectional_se = 0;  // defined in weights.h
+  // R̂ and round trips of the chains that the reverse direction started from.
   double rhat = 0, round_trips = 0;
   int64_t equilibrium_steps = 0;  // steps of those chains, if they were long chains
 };
@@ -190,7 +190,7 @@ class AnnealedImportanceSampling : private Transition {
   std::vector<double> betas_;
   StepParams params_;
   ChainState state_;
-  std::optional<Stepper> stepper_;  // of the current run
+  std::optional<Stepper> stepper_;  // makes the steps of the current run
 };
 
 }  // namespace isinglass

@@ -56,7 +56,7 @@ class TemperedModel : public EnergyModel,
   void evaluate_moved(const torch::Tensor& x, const Evaluation& at_x, const torch::Tensor& y,
                       bool gradient, Evaluation& out) override;
   void evaluate_differences(const torch::Tensor& x, Evaluation& out) override;
-  int64_t difference_calls() const override { return difference_calls_; }  // the target's
+  int64_t difference_calls() const override { return difference_calls_; }  // those of the target
   void settle(const torch::Tensor& x, Evaluation& current) override;
 
   HasConditionals* conditionals() override;
@@ -77,7 +77,7 @@ class TemperedModel : public EnergyModel,
 
   const torch::Tensor& beta() const { return beta_; }  // float64 [1] or [B], on the device
   void set_beta(double beta);
-  void set_beta(const torch::Tensor& beta);  // of the shape of beta()
+  void set_beta(const torch::Tensor& beta);  // has the shape of beta()
   // recombine() updates an evaluation in parts to the current β. recombine_table() updates its
   // gradient or differences alone, for use where beta() has been changed in place and the energies
   // with it.

@@ -23,7 +23,7 @@ struct LogZBounds {
 
 // Diagnostics of an estimate by annealing.
 struct Evidence {
-  double log_z, weight_ess;  // of the forward direction
+  double log_z, weight_ess;  // forward direction
   int64_t chains;
   struct Reverse {
     double log_z, weight_ess;
@@ -43,7 +43,7 @@ struct TemperedEvidence {
   // Standard error of the estimate between the two bounds; NaN if there are too few ensembles.
   double standard_error;
   double round_trips;  // summed over all ensembles
-  double rhat;         // of the energies at β = 1, between ensembles
+  double rhat;         // R̂ of the energies at β = 1, between ensembles
 };
 
 struct BracketVerdict {
@@ -59,8 +59,8 @@ struct BracketVerdict {
 // least kLeastWeightEss, R̂ is below kLargestRhat, and a ladder had at least kLeastRoundTrips.
 // Otherwise returns "open" with every reason.
 BracketVerdict verdict_on(const Evidence& evidence, double largest_bracket = kLargestBracket);
-// The same for tempering. Instead of the weight ESS, it requires a standard error of at most half
-// of `largest_bracket`, and at least kLeastRoundTrips round trips.
+// Returns the verdict for tempering, by the same criteria. In place of the weight ESS it requires a
+// standard error of at most half of `largest_bracket`, and at least kLeastRoundTrips round trips.
 BracketVerdict verdict_on(const TemperedEvidence& evidence,
                           double largest_bracket = kLargestBracket);
 

@@ -1,6 +1,6 @@
 // Makes the Gloo process group of c10d. Gloo's own headers are replaced by the names in
 // declarations/.
-#ifndef USE_C10D_GLOO  // LibTorch was built with it
+#ifndef USE_C10D_GLOO  // LibTorch was built with this macro
 #define USE_C10D_GLOO
 #endif
 #include <cstdlib>

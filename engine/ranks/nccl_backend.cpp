@@ -1,6 +1,6 @@
 // Makes the NCCL process group of c10d, if the program is built with NCCL.
 #ifdef ISINGLASS_NCCL
-#ifndef USE_C10D_NCCL  // LibTorch was built with it
+#ifndef USE_C10D_NCCL  // LibTorch was built with this macro
 #define USE_C10D_NCCL
 #endif
 #include <ATen/cuda/CUDAContext.h>

@@ -39,7 +39,7 @@ struct RunPlan {
   int64_t steps = 0;
   int64_t thin = 1;
   Transition* transition = nullptr;  // called between steps
-  bool cuda_graph = false;           // see engine/run/step_graph.h
+  bool cuda_graph = false;           // captures steps in a CUDA graph (engine/run/step_graph.h)
   RunProgress made = {};             // progress of an earlier run that this one continues
   // Asked between steps; it also saves when the run is stopped.
   RunSaver* saver = nullptr;

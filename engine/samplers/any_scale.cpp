@@ -15,10 +15,10 @@
 namespace isinglass {
 namespace {
 
-// What burn-in learns from.
+// Holds the data that burn-in learns from.
 struct Learning {
   std::optional<JumpSearch> search;
-  std::optional<CurvatureEstimate> estimate;  // in the first half of burn-in
+  std::optional<CurvatureEstimate> estimate;  // first half of burn-in only
   torch::Tensor x, gradient;                  // state and gradient before the step
 };
 

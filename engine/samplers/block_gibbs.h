@@ -17,7 +17,7 @@
 namespace isinglass {
 
 struct BlockBall {
-  int64_t sites;        // m
+  int64_t sites;        // m, sites of the block
   int64_t radius;       // r ≤ m; r = m gives all joint values
   bool uniform_centre;  // true for hamming-ball, which draws u
 };

@@ -29,12 +29,12 @@
 namespace isinglass {
 
 struct HamiltonianOptions {
-  int64_t leapfrog = 1;  // L
-  double mass = 1;       // m
-  double damping = 0;    // γ
+  int64_t leapfrog = 1;  // L, leapfrog steps per trajectory
+  double mass = 1;       // m, mass of the particles
+  double damping = 0;    // γ, fraction of the momentum that a step keeps
   bool unadjusted = false;
-  int64_t group = 1;  // n
-  double pull = 0;    // λ
+  int64_t group = 1;  // n, particles per group
+  double pull = 0;    // λ, strength of the pull
   bool elastic_energy = false;
 };
 

@@ -17,7 +17,7 @@ class LadderPath {
   virtual ~LadderPath() = default;
 
   virtual EnergyModel& model() = 0;
-  virtual EnergyModel& reference() = 0;  // β = 0, for any number of chains
+  virtual EnergyModel& reference() = 0;  // the model at β = 0, for any number of chains
   virtual double log_z_start() const = 0;
 
   // Allocates at.beta and the energies that swaps read.

@@ -49,12 +49,12 @@ struct TemperingReport {
   int64_t scans = 0;
   std::vector<double> betas;
   std::vector<double> rejection;                  // mean of 1 − α for each pair of rungs
-  std::vector<double> acceptance;                 // of the local steps on each rung
+  std::vector<double> acceptance;                 // mean over the local steps on each rung
   std::vector<std::vector<double>> scales;        // [R][n]
   double barrier = 0;                             // Λ
   double round_trips = 0;                         // mean over ensembles
   double round_trip_rate = 0, round_trip_se = 0;  // per scan of one ensemble
-  double predicted_rate = 0, best_rate = 0;       // see schedule.h
+  double predicted_rate = 0, best_rate = 0;       // round trips per scan (schedule.h)
   // int16 [H, R]: the rungs of the first ensemble's replicas in the last H scans.
   torch::Tensor history;
   // Log Z of the target; NaN if the ladder begins above β = 0.

@@ -37,7 +37,7 @@ class MonotoneCubic {
  public:
   MonotoneCubic(std::vector<double> x, std::vector<double> y);
   double operator()(double x) const;
-  double inverse(double y) const;  // by bisection
+  double inverse(double y) const;  // computed by bisection
 
  private:
   std::vector<double> x_, y_, slope_;
