@@ -25,8 +25,8 @@ class Ranks {
   virtual int64_t rank() const { return 0; }
   virtual int64_t size() const { return 1; }
   // sum() returns the sum of all ranks' tensors; gather() returns their rows, concatenated in the
-  // order of ranks. Both return the same on all ranks. The order in which a sum adds depends on the
-  // number of ranks, and so may its last bits; the order of gathered rows does not.
+  // order of ranks. Both return the same on all ranks. The last bits of a sum may depend on the
+  // number of ranks, because the order of additions does; the order of gathered rows does not.
   virtual torch::Tensor sum(const torch::Tensor& value) const { return value; }
   virtual torch::Tensor gather(const torch::Tensor& rows) const { return rows; }
   // Asynchronous versions of sum() and gather(): this rank goes on, and get() waits for the slowest

@@ -58,7 +58,7 @@ void summarise(const Statistics& statistics, int64_t steps, const Ranks& ranks, 
 }  // namespace
 
 bool saves_burn_in(const Sampler& sampler, const RunPlan& plan) {
-  // Saves its whole state.
+  // Parallel tempering saves its whole state.
   const bool ladder = dynamic_cast<const ParallelTempering*>(&sampler) != nullptr;
   return !plan.transition && (ladder || sampler.learns() == sampler.adapts());
 }

@@ -20,8 +20,8 @@ class Stepper {
   // Makes between 1 and `most` steps, as many as the sampler makes at once, up to the next change.
   // Returns their number.
   int64_t advance(int64_t most);
-  // Does the same in burn-in of `total` steps, where steps are not captured, and where a sampler
-  // that learns makes one step at a time.
+  // Does the same in a burn-in of `total` steps. A sampler that learns makes one step at a time.
+  // Steps are captured only if the sampler learns nothing and there is no transition.
   int64_t advance_burn_in(int64_t most, int64_t total, const Ranks& ranks);
 
   int64_t evaluations() const { return evaluations_; }
