@@ -1,4 +1,4 @@
-// Files that are part of the program: the build turns them into text (isinglass_embed).
+// Files that are part of the program. The build turns them into text (isinglass_embed).
 #pragma once
 
 #include <string>
@@ -7,11 +7,13 @@
 namespace isinglass {
 
 struct EmbeddedFile {
-  std::string name;  // without its folder
+  std::string name;  // file name without its folder
   std::string text;
 };
 
-const std::vector<EmbeddedFile>& grid_presets();  // lab/presets/grids/*.toml, without extension
-const std::vector<EmbeddedFile>& report_files();  // of lab/report/, and the charting library
+// The grids in lab/presets/grids/*.toml, named without their extension.
+const std::vector<EmbeddedFile>& grid_presets();
+// The files in lab/report/ that pages are made of, and the charting library.
+const std::vector<EmbeddedFile>& report_files();
 
 }  // namespace isinglass

@@ -1,5 +1,5 @@
-// What a result is of, beside its numbers: the program, the sampler with all its options, the data.
-// Of the model's parameters: models/identity.h.
+// Identifies what a result was made with, apart from its numbers: the program, the sampler with all
+// its options, and the data. models/identity.h does the same for a model's parameters.
 #pragma once
 
 #include <filesystem>
@@ -11,19 +11,19 @@
 
 namespace isinglass {
 
-extern const char* const kProgramVersion;  // cmake/revision.cmake
+extern const char* const kProgramVersion;  // set by cmake/revision.cmake
 extern const char* const kSourceRevision;
 
-// The commit from which the program was built. Where files were changed since, or there is no
-// commit, "-dirty" or "unknown" and a hash of the program itself follow: two programs have the same
-// revision only if they are the same.
+// Returns the commit from which the program was built. If files had been changed since that commit,
+// or there is no commit, "-dirty" or "unknown" and a hash of the program itself follow. Two
+// programs have the same revision only if they are the same.
 const std::string& program_revision();
 
-// {"radius": 5.0, "balancing": "sqrt"}
+// Returns the options with their values, such as {"radius": 5.0, "balancing": "sqrt"}.
 nlohmann::ordered_json sampler_options_json(const Sampler& sampler);
 
-// SHA-256 of the tensors of a parameter file (io/sha256.h), of any other file of its bytes. Throws
-// Error if it cannot be read.
+// Returns the SHA-256 of the tensors of a parameter file (io/sha256.h), or of the bytes of any
+// other file. Throws Error if the file cannot be read.
 std::string file_sha256(const std::filesystem::path& file);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// TOML texts, with the program's kind of error.
+// Reads TOML texts and reports mistakes as the program's Error.
 #pragma once
 
 #include <toml++/toml.h>
@@ -12,7 +12,7 @@
 
 namespace isinglass {
 
-// `name` stands for the text in errors: a file, or a preset.
+// Parses a text. `name` stands for the text in errors: a file or a preset.
 inline toml::table parse_toml(const std::string& text, const std::string& name) {
   try {
     return toml::parse(text, name);
@@ -21,7 +21,7 @@ inline toml::table parse_toml(const std::string& text, const std::string& name) 
   }
 }
 
-// The text of a key in a TOML file; none if the file or the key is not there.
+// Returns the text of a key in a TOML file, or nothing if the file or the key does not exist.
 inline std::optional<std::string> configured_text(const std::filesystem::path& file,
                                                   const std::string& key) {
   if (!std::filesystem::exists(file)) return std::nullopt;

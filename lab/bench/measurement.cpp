@@ -1,4 +1,4 @@
-// See measurement.h.
+// Implements the measuring rounds and their medians.
 #include "lab/bench/measurement.h"
 
 #include <algorithm>
@@ -13,7 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kLeastSeconds = 5e-3;  // of a measurement, with all that it does beside the stage
+// A measurement lasts at least this long [s], the stage's own overhead included.
+constexpr double kLeastSeconds = 5e-3;
 constexpr int64_t kMostCalls = 1000;
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Times of stages of work, measured in turn: rounds with one measurement of each, the first ones as
-// warm-up, then medians and spread. Noise that comes and goes meets all stages alike.
+// Times stages of work round by round: each round measures every stage once. The first rounds are
+// warm-up; the rest give medians and spreads. Interleaving the stages spreads slow changes of the
+// machine's speed over all of them alike.
 #pragma once
 
 #include <functional>
@@ -12,10 +13,11 @@ namespace isinglass {
 
 struct Stage {
   std::string name;
-  // Makes so many calls and returns the seconds they took, the device's work included.
+  // Makes the given number of calls and returns the seconds they took, the device's work included.
   std::function<double(int64_t calls)> seconds;
-  // A call: in convolutions and matrix products; and what it has to read and write at least, were
-  // every byte touched once. 0: not counted.
+  // Floating-point operations of one call, counted in convolutions and matrix products, and the
+  // bytes that it has to read and write at least, if every byte is touched once. 0 means not
+  // counted.
   double flops = 0, bytes = 0;
 };
 
@@ -25,26 +27,27 @@ struct Spread {
 
 struct Measurement {
   std::string name;
-  int64_t calls = 1;  // in a row, one measurement
-  Spread seconds;     // a call, over the rounds
+  int64_t calls = 1;  // calls in a row in one measurement
+  Spread seconds;     // seconds per call, over the rounds
   double flops = 0, bytes = 0;
 
   double flops_per_second() const { return flops / seconds.median; }
   double bytes_per_second() const { return bytes / seconds.median; }
 };
 
-// Of at least one number.
+// Returns the median and the extremes of at least one number.
 Spread spread_of(std::vector<double> numbers);
 
-// A Stage's `seconds` of work that is timed from outside.
+// Wraps work that is timed from outside as a Stage's `seconds`.
 std::function<double(int64_t)> timed(torch::Device device, std::function<void()> work);
 
 struct MeasurementPlan {
-  int64_t warm_up = 1, repeats = 1;  // rounds, at least one each
+  int64_t warm_up = 1, repeats = 1;  // numbers of rounds, each at least 1
 };
 
-// The stages in their order. Quick ones are repeated until a measurement lasts some milliseconds.
-// on_stage is told the number of measurements made, warm-up included; it may throw.
+// Measures the stages in the given order. Quick stages are repeated until one measurement lasts
+// some milliseconds. on_stage receives the number of measurements made so far, warm-up included; it
+// may throw.
 std::vector<Measurement> measure(const std::vector<Stage>& stages, const MeasurementPlan& plan,
                                  const std::function<void(int64_t)>& on_stage);
 

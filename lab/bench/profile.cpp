@@ -1,4 +1,4 @@
-// See profile.h.
+// Implements the trace with LibTorch's Kineto profiler.
 #include "lab/bench/profile.h"
 
 #include <torch/csrc/autograd/profiler_kineto.h>

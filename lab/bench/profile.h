@@ -1,5 +1,4 @@
-// A trace of a piece of work: every operator of LibTorch, and on a GPU every kernel, with its
-// times.
+// Traces a piece of work: every operator of LibTorch and, on a GPU, every kernel, with its times.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +8,7 @@
 
 namespace isinglass {
 
-// Does the work and writes its trace, JSON that chrome://tracing and ui.perfetto.dev open.
+// Does the work and writes its trace as JSON, which chrome://tracing and ui.perfetto.dev open.
 void write_profile(const std::filesystem::path& file, torch::Device device,
                    const std::function<void()>& work);
 

@@ -1,4 +1,4 @@
-// See report.h.
+// Implements the JSON and the tables of bench results.
 #include "lab/bench/report.h"
 
 #include <ATen/Parallel.h>
@@ -34,7 +34,7 @@ std::string shown(const Json& value) {
   return value.is_string() ? value.get<std::string>() : text_of(value);
 }
 
-// The highest rate among the bounds; 0: none was measured.
+// Returns the highest rate among the bounds, or 0 if none was measured.
 double best(const std::vector<Measurement>& bounds, double (Measurement::*rate)() const) {
   double most = 0;
   for (const Measurement& bound : bounds) most = std::max(most, (bound.*rate)());
@@ -87,7 +87,8 @@ bool is_stage(const Json& stage) {
   return times.is_object() && positive("median") && positive("least") && positive("most");
 }
 
-// What the times depend on, not which of them were taken and how often.
+// Returns the settings on which times depend and that differ between the two results. The choice of
+// stages and the numbers of rounds are left out.
 Json changed_settings(const Json& now, const Json& then) {
   Json changed = Json::object();
   for (const char* part : {"settings", "machine"}) {

@@ -1,4 +1,4 @@
-// See stages.h.
+// Implements the stages of the bench.
 #include "lab/bench/stages.h"
 
 #include <ATen/ops/mm.h>
@@ -20,9 +20,11 @@ namespace isinglass {
 namespace {
 
 constexpr int64_t kCopyFloats = int64_t{1} << 26;
-constexpr int64_t kTemperatures = 1000000;  // more than any measurement passes
+// Annealing has more temperatures than any measurement passes.
+constexpr int64_t kTemperatures = 1000000;
 constexpr int64_t kTrainingImages = 1000;
-// Of one trainer: it would give up where random images stay far from the chains for long.
+// One trainer makes at most this many iterations. It would report divergence if the energies of
+// random images stayed far from those of the chains for longer.
 constexpr int64_t kIterations = 50;
 
 double bytes_of(const std::vector<torch::Tensor>& tensors) {
@@ -31,7 +33,7 @@ double bytes_of(const std::vector<torch::Tensor>& tensors) {
   return sum;
 }
 
-// Stands before a model and clocks what a step does between its calls.
+// Wraps a model and clocks what a step does between its model calls.
 class ClockedModel : public EnergyModel, public HasEnergyDifferences {
  public:
   struct StepSeconds {
@@ -80,17 +82,17 @@ class ClockedModel : public EnergyModel, public HasEnergyDifferences {
   double proposal_ = 0, since_ = 0;
 };
 
-// Chains that move on with every step that is timed.
+// Holds chains that advance with every step that is timed.
 struct MovingChains {
   ChainState state;
   StepParams params;
-  int64_t evaluations;  // of the latest step
+  int64_t evaluations;  // model calls of the latest step
   const Sampler& sampler;
   StepGraph graph;
 
   void step(EnergyModel& model) { evaluations = graph.step(model, state, params).evaluations; }
 
-  // As many at once as the sampler takes.
+  // Makes n steps, as many in one call as the sampler takes at once.
   void steps(EnergyModel& model, int64_t n) {
     const int64_t at_once = sampler.steps_at_once(state);
     for (; n > 0; n -= at_once) {
@@ -121,7 +123,7 @@ std::shared_ptr<MovingChains> moving_chains(const BenchSubject& s, EnergyModel& 
   return chains;
 }
 
-// Random binary images: what is learned from them does not matter here.
+// Returns random binary images. The times do not depend on what is learned from them.
 Dataset random_images(const BenchSubject& s) {
   Dataset data;
   data.name = "random images";
@@ -142,7 +144,7 @@ std::unique_ptr<Objective> contrastive(const BenchSubject& s, const Dataset& dat
                                         TrainOptions().iterations, s.device);
 }
 
-// What the start or the sampler says of the annealed energy.
+// Returns the message of the error with which the start or the sampler refuses the annealed energy.
 std::optional<std::string> annealing_obstacle(const BenchSubject& s) try {
   const torch::Tensor id = torch::zeros({1}, torch::TensorOptions(torch::kInt64).device(s.device));
   const Factorised start = annealing_start(s.model, nullptr, s.device);
@@ -153,7 +155,7 @@ std::optional<std::string> annealing_obstacle(const BenchSubject& s) try {
   return error.what();
 }
 
-// What the model, the sampler or the number of chains says of tempering.
+// Returns why the model, the sampler or the number of chains does not allow tempering.
 std::optional<std::string> tempering_obstacle(const BenchSubject& s) try {
   if (s.chains % s.rungs != 0) {
     return fmt::format("`chains` {} are no ensembles of `rungs` {}", s.chains, s.rungs);
@@ -182,7 +184,8 @@ class StageMaker {
  private:
   double per_state(double flops) const { return flops * static_cast<double>(s_.chains); }
 
-  // Of one call that the sampler makes; its differences come from no product.
+  // Counts one model call of the sampler. Energy differences count as 0, as they come from no
+  // matrix product.
   double call_flops() const {
     const FlopCounts flops = s_.model.flops();
     if (s_.sampler.needs() == Needs::kDifferences) return 0;
@@ -195,7 +198,7 @@ class StageMaker {
            bytes_of(s_.model.buffers());
   }
 
-  // The gradient or the differences that the sampler reads at every state.
+  // Returns the gradient or the differences that the sampler reads at every state.
   torch::Tensor sampler_table() const {
     const Evaluation& e = chains_->state.current;
     return e.gradient.defined() ? e.gradient : e.differences;
@@ -259,12 +262,13 @@ class StageMaker {
 
   Stage scan() {
     const std::shared_ptr<Sampler> tempering = s_.tempering();
-    // Of the evaluations that an ensemble makes, one a rung, and now and then one of an exact draw.
+    // Counts one evaluation per rung and inner step. The occasional evaluation of an exact draw is
+    // not counted.
     const double flops =
         s_.sampler.proposes() ? static_cast<double>(s_.exploration) * call_flops() : 0;
     const auto steps = seconds_of_steps(
         moving_chains(s_, s_.model, *tempering, s_.chains / s_.rungs, s_.cuda_graph));
-    // Exact draws come with every second scan.
+    // Exact draws come with every second scan, so that scans are timed in pairs.
     return {"scan", [tempering, steps](int64_t calls) { return steps(2 * calls) / 2; }, flops};
   }
 
@@ -290,7 +294,8 @@ class StageMaker {
       }
       return sum;
     };
-    // The chains' first evaluation and their steps; the loss, at the data and at the chains.
+    // Counts the chains' first evaluation and their steps, and the loss at the data and at the
+    // chains.
     const double flops = s_.sampler.needs() == Needs::kGradient
                              ? static_cast<double>(s_.steps_per_iteration + 1) * call_flops() +
                                    2 * per_state(s_.model.flops().parameter_gradient)

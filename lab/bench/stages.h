@@ -1,22 +1,26 @@
-// The stages that `isinglass bench` times: of a model and a sampler, and the machine's bounds.
+// The stages that `isinglass bench` times: parts of a model's and a sampler's work, and the
+// machine's bounds.
 //
-//   energy               U of all chains
-//   energy-gradient      U and its gradient in the state
-//   energy-differences   U and its exact differences, of samplers that read them
-//   proposal             of a step, all but the model calls, up to the last call's return
-//   acceptance           of a step, the rest: the reversed path's score, the test, the selection
-//   step                 a whole step, undisturbed; on a GPU one of as many as a kernel takes at once
-//   scan                 the same of parallel tempering: `exploration` steps of all chains, which are
-//                        ensembles of `rungs` states each, exact draws on the lowest rung, a round
-//                        of swaps
+//   energy               the energies U of all chains
+//   energy-gradient      U and its gradient with respect to the state
+//   energy-differences   U and its exact differences, for samplers that read them
+//   proposal             the part of a step up to the return of its last model call, without the
+//                        time of the model calls
+//   acceptance           the rest of a step: score of the reversed path, accept test, selection
+//   step                 a whole step, not clocked inside; on a GPU one of the several steps that a
+//                        kernel takes at once
+//   scan                 a scan of parallel tempering: `exploration` steps of all chains, which
+//                        form ensembles of `rungs` states each, exact draws on the lowest rung,
+//                        and a round of swaps
 //   ais-step             a step of annealed importance sampling
-//   training-iteration   persistent contrastive divergence: chains, loss, optimiser, average
+//   training-iteration   an iteration of persistent contrastive divergence: chains, loss,
+//                        optimiser, parameter average
 //   sgemm-N              a float32 product of two N×N matrices
-//   copy                 a copy of 256 MiB: the bytes read and those written
+//   copy                 a copy of 256 MiB; the bytes read and the bytes written both count
 //
-// proposal and acceptance are clocked inside steps of other chains, by a model that stands between
-// the sampler and the one it calls: on a GPU that synchronises where a step does not, and a sampler
-// cannot take short cuts that the model behind it may offer.
+// proposal and acceptance are clocked inside the steps of separate chains, by a model that wraps
+// the one under test. On a GPU this synchronises where a plain step does not, and the sampler
+// cannot use shortcuts that the wrapped model may offer.
 #pragma once
 
 #include <functional>
@@ -34,27 +38,30 @@ namespace isinglass {
 const std::vector<std::string>& stage_names();
 bool is_bound(const std::string& stage);
 
-// What the stages work on. Model and sampler outlive them.
+// Holds what the stages work on. The model and the sampler must outlive the stages.
 struct BenchSubject {
   EnergyModel& model;
   const Sampler& sampler;
-  std::shared_ptr<EnergyModel> trained;  // another one, which training changes; null: not trainable
+  // A second model, whose parameters training changes; null if the model cannot be trained.
+  std::shared_ptr<EnergyModel> trained;
   torch::Device device;
   int64_t chains, burn_in, rungs, exploration;
-  // Ensembles on `rungs` equal steps of β. Throws Error where there are none.
+  // Makes ensembles on `rungs` equally spaced values of β. Throws Error if the model or the sampler
+  // cannot be tempered.
   std::function<std::unique_ptr<Sampler>()> tempering;
   int64_t image_height, image_width;
   int64_t steps_per_iteration;
   uint64_t seed;
   bool cuda_graph;
-  std::function<bool()> stop;  // asked in the burn-in
+  std::function<bool()> stop;  // polled during burn-in
 };
 
-// Why there is no such stage for the subject, as the end of a sentence; none if there is.
+// Returns why the subject lacks the stage, as the end of a sentence, or nothing if it has the
+// stage.
 std::optional<std::string> obstacle(const std::string& stage, const BenchSubject& subject);
 
-// The named stages, for which there is no obstacle. Makes the chains, with their burn-in, and
-// checks that a step's energies are those of its states.
+// Makes the named stages, for which there must be no obstacle. Makes the chains, with their
+// burn-in, and checks that the energies that a step leaves are those of its states.
 std::vector<Stage> make_stages(const std::vector<std::string>& names, const BenchSubject& subject);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See subject.h.
+// Implements how a bench assembles its model, sampler, chains and stages.
 #include "lab/bench/subject.h"
 
 #include <fmt/format.h>
@@ -54,10 +54,12 @@ Bench::Bench(BenchSpec spec, torch::Device device, Stop stop)
   model_ = loaded_or_new();
   sampler_ = sampler_of(spec_.sampler, *model_);
   spec_.sampler = resolved(spec_.sampler, *model_);
-  // The chains' own buffers, those of the annealed ones and those of the clocked stages.
+  // The factor 3 counts the buffers of the chains, of the annealed chains and of the clocked
+  // stages.
   require_memory(3 * sampling_bytes(*model_, spec_.chains), device,
                  fmt::format("`chains` {}", spec_.chains));
-  // An image of the model's sites: the spec's, or one row where the model is of another size.
+  // The trainer needs an image of the model's sites: the spec's image, or one row if the model has
+  // another size.
   const int64_t sites = model_->space().sites;
   const ImageSize image = spec_.model.image->height * spec_.model.image->width == sites
                               ? *spec_.model.image

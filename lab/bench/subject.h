@@ -1,4 +1,4 @@
-// What a bench measures, as a spec says: model, sampler, chains, and their stages.
+// Assembles what a bench measures from its spec: model, sampler, chains, and their stages.
 #pragma once
 
 #include <memory>
@@ -11,19 +11,19 @@
 
 namespace isinglass {
 
-// Throws Error if the spec names stages that there are not.
+// Throws Error if the spec names stages that do not exist.
 void check_stages(const BenchSpec& spec);
 
 class Bench {
  public:
-  // Throws Error for what does not fit together or into memory.
+  // Throws Error if parts of the spec do not fit together or do not fit into memory.
   Bench(BenchSpec spec, torch::Device device, Stop stop = {});
 
-  // What is measured, with all defaults and files in full.
+  // Returns what is measured, with all defaults filled in and files resolved.
   const BenchSpec& spec() const { return spec_; }
 
-  // Those of the spec, or all that the model and the sampler have. Makes the chains, with their
-  // burn-in. Throws Error for a stage that they have not.
+  // Returns the stages of the spec or, if it names none, all that the model and the sampler have.
+  // Makes the chains, with their burn-in. Throws Error for a named stage that they lack.
   std::vector<Stage> stages() const;
 
  private:
