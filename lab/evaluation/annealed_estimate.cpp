@@ -1,4 +1,4 @@
-// See annealed_estimate.h.
+// Implements the estimate of log Z by annealed importance sampling.
 #include "lab/evaluation/annealed_estimate.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// log Z by annealed importance sampling, forward and in reverse (engine/annealing/ais.h).
+// Estimates log Z by annealed importance sampling, forward and in reverse (engine/annealing/ais.h).
 #pragma once
 
 #include <memory>
@@ -11,8 +11,9 @@ namespace isinglass {
 
 class AnnealedEstimate : public LogZEstimate {
  public:
-  // Of a resolved spec, with so many temperatures and chains from the given number on. Model, sampler
-  // and start outlive this. Throws Error for what does not fit together.
+  // Takes a resolved spec, the number of temperatures, and the global number of the first chain.
+  // The model, the sampler and the start must outlive this object. Throws Error for what does not
+  // fit together.
   AnnealedEstimate(const EvaluateSpec& spec, EnergyModel& model, const Sampler& sampler,
                    const Factorised& start, int64_t temperatures, int64_t first_chain, bool curve,
                    const Context& context);
@@ -36,7 +37,7 @@ class AnnealedEstimate : public LogZEstimate {
 
  private:
   std::string schedule_, path_, reverse_from_;
-  std::unique_ptr<TemperedStart> tempered_;  // comes first; null: the reverse chains need none
+  std::unique_ptr<TemperedStart> tempered_;  // runs first; null: the reverse chains need no ladder
   AnnealedImportanceSampling annealing_;
   AisResult result_;
 };

@@ -1,4 +1,4 @@
-// See likelihood_evaluation.h.
+// Implements the rounds of an evaluation, its checkpoint and its JSON.
 #include "lab/evaluation/likelihood_evaluation.h"
 
 #include <ATen/Parallel.h>
@@ -37,7 +37,7 @@ constexpr const char* kNoData = "none";
 constexpr const char* kTemperingMethod = "tempering";
 constexpr auto kCheckpointInterval = std::chrono::minutes(1);
 
-// A run directory says what its weights are.
+// Fills in the model's kind and image size from config.toml, if the weights lie in a run directory.
 ModelSpec as_trained(ModelSpec model) {
   if (model.weights.empty()) return model;
   const fs::path config = fs::absolute(model.weights).parent_path() / "config.toml";
@@ -53,14 +53,14 @@ ModelSpec as_trained(ModelSpec model) {
   return model;
 }
 
-// A spec that asks for anything of reverse annealing asks for it.
+// Turns reverse annealing on if the spec gives an option that needs it.
 EvaluateSpec with_reverse(EvaluateSpec spec) {
   spec.reverse = spec.reverse || !spec.reverse_from.empty() ||
                  (spec.until_closed > 0 && spec.method != kTemperingMethod);
   return spec;
 }
 
-// What does not go with the method.
+// Throws Error for options that do not go with the method.
 void check_method(const EvaluateSpec& spec) {
   if (spec.method != kTemperingMethod) {
     require_options(
@@ -131,7 +131,7 @@ LikelihoodEvaluation::LikelihoodEvaluation(EvaluateSpec spec, Context context, G
   spec_.sampler = resolved(spec_.sampler, *model_);
   if (reverses()) spec_.reverse_from = resolved_reverse_start(spec_.reverse_from, *model_);
   if (spec_.reverse_from == kAnyStart) reverse_from_ = kChainsStart;
-  // The target's and the annealed model's buffers.
+  // The factor 2 counts the buffers of the target and of the annealed model.
   require_memory(2 * sampling_bytes(*model_, ranks().share(spec_.chains).count), device,
                  fmt::format("`chains` {}", spec_.chains));
   if (data_) check_data();
@@ -169,8 +169,9 @@ std::unique_ptr<LogZEstimate> LikelihoodEvaluation::annealing() const {
                                             first_chain_, /*curve=*/round_ == 0, context_);
 }
 
-// Long chains that have not mixed were the pilot: a ladder starts the next round's reverse chains,
-// if one fits.
+// Starts a round with new chains and twice the steps. If the long chains that started the reverse
+// annealing have not mixed, a tempering ladder replaces them in the new round, provided that one
+// fits the model and the ranks; the round before then served as a pilot.
 void LikelihoodEvaluation::next_round() {
   earlier_steps_ = steps_done();
   first_chain_ += estimate_->chain_numbers();
@@ -304,12 +305,14 @@ bool LikelihoodEvaluation::run(const fs::path& checkpoint, const EvaluationHooks
   return true;
 }
 
-// Returns whether there are step numbers for a round; its steps double from one to the next.
+// Returns whether the random counters suffice for the steps of a round, which double from each
+// round to the next.
 bool LikelihoodEvaluation::may_double(int64_t times) const {
   return times >= 0 && times < 32 && has_counters(spec_.temperatures, int64_t{1} << times);
 }
 
-// A round of twice the temperatures takes twice the time, by rank 0's clock.
+// Returns whether another round follows. A round of twice the temperatures is expected to take
+// twice the time, by rank 0's clock.
 bool LikelihoodEvaluation::another_round() const {
   const double now = seconds();
   const bool fits =
@@ -342,7 +345,8 @@ const char* LikelihoodEvaluation::note() const {
   return reverses() ? kBothWays : kForwardBias;
 }
 
-// What the result is of. An annealing that went on under another revision of the program names all.
+// Returns what identifies the result. An annealing that continued under another revision of the
+// program names all of its revisions.
 Json LikelihoodEvaluation::identity() const {
   Json json = {{"revision", revisions_.back()},
                {"parameters_sha256", parameters_sha256(*model_)},

@@ -1,7 +1,8 @@
-// The evaluation of a model by annealed importance sampling or parallel tempering: log Z, the
-// log-likelihoods of a data set's splits, and a verdict on them. One round, or, until the verdict is
-// closed, rounds of twice the steps, each with fresh chains. It saves itself to a file, from which a
-// later one goes on.
+// Evaluates a model by annealed importance sampling or parallel tempering: log Z, the
+// log-likelihoods of a data set's splits, and a verdict on whether they can be trusted. An
+// evaluation is one round, or, until the verdict is closed, several rounds, each with twice the
+// steps of the one before and with fresh chains. It saves its state to a file, from which a later
+// evaluation continues.
 #pragma once
 
 #include <chrono>
@@ -22,44 +23,45 @@
 namespace isinglass {
 
 struct EvaluationHooks {
-  std::function<void()> on_step = {};   // after every step
-  std::function<void()> on_saved = {};  // the checkpoint has been written
+  std::function<void()> on_step = {};   // called after every step
+  std::function<void()> on_saved = {};  // called when the checkpoint has been written
 };
 
 class LikelihoodEvaluation {
  public:
-  // Makes model, sampler, data and the first round; a given model or data stand for the spec's. Throws
-  // Error for what does not fit together or into memory.
+  // Makes the model, the sampler, the data and the first round. A given model or given data replace
+  // those of the spec. Throws Error for what does not fit together or does not fit into memory.
   LikelihoodEvaluation(EvaluateSpec spec, Context context, Given given = {});
 
-  // What the run is, with all defaults and files in full.
+  // Returns the spec with all defaults filled in and files resolved.
   const EvaluateSpec& spec() const { return spec_; }
 
-  // What is known before the run to leave its verdict open; empty for nothing.
+  // Returns the reason, known before the run, for which the verdict will be open; empty if there is
+  // none.
   std::string complaint() const;
 
-  // Goes on from the file. Throws Error if it is of another estimate or other data.
+  // Continues from the file. Throws Error if it belongs to another estimate or other data.
   void restore(const std::filesystem::path& checkpoint);
 
-  // To the end, or until the context stops it; writes the checkpoint every minute, at the end and when
-  // it is stopped. The energies of the data come first: an image that has none (NumericalError) ends
-  // the run before it begins. Returns whether it is finished.
-  // Ranks share chains and images, and have the same results; rank 0 writes.
+  // Runs to the end, or until the context stops it, and returns whether it is finished. Writes the
+  // checkpoint every minute, at the end and when it is stopped. Computes the energies of the data
+  // first: an image without a finite energy (NumericalError) ends the run before it begins. Ranks
+  // share chains and images and have the same results; rank 0 writes.
   bool run(const std::filesystem::path& checkpoint, const EvaluationHooks& hooks = {});
 
   int64_t steps_done() const { return earlier_steps_ + estimate_->steps_done(); }
   int64_t steps_total() const { return earlier_steps_ + estimate_->steps_total(); }
 
-  // After run() has finished; of the last round.
+  // Returns the estimate of the last round. Valid after run() has finished.
   const LogZEstimate& estimate() const { return *estimate_; }
   const BracketVerdict& verdict() const { return verdict_; }
-  // U of the model at given states, float64 [N] on the CPU.
+  // Returns the energies U of the model at given states, float64 [N] on the CPU.
   torch::Tensor energies_of(const torch::Tensor& x) const;
-  // What `until-closed` came to; empty without it.
+  // Returns how rounds of `until-closed` ended; empty if the spec does not ask for them.
   std::string outcome() const;
   const std::vector<SplitLikelihood>& splits() const { return splits_; }
-  const char* note() const;             // which way the bias goes
-  nlohmann::ordered_json json() const;  // ais.json
+  const char* note() const;             // explains the direction of the bias
+  nlohmann::ordered_json json() const;  // contents of ais.json
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -70,11 +72,11 @@ class LikelihoodEvaluation {
   int64_t steps() const { return spec_.temperatures << round_; }  // temperatures or scans
   bool may_double(int64_t times) const;
   void begin_round();
-  std::unique_ptr<LogZEstimate> annealing() const;  // of this round
+  std::unique_ptr<LogZEstimate> annealing() const;  // estimate of this round
   bool another_round() const;
   void next_round();
   const Ranks& ranks() const { return *context_.ranks; }
-  double seconds() const;  // earlier sittings included
+  double seconds() const;  // includes the time of earlier, interrupted runs
   void save(const std::filesystem::path& checkpoint);
   PtDict data_settings() const;
   nlohmann::ordered_json identity() const;
@@ -89,15 +91,16 @@ class LikelihoodEvaluation {
   std::unique_ptr<LogZEstimate> estimate_;
   BracketVerdict verdict_;
   std::vector<SplitLikelihood> splits_;
-  std::string reverse_from_;       // of this round; empty: as the spec says
-  int64_t round_ = 0;              // from 0
-  int64_t first_chain_ = 0;        // of this round
-  int64_t earlier_steps_ = 0;      // of earlier rounds
-  std::vector<CurvePoint> curve_;  // of the rounds that are over
-  double round_started_ = 0;       // seconds()
+  std::string reverse_from_;       // start of this round's reverse chains; empty: as in the spec
+  int64_t round_ = 0;              // counted from 0
+  int64_t first_chain_ = 0;        // global number of this round's first chain
+  int64_t earlier_steps_ = 0;      // steps of earlier rounds
+  std::vector<CurvePoint> curve_;  // points of finished rounds
+  double round_started_ = 0;       // value of seconds() at the start of the round
   Clock::time_point started_ = Clock::now(), saved_ = started_;
   double earlier_ = 0;
-  std::vector<std::string> revisions_;  // of the program that made it, the present one last
+  // Revisions of the program that worked on this evaluation, the present one last.
+  std::vector<std::string> revisions_;
 };
 
 }  // namespace isinglass

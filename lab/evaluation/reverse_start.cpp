@@ -1,4 +1,4 @@
-// See reverse_start.h.
+// Implements the choice of the reverse chains' start.
 #include "lab/evaluation/reverse_start.h"
 
 #include <fmt/format.h>
@@ -17,10 +17,11 @@
 namespace isinglass {
 namespace {
 
-// Long chains may take so many times the steps of an annealing, and at least some looks at R̂.
+// Long chains may take kLongest times the steps of an annealing, and at least kLeastSteps, which
+// gives several computations of R̂.
 constexpr int64_t kLongest = 4, kLeastSteps = 2048;
 
-// Of samples.pt, the draws; of any other file its tensor.
+// Returns the draws of a samples.pt, or the tensor that any other file holds.
 torch::Tensor states_in(const std::string& file) {
   const PtValue content = read_pt(file);
   if (content.is_tensor()) return std::get<torch::Tensor>(content.value);
@@ -30,7 +31,7 @@ torch::Tensor states_in(const std::string& file) {
   return *samples;
 }
 
-// The draws [N, B, D] of chains, or independent states [N, D], whose R̂ nobody knows.
+// Takes draws [N, B, D] of chains, or independent states [N, D], for which R̂ is unknown (NaN).
 ReverseStart saved_states(const std::string& file, EnergyModel& model, int64_t chains,
                           torch::Device device) {
   const torch::Tensor x = states_in(file);
@@ -42,8 +43,8 @@ ReverseStart saved_states(const std::string& file, EnergyModel& model, int64_t c
   const torch::Tensor rows = as_states(model.space(), x.reshape({-1, x.size(-1)}), file);
   require_options(rows.size(0) >= chains, "`chains` is {}, but {} holds {} states", chains, file,
                   rows.size(0));
-  // As late as possible and as far apart: of every chain equally many draws, in the second half if
-  // that has enough.
+  // Chooses states as late and as far apart as possible: equally many draws of every chain, from
+  // its second half if that has enough.
   const int64_t each = (chains + columns - 1) / columns, length = rows.size(0) / columns;
   torch::Tensor chosen = torch::empty({chains}, torch::kInt64);
   const int64_t span = std::max(each, (length + 1) / 2);

@@ -1,5 +1,6 @@
-// Where the reverse chains of an evaluation start: exact draws of the model where it has them, else
-// what the spec says: long chains, the states of a file, or those of a ladder (tempered_start.h).
+// Chooses the states where the reverse chains of an evaluation start: exact draws of the model if
+// it has them, else what the spec says: states of long chains, of a file, or of a tempering ladder
+// (tempered_start.h).
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,10 +14,11 @@ namespace isinglass {
 inline constexpr const char* kExactStart = "exact";
 inline constexpr const char* kChainsStart = "chains";
 inline constexpr const char* kTemperedStart = "tempering";
-inline constexpr const char* kAnyStart = "auto";  // chains, and a ladder once they have not mixed
+// Means "chains" in the first round and "tempering" in later rounds if the chains have not mixed.
+inline constexpr const char* kAnyStart = "auto";
 
-// The spec's, by name or file; if it leaves it open, "exact" or "auto". Throws Error for "exact"
-// of a model that has no exact draws.
+// Returns the spec's start, by name or file. If the spec names none, returns "exact" for a model
+// with exact draws and "auto" otherwise. Throws Error for "exact" if the model has no exact draws.
 std::string resolved_reverse_start(const std::string& said, const EnergyModel& model);
 
 // first_chain: the number of the first of spec.chains chains that may draw. Throws Error for a file
@@ -25,7 +27,7 @@ ReverseStart reverse_start(const std::string& resolved, EnergyModel& model, int6
                            int64_t temperatures, int64_t first_chain, uint64_t seed,
                            torch::Device device);
 
-// reverse_start of ais.json.
+// Returns the entry reverse_start of ais.json.
 nlohmann::ordered_json reverse_start_json(const std::string& resolved,
                                           const ReverseResult& reverse);
 

@@ -1,4 +1,4 @@
-// See tempered_estimate.h.
+// Implements the estimate of log Z by parallel tempering.
 #include "lab/evaluation/tempered_estimate.h"
 
 #include <fmt/format.h>
@@ -24,17 +24,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kFormat = 1;
-constexpr int64_t kLargestSeries = 4096;  // energies of an ensemble that R̂ is of
+// At most this many energies of an ensemble enter R̂.
+constexpr int64_t kLargestSeries = 4096;
 constexpr const char* kWhat = "the tempering checkpoint";
 
 torch::Tensor ids_from(int64_t first, int64_t count, torch::Device device) {
   return torch::arange(first, first + count, torch::TensorOptions(torch::kInt64).device(device));
 }
 
-// Where ensembles begin: at draws of the start, and every second one in uniform noise. R̂ between
-// ensembles tells of modes only if they begin farther apart than the target is wide (Gelman & Rubin,
-// "Inference from iterative simulation using multiple sequences", 1992), and draws near the data come to
-// modes near the data.
+// Returns the states where ensembles begin: draws of the start, and uniform noise for every second
+// ensemble. R̂ between ensembles detects separate modes only if the ensembles begin farther apart
+// than the target is wide (Gelman & Rubin, "Inference from iterative simulation using multiple
+// sequences", 1992), and draws near the data only reach modes near the data.
 torch::Tensor beginnings(const Factorised& start, const torch::Tensor& ids, uint64_t key) {
   const torch::Tensor x = start.sample(ids, key);
   const StateSpace space = start.model().space();
@@ -92,7 +93,7 @@ bool TemperedEstimate::run(const std::function<void()>& on_step,
       stepper.advance(1);
     }
     evaluations_ += stepper.take_evaluations();
-    ++done_;  // before on_step, which may save what was done
+    ++done_;  // counted before on_step, which may save the progress
     if (done_ == burn_in_) state_.statistics.reset();
     const int64_t kept = done_ - burn_in_;
     if (kept > 0 && kept % every_ == 0) energies_[kept / every_ - 1].copy_(state_.current.energy);

@@ -1,5 +1,5 @@
-// log Z by parallel tempering (engine/tempering/parallel_tempering.h): Bennett's ratio over the rungs,
-// with a bound from either end.
+// Estimates log Z by parallel tempering (engine/tempering/parallel_tempering.h): Bennett's
+// acceptance ratio over the rungs, with a bound from either end.
 #pragma once
 
 #include "engine/tempering/parallel_tempering.h"
@@ -10,9 +10,10 @@ namespace isinglass {
 
 class TemperedEstimate : public LogZEstimate {
  public:
-  // Of a resolved spec: half as many scans of burn-in, then `scans`, of ensembles from the given
-  // number on that begin as draws of `start`. Ranks share them. It keeps so many states of each at
-  // β = 1, evenly apart. Tempering, model and start outlive this.
+  // Takes a resolved spec. Makes half as many scans of burn-in as `scans`, then `scans`, of
+  // ensembles numbered from first_chain on that begin as draws of `start`. Ranks share the
+  // ensembles. Keeps the given number of states of each ensemble at β = 1, evenly spaced over the
+  // scans. Tempering, model and start must outlive this object.
   TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model, const ParallelTempering& tempering,
                    const Factorised& start, int64_t scans, int64_t first_chain,
                    const Context& context, int64_t states = 0);
@@ -34,32 +35,33 @@ class TemperedEstimate : public LogZEstimate {
   PtDict chains() const override { return {{"x", {x_}}}; }
   torch::Tensor rung_history() const override { return report_.history; }
 
-  // Once it is finished: the kept states of all ranks' ensembles [states, ensembles, D] on the CPU,
-  // R̂ of the energies at β = 1, and how often all ensembles together went to β = 0 and back.
+  // The following are valid once the estimate is finished: the kept states of all ranks' ensembles
+  // [states, ensembles, D] on the CPU, R̂ of the energies at β = 1, and the number of round trips
+  // to β = 0 and back of all ensembles together.
   torch::Tensor states() const;
   double rhat() const { return rhat_; }
   double round_trips() const;
 
  private:
   PtDict settings() const;
-  torch::Tensor all_energies() const;  // of all ranks, on the CPU
+  torch::Tensor all_energies() const;  // all ranks' energies, on the CPU
 
   EnergyModel& model_;
   const ParallelTempering& tempering_;
   const Ranks& ranks_;
   Share own_;
-  int64_t ensembles_;  // of all ranks
+  int64_t ensembles_;  // number on all ranks
   int64_t burn_in_, scans_, exploration_, first_chain_;
-  int64_t every_;  // scans from one energy that is kept to the next
+  int64_t every_;  // scans between two kept energies
   int64_t seed_;
   bool cuda_graph_;
   std::string path_, start_sha256_;
   StepParams params_;
   ChainState state_;
-  torch::Tensor energies_;  // float64 [rows, own_.count]: U at β = 1
-  torch::Tensor states_;    // [states, own_.count, D]; undefined: none are kept
+  torch::Tensor energies_;  // U at β = 1, float64 [rows, own_.count]
+  torch::Tensor states_;    // [states, own_.count, D]; undefined: no states are kept
   int64_t done_ = 0, evaluations_ = 0;
-  torch::Tensor x_;  // of all ranks, at the end
+  torch::Tensor x_;  // final states of all ranks
   TemperingReport report_;
   double rhat_ = 0;
 };

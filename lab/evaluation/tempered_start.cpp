@@ -1,4 +1,4 @@
-// See tempered_start.h.
+// Implements the ladder whose states start the reverse chains.
 #include "lab/evaluation/tempered_start.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kChainsEach = 10;  // of an ensemble
+constexpr int64_t kChainsEach = 10;  // chains per ensemble
 constexpr int64_t kLeastScans = 1024;
 constexpr const char* kWhat = "the annealing checkpoint's reverse start";
 

@@ -1,5 +1,6 @@
-// States at β = 1 of parallel tempering (tempered_estimate.h), where the reverse chains of an annealing
-// start: one ensemble for ten chains, of which as many states as that takes are kept, evenly apart.
+// Provides the states at β = 1 from which the reverse chains of an annealing start, by parallel
+// tempering (tempered_estimate.h). There is one ensemble for every ten chains, and each keeps as
+// many evenly spaced states as the chains need.
 #pragma once
 
 #include <memory>
@@ -12,13 +13,15 @@ namespace isinglass {
 
 class TemperedStart {
  public:
-  // Of a resolved spec, with chains from the given number on; half as many scans as temperatures, and
-  // at least some, after half as many of burn-in. Model and start outlive this. Throws Error for what
-  // cannot be tempered.
+  // Takes a resolved spec and the global number of the first chain. Makes half as many scans as
+  // there are temperatures, but no fewer than a minimum, after half as many scans of burn-in. Model
+  // and start must outlive this object. Throws Error for a model or a sampler that cannot be
+  // tempered.
   TemperedStart(const EvaluateSpec& spec, EnergyModel& model, const Factorised& start,
                 int64_t temperatures, int64_t first_chain, const Context& context);
 
-  // To the end, or until stop() is true; on_step after every scan. Returns whether it is finished.
+  // Runs to the end, or until stop() is true, and returns whether it is finished. Calls on_step
+  // after every scan.
   bool run(const std::function<void()>& on_step, const std::function<bool()>& stop);
   bool finished() const { return states_.defined(); }
   int64_t steps_done() const { return finished() ? steps_ : ladder_->steps_done(); }
@@ -27,17 +30,18 @@ class TemperedStart {
   PtDict checkpoint() const;
   void restore(const PtDict& checkpoint);
 
-  // Once it is finished: [chains, D] on the CPU, and R̂ of the energies between ensembles.
+  // The following are valid once it is finished: the states [chains, D] on the CPU, and R̂ of the
+  // energies between ensembles.
   const torch::Tensor& states() const { return states_; }
   double rhat() const { return rhat_; }
-  double round_trips() const { return round_trips_; }  // of all ensembles
+  double round_trips() const { return round_trips_; }  // of all ensembles together
   int64_t energy_evaluations() const { return evaluations_; }
   nlohmann::ordered_json json() const;  // {steps, rungs, round_trips}
 
  private:
   int64_t chains_, steps_;
   std::unique_ptr<ParallelTempering> tempering_;
-  std::unique_ptr<TemperedEstimate> ladder_;  // null: finished
+  std::unique_ptr<TemperedEstimate> ladder_;  // null once finished
   torch::Tensor states_;
   double rhat_ = 0, round_trips_ = 0;
   int64_t rungs_ = 0, evaluations_ = 0;
