@@ -21,8 +21,10 @@ inline constexpr const char* kAnyStart = "auto";
 // with exact draws and "auto" otherwise. Throws Error for "exact" if the model has no exact draws.
 std::string resolved_reverse_start(const std::string& said, const EnergyModel& model);
 
-// first_chain: the number of the first of spec.chains chains that may draw. Throws Error for a file
-// that is not one of the model's states, or holds too few of them. "tempering" leaves them open.
+// Returns the start of the reverse chains. first_chain is the number of the first of spec.chains
+// chains whose random numbers exact draws use. Throws Error for a file whose states are not the
+// model's or are too few. For "tempering" the states are left undefined, as the ladder provides them
+// later.
 ReverseStart reverse_start(const std::string& resolved, EnergyModel& model, int64_t chains,
                            int64_t temperatures, int64_t first_chain, uint64_t seed,
                            torch::Device device);

@@ -1,4 +1,4 @@
-// See claims.h.
+// Implements the judging of claims on all of their models.
 #include "lab/grid/claims.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ using Settings = std::vector<Setting>;
 
 constexpr const char* kVerdicts[] = {"supported", "not supported", "undecided"};
 
-// A comparison of two sides on one model, at the level of its interval.
+// Compares two sides on one model, at the level of its interval.
 struct Comparison {
   Verdict verdict = Verdict::kUndecided;
   double difference = NAN, low = NAN, high = NAN;
@@ -36,7 +36,8 @@ Comparison compare(const Claim& claim, const Estimate& who, const Estimate& than
   c.low = interval.low;
   c.high = interval.high;
   if (!std::isfinite(c.low) || !std::isfinite(c.high)) return c;
-  // The same number with no error is no measurement, but of shares: 1 where nothing is lost.
+  // Two equal values without error are no measurement, except for shares, which are exactly 1 if
+  // nothing is lost.
   if (c.difference == 0 && c.low == c.high && !rule.shares) return c;
   const double margin = metric.has_zero || rule.shares ? claim.margin * std::abs(than.value) : 0;
   c.verdict = rule.decide(interval, margin);
@@ -57,21 +58,23 @@ std::string drifting(const Setting& setting) {
   return fmt::format("not converged: R-hat of {} is {:.3g}", setting.label(), setting.rhat);
 }
 
-// Why the verdict is no matter of what was measured, but of where the sweeps end; "" if it is not.
+// Returns why the verdict depends on where the sweeps end and not only on what was measured; "" if
+// it does not.
 std::string beyond_the_sweep(const Claim& claim, const Side& who, const Side& than,
                              Verdict verdict) {
   if (verdict == Verdict::kUndecided) return "";
   const bool shares = find_claim_rule(claim.rule, "claims").shares;
-  // A better best would make the other side win, or, of shares, the winner's own share smaller.
+  // A better best setting would make the doubtful side win or, for shares, would lower the winner's
+  // own share.
   const Side& doubtful = (verdict == Verdict::kSupported) == shares ? who : than;
   if (doubtful.ends().empty()) return "";
   return fmt::format("the best of {} is at the end of its sweep ({})", doubtful.best()->sampler,
                      doubtful.ends());
 }
 
-// Why the verdict on the chosen settings cannot stand, for chains that have not converged, numbers
-// that are not known or sweeps that end too early; "" if it can. An unconverged number flatters its
-// setting, so that it may lose but not win.
+// Returns why the verdict on the chosen settings cannot stand: unconverged chains, unknown numbers,
+// or sweeps that end too early; "" if it can. An unconverged number is too favourable to its
+// setting, so that the setting may lose but not win.
 std::string doubt(const Claim& claim, const Side& who, const Side& than, Verdict verdict,
                   double level) {
   if (!who.converged(*who.best())) return drifting(*who.best());
@@ -102,7 +105,7 @@ std::string doubt(const Claim& claim, const Side& who, const Side& than, Verdict
   return reason.empty() ? beyond_the_sweep(claim, who, than, verdict) : reason;
 }
 
-// A claim on one of its models.
+// Judges a claim on one of its models.
 class OnModel {
  public:
   OnModel(const Claim& claim, const PooledRows& rows, const std::string& model, double level)
@@ -116,7 +119,7 @@ class OnModel {
 
   Verdict verdict() const { return comparison_.verdict; }
 
-  // The verdict by intervals of this level, the same for every model that is still undecided.
+  // Judges by intervals of this level, which is the same for every model that is still undecided.
   void judge(double level) {
     level_ = level;
     reason_ = missing_;
@@ -160,8 +163,8 @@ class OnModel {
   double level_ = kLevel;
 };
 
-// Holm's rule: with n models left, all are judged by intervals that miss with 5 % / n; those that
-// are decided leave the others so much more, until none is decided.
+// Applies Holm's rule: with n undecided models, all of them are judged by intervals with an error
+// of 5 % / n. Each decision reduces n, and judging repeats until none is decided any more.
 void judge_by_holm(std::vector<OnModel>& models) {
   auto left = static_cast<double>(models.size());
   for (double before = INFINITY; left > 0 && left < before;) {

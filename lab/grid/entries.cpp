@@ -1,4 +1,4 @@
-// See entries.h.
+// Implements the reading of entries from TOML.
 #include "lab/grid/entries.h"
 
 #include <fmt/ranges.h>
@@ -37,7 +37,7 @@ const toml::table* table_of(const toml::table& table, const std::string& key,
 
 namespace {
 
-// The nodes of a key: one, or those of its list.
+// Returns the nodes of a key: a single one, or those of its list.
 std::vector<const toml::node*> nodes_of(const toml::node& node, const std::string& where,
                                         const std::string& key) {
   std::vector<const toml::node*> nodes;

@@ -1,5 +1,5 @@
-// Entries of a grid's TOML: values of keys by their type, and options of sampling, training and
-// evaluation, of which lists are swept. Every Error begins with `where`, the entry.
+// Reads the entries of a grid's TOML: values of keys by type, and options of sampling, training and
+// evaluation, whose lists are swept. Every Error begins with `where`, the entry.
 #pragma once
 
 #include <toml++/toml.h>
@@ -16,11 +16,12 @@ namespace isinglass {
 
 inline constexpr int64_t kMostCells = 100000;
 
-// Throws Error for a key that is not known, with the known ones, the nearest first.
+// Throws Error for an unknown key, listing the known ones, the nearest first.
 void check_keys(const toml::table& table, const std::string& where,
                 const std::vector<std::string>& known);
 
-// The value of a key, `words` ("a text"); none if the key is not there.
+// Returns the value of a key, or nothing if the key does not exist. `words` names the expected type
+// in errors ("a text").
 template <class T>
 std::optional<T> value_of(const toml::table& table, const std::string& key,
                           const std::string& where, const char* words) {
@@ -33,16 +34,16 @@ std::optional<T> value_of(const toml::table& table, const std::string& key,
 std::optional<std::string> text_of(const toml::table& table, const std::string& key,
                                    const std::string& where);
 
-// A text or a list of them; none if the key is not there.
+// Returns a text or a list of texts as a list, which is empty if the key does not exist.
 std::vector<std::string> text_list(const toml::table& table, const std::string& key,
                                    const std::string& where);
 
-// Null if the key is not there.
+// Returns null if the key does not exist.
 const toml::table* table_of(const toml::table& table, const std::string& key,
                             const std::string& where);
 
-// The entry itself or, at scales below its `small.below`, the table `small`: a smaller target, which
-// stands for the one with the entry's label.
+// Holds the entry itself or, at scales below its `small.below`, the table `small`: a smaller target
+// that replaces the one with the entry's label.
 struct ScaledEntry {
   const toml::table& table;
   std::string stands_for = {};
@@ -50,11 +51,11 @@ struct ScaledEntry {
 
 ScaledEntry at_scale(const toml::table& entry, double scale, const std::string& where);
 
-// The tables [[key]], at least one.
+// Returns the tables [[key]]. Throws Error unless there is at least one.
 const toml::array& entries(const toml::table& grid, const std::string& key,
                            const std::string& name);
 
-// Runs `check`; its Error then begins with `where`.
+// Runs `check` and prefixes its Error with `where`.
 template <class Check>
 auto told_where(const std::string& where, Check check) {
   try {
@@ -66,18 +67,18 @@ auto told_where(const std::string& where, Check check) {
   }
 }
 
-// The options of an entry of `who` ("sample", "train", "evaluate").
+// Holds the options of the command `who` ("sample", "train", "evaluate").
 struct EntryOptions {
   OptionTable table;
   std::string who;
 };
 
-const EntryOptions& sample_options();  // with the grid's own
+const EntryOptions& sample_options();  // with the grid's own options
 const EntryOptions& train_options();
 const EntryOptions& evaluate_options();
 
-// All combinations of the table's lists, the last key fastest; `others` are no options. Relative
-// paths start at the folder.
+// Returns all combinations of the table's lists, the last key varying fastest. The keys in `others`
+// are not options. Relative paths start at the folder.
 std::vector<OptionValues> combinations(const toml::table& table, const EntryOptions& options,
                                        const std::string& where,
                                        const std::filesystem::path& folder,

@@ -1,4 +1,4 @@
-// See grid.h.
+// Implements the reading of grids whose cells sample.
 #include "lab/grid/grid.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 const std::vector<std::string> kModelKeys = {"label", "published", "train", "otherwise",
                                              "modes", "small",     "below"};
 
-// What may be known to be wrong before anything runs.
+// Throws Error for mistakes that can be found before anything runs.
 void check_cell(const Cell& cell, const GivenModels& given) {
   const SampleSpec& sample = cell.sampling;
   require_said(!sample.sampler.name.empty(), "sampler");
@@ -56,8 +56,8 @@ struct ModelEntryValues {
   std::string stands_for;
 };
 
-// A model whose parameters are published as a file: that file where the data directory has it, else
-// the instance that stands for it. The label tells which.
+// Replaces the instance of a model whose parameters are published as a file by that file, if the
+// data directory has it. The label says which of the two is used.
 void take_published(ModelEntryValues& model, const std::string& published, const fs::path& data) {
   const fs::path file = fs::absolute(data / published);
   if (!fs::is_regular_file(file)) {
@@ -71,7 +71,7 @@ void take_published(ModelEntryValues& model, const std::string& published, const
                   {{"model", make_instance(instance)->kind_name()}, {"weights", file.string()}});
 }
 
-// What the command line says of the data, as options.
+// Returns the data options of the command line.
 OptionValues data_values(const DataSpec& data) {
   SampleSpec spec;
   spec.data = data;
@@ -83,7 +83,7 @@ OptionValues data_values(const DataSpec& data) {
   return values;
 }
 
-// [models.train], or every [[models.train]].
+// Reads [models.train], or every [[models.train]].
 std::vector<TrainSpec> read_training(const toml::table& table, const std::string& where,
                                      const fs::path& folder, const GridSpec& spec) {
   std::vector<TrainSpec> all;
@@ -107,7 +107,7 @@ std::vector<TrainSpec> read_training(const toml::table& table, const std::string
   return all;
 }
 
-// Rows of numbers, appended.
+// Appends rows of numbers.
 void read_points(const toml::node* node, const std::string& where,
                  std::vector<torch::Tensor>& rows) {
   if (!node) return;
@@ -140,7 +140,8 @@ Modes read_modes(const toml::table& table, const std::string& where) {
   return read;
 }
 
-// An entry without label, weights and instance is named by what it trains.
+// Returns the entry's label. An entry without label, weights and instance is named after the model
+// that it trains.
 std::string model_label(const toml::table& table, const std::string& where,
                         const OptionValues& values, const std::vector<TrainSpec>& training) {
   if (const auto label = text_of(table, "label", where)) return *label;
@@ -184,7 +185,7 @@ struct SamplerEntryValues {
   OptionValues values;
 };
 
-// Chains of the largest group that a sampler moves together.
+// Returns the size of the largest group of chains that a sampler moves together.
 int64_t largest_group(const std::vector<SamplerEntryValues>& samplers) {
   double largest = 1;
   for (const SamplerEntryValues& sampler : samplers) {
@@ -209,7 +210,7 @@ std::vector<SamplerEntryValues> read_samplers(const toml::table& grid, const std
   return samplers;
 }
 
-// All but the repeats.
+// Makes a cell without its number of repeat and its seed.
 Cell make_cell(OptionValues values, const ModelEntryValues& model,
                const SamplerEntryValues& sampler, double scale,
                const std::vector<std::string>& fixed, int64_t group, const GivenModels& given) {
@@ -232,8 +233,8 @@ Cell make_cell(OptionValues values, const ModelEntryValues& model,
   return cell;
 }
 
-// Returns whether the cells measure the metric. Some targets know their modes without the grid's
-// saying so.
+// Returns whether the cells measure the metric. Some targets know their modes even if the grid does
+// not list them.
 bool is_measured(const Grid& grid, const std::string& metric) {
   if (metric == "mean_error") return grid.true_mean.has_value();
   if (metric.starts_with("mmd") || metric == "reference_rhat") return grid.reference;
@@ -248,7 +249,8 @@ bool is_measured(const Grid& grid, const std::string& metric) {
   return trained || (!of_chains && grid.cells[0].evaluation);
 }
 
-// Claims name the models by their labels; where a smaller one stands for it, it is meant.
+// Reads the claims, which name models by their labels. If a smaller model replaces one, the claim
+// is about the smaller one.
 void read_claims_of(const toml::table& table, Grid& grid) {
   grid.claims = read_claims(table, grid.name);
   std::vector<Setting> settings;
@@ -265,7 +267,7 @@ void read_claims_of(const toml::table& table, Grid& grid) {
                [&](const std::string& metric) { return is_measured(grid, metric); });
 }
 
-// Cells that sample.
+// Reads a grid whose cells sample.
 void read_sampling_cells(const toml::table& table, const fs::path& folder, const GridSpec& spec,
                          const GivenModels& given, Grid& grid) {
   const std::string& name = grid.name;
@@ -303,7 +305,7 @@ void read_sampling_cells(const toml::table& table, const fs::path& folder, const
   }
 }
 
-// `name` is the preset or the file.
+// Reads a grid's text. `name` is the preset or the file.
 Grid grid_of(const std::string& text, const std::string& name, const fs::path& folder,
              const GridSpec& spec, const GivenModels& given) {
   const toml::table table = parse_toml(text, name);

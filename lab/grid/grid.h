@@ -1,28 +1,28 @@
 // A grid of runs, read from TOML:
 //
 //   title = "…"                      what the grid shows
-//   repeats = 1                      of every cell, each with a seed of its own
-//   mean = 0.5                       the sites' true mean: cells report the error of theirs
+//   repeats = 1                      repeats of every cell, each with a seed of its own
+//   mean = 0.5                       true mean of the sites: cells report the error of their mean
 //   reference = "block-gibbs"        ground truth of an RBM: cells report their MMD to it
-//   fixed = ["burn-in"]              options that the scale leaves alone
-//   pictures = "28x28"               states are such images: cells keep the last ones of least
-//                                    energy
+//   fixed = ["burn-in"]              options that the scale does not change
+//   pictures = "28x28"               states are images of this size: cells keep those of the last
+//                                    states with the least energy
 //   [common]                         options of sampling for all cells; in place of steps,
 //                                    `calls` gives all samplers as many model calls
 //                                    (calls/leapfrog)
-//   [[models]]                       more options; `label` names the entry in tables; `published`, a
-//                                    file of the data directory, stands for `instance` if it is
-//                                    there
+//   [[models]]                       more options; `label` names the entry in tables; `published`,
+//                                    a file of the data directory, replaces `instance` if it
+//                                    exists
 //     [models.train]                 options of training, which then makes the weights;
 //                                    several [[models.train]] make a product of networks
-//     [models.otherwise]             options and label in their place where Fashion-MNIST is missing
+//     [models.otherwise]             options and label in their place if Fashion-MNIST is missing
 //     [models.small]                 options and label in their place at scales below `below`
 //     [models.modes]                 right = [[x, y], …], wrong = […], radius: cells report the
-//                                    share of states at right modes, and when it is large
-//   [[samplers]]                     more options, `sampler` among them; `label` likewise
-//   [[claims]]                       what a paper says of it (lab/grid/claims.h)
+//                                    share of states at right modes, and when it becomes large
+//   [[samplers]]                     more options, among them `sampler`; `label` as above
+//   [[claims]]                       the paper's claims about the results (lab/grid/claims.h)
 //
-// A grid whose cells learn (learning_grid.h) begins with cells = "train".
+// A grid of training cells (learning_grid.h) begins with cells = "train".
 //
 // A list of values is swept: an entry stands for all combinations of its lists. Relative paths
 // start at the file's folder.
@@ -45,21 +45,22 @@ namespace isinglass {
 
 struct Cell {
   std::string model = {}, sampler = {};  // labels of the entries
-  std::string stands_for = {};  // that of the larger model, at a scale that has a smaller one
-  // What the sampler's entry says beside its name, as texts.
+  // Label of the larger model that this one replaces, at a scale that has a smaller one.
+  std::string stands_for = {};
+  // Options in the sampler's entry other than its name, as texts.
   std::vector<std::pair<std::string, std::string>> settings = {};
   int64_t repeat = 0;
   SampleSpec sampling = {};
-  std::vector<TrainSpec> training = {};  // resolved, one a network; empty: none is needed
-  Modes modes = {};                      // that the grid names
-  int64_t calls = 0;  // model calls that all samplers may make; 0: they have equal steps
-  std::optional<TrainSpec> learning =
-      {};  // of a cell that learns, resolved: then there is no sampling
-  std::optional<EvaluateSpec> evaluation = {};  // of what it has learned; its weights are not named
+  std::vector<TrainSpec> training = {};  // resolved, one per network; empty: no training is needed
+  Modes modes = {};                      // modes that the grid names
+  int64_t calls = 0;  // model calls of every sampler; 0: samplers make equal numbers of steps
+  std::optional<TrainSpec> learning = {};  // resolved, for a training cell, which has no sampling
+  // Evaluation of the trained model; the spec does not name the weights.
+  std::optional<EvaluateSpec> evaluation = {};
 };
 
-// How an option of cells that learn follows the scale: times scale^exponent, a whole number at least
-// `least` where it was above it.
+// How an option of training cells follows the scale: it is multiplied by scale^exponent. Whole
+// numbers are rounded and are not reduced below `least`.
 struct ScaleRule {
   std::string option;
   double exponent = 0, least = 0;
@@ -68,23 +69,24 @@ struct ScaleRule {
 struct Grid {
   std::string name = {}, title = {};
   std::optional<double> true_mean = {};
-  bool reference = false;                 // MMD to block-Gibbs samples
-  std::optional<ImageSize> picture = {};  // of states
+  bool reference = false;                 // cells report the MMD to block Gibbs samples
+  std::optional<ImageSize> picture = {};  // size of states that are images
   int64_t repeats = 1;
-  std::vector<Cell> cells = {};  // the repeats of a setting one after another
+  std::vector<Cell> cells = {};  // the repeats of a setting follow each other
   std::vector<Claim> claims = {};
-  std::vector<ScaleRule> rules = {};  // by which a grid of cells that learn has shrunk
-  // What papers say of its samplers, for the page: numbers by name.
+  std::vector<ScaleRule> rules = {};  // rules by which a grid of training cells was scaled
+  // Numbers by name that papers report for the samplers, for the page.
   std::vector<std::pair<std::string, double>> published = {};
   std::string published_unit = "nats";
 };
 
-// Models in memory, on the device: each stands for the entries of its label, which then name none.
+// Holds models in memory, on the device. Each replaces the models of the entries with its label,
+// which then name none.
 using GivenModels = std::map<std::string, std::shared_ptr<EnergyModel>>;
 
-// The preset or the file, for the rest of the spec; relative paths in a file start at its folder.
-// Throws Error, with the entry, for anything that the grid, sampling or training does not know or
-// take.
+// Reads the preset or the file and applies the rest of the spec. Relative paths in a file start at
+// its folder. Throws Error, naming the entry, for anything that the grid, sampling or training does
+// not know or accept.
 Grid read_grid(const GridSpec& spec, const GivenModels& given = {});
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See identity.h.
+// Implements the identities of cells and of trained networks.
 #include "lab/grid/identity.h"
 
 #include <fmt/format.h>
@@ -28,13 +28,13 @@ Json settings_json(const Spec& spec) {
   return json_of(values);
 }
 
-// Points and grey levels for continuous states, with their classes where they are learned.
+// Hashes the points or grey levels of continuous states, with the labels if classes are learned.
 std::string hash_of_points(const DataSpec& data, bool classes) {
   const std::string points = data_sha256(points_of(data));
   return classes ? sha256(points + sha256({{"labels", labels_of(data)}})) : points;
 }
 
-// What a cell reports beside the metrics of every cell.
+// Returns which measurements the cell makes in addition to the metrics of every cell.
 Json measures_json(const Grid& grid, const Cell& cell) {
   Json measures = {{"reference", grid.reference}};
   if (grid.true_mean) measures["mean"] = *grid.true_mean;
@@ -46,8 +46,9 @@ Json measures_json(const Grid& grid, const Cell& cell) {
   return measures;
 }
 
-// Its parameters, and what its functions do. A function that is known by neither is the same as
-// none that was: no cell of an earlier run serves.
+// Hashes the model's parameters and the outputs of its functions. A function that neither
+// identifies is treated as different from any earlier one, so that no cell of an earlier run
+// counts.
 std::string given_identity(const EnergyModel& model, torch::Device device) {
   const std::string parameters = parameters_sha256(model);
   if (own_functions(model).empty()) return parameters;
@@ -88,7 +89,8 @@ const std::string& GridIdentity::known(const std::string& what,
   std::string value = "missing";
   try {
     value = hash();
-  } catch (const Error&) {  // whoever reads it says why
+    // The part of the program that reads the file reports why.
+  } catch (const Error&) {
   }
   return known_[what] = value;
 }
@@ -118,7 +120,7 @@ void GridIdentity::add_sources(const SampleSpec& sampling, Json& sources) {
 void GridIdentity::add_sources(const TrainSpec& training, Json& sources) {
   add_files(options_of<TrainSpec>(), values_of(training), sources);
   const DataSpec& data = training.data;
-  if (names_instance(data.name)) return;  // the program draws it
+  if (names_instance(data.name)) return;  // the program generates it
   const bool images = training.objective == "pcd" || training.objective == "cd";
   const bool classes = training.objective == "classify";
   const std::string what = fmt::format("{} of {}: {}", data.name, data_directory(data).string(),

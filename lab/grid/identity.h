@@ -1,5 +1,6 @@
-// What the cells of a grid are of, beside their settings: the program, the data and the files that
-// they name. A finished cell, or a trained model in the cache, counts only for the same.
+// Identifies what the cells of a grid were made with, apart from their settings: the program, the
+// data and the files that they name. A finished cell, or a trained model in the cache, counts only
+// for the same identity.
 #pragma once
 
 #include <functional>
@@ -12,23 +13,24 @@
 
 namespace isinglass {
 
-// The cell as its spec says it: {model, sampler, settings, repeat, sampling, training[, learning]}. Where data
-// lie is no matter.
+// Returns the cell's settings: {model, sampler, settings, repeat, sampling, training[, learning]}.
+// The data's location is left out.
 nlohmann::ordered_json cell_settings(const Cell& cell);
 
-// Files and data are read once; they do not change while a grid runs.
+// Computes identities. Files and data are read once, as they do not change while a grid runs.
 class GridIdentity {
  public:
   explicit GridIdentity(torch::Device device, GivenModels given = {})
       : device_(device), given_(std::move(given)) {}
 
-  // {"program": revision, "device": its kind, "measures": what the grid asks of the cell, "sources": {file,
-  // data set or given model: SHA-256}}. Data that cannot be read are "missing": the cell itself says so
-  // when it runs.
+  // Returns {"program": revision, "device": kind, "measures": what the grid asks of the cell,
+  // "sources": {file, data set or given model: SHA-256}}. Data that cannot be read are "missing";
+  // the cell itself reports the reason when it runs.
   nlohmann::ordered_json of(const Grid& grid, const Cell& cell);
 
-  // Of a network by its resolved spec: with the program, the device and what the data hold, all
-  // that decides its weights. 16 hexadecimal digits.
+  // Returns the identity of a network by its resolved spec, 16 hexadecimal digits. With the
+  // program, the device and the contents of the data it covers all that decides the network's
+  // weights.
   std::string of_training(const TrainSpec& training);
 
  private:
@@ -43,8 +45,8 @@ class GridIdentity {
   std::map<std::string, std::string> known_;
 };
 
-// Why a cell of the one identity does not serve as one of the other, which differs: "the program
-// was 1f2e3d and is 4c5b6a".
+// Returns in which respect the two different identities differ, for example "the program was 1f2e3d
+// and is 4c5b6a".
 std::string identity_change(const nlohmann::ordered_json& was, const nlohmann::ordered_json& is);
 
 }  // namespace isinglass

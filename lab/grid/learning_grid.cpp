@@ -1,4 +1,4 @@
-// See learning_grid.h.
+// Implements the reading of grids whose cells train.
 #include "lab/grid/learning_grid.h"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ ScaleRule read_rule(const std::string& option, const toml::node& node, const std
   return {option, number(both->get(0)), number(both->get(1))};
 }
 
-// The rules of the table's `scale`, for the options of its entries.
+// Reads the rules in the table's `scale`, for the options of its entries.
 std::vector<ScaleRule> read_rules(const toml::table& parent, const EntryOptions& options,
                                   const std::string& name) {
   std::vector<ScaleRule> rules;
@@ -99,7 +99,7 @@ std::vector<Entry> read_samplers(const toml::table& grid, const std::string& nam
   return samplers;
 }
 
-// The one combination of a table that holds no lists.
+// Returns the only combination of a table without lists. Throws Error if it has lists.
 OptionValues only_values(const toml::table& table, const EntryOptions& options,
                          const std::string& where, const fs::path& folder,
                          const std::vector<std::string>& others = {}) {
@@ -108,7 +108,8 @@ OptionValues only_values(const toml::table& table, const EntryOptions& options,
   return all.front();
 }
 
-// The options that [evaluate] gives; none: there is none. Adds the rules of their scale.
+// Returns the options of [evaluate], or nothing if the grid has none. Adds the rules by which the
+// scale changes them.
 std::optional<OptionValues> read_evaluation(const toml::table& given, const std::string& name,
                                             const fs::path& folder, double scale, Grid& grid) {
   const toml::table* table = table_of(given, "evaluate", name);
@@ -141,7 +142,7 @@ void read_published(const toml::table& given, const std::string& name, Grid& gri
   }
 }
 
-// Of what the cell learns, all but the weights and the seed.
+// Returns the evaluation of what the cell trains, without the weights and the seed.
 EvaluateSpec evaluation_of(const TrainSpec& learning, const OptionValues& values) {
   EvaluateSpec spec = spec_of<EvaluateSpec>(values);
   spec.model.name = learning.model.name;
@@ -151,7 +152,7 @@ EvaluateSpec evaluation_of(const TrainSpec& learning, const OptionValues& values
   return spec;
 }
 
-// All but the seed.
+// Makes a cell without its seed.
 Cell make_cell(OptionValues values, const Entry& model, const Entry& sampler, const Grid& grid,
                const GridSpec& spec, const std::optional<OptionValues>& evaluation) {
   Cell cell{.model = model.label, .sampler = sampler.label, .stands_for = model.stands_for};

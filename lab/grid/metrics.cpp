@@ -1,4 +1,4 @@
-// See metrics.h.
+// Implements the registry of metrics.
 #include "lab/grid/metrics.h"
 
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
-// The measured numbers of a cell of a grid by name: from the registry the columns of results.csv, the
-// rules of claims and the report are made.
+// The registry of the numbers measured in a grid's cells, by name. The columns of results.csv, the
+// rules of claims and the report are made from it.
 #pragma once
 
 #include <cmath>
@@ -12,39 +12,45 @@
 
 namespace isinglass {
 
-struct CellRun;  // metrics/cell_run.h
+struct CellRun;  // defined in metrics/cell_run.h
 
-// A measured number; NaN where undefined, the error also where there is none.
+// Holds a measured number with its standard error. The number is NaN if undefined; so is the error,
+// which is also NaN if there is none.
 struct Estimate {
   double value, error = std::numeric_limits<double>::quiet_NaN();
   double freedom = 0;  // degrees of freedom of the error
-  double bias = 0;     // that repeats do not make smaller: the mean lies off by as much at most
+  // Largest possible distance of the mean from the true value that repeats do not reduce.
+  double bias = 0;
 };
 
 struct Metric {
-  std::string key;    // in cells, results.csv and claims
-  std::string title;  // in tables
+  std::string key;    // name in cells, results.csv and claims
+  std::string title;  // title in tables
   bool higher_is_better;
-  bool has_error;  // a standard error goes with it: key + "_se"
-  // It is a property of the sampler at equilibrium, which chains that have not converged do not show.
+  bool has_error;  // has a standard error, stored as key + "_se"
+  // The metric is a property of the sampler at equilibrium, which unconverged chains do not show.
   bool at_equilibrium = false;
-  bool has_zero = true;  // shares of it make sense; an energy's zero is arbitrary
-  // Of every cell; null: a grid asks for it, and lab/grid/cells/cell.cpp measures it.
+  bool has_zero = true;  // shares of it make sense; false for energies, whose zero is arbitrary
+  // Measures every cell. If null, only grids that ask for the metric have it, and
+  // lab/grid/cells/cell.cpp measures it.
   std::function<Estimate(const CellRun&)> measure = nullptr;
-  // An undefined number may be any: of an open bracket, not of chains that never came there.
+  // An undefined number may have any value, as with an open bracket. If false, undefined means that
+  // the event did not happen, as with chains that never arrived.
   bool unknown_where_undefined = false;
-  bool of_failed = false;   // a failed cell has it, too: what it failed of
+  // A failed cell has it as well, as it measures the failure.
+  bool of_failed = false;
   bool se_is_bias = false;  // its "standard error" bounds a bias: half of a bracket
 };
 
-// Those of metrics/list.inc, whose sources hold the entries.
+// Returns the metrics of metrics/list.inc, whose source files hold the entries.
 const std::vector<Metric>& grid_metrics();
 
-// The metric, or an Error that lists the known ones, the nearest first; `where` begins the message.
+// Returns the metric. Throws Error that lists the known ones, the nearest first; `where` begins the
+// message.
 const Metric& find_metric(const std::string& key, const std::string& where);
 
-// Errors of independent estimates, added up. Not std::hypot: that is of a newer C library than the
-// oldest machines have that scripts/bundle.sh serves.
+// Adds the errors of independent estimates in quadrature. std::hypot is not used, as it needs a
+// newer C library than the oldest machines that scripts/bundle.sh supports have.
 inline double added_errors(double a, double b) {
   return std::sqrt(a * a + b * b);
 }

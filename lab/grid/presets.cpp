@@ -1,4 +1,4 @@
-// See presets.h.
+// Implements the look-up of presets by name.
 #include "lab/grid/presets.h"
 
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-// The grids of the papers, which are part of the program: lab/presets/grids/.
+// The grids of the papers in lab/presets/grids/, which are part of the program.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace isinglass {
 
 std::vector<std::string> preset_names();
 
-// The TOML text. Throws Error that lists the known names, the nearest first.
+// Returns the TOML text. Throws Error that lists the known names, the nearest first.
 const std::string& preset_text(const std::string& name);
 
 }  // namespace isinglass

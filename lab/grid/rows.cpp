@@ -1,4 +1,4 @@
-// See rows.h.
+// Implements the pooling of repeats and the CSV file.
 #include "lab/grid/rows.h"
 
 #include <fmt/format.h>
@@ -20,10 +20,11 @@ double number(const Json& metrics, const std::string& key) {
   return found != metrics.end() && found->is_number() ? found->get<double>() : NAN;
 }
 
-// Beyond it float32, in which networks are evaluated, has overflowed somewhere: nothing is measured.
+// Larger values mean that float32, in which networks are evaluated, has overflowed somewhere, so
+// that they count as undefined.
 constexpr double kLargest = 1e30;
 
-// One repeat: its error is the one that it reports, or bounds its bias.
+// Returns the number of one repeat. Its error is the reported one, or bounds its bias.
 Estimate estimate_in(const Json& metrics, const Metric& metric) {
   const double value = number(metrics, metric.key), se = number(metrics, metric.key + "_se");
   Estimate one{std::abs(value) < kLargest ? value : NAN, metric.se_is_bias ? 0 : se};
@@ -31,10 +32,11 @@ Estimate estimate_in(const Json& metrics, const Metric& metric) {
   return one;
 }
 
-// The mean of the repeats, by the rule of rules/interval.h.
+// Returns the mean of the repeats, by the rule of rules/interval.h.
 Estimate together(const std::vector<Estimate>& repeats, const Metric& metric) {
   const double n = static_cast<double>(repeats.size());
-  // From the first one on, so that equal numbers have exactly their mean, and no spread.
+  // Sums differences from the first repeat, so that equal numbers have exactly their mean and no
+  // spread.
   double mean = repeats.front().value, within = 0, between = 0, bias = 0;
   for (const Estimate& e : repeats) {
     mean += (e.value - repeats.front().value) / n;
@@ -47,13 +49,13 @@ Estimate together(const std::vector<Estimate>& repeats, const Metric& metric) {
   return {mean, std::fmax(reported, spread), n - 1, bias};
 }
 
-// Returns whether a repeat, one of so many, is one of `which`.
+// Returns whether a repeat counts, given the total number of repeats.
 bool counts_among(Repeats which, int64_t repeat, int64_t repeats) {
   const bool first = repeat < repeats / 2;
   return which == Repeats::kAll || (which == Repeats::kFirstHalf ? first : !first);
 }
 
-// A field of a CSV file (RFC 4180).
+// Formats a field of a CSV file (RFC 4180).
 std::string field(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -128,7 +130,7 @@ std::vector<Setting> pooled(const Json& rows, const std::string& metric, Repeats
     settings[i].estimate = together(repeats[i], measured);
     settings[i].repeats = static_cast<int64_t>(repeats[i].size());
   }
-  // One that always fails, as a sampler that does not fit its model, has no place among the others.
+  // Drops settings that always fail, such as a sampler that does not fit its model.
   std::erase_if(settings,
                 [&](const Setting& s) { return s.failed == s.repeats && !measured.of_failed; });
   return settings;

@@ -1,6 +1,7 @@
-// The rows of results.json, one a cell: {model, sampler, settings, repeat, status, error, chains,
-// metrics}; chains: those that move independently of each other; metrics: numbers by the keys of
-// lab/grid/metrics.h, KEY_se their standard errors, or bounds of their bias (Metric::se_is_bias).
+// The rows of results.json, one per cell: {model, sampler, settings, repeat, status, error, chains,
+// metrics}. `chains` counts the chains that move independently of each other. `metrics` holds
+// numbers by the keys of lab/grid/metrics.h; KEY_se is their standard error, or the bound of their
+// bias (Metric::se_is_bias).
 #pragma once
 
 #include <map>
@@ -12,36 +13,39 @@
 
 namespace isinglass {
 
-// The repeats of a cell, together.
+// Combines the repeats of a cell.
 struct Setting {
   std::string model, sampler;
   std::map<std::string, std::string> settings;
-  // The mean, with its error, degrees of freedom and bias by the rule of rules/interval.h. The
-  // error is NaN where it is unknown: that of one repeat, if the metric has none.
+  // Mean over the repeats, with its error, degrees of freedom and bias by the rule of
+  // rules/interval.h. The error is NaN if it is unknown, as for one repeat of a metric without an
+  // error.
   Estimate estimate;
-  int64_t repeats = 0, failed = 0;  // all, and those that failed, which leave nothing defined
-  double rhat = NAN;                // the largest one; NaN where one is undefined
+  // Number of all repeats, and of failed ones, which leave no defined number.
+  int64_t repeats = 0, failed = 0;
+  double rhat = NAN;  // the largest R̂; NaN if one is undefined
 
-  // Whether its chains have come to their target, as far as R̂ tells.
+  // Returns whether the chains have reached their target, as far as R̂ can tell.
   bool converged() const { return rhat <= kConvergedRhat; }
-  std::string label(const std::string& without = "") const;  // "pafs radius=5"
+  std::string label(const std::string& without = "") const;  // formats "pafs radius=5"
 };
 
-// Which of a cell's repeats count. What is chosen on the first half is compared on the second one,
-// so that the luck that made it the best does not count. The middle one of an odd number is of the
-// second half.
+// Selects the repeats of a cell that count. A setting chosen on the first half is judged on the
+// second half, so that the luck that made it the best does not count. The middle one of an odd
+// number of repeats belongs to the second half.
 enum class Repeats { kAll, kFirstHalf, kSecondHalf };
 
-// The cells of the rows, in their order, by one metric; nothing of settings that failed in every repeat.
+// Returns the settings of the rows, in their order, with one metric. Leaves out settings that
+// failed in every repeat.
 std::vector<Setting> pooled(const nlohmann::ordered_json& rows, const std::string& metric,
                             Repeats which = Repeats::kAll);
 
-// Repeats of the grid, whether or not all have finished.
+// Returns the number of repeats in the grid, finished or not.
 int64_t repeats_of(const nlohmann::ordered_json& rows);
 
 std::vector<std::string> model_labels(const nlohmann::ordered_json& rows);
 
-// A line a cell, all settings and metrics as columns; undefined numbers are empty.
+// Returns one line per cell with all settings and metrics as columns. Undefined numbers are empty.
 std::string rows_csv(const nlohmann::ordered_json& rows);
 
 }  // namespace isinglass

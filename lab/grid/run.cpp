@@ -1,4 +1,4 @@
-// See run.h.
+// Implements the run of a grid: cell files, stale cells and results.json.
 #include "lab/grid/run.h"
 
 #include <ATen/Parallel.h>
@@ -24,7 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// Files are numbered with the repeats last, so that a grid that gets more of them keeps its cells.
+// Returns the file of a cell. Files are numbered with the repeats outermost, so that a grid with
+// more repeats keeps its cells.
 fs::path cell_file(const fs::path& directory, const Grid& grid, size_t index) {
   const auto repeats = static_cast<size_t>(grid.repeats);
   const size_t settings = grid.cells.size() / repeats;
@@ -32,35 +33,36 @@ fs::path cell_file(const fs::path& directory, const Grid& grid, size_t index) {
   return directory / "cells" / fmt::format("{:05}.json", number + 1);
 }
 
-// Where a cell that learns trains: beside cells/, runs/00001 of cells/00001.json.
+// Returns the directory in which a training cell trains: runs/00001 next to cells/ for
+// cells/00001.json.
 fs::path run_directory(const fs::path& cell_file) {
   return cell_file.parent_path().parent_path() / "runs" / cell_file.stem();
 }
 
-// The file of a cell that an earlier sitting finished; null if there is none.
+// Returns the contents of a finished cell's file, or null if there is none.
 Json finished_cell(const fs::path& file, const Cell& cell) {
   if (!fs::exists(file)) return nullptr;
   const Json json = Json::parse(read_file(file), nullptr, /*allow_exceptions=*/false);
   require(json.is_object() && json.contains("status"), "{} is not a cell of a grid", file.string());
   const Json identity = json.value("identity", Json::object());
   const bool own = identity.value("program", "") == program_revision();
-  if (!json.contains("sampling") || !own) return json;  // it is stale, whatever its settings
+  if (!json.contains("sampling") || !own) return json;  // stale, whatever its settings
   const Json expected = cell_settings(cell);
   for (const char* part : {"sampling", "training", "learning", "evaluation"}) {
-    // By their texts, in which both have lost what is no UTF-8.
+    // Compares texts, as both have lost any bytes that are not UTF-8.
     require(text_of(json.value(part, Json())) == text_of(expected.value(part, Json())),
             "{} was made with other settings: the grid has changed since", file.string());
   }
   return json;
 }
 
-// Why a finished cell does not count any more; none if it does.
+// Returns why a finished cell no longer counts, or nothing if it does.
 std::optional<std::string> staleness(const Json& finished, const Json& identity,
                                      double until_converged) {
   if (!finished.contains("sampling")) return "an earlier version of the program made them";
   const Json was = finished.value("identity", Json());
   if (text_of(was) != text_of(identity)) return identity_change(was, identity);
-  // One that diverged has the metrics of its training, and would do so again.
+  // A cell whose training diverged has metrics and would diverge again, so that it counts.
   if (finished["status"] == "failed" && finished["metrics"].empty()) return "they had failed";
   if (finished.value("longer_run", INFINITY) > until_converged) return std::nullopt;
   return "they had not converged, and there is time for longer runs";
@@ -71,8 +73,9 @@ std::string revision_of(const Json& cell) {
   return identity.is_object() ? identity.value("program", "unknown") : "unknown";
 }
 
-// Sets aside finished cells of another program, of other data or files, or of too short a time,
-// with what was trained for them, and what is half-trained: they are measured again.
+// Sets aside finished cells that belong to another program, to other data or files, or to a shorter
+// time limit, together with their trained and half-trained networks, so that they are measured
+// again.
 void set_stale_cells_aside(const GridSpec& spec, const Grid& grid, GridIdentity& identity,
                            const fs::path& directory, const GridHooks& hooks) {
   std::vector<StaleCell> stale;
@@ -97,7 +100,7 @@ void set_stale_cells_aside(const GridSpec& spec, const Grid& grid, GridIdentity&
   set_aside(directory, stale, hooks.on_stale);
 }
 
-// What results.json keeps of a cell.
+// Returns the part of a cell that results.json keeps.
 Json row_of(const Json& cell) {
   Json row;
   for (const char* key :
@@ -146,8 +149,7 @@ std::string title_of(const Cell& cell) {
   return fmt::format("{} by {} {}", cell.model, cell.sampler, settings_text(cell.settings));
 }
 
-// Those of the grid's cells that this rank gets, unless they are finished. Returns false if it was
-// stopped.
+// Runs the cells that this rank gets, unless they are finished. Returns false if it was stopped.
 bool run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory,
                const Context& context, GridIdentity& identity, const GridHooks& hooks,
                const GivenModels& given) {
@@ -179,7 +181,7 @@ bool run_cells(const GridSpec& spec, const Grid& grid, const fs::path& directory
   return true;
 }
 
-// The rows of all cells. Throws Interrupted if some are not finished.
+// Returns the rows of all cells. Throws Interrupted if some are not finished.
 Json rows_of(const Grid& grid, const fs::path& directory) {
   Json rows = Json::array();
   for (size_t i = 0; i < grid.cells.size(); ++i) {
@@ -202,7 +204,7 @@ Json run_grid(const GridSpec& spec, const Grid& grid, const fs::path& directory,
     fs::create_directories(directory / "cells");
     set_stale_cells_aside(spec, grid, identity, directory, hooks);
   }
-  ranks.any(false);  // the others wait for that, and at the end for each other
+  ranks.any(false);  // the other ranks wait for rank 0 here, and at the end for each other
   const bool finished = run_cells(spec, grid, directory, context, identity, hooks, given);
   const bool stopped = ranks.any(!finished);
   if (!stopped && !ranks.leads()) return {};

@@ -1,4 +1,4 @@
-// See settings.h.
+// Implements the changes of settings.
 #include "lab/grid/settings.h"
 
 #include <fmt/format.h>

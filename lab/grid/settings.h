@@ -1,5 +1,5 @@
-// The settings of a grid's entries before they become specs: numbers that shrink and grow with the
-// grid.
+// Changes the settings of a grid's entries before they become specs: scaling of numbers, and model
+// calls in place of steps.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,26 @@
 
 namespace isinglass {
 
-// Later values stand for earlier ones of the same name.
+// Inserts the values of `more`, which replace existing ones of the same name.
 void override_values(OptionValues& values, const OptionValues& more);
 
-// The text of a value, or `otherwise`.
+// Returns the text of a value, or `otherwise` if there is none.
 std::string text_or(const OptionValues& values, const std::string& name,
                     const std::string& otherwise);
 
-// Numbers that a scale makes smaller, never below a least one where they were above it; chains stay
-// whole groups.
+// Reduces numbers of chains, steps, calls and iterations by the square root of the scale, but not
+// below a minimum that they were above. Chains stay whole groups.
 void scale_down(OptionValues& values, double scale, const std::vector<std::string>& fixed = {},
                 int64_t group = 1);
 
-// `calls` as `steps`, by the sampler's leapfrog steps in a step. Returns the calls, 0 without any.
+// Replaces `calls` by `steps`, dividing by the sampler's leapfrog steps per step. Returns the
+// calls, or 0 without any.
 int64_t divide_calls(OptionValues& values);
 
-// Twice the burn-in and the steps, of which at most some 20 000 are kept.
+// Doubles the burn-in and the steps. Doubles the thinning if more than 20 000 draws would be kept.
 void lengthen(SampleSpec& spec);
 
-// "radius=5, tau=0.1"
+// Formats "radius=5, tau=0.1".
 std::string settings_text(const std::vector<std::pair<std::string, std::string>>& settings);
 
 }  // namespace isinglass

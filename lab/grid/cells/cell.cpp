@@ -1,4 +1,4 @@
-// See cell.h.
+// Implements the run of a sampling cell and its measurements.
 #include "lab/grid/cells/cell.h"
 
 #include <fmt/format.h>
@@ -27,10 +27,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kTracePoints = 300, kLags = 200;
-constexpr int64_t kPictures = 9, kPictureColumns = 3;  // states of a cell that are shown
+constexpr int64_t kPictures = 9, kPictureColumns = 3;  // states of a cell that its picture shows
 constexpr double kLongEnoughRhat =
-    1.05;                           // below the bound of claims, which it should not just pass
-constexpr double kMostRight = 0.8;  // a share of chains that counts as there
+    1.05;  // below the bound of claims, so that cells pass that one clearly
+// From this share of chains at right modes on, they count as arrived.
+constexpr double kMostRight = 0.8;
 
 std::vector<double> thinned_numbers(const torch::Tensor& values) {
   const int64_t stride = std::max<int64_t>(1, values.numel() / kTracePoints);
@@ -45,7 +46,7 @@ Trace trace_of(const BurnInTrace& burn_in, const Recorder& recorder, const RunPl
   return {torch::cat({early, late}), torch::cat({burn_in.mean(), kept})};
 }
 
-// ρ_k of the statistic, mean over chains, with the lag in steps.
+// Returns the autocorrelations ρ_k of the statistic, averaged over chains, with lags in steps.
 Json autocorrelation_json(const Recorder& recorder, int64_t thin) {
   const torch::Tensor rho = autocorrelation(recorder.statistic()).nanmean(1);
   const int64_t lags = std::min(kLags, rho.numel());
@@ -53,7 +54,7 @@ Json autocorrelation_json(const Recorder& recorder, int64_t thin) {
           {"rho", numbers(rho.slice(0, 0, lags))}};
 }
 
-// MMD² of the chains to the ground truth against the time.
+// Returns MMD² between the chains and the ground truth as a function of time.
 Json mmd_json(const StatesInTime& early, const torch::Tensor& reference) {
   Json mmd = Json::array();
   for (const torch::Tensor& x : early.states())
@@ -61,8 +62,8 @@ Json mmd_json(const StatesInTime& early, const torch::Tensor& reference) {
   return {{"seconds", early.seconds()}, {"mmd", mmd}};
 }
 
-// The distance to the ground truth, beside what a perfect sampler would have; undefined where the
-// ground truth has not converged.
+// Adds the distance to the ground truth and the distance that a perfect sampler would have. The
+// distance is left out if the ground truth has not converged.
 void add_mmd(Json& done, const LateStates& late, const StatesInTime& early,
              const GroundTruth& truth) {
   Json& metrics = done["metrics"];
@@ -77,8 +78,9 @@ void add_mmd(Json& done, const LateStates& late, const StatesInTime& early,
   done["mmd_trace"] = mmd_json(early, truth.draws);
 }
 
-// What is known of modes; every step takes `calls` model calls. Where the chains never come there,
-// the calls until then count as all that the grid allows, the same for every sampler.
+// Adds the share of states at right modes and the model calls until it is large; each step takes
+// `calls` model calls. If the chains never get there, the calls count as the grid's whole budget,
+// which is the same for every sampler.
 void add_modes(Json& done, const Cell& cell, const ModeShare& modes, double calls, int64_t group) {
   put(done["metrics"], "right_share", mean_over_chains(modes.late(), group));
   const double all = calls * static_cast<double>(modes.share().numel());
@@ -183,14 +185,15 @@ Json done_or_failed(const std::function<Json()>& measure) {
   } catch (const std::logic_error& error) {
     return failed_cell(error.what());
   }
-  // What is none of these, as an exception of Python, is the caller's own, who gave the model.
+  // Exceptions of other types, such as one from Python, belong to the caller, who gave the model.
 }
 
 Json run_cell(const Grid& grid, const Cell& cell, GridModels& models, torch::Device device,
               const Stop& stop, double until_converged) {
   return done_or_failed([&] {
     Cell own = cell;
-    models.target(cell, grid.reference);  // its training is no time of the cell's
+    // Training the model does not count towards the cell's time.
+    models.target(cell, grid.reference);
     while (true) {
       const double start = synchronised_seconds(device);
       Json done = measured_cell(grid, own, models, device, stop);

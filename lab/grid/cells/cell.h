@@ -1,5 +1,4 @@
-// A cell of a grid: one run of a sampler on a model (lab/run/sampling.h), and what is measured of
-// it.
+// A cell of a grid: one run of a sampler on a model (lab/run/sampling.h) and its measurements.
 #pragma once
 
 #include <functional>
@@ -14,21 +13,22 @@
 
 namespace isinglass {
 
-// Runs the cell; while its chains have not converged (R̂ above 1.05 or undefined) and the next run,
-// of twice the length, fits into `until_converged` seconds, runs it longer; the last run is the one
-// that counts. Its length follows its outcome: of chains that have just come below the limit ESS is
-// too large. Returns {status, metrics, summary, trace, autocorrelation[, mmd_trace, mode_trace,
-// picture][, longer_run]}, or, where it fails, {status: "failed", error}; longer_run: the seconds that the next one would take, where the
-// chains have not converged. Throws Interrupted only.
+// Runs the cell. While its chains have not converged (R̂ above 1.05 or undefined) and the next run,
+// of twice the length, fits into `until_converged` seconds, runs it again at that length; the last
+// run counts. The length thus depends on the outcome: the ESS of chains that have only just fallen
+// below the limit is too large. Returns {status, metrics, summary, trace, autocorrelation[,
+// mmd_trace, mode_trace, picture][, longer_run]} or, if the cell fails, {status: "failed", error}.
+// longer_run is the time [s] that the next run would take, if the chains have not converged. Throws
+// Interrupted only.
 nlohmann::ordered_json run_cell(const Grid& grid, const Cell& cell, GridModels& models,
                                 torch::Device device, const Stop& stop = {},
                                 double until_converged = 0);
 
-// What `measure` returns, or {status: "failed", error, metrics: {}} with the message of what it throws
-// but Interrupted.
+// Returns what `measure` returns. If it throws, returns {status: "failed", error, metrics: {}} with
+// its message; Interrupted and exceptions of unknown types pass through.
 nlohmann::ordered_json done_or_failed(const std::function<nlohmann::ordered_json()>& measure);
 
-// A metric of a cell, with its error if it has one.
+// Stores a metric of a cell, with its standard error if the metric has one.
 void put(nlohmann::ordered_json& metrics, const std::string& key, const Estimate& measured);
 
 }  // namespace isinglass

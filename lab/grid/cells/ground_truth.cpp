@@ -1,4 +1,4 @@
-// See ground_truth.h.
+// Implements the block Gibbs chains of the ground truth.
 #include "lab/grid/cells/ground_truth.h"
 
 #include <algorithm>
@@ -16,9 +16,9 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kKeptEnergies = 4000;  // of every chain, for R̂
+constexpr int64_t kKeptEnergies = 4000;  // energies kept of each chain for R̂
 
-// Energies [chains], thinned, and kMmdDraws states [chains, D] far apart. Nothing if stopped.
+// Holds thinned energies [chains] and kMmdDraws states [chains, D] far apart; empty if stopped.
 struct Stretch {
   std::vector<torch::Tensor> energies, states;
 };
@@ -56,7 +56,8 @@ GroundTruth block_gibbs_truth(EnergyModel& model, torch::Device device,
   StepParams params = sampler->params(key, device);
   GroundTruth truth{.sweeps = options.least_sweeps / 2};
   sweep(*sampler, model, state, params, truth.sweeps, stop);
-  // Each stretch is as long as all before it: the second half of the sweeps so far.
+  // Each stretch is as long as all sweeps before it, so that it is the second half of the sweeps so
+  // far.
   while (truth.sweeps < options.most_sweeps) {
     const Stretch late = sweep(*sampler, model, state, params, truth.sweeps, stop);
     if (late.energies.empty()) break;

@@ -1,5 +1,5 @@
-// Ground truth of an RBM for a grid's MMD: draws of independent chains of block Gibbs sweeps, which
-// run until they have converged.
+// Ground truth of an RBM for a grid's MMD: draws of independent chains of block Gibbs sweeps, run
+// until they have converged.
 #pragma once
 
 #include <cmath>
@@ -11,28 +11,29 @@
 
 namespace isinglass {
 
-inline constexpr int64_t kMmdDraws = 4;  // states of every chain that enter an MMD
+inline constexpr int64_t kMmdDraws = 4;  // states of each chain that enter an MMD
 
 struct GroundTruth {
-  // uint8 [chains, kMmdDraws, D], far apart and late; undefined where the chains have not converged:
-  // a distance to them would say nothing.
+  // Late draws, far apart, uint8 [chains, kMmdDraws, D]. Undefined if the chains have not
+  // converged, as a distance to them would be meaningless.
   torch::Tensor draws = {};
-  double rhat = NAN;            // of the energies of the second half of the sweeps
-  int64_t sweeps = 0;           // of every chain
-  Mmd floor = {NAN, NAN, NAN};  // of as many other draws to `draws`: what a perfect sampler has
+  double rhat = NAN;   // R̂ of the energies in the second half of the sweeps
+  int64_t sweeps = 0;  // sweeps of each chain
+  // MMD between `draws` and as many other draws: the value of a perfect sampler
+  Mmd floor = {NAN, NAN, NAN};
 
   bool converged() const { return draws.defined(); }
 };
 
 struct GroundTruthOptions {
-  int64_t chains = 100;         // of `draws`; as many others are for the floor
+  int64_t chains = 100;         // chains of `draws`; the floor takes as many again
   int64_t least_sweeps = 2000;  // doubled until R̂ is below the bound
   int64_t most_sweeps = 64000;
   double converged_rhat = 1.05;
 };
 
-// `stop` is asked after every sweep; true ends the search, with no draws. Throws Error if the model
-// has no such sweeps.
+// Returns the ground truth. `stop` is polled after every sweep; if it is true, the search ends
+// without draws. Throws Error if the model is not an RBM.
 GroundTruth block_gibbs_truth(EnergyModel& model, torch::Device device,
                               const std::function<bool()>& stop,
                               const GroundTruthOptions& options = {});

@@ -1,4 +1,4 @@
-// See learning_cell.h.
+// Implements the training and the evaluation of a training cell.
 #include "lab/grid/cells/learning_cell.h"
 
 #include <algorithm>
@@ -30,8 +30,8 @@ bool is_of(const fs::path& directory, const Json& settings) {
   return fs::exists(file) && read_file(file) == text_of(settings);
 }
 
-// Returns whether the directory has a checkpoint of this very cell. If not, the directory is empty
-// afterwards, which loses what came before the first checkpoint.
+// Returns whether the directory has a checkpoint of this very cell. If not, empties the directory,
+// which loses only what came before the first checkpoint.
 bool goes_on(const fs::path& directory, const Json& settings) {
   require(!other_training(directory, settings), "{} holds the training of another cell",
           directory.string());
@@ -54,7 +54,7 @@ Json metrics_of(const TrainingCurves& curves) {
   return metrics;
 }
 
-// The chains of the end, if they are images.
+// Adds the picture of the final chains if the run saved one, which it does for images.
 void add_picture(Json& cell, const fs::path& directory, int64_t iteration) {
   const fs::path file = RunDirectory::open(directory).samples_file(iteration);
   if (fs::exists(file)) cell["picture"] = report::picture("", read_file(file));
@@ -71,8 +71,8 @@ class OnCheckpoint : public TrainObserver {
   const std::function<void()>& call_;
 };
 
-// The verdict, and the likelihoods if it is closed. The evaluation goes on from its checkpoint in the
-// directory.
+// Evaluates the trained model and stores the likelihoods in the metrics if the verdict is closed.
+// The evaluation resumes from its checkpoint in the directory.
 Json evaluated(const Cell& cell, const fs::path& directory, const Dataset& data,
                torch::Device device, const Stop& stop, const std::function<void()>& on_kept,
                Json& metrics) {
@@ -89,7 +89,7 @@ Json evaluated(const Cell& cell, const fs::path& directory, const Dataset& data,
     if (split.split == "validation" || split.split == "test") {
       put(metrics, split.split + "_nats",
           verdict.closed ? Estimate{split.quoted, half} : Estimate{NAN});
-      if (data.values == PixelValues::kCategorical) {  // the unit of their papers
+      if (data.values == PixelValues::kCategorical) {  // the unit of papers on categorical data
         const double bits = std::abs(bits_per_dim(half, data.space().sites));
         put(metrics, split.split + "_bits",
             verdict.closed ? Estimate{split.bits_per_dim, bits} : Estimate{NAN});
@@ -135,7 +135,8 @@ Json trained(const Cell& cell, const Json& settings, const fs::path& directory, 
   try {
     done["evaluation_result"] =
         evaluated(cell, directory, images, device, stop, on_kept, done["metrics"]);
-  } catch (const NumericalError& error) {  // the parameters are what they are
+  } catch (const NumericalError& error) {
+    // Energies are not finite; the training itself is finished and counts.
     done["evaluation_result"] = {{"error", error.what()}};
   }
   return done;
@@ -173,7 +174,7 @@ Json run_learning_cell(const Cell& cell, const Json& settings, const fs::path& d
   Json done = done_or_failed([&]() -> Json {
     try {
       return trained(cell, settings, directory, data, device, stop, on_kept);
-    } catch (const NumericalError& error) {  // recovered as often as it may
+    } catch (const NumericalError& error) {  // all allowed recoveries have been used
       const TrainingCurves curves(directory / "metrics.jsonl");
       Json metrics = metrics_of(curves);
       put(metrics, "divergences", {metrics["divergences"].get<double>() + 1});
@@ -181,7 +182,7 @@ Json run_learning_cell(const Cell& cell, const Json& settings, const fs::path& d
     }
   });
   if (done["status"] == "failed" && done["metrics"].empty())
-    return done;  // it may go on another time
+    return done;  // it may be resumed at another time
   fs::remove_all(directory / "checkpoints");
   fs::remove(directory / "evaluation.pt");
   return done;

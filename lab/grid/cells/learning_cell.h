@@ -1,6 +1,6 @@
-// A cell of a grid that learns: a run of training (lab/run/training.h) in a directory of its own, and the
-// evaluation of what it has learned (lab/evaluation/likelihood_evaluation.h) if the grid asks for one.
-// Both go on from their latest checkpoints if the grid is killed.
+// A training cell of a grid: a run of training (lab/run/training.h) in a directory of its own, and
+// an evaluation of the trained model (lab/evaluation/likelihood_evaluation.h) if the grid asks for
+// one. Both resume from their latest checkpoints if the grid is killed.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@
 
 namespace isinglass {
 
-// The data of the grid's cells, of which the latest are kept.
+// Loads the data of the grid's cells and keeps the data set used last.
 class GridData {
  public:
   const Dataset& of(const DataSpec& data);
@@ -25,21 +25,22 @@ class GridData {
   Dataset data_;
 };
 
-// What a run learned, best.pt or ema.pt of its directory: the averages that validated best, or the
-// last ones where nothing was validated or the last score's annealing weights do not suffice. A
-// sharp model is hard to anneal, so that the best of those that suffice would be an early one.
+// Returns the parameters to evaluate, best.pt or ema.pt of the run's directory. best.pt holds the
+// averaged parameters with the best validation score. ema.pt, the last averages, is taken if
+// nothing was validated or if the annealing weights of the last score had too small an ESS: a sharp
+// model is hard to anneal, so that the best among the scores with enough ESS would be an early one.
 std::filesystem::path parameters_to_evaluate(const std::filesystem::path& directory);
 
-// cell.json of a training of something else that the directory holds; none if there is none.
+// Returns cell.json of the directory if it belongs to another training, or nothing.
 std::optional<nlohmann::ordered_json> other_training(const std::filesystem::path& directory,
                                                      const nlohmann::ordered_json& settings);
 
-// Trains in the directory, whose cell.json says of what it is, and goes on there if it is of this
-// very cell; it may hold no other_training(). on_kept is called after every checkpoint. Returns
-// {status, metrics, curves[, picture, evaluation_result]}, or, where it fails or diverges for good,
-// {status: "failed", error, metrics}: without metrics it fails for a reason outside of the
-// training, and its checkpoints stay. Else weights, metrics and log alone do. Throws Interrupted
-// only.
+// Trains in the directory, whose cell.json identifies the cell, and resumes if the directory
+// belongs to this very cell; it must not hold another training (other_training()). Calls on_kept
+// after every checkpoint. Returns {status, metrics, curves[, picture, evaluation_result]} or, if
+// the cell fails or diverges for good, {status: "failed", error, metrics}. Without metrics the
+// failure has a cause outside of the training, and its checkpoints are kept; otherwise only
+// weights, metrics and log are kept. Throws Interrupted only.
 nlohmann::ordered_json run_learning_cell(const Cell& cell, const nlohmann::ordered_json& settings,
                                          const std::filesystem::path& directory, GridData& data,
                                          torch::Device device, const Stop& stop = {},

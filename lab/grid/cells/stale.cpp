@@ -1,4 +1,4 @@
-// See stale.h.
+// Implements the folders for stale cells.
 #include "lab/grid/cells/stale.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that is not there yet, named by the revision, which comes from a file.
+// Returns a folder that does not exist yet, named by the revision. The revision comes from a file,
+// so that its characters are sanitised.
 fs::path unused_folder(const fs::path& directory, std::string revision) {
   std::replace_if(
       revision.begin(), revision.end(),

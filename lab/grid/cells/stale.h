@@ -1,5 +1,5 @@
-// Cells of a grid that do not count any more, because the program, its data or its time are others:
-// they are moved aside, with what they trained, and never deleted.
+// Moves aside cells of a grid that no longer count, because the program, the data or the time limit
+// has changed, together with what they trained. Nothing is deleted.
 #pragma once
 
 #include <filesystem>
@@ -11,15 +11,16 @@ namespace isinglass {
 
 struct StaleCell {
   std::vector<std::filesystem::path> paths;  // files and folders in the grid's directory
-  std::string reason, revision;              // why, and of the program that made them
+  std::string reason, revision;  // the reason, and the revision of the program that made them
 };
 
-// So many cells are measured again, why, and the folder that gets what they were.
+// Announces that this many cells are measured again, why, and the folder that receives the old
+// ones.
 using OnStale =
     std::function<void(int64_t cells, const std::string& why, const std::filesystem::path& folder)>;
 
-// Moves them to stale-REVISION/ of the directory, or, where that is taken, to stale-REVISION-2/ and
-// so on, after all were announced.
+// Announces all stale cells, then moves them to stale-REVISION/ in the directory. If that folder
+// exists, the name is stale-REVISION-2/ and so on.
 void set_aside(const std::filesystem::path& directory, const std::vector<StaleCell>& cells,
                const OnStale& announce);
 

@@ -1,4 +1,4 @@
-// See trained_models.h.
+// Implements the cache of trained models.
 #include "lab/grid/cells/trained_models.h"
 
 #include <fmt/format.h>
@@ -58,14 +58,15 @@ fs::path GridModels::trained(const TrainSpec& spec) {
   const fs::path weights = kept / "ema.pt", partial = kept / "partial";
   if (fs::exists(weights)) return weights;
   fs::create_directories(kept);
-  FolderLock lock;  // other processes and ranks that need the network wait for this one's
+  // Other processes and ranks that need the network wait for this one.
+  FolderLock lock;
   while (!lock.take(kept)) {
     if (stop_ && stop_()) throw Interrupted("");
     std::this_thread::sleep_for(kBetweenLooks);
   }
   if (fs::exists(weights)) return weights;
-  // The folder is named by all that decides the weights, so that what an interrupted process left
-  // there is of this very training.
+  // The folder's name is a hash of all that decides the weights, so that a checkpoint left by an
+  // interrupted process belongs to this very training.
   train(spec, partial);
   for (const auto& entry : fs::directory_iterator(partial)) {
     const fs::path name = entry.path().filename();
@@ -73,7 +74,7 @@ fs::path GridModels::trained(const TrainSpec& spec) {
     fs::remove_all(kept / name);
     fs::rename(partial / name, kept / name);
   }
-  fs::rename(partial / weights.filename(), weights);  // the last: where it is, all is
+  fs::rename(partial / weights.filename(), weights);  // moved last: if it exists, everything does
   fs::remove_all(partial);
   return weights;
 }

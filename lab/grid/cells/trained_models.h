@@ -1,5 +1,6 @@
-// The models of a grid's cells, of which the latest is kept: trained ones come from the cache
-// folder, where they lie by their identity (identity.h), or are trained into it first.
+// The models of a grid's cells; the latest is kept. Trained models come from the cache folder,
+// where they are stored by their identity (identity.h), and are trained into it first if it lacks
+// them.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +16,8 @@
 
 namespace isinglass {
 
-// isinglass/ of the user's cache ($XDG_CACHE_HOME, else ~/.cache). Throws Error without either.
+// Returns the folder isinglass/ in the user's cache ($XDG_CACHE_HOME, else ~/.cache). Throws Error
+// if neither variable is set.
 std::filesystem::path default_cache();
 
 class GridModels {
@@ -23,21 +25,22 @@ class GridModels {
   GridModels(std::filesystem::path cache, GridIdentity& identity, torch::Device device,
              Stop stop = {}, GivenModels given = {});
 
-  // The model; its ground truth, if the grid wants one; modes that are known.
+  // Holds the model, its ground truth if the grid wants one, and its known modes.
   struct Target {
     std::shared_ptr<EnergyModel> model;
     GroundTruth reference;
     Modes modes;
   };
-  // Throws Interrupted if it was stopped.
+  // Returns the cell's target. Throws Interrupted if it was stopped.
   const Target& target(const Cell& cell, bool with_reference);
 
  private:
-  // The weights of a network by its spec; trains it if the cache lacks it, from the latest
-  // checkpoint of a training that was interrupted, or waits for another process that does.
+  // Returns the weights of a network by its spec. If the cache lacks them, trains the network, from
+  // the latest checkpoint of an interrupted training if there is one, or waits for another process
+  // that is training it.
   std::filesystem::path trained(const TrainSpec& training);
   void train(const TrainSpec& training, const std::filesystem::path& directory) const;
-  // The cell's model, made of what its training makes.
+  // Returns the cell's model spec with the networks that its training produces.
   ModelSpec with_trained(const Cell& cell);
 
   std::filesystem::path cache_;

@@ -1,4 +1,4 @@
-// What the run of a cell leaves, of which its metrics are measured.
+// The results of a cell's run from which its metrics are computed.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,23 +10,25 @@
 
 namespace isinglass {
 
-// Mean energies over chains, with the steps after which they were: burn-in, then draws.
+// Holds the energies averaged over chains, and the steps after which they were taken: burn-in
+// first, then draws.
 struct Trace {
   torch::Tensor step, energy;  // float64 [points]
 };
 
 struct CellRun {
   const Sampling& sampling;
-  const Recorder& recorder;               // of the draws
+  const Recorder& recorder;               // records the draws
   const nlohmann::ordered_json& summary;  // summary.json
   const Trace& trace;
-  int64_t group;  // of so many chains that move together
+  int64_t group;  // number of chains that move together
 };
 
-// Mean of [chains] with its standard error; groups of chains move together.
+// Returns the mean of [chains] with its standard error. Groups of chains move together and count as
+// one.
 Estimate mean_over_chains(const torch::Tensor& per_chain, int64_t group = 1);
 
-// A number of a JSON file; NaN for null.
+// Returns a number of a JSON file, or NaN for null.
 double number_of(const nlohmann::ordered_json& value);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// Metrics of every run: mixing, movement and energies of its chains, and what it cost.
+// Metrics of every run: mixing, movement and energies of its chains, and their cost.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,8 +10,8 @@
 namespace isinglass {
 namespace {
 
-// The standard error of the mean of [chains] over the mean; NaN of chains, with their groups, are
-// left out.
+// Returns the standard error of the mean of [chains] as a share of the mean. Chains with NaN are
+// left out together with their groups.
 double relative_error(const torch::Tensor& per_chain, int64_t group) {
   const torch::Tensor groups = per_chain.view({-1, group});
   const torch::Tensor defined =
@@ -21,8 +21,8 @@ double relative_error(const torch::Tensor& per_chain, int64_t group) {
   return mean.error / mean.value;
 }
 
-// The papers' ESS per something: the mean over the chains where it is defined, with the standard
-// error over groups of chains that move together.
+// Returns the metric of the papers' ESS per step, model call or second: the mean over the chains
+// for which it is defined, with the standard error over groups of chains that move together.
 auto ess_per(const char* something) {
   return [key = fmt::format("per_{}", something)](const CellRun& run) -> Estimate {
     const double value = number_of(run.summary["ess"][key]);
@@ -40,7 +40,7 @@ auto of_summary(const char* key) {
   return [key](const CellRun& run) -> Estimate { return {number_of(run.summary[key])}; };
 }
 
-// Mean over chains of a sum over the kept steps, per step.
+// Returns the mean over chains of a sum over the kept steps, divided by the number of steps.
 Estimate per_step(const CellRun& run, const torch::Tensor& sum) {
   return mean_over_chains(sum.to(torch::kFloat64) / plan_of(run.sampling.spec()).steps, run.group);
 }

@@ -1,5 +1,5 @@
-// Metrics of grids that ask for them, where something is known of the target: its modes, its mean, draws
-// from it. lab/grid/cells/cell.cpp watches the run and measures them.
+// Metrics that grids ask for if something is known of the target: its modes, its mean, or draws
+// from it. lab/grid/cells/cell.cpp measures them with observers of the run.
 #include "lab/grid/metrics.h"
 
 namespace isinglass {

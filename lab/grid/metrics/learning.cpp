@@ -1,4 +1,4 @@
-// Metrics of cells that learn; lab/grid/cells/learning_cell.cpp measures them.
+// Metrics of training cells. lab/grid/cells/learning_cell.cpp measures them.
 #include "lab/grid/metrics.h"
 
 namespace isinglass {
@@ -6,7 +6,8 @@ namespace isinglass {
 std::vector<Metric> learning_metrics() {
   return {
       {"coupling_rmse", "RMSE of the couplings, last tenth", false, false},
-      // Numbers of closed brackets, half of which bounds their bias; then the two ends of it.
+      // Log-likelihoods are defined for closed brackets only, and half of the bracket bounds their
+      // bias. The two ends of the bracket follow as metrics of their own.
       {"validation_nats", "log-likelihood of validation images, nats", true, true, false, false,
        nullptr, true, false, true},
       {"test_nats", "log-likelihood of test images, nats", true, true, false, false, nullptr, true,

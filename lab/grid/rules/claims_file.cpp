@@ -1,4 +1,4 @@
-// See claims_file.h.
+// Implements the reading and the checks of claims.
 #include "lab/grid/rules/claims_file.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using Settings = std::vector<Setting>;
 
-// Every text once, the nearest to `text` first.
+// Lists every text once, the nearest to `text` first.
 std::string nearest_of(const std::string& text, const std::set<std::string>& known) {
   return fmt::format(
       "{}",
@@ -50,7 +50,7 @@ Claim read_claim(const toml::table& table, const std::string& where) {
   return claim;
 }
 
-// A selector that selects nothing, with what it might have meant.
+// Throws Error for a selector that selects nothing, with suggestions.
 [[noreturn]] void fail_selector(const std::string& selector, const Settings& settings,
                                 const std::string& where) {
   const std::string sampler = selector.substr(0, selector.find(' '));
@@ -65,7 +65,7 @@ Claim read_claim(const toml::table& table, const std::string& where) {
        nearest_of(selector, own));
 }
 
-// Throws Error unless the claim's rule can take the share of the best along its axis.
+// Throws Error unless the claim's rule can compare shares of the best value along its axis.
 void check_axis(const Claim& claim, const Settings& selected, const std::string& selector,
                 const std::string& where) {
   std::set<std::string> names;

@@ -1,4 +1,4 @@
-// See interval.h.
+// Implements intervals with Student's t distribution.
 #include "lab/grid/rules/interval.h"
 
 #include <boost/math/distributions/students_t.hpp>
@@ -7,7 +7,7 @@
 namespace isinglass {
 namespace {
 
-// How many errors an interval of the level reaches; NaN below one degree of freedom.
+// Returns the half-width of an interval in standard errors, or NaN below one degree of freedom.
 double reach(double freedom, double level) {
   if (!(freedom >= 1)) return NAN;
   return boost::math::quantile(boost::math::students_t(freedom), (1 + level) / 2);
@@ -22,7 +22,7 @@ double half_width(const Estimate& estimate, double level) {
 
 Interval difference(const Estimate& first, const Estimate& second, double level) {
   const double a = first.error * first.error, b = second.error * second.error;
-  // An exact number has no share in Welch's degrees of freedom.
+  // A number without error contributes nothing to Welch's degrees of freedom.
   const double shares = (a > 0 ? a * a / first.freedom : 0) + (b > 0 ? b * b / second.freedom : 0);
   const double middle = first.value - second.value, bias = first.bias + second.bias;
   if (a + b == 0) return {middle - bias, middle + bias};

@@ -1,9 +1,10 @@
 // The rules of the presets' claims, with [l, h] the interval and m the margin:
-//   beats          supported if l > 0, by however little; otherwise not supported if h < m: if better, by
-//                  less than counts
-//   matches        supported if l ≥ −m; not supported if h < −m. Noise proves nothing: a wide
-//                  interval is undecided
-//   degrades-less  beats, of shares
+//
+//   beats          supported if l > 0, however small l is; not supported if h < m, that is, if any
+//                  advantage is smaller than counts
+//   matches        supported if l ≥ −m; not supported if h < −m; a wide interval is undecided, as
+//                  noise proves nothing
+//   degrades-less  beats, applied to shares of the best value
 #include <fmt/format.h>
 
 #include "lab/grid/rules/rule.h"

@@ -1,4 +1,4 @@
-// See rule.h.
+// Implements the registry of rules.
 #include "lab/grid/rules/rule.h"
 
 #include <fmt/ranges.h>

@@ -1,4 +1,5 @@
-// The rules of claims by name: where the interval of the difference must lie.
+// The registry of the rules of claims, by name. A rule says where the interval of the difference
+// must lie.
 #pragma once
 
 #include <functional>
@@ -13,19 +14,22 @@ enum class Verdict { kSupported, kNotSupported, kUndecided };
 
 struct ClaimRule {
   std::string name;
-  // difference: positive where `who` is better. margin: what counts as a difference, in the
-  // metric's unit; 0 for metrics without a zero.
+  // Decides from the difference, which is positive if `who` is better, and the margin, the smallest
+  // difference that counts, in the metric's unit (0 for metrics without a zero).
   std::function<Verdict(const Interval& difference, double margin)> decide;
-  // The rule in words, for pages. percent: the margin's share; 0 for metrics without a zero.
+  // Returns the rule in words, for pages. percent is the margin in % (0 for metrics without a
+  // zero).
   std::function<std::string(double percent, const std::string& axis)> words;
-  bool better = true;   // "supported" says that `who` is better, and not only as good
-  bool shares = false;  // of the share of its best value that a sampler keeps at the axis' largest
+  bool better = true;  // "supported" means that `who` is better; false: not worse
+  // Compares the share of its best value that a sampler keeps at the largest value of the axis.
+  bool shares = false;
 };
 
-// Those of list.inc, whose sources hold the entries.
+// Returns the rules of list.inc, whose source files hold the entries.
 const std::vector<ClaimRule>& claim_rules();
 
-// The rule, or an Error that lists the known ones, the nearest first; `where` begins the message.
+// Returns the rule. Throws Error that lists the known ones, the nearest first; `where` begins the
+// message.
 const ClaimRule& find_claim_rule(const std::string& name, const std::string& where);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See side.h.
+// Implements the choice of a side's best setting.
 #include "lab/grid/rules/side.h"
 
 #include <fmt/format.h>
@@ -50,10 +50,11 @@ const Setting* best_of(const Settings& settings, bool higher) {
   return best == settings.end() ? nullptr : &*best;
 }
 
-// Each sampler's value at the largest of the axis, over its best one. The best is chosen among
-// `first`, and both values are of `second`. Where the largest is the best, the share is 1, and
-// exactly so if it is certainly better than the next best; else it has the error of their ratio. A
-// sampler with a single value has no share.
+// Returns each sampler's value at the largest value of the axis, divided by its best value. The
+// best is chosen among `first`, and both values are taken from `second`. If the largest value of
+// the axis is the best, the share is 1; it is exactly 1 (error 0) if the lead over the next best is
+// significant, and otherwise has the error of the ratio of the two. A sampler with a single value
+// on the axis has no share.
 Settings ratios_to_best(const Settings& first, const Settings& second, const std::string& axis,
                         bool higher, double level) {
   std::map<std::string, Settings> samplers;
@@ -149,7 +150,7 @@ std::string Side::missing() const {
                      kLeastJudged);
 }
 
-// It is chosen among those that have converged, if any has.
+// Chooses among the settings that have converged, if there are any.
 void Side::choose() {
   Settings candidates;
   for (const bool only_converged : {true, false}) {
@@ -181,7 +182,8 @@ void Side::find_ends(const std::string& axis) {
   ends_ = ends_of(*best_of(own, higher_number_), axis);
 }
 
-// A setting that several selectors name is at an end if it is for each of them.
+// Returns the ends of the setting's sweeps. A setting that several selectors name is at an end only
+// if it is at an end for each of them.
 std::string Side::ends_of(const Setting& setting, const std::string& unlimited) const {
   std::string ends;
   for (const std::string& selector : selectors_) {

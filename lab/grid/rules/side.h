@@ -11,10 +11,11 @@
 
 namespace isinglass {
 
-// A decided verdict needs so many repeats that judge on each side.
+// A verdict needs at least this many judging repeats on each side.
 inline constexpr int64_t kLeastJudged = 3;
 
-// Settings by one metric, over all repeats, over those that choose and over those that judge.
+// Holds the settings with one metric, pooled over all repeats, over those that choose the best and
+// over those that judge it.
 struct PooledRows {
   std::vector<Setting> all, choosing, judging;
 };
@@ -22,25 +23,27 @@ PooledRows pooled_rows(const nlohmann::ordered_json& rows, const std::string& me
 
 class Side {
  public:
-  // level: of the strictest interval that judges it.
+  // `level` is that of the strictest interval that judges the side.
   Side(const Claim& claim, const PooledRows& rows, const std::string& model,
        const std::vector<std::string>& selectors, double level);
 
-  // Chosen on one half of the repeats, with its number on the other; none: there is no choice.
+  // Returns the setting chosen on one half of the repeats, with its number on the other half, or
+  // nothing if none can be chosen.
   const std::optional<Setting>& best() const { return best_; }
   bool converged(const Setting& setting) const {
     return !needs_convergence_ || setting.converged();
   }
-  const std::vector<Setting>& open() const { return open_; }  // of which a number is not known
+  const std::vector<Setting>& open() const { return open_; }  // settings with an unknown number
 
-  // The settings that the chosen one was not chosen from, or that might be better than it.
+  // Returns the unconverged settings other than the chosen one, which might be better than it.
   std::vector<Setting> unconverged() const;
 
-  // Why there is nothing to compare, or too little to judge by; "" if there is enough.
+  // Returns why there is nothing to compare or too little to judge by; "" if there is enough.
   std::string missing() const;
 
-  // The swept numbers of the best setting that are ends of their sweeps, beyond which it might be
-  // better. Of a share of the best value: those of that best, beyond which the share might be less.
+  // Returns the swept options for which the best setting is at an end of the sweep, beyond which it
+  // might be better. For shares of the best value these are the ends at that best value, beyond
+  // which the share might be smaller.
   const std::string& ends() const { return ends_; }
 
  private:
@@ -51,9 +54,9 @@ class Side {
   std::vector<std::string> selectors_;
   std::string model_;
   bool needs_convergence_, shares_;
-  bool higher_number_, higher_;    // is better: of the metric, and of what is compared
+  bool higher_number_, higher_;    // higher is better: for the metric, and for the compared number
   std::vector<Setting> measured_;  // with and without a defined number
-  std::vector<Setting> numbers_;   // those that choose, before any share is taken
+  std::vector<Setting> numbers_;   // numbers that choose, before any share is taken
   std::vector<Setting> all_, chosen_on_, compared_on_, open_;
   std::optional<Setting> best_;
   std::string ends_;

@@ -1,4 +1,4 @@
-// See sweep.h.
+// Implements the ends of sweeps.
 #include "lab/grid/rules/sweep.h"
 
 #include <fmt/format.h>
@@ -29,8 +29,8 @@ struct Range {
   bool bounds(double value) const { return (value <= least && !above_least) || value >= most; }
 };
 
-// Returns the ranges that samplers which read the option allow, or, where none reads it, those of
-// the option itself.
+// Returns the ranges that the samplers with this option allow or, if no sampler has it, the range
+// of the command's option.
 std::vector<Range> ranges_of(const std::string& option) {
   std::vector<Range> ranges;
   for (const SamplerEntry& sampler : sampler_registry()) {
