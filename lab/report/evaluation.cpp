@@ -1,4 +1,4 @@
-// The page of an evaluation: ais.json.
+// The section of a page for an evaluation, from ais.json.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -11,8 +11,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "closed", or "open: …": the word and the reason of ais.json. An earlier program, which wrote
-// neither, annealed forward alone.
+// Returns "closed" or "open: …", the verdict and the reason of ais.json. Files of earlier versions
+// have neither; they hold forward annealing only.
 std::string verdict_of(const Json& ais) {
   const Json word = ais.value("verdict", Json()), reason = ais.value("reason", Json());
   if (word.is_string()) {
@@ -27,7 +27,7 @@ std::string verdict_of(const Json& ais) {
   return "open: " + verdict_on(Evidence{number("log_z"), number("weight_ess"), chains}).reason;
 }
 
-// The three values of a split; a plain number is forward's.
+// The three values of a split. A plain number is the forward value.
 struct Bounds {
   Json forward, reverse, both;
 

@@ -1,5 +1,5 @@
-// The page of a grid (isinglass ablate): claims, then for every model the measured numbers, ESS
-// against settings, energy traces and autocorrelations.
+// The section of a page for a grid (isinglass ablate): claims, then for every model the measured
+// numbers, ESS as a function of settings, energy traces and autocorrelations.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +25,7 @@ bool better(const Metric& metric, double a, double b) {
   return metric.higher_is_better ? a > b : a < b;
 }
 
-// Settings of one model by one metric, those that are defined.
+// Returns the settings of one model with one metric, if it is defined.
 std::vector<Setting> of_model(const Json& rows, const std::string& metric, const std::string& model,
                               Repeats which = Repeats::kAll) {
   std::vector<Setting> own;
@@ -35,12 +35,14 @@ std::vector<Setting> of_model(const Json& rows, const std::string& metric, const
   return own;
 }
 
-// Whether its number is a measurement: chains that have not converged show nothing of equilibrium.
+// Returns whether the setting's number counts as a measurement. Unconverged chains say nothing
+// about properties of the equilibrium.
 bool counts(const Setting& setting, const Metric& metric) {
   return !metric.at_equilibrium || setting.converged();
 }
 
-// The best one of every sampler: of those that count, or, where it has none, of all.
+// Returns the best setting of each sampler, among the settings that count, or among all if none
+// counts.
 std::vector<Setting> best_of_samplers(const std::vector<Setting>& settings, const Metric& metric) {
   std::vector<Setting> best;
   const auto precedes = [&](const Setting& a, const Setting& b) {
@@ -59,9 +61,10 @@ std::vector<Setting> best_of_samplers(const std::vector<Setting>& settings, cons
   return best;
 }
 
-// The label of the one that is better than every other, by the rule of claims: it is the best on
-// the first half of the repeats, and its interval of 95 % against each other leaves out 0 on the
-// second half, of three repeats at least. Else, or where not all settings have converged, none.
+// Returns the label of the setting that is better than every other by the rule of claims: it is the
+// best on the first half of the repeats, and on the second half, of at least three repeats, its 95
+// % interval against each other setting excludes 0. Returns an empty label if there is no such
+// setting or if not all settings have converged.
 std::string clear_winner(const Json& rows, const Metric& metric, const std::string& model) {
   const std::vector<Setting> all = of_model(rows, metric.key, model);
   if (all.size() < 2) return "";
@@ -104,7 +107,8 @@ Json numbers_table(const Json& rows, const std::string& model) {
     for (auto& [label, line] : lines) line.push_back(nullptr);
     for (const Setting& setting : settings) {
       const std::string label = setting.label();
-      if (!lines.contains(label)) continue;  // it always failed: below, with its reason
+      // Settings that always failed are listed further down, with the reason.
+      if (!lines.contains(label)) continue;
       lines[label].back() = {{"value", setting.estimate.value},
                              {"half", half_width(setting.estimate)},
                              {"best", label == winner}};
@@ -141,7 +145,7 @@ bool is_number(const std::string& text) {
   return !text.empty() && *end == '\0';
 }
 
-// Names of numeric settings that some sampler sweeps.
+// Returns the names of numeric settings that some sampler sweeps.
 std::vector<std::string> swept(const std::vector<Setting>& settings) {
   std::map<std::pair<std::string, std::string>, std::set<std::string>> values;
   for (const Setting& setting : settings) {
@@ -157,7 +161,8 @@ std::vector<std::string> swept(const std::vector<Setting>& settings) {
   return names;
 }
 
-// The metric against one setting: a series for every combination of the others.
+// Returns the metric as a function of one setting, with one series for every combination of the
+// others.
 Json against(const std::vector<Setting>& settings, const Metric& metric, const std::string& axis) {
   std::map<std::string, std::map<double, Estimate>> series;
   std::vector<double> all_x, all_y;
@@ -183,7 +188,7 @@ Json against(const std::vector<Setting>& settings, const Metric& metric, const s
                     {metric.title, spans(all_y, 30)}, list);
 }
 
-// What the claims are about, first; at most three.
+// Returns at most three metrics, those of the claims first.
 std::vector<std::string> charted_metrics(const Json& results) {
   std::vector<std::string> keys;
   for (const Json& claim : results["claims"]) {
@@ -232,8 +237,8 @@ void add_failures(Page& page, const Json& rows) {
       {table("", {{"model", true}, {"sampler", true}, {"repeat"}, {"error", true, true}}, failed)});
 }
 
-// Settings of which a repeat stayed open have no likelihood in the tables above: of the others alone
-// it would be that of models which are easy to evaluate.
+// Lists the settings with a repeat whose evaluation stayed open. They have no likelihood in the
+// tables above, as the mean over the other repeats would favour models that are easy to evaluate.
 void add_open_evaluations(Page& page, const std::vector<Json>& finished) {
   const Json open = open_evaluations(finished);
   if (open.empty()) return;
@@ -252,7 +257,7 @@ void add_open_evaluations(Page& page, const std::vector<Json>& finished) {
              open)});
 }
 
-// How much smaller than the published experiment the grid is, by what rule.
+// Returns how much smaller than the published experiment the grid is, and by which rule.
 Json scale_text(const Json& results) {
   const double scale = results["scale"];
   if (scale == 1) return "1: as published";
@@ -273,7 +278,7 @@ Json scale_text(const Json& results) {
   return text;
 }
 
-// The smaller targets that stand for those of the paper at this scale.
+// Returns which smaller targets replace those of the paper at this scale.
 std::string smaller_text(const Json& results) {
   const Json smaller = results.value("smaller", Json::object());
   std::vector<std::string> pairs;

@@ -1,4 +1,4 @@
-// See grid_claims.h.
+// Implements the table of claims.
 #include "lab/report/grid_claims.h"
 
 #include <fmt/format.h>
@@ -56,7 +56,7 @@ Json claims_table(const Json& claims) {
                rows);
 }
 
-// How a verdict comes about: the rule of lab/grid/claims.h in words.
+// Explains in words how verdicts are reached (lab/grid/claims.h).
 constexpr const char* kRule =
     "A rule decides from the measured numbers. Where a side has several settings, the best is "
     "chosen on the first half of the repeats and compared on the second; three repeats at least "

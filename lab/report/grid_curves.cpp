@@ -1,4 +1,4 @@
-// See grid_curves.h.
+// Implements the curves and pictures of a grid's page.
 #include "lab/report/grid_curves.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A curve that the cells hold, of the best setting of every sampler.
+// Returns a curve stored in the cells, for the best setting of each sampler.
 Json curves(const std::vector<Setting>& best, const Cells& cells, const std::string& key,
             const std::string& x, const std::string& y) {
   Json series = Json::array();
@@ -24,7 +24,7 @@ Json curves(const std::vector<Setting>& best, const Cells& cells, const std::str
   return series;
 }
 
-// The same of training, for all settings that `best` has.
+// Returns a training curve for all settings in `best` that have it.
 Json learning_curves(const std::vector<Setting>& best, const Cells& cells, const std::string& key) {
   Cells own;
   for (const auto& [name, cell] : cells) {
@@ -34,7 +34,8 @@ Json learning_curves(const std::vector<Setting>& best, const Cells& cells, const
   return curves(best, own, key, "iteration", "value");
 }
 
-// Why a cell's evaluation came to no likelihood; empty where it came to one, or there was none.
+// Returns why a cell's evaluation gave no likelihood, or an empty text if it gave one or there was
+// no evaluation.
 std::string open_because(const Json& cell) {
   const Json result = cell.value("evaluation_result", Json::object());
   if (result.contains("error")) return result["error"];

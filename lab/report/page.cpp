@@ -1,4 +1,4 @@
-// See page.h.
+// Implements the pieces of a page and its HTML.
 #include "lab/report/page.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,8 @@ std::string markup_text(const std::string& text) {
   return safe;
 }
 
-// JSON that cannot end the script element it stands in; ASCII, so that any bytes of files pass.
+// Returns JSON that cannot close the script element that contains it. It is plain ASCII, so that
+// arbitrary bytes of files pass.
 std::string script_data(const Json& json) {
   std::string safe;
   for (const char c : json.dump(-1, ' ', true, Json::error_handler_t::replace)) {
@@ -78,7 +79,7 @@ std::string html(const Page& page) {
   const std::string& layout = embedded("page.html");
   std::string text;
   size_t from = 0;
-  for (const auto& [slot, content] : slots) {  // in the order of the layout
+  for (const auto& [slot, content] : slots) {  // the slots in the order of the layout
     const size_t at = layout.find(slot, from);
     TORCH_INTERNAL_ASSERT(at != std::string::npos, slot);
     text += layout.substr(from, at - from) + content;
@@ -146,7 +147,8 @@ Json thinned(const std::string& label, const std::vector<double>& x, const std::
   for (size_t first = 0; first < x.size(); first += stretch) {
     const size_t last = std::min(first + stretch, x.size());
     double mean_x = 0, mean_y = 0, count = 0;
-    // The means are updated, not divided at the end: that of a constant is exactly the constant.
+    // Running means are used in place of sums, so that the mean of a constant is exactly the
+    // constant.
     for (size_t i = first; i < last; ++i) {
       if (!std::isfinite(y[i])) continue;
       ++count;

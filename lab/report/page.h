@@ -1,5 +1,6 @@
-// A page of `isinglass report`: parts of facts, tables, charts and pictures as data, which a script
-// in the page turns into the document (report/page.js). Texts from files are data, never markup.
+// A page of `isinglass report`. Facts, tables, charts and pictures are stored as data, and a script
+// in the page (report/page.js) makes the document from them. Texts from files are treated as data,
+// never as markup.
 #pragma once
 
 #include <filesystem>
@@ -19,57 +20,60 @@ struct Page {
   std::string title, subtitle;
   Json parts = Json::array();
 
-  // Title and note may be empty; pieces are those made below.
+  // Adds a part. Title and note may be empty; pieces are made by the functions below.
   void add(const std::string& title, const std::string& note, const std::vector<Json>& pieces);
 };
 
-// The whole page: style, charting library, script and data in one file.
+// Returns the whole page as one file with style, charting library, script and data.
 std::string html(const Page& page);
 
-Json facts(Json named);  // {name: value, …}
-// Those of the object's values that it has.
+Json facts(Json named);  // makes facts from {name: value, …}
+// Makes facts from the values of these keys that the object has.
 Json facts_of(const Json& object, const std::vector<std::string>& keys);
 
 struct Column {
   std::string title;
-  bool text = false;  // left-aligned
+  bool text = false;  // left-aligned text
   bool wrap = false, verdict = false;
 };
-// Values of rows are numbers, texts or null; or {value, half, best}, with half of the 95 %
-// interval.
+// Makes a table. Values of rows are numbers, texts or null, or {value, half, best}, where half is
+// half the width of the 95 % interval.
 Json table(const std::string& heading, const std::vector<Column>& columns, Json rows);
 
 struct Axis {
   std::string title;
   bool log = false;
 };
-// series: {label, x, y} with, where known, half: half of the 95 % interval of y.
+// Makes a line chart of series {label, x, y[, half]}, where half is half the width of the 95 %
+// interval of y.
 Json line_chart(const std::string& title, const Axis& x, const Axis& y, Json series);
-Json bar_chart(const std::string& title, bool log, Json bars);  // bars: {label, value[, half]}
+// Makes a bar chart of bars {label, value[, half]}.
+Json bar_chart(const std::string& title, bool log, Json bars);
 Json charts(const std::string& heading, Json list);
 
 Json picture(const std::string& title, const std::string& png_bytes);
 Json pictures(const std::string& heading, Json list);
 
-// Positive numbers that span more than a factor.
+// Returns whether the numbers are positive and their range exceeds the factor.
 bool spans(const std::vector<double>& values, double factor);
 
-// At most 400 points: means over stretches of equal length. Texts and undefined numbers stay out.
+// Returns a series of at most 400 points, each the mean over a stretch of equal length. Undefined
+// numbers are left out.
 Json thinned(const std::string& label, const std::vector<double>& x, const std::vector<double>& y);
 
-// Adds its parts to the pages of directories that have its file.
+// A section adds its parts to the pages of directories that contain its file.
 struct Section {
   std::string file;
   std::function<void(Page& page, const std::filesystem::path& directory)> add;
 };
 
-// Those of list.inc, whose sources hold the entries, in this order.
+// Returns the sections of list.inc, whose source files hold the entries, in this order.
 const std::vector<Section>& sections();
 
-// config.toml as facts.
+// Adds config.toml as facts.
 void add_configuration(Page& page, const std::filesystem::path& directory);
 
-// A JSON file of the directory. Throws Error if it is damaged.
+// Reads a JSON file of the directory. Throws Error if it is damaged.
 Json read_json(const std::filesystem::path& file);
 
 }  // namespace isinglass::report

@@ -20,10 +20,11 @@ function show(value) {
   return value.toExponential(2);
 }
 
-// Half the width of a 95 % interval, to two digits.
+// Formats half the width of a 95 % interval with two digits.
 const margin = (half) => show(Number(half.toPrecision(2)));
 
-// A cell is a value, or {value, half, best}: half the width of its 95 % interval.
+// Returns the value of a table cell, which is a value or {value, half, best}, where half is half
+// the width of its 95 % interval.
 const valueOf = (cell) => (cell !== null && typeof cell === "object" ? cell.value : cell);
 
 function tableCell(cell, column) {
@@ -40,7 +41,8 @@ function tableCell(cell, column) {
 
 function compare(a, b) {
   const x = valueOf(a), y = valueOf(b);
-  if (x === null || y === null) return (x === null) - (y === null);  // undefined last, both ways
+  // Undefined values come last in both directions.
+  if (x === null || y === null) return (x === null) - (y === null);
   const numeric = (v) => typeof v === "number" || (v !== "" && isFinite(v));
   return numeric(x) && numeric(y) ? x - y : String(x).localeCompare(String(y));
 }
@@ -74,7 +76,7 @@ function table(section) {
   return box;
 }
 
-// A table that its page has no room for shows errors below their values.
+// Shows errors below their values in tables that are wider than the page.
 function fitTables() {
   for (const box of tables) {
     box.classList.remove("wide");
@@ -82,13 +84,13 @@ function fitTables() {
   }
 }
 
-// Told apart also without colour vision (Okabe & Ito), with different points.
+// The colours can be told apart without colour vision (Okabe & Ito), and the points differ as well.
 const colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c6d31"];
 const points = ["circle", "rect", "triangle", "rectRot", "cross", "star", "crossRot", "dash"];
 const style = getComputedStyle(document.documentElement);
 const variable = (name) => style.getPropertyValue(name).trim();
 
-// Words in lines of at most so many characters: charts cut off longer labels.
+// Wraps a label at the given number of characters, as charts cut off longer lines.
 function wrapped(label, width = 32) {
   const rows = [];
   for (const word of label.split(" ")) {
@@ -110,7 +112,7 @@ function axis(options) {
 
 const pairs = (x, y) => x.map((at, i) => ({ x: at, y: y[i] }));
 
-// A series, and, where it has intervals, the band of 95 % around it.
+// Returns a series and, if it has intervals, the band of its 95 % interval.
 function lines(series, i) {
   const colour = colours[i % colours.length];
   const line = { label: series.label, data: pairs(series.x, series.y), borderColor: colour,
@@ -131,7 +133,7 @@ function toggle(event, item, legend) {
   chart.update();
 }
 
-// A line of one value alone is seen against 0.
+// Includes 0 in the range of the axis if the lines have a single value.
 function seenFromZero(series) {
   const [value, ...others] = new Set(series.flatMap((one) => one.y));
   return others.length || !(value > 0) ? {} : { suggestedMin: 0, suggestedMax: 2 * value };
@@ -175,7 +177,7 @@ function barChart(section) {
                    return show(bar.value) + (bar.half ? " ± " + margin(bar.half) : "");
                  } } } },
     },
-    plugins: [{  // the interval of 95 %
+    plugins: [{  // draws the 95 % intervals
       id: "errors",
       afterDatasetsDraw(chart) {
         const { ctx, scales } = chart;
@@ -203,7 +205,7 @@ function figure(section) {
   if (section.bars) {
     const rows = Math.max(1, ...section.bars.map((bar) => wrapped(bar.label).length));
     box.style.height = Math.max(8, 5 + Math.max(1.9, 1.1 * rows) * section.bars.length) + "rem";
-  } else {  // with room for the legend
+  } else {  // leaves room for the legend
     const letters = section.series.reduce((sum, one) => sum + one.label.length + 6, 0);
     box.style.height = 18 + 1.3 * Math.ceil(letters / 50) + "rem";
   }

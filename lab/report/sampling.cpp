@@ -1,4 +1,4 @@
-// The page of a run of sampling: summary.json and samples.pt.
+// The section of a page for a run of sampling, from summary.json and samples.pt.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Energies of a few chains, and the autocorrelation over all.
+// Returns the energies of a few chains and the autocorrelation averaged over all chains.
 Json sampling_charts(const torch::Tensor& energy, int64_t thin) {
   constexpr int64_t kChains = 5, kLags = 200;
   const std::vector<double> step = numbers(thin * torch::arange(1, energy.size(0) + 1));
@@ -37,7 +37,7 @@ Json sampling_charts(const torch::Tensor& energy, int64_t thin) {
   return list;
 }
 
-// The last states of up to 36 chains as images, where discrete sites fill a square.
+// Returns the last states of up to 36 chains as images, if the discrete sites fill a square.
 Json state_pictures(const torch::Tensor& samples) {
   const torch::Tensor last = samples[samples.size(0) - 1].slice(0, 0, 36);
   const int64_t sites = last.size(1), side = std::llround(std::sqrt(static_cast<double>(sites)));

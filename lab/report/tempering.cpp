@@ -1,4 +1,5 @@
-// The part of a tempered run: `tempering` of summary.json or ais.json, and rungs.pt.
+// The section of a page for a tempered run, from `tempering` of summary.json or ais.json and from
+// rungs.pt.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace isinglass::report {
 namespace {
 
-constexpr int64_t kReplicas = 3;  // whose histories are shown
+constexpr int64_t kReplicas = 3;  // replicas whose histories are shown
 
 Json whole_numbers(int64_t first, int64_t count) {
   Json list = Json::array();
@@ -17,7 +18,7 @@ Json whole_numbers(int64_t first, int64_t count) {
   return list;
 }
 
-// The rungs of a few replicas, spread over the ladder, against the scan.
+// Returns the rungs of a few replicas, spread over the ladder, as a function of the scan.
 Json history_chart(const torch::Tensor& history) {
   const int64_t scans = history.size(0), rungs = history.size(1);
   Json series = Json::array();

@@ -1,4 +1,4 @@
-// The page of a training run: metrics.jsonl and its pictures.
+// The section of a page for a training run, from metrics.jsonl and its pictures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The loss of training without chains is the objective's.
+// Returns the title of the loss, which for training without chains depends on the objective.
 std::string loss_title(const fs::path& directory) {
   const std::string objective =
       configured_text(directory / "config.toml", "objective").value_or("");
@@ -39,7 +39,7 @@ Json curve(const TrainingCurves& curves, const std::string& title,
   return line_chart(title, {"iteration"}, {title, wide}, series);
 }
 
-// data.png, and up to 6 of the pictures of chains, evenly spaced, the last one among them.
+// Returns data.png and up to 6 of the pictures of chains, evenly spaced and including the last one.
 Json training_pictures(const fs::path& directory) {
   std::vector<fs::path> files;
   std::error_code missing;
@@ -61,7 +61,8 @@ Json training_pictures(const fs::path& directory) {
   return list;
 }
 
-// When training diverged and went back, by the lines of log.txt: a time, and a sentence.
+// Returns the times at which training diverged and was rolled back, from the lines of log.txt: a
+// time and a sentence each.
 Json divergences(const fs::path& directory) {
   Json rows = Json::array();
   if (!fs::exists(directory / "log.txt")) return rows;

@@ -1,4 +1,4 @@
-// See write.h.
+// Implements the registry of sections and the writing of pages.
 #include "lab/report/write.h"
 
 #include "io/error.h"
