@@ -1,4 +1,4 @@
-// See annealing_path.h.
+// Implements the choice of the annealing path.
 #include "lab/run/annealing_path.h"
 
 #include "io/error.h"

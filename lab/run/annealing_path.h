@@ -1,4 +1,4 @@
-// Which path annealing takes, and by which sampler: the joint one of an RBM goes with its block
+// Chooses the annealing path and its sampler. The joint path of an RBM goes with the RBM's block
 // Gibbs sweeps (engine/annealing/path.h).
 #pragma once
 
@@ -7,10 +7,11 @@
 
 namespace isinglass {
 
-// Of a resolved sampler: joint, if it sweeps an RBM.
+// Returns the path for a resolved sampler: joint if it sweeps an RBM, otherwise linear.
 PathKind path_for(const SamplerSpec& sampler, const EnergyModel& model);
 
-// Path and sampler, where one or both are left open. Throws Error if they do not go together.
+// Fills in the path and the sampler if the spec leaves them open. Throws Error if they do not go
+// together.
 void resolve_path(EvaluateSpec& spec, const EnergyModel& model);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See assemble.h.
+// Implements the making of models, samplers and data from specs.
 #include "lab/run/assemble.h"
 
 #include <cuda_runtime_api.h>
@@ -61,8 +61,8 @@ void take_choice(const SamplerSpec& sampler, const char* name,
   choice = static_cast<Enum>(found - names.begin());
 }
 
-// What is said, as the library takes it. Throws Error for a switch or a choice that the sampler
-// does not read; of numbers the registry says so.
+// Converts the given options to the library's. Throws Error for a switch or a choice that the
+// sampler does not read; for numbers the registry does so.
 SamplerOptions said_options(const SamplerSpec& sampler, const SamplerEntry& entry, bool warm) {
   SamplerOptions options;
   options.warm = warm;

@@ -1,4 +1,4 @@
-// See device.h.
+// Implements the choice of the device.
 #include "lab/run/device.h"
 
 #include <cuda_runtime_api.h>
@@ -23,7 +23,7 @@ Gpus gpus_here() {
   int count = 0;
   gpus.code = cudaGetDeviceCount(&count);
   if (cudaDriverGetVersion(&gpus.driver) != cudaSuccess) gpus.driver = 0;
-  cudaGetLastError();  // what was asked here is nobody else's error
+  cudaGetLastError();  // clears the error, which must not be reported to another caller
   return gpus;
 }
 
@@ -56,7 +56,8 @@ torch::Device device_of(const std::string& name, int64_t local_rank, const Gpus&
     }
     return torch::kCPU;
   }
-  int64_t index = gpus.usable == 0 ? 0 : local_rank % gpus.usable;  // srun may show each one alone
+  // Under srun each rank may see only its own GPU.
+  int64_t index = gpus.usable == 0 ? 0 : local_rank % gpus.usable;
   const bool indexed = name.starts_with("cuda:");
   const auto [rest, error] =
       indexed ? std::from_chars(name.data() + 5, name.data() + name.size(), index)

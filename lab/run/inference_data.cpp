@@ -1,4 +1,4 @@
-// See inference_data.h.
+// Implements the file of InferenceData.
 #include "lab/run/inference_data.h"
 
 #include "io/netcdf/netcdf_file.h"

@@ -1,12 +1,12 @@
-// samples.nc: the draws of a run as ArviZ's InferenceData ("InferenceData schema specification"), a
-// NetCDF file of two groups. With [chain, draw] first:
+// Writes samples.nc: the draws of a run as ArviZ's InferenceData ("InferenceData schema
+// specification"), a NetCDF file of two groups whose first dimensions are [chain, draw]:
 //
 //   posterior     x [chain, draw, site]
-//   sample_stats  energy, acceptance and hops [chain, draw]: of the draw's state; of the steps that
-//                 led to it from the draw before, on average
+//   sample_stats  energy, acceptance and hops [chain, draw]: the energy of the draw's state; the
+//                 mean acceptance and number of changed sites of the steps since the draw before
 //
-// Attributes of both and of the file: inference_library, inference_library_version, model, sampler,
-// seed.
+// Both groups and the file have the attributes inference_library, inference_library_version, model,
+// sampler and seed.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,8 @@
 
 namespace isinglass {
 
-// The summary names model, sampler, seed and version. The recorder has a draw at least.
+// Writes the file. The summary names model, sampler, seed and version. The recorder must have at
+// least one draw.
 void write_inference_data(const std::filesystem::path& file, const Recorder& recorder,
                           const StepRecorder& moves, const nlohmann::ordered_json& summary);
 

@@ -1,4 +1,4 @@
-// See memory.h.
+// Implements the estimates of memory.
 #include "lab/run/memory.h"
 
 #include <c10/core/DeviceGuard.h>
@@ -16,13 +16,13 @@
 namespace isinglass {
 namespace {
 
-// A ResNet call with its gradient takes about this many float32 maps of C x H x W a state
+// One call of a ResNet with its gradient takes about this many float32 maps [C, H, W] per state
 // (measured).
 constexpr double kResnetMaps = 10;
 constexpr const char* kOverride = "ISINGLASS_MEMORY";
 
-// The number after the key, of a file of such pairs; of a file that is one number without a key.
-// NaN: there is none, as where the file says "max".
+// Returns the number after the key in a file of key-value pairs, or the number in a file without
+// keys. Returns NaN if there is none, for example if the file says "max".
 double number_in(const std::filesystem::path& file, const std::string& key = "") {
   std::ifstream in(file);
   std::string word;
@@ -58,9 +58,9 @@ double activation_bytes(const EnergyModel& model) {
 
 }  // namespace
 
-// Cache of files that lies idle is given back when it is asked for.
+// Counts inactive file cache as available, as the system reclaims it on demand.
 double group_memory(const std::filesystem::path& root) {
-  struct Names {  // of the two versions of control groups
+  struct Names {  // names in the two versions of control groups
     const char *limit, *used, *idle;
   };
   double left = std::numeric_limits<double>::infinity();
@@ -77,7 +77,7 @@ double group_memory(const std::filesystem::path& root) {
   return left;
 }
 
-// MemAvailable, or less where a control group limits the process.
+// On the CPU this is MemAvailable, or less if a control group limits the process.
 double available_memory(torch::Device device) {
   if (device.is_cuda()) {
     const c10::DeviceGuard on_device(device);
@@ -112,7 +112,7 @@ double training_bytes(const std::string& model, const NewModelOptions& options, 
     parameters = 16 * 9 * channels * channels;
     activations = resnet_activations(options.channels, static_cast<int64_t>(sites));
   } else if (model == "ising") {
-    // float64 couplings, their lattice and the matrix or the pairs of a gradient
+    // Counts float64 couplings, their lattice, and the matrix or the pairs of a gradient.
     const double edges = options.edges == EdgeSet::kAll ? sites * (sites - 1) / 2 : 2 * sites;
     parameters = 4 * edges;
     activations = options.edges == EdgeSet::kAll ? 32 * sites : 32 * edges;

@@ -1,5 +1,5 @@
-// Estimates of memory, made before work starts: a size that cannot fit is a user's error, not a
-// process killed an hour later.
+// Estimates memory before work starts, so that a size that cannot fit is reported as a user's error
+// and the process is not killed an hour later.
 #pragma once
 
 #include <filesystem>
@@ -13,21 +13,22 @@ namespace isinglass {
 
 inline constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
-// Bytes that the device has left: a GPU's, or the machine's within the process's control groups; of
-// the machine what $ISINGLASS_MEMORY says, in GiB, where it is set. Throws Error if that is no
-// number above 0.
+// Returns the bytes that the device has left: of the GPU, or of the machine within the process's
+// control groups. $ISINGLASS_MEMORY [GiB] replaces the machine's value if it is set. Throws Error
+// if it is not a number above 0.
 double available_memory(torch::Device device);
 
-// Bytes that control groups leave the process: of every group that it is in, the limit less what is
-// used and cannot be taken back; infinity: none has a limit. `root` stands for "/" in tests.
+// Returns the bytes that control groups leave the process: the smallest value, over the groups that
+// it is in, of the limit minus the used memory that cannot be reclaimed; infinity if no group has a
+// limit. Tests pass another `root` in place of "/".
 double group_memory(const std::filesystem::path& root = "/");
 
-// Bytes that chains of the model need while they move: states, proposals, gradients, scores of all
-// moves, and the activations of one model call.
+// Returns the bytes that chains of the model need while they move: states, proposals, gradients,
+// scores of all moves, and the activations of one model call.
 double sampling_bytes(const EnergyModel& model, int64_t chains);
 
-// Bytes of a new model in training: parameters with gradient, moments, average and a checkpoint's
-// copy; activations of the batch, data and chains; the buffer.
+// Returns the bytes that training a new model needs: parameters with gradient, moments, average and
+// a checkpoint's copy; activations for the batch, data and chains; and the replay buffer.
 double training_bytes(const std::string& model, const NewModelOptions& options, int64_t batch,
                       int64_t buffer);
 

@@ -1,4 +1,4 @@
-// See sampling.h.
+// Implements the assembly of a sampling run, its start states and its summary.
 #include "lab/run/sampling.h"
 
 #include <fmt/format.h>
@@ -24,12 +24,13 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr double kBytesADraw = 128;  // of one chain's statistic, with its diagnostics
-// Steps between two evaluations of what the recorder keeps: an evaluation costs what some D steps
-// of one site cost, or less.
+// One chain's statistic takes this many bytes per draw, diagnostics included.
+constexpr double kBytesADraw = 128;
+// Steps between two re-evaluations of the energies that the recorder keeps. A re-evaluation costs
+// at most about as much as D single-site steps.
 constexpr int64_t kLeastRenewal = 4096, kRenewalASite = 16;
 
-// Where the target's paper starts the chains.
+// Returns states where the instance's paper starts the chains.
 torch::Tensor instance_states(const EnergyModel& model, torch::Tensor noise) {
   const auto* misled = dynamic_cast<const MisledModel*>(&model);
   require_options(misled,
@@ -39,7 +40,7 @@ torch::Tensor instance_states(const EnergyModel& model, torch::Tensor noise) {
   return noise.mul_(start.deviation).add_(start.mean.to(noise.options()));
 }
 
-// Of an init that is no file.
+// Returns whether `init` is a kind of start and not a file.
 bool fresh(const std::string& init) {
   return init == "random" || init == "data" || init == "instance";
 }
@@ -161,8 +162,8 @@ void Sampling::seek_solutions() {
   if (problem) best_ = std::make_unique<BestSolution>(*problem, ranks());
 }
 
-// The numbers that an earlier run adapted stand for options that are not given; what it learned
-// goes to the chains.
+// Reads an earlier run's summary. Its adapted numbers replace options that are not given;
+// restore_learned() restores what it learned for the chains.
 void Sampling::read_warm_start() {
   spec_.warm_start = std::filesystem::absolute(spec_.warm_start);
   const std::string file = spec_.warm_start.string();
@@ -182,7 +183,7 @@ void Sampling::read_warm_start() {
   }
 }
 
-// Given states, or a file of them: its rows are the chains.
+// Returns the given states, or those of a file. Each row is a chain.
 torch::Tensor Sampling::saved_states(const torch::Tensor& given) {
   const std::string source = given.defined() ? "the initial states" : spec_.init;
   const torch::Tensor x =
@@ -195,7 +196,7 @@ torch::Tensor Sampling::saved_states(const torch::Tensor& given) {
   return x;
 }
 
-// Random, of the data, or where the instance says; of this rank's chains.
+// Returns this rank's fresh start states: random, from the data, or from the instance.
 torch::Tensor Sampling::fresh_states() {
   const StateSpace space = model_->space();
   if (spec_.init == "data") {
@@ -208,7 +209,8 @@ torch::Tensor Sampling::fresh_states() {
   return spec_.init == "instance" ? instance_states(*model_, x) : x;
 }
 
-// Training images drawn with the seed, one a chain; as states, or of grey levels from 0 to 1.
+// Returns one training image per chain, drawn with the seed, as discrete states or as grey levels
+// from 0 to 1.
 torch::Tensor Sampling::data_states(const StateSpace& space) {
   require_options(images_ || !spec_.data.name.empty(), "`init` data needs `dataset`");
   const Dataset data = images_ ? *images_ : images_of(spec_.data);
@@ -229,7 +231,8 @@ Recorder::Shape Sampling::draws() const {
 
 Recorder Sampling::recorder(bool keep_samples, std::filesystem::path file) const {
   Recorder::Renewal renewal{nullptr, 1};
-  if (model_->conditionals() || model_->as_lattice()) {  // of which steps may know the differences
+  if (model_->conditionals() || model_->as_lattice()) {
+    // Steps of such models may use energy differences, whose rounding errors accumulate.
     const int64_t steps = std::max(kLeastRenewal, kRenewalASite * state_.sites());
     renewal = {model_.get(), std::max<int64_t>(1, steps / plan_.thin)};
   }

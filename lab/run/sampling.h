@@ -1,5 +1,5 @@
-// One measured run of a sampler on a model, as a spec says: a run of `isinglass sample`, or a cell
-// of a grid.
+// One measured run of a sampler on a model, made from a spec: a run of `isinglass sample`, or a
+// cell of a grid.
 #pragma once
 
 #include <memory>
@@ -18,61 +18,66 @@
 
 namespace isinglass {
 
-// The burn-in, steps and thinning of a run. Throws Error if they do not go together.
+// Returns the burn-in, steps and thinning of a run. Throws Error if they do not go together.
 RunPlan plan_of(const SampleSpec& spec);
 
-// A data set that a run read.
+// Names a data set that a run has read.
 struct DataIdentity {
   std::string name, sha256;
 };
 
 class Sampling {
  public:
-  // Makes model, sampler and this rank's share of the chains. A given model or data stand for the
-  // spec's, given states (of all chains) for its `init`. Throws Error for what does not fit
-  // together or into memory.
+  // Makes the model, the sampler and this rank's share of the chains. A given model or given data
+  // replace those of the spec, and given states (of all chains) replace its `init`. Throws Error
+  // for what does not fit together or does not fit into memory.
   Sampling(SampleSpec spec, Context context, Given given = {});
 
-  // What the run is, with all defaults and files in full.
+  // Returns the spec with all defaults filled in and files resolved.
   const SampleSpec& spec() const { return spec_; }
   EnergyModel& model() const { return *model_; }
   Recorder::Shape draws() const;
-  // Of the run's draws and its `statistic`; of whole states too, in `file` if one is named.
+  // Returns a recorder of the run's draws and its `statistic`. It also keeps whole states if
+  // keep_samples, in `file` if that is not empty.
   Recorder recorder(bool keep_samples, std::filesystem::path file = {}) const;
 
-  // Before the run: its R̂ is the worst of several statistics (engine/observers/mixing.h), not that
-  // of its `statistic` alone.
+  // Makes R̂ the worst of several statistics (engine/observers/mixing.h) and not that of
+  // `statistic` alone. Call it before the run.
   void watch_mixing();
 
-  // Burn-in, in which alone anything adapts, then the steps that count. Ends early, with fewer
-  // steps, when it is stopped. The saver (saved_sampling.h), if there is one, saves on the way.
+  // Makes the burn-in, the only part in which anything adapts, then the steps that count. Ends
+  // early, with fewer steps, if it is stopped. If a saver (saved_sampling.h) is given, it saves on
+  // the way.
   const RunResult& run(Recorder& recorder, std::vector<Observer*> observers,
                        RunSaver* saver = nullptr);
 
-  // By all ranks together: all that the run is at a moment of it, beside its draws, so that run()
-  // goes on from there to the bit, on as many ranks or another number of them. Throws Error, naming
-  // what differs, if the checkpoint is of another run.
+  // saved() returns the whole state of the run at a moment, without its draws; restore() continues
+  // from it with bit-identical results, on the same or another number of ranks. All ranks call both
+  // together. restore() throws Error, naming what differs, if the checkpoint belongs to another
+  // run.
   PtDict saved(const RunProgress& progress) const;
   void restore(const PtDict& saved);
-  const RunProgress& made() const { return plan_.made; }  // before run()
+  const RunProgress& made() const { return plan_.made; }  // progress made before run()
   bool saves_burn_in() const { return isinglass::saves_burn_in(*sampler_, plan_); }
   Share own_chains() const { return own_; }
   torch::Device device() const { return context_.device; }
 
-  // Of the run: acceptance, speed, ESS, … of what the recorder kept (summary.h); for rank 0.
+  // Returns the summary of the run (summary.h): acceptance, speed, ESS and more, from what the
+  // recorder kept. For rank 0.
   nlohmann::ordered_json summary(const Recorder& recorder) const;
-  // Of this rank's chains in the kept steps.
+  // Returns the statistics of this rank's chains over the kept steps.
   const Statistics& statistics() const { return state_.statistics; }
-  // Returns a warning about the adaptation, a text that names options (io/error.h); empty where
-  // there is none.
+  // Returns a warning about the adaptation, a text that names options (io/error.h), or an empty
+  // text.
   std::string complaint() const {
     return result_.adaptation ? result_.adaptation->complaint : std::string();
   }
   NamedTensors learned() const { return sampler_->learned(state_); }
-  // int16 [H, R]: the rungs of the replicas of the first ensemble in the last scans; undefined:
-  // not tempered.
+  // Returns the rungs of the replicas of the first ensemble over the last scans, int16 [H, R];
+  // undefined if the run is not tempered.
   torch::Tensor rung_history() const { return tempering_report_.history; }
-  // uint8 [1, D]: the best solution that a run of a graph problem found; undefined: none.
+  // Returns the best solution that a run on a graph problem found, uint8 [1, D]; undefined if there
+  // is none.
   torch::Tensor solution() const { return best_ ? best_->state() : torch::Tensor(); }
 
  private:
@@ -86,13 +91,13 @@ class Sampling {
   torch::Tensor data_states(const StateSpace& space);
   torch::Tensor chain_ids() const;
   const Ranks& ranks() const { return *context_.ranks; }
-  PtDict identity() const;  // what a checkpoint must agree on
+  PtDict identity() const;  // fields that a checkpoint must agree with
   void note_data(const Dataset& data);
 
   SampleSpec spec_;
   RunPlan plan_;
   Context context_;
-  Share own_;                      // of the chains
+  Share own_;                      // this rank's share of the chains
   std::optional<Dataset> images_;  // given in place of the spec's
   std::optional<DataIdentity> data_;
   std::shared_ptr<EnergyModel> model_;
@@ -100,7 +105,7 @@ class Sampling {
   std::unique_ptr<BestSolution> best_;
   std::unique_ptr<MixingWatch> mixing_;
   std::unique_ptr<Sampler> sampler_;
-  const ParallelTempering* tempering_ = nullptr;  // the sampler, where it is that
+  const ParallelTempering* tempering_ = nullptr;  // the sampler if it is tempering, else null
   TemperingReport tempering_report_;
   Statistic statistic_;
   ChainState state_;

@@ -1,4 +1,4 @@
-// What is saved of a run of sampling, and how another goes on with it. See sampling.h.
+// Implements saving and restoring of sampling.h: the checkpoint of a run of sampling.
 #include "engine/run/saved_chains.h"
 #include "io/error.h"
 #include "io/pt/entries.h"
@@ -96,7 +96,7 @@ void Sampling::restore(const PtDict& saved) {
   } else {
     const torch::Tensor x = own_.of(isinglass::saved_states(chains, *spec_.chains)).contiguous();
     state_ = sampler_->init(target(), x.to(context_.device), chain_ids());
-    // The temperature comes before what is kept of the states at it.
+    // Sets the temperature before the cached quantities at that temperature are restored.
     if (cooling_) cooling_->before_step(made.burn_in + made.steps, *sampler_, state_, params_);
     restore_chains(*sampler_, state_, params_, chains, own_);
   }

@@ -1,4 +1,4 @@
-// See saved_sampling.h.
+// Implements the files of a saved run of sampling.
 #include "lab/run/saved_sampling.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr const char *kCheckpoint = "sample-checkpoint.pt", *kDraws = "draws";
 
-// Numbered files, and what a killed process left of one.
+// Returns the numbered files and the partial file that a killed process may have left.
 std::vector<fs::path> draws_files(const fs::path& directory) {
   std::vector<fs::path> files;
   std::error_code missing;
@@ -87,7 +87,8 @@ void SavedSampling::restore() {
             [](const fs::path& a, const fs::path& b) { return number_of(a) < number_of(b); });
   for (const fs::path& file : files) {
     const int64_t number = number_of(file);
-    if (number > draws_ || file.extension() != ".pt") {  // after the checkpoint, or half a file
+    if (number > draws_ || file.extension() != ".pt") {
+      // Removes draws made after the checkpoint, and incomplete files.
       fs::remove(file);
       continue;
     }

@@ -1,10 +1,11 @@
-// A run of sampling that is saved on its way, in its directory:
+// Saves a run of sampling on its way, in the run's directory:
 //
-//   draws/NNNNNNNN.pt     the draws up to that number, from the file before on: `samples`, `energy`,
-//                         … (engine/observers/recorder.h)
-//   sample-checkpoint.pt  where it stands, beside them
+//   draws/NNNNNNNN.pt     the draws up to that number, from the number of the file before on:
+//                         `samples`, `energy`, … (engine/observers/recorder.h)
+//   sample-checkpoint.pt  the state of the run
 //
-// A file of draws is whole before the checkpoint that counts them. Both go when the results are written.
+// A file of draws is complete before the checkpoint that counts its draws is written. Both are
+// removed when the results have been written.
 #pragma once
 
 #include <chrono>
@@ -18,19 +19,20 @@ namespace isinglass {
 
 class SavedSampling : public RunSaver {
  public:
-  // Every so many seconds (0: only when the run is stopped). All outlive this object; moves: null
-  // for none. on_saved is told on rank 0.
+  // Saves every `seconds` seconds; 0: only when the run is stopped. The arguments must outlive this
+  // object. `moves` may be null. on_saved is called on rank 0.
   SavedSampling(Sampling& sampling, Recorder& recorder, StepRecorder* moves,
                 std::filesystem::path directory, double seconds, const Ranks& ranks,
                 std::function<void(const RunProgress&)> on_saved);
 
   static bool exists(const std::filesystem::path& directory);
 
-  // Goes on from what the directory holds. Throws Error if that is of another run, or damaged.
+  // Continues from what the directory holds. Throws Error if that belongs to another run or is
+  // damaged.
   void restore();
   bool due() override;
   void save(const RunProgress& progress) override;
-  void remove() const;  // on rank 0
+  void remove() const;  // called on rank 0
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -45,7 +47,7 @@ class SavedSampling : public RunSaver {
   const Ranks& ranks_;
   std::function<void(const RunProgress&)> on_saved_;
   Clock::time_point saved_ = Clock::now();
-  int64_t draws_ = 0;  // in files
+  int64_t draws_ = 0;  // draws in files
 };
 
 }  // namespace isinglass

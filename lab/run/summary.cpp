@@ -1,4 +1,4 @@
-// See summary.h.
+// Implements the summary and its warnings.
 #include "lab/run/summary.h"
 
 #include <fmt/format.h>
@@ -19,8 +19,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// How the recorded statistic is rounded: energies as those of the model at the chains are. All
-// chains are evaluated, since a module in training mode may refuse a batch of one.
+// Returns the rounding of the recorded statistic. Energies are rounded as the model rounds them at
+// the chains' states. All chains are evaluated, since a module in training mode may refuse a batch
+// of one.
 double statistic_rounding(const SampleSpec& spec, EnergyModel& model, const ChainState& state) {
   if (spec.statistic != "energy" || state.chains() == 0) return kCarriedRounding;
   const torch::NoGradGuard no_grad;
@@ -45,7 +46,7 @@ Json ess_json(const Recorder& recorder, double rounding, const RunResult& result
           {"per_second_all", ess.mean / result.seconds * static_cast<double>(chains)}};
 }
 
-// {statistic: R̂}: of the run's own statistic, then of those that were watched.
+// Returns {statistic: R̂} for the run's own statistic, then for the watched ones.
 Json rhats_json(const SampleSpec& spec, double own, const MixingWatch* mixing) {
   Json rhats = {{spec.statistic, json_number(own)}};
   if (!mixing) return rhats;
@@ -55,7 +56,7 @@ Json rhats_json(const SampleSpec& spec, double own, const MixingWatch* mixing) {
   return rhats;
 }
 
-// The statistic whose R̂ is largest; the first if none is defined.
+// Returns the statistic with the largest R̂, or the first if none is defined.
 std::string worst_of(const Json& rhats) {
   std::string worst = rhats.begin().key();
   double largest = -std::numeric_limits<double>::infinity();
@@ -67,7 +68,7 @@ std::string worst_of(const Json& rhats) {
   return worst;
 }
 
-// The scales as the run used them: given, adapted in burn-in, or the defaults.
+// Returns the scales that the run used: given, adapted in burn-in, or defaults.
 Json scales_json(const Sampler& sampler, const StepParams& params) {
   Json scales = Json::object();
   const std::vector<Scale> names = sampler.scales();
@@ -140,10 +141,11 @@ Json summary_json(const SampleSpec& spec, EnergyModel& model, const Sampler& sam
 
 namespace {
 
-// Chains that did not move; empty where all did, or where steps are too few to tell.
+// Returns a warning if chains did not move; empty if all did or if there are too few steps to tell.
 std::string unmoved_warning(const Json& summary) {
-  if (summary.contains("tempering")) return "";  // its draws change by swaps, too
-  constexpr int64_t kEnoughSteps = 100;  // an acceptance of 5 % moves 99.4 % of the chains by then
+  if (summary.contains("tempering")) return "";  // draws of tempering also change by swaps
+  // With an acceptance of 5 %, 99.4 % of the chains have moved after this many steps.
+  constexpr int64_t kEnoughSteps = 100;
   const int64_t chains = summary["chains"], unmoved = summary["unmoved_chains"];
   const int64_t steps = summary["steps_done"];
   if (unmoved == 0 || (unmoved < chains && steps < kEnoughSteps)) return "";
@@ -203,7 +205,7 @@ Json graph_json(const GraphReading& reading) {
 std::string optimum_warning(const Json& summary) {
   if (!summary.contains("best") || !summary["best"].contains("step")) return "";
   const double value = summary["best"]["value"], optimum = summary["best"]["optimum"];
-  constexpr double kRounding = 1e-9;  // of sums of weights
+  constexpr double kRounding = 1e-9;  // rounding of sums of weights
   if (!(value > optimum + kRounding * std::abs(optimum))) return "";
   return fmt::format(
       "the best solution, {}, is above the optimum that was given, {}: that is the optimum of "

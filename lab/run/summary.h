@@ -1,4 +1,4 @@
-// The summary of a run of sampling: summary.json.
+// The summary of a run of sampling, summary.json.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,35 +16,36 @@
 
 namespace isinglass {
 
-// A number of a JSON file, which has no infinity: the largest double stands for it. An undefined
-// one becomes null.
+// Returns a number for a JSON file. JSON has no infinity; the largest double replaces it. NaN
+// becomes null.
 double json_number(double value);
 
-// Adds energies_sha256, the identity of the model's functions (models/identity.h), where it has
-// some; null where they are not the same from call to call.
+// Adds energies_sha256, the identity of the model's functions (models/identity.h), if it has any;
+// null if they change from call to call.
 void add_functions(const EnergyModel& model, torch::Device device, nlohmann::ordered_json& summary);
 
-// For a resolved spec. Undefined values are NaN, which becomes null. State and `params` after the
-// run; mixing: null where nobody watched it.
+// Returns the summary for a resolved spec, with the state and `params` after the run. Undefined
+// values are NaN, which becomes null. `mixing` is null if mixing was not watched.
 nlohmann::ordered_json summary_json(const SampleSpec& spec, EnergyModel& model,
                                     const Sampler& sampler, const ChainState& state,
                                     const StepParams& params, const RunPlan& plan,
                                     const RunResult& result, const Recorder& recorder,
                                     const MixingWatch* mixing);
 
-// Sentences, which name options (io/error.h), on what is amiss with the chains of a summary: some
-// did not move, or they do not agree. Empty after annealing, where chains are to stand still and
-// may be in different optima, and of what so few steps cannot tell.
+// Returns warnings, which name options (io/error.h), about the chains of a summary: some did not
+// move, or they disagree. Returns none after annealing, in which chains are meant to come to rest
+// and may be in different optima, and none if there are too few steps to tell.
 std::vector<std::string> chain_warnings(const nlohmann::ordered_json& summary);
 
-// {value, optimum, ratio, step, chain}: what is not known is NaN, which becomes null. The optimum
-// is the known one, or what the graph's file names.
+// Returns {value, optimum, ratio, step, chain}; unknown numbers are NaN, which becomes null. The
+// optimum is the given one, or the one that the graph's file names.
 nlohmann::ordered_json solution_json(std::optional<double> known, const BestSolution& best);
 
-// Returns how a graph's file was understood.
+// Returns how the graph's file was interpreted.
 nlohmann::ordered_json graph_json(const GraphReading& reading);
 
-// A sentence where the best solution is above the optimum, of a summary; empty where it is not.
+// Returns a warning if the best solution of a summary is above the optimum, otherwise an empty
+// text.
 std::string optimum_warning(const nlohmann::ordered_json& summary);
 
 }  // namespace isinglass

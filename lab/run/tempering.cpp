@@ -1,4 +1,4 @@
-// See tempering.h.
+// Implements tempering as the sampler of a run.
 #include "lab/run/tempering.h"
 
 #include <fmt/format.h>
@@ -20,10 +20,10 @@ namespace isinglass {
 namespace {
 
 constexpr int64_t kMostRungs = 10000;
-constexpr int64_t kMostFound = 1000;  // of `rungs` auto
-constexpr double kLeastMean = 1e-2;   // of a site at beta = 0
+constexpr int64_t kMostFound = 1000;  // upper limit for `rungs` auto
+constexpr double kLeastMean = 1e-2;   // least mean of a site at β = 0
 
-// none: auto
+// Returns the number of rungs, or nothing for "auto".
 std::optional<int64_t> rungs_of(const std::string& text) {
   if (text == "auto") return std::nullopt;
   int64_t rungs = 0;
@@ -43,7 +43,8 @@ void check_space(const StateSpace& space) {
       kinds_text({space.kind}));
 }
 
-// Without data an RBM's joint path begins at its visible biases: the RBM of weights 0.
+// Returns the reference distribution at β = 0. Without data, the joint path of an RBM begins at its
+// visible biases, that is, at the RBM with weights 0.
 Factorised reference_of(PathKind path, const EnergyModel& model, torch::Device device,
                         const std::optional<double>& scale = {}) {
   const auto* rbm = path == PathKind::kJoint ? dynamic_cast<const RbmModel*>(&model) : nullptr;
@@ -54,7 +55,7 @@ Factorised reference_of(PathKind path, const EnergyModel& model, torch::Device d
   return Factorised::bernoulli(mean.clamp(kLeastMean, 1 - kLeastMean).to(device));
 }
 
-// Along the path that the options say.
+// Makes the tempering along the path in the options.
 std::unique_ptr<ParallelTempering> tempering_with(const SamplerSpec& local, EnergyModel& model,
                                                   const Factorised& reference,
                                                   const TemperingOptions& options,
@@ -64,8 +65,8 @@ std::unique_ptr<ParallelTempering> tempering_with(const SamplerSpec& local, Ener
                                              reference, options);
 }
 
-// `rungs` and `exploration` of so many ensembles. Throws Error for more rungs than fit into memory,
-// and for more local steps than there are numbers for.
+// Returns the options of tempering for this many ensembles. Throws Error for more rungs than fit
+// into memory, and for more local steps than the random counters can number.
 template <class Spec>
 TemperingOptions options_of(const Spec& spec, int64_t burn_in, int64_t scans, int64_t ensembles,
                             const EnergyModel& model, const Context& context) {
@@ -84,7 +85,8 @@ TemperingOptions options_of(const Spec& spec, int64_t burn_in, int64_t scans, in
                            .cuda_graph = spec.cuda_graph.value_or(true)};
   check_space(model.space());
   const auto bytes = [&](int64_t rungs) {
-    const double kept = 16.0 * 1024 * static_cast<double>(ensembles * rungs);  // for log Z
+    // Energies kept for log Z.
+    const double kept = 16.0 * 1024 * static_cast<double>(ensembles * rungs);
     return 1.5 * sampling_bytes(model, ensembles * rungs) + kept;
   };
   if (options.rungs) {

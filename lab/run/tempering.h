@@ -1,5 +1,5 @@
-// A run's sampler as parallel tempering (engine/tempering/parallel_tempering.h): `rungs` of a spec,
-// and what the summary says of them.
+// Makes parallel tempering (engine/tempering/parallel_tempering.h) the sampler of a run, by the
+// `rungs` of its spec, and reports it in the summary.
 #pragma once
 
 #include <memory>
@@ -15,28 +15,29 @@ inline bool tempered(const SampleSpec& spec) {
   return !spec.rungs.empty();
 }
 
-// Chains of the spec (which must be known) count ensembles. Throws Error for options that do not go
-// together, what cannot be tempered, and more rungs than fit into memory.
+// The spec's chains, which must be known, are the number of ensembles. Throws Error for options
+// that do not go together, for models and samplers that cannot be tempered, and for more rungs than
+// fit into memory.
 std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyModel& model,
                                                 const RunPlan& plan, const Context& context,
                                                 bool warm);
 
-// The scans of burn-in before so many of an evaluation.
+// Returns the scans of burn-in that precede this many scans of an evaluation.
 constexpr int64_t tempered_burn_in(int64_t scans) {
   return (scans + 1) / 2;
 }
 
-// Of an evaluation of so many scans after burn-in, along the spec's path from the given start. Throws
-// Error as above.
+// Returns the tempering of an evaluation with this many scans after burn-in, along the spec's path
+// from the given start. Throws Error as above.
 std::unique_ptr<ParallelTempering> tempering_of(const EvaluateSpec& spec, int64_t scans,
                                                 EnergyModel& model, const Factorised& start,
                                                 const Context& context);
 
-// Of a bench, on equal steps of β. Throws Error for what cannot be tempered.
+// Returns the tempering of a bench, on equally spaced β. Throws Error for what cannot be tempered.
 std::unique_ptr<ParallelTempering> tempering_of(const BenchSpec& spec, EnergyModel& model,
                                                 torch::Device device);
 
-// {betas, rejection, barrier, …}: docs/reference/files.md.
+// Returns {betas, rejection, barrier, …}, documented in docs/reference/files.md.
 nlohmann::ordered_json tempering_json(const TemperingReport& report, int64_t exploration);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See training.h.
+// Implements the assembly of a training run.
 #include "lab/run/training.h"
 
 #include <fmt/format.h>
@@ -132,14 +132,15 @@ Training::Training(TrainSpec spec, Context context, TrainObserver* observer, boo
   has_chains(spec_) ? by_chains(observer) : without_chains(observer);
 }
 
-// The image size is the data's; a given one must agree, or says what rows of pixels are.
+// Sets the image size to that of the data. A given size must agree, or tells how rows of pixels
+// form images.
 void Training::resolve_image() {
   const std::optional<ImageSize>& said = spec_.model.image;
   if (said) set_image_size(data_, said->height, said->width);
   spec_.model.image = ImageSize{data_.height, data_.width};
 }
 
-// Values are projected by a resnet of categorical images alone.
+// Sets the number of projected channels. Only a resnet of categorical images projects its values.
 void Training::resolve_projection() {
   const bool projects =
       spec_.model.name == "resnet" && data_.values == PixelValues::kCategorical && !given_.model;
@@ -308,7 +309,7 @@ std::filesystem::path newest_checkpoint(const std::filesystem::path& directory) 
   if (!std::filesystem::is_directory(directory / "checkpoints")) return {};
   try {
     return RunDirectory::open(directory).checkpoints().back();
-  } catch (const Error&) {  // it has none yet
+  } catch (const Error&) {  // it has no checkpoint yet
     return {};
   }
 }

@@ -1,4 +1,5 @@
-// A run of training, as a spec says: model, data and objective, and the trainer that they make.
+// One run of training, made from a spec: model, data and objective, and the trainer that combines
+// them.
 #pragma once
 
 #include <filesystem>
@@ -12,23 +13,24 @@
 
 namespace isinglass {
 
-// The spec with the defaults of its objective. Throws Error for what goes with other objectives:
-// those without chains read no sampler, and default to an mlp; contrastive divergence is of an rbm
-// by its Gibbs sweeps, unless others are named.
+// Returns the spec with the defaults of its objective. Objectives without chains read no sampler
+// and default to an mlp; contrastive divergence defaults to an rbm with its block Gibbs sweeps.
+// Throws Error for options that belong to other objectives.
 TrainSpec resolved_objective(TrainSpec spec);
 
 class Training {
  public:
-  // Makes all; nothing is written yet. The observer outlives this. A given model, whose parameters
-  // are trained in place, data or labels stand for the spec's. Throws Error for what does not fit
-  // together or into memory. A resumed run does not read the weights that it began from.
+  // Makes all parts; nothing is written yet. The observer must outlive this object. A given model,
+  // whose parameters are trained in place, given data or given labels replace those of the spec.
+  // Throws Error for what does not fit together or does not fit into memory. A resumed run does not
+  // read the weights that it originally started from.
   Training(TrainSpec spec, Context context, TrainObserver* observer = nullptr, bool resumed = false,
            Given given = {});
 
-  // What the run is, with all defaults and files in full.
+  // Returns the spec with all defaults filled in and files resolved.
   const TrainSpec& spec() const { return spec_; }
 
-  // start() or resume(), then run().
+  // Returns the trainer. Call its start() or resume(), then run().
   Trainer& trainer() { return *trainer_; }
   EnergyModel& model() { return *model_; }
 
@@ -37,8 +39,8 @@ class Training {
   void without_chains(TrainObserver* observer);
   void resolve_image();
   void resolve_projection();
-  int64_t chains() const;  // that are kept
-  // With fresh parameters, or with those that a new run starts from.
+  int64_t chains() const;  // number of persistent chains
+  // Returns a model with fresh parameters, or with those that a new run starts from.
   std::shared_ptr<EnergyModel> model_to_train(int64_t classes = 1) const;
   TrainOptions train_options() const;
   TrainHooks hooks(TrainObserver* observer) const;
@@ -54,7 +56,8 @@ class Training {
   std::unique_ptr<Trainer> trainer_;
 };
 
-// The newest checkpoint of a run directory (train/run_directory.h); empty if there is none.
+// Returns the newest checkpoint of a run directory (train/run_directory.h), or an empty path if
+// there is none.
 std::filesystem::path newest_checkpoint(const std::filesystem::path& directory);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See training_curves.h.
+// Implements the reading of metrics.jsonl.
 #include "lab/run/training_curves.h"
 
 #include <algorithm>
@@ -16,7 +16,8 @@ TrainingCurves::TrainingCurves(const std::filesystem::path& file) {
   std::istringstream in(read_file(file));
   for (std::string line; std::getline(in, line);) {
     Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (json.is_object()) lines_.push_back(std::move(json));  // the last one may be cut off
+    // The last line may be cut off.
+    if (json.is_object()) lines_.push_back(std::move(json));
   }
   require(!lines_.empty(), "{} holds no iteration", file.string());
 }

@@ -1,4 +1,4 @@
-// metrics.jsonl of a training run (train/metrics.h) by columns.
+// Reads metrics.jsonl of a training run (train/metrics.h) by columns.
 #pragma once
 
 #include <filesystem>
@@ -13,10 +13,11 @@ class TrainingCurves {
   // Throws Error if the file holds no iteration.
   explicit TrainingCurves(const std::filesystem::path& file);
 
-  // A value an iteration; NaN where a line lacks one.
+  // Returns one value per iteration; NaN if a line lacks it.
   std::vector<double> column(const std::string& key) const;
-  bool has(const std::string& key) const;  // a finite value
-  // Mean over the finite values of the last tenth of the iterations; NaN: there is none.
+  bool has(const std::string& key) const;  // has a finite value
+  // Returns the mean over the finite values in the last tenth of the iterations, or NaN if there
+  // are none.
   double late_mean(const std::string& key) const;
   const nlohmann::ordered_json& last() const { return lines_.back(); }
 
