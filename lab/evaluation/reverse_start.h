@@ -23,7 +23,7 @@ std::string resolved_reverse_start(const std::string& said, const EnergyModel& m
 
 // Returns the start of the reverse chains. first_chain is the number of the first of spec.chains
 // chains whose random numbers exact draws use. Throws Error for a file whose states are not the
-// model's or are too few. For "tempering" the states are left undefined, as the ladder provides them
+// model's or are too few. For "tempering" the states are left undefined; the ladder provides them
 // later.
 ReverseStart reverse_start(const std::string& resolved, EnergyModel& model, int64_t chains,
                            int64_t temperatures, int64_t first_chain, uint64_t seed,

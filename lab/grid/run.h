@@ -1,6 +1,6 @@
-// Runs a grid: every cell in its turn. Each cell is written to a file of the directory as soon as it
-// is finished, so that a grid that is killed resumes at the next cell. The end are results.json and
-// results.csv, with a verdict on every claim.
+// Runs a grid, cell by cell. Each cell is written to a file of the directory as soon as it is
+// finished, so that a grid that is killed resumes at the next cell. When all are finished, writes
+// results.json and results.csv, with a verdict on every claim.
 //
 // Ranks take cells one by one. Each writes its own cells to the directory, which all ranks share;
 // rank 0 writes the rest and has the results.

@@ -1,4 +1,4 @@
-// See configuration.h.
+// Implements configuration files.
 #include "lab/spec/configuration.h"
 
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ OptionValues read_configuration(const OptionTable& table, const std::string& who
 
 namespace {
 
-// As few digits as read back to the same number; toml++ writes all 17.
+// Writes the fewest digits that read back as the same number; toml++ writes all 17.
 void print_toml(std::ostream& out, double value) {
   const std::string text = fmt::format("{}", value);
   out << text << (text.find_first_of(".e") == std::string::npos ? ".0" : "");

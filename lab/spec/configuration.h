@@ -1,5 +1,5 @@
-// Configuration files: the values of a table's options as TOML, one key an option. config.toml of a
-// run directory is one.
+// Configuration files: the values of a table's options as TOML, one key per option. config.toml of
+// a run directory is such a file.
 #pragma once
 
 #include <toml++/toml.h>
@@ -12,21 +12,21 @@
 
 namespace isinglass {
 
-// The value of a TOML node for the option. Throws Error, beginning with `where`, if it is of
-// another type; its range is not checked.
+// Returns the value of a TOML node for the option. Throws Error, beginning with `where`, if its
+// type is another one; its range is not checked.
 OptionValue toml_value(const Option& option, const toml::node& node, const std::string& where);
 
-// The values of a file for `who` ("sample"). Throws Error naming a key that the table lacks, or
-// that belongs on the command line.
+// Returns the values in a file for the command `who` ("sample"). Throws Error naming a key that the
+// table lacks or that belongs on the command line.
 OptionValues read_configuration(const OptionTable& table, const std::string& who,
                                 const std::filesystem::path& file);
 
-// The stored values in the table's order, below "# isinglass WHO"; paths are made absolute, so that
-// the file serves from any directory.
+// Returns the stored values in the table's order, below "# isinglass WHO". Paths are made absolute,
+// so that the file works from any directory.
 std::string configuration_text(const OptionTable& table, const std::string& who,
                                const OptionValues& values);
 
-// {"radius": 5.0, …}
+// Returns the values as JSON, such as {"radius": 5.0, …}.
 nlohmann::ordered_json json_of(const OptionValues& values);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// Texts of members; see field.h.
+// Implements the conversion of members to and from texts.
 #include "lab/spec/field.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace isinglass {
 namespace {
 
-// "A<separator>B" whole.
+// Reads the whole text as "A<separator>B". Returns whether it could.
 template <class T>
 bool read_pair(const std::string& text, char separator, T& first, T& second) {
   const char* end = text.data() + text.size();

@@ -1,5 +1,5 @@
-// The fields of a spec as options: a table from which a spec is filled by names and values (of a
-// command line, a TOML file, a grid), and read back.
+// The fields of a spec as options: a table through which a spec is filled from names and values (of
+// a command line, a TOML file, a grid) and read back.
 #pragma once
 
 #include <functional>
@@ -18,17 +18,18 @@ template <class Spec>
 struct Field {
   Option option;
   std::function<void(Spec&, const OptionValue&)> set;
-  std::function<std::optional<OptionValue>(const Spec&)> get;  // none: nothing is said
+  // Returns nothing if the spec does not give the option.
+  std::function<std::optional<OptionValue>(const Spec&)> get;
 };
 
 template <class Spec>
 using Fields = std::vector<Field<Spec>>;
 
-// "12x34". Throws Error, beginning with `what`, otherwise.
+// Parses "12x34". Throws Error, beginning with `what`, for other texts.
 ImageSize image_size(const std::string& text, const std::string& what);
 
-// Texts of members that are neither numbers, switches nor texts. Throw Error, naming the option, if
-// the text is none of the member's.
+// Convert texts to and from members that are neither numbers, switches nor texts. read_text throws
+// Error, naming the option, if the text cannot be read.
 void read_text(const std::string& text, const std::string& option, ImageSize& size);
 void read_text(const std::string& text, const std::string& option, Temperatures& temperatures);
 void read_text(const std::string& text, const std::string& option, std::vector<NamedFile>& files);
@@ -90,7 +91,8 @@ T member_of(const OptionValue& value, const std::string& option) {
 
 }  // namespace fields
 
-// The option's type follows from the member; its default, if the member has a value from the start.
+// Makes a field from a member. The option's type follows from the member's type, and its default
+// from the member's initial value, if it has one.
 template <class Spec, class T>
 Field<Spec> field(T Spec::* member, Option option) {
   using Value = typename fields::MemberOf<T>::Value;
@@ -104,7 +106,7 @@ Field<Spec> field(T Spec::* member, Option option) {
           [member](const Spec& spec) { return fields::value_of(spec.*member); }};
 }
 
-// Fields of a part as fields of the whole.
+// Returns the fields of a part as fields of the whole spec.
 template <class Spec, class Part>
 Fields<Spec> fields_in(Part Spec::* part, const Fields<Part>& of_part) {
   Fields<Spec> all;
@@ -125,7 +127,8 @@ void append(Fields<Spec>& all, Topic topic, Fields<Spec> more) {
   }
 }
 
-// The fields of a spec: of one for every command that makes a run (tables in *_fields.cpp).
+// Returns the fields of a spec. There is one for every command that makes a run (tables in
+// *_fields.cpp).
 template <class Spec>
 const Fields<Spec>& fields_of();
 template <>
@@ -148,7 +151,7 @@ OptionTable options_of() {
   return table;
 }
 
-// A spec that says these values, which are in range; names that are no fields are left out.
+// Returns a spec with these values, which must be in range. Names that are not fields are ignored.
 template <class Spec>
 Spec spec_of(const OptionValues& values) {
   Spec spec;
@@ -159,7 +162,7 @@ Spec spec_of(const OptionValues& values) {
   return spec;
 }
 
-// What the spec says.
+// Returns the values that the spec gives.
 template <class Spec>
 OptionValues values_of(const Spec& spec) {
   OptionValues values;

@@ -1,4 +1,4 @@
-// See idle.h.
+// Implements the table of options without effect.
 #include "lab/spec/idle.h"
 
 #include <functional>
@@ -26,7 +26,7 @@ bool above_zero(const OptionValues& values, const std::string& name) {
   return whole && *whole > 0;
 }
 
-// As training takes them where nothing is said.
+// Returns the model that training takes, defaults included.
 std::string trained_model(const OptionValues& values) {
   if (const std::string said = text_in(values, "model"); !said.empty()) return said;
   const std::string objective = text_in(values, "objective");
@@ -37,14 +37,15 @@ std::string trained_model(const OptionValues& values) {
 struct Idle {
   std::string command, option;
   std::function<bool(const OptionValues&)> used;
-  std::string otherwise;  // what it goes with
+  std::string otherwise;  // explains what the option goes with
 };
 
 const std::vector<Idle>& table() {
   const auto has = [](const char* name) {
     return [name](const OptionValues& values) { return values.contains(name); };
   };
-  // By an objective without chains all of them are refused, which training says.
+  // Training itself refuses all options of chains for objectives without chains, so that these
+  // count as used here.
   const auto counts = [](const char* name) {
     return [name](const OptionValues& values) {
       const std::string objective = text_in(values, "objective");

@@ -1,4 +1,4 @@
-// Options that have an effect only beside others, and are refused without them.
+// Refuses options that have an effect only together with others, if those are missing.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace isinglass {
 
-// Throws Error for an option among `given` that the command would read and not use. `all`: these
-// and what a configuration says.
+// Throws Error for an option among `given` that the command would read but not use. `all` holds
+// these options and those of a configuration file.
 void refuse_idle(const std::string& command, const OptionValues& given, const OptionValues& all);
 
 }  // namespace isinglass

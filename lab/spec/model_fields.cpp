@@ -1,4 +1,4 @@
-// The options of models, samplers and data; see tables.h.
+// The options of models, samplers and data.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -95,8 +95,8 @@ Fields<NewModelSpec> new_model_fields() {
 
 namespace {
 
-// The range of a number over all samplers that read it, so that what is refused here no sampler
-// takes.
+// Sets the option's range to the union over all samplers that read it, so that a value refused here
+// is invalid for every sampler.
 void set_range(Option& option) {
   bool found = false;
   for (const SamplerEntry& entry : sampler_registry()) {
@@ -129,7 +129,7 @@ Option sampler_option(const SamplerOptionText& text) {
   return option;
 }
 
-// An option of the registry, kept by its name.
+// Returns the field of an option in the registry, which the spec keeps by name.
 Field<SamplerSpec> registered(const SamplerOptionText& text) {
   const std::string name = text.name;
   return {sampler_option(text),

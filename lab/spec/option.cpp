@@ -1,4 +1,4 @@
-// See option.h.
+// Implements the tables of options and their checks.
 #include "lab/spec/option.h"
 
 #include <fmt/format.h>
@@ -64,7 +64,8 @@ void check_value(const Option& option, const OptionValue& value) {
 
 bool is_file(const Option& option, const std::string& value) {
   if (option.type == ValueType::kPath) return true;
-  return !option.names.empty() && !names_instance(value) &&  // a target stands for its states
+  // A target's name stands for its states.
+  return !option.names.empty() && !names_instance(value) &&
          std::find(option.names.begin(), option.names.end(), value) == option.names.end();
 }
 

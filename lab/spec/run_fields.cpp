@@ -10,7 +10,7 @@
 namespace isinglass {
 namespace {
 
-// model, weights, … of a spec that loads a model.
+// Appends model, weights, … of a spec that loads a model.
 template <class Spec>
 void append_model(Fields<Spec>& all, Fields<ModelSpec> more = {}) {
   Fields<ModelSpec> fields = model_fields();

@@ -10,7 +10,8 @@ Field<ModelSpec> instance_field();        // a standard target
 Field<ModelSpec> gradient_model_field();  // another model's gradient
 Field<ModelSpec> gradient_precision_field();
 Fields<NewModelSpec> new_model_fields();  // channels, hidden
-// sampler and its options. `initial` is what the help calls the default; empty: it must be said.
+// Returns the sampler and its options. `initial` is the default shown in the help; empty: the
+// sampler is required.
 Fields<SamplerSpec> sampler_fields(const std::string& initial = "");
 Fields<DataSpec> data_fields();   // dataset, data-dir, levels
 Fields<DataSpec> split_fields();  // validation, test

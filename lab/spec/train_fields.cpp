@@ -11,7 +11,8 @@ Option number(const char* name, const char* unit, const char* help, double minim
   return {.name = name, .unit = unit, .help = help, .minimum = minimum};
 }
 
-// … of what only some objectives read: the default is shown, and set when the objective is known.
+// Makes the option of a number that only some objectives read. The default is shown in the help and
+// set once the objective is known.
 Option number(const char* name, const char* unit, const char* help, double minimum,
               OptionValue initial) {
   Option option = number(name, unit, help, minimum);
