@@ -1,4 +1,4 @@
-// See callable_model.h.
+// Implements energies by Python callables.
 #include "python/bindings/callable_model.h"
 
 #include <fmt/ranges.h>
@@ -21,8 +21,9 @@ std::string type_text(const py::object& value) {
   return py::cast<std::string>(py::type::of(value).attr("__name__"));
 }
 
-// The module that holds "net.0.weight" in `root`: its child net.0, which is made where it is
-// missing; and the last part of the name. LibTorch's names have no dots.
+// Returns the module of `root` that holds a tensor such as "net.0.weight", here the child net.0,
+// which is created if it does not exist, and the last part of the name. LibTorch does not allow
+// dots in names.
 std::pair<torch::nn::Module*, std::string> place_of(torch::nn::Module& root,
                                                     const std::string& key) {
   torch::nn::Module* module = &root;
@@ -91,7 +92,7 @@ std::shared_ptr<CallableModel> CallableModel::with_tensors() const {
   return model;
 }
 
-// Parameters without a shape get theirs from the first call.
+// Parameters without a shape get one from the first call.
 void CallableModel::make_lazy_tensors(const py::object& module) const {
   const py::object lazy = py::module_::import("torch.nn.parameter").attr("is_lazy");
   for (const char* kind : {"parameters", "buffers"}) {
@@ -113,13 +114,14 @@ void CallableModel::make_lazy_tensors(const py::object& module) const {
 torch::Tensor CallableModel::energy(const torch::Tensor& x) {
   const torch::Tensor input = relaxed(x);
   torch::Tensor output = call(input);
-  if (input.size(0) == 1 && output.dim() == 0) output = output.unsqueeze(0);  // of a squeeze()
+  // A squeeze() in the callable removes the dimension of a single state.
+  if (input.size(0) == 1 && output.dim() == 0) output = output.unsqueeze(0);
   check(input, output);
   return output;
 }
 
-// Energies are functions of the state: a call that Ctrl-C breaks off is made again, so that the step
-// that needs it can end.
+// Calls the callable. Energies are functions of the state, so that a call interrupted by Ctrl-C is
+// repeated and the step that needs its result can finish.
 torch::Tensor CallableModel::call(const torch::Tensor& input) {
   const py::gil_scoped_acquire gil;
   require(bool(callable_), "the callable of {} is no longer there", name_);
@@ -138,7 +140,7 @@ torch::Tensor CallableModel::call(const torch::Tensor& input) {
   return py::cast<torch::Tensor>(output);
 }
 
-// In Python, where modules keep their buffers. One that Ctrl-C breaks off is made again.
+// Runs in Python, where modules keep their buffers. A call interrupted by Ctrl-C is repeated.
 torch::Tensor CallableModel::energies_twice(const torch::Tensor& x) const {
   const torch::Tensor input = relaxed(x);
   const py::gil_scoped_acquire gil;
@@ -176,7 +178,7 @@ void CallableModel::check(const torch::Tensor& input, const torch::Tensor& outpu
 namespace {
 
 constexpr double kRounding =
-    1e-3;  // of sums in other orders, in low precision, of an energy's size
+    1e-3;  // tolerance relative to the energy, for sums in another order or precision
 
 double largest_difference(const torch::Tensor& one, const torch::Tensor& other) {
   const torch::Tensor difference = (one - other).abs();

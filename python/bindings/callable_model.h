@@ -1,9 +1,11 @@
-// Any Python callable as an energy: float32 [B, D], of categorical sites one-hot [B, D, K], to
-// energies [B] in float32 or float64. The gradient in the state is autograd's.
+// Wraps any Python callable as an energy model. It maps float32 [B, D], or one-hot [B, D, K] for
+// categorical sites, to energies [B] in float32 or float64. The gradient with respect to the state
+// is autograd's.
 //
-// The GIL is held while the callable runs, and at no other time. What it raises arrives as it is. An
-// output of another shape or type, one that is not finite at first, or that does not depend on the
-// state by differentiable operations is an Error that begins with the callable's name.
+// The GIL is held only while the callable runs. Exceptions of the callable pass through unchanged.
+// An output of another shape or type, a first output that is not finite, and an output that does
+// not depend on the state by differentiable operations raise an Error that begins with the
+// callable's name.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>
@@ -18,27 +20,31 @@ namespace isinglass::python {
 
 class CallableModel : public EnergyModel, public OwnFunction, public HasLiveState {
  public:
-  // With the GIL.
+  // Call with the GIL held.
   CallableModel(py::object callable, std::string name, const StateSpace& space);
   ~CallableModel() override;
 
   std::string kind_name() const override { return name_; }
   std::string title() const override { return "energy " + name_; }
   StateSpace space() const override { return space_; }
-  bool capturable() const override { return false; }  // who knows what it does
+  bool capturable() const override { return false; }  // the callable may do anything
   torch::Tensor energy(const torch::Tensor& x) override;
   torch::Tensor energies_twice(const torch::Tensor& x) const override;
 
   const py::object& callable() const { return callable_; }
-  py::object module() const;  // who is called, or whose method; None of other callables
-  void forget() { callable_ = py::object(); }  // the callable, which cannot be called any more
+  // Returns the module that is called, or whose method is called; None for other callables.
+  py::object module() const;
+  // Drops the callable, which can no longer be called.
+  void forget() { callable_ = py::object(); }
 
-  // The state dict of the module whose method, or who itself, is called; nothing of other callables.
+  // Returns the state dict of the module that is called, or whose method is called; empty for other
+  // callables.
   NamedTensors live_state() const override;
 
-  // With the GIL. The same with the tensors that the module has now as its own, under the names of the
-  // state dict: as parameters those of the module that need gradients, each once, which training changes
-  // in place; all others as buffers. A lazy module is called once before.
+  // Returns the same model with the module's present tensors registered under the names of the
+  // state dict. Parameters of the module that need gradients become parameters, each once, and
+  // training changes them in place; all other tensors become buffers. A lazy module is called once
+  // before that. Call with the GIL held.
   std::shared_ptr<CallableModel> with_tensors() const;
 
  private:
@@ -49,15 +55,17 @@ class CallableModel : public EnergyModel, public OwnFunction, public HasLiveStat
   py::object callable_;
   std::string name_;
   StateSpace space_;
-  bool finite_ = false;  // its first output was
+  bool finite_ = false;  // the first output was finite
 };
 
-// A sentence if the energies of the states x differ from those of another call, as with dropout, or with fewer
-// states beside them, as with batch normalisation: no sampler is exact for such a model. Empty if neither is
-// so, or if it cannot be found out. `energy` is that of x, or undefined. Without the GIL.
+// Returns a sentence if the energies of the states x differ between two calls, as with dropout, or
+// depend on the other states of the batch, as with batch normalisation; no sampler is exact for
+// such a model. Returns an empty text if neither is the case or if it cannot be determined.
+// `energy` is that of x, or undefined. Call without the GIL.
 std::string inexactness(EnergyModel& model, const torch::Tensor& x, torch::Tensor energy = {});
 
-// A number that tells in which modes, train() or eval(), the modules of the callables in a model are. With the GIL.
+// Returns a number that encodes the modes, train() or eval(), of the modules of all callables in a
+// model. Call with the GIL held.
 int64_t modes_of(const EnergyModel& model);
 
 }  // namespace isinglass::python

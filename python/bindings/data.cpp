@@ -1,4 +1,4 @@
-// See data.h. Also the replay buffer.
+// Implements the conversion of data sets, and the replay buffer.
 #include "python/bindings/data.h"
 
 #include <fmt/format.h>
@@ -39,7 +39,7 @@ py::object tensor_made_of(const py::handle& value) {
   return torch.attr("as_tensor")(py::module_::import("numpy").attr("ascontiguousarray")(value));
 }
 
-// On the CPU, dense and without gradients. `what` is the subject of errors.
+// Returns a dense tensor on the CPU without gradients. `what` is the subject of error messages.
 torch::Tensor tensor_of(const py::handle& value, const std::string& what) {
   py::object held = py::reinterpret_borrow<py::object>(value);
   const char* data = "torch.utils.data";
@@ -63,7 +63,8 @@ torch::Tensor tensor_of(const py::handle& value, const std::string& what) {
   return (tensor.layout() == torch::kStrided ? tensor : tensor.to_dense()).cpu();
 }
 
-// Splits by their names; anything else is `name`, all of which trains where it is not to be split.
+// Returns a mapping's splits by name. Any other value becomes the training split if `whole`, and
+// otherwise data that are to be split.
 OwnArrays arrays_of(const py::object& data, bool whole) {
   OwnArrays arrays;
   if (!is_mapping(data)) {
@@ -88,7 +89,7 @@ OwnArrays arrays_of(const py::object& data, bool whole) {
   return arrays;
 }
 
-// A loop's own buffer of persistent chains.
+// The replay buffer of persistent chains for a training loop of the user's own.
 class Buffer {
  public:
   Buffer(int64_t size, const torch::Tensor& mean, uint64_t seed)

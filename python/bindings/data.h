@@ -1,4 +1,4 @@
-// Data sets as Python gives them.
+// Converts data sets given by Python.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>
@@ -12,16 +12,17 @@ namespace isinglass::python {
 
 struct DataUse {
   bool points = false;             // real [N, D] are points of continuous states
-  bool whole = false;              // a tensor is not split: all of it trains
-  py::object labels = py::none();  // the classes of the images that train
+  bool whole = false;              // a tensor is not split: all of it is training data
+  py::object labels = py::none();  // classes of the training images
 };
 
-// None, or a name or file, which the options say: none. A tensor, or what torch or NumPy makes one
-// of; or a dictionary of splits (train, validation, test), as train/data/own_images.h takes them.
+// Returns the data set in memory: a tensor, anything that torch or NumPy can convert to one, or a
+// dictionary of splits (train, validation, test), as train/data/own_images.h accepts them. Returns
+// nothing for None, a name or a file, which the options handle.
 std::optional<Dataset> dataset_of(const py::object& data, const DataSpec& spec,
                                   const DataUse& use = {});
 
-// Classes as a tensor; undefined for None.
+// Returns classes as a tensor; undefined for None.
 torch::Tensor labels_of(const py::object& labels);
 
 void add_data(py::module_& module);

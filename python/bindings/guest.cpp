@@ -1,4 +1,4 @@
-// See guest.h.
+// Implements the guard of the process's settings and the handling of signals.
 #include "python/bindings/guest.h"
 
 #include <ATen/Parallel.h>
@@ -16,22 +16,23 @@ constexpr auto kBetweenChecks = std::chrono::milliseconds(20);
 
 thread_local Interrupts* current_interrupts = nullptr;
 
-// Whether it was on, and off from now.
+// Switches autocast off and returns whether it was on.
 bool switch_off_autocast(c10::DeviceType device) {
   const bool on = at::autocast::is_autocast_enabled(device);
   if (on) at::autocast::set_autocast_enabled(device, false);
   return on;
 }
 
-// The OpenMP of torch and that of our code may be two libraries, each with a number of its own.
+// Sets the number of OpenMP threads and returns the previous one. The OpenMP runtimes of torch and
+// of this library may be two, each with its own number.
 int use_threads(int count) {
   const int before = omp_get_max_threads();
   if (before != count) omp_set_num_threads(count);
   return before;
 }
 
-// As many as torch has. Where that is all of the machine's, as by default, no more than a control
-// group's quota allows.
+// Returns torch's number of threads. If that is the number of all processors, as by default, the
+// quota of a control group limits it.
 int threads_of_torch() {
   const int count = at::get_num_threads();
   return count < omp_get_num_procs() ? count : std::min(count, usable_processors());

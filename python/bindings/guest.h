@@ -1,5 +1,5 @@
-// A guest's manners: what the library needs set while its own code runs in somebody's Python process,
-// and what is theirs again when it returns or throws.
+// Settings of the Python process that the library changes while its own code runs, and restores
+// when the code returns or throws.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>
@@ -13,9 +13,9 @@
 
 namespace isinglass::python {
 
-// A scope of the library's own code, entered with the GIL and without it inside. There, as in the
-// program: full float32 precision, gradients can be taken (no inference mode, no `no_grad`), no
-// autocast, and as many threads as torch has.
+// A scope of the library's own code. It is entered with the GIL and releases it inside. As in the
+// program, inside the scope float32 has full precision, gradients can be taken (no inference mode,
+// no `no_grad`), autocast is off, and there are as many threads as torch has.
 class Guest {
  public:
   Guest();
@@ -32,9 +32,9 @@ class Guest {
   py::gil_scoped_release release_;
 };
 
-// Signals while a long computation runs in this thread. Python's own handlers run, now and then,
-// between steps; what they raise (Ctrl-C: KeyboardInterrupt) ends the computation at the next step
-// and is kept until the partial result is made.
+// Handles signals during a long computation in this thread. Python's own handlers run now and then
+// between steps. An exception that they raise (KeyboardInterrupt for Ctrl-C) ends the computation
+// at the next step and is kept until the partial result has been made.
 class Interrupts {
  public:
   Interrupts();
@@ -42,14 +42,15 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  // Whether to stop; without the GIL.
+  // Returns whether to stop. Call without the GIL.
   bool requested();
-  // What was raised in a callable while it was called by the library, with the GIL.
+  // Keeps an exception raised in a callable that the library called. Call with the GIL held.
   void keep(py::error_already_set error) { raised_ = std::move(error); }
-  // The exception; None if there is none. With the GIL.
+  // Returns the exception, or None. Call with the GIL held.
   py::object exception() const;
 
-  static Interrupts* current();  // of this thread; null outside of such computations
+  // Returns the object of this thread; null outside of such computations.
+  static Interrupts* current();
 
  private:
   Interrupts* outer_;

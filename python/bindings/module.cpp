@@ -1,5 +1,5 @@
-// The extension module isinglass._isinglass: the library as Python sees it. python/isinglass/ is the
-// package, thin above this.
+// The extension module isinglass._isinglass, which exposes the library to Python. The package in
+// python/isinglass/ is a thin layer on top of it.
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/utils/pybind.h>
 
@@ -20,7 +20,7 @@ void add_training(py::module_& module);
 
 namespace {
 
-// The names of options as keyword arguments: `step-size` is step_size=.
+// Replaces the names of options by those of keyword arguments: `step-size` becomes step_size=.
 std::string spelled(std::string text) {
   for (std::string name = first_option(text); !name.empty(); name = first_option(text)) {
     const std::string quoted = "`" + name + "`";
@@ -31,7 +31,8 @@ std::string spelled(std::string text) {
 
 PyObject *error_type = nullptr, *numerical_error_type = nullptr;
 
-// Ours by their types; LibTorch's as in torch, and Python's own unchanged.
+// Translates this library's exceptions to its Python types and LibTorch's as torch does; Python's
+// own pass unchanged.
 void translate(std::exception_ptr thrown) {
   try {
     std::rethrow_exception(thrown);

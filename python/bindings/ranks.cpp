@@ -1,4 +1,4 @@
-// See ranks.h.
+// Implements the ranks of a job as a context manager.
 #include "python/bindings/ranks.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr auto kUntilTold = std::chrono::seconds(12);
 constexpr int kFailed = 1, kInterrupted = 130;
 
-// Its scope is a `with` statement's.
+// The context manager behind the `with` statement.
 class JobRanks {
  public:
   JobRanks()
@@ -44,7 +44,7 @@ class JobRanks {
     if (here) job_->ask_to_stop();
     return job_->asked_to_stop();
   }
-  // Whether any rank was; by all together. With the GIL.
+  // Returns whether any rank was interrupted. All ranks call it together, with the GIL held.
   bool interrupted(bool here) {
     const py::gil_scoped_release no_gil;
     interrupted_ = group_->any(here || job_->asked_to_stop());
@@ -59,16 +59,17 @@ class JobRanks {
   std::unique_ptr<Job> job_;
   std::unique_ptr<ProcessGroup> group_;
   int64_t grids_ = 0;
-  bool interrupted_ = false;  // and so are all
+  bool interrupted_ = false;  // on all ranks
 };
 
-JobRanks* joined = nullptr;  // guarded by the GIL, and only written between calls
+// Guarded by the GIL; written only between calls.
+JobRanks* joined = nullptr;
 
 JobRanks::~JobRanks() {
   if (joined == this) joined = nullptr;
 }
 
-// A rank that cannot join tells the others, which would wait for it.
+// Joins the job. A rank that cannot join fails the job, as the others would wait for it.
 void JobRanks::join(const std::string& script) {
   require(!joined && !job_, "this process has joined the ranks already");
   if (!place_) return;
@@ -85,7 +86,8 @@ void JobRanks::join(const std::string& script) {
   joined = this;
 }
 
-// By an exception of this rank alone the job fails; what all were interrupted by is no failure.
+// Leaves the job. An exception on this rank alone fails the job; an interrupt that reached all
+// ranks does not.
 void JobRanks::leave(const py::object& exception) {
   if (!job_) return;
   joined = nullptr;
@@ -147,7 +149,8 @@ device: this rank's own GPU where there are some, else cpu.
       .def(py::init<>())
       .def("__enter__",
            [](py::object self) {
-             // Arguments may differ: a rank's own number, device or log file.
+             // Ranks may have different arguments, such as a rank's number, device or log file, so
+             // that only the script's name has to agree.
              const py::list words = py::module_::import("sys").attr("argv");
              const fs::path script = words.empty() ? "" : py::str(words[0]).cast<std::string>();
              self.cast<JobRanks&>().join(script.filename().string());

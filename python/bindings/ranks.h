@@ -1,5 +1,5 @@
-// The processes of a job that torchrun, mpirun or srun has started, as ranks of one computation: from
-// joining to leaving it, the package's runs share their chains.
+// Joins the processes of a job, started by torchrun, mpirun or srun, as ranks of one computation.
+// Between joining and leaving, the package's runs share their chains among the ranks.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>
@@ -12,21 +12,24 @@
 
 namespace isinglass::python {
 
-// Where a call computes: with the ranks that were joined, until any of them is interrupted.
+// Returns the context of a call: the joined ranks, and a stop that holds once any of them is
+// interrupted.
 Context context_of(torch::Device device, Interrupts& interrupts);
 
-// Whether this process has what the ranks make together: it is alone, or rank 0.
+// Returns whether this process has the common results: it is the only one, or rank 0.
 bool leads();
-// Its GPU, where it is told "cuda".
+// Returns this process's number on the machine, which selects its GPU for "cuda".
 int64_t local_rank();
-// Which cell of a grid this rank takes next; empty: all in their turn. To be asked for once a grid.
+// Returns the function that yields the next grid cell of this rank, or an empty function if this
+// process takes all cells in turn. Call it once per grid.
 std::function<int64_t()> next_cell();
 
-// What ended a call early: this rank's exception, or another one's Ctrl-C; None. By all ranks together,
-// with the GIL.
+// Returns the exception that ended a call early: this rank's own, or another rank's Ctrl-C; None if
+// there is none. All ranks call it together, with the GIL held.
 py::object ending(const Interrupts& interrupts);
 
-// A rank was lost: waits for the job to say which, and to end this process. With the GIL.
+// Waits, after a rank was lost, until the job has reported which one and ends this process. Call
+// with the GIL held.
 void await_end();
 
 void add_ranks(py::module_& module);

@@ -1,4 +1,5 @@
-// What the registry and the tables of options say, for signatures, docstrings and stubs.
+// Exposes the registries and the tables of options, from which Python makes signatures, docstrings
+// and stubs.
 #include "engine/registry.h"
 
 #include <torch/csrc/utils/pybind.h>
@@ -82,7 +83,8 @@ Json models_json() {
 
 }  // namespace
 
-// {sample: [option, …], train: …, evaluate: …, ablate: …, target: …, samplers: …, models: …}
+// Adds tables(): {sample: [option, …], train: …, evaluate: …, ablate: …, target: …, samplers: …,
+// models: …}.
 void add_registry(py::module_& module) {
   module.def("tables", [] {
     return object_of({{"sample", json_of(options_of<SampleSpec>())},

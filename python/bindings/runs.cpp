@@ -1,7 +1,8 @@
-// Whole runs: sampling and evaluation, as `isinglass sample` and `isinglass evaluate` make them, of
-// targets and data in memory. Each returns a dictionary and the exception that ended the run early,
-// or None: the caller keeps the part that was made. Of what ranks sample together rank 0 has all,
-// and the others None; evaluations are the same on all.
+// Whole runs on targets and data in memory: sampling and evaluation, as `isinglass sample` and
+// `isinglass evaluate` make them. Each function returns a dictionary and the exception that ended
+// the run early, or None, so that the caller keeps the part that was made. If ranks sample
+// together, rank 0 has the whole result and the others have None. Evaluations are the same on all
+// ranks.
 #include <torch/csrc/utils/pybind.h>
 
 #include <optional>
@@ -25,9 +26,10 @@ namespace {
 
 using TargetPointer = std::shared_ptr<Target>;
 
-constexpr int64_t kProbed = 16;  // states
+constexpr int64_t kProbed = 16;  // states in the check of exactness
 
-// A sentence if a callable's energies are not those of states; empty for other targets.
+// Returns a sentence if a callable's energies are not a function of each state alone; empty for
+// other targets.
 std::string inexactness_of(const Target& target, const std::optional<torch::Tensor>& states) {
   if (!target.calls_python()) return "";
   const Guest guest;

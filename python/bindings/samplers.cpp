@@ -1,4 +1,4 @@
-// Samplers step by step: init(target, x) → state, step(target, state) → info, as in the engine.
+// Samplers step by step, as in the engine: init(target, x) → state, step(target, state) → info.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/utils/pybind.h>
@@ -19,11 +19,11 @@ using TargetPointer = std::shared_ptr<Target>;
 using MaybeTensor = std::optional<torch::Tensor>;
 
 struct Info {
-  int64_t evaluations;  // model calls a chain
+  int64_t evaluations;  // model calls per chain
   torch::Tensor acceptance, hops;
 };
 
-// A sampler by name and options; what it comes to depends on the target.
+// A sampler by name and options. Defaults that depend on the target are resolved in init().
 class NamedSampler {
  public:
   NamedSampler(const std::string& name, const py::dict& options, uint64_t seed) : seed_(seed) {
@@ -39,7 +39,7 @@ class NamedSampler {
                               const std::optional<int64_t>& chains,
                               const std::optional<uint64_t>& seed, const MaybeTensor& chain_ids,
                               int64_t step) {
-    // Without a seed every start has random numbers of its own: keys of Philox that differ.
+    // Without a seed, every start has random numbers of its own, from different Philox keys.
     constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;
     const uint64_t key = seed ? *seed : seed_ + starts_++ * kOdd;
     require_options(step >= 0 && static_cast<double>(step) <= kLargestStep,
@@ -81,7 +81,7 @@ class NamedSampler {
     return {info.evaluations, statistics.acceptance, statistics.hops};
   }
 
-  // So many steps; between them Python may interrupt. Burn-in: the sampler adapts.
+  // Makes `count` steps, between which Python may interrupt. The sampler adapts if burn_in.
   void steps(const TargetPointer& target, const std::shared_ptr<State>& state, int64_t count,
              bool burn_in, bool unchanged) const {
     own(target, *state);
@@ -150,7 +150,7 @@ class NamedSampler {
             state.sampler_name(), spec_.name);
   }
 
-  // Throws Error if fewer numbers of steps are left for random draws.
+  // Throws Error if random draws have fewer step numbers left.
   static void require_numbers_for(int64_t count, const State& state) {
     const int64_t left = static_cast<int64_t>(kLargestStep) + 1 - state.next_step();
     require_options(count <= left,

@@ -1,4 +1,4 @@
-// See state.h.
+// Implements chains as a Python object: steps, checks for changes, pickling.
 #include "python/bindings/state.h"
 
 #include "io/error.h"
@@ -21,7 +21,7 @@ bool same(const torch::Tensor& one, const torch::Tensor& other) {
   return one.defined() == other.defined() && (!one.defined() || one.equal(other));
 }
 
-// What the sampler keeps of the model at x.
+// Returns the quantities of the model at x that the sampler keeps.
 Evaluation evaluated(const Sampler& sampler, EnergyModel& model, const torch::Tensor& x) {
   Evaluation fresh;
   switch (sampler.needs()) {
@@ -37,7 +37,7 @@ Evaluation evaluated(const Sampler& sampler, EnergyModel& model, const torch::Te
   return fresh;
 }
 
-// The tensors that go on from step to step.
+// Returns the tensors that carry over from step to step.
 std::vector<torch::Tensor*> tensors_of(ChainState& chains, StepParams& params) {
   Statistics& s = chains.statistics;
   std::vector<torch::Tensor*> all = {&chains.current.energy,
@@ -144,7 +144,7 @@ StepInfo State::Use::made(const StepInfo& info, int64_t steps) {
 }
 
 py::tuple State::pickled() const {
-  State& own = const_cast<State&>(*this);  // whose tensors are only read
+  State& own = const_cast<State&>(*this);  // its tensors are only read
   py::list tensors;
   for (const torch::Tensor* tensor : tensors_of(own.chains_, own.params_)) {
     tensors.append(maybe(*tensor));

@@ -1,4 +1,4 @@
-// Chains of a sampler on a target, as Python has them: all that changes from step to step.
+// Chains of a sampler on a target, as a Python object: everything that changes from step to step.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>
@@ -15,23 +15,26 @@ namespace isinglass::python {
 
 class State {
  public:
-  // Chains that begin at x. With the GIL, which is free while the target is called.
+  // Starts chains at x. Call with the GIL held; it is released while the target is called.
   State(py::object target, SamplerSpec spec, const torch::Tensor& x, const torch::Tensor& ids,
         uint64_t seed, int64_t step);
 
   Target& target() const { return *target_; }
   const py::object& target_object() const { return target_object_; }
-  // A sentence if the target's energies are not those of states; empty if they are, or were not looked at.
+  // Returns a sentence if the target's energies are not a function of each state alone; empty if
+  // they are or were not checked.
   const std::string& inexactness() const { return inexactness_; }
   const Sampler& sampler() const { return *sampler_; }
   const ChainState& chains() const { return chains_; }
   const std::string& sampler_name() const { return resolved_.name; }
   int64_t steps() const { return steps_; }
-  int64_t next_step() const { return first_step_ + steps_; }  // its number in random draws
+  // Returns the number of the next step in random draws.
+  int64_t next_step() const { return first_step_ + steps_; }
   int64_t evaluations() const { return evaluations_; }
-  py::dict scale() const;  // the numbers of a step, which are the state's own
+  py::dict scale() const;  // numbers of a step, which belong to the state
 
-  // The state's alone for a scope, without the GIL. Throws Error while another scope has it.
+  // A scope in which the state is used by one caller, without the GIL. Throws Error if another
+  // scope has it.
   class Use {
    public:
     explicit Use(State& state);
@@ -39,11 +42,11 @@ class State {
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
 
-    // Energies that are those of the target and the states as they are now. `unchanged`: nobody has
-    // changed either, and the target is not called for it.
+    // Updates the energies if the target or the states have changed. `unchanged` promises that
+    // neither has changed, so that the target is not called for the check.
     void follow(bool unchanged);
     void renew();
-    // n steps; in burn-in the t-th of so many, by one.
+    // steps() makes n steps. burn_in_step() makes step t of `total` steps of burn-in.
     StepInfo steps(int64_t n);
     StepInfo burn_in_step(int64_t t, int64_t total);
 
@@ -61,13 +64,13 @@ class State {
 
  private:
   py::object target_object_;
-  Target::Pointer target_;       // that object's
-  SamplerSpec spec_, resolved_;  // as it was said, and with its defaults on this target
+  Target::Pointer target_;       // the target in target_object_
+  SamplerSpec spec_, resolved_;  // as given, and with its defaults on this target
   std::shared_ptr<Sampler> sampler_;
   std::string inexactness_;
   ChainState chains_;
   StepParams params_;
-  // Of the target's tensors and of x when the energies were computed.
+  // Stamps of the target's tensors and of x when the energies were computed.
   std::vector<TensorStamp> tensors_, states_;
   int64_t first_step_ = 0, steps_ = 0, evaluations_ = 0;
   std::atomic<bool> used_ = false;

@@ -1,4 +1,4 @@
-// Targets: from the registry, from files, from instances and from callables. See target.h.
+// Implements targets from the registry, from files, from instances and from callables.
 #include "python/bindings/target.h"
 
 #include <fmt/format.h>
@@ -58,7 +58,8 @@ std::vector<TensorStamp> Target::stamps() {
   return {tensors_.begin(), tensors_.end()};
 }
 
-// What models keep of their parameters follows the tensors' own counts.
+// Bumps the version of tensors whose contents have changed unnoticed, as models decide by versions
+// when to update what they have computed from parameters.
 void Target::count_all_writes() {
   for (size_t i = 0; i < copies_.size(); ++i) {
     const torch::Tensor& tensor = tensors_[i];
@@ -103,8 +104,8 @@ torch::Device device_named(const py::object& device) {
   return device_of(py::cast<std::string>(py::str(device)));
 }
 
-// States, in the target's dtype, or their relaxed form. Functorch's wrappers have no memory that
-// kernels could read.
+// Returns states in the target's dtype, or their relaxed form. Tensors wrapped by functorch are
+// refused, as they have no memory that kernels could read.
 torch::Tensor input_of(const EnergyModel& model, const torch::Tensor& x, torch::Device device) {
   const c10::DispatchKeySet keys = x.key_set();
   require(!keys.has(c10::DispatchKey::FuncTorchGradWrapper) &&
@@ -122,7 +123,7 @@ torch::Tensor input_of(const EnergyModel& model, const torch::Tensor& x, torch::
   return x;
 }
 
-// As the caller's code is in grad mode or not, so is this.
+// Computes U in the caller's grad mode.
 torch::Tensor energy_of(const Target& target, const GivenStates& given) {
   const torch::Tensor x = input_of(target.model(), given.tensor, target.device());
   const bool gradients = torch::GradMode::is_enabled();
@@ -131,7 +132,8 @@ torch::Tensor energy_of(const Target& target, const GivenStates& given) {
   return target.model().energy(x);
 }
 
-// Of relaxed states the gradient is autograd's, of which alone all models know one.
+// Computes U and its gradient. For relaxed states the gradient is autograd's, the only one that all
+// models have for them.
 py::tuple energy_and_grad(const Target& target, const GivenStates& given) {
   const torch::Tensor x = input_of(target.model(), given.tensor, target.device());
   require(target.model().differentiable(), "{} has no gradient", target.model().title());
@@ -154,7 +156,7 @@ torch::Tensor random(const Target& target, int64_t chains, uint64_t seed) {
   return random_states(target.space(), ids, seed, target.device());
 }
 
-// A state dict, or what a checkpoint holds beside one.
+// Converts a state dict, or the contents of a checkpoint, to a PtValue.
 PtValue value_of(const py::handle& object) {
   if (THPVariable_Check(object.ptr())) return {py::cast<torch::Tensor>(object)};
   if (!py::isinstance(object, py::module_::import("collections.abc").attr("Mapping"))) return {};

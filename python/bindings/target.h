@@ -1,4 +1,4 @@
-// A target distribution as Python has it: a model of the library, on its device.
+// A target distribution as a Python object: a model of the library on its device.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>
@@ -12,8 +12,9 @@
 
 namespace isinglass::python {
 
-// What a tensor is: equal ones have not been replaced or written to in between, but for writes that
-// tensors do not count, such as those through `.data`.
+// The identity and version of a tensor. If two stamps are equal, the tensor was neither replaced
+// nor written to in between, except by writes that do not count as versions, such as those through
+// `.data`.
 struct TensorStamp {
   const void *tensor, *memory;
   int64_t version;
@@ -30,30 +31,33 @@ class Target {
   using Pointer = std::shared_ptr<Target>;
   using ModelPointer = std::shared_ptr<EnergyModel>;
   using Join = ModelPointer (*)(const std::vector<ModelPointer>& models);
-  // The function of this module that made it, and its arguments, by which pickle makes it again.
+  // The function of this module that made the target, and its arguments, from which pickle makes it
+  // again.
   struct Making {
     std::string function;
     py::tuple arguments;
   };
 
   Target(ModelPointer model, torch::Device device, Making making);
-  // Of other targets. With the GIL.
+  // Combines other targets. Call with the GIL held.
   Target(std::vector<Pointer> parts, Join join, Making making);
 
-  // The model of chains that are moved step by step.
+  // Returns the model for chains that are moved step by step.
   EnergyModel& model() const { return *model_; }
-  // The model of a whole run, with the tensors that modules have now. With the GIL.
+  // Returns the model for a whole run, with the tensors that modules have now. Call with the GIL
+  // held.
   ModelPointer current() const;
   StateSpace space() const { return model_->space(); }
   torch::Device device() const { return device_; }
 
-  // Whether a callable is in it, whose energies may change in ways that nobody sees.
+  // Returns whether it contains a callable, whose energies may change unnoticed.
   bool calls_python() const { return calls_python_; }
-  // Whether its energies are still to be looked at (inexactness()) in the modes that its modules are in.
+  // Returns whether the energies have yet to be checked (inexactness()) in the present modes of the
+  // modules, and marks them as checked.
   bool look_at(int64_t modes) { return std::exchange(looked_at_, modes) != modes; }
-  // The tensors of the library's own models in it.
+  // Returns the stamps of the tensors of the library's own models in it.
   std::vector<TensorStamp> stamps();
-  // As a dictionary by the names of the state dict, live.
+  // Returns the live tensors as a dictionary by their names in the state dict.
   py::dict parameters();
 
   py::tuple pickled() const;
@@ -71,16 +75,16 @@ class Target {
   Join join_ = nullptr;
   Making making_;
   bool calls_python_ = false;
-  int64_t looked_at_ = 0;  // modes
+  int64_t looked_at_ = 0;  // modes in which the energies were last checked
   std::vector<torch::Tensor> tensors_;
-  // Of tensors that were handed out, to which anybody can write in any way.
+  // Copies of the tensors that parameters() has handed out, which the user may write to in any way.
   std::vector<torch::Tensor> copies_;
   std::vector<TensorStamp> copied_;
 };
 
-// Classes that hold objects of Python, as its collector of reference cycles sees them:
-// T::visit(visit, argument) names every object that an instance holds by a reference of its own, once;
-// T::clear() lets go of them.
+// Makes a class that holds Python objects visible to Python's collector of reference cycles.
+// T::visit(visit, argument) names every object that an instance holds by a reference of its own,
+// once; T::clear() releases them.
 template <class T>
 py::custom_type_setup collected() {
   return py::custom_type_setup([](PyHeapTypeObject* heap) {
@@ -98,12 +102,13 @@ py::custom_type_setup collected() {
   });
 }
 
-// What is given as states: a tensor, or what torch.as_tensor() makes one of. Real numbers are float32 here.
+// States given as a tensor or as anything that torch.as_tensor() accepts. Real numbers become
+// float32.
 struct GivenStates {
   torch::Tensor tensor;
 };
 
-// What is given as a target.
+// A target given as an argument.
 struct GivenTarget {
   Target::Pointer pointer;
 };

@@ -1,4 +1,4 @@
-// Training, as `isinglass train` makes it, of models and data in memory.
+// Training on models and data in memory, as `isinglass train` makes it.
 #include "lab/run/training.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using TargetPointer = std::shared_ptr<Target>;
 
-// Tells a Python function of every iteration, as a dictionary of its numbers.
+// Calls a Python function after every iteration with a dictionary of its numbers.
 class Callback : public TrainObserver {
  public:
   explicit Callback(py::object function) : function_(std::move(function)) {}
@@ -45,7 +45,7 @@ class Callback : public TrainObserver {
   py::object function_;
 };
 
-// The gradients of a model in memory are gone at the end, however that comes.
+// Clears the gradients of a model in memory at the end, also after an exception.
 class NoGradientsLeft {
  public:
   explicit NoGradientsLeft(std::shared_ptr<EnergyModel> model) : model_(std::move(model)) {}
@@ -86,7 +86,8 @@ py::tuple train(const TargetPointer& target, const py::dict& options, const py::
                                     isinglass::values_of(training.spec())));
     }
     const TrainResult result = training.trainer().run();
-    ranks.any(false);  // what rank 0 has written is there
+    // Waits until rank 0 has written its files.
+    ranks.any(false);
     const NamedTensors averages = read_named_tensors(fs::path(directory) / "ema.pt");
     guest.reset();
     fit["iteration"] = result.iteration;

@@ -1,4 +1,4 @@
-// See values.h.
+// Implements the conversion of arguments and results.
 #include "python/bindings/values.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ std::string said(const py::handle& value) {
   return py::cast<std::string>(py::repr(value));
 }
 
-// What a Python value is as the option's own type.
+// Converts a Python value to the option's own type.
 OptionValue value_of(const Option& option, const py::handle& value) {
   const auto refuse = [&](const std::string& needed) {
     fail_options("`{}` is {}; {} is needed", option.name, said(value), needed);
@@ -86,7 +86,8 @@ OptionValues values_of(const OptionTable& table, const py::dict& arguments,
     check_value(*option, said);
     values.emplace(option->name, std::move(said));
   }
-  // Images of the other calls may be in memory, which no option says.
+  // Only training refuses options without effect: data of the other calls may be in memory, which
+  // no option names.
   if (who == "train") refuse_idle(who, values, values);
   return values;
 }

@@ -1,4 +1,4 @@
-// Keyword arguments as the options of a table, and results as Python objects.
+// Converts keyword arguments to the options of a table, and results to Python objects.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>
@@ -10,8 +10,9 @@
 
 namespace isinglass::python {
 
-// The values by the options' names, checked. Throws Error for a name that the table of `who` lacks,
-// a value of another type (numbers may be whole numbers; texts may be paths), or one out of range.
+// Returns the values by the options' names, checked. Throws Error for a name that the table of the
+// command `who` lacks, for a value of another type (whole numbers count as numbers, and paths as
+// texts), and for a value out of range.
 OptionValues values_of(const OptionTable& table, const py::dict& arguments, const std::string& who);
 
 template <class Spec>
@@ -19,15 +20,15 @@ Spec spec_of(const py::dict& arguments, const std::string& who) {
   return isinglass::spec_of<Spec>(values_of(options_of<Spec>(), arguments, who));
 }
 
-// A sampler's options alone, of which the name is no one.
+// Returns the options of a sampler, without its name.
 OptionValues sampler_values(const py::dict& options, const std::string& who);
 
 py::object object_of(const nlohmann::ordered_json& json);
 
-// A UserWarning of Python, at the caller's line; nothing if there is no text.
+// Issues a Python UserWarning at the caller's line, or nothing if the text is empty.
 void warn(const std::string& text);
 
-// burn-in as Python says it: burn_in; class: class_.
+// Returns the Python name of an option: burn_in for burn-in, class_ for class.
 std::string python_name(const std::string& option);
 
 }  // namespace isinglass::python
