@@ -23,7 +23,7 @@ from ._tables import (
 _LEFT_OUT = ("grid", "preset")
 _OF_GRIDS_BY_NAME = ("weights", "cache")
 _DATA = ("dataset", "data_dir", "levels")
-# The arguments of sample(), but for those that a cell has of its own.
+# The arguments of sample(), except those that each cell sets itself.
 _OF_CELLS = [name for name in sample.__signature__.parameters
              if name not in ("target", "sampler", "data", "moves", "seed", "no_samples")] + ["dataset"]
 
@@ -80,7 +80,7 @@ def _toml(value):
     if isinstance(value, numbers.Integral):
         return str(int(value))
     if isinstance(value, numbers.Real):
-        return repr(float(value))  # inf and nan, too, are TOML's own words
+        return repr(float(value))  # inf and nan are valid in TOML as well
     raise _isinglass.Error(f"a grid holds {value!r}; texts, numbers, True, False and lists of them are needed")
 
 
@@ -154,7 +154,8 @@ def ablate(grid=None, *, targets=None, samplers=(), title=None, claims=(), out=N
         results, error = _isinglass.ablate(values, dict(targets or {}), str(device), directory)
     if error is not None:
         return interrupt(error, "directory", directory)
-    return None if results is None else Ablation(results, directory, keeper)  # rank 0 has it
+    # Only rank 0 has the results.
+    return None if results is None else Ablation(results, directory, keeper)
 
 
 ablate.__signature__ = inspect.Signature(

@@ -47,7 +47,7 @@ class Evaluation(Shown):
         self.steps_done, self.steps_total = made["steps_done"], made["steps_total"]
         self.values = dict(made.get("json", {}))
         self.x, self.log_weights = made.get("x"), made.get("log_weights")
-        if whole:  # one set of images, and no splits of it
+        if whole:  # a single set of images, without splits
             for name, value in self.values.items():
                 if isinstance(value, dict) and set(value) == {"train"}:
                     self.values[name] = value["train"]

@@ -144,7 +144,7 @@ def sample(target, sampler, *, init=None, data=None, moves=False, **options):
     if named:
         values["dataset"] = data
     made, error = _isinglass.sample(target, values, states, data, moves)
-    if made is None:  # rank 0 has it
+    if made is None:  # only rank 0 has the results
         return interrupt(error, "run", None) if error is not None else None
     run = Run(made, interrupted=error is not None)
     names = {name.replace("_", "-"): name for name in sample.__signature__.parameters}

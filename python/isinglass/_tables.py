@@ -126,7 +126,7 @@ def texts_of(options):
     def text(name, value):
         if isinstance(value, (tuple, list)):
             return ("x" if name == "image" else ",").join(str(part) for part in value)
-        if isinstance(value, Mapping):  # NAME=FILE,…
+        if isinstance(value, Mapping):  # a mapping stands for NAME=FILE,…
             return ",".join(f"{key}={part}" for key, part in value.items())
         return value
     return {name: text(name, value) for name, value in options.items()}

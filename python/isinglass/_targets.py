@@ -85,7 +85,8 @@ def _buffers_as_they_were(module):
     finally:
         for part, name, buffer, values in before:
             part._buffers[name] = buffer
-            if not torch.equal(buffer, values):  # normalisation writes past the count of versions
+            if not torch.equal(buffer, values):
+                # Values are compared, as normalisation layers write without counting a version.
                 with torch.no_grad():
                     buffer.copy_(values)
 
@@ -98,7 +99,7 @@ def energies_twice(function, x):
     with torch.random.fork_rng([x.device] if x.is_cuda else []), torch.no_grad(), _buffers_as_they_were(holder):
         try:
             return torch.stack([function(x.clone()).detach().double().reshape(len(x)) for _ in range(2)])
-        except Exception:  # it need not be able to: whoever samples it says why
+        except Exception:  # the module need not support this; sampling reports the reason
             return None
 
 
