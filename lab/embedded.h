@@ -1,4 +1,5 @@
-// Files that are part of the program. The build turns them into text (isinglass_embed).
+// Gives access to files that are part of the program. The build turns them into text
+// (isinglass_embed).
 #pragma once
 
 #include <string>
@@ -11,9 +12,9 @@ struct EmbeddedFile {
   std::string text;
 };
 
-// The grids in lab/presets/grids/*.toml, named without their extension.
+// Returns the grids in lab/presets/grids/*.toml, named without their extension.
 const std::vector<EmbeddedFile>& grid_presets();
-// The files in lab/report/ that pages are made of, and the charting library.
+// Returns the files in lab/report/ that pages are made of, and the charting library.
 const std::vector<EmbeddedFile>& report_files();
 
 }  // namespace isinglass

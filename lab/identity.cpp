@@ -1,4 +1,4 @@
-// See identity.h.
+// Implements the program's revision and the hashes of files.
 #include "lab/identity.h"
 
 #include "io/beside.h"

@@ -1,4 +1,5 @@
-// The output of a bench: its measurements as JSON, as a table, and compared with an earlier result.
+// Writes the measurements of a bench as JSON and as a table, and compares them with an earlier
+// result.
 #pragma once
 
 #include <filesystem>

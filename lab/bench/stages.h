@@ -1,4 +1,4 @@
-// The stages that `isinglass bench` times: parts of a model's and a sampler's work, and the
+// Defines the stages that `isinglass bench` times: parts of a model's and a sampler's work, and the
 // machine's bounds.
 //
 //   energy               the energies U of all chains
@@ -42,7 +42,7 @@ bool is_bound(const std::string& stage);
 struct BenchSubject {
   EnergyModel& model;
   const Sampler& sampler;
-  // A second model, whose parameters training changes; null if the model cannot be trained.
+  // Training changes the parameters of this second model; null if the model cannot be trained.
   std::shared_ptr<EnergyModel> trained;
   torch::Device device;
   int64_t chains, burn_in, rungs, exploration;

@@ -1,6 +1,6 @@
-// The interface of one estimate of a model's log Z, from both ends or from below alone, that can be
-// stopped and resumed. The implementations are annealing (annealed_estimate.h) and tempering
-// (tempered_estimate.h).
+// Declares the interface of an estimate of a model's log Z, from both ends or from below alone,
+// that can be stopped and resumed. It is implemented by annealing (annealed_estimate.h) and by
+// tempering (tempered_estimate.h).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A paper's claim as a rule on measured numbers, so that the verdict is computed and not written by
-// hand.
+// Expresses a paper's claim as a rule on measured numbers, so that the verdict is computed and not
+// written by hand.
 //
 //   [[claims]]
 //   text = "…"                       the claim in words

@@ -1,4 +1,4 @@
-// A grid of runs, read from TOML:
+// Reads a grid of runs from TOML:
 //
 //   title = "…"                      what the grid shows
 //   repeats = 1                      repeats of every cell, each with a seed of its own
@@ -59,8 +59,8 @@ struct Cell {
   std::optional<EvaluateSpec> evaluation = {};
 };
 
-// How an option of training cells follows the scale: it is multiplied by scale^exponent. Whole
-// numbers are rounded and are not reduced below `least`.
+// Describes how an option of training cells follows the scale: it is multiplied by scale^exponent.
+// Whole numbers are rounded and are not reduced below `least`.
 struct ScaleRule {
   std::string option;
   double exponent = 0, least = 0;

@@ -1,4 +1,5 @@
-// Grids of training cells: every cell is a run of `train` with the sampler of its entry.
+// Reads grids of training cells, in which every cell is a run of `train` with the sampler of its
+// entry.
 //
 //   cells = "train"
 //   title, repeats, [[claims]]       as in any grid

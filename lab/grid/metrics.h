@@ -1,5 +1,5 @@
-// The registry of the numbers measured in a grid's cells, by name. The columns of results.csv, the
-// rules of claims and the report are made from it.
+// Declares the registry of the numbers measured in a grid's cells, by name. The columns of
+// results.csv, the rules of claims and the report are made from it.
 #pragma once
 
 #include <cmath>

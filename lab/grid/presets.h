@@ -1,4 +1,4 @@
-// The grids of the papers in lab/presets/grids/, which are part of the program.
+// Finds the grids of the papers (lab/presets/grids/), which are part of the program.
 #pragma once
 
 #include <string>

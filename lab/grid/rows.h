@@ -1,7 +1,7 @@
-// The rows of results.json, one per cell: {model, sampler, settings, repeat, status, error, chains,
-// metrics}. `chains` counts the chains that move independently of each other. `metrics` holds
-// numbers by the keys of lab/grid/metrics.h; KEY_se is their standard error, or the bound of their
-// bias (Metric::se_is_bias).
+// Pools and writes the rows of results.json. There is one row per cell: {model, sampler, settings,
+// repeat, status, error, chains, metrics}. `chains` counts the chains that move independently of
+// each other. `metrics` holds numbers by the keys of lab/grid/metrics.h; KEY_se is their standard
+// error, or the bound of their bias (Metric::se_is_bias).
 #pragma once
 
 #include <map>
@@ -17,11 +17,11 @@ namespace isinglass {
 struct Setting {
   std::string model, sampler;
   std::map<std::string, std::string> settings;
-  // Mean over the repeats, with its error, degrees of freedom and bias by the rule of
+  // Holds the mean over the repeats, with its error, degrees of freedom and bias by the rule of
   // rules/interval.h. The error is NaN if it is unknown, as for one repeat of a metric without an
   // error.
   Estimate estimate;
-  // Number of all repeats, and of failed ones, which leave no defined number.
+  // These count all repeats, and the failed ones, which leave no defined number.
   int64_t repeats = 0, failed = 0;
   double rhat = NAN;  // the largest R̂; NaN if one is undefined
 

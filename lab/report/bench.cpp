@@ -1,4 +1,4 @@
-// The section of a page for a bench, from bench.json.
+// Writes the section of a page for a bench, from bench.json.
 #include <fmt/format.h>
 
 #include "lab/report/page.h"

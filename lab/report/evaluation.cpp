@@ -1,4 +1,4 @@
-// The section of a page for an evaluation, from ais.json.
+// Writes the section of a page for an evaluation, from ais.json.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ std::string verdict_of(const Json& ais) {
   return "open: " + verdict_on(Evidence{number("log_z"), number("weight_ess"), chains}).reason;
 }
 
-// The three values of a split. A plain number is the forward value.
+// Holds the three values of a split. A plain number is the forward value.
 struct Bounds {
   Json forward, reverse, both;
 

@@ -1,5 +1,5 @@
-// The section of a page for a grid (isinglass ablate): claims, then for every model the measured
-// numbers, ESS as a function of settings, energy traces and autocorrelations.
+// Writes the section of a page for a grid (isinglass ablate): claims, then for every model the
+// measured numbers, ESS as a function of settings, energy traces and autocorrelations.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

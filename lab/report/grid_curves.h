@@ -15,7 +15,7 @@ namespace isinglass::report {
 // Returns the contents of the finished cells' files, in the order of their names.
 std::vector<Json> finished_cells(const std::filesystem::path& directory);
 
-// Cells of the first repeat, by model and label of the setting.
+// Holds the cells of the first repeat, by model and label of the setting.
 using Cells = std::map<std::pair<std::string, std::string>, Json>;
 Cells first_cells(const std::vector<Json>& finished);
 

@@ -1,6 +1,6 @@
-// A page of `isinglass report`. Facts, tables, charts and pictures are stored as data, and a script
-// in the page (report/page.js) makes the document from them. Texts from files are treated as data,
-// never as markup.
+// Builds a page of `isinglass report`. Facts, tables, charts and pictures are stored as data, and a
+// script in the page (report/page.js) makes the document from them. Texts from files are treated as
+// data, never as markup.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The section of a page for a run of sampling, from summary.json and samples.pt.
+// Writes the section of a page for a run of sampling, from summary.json and samples.pt.
 #include <fmt/format.h>
 
 #include <algorithm>

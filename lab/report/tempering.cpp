@@ -1,5 +1,5 @@
-// The section of a page for a tempered run, from `tempering` of summary.json or ais.json and from
-// rungs.pt.
+// Writes the section of a page for a tempered run, from `tempering` of summary.json or ais.json and
+// from rungs.pt.
 #include <fmt/format.h>
 
 #include <algorithm>

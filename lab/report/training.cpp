@@ -1,4 +1,4 @@
-// The section of a page for a training run, from metrics.jsonl and its pictures.
+// Writes the section of a page for a training run, from metrics.jsonl and its pictures.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -23,7 +23,7 @@ class Interrupted : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Objects in memory that a calling program gives in place of names and files.
+// Holds objects in memory that a calling program gives in place of names and files.
 struct Given {
   std::shared_ptr<EnergyModel> model = nullptr;  // on the device
   std::optional<Dataset> data = {};

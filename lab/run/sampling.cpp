@@ -26,8 +26,8 @@ namespace {
 
 // One chain's statistic takes this many bytes per draw, diagnostics included.
 constexpr double kBytesADraw = 128;
-// Steps between two re-evaluations of the energies that the recorder keeps. A re-evaluation costs
-// at most about as much as D single-site steps.
+// The recorder's energies are re-evaluated after this many steps. A re-evaluation costs at most
+// about as much as D single-site steps.
 constexpr int64_t kLeastRenewal = 4096, kRenewalASite = 16;
 
 // Returns states where the instance's paper starts the chains.

@@ -1,5 +1,5 @@
-// One measured run of a sampler on a model, made from a spec: a run of `isinglass sample`, or a
-// cell of a grid.
+// Makes one measured run of a sampler on a model from a spec. It is a run of `isinglass sample`, or
+// a cell of a grid.
 #pragma once
 
 #include <memory>

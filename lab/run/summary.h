@@ -1,4 +1,4 @@
-// The summary of a run of sampling, summary.json.
+// Makes the summary of a run of sampling, summary.json.
 #pragma once
 
 #include <nlohmann/json.hpp>

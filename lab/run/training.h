@@ -1,4 +1,4 @@
-// One run of training, made from a spec: model, data and objective, and the trainer that combines
+// Makes one run of training from a spec: model, data and objective, and the trainer that combines
 // them.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Configuration files: the values of a table's options as TOML, one key per option. config.toml of
-// a run directory is such a file.
+// Reads and writes configuration files, which hold the values of a table's options as TOML, one key
+// per option. config.toml of a run directory is such a file.
 #pragma once
 
 #include <toml++/toml.h>

@@ -1,5 +1,5 @@
-// The fields of a spec as options: a table through which a spec is filled from names and values (of
-// a command line, a TOML file, a grid) and read back.
+// Describes the fields of a spec as options, in a table through which a spec is filled from names
+// and values (of a command line, a TOML file, a grid) and read back.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// The options of models, samplers and data.
+// Defines the options of models, samplers and data.
 #include <fmt/format.h>
 
 #include <algorithm>

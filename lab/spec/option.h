@@ -1,5 +1,5 @@
-// Options as data: name, unit, range, default and one line of help. A table of options gives the
-// checks, the configuration files (TOML), the parser of the command line and its help.
+// Represents options as data: name, unit, range, default and one line of help. A table of options
+// gives the checks, the configuration files (TOML), the parser of the command line and its help.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class ValueType { kSwitch, kInteger, kReal, kText, kPath };
 using OptionValue = std::variant<bool, int64_t, double, std::string>;
 using OptionValues = std::map<std::string, OptionValue>;  // by the option's name
 
-// The subject of an option; the help groups options by it.
+// This is the subject of an option, by which the help groups options.
 enum class Topic { kModel, kSampler, kRun, kTraining, kData, kOutput, kProgram };
 
 struct Option {

@@ -1,4 +1,4 @@
-// The options of sampling, evaluation, bench, energies and grids.
+// Defines the options of sampling, evaluation, bench, energies and grids.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

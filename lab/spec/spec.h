@@ -1,7 +1,8 @@
-// The specification of a run as plain values. The command line, the cells of a grid, configuration
-// files and other programs fill the same structures. An empty optional, name or path means "not
-// given": the default then belongs to the sampler, the model or the objective, and is filled in
-// when the run is made (lab/run/). What a run used in the end is again a spec, its `resolved` one.
+// Holds the specification of a run as plain values. The command line, the cells of a grid,
+// configuration files and other programs fill the same structures. An empty optional, name or path
+// means "not given": the default then belongs to the sampler, the model or the objective, and is
+// filled in when the run is made (lab/run/). What a run used in the end is again a spec, its
+// `resolved` one.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ struct ModelSpec {
   std::string gradient_precision = "auto";  // or float32, bf16
 };
 
-// Size of a model that has no weights yet.
+// Holds the size of a model that has no weights yet.
 struct NewModelSpec {
   std::optional<int64_t> channels = {}, hidden = {};
   std::optional<int64_t> proj = {};  // for a new resnet of categorical images
@@ -50,7 +51,7 @@ struct NewModelSpec {
       {};  // for a new ising: all, grid, torus (models/lattice/edge_set.h)
 };
 
-// A sampler by name, with the given options by their names in the registry (engine/sampler.h):
+// Names a sampler, with the given options by their names in the registry (engine/sampler.h):
 // {"radius", 5.0}, {"balancing", "sqrt"}, {"adapt", true}.
 struct SamplerSpec {
   std::string name = {};
@@ -59,10 +60,10 @@ struct SamplerSpec {
 
 struct DataSpec {
   std::string name = {};  // name of a data set, or a file
-  // Folder of the data sets; empty: $ISINGLASS_DATA, else ./data.
+  // The folder of the data sets. If it is empty, it is $ISINGLASS_DATA, else ./data.
   std::filesystem::path directory = {};
   std::optional<int64_t> levels = {};  // levels of a file whose pixels are categories
-  // Files of images in addition to a file of training images.
+  // These files hold images in addition to a file of training images.
   std::filesystem::path validation = {}, test = {};
 };
 
@@ -83,7 +84,7 @@ struct SampleSpec {
   std::string rungs = {};                   // rungs of tempering: a number, or auto
   std::optional<int64_t> exploration = {};  // tempering: local steps per scan
   std::optional<double> lowest_beta = {};   // tempering: lowest β of the ladder
-  // Tempering of continuous states: scale of the reference at β = 0.
+  // This is the scale of the reference at β = 0, for tempering of continuous states.
   std::optional<double> start_scale = {};
   std::optional<double> optimum = {};       // optimum of a graph problem
   std::string statistic = "energy";         // statistic for ESS and R̂
@@ -109,7 +110,7 @@ struct TrainSpec {
   int64_t iterations = TrainOptions().iterations;
   double learning_rate = TrainOptions().learning_rate;
   int64_t warmup = TrainOptions().warmup;
-  // Names as in train/optimiser/learning_rate.h.
+  // The names are those of train/optimiser/learning_rate.h.
   std::string rate_schedule = name_of(TrainOptions().schedule);
   std::optional<double> end_rate = {}, clip = {};
   double weight_decay = TrainOptions().weight_decay;
@@ -173,7 +174,7 @@ struct GridSpec {
   std::string preset = {};
   double scale = 1;     // factor √scale for chains, steps, burn-in and training iterations
   int64_t repeats = 0;  // repeats of every cell; 0: as in the grid
-  // Most seconds of a cell that is run again until R̂ is small enough.
+  // A cell is run again until R̂ is small enough, for at most this time [s].
   double until_converged = 0;
   std::filesystem::path weights = {};  // replaces training
   std::filesystem::path cache = {};    // folder of trained models

@@ -1,4 +1,4 @@
-// Groups of fields that several specs share.
+// Declares groups of fields that several specs share.
 #pragma once
 
 #include "lab/spec/field.h"

@@ -1,4 +1,4 @@
-// The options of training: model, objective, chains, optimiser and checkpoints.
+// Defines the options of training: model, objective, chains, optimiser and checkpoints.
 #include "lab/spec/tables.h"
 #include "train/likelihood.h"
 #include "train/objectives/dsm.h"

@@ -89,7 +89,7 @@ OwnArrays arrays_of(const py::object& data, bool whole) {
   return arrays;
 }
 
-// The replay buffer of persistent chains for a training loop of the user's own.
+// Holds the persistent chains of a training loop that the user writes.
 class Buffer {
  public:
   Buffer(int64_t size, const torch::Tensor& mean, uint64_t seed)

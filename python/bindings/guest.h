@@ -1,5 +1,5 @@
-// Settings of the Python process that the library changes while its own code runs, and restores
-// when the code returns or throws.
+// Changes settings of the Python process while the library's own code runs, and restores them when
+// the code returns or throws.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>
@@ -13,9 +13,9 @@
 
 namespace isinglass::python {
 
-// A scope of the library's own code. It is entered with the GIL and releases it inside. As in the
-// program, inside the scope float32 has full precision, gradients can be taken (no inference mode,
-// no `no_grad`), autocast is off, and there are as many threads as torch has.
+// Marks a scope of the library's own code. It is entered with the GIL and releases it inside. As in
+// the program, inside the scope float32 has full precision, gradients can be taken (no inference
+// mode, no `no_grad`), autocast is off, and there are as many threads as torch has.
 class Guest {
  public:
   Guest();

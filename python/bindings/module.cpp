@@ -1,5 +1,5 @@
-// The extension module isinglass._isinglass, which exposes the library to Python. The package in
-// python/isinglass/ is a thin layer on top of it.
+// Defines the extension module isinglass._isinglass, which exposes the library to Python. The
+// package in python/isinglass/ is a thin layer on top of it.
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/utils/pybind.h>
 

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr auto kUntilTold = std::chrono::seconds(12);
 constexpr int kFailed = 1, kInterrupted = 130;
 
-// The context manager behind the `with` statement.
+// Serves as the context manager of the `with` statement.
 class JobRanks {
  public:
   JobRanks()
@@ -62,7 +62,7 @@ class JobRanks {
   bool interrupted_ = false;  // on all ranks
 };
 
-// Guarded by the GIL; written only between calls.
+// The GIL guards this pointer, which is written only between calls.
 JobRanks* joined = nullptr;
 
 JobRanks::~JobRanks() {

@@ -1,8 +1,7 @@
-// Whole runs on targets and data in memory: sampling and evaluation, as `isinglass sample` and
-// `isinglass evaluate` make them. Each function returns a dictionary and the exception that ended
-// the run early, or None, so that the caller keeps the part that was made. If ranks sample
-// together, rank 0 has the whole result and the others have None. Evaluations are the same on all
-// ranks.
+// Makes whole runs on targets and data in memory: sampling and evaluation, as `isinglass sample`
+// and `isinglass evaluate` do. Each function returns a dictionary and the exception that ended the
+// run early, or None, so that the caller keeps the part that was made. If ranks sample together,
+// rank 0 has the whole result and the others have None. Evaluations are the same on all ranks.
 #include <torch/csrc/utils/pybind.h>
 
 #include <optional>

@@ -1,4 +1,5 @@
-// Samplers step by step, as in the engine: init(target, x) → state, step(target, state) → info.
+// Exposes samplers step by step, as in the engine: init(target, x) → state, step(target, state) →
+// info.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/utils/pybind.h>
@@ -23,7 +24,7 @@ struct Info {
   torch::Tensor acceptance, hops;
 };
 
-// A sampler by name and options. Defaults that depend on the target are resolved in init().
+// Holds a sampler's name and options. Defaults that depend on the target are resolved in init().
 class NamedSampler {
  public:
   NamedSampler(const std::string& name, const py::dict& options, uint64_t seed) : seed_(seed) {

@@ -1,4 +1,5 @@
-// Chains of a sampler on a target, as a Python object: everything that changes from step to step.
+// Exposes the chains of a sampler on a target as a Python object, with everything that changes from
+// step to step.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>
@@ -33,8 +34,8 @@ class State {
   int64_t evaluations() const { return evaluations_; }
   py::dict scale() const;  // numbers of a step, which belong to the state
 
-  // A scope in which the state is used by one caller, without the GIL. Throws Error if another
-  // scope has it.
+  // Gives one caller the exclusive use of the state for a scope, without the GIL. Throws Error if
+  // another scope has it.
   class Use {
    public:
     explicit Use(State& state);
@@ -70,7 +71,7 @@ class State {
   std::string inexactness_;
   ChainState chains_;
   StepParams params_;
-  // Stamps of the target's tensors and of x when the energies were computed.
+  // These stamp the target's tensors and x at the time when the energies were computed.
   std::vector<TensorStamp> tensors_, states_;
   int64_t first_step_ = 0, steps_ = 0, evaluations_ = 0;
   std::atomic<bool> used_ = false;

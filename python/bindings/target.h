@@ -1,4 +1,4 @@
-// A target distribution as a Python object: a model of the library on its device.
+// Exposes a target distribution as a Python object: a model of the library on its device.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>
@@ -12,8 +12,8 @@
 
 namespace isinglass::python {
 
-// The identity and version of a tensor. If two stamps are equal, the tensor was neither replaced
-// nor written to in between, except by writes that do not count as versions, such as those through
+// Identifies a tensor and its version. If two stamps are equal, the tensor was neither replaced nor
+// written to in between, except by writes that do not count as versions, such as those through
 // `.data`.
 struct TensorStamp {
   const void *tensor, *memory;
@@ -31,8 +31,8 @@ class Target {
   using Pointer = std::shared_ptr<Target>;
   using ModelPointer = std::shared_ptr<EnergyModel>;
   using Join = ModelPointer (*)(const std::vector<ModelPointer>& models);
-  // The function of this module that made the target, and its arguments, from which pickle makes it
-  // again.
+  // Names the function of this module that made the target, and its arguments, from which pickle
+  // makes it again.
   struct Making {
     std::string function;
     py::tuple arguments;
@@ -77,7 +77,8 @@ class Target {
   bool calls_python_ = false;
   int64_t looked_at_ = 0;  // modes in which the energies were last checked
   std::vector<torch::Tensor> tensors_;
-  // Copies of the tensors that parameters() has handed out, which the user may write to in any way.
+  // These are copies of the tensors that parameters() has handed out, which the user may write to
+  // in any way.
   std::vector<torch::Tensor> copies_;
   std::vector<TensorStamp> copied_;
 };
@@ -102,13 +103,13 @@ py::custom_type_setup collected() {
   });
 }
 
-// States given as a tensor or as anything that torch.as_tensor() accepts. Real numbers become
+// Holds states given as a tensor or as anything that torch.as_tensor() accepts. Real numbers become
 // float32.
 struct GivenStates {
   torch::Tensor tensor;
 };
 
-// A target given as an argument.
+// Holds a target given as an argument.
 struct GivenTarget {
   Target::Pointer pointer;
 };

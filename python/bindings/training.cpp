@@ -1,4 +1,4 @@
-// Training on models and data in memory, as `isinglass train` makes it.
+// Trains models on data in memory, as `isinglass train` does.
 #include "lab/run/training.h"
 
 #include <fmt/format.h>

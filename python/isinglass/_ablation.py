@@ -23,7 +23,7 @@ from ._tables import (
 _LEFT_OUT = ("grid", "preset")
 _OF_GRIDS_BY_NAME = ("weights", "cache")
 _DATA = ("dataset", "data_dir", "levels")
-# The arguments of sample(), except those that each cell sets itself.
+# These are the arguments of sample(), except those that each cell sets itself.
 _OF_CELLS = [name for name in sample.__signature__.parameters
              if name not in ("target", "sampler", "data", "moves", "seed", "no_samples")] + ["dataset"]
 

@@ -15,8 +15,8 @@ from ._tables import TABLES, described, spelled, texts_of
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _FIRST = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _FILES = ("bayesnet", "script")
-# Options that a model's tensors do not determine, in addition to `sites` of the models whose
-# description asks for it.
+# These are options that a model's tensors do not determine, in addition to `sites` of the models
+# whose description asks for it.
 _MORE = {"maxcut": ["sites"], "mis": ["sites", "penalty"], "maxclique": ["sites", "penalty"],
          "mlp": ["categories", "class_"], "resnet": ["image"], "script": ["sites", "categories", "class_"]}
 

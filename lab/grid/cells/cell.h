@@ -1,4 +1,5 @@
-// A cell of a grid: one run of a sampler on a model (lab/run/sampling.h) and its measurements.
+// Runs a cell of a grid, that is, one run of a sampler on a model (lab/run/sampling.h), and
+// measures it.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Ground truth of an RBM for a grid's MMD: draws of independent chains of block Gibbs sweeps, run
-// until they have converged.
+// Provides the ground truth of an RBM for a grid's MMD: draws of independent chains of block Gibbs
+// sweeps, which run until they have converged.
 #pragma once
 
 #include <cmath>
@@ -14,8 +14,8 @@ namespace isinglass {
 inline constexpr int64_t kMmdDraws = 4;  // states of each chain that enter an MMD
 
 struct GroundTruth {
-  // Late draws, far apart, uint8 [chains, kMmdDraws, D]. Undefined if the chains have not
-  // converged, as a distance to them would be meaningless.
+  // Holds late draws that are far apart, uint8 [chains, kMmdDraws, D]. It is undefined if the
+  // chains have not converged, as a distance to them would be meaningless.
   torch::Tensor draws = {};
   double rhat = NAN;   // R̂ of the energies in the second half of the sweeps
   int64_t sweeps = 0;  // sweeps of each chain

@@ -1,6 +1,7 @@
-// A training cell of a grid: a run of training (lab/run/training.h) in a directory of its own, and
-// an evaluation of the trained model (lab/evaluation/likelihood_evaluation.h) if the grid asks for
-// one. Both resume from their latest checkpoints if the grid is killed.
+// Runs a training cell of a grid. The cell is a run of training (lab/run/training.h) in a directory
+// of its own, followed by an evaluation of the trained model
+// (lab/evaluation/likelihood_evaluation.h) if the grid asks for one. Both resume from their latest
+// checkpoints if the grid is killed.
 #pragma once
 
 #include <filesystem>

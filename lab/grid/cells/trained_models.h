@@ -1,6 +1,6 @@
-// The models of a grid's cells; the latest is kept. Trained models come from the cache folder,
-// where they are stored by their identity (identity.h), and are trained into it first if it lacks
-// them.
+// Provides the models of a grid's cells and keeps the latest. Trained models come from the cache
+// folder, where they are stored by their identity (identity.h), and are trained into it first if it
+// lacks them.
 #pragma once
 
 #include <filesystem>

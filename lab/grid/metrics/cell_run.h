@@ -1,4 +1,4 @@
-// The results of a cell's run from which its metrics are computed.
+// Holds the results of a cell's run from which its metrics are computed.
 #pragma once
 
 #include <nlohmann/json.hpp>

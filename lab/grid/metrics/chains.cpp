@@ -1,4 +1,4 @@
-// Metrics of every run: mixing, movement and energies of its chains, and their cost.
+// Implements the metrics of every run: mixing, movement and energies of its chains, and their cost.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Metrics that grids ask for if something is known of the target: its modes, its mean, or draws
-// from it. lab/grid/cells/cell.cpp measures them with observers of the run.
+// Defines the metrics that grids ask for if something is known of the target: its modes, its mean,
+// or draws from it. lab/grid/cells/cell.cpp measures them with observers of the run.
 #include "lab/grid/metrics.h"
 
 namespace isinglass {

@@ -1,4 +1,4 @@
-// Metrics of training cells. lab/grid/cells/learning_cell.cpp measures them.
+// Defines the metrics of training cells. lab/grid/cells/learning_cell.cpp measures them.
 #include "lab/grid/metrics.h"
 
 namespace isinglass {

@@ -1,4 +1,4 @@
-// Confidence intervals of measured numbers, the same for claims and for pages.
+// Computes confidence intervals of measured numbers, the same for claims and for pages.
 //
 // A number is the mean of n repeats. Its error is the larger of the error that the repeats report
 // and the error that their spread shows. It always has n − 1 degrees of freedom, as the error
@@ -14,7 +14,7 @@ namespace isinglass {
 
 inline constexpr double kLevel = 0.95;  // level of a single interval
 
-// The interval of a difference, which is positive if the first number is better.
+// Holds the interval of a difference, which is positive if the first number is better.
 struct Interval {
   double low, high;
 };

@@ -1,5 +1,5 @@
-// The registry of the rules of claims, by name. A rule says where the interval of the difference
-// must lie.
+// Declares the registry of the rules of claims, by name. A rule says where the interval of the
+// difference must lie.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// One side of a claim on one model: the settings that its selectors name, and the best of them.
+// Represents one side of a claim on one model: the settings that its selectors name, and the best
+// of them.
 #pragma once
 
 #include <nlohmann/json.hpp>
