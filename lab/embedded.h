@@ -8,7 +8,7 @@
 namespace isinglass {
 
 struct EmbeddedFile {
-  std::string name;  // file name without its folder
+  std::string name;  // Holds the file name without its folder.
   std::string text;
 };
 

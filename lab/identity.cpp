@@ -37,7 +37,7 @@ std::string file_sha256(const std::filesystem::path& file) {
   NamedTensors tensors;
   try {
     tensors = read_parameters(file);
-  } catch (const Error&) {  // no parameter file
+  } catch (const Error&) {  // It is not a parameter file.
     return sha256(read_file(file));
   }
   return sha256(std::move(tensors));

@@ -11,7 +11,7 @@
 
 namespace isinglass {
 
-extern const char* const kProgramVersion;  // set by cmake/revision.cmake
+extern const char* const kProgramVersion;  // cmake/revision.cmake sets both.
 extern const char* const kSourceRevision;
 
 // Returns the commit from which the program was built. If files had been changed since that commit,

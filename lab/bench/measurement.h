@@ -15,8 +15,8 @@ struct Stage {
   std::string name;
   // Makes the given number of calls and returns the seconds they took, the device's work included.
   std::function<double(int64_t calls)> seconds;
-  // Floating-point operations of one call, counted in convolutions and matrix products, and the
-  // bytes that it has to read and write at least, if every byte is touched once. 0 means not
+  // These count the floating-point operations of one call in convolutions and matrix products, and
+  // the bytes that it has to read and write at least, if every byte is touched once. 0 means not
   // counted.
   double flops = 0, bytes = 0;
 };
@@ -27,8 +27,8 @@ struct Spread {
 
 struct Measurement {
   std::string name;
-  int64_t calls = 1;  // calls in a row in one measurement
-  Spread seconds;     // seconds per call, over the rounds
+  int64_t calls = 1;  // One measurement makes this many calls in a row.
+  Spread seconds;     // Holds the seconds per call over the rounds.
   double flops = 0, bytes = 0;
 
   double flops_per_second() const { return flops / seconds.median; }
@@ -42,7 +42,7 @@ Spread spread_of(std::vector<double> numbers);
 std::function<double(int64_t)> timed(torch::Device device, std::function<void()> work);
 
 struct MeasurementPlan {
-  int64_t warm_up = 1, repeats = 1;  // numbers of rounds, each at least 1
+  int64_t warm_up = 1, repeats = 1;  // There is at least one round of each.
 };
 
 // Measures the stages in the given order. Quick stages are repeated until one measurement lasts

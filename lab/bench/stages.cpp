@@ -86,7 +86,7 @@ class ClockedModel : public EnergyModel, public HasEnergyDifferences {
 struct MovingChains {
   ChainState state;
   StepParams params;
-  int64_t evaluations;  // model calls of the latest step
+  int64_t evaluations;  // Counts the model calls of the latest step.
   const Sampler& sampler;
   StepGraph graph;
 

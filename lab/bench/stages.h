@@ -53,7 +53,7 @@ struct BenchSubject {
   int64_t steps_per_iteration;
   uint64_t seed;
   bool cuda_graph;
-  std::function<bool()> stop;  // polled during burn-in
+  std::function<bool()> stop;  // It is polled during burn-in.
 };
 
 // Returns why the subject lacks the stage, as the end of a sentence, or nothing if it has the

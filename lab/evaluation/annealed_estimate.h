@@ -37,7 +37,8 @@ class AnnealedEstimate : public LogZEstimate {
 
  private:
   std::string schedule_, path_, reverse_from_;
-  std::unique_ptr<TemperedStart> tempered_;  // runs first; null: the reverse chains need no ladder
+  // Runs first; null if the reverse chains need no ladder.
+  std::unique_ptr<TemperedStart> tempered_;
   AnnealedImportanceSampling annealing_;
   AisResult result_;
 };

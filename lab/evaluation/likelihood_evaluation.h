@@ -23,8 +23,8 @@
 namespace isinglass {
 
 struct EvaluationHooks {
-  std::function<void()> on_step = {};   // called after every step
-  std::function<void()> on_saved = {};  // called when the checkpoint has been written
+  std::function<void()> on_step = {};   // It is called after every step.
+  std::function<void()> on_saved = {};  // It is called after the checkpoint is written.
 };
 
 class LikelihoodEvaluation {
@@ -60,8 +60,8 @@ class LikelihoodEvaluation {
   // Returns how rounds of `until-closed` ended; empty if the spec does not ask for them.
   std::string outcome() const;
   const std::vector<SplitLikelihood>& splits() const { return splits_; }
-  const char* note() const;             // explains the direction of the bias
-  nlohmann::ordered_json json() const;  // contents of ais.json
+  const char* note() const;             // Explains the direction of the bias.
+  nlohmann::ordered_json json() const;  // Returns the contents of ais.json.
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -69,14 +69,14 @@ class LikelihoodEvaluation {
   void check_data();
   bool reverses() const { return spec_.reverse; }
   bool tempers() const;
-  int64_t steps() const { return spec_.temperatures << round_; }  // temperatures or scans
+  int64_t steps() const { return spec_.temperatures << round_; }  // Counts temperatures or scans.
   bool may_double(int64_t times) const;
   void begin_round();
-  std::unique_ptr<LogZEstimate> annealing() const;  // estimate of this round
+  std::unique_ptr<LogZEstimate> annealing() const;  // Makes the estimate of this round.
   bool another_round() const;
   void next_round();
   const Ranks& ranks() const { return *context_.ranks; }
-  double seconds() const;  // includes the time of earlier, interrupted runs
+  double seconds() const;  // Includes the time of earlier, interrupted runs.
   void save(const std::filesystem::path& checkpoint);
   PtDict data_settings() const;
   nlohmann::ordered_json identity() const;
@@ -86,17 +86,17 @@ class LikelihoodEvaluation {
   std::shared_ptr<EnergyModel> model_;
   std::unique_ptr<Sampler> sampler_;
   std::optional<Dataset> data_;
-  std::string data_hash_;  // SHA-256, "none" without data
+  std::string data_hash_;  // Holds the SHA-256 of the data, or "none".
   std::optional<Factorised> start_;
   std::unique_ptr<LogZEstimate> estimate_;
   BracketVerdict verdict_;
   std::vector<SplitLikelihood> splits_;
-  std::string reverse_from_;       // start of this round's reverse chains; empty: as in the spec
-  int64_t round_ = 0;              // counted from 0
-  int64_t first_chain_ = 0;        // global number of this round's first chain
-  int64_t earlier_steps_ = 0;      // steps of earlier rounds
-  std::vector<CurvePoint> curve_;  // points of finished rounds
-  double round_started_ = 0;       // value of seconds() at the start of the round
+  std::string reverse_from_;   // Names the start of this round's reverse chains; empty: the spec's.
+  int64_t round_ = 0;          // Counts from 0.
+  int64_t first_chain_ = 0;    // Holds the global number of this round's first chain.
+  int64_t earlier_steps_ = 0;  // Counts the steps of earlier rounds.
+  std::vector<CurvePoint> curve_;  // Holds the points of finished rounds.
+  double round_started_ = 0;       // Holds the value of seconds() at the start of the round.
   Clock::time_point started_ = Clock::now(), saved_ = started_;
   double earlier_ = 0;
   // Revisions of the program that worked on this evaluation, the present one last.

@@ -35,12 +35,12 @@ class LogZEstimate {
   // The results below are valid once the estimate is finished.
   virtual LogZBounds log_z() const = 0;
   virtual BracketVerdict verdict(double largest_bracket) const = 0;
-  virtual std::vector<CurvePoint> curve() const = 0;  // the last point is the estimate
-  virtual std::string text() const = 0;               // lines for the terminal
-  virtual nlohmann::ordered_json json() const = 0;    // the estimate's part of ais.json
+  virtual std::vector<CurvePoint> curve() const = 0;  // The last point is the estimate.
+  virtual std::string text() const = 0;               // Returns lines for the terminal.
+  virtual nlohmann::ordered_json json() const = 0;    // Returns the estimate's part of ais.json.
   virtual double acceptance() const = 0;
   virtual int64_t energy_evaluations() const = 0;
-  virtual PtDict chains() const = 0;  // contents of chains.pt
+  virtual PtDict chains() const = 0;  // Returns the contents of chains.pt.
   // Returns R̂ of the chains whose states started the reverse annealing, or nothing without it.
   virtual std::optional<double> reverse_start_rhat() const { return {}; }
   // Returns the rungs over time for rungs.pt, int16 [H, R]; undefined if there are no rungs.

@@ -93,7 +93,7 @@ bool TemperedEstimate::run(const std::function<void()>& on_step,
       stepper.advance(1);
     }
     evaluations_ += stepper.take_evaluations();
-    ++done_;  // counted before on_step, which may save the progress
+    ++done_;  // It is counted before on_step, which may save the progress.
     if (done_ == burn_in_) state_.statistics.reset();
     const int64_t kept = done_ - burn_in_;
     if (kept > 0 && kept % every_ == 0) energies_[kept / every_ - 1].copy_(state_.current.energy);

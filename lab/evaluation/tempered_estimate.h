@@ -44,24 +44,24 @@ class TemperedEstimate : public LogZEstimate {
 
  private:
   PtDict settings() const;
-  torch::Tensor all_energies() const;  // all ranks' energies, on the CPU
+  torch::Tensor all_energies() const;  // Returns all ranks' energies on the CPU.
 
   EnergyModel& model_;
   const ParallelTempering& tempering_;
   const Ranks& ranks_;
   Share own_;
-  int64_t ensembles_;  // number on all ranks
+  int64_t ensembles_;  // Counts the ensembles of all ranks.
   int64_t burn_in_, scans_, exploration_, first_chain_;
-  int64_t every_;  // scans between two kept energies
+  int64_t every_;  // Counts the scans between two kept energies.
   int64_t seed_;
   bool cuda_graph_;
   std::string path_, start_sha256_;
   StepParams params_;
   ChainState state_;
   torch::Tensor energies_;  // U at β = 1, float64 [rows, own_.count]
-  torch::Tensor states_;    // [states, own_.count, D]; undefined: no states are kept
+  torch::Tensor states_;    // [states, own_.count, D]; undefined if no states are kept
   int64_t done_ = 0, evaluations_ = 0;
-  torch::Tensor x_;  // final states of all ranks
+  torch::Tensor x_;  // Holds the final states of all ranks.
   TemperingReport report_;
   double rhat_ = 0;
 };

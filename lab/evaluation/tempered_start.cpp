@@ -10,7 +10,7 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kChainsEach = 10;  // chains per ensemble
+constexpr int64_t kChainsEach = 10;  // Each ensemble serves this many chains.
 constexpr int64_t kLeastScans = 1024;
 constexpr const char* kWhat = "the annealing checkpoint's reverse start";
 

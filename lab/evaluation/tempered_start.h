@@ -34,14 +34,14 @@ class TemperedStart {
   // energies between ensembles.
   const torch::Tensor& states() const { return states_; }
   double rhat() const { return rhat_; }
-  double round_trips() const { return round_trips_; }  // of all ensembles together
+  double round_trips() const { return round_trips_; }  // Counts those of all ensembles together.
   int64_t energy_evaluations() const { return evaluations_; }
-  nlohmann::ordered_json json() const;  // {steps, rungs, round_trips}
+  nlohmann::ordered_json json() const;  // Returns {steps, rungs, round_trips}.
 
  private:
   int64_t chains_, steps_;
   std::unique_ptr<ParallelTempering> tempering_;
-  std::unique_ptr<TemperedEstimate> ladder_;  // null once finished
+  std::unique_ptr<TemperedEstimate> ladder_;  // It is null once the ladder has finished.
   torch::Tensor states_;
   double rhat_ = 0, round_trips_ = 0;
   int64_t rungs_ = 0, evaluations_ = 0;

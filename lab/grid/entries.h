@@ -73,7 +73,7 @@ struct EntryOptions {
   std::string who;
 };
 
-const EntryOptions& sample_options();  // with the grid's own options
+const EntryOptions& sample_options();  // They include the grid's own options.
 const EntryOptions& train_options();
 const EntryOptions& evaluate_options();
 

@@ -44,18 +44,21 @@
 namespace isinglass {
 
 struct Cell {
-  std::string model = {}, sampler = {};  // labels of the entries
-  // Label of the larger model that this one replaces, at a scale that has a smaller one.
+  std::string model = {}, sampler = {};  // These are labels of the entries.
+  // Holds the label of the larger model that this one replaces, at a scale that has a smaller one.
   std::string stands_for = {};
-  // Options in the sampler's entry other than its name, as texts.
+  // Holds the options in the sampler's entry other than its name, as texts.
   std::vector<std::pair<std::string, std::string>> settings = {};
   int64_t repeat = 0;
   SampleSpec sampling = {};
-  std::vector<TrainSpec> training = {};  // resolved, one per network; empty: no training is needed
-  Modes modes = {};                      // modes that the grid names
-  int64_t calls = 0;  // model calls of every sampler; 0: samplers make equal numbers of steps
-  std::optional<TrainSpec> learning = {};  // resolved, for a training cell, which has no sampling
-  // Evaluation of the trained model; the spec does not name the weights.
+  // Holds one resolved spec per network; empty: no training is needed.
+  std::vector<TrainSpec> training = {};
+  Modes modes = {};  // Holds the modes that the grid names.
+  // Counts the model calls of every sampler; 0: samplers make equal numbers of steps.
+  int64_t calls = 0;
+  // Only a training cell has it, resolved; such a cell has no sampling.
+  std::optional<TrainSpec> learning = {};
+  // Describes the evaluation of the trained model; the spec does not name the weights.
   std::optional<EvaluateSpec> evaluation = {};
 };
 
@@ -69,13 +72,13 @@ struct ScaleRule {
 struct Grid {
   std::string name = {}, title = {};
   std::optional<double> true_mean = {};
-  bool reference = false;                 // cells report the MMD to block Gibbs samples
-  std::optional<ImageSize> picture = {};  // size of states that are images
+  bool reference = false;                 // If true, cells report the MMD to block Gibbs samples.
+  std::optional<ImageSize> picture = {};  // Gives the size of states that are images.
   int64_t repeats = 1;
-  std::vector<Cell> cells = {};  // the repeats of a setting follow each other
+  std::vector<Cell> cells = {};  // The repeats of a setting follow each other.
   std::vector<Claim> claims = {};
-  std::vector<ScaleRule> rules = {};  // rules by which a grid of training cells was scaled
-  // Numbers by name that papers report for the samplers, for the page.
+  std::vector<ScaleRule> rules = {};  // A grid of training cells was scaled by these rules.
+  // Holds numbers that papers report for the samplers, by name, for the page.
   std::vector<std::pair<std::string, double>> published = {};
   std::string published_unit = "nats";
 };

@@ -120,7 +120,7 @@ void GridIdentity::add_sources(const SampleSpec& sampling, Json& sources) {
 void GridIdentity::add_sources(const TrainSpec& training, Json& sources) {
   add_files(options_of<TrainSpec>(), values_of(training), sources);
   const DataSpec& data = training.data;
-  if (names_instance(data.name)) return;  // the program generates it
+  if (names_instance(data.name)) return;  // The program generates these data.
   const bool images = training.objective == "pcd" || training.objective == "cd";
   const bool classes = training.objective == "classify";
   const std::string what = fmt::format("{} of {}: {}", data.name, data_directory(data).string(),

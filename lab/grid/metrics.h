@@ -18,19 +18,19 @@ struct CellRun;  // defined in metrics/cell_run.h
 // which is also NaN if there is none.
 struct Estimate {
   double value, error = std::numeric_limits<double>::quiet_NaN();
-  double freedom = 0;  // degrees of freedom of the error
-  // Largest possible distance of the mean from the true value that repeats do not reduce.
+  double freedom = 0;  // Counts the degrees of freedom of the error.
+  // Bounds the distance of the mean from the true value that repeats do not reduce.
   double bias = 0;
 };
 
 struct Metric {
-  std::string key;    // name in cells, results.csv and claims
-  std::string title;  // title in tables
+  std::string key;    // Names the metric in cells, results.csv and claims.
+  std::string title;  // Names the metric in tables.
   bool higher_is_better;
-  bool has_error;  // has a standard error, stored as key + "_se"
+  bool has_error;  // If true, there is a standard error, stored as key + "_se".
   // The metric is a property of the sampler at equilibrium, which unconverged chains do not show.
   bool at_equilibrium = false;
-  bool has_zero = true;  // shares of it make sense; false for energies, whose zero is arbitrary
+  bool has_zero = true;  // Shares of it make sense; false for energies, whose zero is arbitrary.
   // Measures every cell. If null, only grids that ask for the metric have it, and
   // lab/grid/cells/cell.cpp measures it.
   std::function<Estimate(const CellRun&)> measure = nullptr;
@@ -39,7 +39,7 @@ struct Metric {
   bool unknown_where_undefined = false;
   // A failed cell has it as well, as it measures the failure.
   bool of_failed = false;
-  bool se_is_bias = false;  // its "standard error" bounds a bias: half of a bracket
+  bool se_is_bias = false;  // The "standard error" bounds a bias: it is half of a bracket.
 };
 
 // Returns the metrics of metrics/list.inc, whose source files hold the entries.

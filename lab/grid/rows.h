@@ -23,11 +23,11 @@ struct Setting {
   Estimate estimate;
   // These count all repeats, and the failed ones, which leave no defined number.
   int64_t repeats = 0, failed = 0;
-  double rhat = NAN;  // the largest R̂; NaN if one is undefined
+  double rhat = NAN;  // Holds the largest R̂, or NaN if one is undefined.
 
   // Returns whether the chains have reached their target, as far as R̂ can tell.
   bool converged() const { return rhat <= kConvergedRhat; }
-  std::string label(const std::string& without = "") const;  // formats "pafs radius=5"
+  std::string label(const std::string& without = "") const;  // Formats "pafs radius=5".
 };
 
 // Selects the repeats of a cell that count. A setting chosen on the first half is judged on the

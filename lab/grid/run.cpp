@@ -46,7 +46,7 @@ Json finished_cell(const fs::path& file, const Cell& cell) {
   require(json.is_object() && json.contains("status"), "{} is not a cell of a grid", file.string());
   const Json identity = json.value("identity", Json::object());
   const bool own = identity.value("program", "") == program_revision();
-  if (!json.contains("sampling") || !own) return json;  // stale, whatever its settings
+  if (!json.contains("sampling") || !own) return json;  // It is stale, whatever its settings are.
   const Json expected = cell_settings(cell);
   for (const char* part : {"sampling", "training", "learning", "evaluation"}) {
     // Compares texts, as both have lost any bytes that are not UTF-8.
@@ -204,7 +204,7 @@ Json run_grid(const GridSpec& spec, const Grid& grid, const fs::path& directory,
     fs::create_directories(directory / "cells");
     set_stale_cells_aside(spec, grid, identity, directory, hooks);
   }
-  ranks.any(false);  // the other ranks wait for rank 0 here, and at the end for each other
+  ranks.any(false);  // The other ranks wait for rank 0 here, and at the end for each other.
   const bool finished = run_cells(spec, grid, directory, context, identity, hooks, given);
   const bool stopped = ranks.any(!finished);
   if (!stopped && !ranks.leads()) return {};

@@ -23,11 +23,11 @@ struct GridHooks {
   // Returns the index of the next cell, from 0. Each index goes to one rank. The default takes all
   // cells in order.
   std::function<int64_t()> next = {};
-  // Called when a cell is finished, now or earlier, with its number from 1 (which is the number of
-  // finished cells if one rank runs all) and its title.
+  // It is called when a cell is finished, now or earlier, with its number from 1 (which is the
+  // number of finished cells if one rank runs all) and its title.
   std::function<void(int64_t done, const std::string& cell)> on_cell = {};
-  std::function<void()> on_kept = {};  // called when the file of a cell has been written
-  OnStale on_stale = {};               // called before any cell is set aside
+  std::function<void()> on_kept = {};  // It is called after the file of a cell is written.
+  OnStale on_stale = {};               // It is called before any cell is set aside.
 };
 
 // Runs the grid on its entries' models, or on given ones, and returns the contents of results.json.

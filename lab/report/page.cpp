@@ -79,7 +79,7 @@ std::string html(const Page& page) {
   const std::string& layout = embedded("page.html");
   std::string text;
   size_t from = 0;
-  for (const auto& [slot, content] : slots) {  // the slots in the order of the layout
+  for (const auto& [slot, content] : slots) {  // The slots are in the order of the layout.
     const size_t at = layout.find(slot, from);
     TORCH_INTERNAL_ASSERT(at != std::string::npos, slot);
     text += layout.substr(from, at - from) + content;

@@ -27,13 +27,13 @@ struct Page {
 // Returns the whole page as one file with style, charting library, script and data.
 std::string html(const Page& page);
 
-Json facts(Json named);  // makes facts from {name: value, …}
+Json facts(Json named);  // Makes facts from {name: value, …}.
 // Makes facts from the values of these keys that the object has.
 Json facts_of(const Json& object, const std::vector<std::string>& keys);
 
 struct Column {
   std::string title;
-  bool text = false;  // left-aligned text
+  bool text = false;  // The column holds left-aligned text.
   bool wrap = false, verdict = false;
 };
 // Makes a table. Values of rows are numbers, texts or null, or {value, half, best}, where half is

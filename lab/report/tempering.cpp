@@ -10,7 +10,7 @@
 namespace isinglass::report {
 namespace {
 
-constexpr int64_t kReplicas = 3;  // replicas whose histories are shown
+constexpr int64_t kReplicas = 3;  // The histories of so many replicas are shown.
 
 Json whole_numbers(int64_t first, int64_t count) {
   Json list = Json::array();

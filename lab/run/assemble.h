@@ -15,9 +15,9 @@
 
 namespace isinglass {
 
-using Stop = std::function<bool()>;  // polled between steps; true ends the work
+using Stop = std::function<bool()>;  // It is polled between steps; true ends the work.
 
-// Thrown if a long computation was stopped before it had a result.
+// It is thrown if a long computation was stopped before it had a result.
 class Interrupted : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -25,11 +25,11 @@ class Interrupted : public std::runtime_error {
 
 // Holds objects in memory that a calling program gives in place of names and files.
 struct Given {
-  std::shared_ptr<EnergyModel> model = nullptr;  // on the device
+  std::shared_ptr<EnergyModel> model = nullptr;  // The model must be on the device.
   std::optional<Dataset> data = {};
-  torch::Tensor labels = {};  // classes of the data's training images, int64 [N]
-  torch::Tensor states = {};  // states where chains begin, [B, D]
-  torch::Tensor mean = {};    // means of the Bernoulli sites where annealing begins, [D]
+  torch::Tensor labels = {};  // Holds the classes of the training images, int64 [N].
+  torch::Tensor states = {};  // Holds the states where chains begin, [B, D].
+  torch::Tensor mean = {};    // Holds the means of the Bernoulli sites where annealing begins, [D].
 };
 
 // Returns the device for "auto" (a GPU if there is one), "cpu", "cuda" or "cuda:N". If several
@@ -42,7 +42,7 @@ void require_said(bool said, const char* option);
 
 // Returns the folder of the data sets: the spec's, else $ISINGLASS_DATA, else "data".
 std::filesystem::path data_directory(const DataSpec& data);
-DataSpec absolute(DataSpec data);  // makes the given paths absolute
+DataSpec absolute(DataSpec data);  // Makes the given paths absolute.
 DataSpec resolved(DataSpec data);
 ModelSpec resolved(ModelSpec model);
 // Resolves a sampler for the model, which limits some defaults. Throws Error for options that the
@@ -56,8 +56,8 @@ std::optional<double> sampler_number(const SamplerSpec& sampler, const std::stri
 // Returns whether the sampler moves continuous states.
 bool moves_continuous(const SamplerSpec& sampler);
 
-// Return a data set's images; its points or grey levels as float32; the classes of its training
-// images.
+// These return a data set's images; its points or grey levels as float32; the classes of its
+// training images.
 Dataset images_of(const DataSpec& data);
 Dataset points_of(const DataSpec& data);
 torch::Tensor labels_of(const DataSpec& data);

@@ -23,7 +23,7 @@ Gpus gpus_here() {
   int count = 0;
   gpus.code = cudaGetDeviceCount(&count);
   if (cudaDriverGetVersion(&gpus.driver) != cudaSuccess) gpus.driver = 0;
-  cudaGetLastError();  // clears the error, which must not be reported to another caller
+  cudaGetLastError();  // This clears the error, which must not be reported to another caller.
   return gpus;
 }
 

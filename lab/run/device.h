@@ -11,9 +11,9 @@ namespace isinglass {
 // Holds what the CUDA runtime reports about the GPUs of this machine.
 struct Gpus {
   int64_t usable = 0;
-  int code = 0;     // result of cudaGetDeviceCount
-  int driver = 0;   // CUDA version of the driver, such as 12040 for 12.4; 0: no driver
-  int runtime = 0;  // CUDA version of this build
+  int code = 0;     // Holds the result of cudaGetDeviceCount.
+  int driver = 0;   // Holds the driver's CUDA version, such as 12040 for 12.4; 0: no driver.
+  int runtime = 0;  // Holds this build's CUDA version.
 };
 
 Gpus gpus_here();

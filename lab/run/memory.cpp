@@ -60,7 +60,7 @@ double activation_bytes(const EnergyModel& model) {
 
 // Counts inactive file cache as available, as the system reclaims it on demand.
 double group_memory(const std::filesystem::path& root) {
-  struct Names {  // names in the two versions of control groups
+  struct Names {  // The two versions of control groups use different names.
     const char *limit, *used, *idle;
   };
   double left = std::numeric_limits<double>::infinity();

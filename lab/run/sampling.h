@@ -57,7 +57,7 @@ class Sampling {
   // run.
   PtDict saved(const RunProgress& progress) const;
   void restore(const PtDict& saved);
-  const RunProgress& made() const { return plan_.made; }  // progress made before run()
+  const RunProgress& made() const { return plan_.made; }  // Returns the progress made before run().
   bool saves_burn_in() const { return isinglass::saves_burn_in(*sampler_, plan_); }
   Share own_chains() const { return own_; }
   torch::Device device() const { return context_.device; }
@@ -91,21 +91,22 @@ class Sampling {
   torch::Tensor data_states(const StateSpace& space);
   torch::Tensor chain_ids() const;
   const Ranks& ranks() const { return *context_.ranks; }
-  PtDict identity() const;  // fields that a checkpoint must agree with
+  PtDict identity() const;  // Returns the fields that a checkpoint must agree with.
   void note_data(const Dataset& data);
 
   SampleSpec spec_;
   RunPlan plan_;
   Context context_;
-  Share own_;                      // this rank's share of the chains
-  std::optional<Dataset> images_;  // given in place of the spec's
+  Share own_;                      // Holds this rank's share of the chains.
+  std::optional<Dataset> images_;  // Replaces the spec's data if given.
   std::optional<DataIdentity> data_;
   std::shared_ptr<EnergyModel> model_;
   std::unique_ptr<Cooling> cooling_;
   std::unique_ptr<BestSolution> best_;
   std::unique_ptr<MixingWatch> mixing_;
   std::unique_ptr<Sampler> sampler_;
-  const ParallelTempering* tempering_ = nullptr;  // the sampler if it is tempering, else null
+  // Points to the sampler if that is tempering; else null.
+  const ParallelTempering* tempering_ = nullptr;
   TemperingReport tempering_report_;
   Statistic statistic_;
   ChainState state_;

@@ -32,7 +32,7 @@ class SavedSampling : public RunSaver {
   void restore();
   bool due() override;
   void save(const RunProgress& progress) override;
-  void remove() const;  // called on rank 0
+  void remove() const;  // Only rank 0 calls it.
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -47,7 +47,7 @@ class SavedSampling : public RunSaver {
   const Ranks& ranks_;
   std::function<void(const RunProgress&)> on_saved_;
   Clock::time_point saved_ = Clock::now();
-  int64_t draws_ = 0;  // draws in files
+  int64_t draws_ = 0;  // Counts the draws in files.
 };
 
 }  // namespace isinglass

@@ -143,7 +143,7 @@ namespace {
 
 // Returns a warning if chains did not move; empty if all did or if there are too few steps to tell.
 std::string unmoved_warning(const Json& summary) {
-  if (summary.contains("tempering")) return "";  // draws of tempering also change by swaps
+  if (summary.contains("tempering")) return "";  // Draws of tempering also change by swaps.
   // With an acceptance of 5 %, 99.4 % of the chains have moved after this many steps.
   constexpr int64_t kEnoughSteps = 100;
   const int64_t chains = summary["chains"], unmoved = summary["unmoved_chains"];
@@ -205,7 +205,7 @@ Json graph_json(const GraphReading& reading) {
 std::string optimum_warning(const Json& summary) {
   if (!summary.contains("best") || !summary["best"].contains("step")) return "";
   const double value = summary["best"]["value"], optimum = summary["best"]["optimum"];
-  constexpr double kRounding = 1e-9;  // rounding of sums of weights
+  constexpr double kRounding = 1e-9;  // Sums of weights are rounded by this much.
   if (!(value > optimum + kRounding * std::abs(optimum))) return "";
   return fmt::format(
       "the best solution, {}, is above the optimum that was given, {}: that is the optimum of "

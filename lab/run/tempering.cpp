@@ -20,8 +20,8 @@ namespace isinglass {
 namespace {
 
 constexpr int64_t kMostRungs = 10000;
-constexpr int64_t kMostFound = 1000;  // upper limit for `rungs` auto
-constexpr double kLeastMean = 1e-2;   // least mean of a site at β = 0
+constexpr int64_t kMostFound = 1000;  // Limits the rungs of `rungs` auto.
+constexpr double kLeastMean = 1e-2;   // Limits the mean of a site at β = 0 from below.
 
 // Returns the number of rungs, or nothing for "auto".
 std::optional<int64_t> rungs_of(const std::string& text) {

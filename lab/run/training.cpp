@@ -309,7 +309,7 @@ std::filesystem::path newest_checkpoint(const std::filesystem::path& directory) 
   if (!std::filesystem::is_directory(directory / "checkpoints")) return {};
   try {
     return RunDirectory::open(directory).checkpoints().back();
-  } catch (const Error&) {  // it has no checkpoint yet
+  } catch (const Error&) {  // It has no checkpoint yet.
     return {};
   }
 }

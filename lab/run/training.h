@@ -39,7 +39,7 @@ class Training {
   void without_chains(TrainObserver* observer);
   void resolve_image();
   void resolve_projection();
-  int64_t chains() const;  // number of persistent chains
+  int64_t chains() const;  // Returns the number of persistent chains.
   // Returns a model with fresh parameters, or with those that a new run starts from.
   std::shared_ptr<EnergyModel> model_to_train(int64_t classes = 1) const;
   TrainOptions train_options() const;

@@ -15,7 +15,7 @@ class TrainingCurves {
 
   // Returns one value per iteration; NaN if a line lacks it.
   std::vector<double> column(const std::string& key) const;
-  bool has(const std::string& key) const;  // has a finite value
+  bool has(const std::string& key) const;  // Returns whether it has a finite value.
   // Returns the mean over the finite values in the last tenth of the iterations, or NaN if there
   // are none.
   double late_mean(const std::string& key) const;

@@ -28,8 +28,8 @@ using Fields = std::vector<Field<Spec>>;
 // Parses "12x34". Throws Error, beginning with `what`, for other texts.
 ImageSize image_size(const std::string& text, const std::string& what);
 
-// Convert texts to and from members that are neither numbers, switches nor texts. read_text throws
-// Error, naming the option, if the text cannot be read.
+// These convert texts to and from members that are neither numbers, switches nor texts. read_text
+// throws Error, naming the option, if the text cannot be read.
 void read_text(const std::string& text, const std::string& option, ImageSize& size);
 void read_text(const std::string& text, const std::string& option, Temperatures& temperatures);
 void read_text(const std::string& text, const std::string& option, std::vector<NamedFile>& files);

@@ -37,7 +37,7 @@ std::string trained_model(const OptionValues& values) {
 struct Idle {
   std::string command, option;
   std::function<bool(const OptionValues&)> used;
-  std::string otherwise;  // explains what the option goes with
+  std::string otherwise;  // Explains what the option goes with.
 };
 
 const std::vector<Idle>& table() {

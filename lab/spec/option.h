@@ -15,7 +15,7 @@ namespace isinglass {
 
 enum class ValueType { kSwitch, kInteger, kReal, kText, kPath };
 using OptionValue = std::variant<bool, int64_t, double, std::string>;
-using OptionValues = std::map<std::string, OptionValue>;  // by the option's name
+using OptionValues = std::map<std::string, OptionValue>;  // The keys are the options' names.
 
 // This is the subject of an option, by which the help groups options.
 enum class Topic { kModel, kSampler, kRun, kTraining, kData, kOutput, kProgram };
@@ -23,16 +23,16 @@ enum class Topic { kModel, kSampler, kRun, kTraining, kData, kOutput, kProgram }
 struct Option {
   std::string name;
   ValueType type = ValueType::kText;
-  std::string unit = "";  // name of the value in the help: N, FILE, steps, …
+  std::string unit = "";  // Names the value in the help: N, FILE, steps, …
   std::string help = "";
   std::optional<OptionValue> initial = std::nullopt;
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
-  bool above_minimum = false;             // the minimum itself is not allowed
-  std::vector<std::string> choices = {};  // allowed texts
-  std::vector<std::string> names = {};    // texts that are not file names
-  bool stored = true;                     // written to config.toml
-  bool adjustable = false;                // may differ from the run's own value on resuming
+  bool above_minimum = false;             // If true, the minimum itself is not allowed.
+  std::vector<std::string> choices = {};  // A text must be one of these, if there are any.
+  std::vector<std::string> names = {};    // A text that is one of these is not a file name.
+  bool stored = true;                     // Values are written to config.toml.
+  bool adjustable = false;                // The value may differ from the run's own on resuming.
   Topic topic = Topic::kProgram;
 };
 

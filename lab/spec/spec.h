@@ -20,7 +20,7 @@
 
 namespace isinglass {
 
-inline constexpr int64_t kDefaultChains = 100;  // default of sampling
+inline constexpr int64_t kDefaultChains = 100;  // Sampling takes this many by default.
 // Steps are numbered by 32 bits.
 inline constexpr double kLargestStep = 4294967295.0;
 
@@ -30,25 +30,25 @@ struct ImageSize {
 };
 
 struct ModelSpec {
-  std::string name = {};      // a name in models/registry.h
-  std::string instance = {};  // a standard target in place of name and weights
+  std::string name = {};      // Names a model of models/registry.h.
+  std::string instance = {};  // Names a standard target and replaces name and weights.
   std::filesystem::path weights = {};
-  std::vector<NamedFile> factors = {};  // factors of a product
+  std::vector<NamedFile> factors = {};  // Lists the factors of a product.
   std::optional<int64_t> sites = {}, categories = {};
   std::optional<double> penalty = {};
-  std::optional<int64_t> label = {};  // class of a classifier
+  std::optional<int64_t> label = {};  // Selects the class of a classifier.
   std::optional<ImageSize> image = {};
   // The sampler uses this model's gradient in place of the model's own.
   std::optional<NamedFile> gradient_model = {};
-  std::string gradient_precision = "auto";  // or float32, bf16
+  std::string gradient_precision = "auto";  // Takes auto, float32 or bf16.
 };
 
 // Holds the size of a model that has no weights yet.
 struct NewModelSpec {
   std::optional<int64_t> channels = {}, hidden = {};
-  std::optional<int64_t> proj = {};  // for a new resnet of categorical images
-  std::optional<std::string> edges =
-      {};  // for a new ising: all, grid, torus (models/lattice/edge_set.h)
+  std::optional<int64_t> proj = {};  // Applies to a new resnet of categorical images.
+  // Takes all, grid or torus, for a new ising (models/lattice/edge_set.h).
+  std::optional<std::string> edges = {};
 };
 
 // Names a sampler, with the given options by their names in the registry (engine/sampler.h):
@@ -59,53 +59,54 @@ struct SamplerSpec {
 };
 
 struct DataSpec {
-  std::string name = {};  // name of a data set, or a file
-  // The folder of the data sets. If it is empty, it is $ISINGLASS_DATA, else ./data.
+  std::string name = {};  // Names a data set or a file.
+  // Names the folder of the data sets; if empty, $ISINGLASS_DATA, else ./data.
   std::filesystem::path directory = {};
-  std::optional<int64_t> levels = {};  // levels of a file whose pixels are categories
+  std::optional<int64_t> levels = {};  // Applies to a file whose pixels are categories.
   // These files hold images in addition to a file of training images.
   std::filesystem::path validation = {}, test = {};
 };
 
-inline constexpr const char* kDefaultSampler = "pafs";  // for training, evaluation and bench
-inline constexpr const char* kDefaultContinuousSampler = "hmc";  // for evaluation
+// These are the defaults of training, evaluation and bench, and of evaluation on continuous states.
+inline constexpr const char* kDefaultSampler = "pafs";
+inline constexpr const char* kDefaultContinuousSampler = "hmc";
 
 struct SampleSpec {
   ModelSpec model = {};
   SamplerSpec sampler = {};
   DataSpec data = {};
-  std::filesystem::path warm_start = {};  // summary.json of an earlier run
-  std::optional<int64_t> chains = {};     // default: 100, or as many as `init` holds
+  std::filesystem::path warm_start = {};  // Names the summary.json of an earlier run.
+  std::optional<int64_t> chains = {};     // Defaults to 100, or to as many as `init` holds.
   int64_t burn_in = 0;
-  std::optional<int64_t> steps = {};  // required
+  std::optional<int64_t> steps = {};  // This option is required.
   int64_t thin = 1;
-  std::string init = "random";              // or data, instance, a file of states
-  std::optional<Temperatures> anneal = {};  // cooling during burn-in
-  std::string rungs = {};                   // rungs of tempering: a number, or auto
-  std::optional<int64_t> exploration = {};  // tempering: local steps per scan
-  std::optional<double> lowest_beta = {};   // tempering: lowest β of the ladder
+  std::string init = "random";              // Takes random, data, instance or a file of states.
+  std::optional<Temperatures> anneal = {};  // Cools the chains during burn-in.
+  std::string rungs = {};                   // Gives tempering a number of rungs, or auto.
+  std::optional<int64_t> exploration = {};  // Counts the local steps per scan of tempering.
+  std::optional<double> lowest_beta = {};   // Sets the lowest β of the tempering ladder.
   // This is the scale of the reference at β = 0, for tempering of continuous states.
   std::optional<double> start_scale = {};
-  std::optional<double> optimum = {};       // optimum of a graph problem
-  std::string statistic = "energy";         // statistic for ESS and R̂
-  bool no_samples = false, netcdf = false;  // output in addition to the summary
+  std::optional<double> optimum = {};       // Gives the known optimum of a graph problem.
+  std::string statistic = "energy";         // Selects the statistic for ESS and R̂.
+  bool no_samples = false, netcdf = false;  // These choose the output beside the summary.
   std::optional<bool> cuda_graph = {};
   int64_t seed = 0;
 };
 
 struct TrainSpec {
-  ModelSpec model = {};  // name, image, gradient_precision, and weights to start from
+  ModelSpec model = {};  // Gives name, image, gradient_precision, and weights to start from.
   NewModelSpec shape = {};
   DataSpec data = {};
   SamplerSpec sampler = {};
-  std::string objective = "pcd";  // or cd, dsm, classify
+  std::string objective = "pcd";  // Takes pcd, cd, dsm or classify.
   // The following options are for training with chains.
   std::optional<bool> base = {}, centre = {}, cuda_graph = {};
   std::optional<int64_t> steps = {}, buffer = {}, rungs = {}, fresh = {}, fresh_iterations = {};
   std::optional<double> l1 = {}, l2 = {}, p_control = {}, reinit = {};
-  std::optional<double> base_smooth = {};  // for categorical images
+  std::optional<double> base_smooth = {};  // Applies to categorical images.
   std::optional<int64_t> evaluate_every = {}, evaluate_steps = {};
-  std::optional<double> noise = {};  // for score matching
+  std::optional<double> noise = {};  // Applies to score matching.
   int64_t batch = PcdOptions().batch;
   int64_t iterations = TrainOptions().iterations;
   double learning_rate = TrainOptions().learning_rate;
@@ -131,20 +132,21 @@ const std::vector<std::string>& path_names();
 
 struct EvaluateSpec {
   ModelSpec model = {};
-  DataSpec data = {};  // empty: log Z alone
+  DataSpec data = {};  // If it is empty, log Z alone is estimated.
   SamplerSpec sampler = {};
   int64_t chains = AisOptions().chains;
-  int64_t temperatures = AisOptions().temperatures;  // or scans
-  std::string method = "ais";                        // or tempering
-  std::string rungs = {};                            // rungs of tempering: a number, or auto
-  std::optional<int64_t> exploration = {};           // tempering: local steps per scan
-  std::optional<double> start_scale = {};  // continuous states: scale of the reference at β = 0
-  std::string schedule = {};               // schedule of annealing
+  int64_t temperatures = AisOptions().temperatures;  // Counts the scans of tempering as well.
+  std::string method = "ais";                        // Takes ais or tempering.
+  std::string rungs = {};                            // Gives tempering a number of rungs, or auto.
+  std::optional<int64_t> exploration = {};  // Counts the local steps per scan of tempering.
+  // Sets the scale of the reference at β = 0, for continuous states.
+  std::optional<double> start_scale = {};
+  std::string schedule = {};  // Selects the schedule of annealing.
   std::string path = {};
   bool reverse = false;
-  std::string reverse_from = {};     // exact, chains, tempering, auto or a file of states
+  std::string reverse_from = {};     // Takes exact, chains, tempering, auto or a file of states.
   double bracket = kLargestBracket;  // [nats]
-  double until_closed = 0;           // [s]; 0: a single round
+  double until_closed = 0;           // [s]; 0 means a single round.
   std::optional<bool> cuda_graph = {};
   int64_t seed = 0;
 };
@@ -156,10 +158,10 @@ struct BenchSpec {
   int64_t chains = 100;
   int64_t burn_in = 0;
   int64_t steps_per_iteration = 10;
-  int64_t rungs = 10;  // rungs of tempering; the chains form ensembles of this many
-  std::optional<int64_t> exploration = {};  // tempering: local steps per scan
-  int64_t warm_up = 2, repeats = 7;         // numbers of rounds
-  std::string stages = {};                  // separated by commas; empty: all that exist
+  int64_t rungs = 10;  // The chains form tempering ensembles of this many rungs.
+  std::optional<int64_t> exploration = {};  // Counts the local steps per scan of tempering.
+  int64_t warm_up = 2, repeats = 7;         // These count rounds.
+  std::string stages = {};                  // Lists stages with commas; empty means all.
   std::optional<bool> cuda_graph = {};
   int64_t seed = 0;
 };
@@ -170,16 +172,16 @@ struct EnergySpec {
 };
 
 struct GridSpec {
-  std::filesystem::path file = {};  // either this or a preset
+  std::filesystem::path file = {};  // Either this or a preset is given.
   std::string preset = {};
-  double scale = 1;     // factor √scale for chains, steps, burn-in and training iterations
-  int64_t repeats = 0;  // repeats of every cell; 0: as in the grid
+  double scale = 1;     // Multiplies chains, steps, burn-in and training iterations by √scale.
+  int64_t repeats = 0;  // Counts the repeats of every cell; 0 means as in the grid.
   // A cell is run again until R̂ is small enough, for at most this time [s].
   double until_converged = 0;
-  std::filesystem::path weights = {};  // replaces training
-  std::filesystem::path cache = {};    // folder of trained models
-  DataSpec data = {};                  // replaces the grid's own
-  int64_t seed = 0;                    // seed of the first repeat
+  std::filesystem::path weights = {};  // Replaces training.
+  std::filesystem::path cache = {};    // Names the folder of trained models.
+  DataSpec data = {};                  // Replaces the grid's own data.
+  int64_t seed = 0;                    // Seeds the first repeat.
 };
 
 }  // namespace isinglass

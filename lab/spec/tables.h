@@ -5,16 +5,16 @@
 
 namespace isinglass {
 
-Fields<ModelSpec> model_fields();         // model, weights, factors, sites, …
-Field<ModelSpec> instance_field();        // a standard target
-Field<ModelSpec> gradient_model_field();  // another model's gradient
+Fields<ModelSpec> model_fields();         // Returns model, weights, factors, sites, …
+Field<ModelSpec> instance_field();        // Returns the option for a standard target.
+Field<ModelSpec> gradient_model_field();  // Returns the option for another model's gradient.
 Field<ModelSpec> gradient_precision_field();
-Fields<NewModelSpec> new_model_fields();  // channels, hidden
+Fields<NewModelSpec> new_model_fields();  // Returns channels and hidden.
 // Returns the sampler and its options. `initial` is the default shown in the help; empty: the
 // sampler is required.
 Fields<SamplerSpec> sampler_fields(const std::string& initial = "");
-Fields<DataSpec> data_fields();   // dataset, data-dir, levels
-Fields<DataSpec> split_fields();  // validation, test
+Fields<DataSpec> data_fields();   // Returns dataset, data-dir and levels.
+Fields<DataSpec> split_fields();  // Returns validation and test.
 Option cuda_graph_option();
 Option seed_option();
 

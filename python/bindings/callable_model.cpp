@@ -178,7 +178,7 @@ void CallableModel::check(const torch::Tensor& input, const torch::Tensor& outpu
 namespace {
 
 constexpr double kRounding =
-    1e-3;  // tolerance relative to the energy, for sums in another order or precision
+    1e-3;  // Sums in another order or precision differ by up to this much, relative to the energy.
 
 double largest_difference(const torch::Tensor& one, const torch::Tensor& other) {
   const torch::Tensor difference = (one - other).abs();

@@ -27,7 +27,7 @@ class CallableModel : public EnergyModel, public OwnFunction, public HasLiveStat
   std::string kind_name() const override { return name_; }
   std::string title() const override { return "energy " + name_; }
   StateSpace space() const override { return space_; }
-  bool capturable() const override { return false; }  // the callable may do anything
+  bool capturable() const override { return false; }  // The callable may do anything.
   torch::Tensor energy(const torch::Tensor& x) override;
   torch::Tensor energies_twice(const torch::Tensor& x) const override;
 
@@ -55,7 +55,7 @@ class CallableModel : public EnergyModel, public OwnFunction, public HasLiveStat
   py::object callable_;
   std::string name_;
   StateSpace space_;
-  bool finite_ = false;  // the first output was finite
+  bool finite_ = false;  // Tells whether the first output was finite.
 };
 
 // Returns a sentence if the energies of the states x differ between two calls, as with dropout, or

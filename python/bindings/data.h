@@ -11,9 +11,9 @@
 namespace isinglass::python {
 
 struct DataUse {
-  bool points = false;             // real [N, D] are points of continuous states
-  bool whole = false;              // a tensor is not split: all of it is training data
-  py::object labels = py::none();  // classes of the training images
+  bool points = false;             // Real [N, D] are points of continuous states.
+  bool whole = false;              // A tensor is not split: all of it is training data.
+  py::object labels = py::none();  // Holds the classes of the training images.
 };
 
 // Returns the data set in memory: a tensor, anything that torch or NumPy can convert to one, or a

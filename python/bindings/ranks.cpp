@@ -59,7 +59,7 @@ class JobRanks {
   std::unique_ptr<Job> job_;
   std::unique_ptr<ProcessGroup> group_;
   int64_t grids_ = 0;
-  bool interrupted_ = false;  // on all ranks
+  bool interrupted_ = false;  // Holds for all ranks.
 };
 
 // The GIL guards this pointer, which is written only between calls.

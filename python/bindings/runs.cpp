@@ -25,7 +25,7 @@ namespace {
 
 using TargetPointer = std::shared_ptr<Target>;
 
-constexpr int64_t kProbed = 16;  // states in the check of exactness
+constexpr int64_t kProbed = 16;  // The check of exactness takes this many states.
 
 // Returns a sentence if a callable's energies are not a function of each state alone; empty for
 // other targets.

@@ -20,7 +20,7 @@ using TargetPointer = std::shared_ptr<Target>;
 using MaybeTensor = std::optional<torch::Tensor>;
 
 struct Info {
-  int64_t evaluations;  // model calls per chain
+  int64_t evaluations;  // Counts model calls per chain.
   torch::Tensor acceptance, hops;
 };
 

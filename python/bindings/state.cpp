@@ -144,7 +144,7 @@ StepInfo State::Use::made(const StepInfo& info, int64_t steps) {
 }
 
 py::tuple State::pickled() const {
-  State& own = const_cast<State&>(*this);  // its tensors are only read
+  State& own = const_cast<State&>(*this);  // Its tensors are only read.
   py::list tensors;
   for (const torch::Tensor* tensor : tensors_of(own.chains_, own.params_)) {
     tensors.append(maybe(*tensor));

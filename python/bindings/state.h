@@ -32,7 +32,7 @@ class State {
   // Returns the number of the next step in random draws.
   int64_t next_step() const { return first_step_ + steps_; }
   int64_t evaluations() const { return evaluations_; }
-  py::dict scale() const;  // numbers of a step, which belong to the state
+  py::dict scale() const;  // Returns the numbers of a step, which belong to the state.
 
   // Gives one caller the exclusive use of the state for a scope, without the GIL. Throws Error if
   // another scope has it.
@@ -65,8 +65,9 @@ class State {
 
  private:
   py::object target_object_;
-  Target::Pointer target_;       // the target in target_object_
-  SamplerSpec spec_, resolved_;  // as given, and with its defaults on this target
+  Target::Pointer target_;  // Points to the target in target_object_.
+  SamplerSpec spec_,
+      resolved_;  // They hold the given spec, and the one with defaults on this target.
   std::shared_ptr<Sampler> sampler_;
   std::string inexactness_;
   ChainState chains_;

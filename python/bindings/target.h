@@ -75,7 +75,7 @@ class Target {
   Join join_ = nullptr;
   Making making_;
   bool calls_python_ = false;
-  int64_t looked_at_ = 0;  // modes in which the energies were last checked
+  int64_t looked_at_ = 0;  // Encodes the modes in which the energies were last checked.
   std::vector<torch::Tensor> tensors_;
   // These are copies of the tensors that parameters() has handed out, which the user may write to
   // in any way.
@@ -123,13 +123,13 @@ namespace pybind11::detail {
 template <>
 struct type_caster<isinglass::python::GivenStates> {
   PYBIND11_TYPE_CASTER(isinglass::python::GivenStates, const_name("torch.Tensor"));
-  bool load(handle given, bool convert);  // throws Error for what holds no numbers
+  bool load(handle given, bool convert);  // Throws Error for what holds no numbers.
 };
 
 template <>
 struct type_caster<isinglass::python::GivenTarget> {
   PYBIND11_TYPE_CASTER(isinglass::python::GivenTarget, const_name("isinglass._isinglass.Target"));
-  bool load(handle given, bool convert);  // throws Error for anything else
+  bool load(handle given, bool convert);  // Throws Error for anything else.
 };
 
 }  // namespace pybind11::detail

@@ -27,9 +27,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int64_t kTracePoints = 300, kLags = 200;
-constexpr int64_t kPictures = 9, kPictureColumns = 3;  // states of a cell that its picture shows
-constexpr double kLongEnoughRhat =
-    1.05;  // below the bound of claims, so that cells pass that one clearly
+constexpr int64_t kPictures = 9, kPictureColumns = 3;  // A cell's picture shows this many states.
+// This is below the bound of claims, so that cells pass that bound clearly.
+constexpr double kLongEnoughRhat = 1.05;
 // From this share of chains at right modes on, they count as arrived.
 constexpr double kMostRight = 0.8;
 

@@ -16,7 +16,7 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kKeptEnergies = 4000;  // energies kept of each chain for R̂
+constexpr int64_t kKeptEnergies = 4000;  // R̂ takes at most about this many energies of each chain.
 
 // Holds thinned energies [chains] and kMmdDraws states [chains, D] far apart; empty if stopped.
 struct Stretch {

@@ -89,7 +89,7 @@ Json evaluated(const Cell& cell, const fs::path& directory, const Dataset& data,
     if (split.split == "validation" || split.split == "test") {
       put(metrics, split.split + "_nats",
           verdict.closed ? Estimate{split.quoted, half} : Estimate{NAN});
-      if (data.values == PixelValues::kCategorical) {  // the unit of papers on categorical data
+      if (data.values == PixelValues::kCategorical) {  // Papers on such data use this unit.
         const double bits = std::abs(bits_per_dim(half, data.space().sites));
         put(metrics, split.split + "_bits",
             verdict.closed ? Estimate{split.bits_per_dim, bits} : Estimate{NAN});
@@ -174,7 +174,7 @@ Json run_learning_cell(const Cell& cell, const Json& settings, const fs::path& d
   Json done = done_or_failed([&]() -> Json {
     try {
       return trained(cell, settings, directory, data, device, stop, on_kept);
-    } catch (const NumericalError& error) {  // all allowed recoveries have been used
+    } catch (const NumericalError& error) {  // All allowed recoveries have been used.
       const TrainingCurves curves(directory / "metrics.jsonl");
       Json metrics = metrics_of(curves);
       put(metrics, "divergences", {metrics["divergences"].get<double>() + 1});
@@ -182,7 +182,7 @@ Json run_learning_cell(const Cell& cell, const Json& settings, const fs::path& d
     }
   });
   if (done["status"] == "failed" && done["metrics"].empty())
-    return done;  // it may be resumed at another time
+    return done;  // It may be resumed later.
   fs::remove_all(directory / "checkpoints");
   fs::remove(directory / "evaluation.pt");
   return done;

@@ -10,8 +10,9 @@
 namespace isinglass {
 
 struct StaleCell {
-  std::vector<std::filesystem::path> paths;  // files and folders in the grid's directory
-  std::string reason, revision;  // the reason, and the revision of the program that made them
+  std::vector<std::filesystem::path> paths;  // They lie in the grid's directory.
+  // These are the reason and the revision of the program that made them.
+  std::string reason, revision;
 };
 
 // Announces that this many cells are measured again, why, and the folder that receives the old

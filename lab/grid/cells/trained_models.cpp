@@ -45,7 +45,7 @@ void GridModels::train(const TrainSpec& spec, const fs::path& directory) const {
   if (resumed) {
     training.trainer().resume(directory);
   } else {
-    fs::remove_all(directory);  // a process was killed before its first checkpoint
+    fs::remove_all(directory);  // A process was killed before its first checkpoint.
     training.trainer().start(directory);
   }
   write_file(directory / "config.toml",
@@ -74,7 +74,8 @@ fs::path GridModels::trained(const TrainSpec& spec) {
     fs::remove_all(kept / name);
     fs::rename(partial / name, kept / name);
   }
-  fs::rename(partial / weights.filename(), weights);  // moved last: if it exists, everything does
+  // It is moved last, so that its presence means that all is there.
+  fs::rename(partial / weights.filename(), weights);
   fs::remove_all(partial);
   return weights;
 }

@@ -18,10 +18,10 @@ struct Trace {
 
 struct CellRun {
   const Sampling& sampling;
-  const Recorder& recorder;               // records the draws
-  const nlohmann::ordered_json& summary;  // summary.json
+  const Recorder& recorder;               // It has recorded the draws.
+  const nlohmann::ordered_json& summary;  // Holds the contents of summary.json.
   const Trace& trace;
-  int64_t group;  // number of chains that move together
+  int64_t group;  // This many chains move together.
 };
 
 // Returns the mean of [chains] with its standard error. Groups of chains move together and count as

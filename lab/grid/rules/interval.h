@@ -12,7 +12,7 @@
 
 namespace isinglass {
 
-inline constexpr double kLevel = 0.95;  // level of a single interval
+inline constexpr double kLevel = 0.95;  // A single interval has this level.
 
 // Holds the interval of a difference, which is positive if the first number is better.
 struct Interval {

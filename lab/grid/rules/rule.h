@@ -20,7 +20,7 @@ struct ClaimRule {
   // Returns the rule in words, for pages. percent is the margin in % (0 for metrics without a
   // zero).
   std::function<std::string(double percent, const std::string& axis)> words;
-  bool better = true;  // "supported" means that `who` is better; false: not worse
+  bool better = true;  // "supported" means that `who` is better; if false, that it is not worse.
   // Compares the share of its best value that a sampler keeps at the largest value of the axis.
   bool shares = false;
 };

@@ -34,7 +34,8 @@ class Side {
   bool converged(const Setting& setting) const {
     return !needs_convergence_ || setting.converged();
   }
-  const std::vector<Setting>& open() const { return open_; }  // settings with an unknown number
+  // Returns the settings with an unknown number.
+  const std::vector<Setting>& open() const { return open_; }
 
   // Returns the unconverged settings other than the chosen one, which might be better than it.
   std::vector<Setting> unconverged() const;
@@ -55,9 +56,9 @@ class Side {
   std::vector<std::string> selectors_;
   std::string model_;
   bool needs_convergence_, shares_;
-  bool higher_number_, higher_;    // higher is better: for the metric, and for the compared number
-  std::vector<Setting> measured_;  // with and without a defined number
-  std::vector<Setting> numbers_;   // numbers that choose, before any share is taken
+  bool higher_number_, higher_;    // Higher is better: for the metric, and for the compared number.
+  std::vector<Setting> measured_;  // Includes settings without a defined number.
+  std::vector<Setting> numbers_;   // These numbers choose the best, before any share is taken.
   std::vector<Setting> all_, chosen_on_, compared_on_, open_;
   std::optional<Setting> best_;
   std::string ends_;
