@@ -99,7 +99,7 @@ class LikelihoodEvaluation {
   double round_started_ = 0;       // Holds the value of seconds() at the start of the round.
   Clock::time_point started_ = Clock::now(), saved_ = started_;
   double earlier_ = 0;
-  // Revisions of the program that worked on this evaluation, the present one last.
+  // Holds the revisions of the program that worked on this evaluation, the present one last.
   std::vector<std::string> revisions_;
 };
 

@@ -17,14 +17,14 @@ inline constexpr const char* kTemperedStart = "tempering";
 // Means "chains" in the first round and "tempering" in later rounds if the chains have not mixed.
 inline constexpr const char* kAnyStart = "auto";
 
-// Returns the spec's start, by name or file. If the spec names none, returns "exact" for a model
-// with exact draws and "auto" otherwise. Throws Error for "exact" if the model has no exact draws.
+// Returns the spec's start, by name or file. If the spec names none or "auto", returns "exact" for
+// a model with exact draws and "auto" otherwise. Throws Error for "exact" if the model has no exact
+// draws.
 std::string resolved_reverse_start(const std::string& said, const EnergyModel& model);
 
-// Returns the start of the reverse chains. first_chain is the number of the first of spec.chains
-// chains whose random numbers exact draws use. Throws Error for a file whose states are not the
-// model's or are too few. For "tempering" the states are left undefined; the ladder provides them
-// later.
+// Returns the start of the reverse chains. first_chain is the number of the first of the chains
+// whose random numbers exact draws use. Throws Error for a file whose states are not the model's or
+// are too few. For "tempering" the states are left undefined; the ladder provides them later.
 ReverseStart reverse_start(const std::string& resolved, EnergyModel& model, int64_t chains,
                            int64_t temperatures, int64_t first_chain, uint64_t seed,
                            torch::Device device);

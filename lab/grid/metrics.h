@@ -14,8 +14,8 @@ namespace isinglass {
 
 struct CellRun;  // defined in metrics/cell_run.h
 
-// Holds a measured number with its standard error. The number is NaN if undefined; so is the error,
-// which is also NaN if there is none.
+// Holds a measured number with its standard error. The number is NaN if it is undefined. The error
+// is NaN if it is undefined or if there is none.
 struct Estimate {
   double value, error = std::numeric_limits<double>::quiet_NaN();
   double freedom = 0;  // Counts the degrees of freedom of the error.
@@ -28,18 +28,19 @@ struct Metric {
   std::string title;  // Names the metric in tables.
   bool higher_is_better;
   bool has_error;  // If true, there is a standard error, stored as key + "_se".
-  // The metric is a property of the sampler at equilibrium, which unconverged chains do not show.
+  // If true, the metric is a property of the sampler at equilibrium, which unconverged chains do
+  // not show.
   bool at_equilibrium = false;
   bool has_zero = true;  // Shares of it make sense; false for energies, whose zero is arbitrary.
   // Measures every cell. If null, only grids that ask for the metric have it, and
   // lab/grid/cells/cell.cpp measures it.
   std::function<Estimate(const CellRun&)> measure = nullptr;
-  // An undefined number may have any value, as with an open bracket. If false, undefined means that
-  // the event did not happen, as with chains that never arrived.
+  // If true, an undefined number may have any value, as with an open bracket. If false, undefined
+  // means that the event did not happen, as with chains that never arrived.
   bool unknown_where_undefined = false;
-  // A failed cell has it as well, as it measures the failure.
+  // If true, a failed cell has the metric as well, as it measures the failure.
   bool of_failed = false;
-  bool se_is_bias = false;  // The "standard error" bounds a bias: it is half of a bracket.
+  bool se_is_bias = false;  // If true, the "standard error" bounds a bias: it is half of a bracket.
 };
 
 // Returns the metrics of metrics/list.inc, whose source files hold the entries.

@@ -63,7 +63,7 @@ class Sampling {
   torch::Device device() const { return context_.device; }
 
   // Returns the summary of the run (summary.h): acceptance, speed, ESS and more, from what the
-  // recorder kept. For rank 0.
+  // recorder kept. Only rank 0 calls it.
   nlohmann::ordered_json summary(const Recorder& recorder) const;
   // Returns the statistics of this rank's chains over the kept steps.
   const Statistics& statistics() const { return state_.statistics; }

@@ -4,8 +4,8 @@
 // and the error that their spread shows. It always has n − 1 degrees of freedom, as the error
 // reported by the chains of one run does not cover differences between runs. A single repeat has no
 // interval. Quantiles are those of Student's t distribution, with Welch's degrees of freedom for
-// differences. A bias, such as half of an open end of a likelihood's bracket, does not shrink with
-// the number of repeats and is added to the half-width.
+// differences. A bias, such as half of a likelihood's bracket, does not shrink with the number of
+// repeats and is added to the half-width.
 #pragma once
 
 #include "lab/grid/metrics.h"
