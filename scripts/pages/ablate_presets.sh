@@ -46,3 +46,4 @@ for entry in "${scales[@]}"; do
 done
 python3 "$root/scripts/pages/share_chart.py"  # the pages share one copy of the chart library
 python3 "$root/scripts/pages/results_index.py"
+python3 "$root/scripts/pages/paper_page.py"
