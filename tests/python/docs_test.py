@@ -13,7 +13,8 @@ from conftest import ROOT
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide/python.md", "docs/guide/many-gpus.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/guide/python.md", "docs/guide/many-gpus.md",
+                                  "docs/guide/coming-from.md"])
 def test_python_of_the_page(page, tmp_path, monkeypatch):
     blocks = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
     assert blocks
