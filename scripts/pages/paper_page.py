@@ -38,15 +38,15 @@ PAPERS = [
         ("figure 8", "ising-learning", "On a 10×10 torus; the paper has 25×25."),
         ("table 1, static MNIST", "ebm-static-mnist", ""),
         ("table 1, dynamic MNIST", "ebm-mnist",
-         "One network, by `pafs`: [−82.5 nats, closed](../results/images.md#dynamic-mnist)."),
+         "One network, by `pafs`: [−82.5 nats, closed](../results/images.md)."),
         ("table 1, Omniglot", "ebm-omniglot",
-         "One network of other data than the paper's: [−97.4 nats, closed](../results/images.md#the-omniglot-stand-in)."),
+         "One network of other data than the paper's: [−97.4 nats, closed](../results/images.md)."),
         ("table 1, Caltech", "ebm-caltech",
-         "One network, by `pafs`: [−109.0 to −110.3 nats, open](../results/images.md#caltech-silhouettes)."),
+         "One network, by `pafs`: [−109.0 to −110.3 nats, open](../results/images.md)."),
         ("table 2, seconds a batch", None,
          "No preset: `isinglass bench` times a step and an iteration of training "
-         "([CPU](../results/performance.md#beside-published-programs), "
-         "[H100](../results/gpu.md#a-resnet-of-64-channels-100-chains))."),
+         "([CPU](../results/performance.md), "
+         "[H100](../results/gpu.md))."),
     ], ""),
     ("LBJ", "Sun, Dai, Dai, Zhou & Schuurmans 2022, *Discrete Langevin sampler via Wasserstein gradient flow*. "
             "Figure 1 repeats one target of each of figures 3 to 10.", [
@@ -59,7 +59,7 @@ PAPERS = [
         ("table 1, static MNIST", "ebm-static-mnist", "The same runs as for PAS above."),
         ("table 1, dynamic MNIST, Omniglot, Caltech", "ebm-mnist", "`ebm-omniglot` and `ebm-caltech` likewise."),
         ("table 1, Frey Faces", "ebm-freyfaces",
-         "One network, by `pafs`: [5.20 bits per dimension, open](../results/images.md#frey-faces)."),
+         "One network, by `pafs`: [5.20 bits per dimension, open](../results/images.md)."),
         ("table 1, Histopathology", "ebm-histopathology", ""),
     ], "Without a preset: figure 10 (categorical RBMs of Fashion-MNIST) and figure 2 (pictures; those of our networks are "
        "on [their cards](../../weights/README.md))."),
