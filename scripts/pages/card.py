@@ -5,9 +5,10 @@
     scripts/pages/card.py EVALUATION WEIGHTS.pt [--tempered SAMPLES]
 
 RUN is a directory of `isinglass train`, EVALUATION one of `isinglass evaluate` on the weights, SAMPLES one
-of `isinglass sample --rungs`. Makes WEIGHTS.md, WEIGHTS.png (the buffer's sample grid) and, of SAMPLES,
-WEIGHTS-tempered.png (the ensembles' last draw, by build/isinglass or $ISINGLASS_BINARY) beside the weights;
-without RUN it writes the rest of the card that is there anew. No number is typed by hand.
+of `isinglass sample --rungs`. The script writes WEIGHTS.md and WEIGHTS.png (the sample grid of the replay
+buffer) beside the weights. With SAMPLES it also writes WEIGHTS-tempered.png (draws of the ensembles, drawn by
+build/isinglass or $ISINGLASS_BINARY). Without RUN it keeps the head of the existing card and rewrites the rest.
+No number is typed by hand.
 """
 import argparse
 import json
@@ -18,7 +19,7 @@ import subprocess
 import sys
 import tomllib
 
-EVALUATION = "## What it is of\n"
+EVALUATION = "## Checksums\n"
 TEMPERED = "## Samples from tempered chains\n"
 SPLITS = ("train", "validation", "test")
 
@@ -52,8 +53,8 @@ def training(run, weights, iterations, where, note):
     return f"""# {weights.name}
 
 {"An" if config["model"] == "rbm" else "A"} {config["model"]} EBM with {size}, trained on `{config["dataset"]}` by persistent
-contrastive divergence; these are the averaged (EMA) parameters after iteration {count}. Until then the run took
-{last["seconds"] / 60:.0f} minutes, evaluations and checkpoints included, on {where or f"{config['threads']} CPU thread(s)"}. {note}
+contrastive divergence. The file holds the averaged (EMA) parameters after iteration {count}. Training took
+{last["seconds"] / 60:.0f} minutes up to there, evaluations and checkpoints included, on {where or f"{config['threads']} CPU thread(s)"}. {note}
 
 ![chains of the replay buffer after iteration {count}]({weights.stem}.png)
 
@@ -61,18 +62,18 @@ contrastive divergence; these are the averaged (EMA) parameters after iteration 
 ```
 {command("train", run, weights, iterations)}
 ```
-At iteration {count}: acceptance {last["acceptance"]:.2f}, {last["hops"]:.1f} hops per step,
+At iteration {count}: acceptance {last["acceptance"]:.2f}, {last["hops"]:.1f} sites changed per step,
 U(data) − U(chains) = {last["difference"]:.1f}.
 
 """
 
 
 def tempered_chains(samples, weights):
-    """What chains come to that began far from the data: the last draw of every ensemble."""
+    """Returns the section on states that tempered chains reach from random states, and draws its picture."""
     root = pathlib.Path(__file__).resolve().parents[2]
     config = tomllib.loads((samples / "config.toml").read_text())
     if config.get("init") != "random":
-        sys.exit(f"card.py: {samples} did not begin at random states, as the card would say")
+        sys.exit(f"card.py: {samples} did not begin at random states, as the card would state")
     image = config.get("image", "28x28")
     picture = weights.with_name(f"{weights.stem}-tempered.png")
     subprocess.run([os.environ.get("ISINGLASS_BINARY", root / "build/isinglass"), "inspect", samples, "--image", image,
@@ -83,9 +84,9 @@ def tempered_chains(samples, weights):
     return f"""{TEMPERED}
 ![states at β = 1 of ensembles of tempered chains]({picture.name})
 
-The states at β = 1 of {min(chains, 64)} ensembles of {ladder["rungs"]} tempered chains that began at random states: no data, and no state
-of the training, takes part. {f"Every {thin} scans, after {found['burn_in']} of burn-in, ensembles in turn" if draws > 1 else f"After {found['burn_in'] + found['steps_done']} scans"};
-{ladder["round_trips"]:.3g} round trips of each ensemble.
+These are the states at β = 1 of {min(chains, 64)} ensembles of {ladder["rungs"]} tempered chains. All chains began at random
+states; neither data nor states of the training take part. {f"Every {thin} scans, after {found['burn_in']} of burn-in, the picture has the state of each ensemble" if draws > 1 else f"After {found['burn_in'] + found['steps_done']} scans the picture has the state of each ensemble"}.
+Each ensemble made {ladder["round_trips"]:.3g} round trips on average.
 ```
 {command("sample", samples, weights)}
 ```
@@ -107,7 +108,7 @@ def estimate(value, error):
 
 
 def of_annealing(found):
-    """log Z from both ends, or one."""
+    """Returns the estimates of log Z, forward and, where it was run, in reverse."""
     text = (f"forward: {estimate(found['log_z'], found['log_z_se'])}, effective sample size of the weights "
             f"{found['weight_ess']:.1f} of {found['chains']}")
     if "log_z_upper" not in found:
@@ -132,7 +133,7 @@ def row(title, values):
 
 
 def bits_per_dimension(found):
-    """A table; nothing of an evaluation by an earlier program."""
+    """Returns a table, or nothing for an evaluation by a program that did not write bits per dimension."""
     if "baseline_bits_per_dim" not in found:
         return ""
     return f"""| bits per dimension ({found["verdict"]}) | {" | ".join(SPLITS)} |
@@ -144,7 +145,7 @@ def bits_per_dimension(found):
 
 
 def evaluation(directory, weights):
-    """What the weights are worth."""
+    """Returns the part of the card on the evaluation."""
     found = json.loads((directory / "ais.json").read_text())
     tempered = found["method"] == "tempering"
     verdict = found["verdict"] + (f": {found['reason']}" if found["reason"] else "")
@@ -188,7 +189,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", type=pathlib.Path, nargs="+", metavar="PATH", help="[RUN] EVALUATION WEIGHTS.pt")
     parser.add_argument("--iterations", type=int, help="the iteration of the weights, if the run went on")
-    parser.add_argument("--where", help="what it ran on, if not on the threads of its last sitting alone")
+    parser.add_argument("--where", help="the machine, if the run was not on the CPU threads of its configuration alone")
     parser.add_argument("--note", default="")
     parser.add_argument("--tempered", type=pathlib.Path, metavar="SAMPLES", help="chains of `isinglass sample --rungs`")
     arguments = parser.parse_args()

@@ -68,19 +68,19 @@ with tempfile.TemporaryDirectory() as name:
     ladder = {"rungs": 24, "round_trips": 12.5}
     tempered = card(folder, again=True, method="tempering", log_z=12.25, log_z_upper=13.0, log_z_bidirectional=12.75,
                     log_z_bidirectional_se=0.25, rhat=1.004, tempering=ladder, log_likelihood=both, verdict="closed", reason=None)
-    assert tempered.startswith(closed.split("## What it is of")[0]), tempered
+    assert tempered.startswith(closed.split("## Checksums")[0]), tempered
     for text in ("## Parallel tempering", "going up the ladder: 12.25", "going down: 13.00", "both: 12.75 ± 0.25; 24 rungs, 12.5 round trips",
                  "50 ensembles, R̂ 1.004", "| this model, up | -90.00 |", "| scans | log Z |"):
         assert text in tempered, (text, tempered)
-    assert tempered.count("## What it is of") == 1 and "Annealed" not in tempered, tempered
+    assert tempered.count("## Checksums") == 1 and "Annealed" not in tempered, tempered
     # With tempered chains: those of few ensembles are several draws; the section is replaced by another, and stays without.
     title = "## Samples from tempered chains"
     few = card(folder, again=True, samples=tempered_chains(folder / "few", 16))
     picture = (folder / "weights-tempered.png").read_bytes()
-    for text in (title, "of 16 ensembles of 3 tempered chains", "Every 3 scans, after 2 of burn-in", "(weights-tempered.png)", "--rungs 3", "--out OUT\n```\n\n## What it is of"):
+    for text in (title, "of 16 ensembles of 3 tempered chains", "Every 3 scans, after 2 of burn-in", "(weights-tempered.png)", "--rungs 3", "--out OUT\n```\n\n## Checksums"):
         assert text in few, (text, few)
     many = card(folder, again=True, samples=tempered_chains(folder / "many", 80))
     assert "of 64 ensembles of 3 tempered chains" in many and "After 14 scans" in many and many.count(title) == 1, many
     assert picture[:4] == b"\x89PNG" and (folder / "weights-tempered.png").read_bytes() != picture
-    assert card(folder, again=True) == many.split("## What it is of")[0] + "## What it is of" + alone.split("## What it is of")[1]
+    assert card(folder, again=True) == many.split("## Checksums")[0] + "## Checksums" + alone.split("## Checksums")[1]
 print("cards: as they should be")
