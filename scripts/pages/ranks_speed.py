@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Times one rank of one thread beside two ranks of one thread, and training on 1, 2 and 4 beside what the formulas of
-docs/guide/many-gpus.md predict; writes docs/results/ranks.md.
+"""Writes docs/results/ranks.md: the throughput of two ranks of one thread beside one, and training on 1, 2 and 4 ranks
+beside the prediction of the formulas in docs/guide/many-gpus.md.
 
     .venv/bin/python scripts/pages/ranks_speed.py [PROGRAM] [--repeats N]
 
-On a machine with two cores that do nothing else; they take turns, with two processes apart: each does half the work and
-knows of no other, and the slower counts. What those lose, as to a smaller batch or to the memory that the cores share,
-no ranks can win.
+Run it on a machine with two idle cores. One process, two ranks and two processes apart take turns. The processes apart
+do half of the work each without communication, and the slower one counts. What these lose, through a smaller batch
+or the memory that the cores share, ranks cannot win.
 """
 import argparse
 import json
@@ -52,7 +52,7 @@ def rate_of_annealing(folder):
     return 1 / json.loads((folder / "ais.json").read_text())["seconds"]
 
 
-# Of each: the command, what it does a second (None: the command itself), and the least ratio there should be.
+# For each kind of work: the command, a reader of its throughput (None: 1 / the time of the command) and the aim.
 RBM = "--model rbm --weights weights/static-mnist-rbm500.pt"
 TRAINING = "training of a ResNet-16, 10 steps an iteration"
 RESNET = "--model resnet --weights weights/static-mnist-resnet16.pt"
@@ -68,7 +68,7 @@ WORK = {
     "annealing of the RBM": (f"evaluate {RBM} --sampler pafs --radius 5 --chains 100 --steps 2000 --path linear --schedule linear", rate_of_annealing, 1.9),
     "a grid of 20 cells": ("ablate --grid grid.toml --repeats 20", None, 1.9),
 }
-# A gather of a batch's states and a sum of gradients, as ranks make them, by rank 0: latency in seconds, bytes a second.
+# Times sums between ranks; rank 0 prints the latency [s] and the bandwidth [bytes/s].
 NETWORK = """
 import statistics, time, torch
 import torch.distributed as ranks
@@ -86,7 +86,7 @@ if ranks.get_rank() == 0:
     print(small, 16 * (1 << 20) / (large - small))
 ranks.destroy_process_group()
 """
-SHARED = re.compile(r"(--(?:chains|batch|buffer|repeats)) (\d+)")  # what ranks share
+SHARED = re.compile(r"(--(?:chains|batch|buffer|repeats)) (\d+)")  # options whose value is divided between ranks
 
 
 def environment(rank, size, port):
@@ -104,7 +104,7 @@ def free_port():
 
 
 def rate(program, arguments, read, size, folder, apart=False):
-    """What so many ranks, or processes apart, do a second."""
+    """Returns the throughput of `size` ranks, or of `size` processes apart."""
     port = free_port()
     if apart:
         arguments = SHARED.sub(lambda found: f"{found[1]} {int(found[2]) // size}", arguments)
@@ -136,7 +136,7 @@ def measured(program, repeats):
 
 
 def network(size):
-    """What one small sum takes between so many processes, and the bytes a second of a large one."""
+    """Returns the time of a small sum between `size` processes [s] and the bandwidth of a large one [bytes/s]."""
     port = free_port()
     command = [sys.executable, "-c", NETWORK]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment(rank, size, port) | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"})
@@ -148,12 +148,12 @@ def network(size):
 
 
 def sending(small, bandwidth, states, parameters):
-    """Seconds of an iteration's gather and sum: docs/guide/many-gpus.md, with 2·l·log₂R measured at once, twice."""
+    """Returns the seconds of an iteration's gather and sum by docs/guide/many-gpus.md; `small` is 2·l·log₂R, measured as a whole."""
     return 2 * small + (states + 16 * parameters) / bandwidth
 
 
 def scaling(program, repeats):
-    """Iterations of training a second on 1, 2 and 4 ranks, as predicted from those of 1, and as measured."""
+    """Yields the speed of training on 1, 2 and 4 ranks, predicted from one rank, and measured."""
     cores = os.cpu_count()
     arguments, read, _ = WORK[TRAINING]
     batch = int(re.search(r"--batch (\d+)", arguments)[1])
@@ -171,7 +171,7 @@ def scaling(program, repeats):
 
 
 def told(rates, of_one):
-    """The ratio of the best, and quartiles of those in turn."""
+    """Returns the ratio of the best rates as text, and the quartiles of the ratios of runs in turn."""
     low, median, high = statistics.quantiles([rate / one for rate, one in zip(rates, of_one)], n=4)
     return f"{max(rates) / max(of_one):.2f} ({low:.2f}, {median:.2f}, {high:.2f})"
 
@@ -181,31 +181,43 @@ def page(rows, scales, program, repeats):
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     text = f"""# Two ranks beside one
 
-Written by `.venv/bin/python scripts/pages/ranks_speed.py`: {version}, {processor[1] if processor else platform.machine()},
-two cores, two ranks of one thread beside one process of one thread, in turns, {repeats} times; the same chains, images or cells
-in all. Ratios of what they do a second: of the best of these runs, which other work on the machine disturbed least, and
-in parentheses the quartiles of the ratios in turn. The third in turn are two processes
-apart: each does half the work and knows of no other, and the slower counts, as ranks wait for theirs. What those lose,
-as to a smaller batch or to the memory that the cores share, no ranks can win: the last ratio is that of two ranks to them. No GPU was measured.
+This page shows how much faster two ranks (processes) with one thread each are than one process with
+one thread, for the same number of chains, images or cells in total.
 
-| | two ranks, times as fast | two processes apart | ranks beside those | aim of the first |
+| | two ranks, times as fast | two processes apart, times as fast | ranks / processes apart | aim for two ranks |
 | --- | --- | --- | --- | --- |
 """
     for work, _, *figures in rows:
         text += f"| {work} | {' | '.join(str(figure) for figure in figures)} |\n"
     text += f"""
-## Formulas beside measurements
+Figures are ratios of throughputs: of the best of {repeats} runs, which other work on the machine
+disturbed least, and in parentheses the quartiles of the ratios of runs in turn. *Two processes
+apart* do half of the work each without communication, and the slower one counts, because ranks wait
+for the slowest. What these lose, through a smaller batch or the memory that the cores share, ranks
+cannot win. The third column does not include this loss.
 
-Training as above on 1, 2 and 4 ranks. Predicted by [the formulas](../guide/many-gpus.md#how-it-scales) from the time of one
-rank: {os.cpu_count()} cores compute for as many ranks at once, so that 4 compute no faster than 2, and what is sent is timed
-apart, by sums of PyTorch's Gloo between as many processes. They know nothing of a smaller batch's own cost. The best of {repeats}.
+## Predicted and measured scaling of training
+
+The training of the table above on 1, 2 and 4 ranks, beside [the
+formulas](../guide/many-gpus.md#how-it-scales). They start from the time of one rank.
+{os.cpu_count()} cores compute for as many ranks at once, so that 4 ranks compute no faster than 2.
+Communication is timed apart, by sums of PyTorch's Gloo between as many processes. The formulas do
+not contain the cost of a smaller batch. The best of {repeats} runs counts.
 
 | ranks | computing, ms | sending, ms | times as fast, predicted | measured |
 | --- | --- | --- | --- | --- |
 """
     for size, computing, sent, predicted, found in scales:
         text += f"| {size} | {1e3 * computing:.1f} | {1e3 * sent:.1f} | {predicted:.2f} | {found:.2f} |\n"
-    text += "\n```text\n"
+    text += f"""
+## How it was measured
+
+`.venv/bin/python scripts/pages/ranks_speed.py` wrote this page: {version},
+{processor[1] if processor else platform.machine()}, two cores. One process, two ranks and two
+processes apart took turns, {repeats} times. No GPU was measured. The commands:
+
+```text
+"""
     for work, arguments, *_ in rows:
         text += f"# {work.replace('`', '')}\nisinglass {arguments}\n"
     return text + "```\n"
