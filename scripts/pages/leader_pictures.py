@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Compares Follow Hamiltonian Leader with HMC where the gradient knows more modes than the energy.
+"""Compares Follow Hamiltonian Leader with HMC where the gradient has more modes than the energy.
 
     scripts/pages/leader_pictures.py OUT.md [--seeds N]
 
-Two targets of the paper, sampled by build/isinglass with --gradient-model: `mixture` (section
-5.1.3: the gradient of four modes, the energy of two) and `rings` (A.2.1: the gradient of eight modes
-on a circle, of which the energy refuses four). Measured is how many model calls a particle takes
-until four fifths of the particles are at right modes, by the exact samplers and by the variants of
-the paper that are not exact. Step size, leapfrog steps and pull are chosen for each on seeds of
-their own. Writes the table to OUT.md and pictures beside it, with matplotlib. What was chosen and
-measured is kept in the folder build/leader; remove it to measure anew.
+The two targets are the paper's, sampled by build/isinglass with --gradient-model. `mixture` (section
+5.1.3) has the gradient of four modes and the energy of two. `rings` (A.2.1) has the gradient of eight
+modes on a circle, and its energy refuses four of them. The script measures the number of model calls a
+particle until four fifths of the particles are at right modes, for the exact samplers and for the
+variants of the paper that are not exact. Step size, leapfrog steps and pull are chosen for each row on
+separate seeds. It writes the table to OUT.md and pictures beside it, with matplotlib. Settings and
+measurements are kept in the folder build/leader; remove it to measure again.
 """
 import argparse
 import itertools
@@ -41,11 +41,11 @@ PULLS = {"mixture": (0.3, 1, 3), "rings": (10, 100, 500)}
 # Flags of each variant; the last three do not leave the target invariant.
 VARIANTS = {"hmc": [], "fhl": [], "fhl --elastic-energy": ["--elastic-energy"], "uhmc": [],
             "fhl --always-accept": ["--always-accept"]}
-RADIUS, REFUSAL = 0.2, 20.0  # of a right ring, and what the energy adds outside of them
+RADIUS, REFUSAL = 0.2, 20.0  # radius around a right mode, and the energy outside of these discs [nats]
 
 
 class Outside(torch.nn.Module):
-    """The second factor of `rings`: nothing near a right mode, REFUSAL elsewhere."""
+    """The second factor of `rings`: an energy of 0 near a right mode and of REFUSAL elsewhere."""
 
     def __init__(self, modes):
         super().__init__()
@@ -93,7 +93,7 @@ def sample(target, variant, settings, seed):
 
 
 def share_at_right_modes(target, positions):
-    """Of the particles, for every step."""
+    """Returns the share of particles at right modes after every step."""
     distance, nearest = torch.cdist(positions.double(), MEANS[target].double()).min(-1)
     right = torch.isin(nearest, torch.tensor(RIGHT[target]))
     if target == "rings":
@@ -102,7 +102,7 @@ def share_at_right_modes(target, positions):
 
 
 def measure(target, variant, settings, seed):
-    """Model calls until REACHED of the particles are at right modes (None: never), and the rest."""
+    """Returns the model calls until REACHED of the particles are at right modes (None: never), and other results."""
     positions, summary = sample(target, variant, settings, seed)
     share = share_at_right_modes(target, positions)
     steps = torch.nonzero(share >= REACHED)
@@ -117,7 +117,7 @@ def median(calls):
 
 
 def best_settings(target, variant):
-    """Of the grid, by the median of the calls; where no setting gets there, by the last share."""
+    """Returns the settings of the grid with the lowest median of calls, or the highest last share if none gets there."""
     leading = {"pull": PULLS[target], "group": (4,)} if variant.startswith("fhl") else {}
     grid = GRID[target] | leading
     tried = []
@@ -135,7 +135,7 @@ def measure_seeds(target, variant, settings, seeds):
 
 
 def kept(name, make, *arguments):
-    """The content of NAME.json of the work folder; made and kept there if it is missing."""
+    """Returns the content of NAME.json in the work folder; computes and stores it if it is missing."""
     file = WORK / f"{name.replace(' ', '')}.json"
     if not file.exists():
         file.write_text(json.dumps(make(*arguments)), encoding="utf-8")
@@ -154,7 +154,7 @@ def measure_all(seeds):
 
 
 def median_interval(calls):
-    """Order statistics that hold the median with at least 95 %, by the binomial law."""
+    """Returns order statistics that contain the median with a probability of at least 95 %, by the binomial law."""
     n, below, tail = len(calls), 0, 0.0
     while (tail := tail + math.comb(n, below) / 2**n) <= 0.025:
         below += 1
@@ -167,7 +167,7 @@ def number(calls):
 
 
 def spread(values, digits=2):
-    """Mean ± standard error."""
+    """Returns the mean ± its standard error as text."""
     error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
     return f"{statistics.mean(values):.{digits}f} ± {error:.{digits}f}"
 
@@ -226,23 +226,25 @@ def draw(target, results, file):
 
 def write_page(results, out):
     lines = ["# Follow Hamiltonian Leader and HMC under gradients of too many modes\n\n",
-             "[What the tables show](leader-discussion.md) is written by hand: read it again when they "
-             "change.\n\n",
-             f"Written by `scripts/pages/leader_pictures.py {out.relative_to(ROOT)}`, which says what is "
-             f"measured and how. {PARTICLES} particles, groups of 4 for `fhl`, "
-             f"{len(results[0]['runs'])} seeds; a run ends after {MODEL_CALLS} model calls a "
-             "particle. Settings are the best of a grid for each row by itself, on "
-             f"{len(TUNING_SEEDS)} other seeds. Interval: order statistics that hold the median with 95 %; "
-             "± are standard errors over seeds.\n\n",
-             f"| target | sampler | exact | settings | seeds that got {REACHED:.0%} of the particles to right "
-             "modes | median of model calls until then | interval | share at right modes in the end | "
-             "acceptance | of the worst group |\n", "|" + " --- |" * 10 + "\n",
-             *(row(result) for result in results)]
+             "This page compares `fhl` with HMC on two targets whose gradient has more modes than their energy.\n"
+             "`mixture` has the gradient of four modes and the energy of two of them (section 5.1.3 of the paper). `rings` has the\n"
+             "gradient of eight modes on a circle, and its energy refuses four of them (A.2.1).\n"
+             "[The discussion](leader-discussion.md) is written by hand: revise it when the table changes.\n\n",
+             f"| target | sampler | exact | settings | seeds that got {REACHED:.0%} of the particles to right modes | "
+             "median of model calls a particle until then | 95 % interval | final share at right modes | "
+             "acceptance | acceptance of the worst group |\n", "|" + " --- |" * 10 + "\n",
+             *(row(result) for result in results),
+             "\n± are standard errors over seeds. The interval is of order statistics that contain the median. Samplers that are "
+             "not\n*exact* do not leave the target invariant.\n\n## How it was measured\n\n",
+             f"`scripts/pages/leader_pictures.py {out.relative_to(ROOT)}` wrote this page; it describes the targets and the "
+             f"measurement.\nThere are {PARTICLES} particles, in groups of 4 for `fhl`, and {len(results[0]['runs'])} seeds. "
+             f"A run ends after {MODEL_CALLS} model calls a particle.\nThe settings of each row are the best of a grid on "
+             f"{len(TUNING_SEEDS)} other seeds.\n"]
     for target in MEANS:
         picture = out.with_name(f"{out.stem}-{target}.png")
         draw(target, results, picture)
-        lines.append(f"\n## {target}\n\nParticles of seed 0 over the energy's contours; in the titles "
-                     f"model calls a particle and the share at right modes.\n\n![particles]({picture.name})\n")
+        lines.append(f"\n## {target}\n\nParticles of seed 0 over contours of the energy. The titles "
+                     f"give the model calls a particle and\nthe share at right modes.\n\n![particles]({picture.name})\n")
     out.write_text("".join(lines), encoding="utf-8")
 
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Times the Python package beside what it stands on and beside published programs, and writes docs/results/python.md.
+"""Writes docs/results/python.md: times of the Python package beside the library's own loop and beside published programs.
 
     .venv/bin/python scripts/pages/python_speed.py [--gwg FOLDER --pas FOLDER] [--repeats N] [--check]
 
-Two measurements, each of stages that take turns in one run:
-  closed form  a step from Python beside one in the library's own loop: what the way through Python costs
+There are two measurements. In each, all stages take turns in one run:
+  closed form  a step from Python beside a step in the library's own loop, which shows the overhead of Python
   ResNet-64    a step on a PyTorch module beside the module's own energy and gradient
 With copies of github.com/wgrathwohl/GWG_release and github.com/ha0ransun/Path-Auxiliary-Sampler the module is the
-former's ResNet-64, and their samplers take their turns on it.
---check writes nothing, and fails where a cost is above its limit.
+ResNet-64 of the first, and the samplers of both are timed on it, too.
+--check writes nothing and fails if a cost is above its limit.
 """
 import argparse
 import contextlib
@@ -28,10 +28,10 @@ import isinglass as ig
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/results/python.md"
 MICROSECONDS, RATIO = 5.0, 1.05  # the limits
-STEPS, TURNS = 100, 20  # of a closed form in one measurement; its turns in one repeat: short ones share the machine's moods
+STEPS, TURNS = 100, 20  # steps of a closed form in one measurement, and measurements in one repeat: short ones vary together with the machine's load
 CHAINS = {"closed form": 10, "network": 100}
 OWN, GWG, PAS = "the module's own energy and gradient", "GWG_release, `DiffSampler`", "PAS, `MSPathCorrectSampler(5)`"
-# What GWG_release's samplers import for data sets and plots.
+# Modules that GWG_release's samplers import for data sets and plots; they are replaced by mocks.
 UNUSED = ("igraph", "rbm", "torchvision", "torchvision.transforms", "toy_data", "tqdm", "visualize_flow")
 
 
@@ -67,7 +67,7 @@ def channels_last(module, x):
 
 
 def seconds(work):
-    """Of one thread its own time, to which what else the machine does adds little."""
+    """Returns the seconds of `work`: processor time with one thread, which other work disturbs little, else wall time."""
     clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
     start = clock()
     work()
@@ -75,7 +75,7 @@ def seconds(work):
 
 
 def in_turns(stages, repeats):
-    """Seconds of every stage, a list each; all stages once, then again. The first round does not count."""
+    """Returns a list of seconds for every stage. Each round runs all stages once; the first round does not count."""
     rounds = [{name: seconds(work) for name, work in stages.items()} for _ in range(repeats + 1)]
     return {name: [one[name] for one in rounds[1:]] for name in stages}
 
@@ -85,7 +85,7 @@ def median(times):
 
 
 def closed_forms(repeats):
-    """Rows: instance, sampler, µs a step in the library, from Python, and more from Python than in the library."""
+    """Returns rows: instance, sampler, µs a step in the library, µs from Python, and the median difference."""
     rows = []
     for instance, name in (("ising-grid:side=10,coupling=0.3", "gwg"), ("ising-grid:side=10,coupling=0.3", "pafs"),
                            ("bernoulli:sites=100", "gwg"), ("categorical:sites=50", "dlp"),
@@ -98,7 +98,7 @@ def closed_forms(repeats):
                 sampler.step(target, state)
 
         def in_library(target=target, sampler=sampler, state=state):
-            sampler.burn_in(target, state, STEPS)  # one by one, as it would adapt
+            sampler.burn_in(target, state, STEPS)  # burn_in takes steps one by one
 
         times = in_turns({"library": in_library, "python": from_python}, TURNS * repeats)
         more = [b - a for a, b in zip(times["library"], times["python"], strict=True)]
@@ -113,7 +113,7 @@ def own_gradient(module, x):
 
 
 def published(gwg, pas):
-    """Their ResNet-64, and by name a sampler's step of each: states [B, D] and a log-density to states."""
+    """Returns the published ResNet-64 and, by name, a step of each published sampler: (states [B, D], log-density) → states."""
     sys.path.insert(0, gwg)
     module = importlib.import_module("mlp").ResNetEBM(64)
     with mock.patch.dict(sys.modules, {name: mock.MagicMock() for name in UNUSED}):
@@ -129,7 +129,7 @@ def published(gwg, pas):
 
 
 def networks(repeats, gwg, pas):
-    """Rows: what, ms, times the module's own energy and gradient; and the times of all."""
+    """Returns rows (stage, ms, ratio to the module's own energy and gradient) and the times of all stages."""
     torch.manual_seed(0)
     module, theirs = published(gwg, pas) if gwg else (ResNet(), {})
     targets = {"on the module": ig.energy(lambda x: -module(x), sites=784, name="ResNet-64"),
@@ -158,12 +158,12 @@ def networks(repeats, gwg, pas):
 
 
 def over(times, others):
-    """The median of ratios, each of one round."""
+    """Returns the median over rounds of the ratio of two stages."""
     return median([a / b for a, b in zip(times, others, strict=True)])
 
 
 def comparison(times):
-    """Rows: their sampler, ours that makes the same step, times faster on the module and on its weights."""
+    """Returns rows: published sampler, our sampler with the same step, and how many times faster ours is on each target."""
     rows = []
     for theirs, ours in ((GWG, "gwg"), (PAS, "pafs")):
         if theirs in times:
@@ -181,27 +181,30 @@ def page(closed, deep, times, repeats):
     where = f"{torch.get_num_threads()} thread{'s' * (torch.get_num_threads() > 1)} of {processor()}, no GPU"
     compared = comparison(times)
     command = f"scripts/pages/python_speed.py --repeats {repeats}" + " --gwg FOLDER --pas FOLDER" * bool(compared)
-    text = (f"# Speed of the Python package\n\nWritten by `{command}`; {where}, torch {torch.__version__}. Medians of "
-            "stages that take turns in one run.\n\n## Closed forms\n\n"
-            f"A step of {CHAINS['closed form']} chains by `sampler.step(target, state)` in a Python loop, beside one in the "
-            f"library's loop; at most {MICROSECONDS:g} µs more is allowed:\n\n")
+    text = ("# Speed of the Python package\n\nThis page shows the time of a sampler's step from Python: on closed forms beside the "
+            "library's own\nloop, and on a PyTorch module beside the module's own gradient"
+            + " and beside published programs" * bool(compared) + ".\n\n## Closed forms\n\n")
     text += table(["target", "sampler", "library, µs", "Python, µs", "difference, µs"],
                   [[f"`{instance}`", f"`{name}`", f"{library:.1f}", f"{python:.1f}", f"{more:+.1f}"]
                    for instance, name, library, python, more in closed])
+    text += (f"\nTimes of one step of {CHAINS['closed form']} chains by `sampler.step(target, state)` in a Python loop, and by the library's loop.\n"
+             f"The difference is the median over rounds, not the difference of the medians; its limit is {MICROSECONDS:g} µs.")
     above = [f"`{name}` on `{instance}`, by {more / library:.1%} of its step" for instance, name, library, _, more in closed
              if more > MICROSECONDS]
-    if above:
-        text += f"\nAbove it: {'; '.join(above)}.\n"
-    text += (f"\n## A PyTorch module\n\nResNet-64 on 28 × 28, new weights, {CHAINS['network']} chains. A step on the module, with "
-             f"`unchanged=True`, may take {RATIO:g} times its own energy and gradient. Channels-last is what a function of three lines makes of it "
-             "([guide](../guide/python.md)); `ig.load` takes the same weights into the library's ResNet:\n\n")
-    text += table(["what", "ms", "times the module's own"], [[name, f"{time:.1f}", f"{ratio:.3f}"] for name, time, ratio in deep])
+    text += f" Above the limit: {'; '.join(above)}.\n" if above else "\n"
+    text += "\n## A PyTorch module\n\n"
+    text += table(["stage", "ms", "ratio to the module's own"], [[name, f"{time:.1f}", f"{ratio:.3f}"] for name, time, ratio in deep])
+    text += (f"\nThe module is a ResNet-64 on 28 × 28 pixels with new weights; {CHAINS['network']} chains. The limit for a step on the module, "
+             f"with\n`unchanged=True`, is {RATIO:g} times the module's own energy and gradient. *Weights channels-last* uses a function of three\n"
+             "lines that converts the weights ([guide](../guide/python.md)). `ig.load` reads the same weights into the library's\nResNet.\n")
     if compared:
-        text += ("\nTimes faster than the published programs on their own ResNet-64, whose steps call the network up to four "
-                 "times (DISCS is written in JAX and takes no PyTorch module):\n\n")
-        text += table(["their sampler", "ours", "on the module", "on the module, weights channels-last",
+        text += "\nTimes faster than the published programs on their own ResNet-64:\n\n"
+        text += table(["published sampler", "ours", "on the module", "on the module, weights channels-last",
                        "on `ig.load` of its weights"], compared)
-    return text
+        text += ("\nThe steps of the published programs call the network up to four times. DISCS is not compared: it is written in JAX\n"
+                 "and takes no PyTorch module.\n")
+    return text + (f"\n## How it was measured\n\n`{command}` wrote this page on {where},\n"
+                   f"torch {torch.__version__}. Figures are medians over rounds of one run, in which all stages take turns.\n")
 
 
 def processor():
