@@ -3,9 +3,10 @@
 
     scripts/pages/compare_samplers.py OUT.md [--seconds S] [--most N] [--chains B] [--threads T]
 
-Every sampler gets the same time: a short pilot run tells how many steps fit into it. Uses
-build/isinglass and the Python of .venv; trains the RBM on the built-in strokes first. Step sizes
-adapt in burn-in where a sampler can. ESS is the legacy ESS of the energy, mean over chains.
+Every sampler gets the same time; a short pilot run measures how many steps fit into it. The script
+uses build/isinglass and the Python of .venv, and first trains the RBM on the built-in strokes. Step
+sizes adapt in burn-in where a sampler supports it. ESS is that of the energy by the estimator of the
+papers (the default of TensorFlow Probability), averaged over chains.
 """
 import argparse
 import json
@@ -19,12 +20,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "build" / "isinglass"
 COLUMNS = ("sampler | settings | burn-in | steps | acceptance | hops | ESS / step | ESS / evaluation | "
            "ESS / s (all chains) | R-hat | steps / s")
-BURN_IN = 0.3  # share of a sampler's time
-DRAWS = 20000  # kept at most, of a chain
+BURN_IN = 0.3  # share of the time of a sampler
+DRAWS = 20000  # largest number of draws kept of a chain
 
 
 def ising(file, side=50, coupling=0.4406868):
-    """Periodic lattice near its critical point."""
+    """Writes a periodic lattice near its critical point."""
     site = torch.arange(side * side).view(side, side)
     pairs = [torch.stack([site.flatten(), site.roll(-1, axis).flatten()], 1) for axis in (0, 1)]
     edges = torch.cat(pairs)
@@ -43,7 +44,7 @@ def rbm(directory):
 
 
 def sample(model, weights, sampler, arguments, burn_in, steps):
-    """The summary of a run, the message of the program, or None: not done in four times its time."""
+    """Returns the summary of a run, the error message of the program, or None if it exceeds four times its time."""
     command = ["sample", "--model", model, "--weights", str(weights), "--sampler", sampler["name"],
                "--chains", str(arguments.chains), "--burn-in", str(burn_in), "--steps", str(steps),
                "--thin", str(max(1, steps // DRAWS)), "--seed", "1", "--threads",
@@ -65,10 +66,10 @@ def show(value):
 
 
 def measure(model, weights, sampler, arguments):
-    """A row. A sampler whose pilot or whose burn-in takes too long says so."""
+    """Returns a row of the table. The row states it if the pilot or the burn-in takes too long."""
     s = sample(model, weights, sampler, arguments, 100, 100)
     burn_in = steps = 0
-    for share in (1, 0.25):  # burn-in may cost more a step than the pilot shows
+    for share in (1, 0.25):  # a step of burn-in may cost more than the pilot shows
         if not isinstance(s, dict):
             break
         fitting = share * arguments.seconds * s["steps_per_second"]
@@ -122,25 +123,33 @@ def main():
     cpu_lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     processor = next((line.split(":")[1].strip() for line in cpu_lines if line.startswith("model name")),
                      platform.processor())
-    head = f"""# Discrete samplers compared
+    head = """# Discrete samplers compared
 
-[What the tables show](samplers-discussion.md) is written by hand: read it again when they change.
+This page compares all discrete samplers on a critical lattice and on an RBM, in equal time.
+[The discussion](samplers-discussion.md) is written by hand: revise it when the tables change.
 
-Written by `scripts/pages/compare_samplers.py docs/results/samplers.md --seconds {arguments.seconds} --most {arguments.most}
---chains {arguments.chains} --threads {arguments.threads}` on a {processor}, without a GPU. Every sampler has {arguments.seconds} s by its pilot run,
-three tenths of them for burn-in, in which step sizes adapt; {arguments.most} steps at most; {arguments.chains} chains, one
-seed: differences below some ten per cent mean nothing. ESS is the legacy ESS of the energy, mean over
-chains. Where R-hat is far above 1.01 the chains are too short for the target, and the ESS, which is that
-of each chain by itself, is too large. An evaluation is one model call per chain.
+Where R-hat is far above 1.01 the chains are too short for the target, and the ESS, which is computed
+for each chain by itself, is too large. *Hops* are the sites changed per step. An evaluation is one
+model call per chain. *Not done* means that a sampler exceeded four times its time.
 
+"""
+    tail = f"""
+## How it was measured
+
+`scripts/pages/compare_samplers.py docs/results/samplers.md --seconds {arguments.seconds} --most {arguments.most} --chains {arguments.chains} --threads {arguments.threads}`
+wrote this page on a {processor}, without a GPU. Every sampler has {arguments.seconds} s, as estimated by a
+pilot run, and at most {arguments.most} steps. Three tenths of the time are burn-in, in which step sizes adapt.
+There are {arguments.chains} chains and one seed: differences below about ten per cent mean nothing. ESS is that of
+the energy by the estimator of the papers (the default of TensorFlow Probability), averaged over chains.
+
+The RBM was trained by `{training}`.
 """
     sweeps = [{"name": "gibbs", "options": {}, "flags": ["--scan", "chromatic"]}]
     tables = [table("Ising lattice, 50x50, periodic, J = 0.4407 (critical)", "ising", lattice,
                     sweeps + samplers, arguments),
               table("RBM, 784 visible and 500 hidden units, trained on strokes", "rbm", weights,
                     sweeps + samplers, arguments)]
-    arguments.page.write_text(head + tables[0] + "\n" + tables[1] +
-                              f"\nThe RBM: `{training}`.\n", encoding="utf-8")
+    arguments.page.write_text(head + tables[0] + "\n" + tables[1] + tail, encoding="utf-8")
 
 
 if __name__ == "__main__":

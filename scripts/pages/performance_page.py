@@ -4,10 +4,10 @@
     scripts/pages/performance_page.py OUT.md [--chains B] [--repeats N] [--threads T]
                                 [--peers FILE.json…]
 
-Every row is what `isinglass bench` measured: stages in turn within one run, medians over rounds; those
-of scripts/pages/performance_samples.py are runs of `isinglass sample`.
-Uses build/isinglass and the Python of .venv. Run it on a machine that does nothing else. A file of
---peers says what published programs took on the same machine just before: {"row": {"median_s": …}}, a step.
+Every row is a measurement of `isinglass bench`: the stages take turns within one run, and the row gives medians
+over rounds. The rows of scripts/pages/performance_samples.py are runs of `isinglass sample`. The script uses
+build/isinglass and the Python of .venv. Run it on an idle machine. A file of --peers has the times of a step of
+published programs, measured on the same machine just before: {"row": {"median_s": …}}.
 """
 import argparse
 import json
@@ -45,7 +45,7 @@ CASES = {
 }
 
 
-# What a row of a published program compares with: the flags of ours, and the stage.
+# For each row of a published program: the flags and the stage of ours that it is compared with.
 DISCS = {f"{model} {theirs}": (model, ours, "step")
          for model in ("ising", "rbm", "resnet")
          for theirs, ours in (("gwg fixed(1)", ["gwg"]), ("path_auxiliary fixed(5)", ["pafs"]),
@@ -62,7 +62,7 @@ PEERS = {
 
 
 def ising(file, side=50, coupling=0.5):
-    """Each edge once; fields uniform in ±1.5, with 0.5 more in the centre and less at the rim."""
+    """Writes a lattice with an open boundary. Fields are minus (uniform in ±1.5, plus 0.5 in a central disc, minus 0.5 outside)."""
     site = torch.arange(side * side).view(side, side)
     edges = torch.cat([torch.stack([site[:-1].flatten(), site[1:].flatten()], 1),
                        torch.stack([site[:, :-1].flatten(), site[:, 1:].flatten()], 1)])
@@ -75,8 +75,8 @@ def ising(file, side=50, coupling=0.5):
 
 
 def peer_rows(files, ours):
-    """Ratios of the published programs' times to ours, a step."""
-    lines = ["| program | its median, ms | ours, ms | ratio |", "| --- | --- | --- | --- |"]
+    """Returns a table of the ratios of the published programs' step times to ours."""
+    lines = ["| published program | its time, ms | ours, ms | times as fast |", "| --- | --- | --- | --- |"]
     for name, row in (item for file in files for item in json.loads(file.read_text()).items()):
         if name not in PEERS:
             continue
@@ -130,15 +130,16 @@ def main():
                 print(table, flush=True)
         parts.append(performance_samples.sections(PROGRAM, WEIGHTS, arguments, folder))
     if arguments.peers:
-        parts.append("## Beside published programs\n\nIn the same hour on the same machine.\n")
-        parts.append(peer_rows(arguments.peers, ours))
+        parts.insert(0, "## Beside published programs\n\nStep times in the same hour on the same machine, medians.\n")
+        parts.insert(1, peer_rows(arguments.peers, ours))
     head = f"""# Performance
 
-[What the tables show](performance-discussion.md) is written by hand: read it again when they change.
+This page has the times of all stages on a CPU, beside published programs, and the effective samples per second.
+[The discussion](performance-discussion.md) is written by hand: revise it when the tables change.
 
-Written by `scripts/pages/performance_page.py docs/results/performance.md --chains {arguments.chains} --repeats
-{arguments.repeats} --threads {arguments.threads}` on {machine['cores']} cores of a {machine['cpu']}, without a GPU. Times of
-one call for all chains; each table is one run, whose stages take turns.
+`scripts/pages/performance_page.py docs/results/performance.md --chains {arguments.chains} --repeats {arguments.repeats} --threads {arguments.threads}` measured
+it on {machine['cores']} cores of a {machine['cpu']}, without a GPU. Times are those of one call for all chains. Each table of stages
+is one run, in which the stages take turns; the command stands above it.
 """
     arguments.page.write_text("\n".join([head, *parts]), encoding="utf-8")
 

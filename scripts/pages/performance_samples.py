@@ -1,7 +1,7 @@
-"""What chains are worth, for scripts/pages/performance_page.py: ESS of the energy a second, threads, memory.
+"""Measures ESS of the energy per second, threads and memory for scripts/pages/performance_page.py.
 
-Every row is a run of `isinglass sample` (its summary.json) or of `isinglass bench`. A run whose R-hat
-is 1.05 or more has not converged: its ESS is too large and no result, and stands in brackets.
+Every row is a run of `isinglass sample` (its summary.json) or of `isinglass bench`. A run with an R-hat
+of 1.05 or more has not converged. Its ESS is too large and no result; it is shown in brackets.
 """
 import json
 import os
@@ -11,8 +11,8 @@ import subprocess
 CONVERGED = 1.05
 SCALING_TURNS = 5
 
-# Of each target: flags, then a sampler's flags, burn-in and steps. `--adapt` finds the step size;
-# radii are such that most paths are accepted.
+# For each target: its flags, then for each sampler its flags, burn-in and steps. `--adapt` finds the
+# step size; radii are chosen so that most paths are accepted.
 TARGETS = {
     "Ising 50x50": (["--model", "ising", "--weights", "ising.pt"], [
         (["gibbs", "--scan", "chromatic"], 500, 4000),
@@ -22,15 +22,15 @@ TARGETS = {
         (["pas", "--radius", "20"], 2000, 6000),
         (["gwg"], 20000, 80000)])}
 
-# ESS per second of the energy, all of 100 chains, and R-hat of published programs, in runs of 4000 steps
-# or less (800 sweeps of thrml); measured on two Zen 4 cores.
+# ESS per second of the energy over all 100 chains, and R-hat, of published programs in runs of at most
+# 4000 steps (800 sweeps of thrml), measured on two Zen 4 cores.
 PUBLISHED = {
     "Ising 50x50": [("thrml, checkerboard Gibbs", 19900, 1.00),
                     ("best with gradients: DISCS, LBJ", 640, 1.02)]}
 
 
 def sample(program, flags, arguments, folder):
-    """The summary of a run, and the most memory it held, in MiB."""
+    """Returns the summary of a run and its peak memory [MiB]."""
     command = [str(program), "sample", *flags, "--chains", str(arguments.chains), "--threads",
                str(arguments.threads), "--no-samples", "--quiet", "--overwrite", "--out", "run"]
     started = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
@@ -43,12 +43,12 @@ def sample(program, flags, arguments, folder):
 
 
 def number(value):
-    """JSON has no NaN: what is undefined is null."""
+    """Returns NaN for an undefined number, which JSON has as null."""
     return float("nan") if value is None else value
 
 
 def ess_row(program, target, case, arguments, folder):
-    """The ESS per second of all chains (none if the run has not converged), and the row."""
+    """Returns the ESS per second of all chains (None if the run has not converged) and the row."""
     sampler, burn_in, steps = case
     flags = [*target, "--sampler", *sampler, "--burn-in", str(burn_in), "--steps", str(steps)]
     summary, _ = sample(program, flags, arguments, folder)
@@ -67,7 +67,7 @@ HEAD = ["| sampler | scale | acceptance | hops | ms per step | R-hat | ESS per c
 
 
 def ess_tables(program, arguments, folder):
-    """A table a target, with the ratios to the published programs."""
+    """Returns a table for each target, with the ratios to the published programs."""
     parts = []
     for title, (target, cases) in TARGETS.items():
         lines, best, best_gradient = [f"`{' '.join(target)}`:", "", *HEAD], None, None
@@ -78,7 +78,7 @@ def ess_tables(program, arguments, folder):
                 best = max(best or 0, per_second)
                 if case[0][0] != "gibbs":
                     best_gradient = max(best_gradient or 0, per_second)
-        lines += ["", "| published | R-hat | ESS per second | our best that has converged | ratio |",
+        lines += ["", "| published | R-hat | ESS per second | our best converged run | ratio |",
                   "| --- | --- | --- | --- | --- |"]
         for (name, theirs, rhat), ours in zip(PUBLISHED[title], (best, best_gradient)):
             lines.append(f"| {name} | {rhat} | {theirs} | "
@@ -89,7 +89,7 @@ def ess_tables(program, arguments, folder):
 
 
 def precision_table(program, weights, arguments, folder):
-    """The same chains with gradients in float32 and in bfloat16."""
+    """Returns a table of the same chains with gradients in float32 and in bfloat16."""
     lines = HEAD[:]
     target = ["--model", "resnet", "--weights", str(weights)]
     for precision in ("float32", "bf16"):
@@ -99,7 +99,7 @@ def precision_table(program, weights, arguments, folder):
 
 
 def scaling_table(program, arguments, folder):
-    """Steps of 1000 chains on the lattice by one thread and by two, in turns; medians."""
+    """Returns a table of median step times of 1000 chains on the lattice with one and two threads, in turns."""
     lines = ["| sampler | 1 thread, ms | 2 threads, ms | ratio |", "| --- | --- | --- | --- |"]
     for sampler in (["gwg"], ["pafs", "--radius", "5"], ["lbj", "--tau", "0.1"],
                     ["gibbs", "--scan", "chromatic"]):
@@ -118,8 +118,8 @@ def scaling_table(program, arguments, folder):
 
 
 def memory_table(program, arguments, folder):
-    """The most memory held in runs of 1e5 and of 1e6 steps that keep as many draws."""
-    lines = ["| steps of `gwg` | most memory, MiB |", "| --- | --- |"]
+    """Returns a table of the peak memory of runs of 1e5 and 1e6 steps that keep the same number of draws."""
+    lines = ["| steps of `gwg` | peak memory, MiB |", "| --- | --- |"]
     for steps in (10**5, 10**6):
         flags = [*TARGETS["Ising 50x50"][0], "--sampler", "gwg", "--steps", str(steps), "--thin",
                  str(steps // 100)]
@@ -130,11 +130,11 @@ def memory_table(program, arguments, folder):
 def sections(program, weights, arguments, folder):
     return f"""## Effective samples a second
 
-ESS of the energy by the formula of the published comparisons, of all {arguments.chains} chains a
-second of their steps; burn-in, in which `--adapt` finds the step size, is not counted. Runs whose
-R-hat is {CONVERGED} or more are in brackets: they overestimate. Published figures are of the same kind
-of target on another machine, two cores of Zen 4. Those of an RBM mix slowly: their bulk ESS, of runs that are long
-enough, is on the [page of tempering](tempering.md), beside the published program's.
+ESS is that of the energy by the estimator of the papers (the default of TensorFlow Probability), over
+all {arguments.chains} chains and per second of their steps. Burn-in, in which `--adapt` finds the step size, is not
+counted. Runs with an R-hat of {CONVERGED} or more are in brackets: they overestimate. Published figures are
+for the same kind of target on another machine, two cores of Zen 4. The chains of an RBM mix slowly: the page on
+[tempering](tempering.md) has the bulk ESS of runs that are long enough, beside the published program's.
 
 {ess_tables(program, arguments, folder)}
 ### Gradients in float32 and in bfloat16
