@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes docs/results/gpu-before-after.md: counts and predicted times of a step at two revisions.
+"""Writes docs/results/gpu-before-after.md: the predicted counters and times of GPU steps at two revisions.
 
     scripts/gpu/before_after.py [BEFORE]
 
-BEFORE is the revision whose docs/results/gpu-predictions.md is compared with the present one
-(default: the first revision of that page, before the kernels were rewritten). Both pages were
-written by scripts/gpu-predict.sh, each with the model of times of its own revision.
+BEFORE is the revision whose docs/results/gpu-predictions.md is compared with the present one (default: the first
+revision of that page, before the kernels were rewritten). Both pages come from scripts/gpu-predict.sh, and each uses the
+model of times of its own revision.
 """
 import subprocess
 import sys
@@ -18,7 +18,7 @@ DEVICES = ("V100", "A100", "H100")
 
 
 def table(text, heading):
-    """Returns the first table under a heading: {name of the row: {column: cell}}."""
+    """Returns the first table under a heading as {name of the row: {column: cell}}."""
     lines = iter(text[text.index(f"## {heading}\n"):].splitlines())
     header = next(line for line in lines if line.startswith("| "))
     columns = [cell.strip() for cell in header.strip("|").split("|")]
@@ -42,9 +42,11 @@ def main():
     today = (ROOT / PAGE).read_text(encoding="utf-8")
     out = [
         "# Steps on a GPU, before and after", "",
-        f"Written by `scripts/gpu/before_after.py {before}` from [the predictions](gpu-predictions.md) of two revisions, "
-        f"{revision_of(earlier)} and {revision_of(today)}: counted under an interpreter, times predicted by a model, nothing timed on a GPU.",
-        "A cell has both where they differ. In brackets a step outside of a CUDA graph, or, in the earlier page, in one.", "",
+        f"This page compares [the predictions](gpu-predictions.md) of two revisions, {revision_of(earlier)} and {revision_of(today)}. "
+        "Nothing was timed on a GPU: the counters come",
+        "from an interpreter, and the times from a model. A cell has both values where they differ. A value in brackets is that of a step outside of a",
+        "CUDA graph, or, for the earlier revision, in one. "
+        f"`scripts/gpu/before_after.py {before}` writes the page.", "",
     ]
     for heading, columns in (("Times of a step", DEVICES), ("Counters", COUNTERS)):
         old, new = table(earlier, heading), table(today, heading)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times the steps of two programs in one run, in turns: what a change of the kernels did to the CPU.
+"""Times the steps of two revisions of the program on a CPU, in turns in one run.
 
     scripts/pages/speed_before_after.py BEFORE OUT.md [--threads T] [--rounds N]
 
-BEFORE is the isinglass of an earlier revision, compared with build/isinglass. The cases are those of
-performance_page.py, of which each round times a step of either program, the first one changing from
-round to round. Run it on a machine that does nothing else, or pin it to a core that does not.
+BEFORE is the isinglass of an earlier revision; it is compared with build/isinglass. The cases are those of
+performance_page.py. Each round times a step of both programs, and they alternate in going first. Run it
+on an idle machine, or pin it to an idle core.
 """
 import argparse
 import json
@@ -23,7 +23,7 @@ def revision_of(program):
 
 
 def cases():
-    """The cases, a step each; of other precisions those that the earlier program has, too."""
+    """Yields the cases of the performance page, reduced to the stage of a step."""
     for commands in performance_page.CASES.values():
         for case in commands:
             at = case.index("--stages") if "--stages" in case else len(case)
@@ -63,13 +63,14 @@ def main():
             print(lines[-1], flush=True)
     head = f"""# Steps on a CPU, before and after
 
-Written by `scripts/pages/speed_before_after.py BEFORE docs/results/cpu-before-after.md --threads {arguments.threads} \
---rounds {arguments.rounds}`
-on {machine['cores']} core(s) of a processor {machine['cpu']}: the program of {before} and that of {now}, in turns in one run.
-Milliseconds of a step of 100 chains, medians over the rounds; the ratio is that of now to before, its median and least to most
-over the rounds.
+This page shows the time of a step of 100 chains on a CPU at two revisions of the program, {before} (before) and {now}
+(now). Times are medians over the rounds. The last columns are the median of the ratios of the rounds, and their least and most.
 
-| `isinglass bench --model …` | before | now | ratio | least to most |
+`scripts/pages/speed_before_after.py BEFORE docs/results/cpu-before-after.md --threads {arguments.threads} \
+--rounds {arguments.rounds}`
+wrote this page on {machine['cores']} core(s) of a processor {machine['cpu']}. The two programs took turns in one run.
+
+| `isinglass bench --model …` | before, ms | now, ms | now / before | least to most |
 | --- | ---: | ---: | ---: | ---: |
 """
     arguments.page.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""When tempering pays: plain chains beside ladders, in one run each, into docs/results/tempering.md.
+"""Writes docs/results/tempering.md: plain chains beside parallel tempering, one run each.
 
     .venv/bin/python scripts/pages/tempering_page.py [PROGRAM] [PART…] [--data-dir DIR] [--gwg FOLDER]
 
-PART: lattice, cut, rbm, network, schedules, cost (default: all); the others stay on the page as they are. Minutes to an hour
-each, on one core; where rates are compared, seconds are those of the processor, so that other work does not count. With --gwg, a
-checkout of https://github.com/wgrathwohl/GWG_release, its block Gibbs sweeps stand
-beside those of the RBM.
+PART: lattice, cut, rbm, network, schedules, cost (default: all). Parts that are not named stay on the page as they are. Each
+takes minutes to an hour on one core. Rates use processor time, so that other work does not count. --gwg is a checkout of
+https://github.com/wgrathwohl/GWG_release, whose block Gibbs sweeps are then measured beside those of the RBM.
 """
 import argparse
 import importlib
@@ -30,19 +29,19 @@ SIDE, VERTICES, EDGES, SHARPNESS = 50, 800, 19176, 4
 
 
 def processor_seconds():
-    """Of all commands that have ended."""
+    """Returns the processor time of all commands that have ended [s]."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 class Runs:
-    """Commands of the program, and what they say."""
+    """Runs commands of the program and records them."""
 
     def __init__(self, given, folder):
         self.program, self.data, self.gwg, self.folder, self.commands = given.program, given.data_dir, given.gwg, folder, []
 
     def run(self, subcommand, arguments, *hidden):
-        """What it prints as JSON; the page shows the command without the hidden options."""
+        """Runs a command and returns its JSON output. The page shows the command without the hidden options."""
         self.commands.append(f"isinglass {subcommand} {arguments}")
         command = [self.program, subcommand, *arguments.split(), "--threads", "1", "--device", "cpu", "--json", "--quiet"]
         command = [str(self.folder / word) if word in INPUTS else word for word in command]
@@ -52,12 +51,12 @@ class Runs:
         return json.loads(done.stdout)
 
     def sample(self, arguments, name):
-        """summary.json of a run, with its seconds from start to end, burn-in included, and its directory."""
+        """Returns the summary of a run, with its wall time and the processor time after burn-in [s], and its directory."""
         out = self.folder / name
         data = ["--data-dir", self.data] if "--dataset" in arguments.split() else []
         start, before = time.perf_counter(), processor_seconds()
         summary = self.run("sample", arguments, *data, "--out", str(out), "--overwrite")
-        counted = summary["steps"] / (summary["steps"] + summary["burn_in"])  # of steps that all take as long
+        counted = summary["steps"] / (summary["steps"] + summary["burn_in"])  # assumes that all steps take the same time
         return summary | {"wall": time.perf_counter() - start, "seconds": counted * (processor_seconds() - before)}, out
 
 
@@ -72,7 +71,7 @@ def table(columns, rows):
 
 
 def pace(summary):
-    """Seconds, R-hat, bulk ESS of all draws together, and that a second where chains have converged."""
+    """Returns cells: seconds, R-hat, bulk ESS of all draws, and bulk ESS per second if the chains have converged."""
     rhat, bulk, seconds = summary["rhat"], summary["ess"]["bulk"], summary["seconds"]
     rate = f"{bulk / seconds:.3g}" if rhat < 1.01 else "not converged"
     return [f"{seconds:.0f}", f"{rhat:.3f}", f"{bulk:.0f}", rate]
@@ -83,11 +82,11 @@ def trips(summary):
     return f"{tempering['round_trips']:.3g}" if tempering else ""
 
 
-PACE = ["processor seconds", "R̂", "bulk ESS", "bulk ESS a second"]
+PACE = ["processor seconds", "R̂", "bulk ESS", "bulk ESS per second"]
 
 
 def lattice(runs):
-    """Below the critical temperature: both signs of the magnetisation."""
+    """Measures mixing between the signs of the magnetisation below the critical temperature."""
     model = f"--instance ising-grid:side={SIDE},coupling=0.6,periodic=1 --sampler gibbs --scan chromatic --statistic sum"
     rows = []
     for name, how in (("sweeps", "--chains 448 --burn-in 4000 --steps 80000 --thin 40"),
@@ -98,9 +97,10 @@ def lattice(runs):
         crossed = ((share > 0) & (share < 1)).double().mean()
         error = share.std() / len(share) ** 0.5
         rows.append([name, *pace(summary), trips(summary), f"{100 * crossed:.0f} %", f"{share.mean():.2f} ± {error:.2f}"])
-    return (f"An Ising torus, {SIDE} × {SIDE}, J = 0.6, below the critical temperature. R̂ and ESS are of the magnetisation; the last "
-            "columns are the chains, or ensembles, that had both signs, and the share of draws with the sign +.\n\n"
-            + table(["", *PACE, "round trips an ensemble", "both signs", "sign +"], rows))
+    return (table(["", *PACE, "round trips an ensemble", "both signs", "sign +"], rows)
+            + f"The target is an Ising torus, {SIDE} × {SIDE}, J = 0.6, below the critical temperature. R̂ and ESS are of the magnetisation. "
+            "The last\ncolumns give the share of chains, or ensembles, that had both signs, and the share of draws with positive "
+            "magnetisation.\n\n")
 
 
 def graph(folder):
@@ -111,7 +111,7 @@ def graph(folder):
 
 
 def cut(runs):
-    """The best value that is found in as many seconds."""
+    """Measures the best cut that annealing and tempering find in equal time."""
     graph(runs.folder)
     model = "--model maxcut --weights graph.txt --sampler gibbs --scan chromatic --no-samples"
     rows = []
@@ -122,13 +122,13 @@ def cut(runs):
         cooled, _ = runs.sample(f"{model} --chains 192 --anneal {10 * SHARPNESS},1 --burn-in {steps} --steps 1 --seed {seed}", "cut")
         best = [f"{summary['best']['value'] / SHARPNESS:.0f} in {summary['wall']:.0f} s" for summary in (cooled, tempered)]
         rows.append([str(seed), *best])
-    return (f"Maximum cut of a random graph of {VERTICES} vertices and {EDGES} edges: the best value that 192 cooled chains find, and "
-            f"8 ensembles of 24 rungs up to the temperature 1/{SHARPNESS}, in the times given: start and burn-in included.\n\n"
-            + table(["seed", "`--anneal`", "`--rungs`"], rows))
+    return (table(["seed", "best cut by `--anneal`", "best cut by `--rungs`"], rows)
+            + f"Maximum cut of a random graph of {VERTICES} vertices and {EDGES} edges. The table gives the best cut that 192 annealed chains "
+            f"find,\nand 8 ensembles of 24 rungs down to the temperature 1/{SHARPNESS}. Times include the start and burn-in.\n\n")
 
 
 def published_sweeps(checkout, burn_in, sweeps, thin):
-    """What a run of GWG_release's BernoulliRBM says as a summary of ours does."""
+    """Runs block Gibbs sweeps of GWG_release's BernoulliRBM and returns a summary like that of our runs."""
     sys.path.insert(0, checkout)
     with mock.patch.dict(sys.modules, {name: mock.MagicMock() for name in ("igraph", "tqdm")}):
         theirs = importlib.import_module("rbm").BernoulliRBM(784, 500)
@@ -147,7 +147,7 @@ def published_sweeps(checkout, burn_in, sweeps, thin):
 
 
 def rbm(runs):
-    """Block Gibbs sweeps alone, on a whole ladder and on parts of one."""
+    """Measures block Gibbs sweeps alone, on a whole ladder, and on parts of a ladder."""
     model = f"--model rbm --weights {RBM} --sampler gibbs --scan chromatic --no-samples"
     rows = []
     if runs.gwg:
@@ -158,12 +158,13 @@ def rbm(runs):
                       ("6 rungs, from 0.8", "--rungs 6 --lowest-beta 0.8 --chains 32 --burn-in 8000 --steps 80000 --thin 80")):
         summary, _ = runs.sample(f"{model} {how}", "rbm")
         rows.append([name, *pace(summary), trips(summary)])
-    return ("The RBM of 500 hidden units that is trained on static MNIST; R̂ and ESS of the free energy, seconds of the processor, all "
-            "rungs' work after burn-in.\n\n" + table(["", *PACE, "round trips an ensemble"], rows))
+    return (table(["", *PACE, "round trips an ensemble"], rows)
+            + "The target is the shipped RBM of 500 hidden units, trained on static MNIST. R̂ and ESS are of the free energy. \"From\" names\n"
+            "the lowest β of a ladder.\n\n")
 
 
 def network(runs):
-    """Half of the chains begin at digits, half at noise; R-hat sees whether they meet."""
+    """Measures whether chains from digits and chains from noise agree, by R-hat."""
     weights = f"--model resnet --weights {RESNET}"
     _, digits = runs.sample(f"{weights} --sampler pafs --radius 8 --chains 32 --steps 1 --init data --dataset static-mnist", "digits")
     states = torch.load(digits / "samples.pt", weights_only=True)["samples"][-1]
@@ -175,8 +176,9 @@ def network(runs):
         init = "" if "--rungs" in how else "--init states.pt"
         summary, _ = runs.sample(f"{weights} --sampler pafs --radius 8 --no-samples {how} {init}".strip(), "network")
         rows.append([name, *pace(summary), trips(summary)])
-    return ("The shipped ResNet-16: half of the plain chains begin at digits and half at noise, and R̂ of the energy sees whether they "
-            "meet.\n\n" + table(["", *PACE, "round trips an ensemble"], rows))
+    return (table(["", *PACE, "round trips an ensemble"], rows)
+            + "The target is the shipped ResNet-16. Half of the plain chains begin at digits and half in noise; R̂ of the energy shows\n"
+            "whether they agree.\n\n")
 
 
 def torus(folder):
@@ -199,7 +201,7 @@ COSTS = {"Ising, chromatic sweeps, 24 rungs × 10": f"{ISING} --sampler gibbs --
 
 
 def cost(runs):
-    """A scan beside a step of as many plain chains, measured in turn by one process."""
+    """Measures a scan beside a step of the same number of plain chains, in turn in one process."""
     torus(runs.folder)
     rows = []
     for name, how in COSTS.items():
@@ -208,14 +210,15 @@ def cost(runs):
         step, scan = (stage["milliseconds"]["median"] for stage in stages)
         explored = int((re.findall(r"--exploration (\d+)", how) or [1])[0])
         rows.append([name, f"{explored * step:.3g}", f"{scan:.3g}", f"{scan / (explored * step):.2f}"])
-    return ("A scan of R rungs × C ensembles beside as many steps of R·C plain chains, one unless the row says more, in milliseconds: "
-            "medians of measurements in turn. A step of `gwg` or `pafs` on a lattice looks at a few of 2500 sites, and one swap makes "
-            "a chain weigh them all anew: ladders of such samplers want more steps a scan (`--exploration`). What a scan adds is [named there](../concepts/tempering.md#what-a-scan-costs).\n\n"
-            + table(["", "steps", "scan", "ratio"], rows))
+    return (table(["", "steps, ms", "scan, ms", "ratio"], rows)
+            + "The table compares a scan of R rungs × C ensembles with as many steps of R·C plain chains (one step, unless the row says more).\n"
+            "Times are medians of measurements in turn. A step of `gwg` or `pafs` on a lattice reads a few of 2500 sites, but after a swap a\n"
+            "chain must compute the weights of all sites again. Such samplers therefore need more steps a scan (`--exploration`).\n"
+            "[The cost of a scan](../concepts/tempering.md#what-a-scan-costs) lists what a scan adds.\n\n")
 
 
 def held_log_z(weights):
-    """Of a file that ships: what its card says, from both ends."""
+    """Returns the estimate of log Z from both ends on the card of shipped weights."""
     card = (ROOT / weights).with_suffix(".md").read_text(encoding="utf-8")
     return float(re.search(r"^both: (-?[\d.]+) ±", card, flags=re.M)[1])
 
@@ -225,7 +228,7 @@ ANNEALINGS = {"RBM-500, sweeps": (f"--model rbm --weights {RBM} --chains 100 --s
 
 
 def schedules(runs):
-    """Forward annealing by the three schedules, the pilot of the adaptive one included."""
+    """Measures forward annealing by the three schedules; times include the pilot of the adaptive one."""
     rows = []
     for name, (how, seeds) in ANNEALINGS.items():
         truth = held_log_z(how.split()[3])
@@ -239,10 +242,10 @@ def schedules(runs):
             ess = torch.tensor([run["weight_ess"] for run in found])
             rows.append([name, schedule, f"{seconds:.0f}", f"{off.mean():+.2f}", f"{off.square().mean().sqrt():.2f}",
                          f"{ess.mean():.1f} ({ess.min():.1f} to {ess.max():.1f})", str(seeds)])
-    return ("Forward annealing with as many steps, by as many seeds (from 0) as the last column says: how far log Z is from what both ends hold, on average and as "
-            "the root of the mean square, and the effective sample size of the weights. Seconds are the processor's, a run, its "
-            "start, the pilot of the adaptive schedule and the images' energies included.\n\n"
-            + table(["", "schedule", "seconds", "off by, nats", "r.m.s.", "weight ESS", "seeds"], rows))
+    return (table(["", "schedule", "processor seconds", "mean error of log Z, nats", "r.m.s. error, nats", "weight ESS", "seeds"], rows)
+            + "Forward annealing with the same number of steps for all schedules. Errors are relative to the estimate of log Z from both ends on\n"
+            "the card of the weights. Weight ESS is the mean (least to most) over the seeds, which count from 0. Seconds are those of one\n"
+            "run, with its start, the pilot of the adaptive schedule and the energies of the images.\n\n")
 
 
 PARTS = {"lattice": (lattice, "A cold lattice"), "cut": (cut, "A cut"), "rbm": (rbm, "A restricted Boltzmann machine"),
@@ -250,18 +253,26 @@ PARTS = {"lattice": (lattice, "A cold lattice"), "cut": (cut, "A cut"), "rbm": (
 
 
 def sections():
-    """Of the page as it is: what stands under each heading."""
+    """Returns the text under each heading of the present page."""
     _, *parts = re.split(r"^## (.*)\n", PAGE.read_text(encoding="utf-8") if PAGE.exists() else "", flags=re.M)
     return dict(zip(parts[::2], parts[1::2]))
 
 
 def write(found):
-    """The page, of the parts that there are."""
+    """Writes the page from the parts in `found`."""
     text = """# When tempering pays
 
-Written by `.venv/bin/python scripts/pages/tempering_page.py build/isinglass`. [What a ladder is](../concepts/tempering.md).
-Bulk ESS is rank-normalised and of all chains or ensembles together; it is stated a second of all rungs' work after burn-in, by the
-processor where the column says so, where R̂ is below 1.01.
+This page compares parallel tempering with plain chains, annealing schedules with each other, and the cost of a
+scan with that of a step. [The page on tempering](../concepts/tempering.md) explains ladders, rungs and ensembles.
+
+Tempering pays on the cold lattice, where plain sweeps do not converge in equal time. On the RBM plain sweeps give more
+ESS per second. On the cut, annealing and tempering find the same value to one edge. On the ResNet neither has
+converged in twelve minutes. log Z is closest with the adaptive schedule on the RBM and with the linear one on
+the ResNet. This paragraph is written by hand: revise it when the tables change.
+
+Bulk ESS is rank-normalised and of all chains or ensembles together. ESS per second counts the processor time of
+all rungs after burn-in; it is stated where R̂ is below 1.01. Each section ends with its machine and commands.
+`.venv/bin/python scripts/pages/tempering_page.py build/isinglass` wrote the page.
 
 """
     for _, title in PARTS.values():
@@ -287,7 +298,7 @@ def main():
             section = work(runs)
             print(section, flush=True)
             commands = "\n".join(dict.fromkeys(runs.commands))
-            found[title] = (f"\n{section}One core of {processor[1] if processor else platform.machine()}, {version}:\n\n"
+            found[title] = (f"\n{section}Measured on one core of {processor[1] if processor else platform.machine()}, {version}:\n\n"
                             f"```text\n{commands}\n```\n\n")
             write(found)
 
