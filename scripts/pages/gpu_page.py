@@ -2,10 +2,10 @@
 
 Usage: gpu_page.py
 
-The folder holds what these printed or wrote there, on one kind of machine:
-  bench-first.log, bench-first-graph.log    scripts/gpu-check.sh: its two benchmarks (without and with CUDA graphs)
-  measured.json, steps.log                  its steps, beside what was predicted of them then
-  tests.tsv, checks.json                    its tests' outcomes, what the sanitizers found
+The folder contains the output of these commands, from one kind of machine:
+  bench-first.log, bench-first-graph.log    the two benchmarks of scripts/gpu-check.sh (without and with CUDA graphs)
+  measured.json, steps.log                  the steps of scripts/gpu-check.sh, and their predictions at the time
+  tests.tsv, checks.json                    the outcomes of its tests, and the findings of the sanitizers
   kernels.tsv                               the kernels of one step in the benchmark's profile.json
   bench-graph.log                           the same stages once an iteration was captured (404fdd8)
   training.log                              medians over the last 100 of 200 iterations of `isinglass train`, of its
@@ -28,39 +28,68 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs/results/gpu-h100"
 
-# What is timed, the stage of `isinglass bench`, the published program's call.
+# Each row: its name, the stage of `isinglass bench`, and the call of the published program.
 BESIDE = [("U", "energy", "forward"), ("U and its gradient", "energy-gradient", "forward and gradient"),
           ("a PAFS step of R = 5", "step", "mscorrect-5"), ("a step of AIS", "ais-step", "ais step by gwg"),
           ("a training iteration of 10 steps", "training-iteration", "pcd iteration of 10 gwg steps")]
 
 TEXT = """# On an H100
 
-Everything here was measured on one {device} (driver {driver}, PyTorch {torch}, 16 cores of an Intel Xeon beside
-it), by `scripts/gpu-check.sh`, `isinglass bench` and `scripts/gpu/peers.py`; the files are in
-[gpu-h100/](gpu-h100/), and `scripts/pages/gpu_page.py` makes this page of them. Of V100s, A100s and others there are
-[predictions](gpu-predictions.md) alone.
+This page has the times of a ResNet-64 on an NVIDIA H100 beside published programs, the measured
+times of other steps beside their predictions, and the results of the tests on a GPU. Other GPUs
+(V100, A100 and others) have [predictions](gpu-predictions.md) only.
 
 ## A ResNet of 64 channels, 100 chains
-
-`isinglass bench --model resnet --channels 64 --sampler pafs --radius 5 --chains 100 --steps-per-iter 10 --device cuda`:
-energies in float32, the proposals' gradients in bfloat16. Beside it the published programs'
-own code (wgrathwohl/GWG_release, ha0ransun/Path-Auxiliary-Sampler) on the same machine: in PyTorch's default, which
-lets convolutions run in TF32, and all in float32. Their steps of AIS and of training are by GWG.
 
 | | first, without graphs | first | an iteration captured | published, TF32 | published, float32 | times as fast as TF32 |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 {peers}
 
-*First* is revision 163fd18, the first that ran on a GPU; *an iteration captured* has the loss, its gradient, the optimiser's step and the averages in
-one CUDA graph, and uploads the images before the chains' steps (404fdd8). `bench` counts a run's first iterations, in
-which graphs are captured. Later ones took {captured:.1f} ms, and {plain:.1f} with `--no-cuda-graph`: medians over the last 100 of
-`isinglass train --model resnet --channels 64 --sampler pafs --radius 8 --steps-per-iter 10 --buffer 1000 --lr 1e-6
---warmup 100 --l2 1e-4 --iters 200 --dataset static-mnist --device cuda`. What has changed in an iteration since (both
-batches of the loss in one call, the first evaluation captured) was not timed by itself. With it, at 310f748, a ResNet of
-32 channels made {run32[0]} iterations in {run32[1]:.0f} s, {run32[2]:.1f} ms each, otherwise as above. Three such trainings at
-once, each with 30 tempered chains besides (`--rungs 30`), under NVIDIA's multi-process service (`nvidia-cuda-mps-control -d`): {together:.1f} ms an
-iteration of each, so that the card makes one in {shared:.1f}: small networks leave it room. The published programs wait for the GPU at every step, launch kernel by kernel, and call the network two to
-six times a step; this is one call.
+- *First* is revision 163fd18, the first that ran on a GPU. *An iteration captured* is revision
+  404fdd8: one CUDA graph contains the loss, its gradient, the optimiser's step and the averages,
+  and images are uploaded before the steps of the chains.
+- *Published* is the published programs' own code (wgrathwohl/GWG_release,
+  ha0ransun/Path-Auxiliary-Sampler) on the same machine: in PyTorch's default, in which convolutions
+  may run in TF32, and all in float32. Their steps of AIS and of training use GWG.
+- Ours computes energies in float32 and the gradients of proposals in bfloat16.
+
+The published programs wait for the GPU at every step, launch each kernel separately, and call the
+network two to six times a step. Here a step is one call.
+
+Training:
+
+| training | ms an iteration |
+| --- | ---: |
+| ResNet-64, later iterations | {captured:.1f} |
+| the same with `--no-cuda-graph` | {plain:.1f} |
+| ResNet-32, {run32[0]} iterations in {run32[1]:.0f} s (310f748) | {run32[2]:.1f} |
+| ResNet-32, three trainings at once with 30 tempered chains each (`--rungs 30`), each of them | {together:.1f} |
+
+The table above includes the first iterations of a run, in which graphs are captured; the rows of
+this table do not. Three trainings at once make one iteration in {shared:.1f} ms: a small network
+does not fill the card. They ran under NVIDIA's multi-process service
+(`nvidia-cuda-mps-control -d`).
+
+### How it was measured
+
+One {device} (driver {driver}, PyTorch {torch}, 16 cores of an Intel Xeon), by
+`scripts/gpu-check.sh`, `isinglass bench` and `scripts/gpu/peers.py`. The files are in
+[gpu-h100/](gpu-h100/), and `scripts/pages/gpu_page.py` writes this page from them. The first table
+is
+
+```
+isinglass bench --model resnet --channels 64 --sampler pafs --radius 5 --chains 100 --steps-per-iter 10 --device cuda
+```
+
+The second table has medians, of the ResNet-64 over the last 100 iterations of
+
+```
+isinglass train --model resnet --channels 64 --sampler pafs --radius 8 --steps-per-iter 10 --buffer 1000 --lr 1e-6 --warmup 100 --l2 1e-4 --iters 200 --dataset static-mnist --device cuda
+```
+
+The ResNet-32 were trained with the same settings except the channels. Between 404fdd8 and 310f748
+both batches of the loss became one call and the first evaluation was captured; these changes were
+not timed separately.
 
 ### Where a step's time goes
 
@@ -70,53 +99,71 @@ six times a step; this is one call.
 | --- | ---: | ---: |
 {kernels}
 
-Half is cuDNN's forward convolution in float32. Most are of 100 × 7 × 7 positions, 64 to 64 channels, which LibTorch takes
-{nhwc:.0f} µs for, channels-last, and {nchw:.0f} channels-first: {rate:.0%} of what the card does in a product of 4096²
-({sgemm:.0f} TFLOP/s, by the same `bench`). Another tenth of the step copies between layouts, inside cuDNN, whose fast kernels in
-float32 want channels first; with other strides and batches those are the slower ones, though. `cudnn.benchmark` changes nothing.
-A product of patches was tried in their place and taken out again: {product:.0f} µs each, and {patches:.0f} for our kernel that wrote the patches
-(it divided in 64 bits): a step of {with_patches}. In TF32 that convolution takes {tf32:.0f} µs, with an error of {tf32_error}; one of
-numbers split in two, {split:.0f} µs and {split_error}; in float32 it is {float32_error}. Energies stay float32.
+- Half of the time is cuDNN's forward convolution in float32. Most of these have 100 × 7 × 7
+  positions and 64 to 64 channels. LibTorch takes {nhwc:.0f} µs for one in channels-last layout, and
+  {nchw:.0f} µs in channels-first, which is {rate:.0%} of the rate of a product of 4096²
+  ({sgemm:.0f} TFLOP/s, by the same `bench`).
+- Another tenth of the step is copies between layouts inside cuDNN, whose fast kernels in float32
+  use channels-first. With other strides and batch sizes these kernels are the slower ones.
+  `cudnn.benchmark` changes nothing.
+- In TF32 that convolution takes {tf32:.0f} µs with an error of {tf32_error}. With numbers split in
+  two it takes {split:.0f} µs with an error of {split_error}. In float32 the error is
+  {float32_error}. Energies stay in float32.
 
 ## Predicted and measured
-
-`scripts/gpu/measure.py`, at 163fd18, gradients in float32; the model is that of [the predictions](gpu-predictions.md).
 
 | step | predicted | measured | measured / predicted |
 | --- | ---: | ---: | ---: |
 {predicted}
 
-The median is {median:.1f} times the prediction. What it got wrong:
+`scripts/gpu/measure.py` measured these steps at 163fd18, with gradients in float32; the model is
+that of [the predictions](gpu-predictions.md). The median of the ratios is {median:.1f}. The model
+was wrong about:
 
-- *Libraries.* Convolutions were taken to run at the card's rate for products. Of so few positions they do not
-  (above), and copies of layouts and an addition of the bias, a launch each, were not counted.
-- *One warp a chain.* `draw_path` takes {draw:.0f} µs where {draw_predicted:.0f} were predicted, `score_path` {score:.0f} where {score_predicted:.0f} were: a warp's loads and
-  exponentials wait for each other, and at 100 chains nothing else runs on its multiprocessor. More than anything else this
-  says what to do next: several warps a chain.
-- *Latency of shared memory and L2.* Steps of lattices take {lattice_least:.1f} to {lattice_most:.1f} times
-  as long; but the chromatic sweep of 50×50, whose accesses are independent, is as predicted
-  ({flips50:.0f} updates a nanosecond; of 1024×1024 {flips1024:.0f}).
-- *The host.* A training iteration waited for its chains before the images could be uploaded, and then launched the
-  kernels of its gradient one by one: {first_training:.0f} ms at first. Capturing it is the change above.
+- *Libraries.* The model assumes that convolutions run at the card's rate for products. With so few
+  positions they do not (above). Copies of layouts and the addition of the bias, one launch each,
+  were not counted.
+- *One warp a chain.* `draw_path` takes {draw:.0f} µs where {draw_predicted:.0f} were predicted, and
+  `score_path` {score:.0f} where {score_predicted:.0f} were. The loads and exponentials of a warp
+  wait for each other, and at 100 chains nothing else runs on its multiprocessor.
+- *Latency of shared memory and L2.* Steps of lattices take {lattice_least:.1f} to
+  {lattice_most:.1f} times as long as predicted. The chromatic sweep of 50×50, whose accesses are
+  independent, is as predicted ({flips50:.0f} updates a nanosecond; {flips1024:.0f} for 1024×1024).
+- *The host.* A training iteration waited for its chains before the images could be uploaded, and
+  then launched the kernels of its gradient one by one: {first_training:.0f} ms at first. Capturing
+  the iteration is the change described above.
 
 ## Correct
 
 {tests}
 
-Of the same training of a ResNet-64 (10 steps an iteration, gradients in bfloat16) on the GPU and on a CPU, the chains' mean energies
-differ by {differs:.0e} nats at most in the first {agreeing} iterations: they are the same chains, acceptance by acceptance.
+A ResNet-64 was trained with the same settings on the GPU and on a CPU (10 steps an iteration,
+gradients in bfloat16). The mean energies of the chains differ by {differs:.0e} nats at most in the
+first {agreeing} iterations: the chains are the same, acceptance by acceptance.
 
-| compute-sanitizer | tests under it that ended | errors |
+| compute-sanitizer | tests that ended under it | errors |
 | --- | ---: | ---: |
 {sanitizers}
+
+## What is open
+
+- Several warps a chain for `draw_path` and `score_path`, which is the largest gain that the
+  comparison of predicted and measured times suggests.
+- The tests that were not reached, and `initcheck` over all kernels, have not run.
+- Other GPUs have not been measured.
+
+## Tried and not kept
+
+Products of patches in place of the convolutions: {product:.0f} µs each, and {patches:.0f} µs for
+our kernel that wrote the patches (it divided in 64 bits), for a step of {with_patches}.
 
 """
 
 SAID = {
     "memcheck": "", "synccheck": "",
     "racecheck": "; one process in five ran out of time in the test of `pas`",
-    "initcheck": "; restricted to this project's kernels it does not see what PyTorch's write, and was of no use: "
-                 "gpu-check.sh asks for all kernels now, and that has not run yet",
+    "initcheck": "; restricted to this project's kernels, it does not see what PyTorch's kernels write and was of no use; "
+                 "gpu-check.sh now checks all kernels, which has not run yet",
 }
 
 
@@ -151,7 +198,7 @@ def kernel_rows():
 
 
 def kernel_us(name, table="kernels.tsv"):
-    """Of one launch."""
+    """Returns the mean time of one launch [µs]."""
     rows = (line.split("\t") for line in read(table).splitlines()[1:])
     return next(float(time) / int(launches) for launches, time, kernel in rows if kernel.startswith(name))
 
@@ -163,16 +210,16 @@ def convolutions(shape):
 
 
 def predicted_us(kernel):
-    """Of a PAFS step, on the page of predictions."""
+    """Returns the predicted time of a kernel in a PAFS step [µs], from the page of predictions."""
     page = (ROOT / "docs/results/gpu-predictions.md").read_text(encoding="utf-8")
     return float(re.search(rf"resnet-64/pafs-5 \| `{kernel}` .*\| ([0-9.]+) µs \|", page).group(1))
 
 
 def tests_text():
     counts = collections.Counter(line.split("\t")[0] for line in read("tests.tsv").splitlines())
-    return (f"Of {sum(counts.values())} tests that need a GPU {counts['OK']} passed and {counts['FAILED']} failed; "
-            f"{counts['SKIPPED']} needs two GPUs, and {counts['NOT REACHED']} were not reached in the time there was "
-            "(tests.tsv). Among them every sampler's steps agree with the CPU's, and captured steps with plain ones.")
+    return (f"Of {sum(counts.values())} tests that need a GPU, {counts['OK']} passed and {counts['FAILED']} failed. {counts['SKIPPED']} needs two GPUs, "
+            f"and\n{counts['NOT REACHED']} were not reached in the available time (tests.tsv). The tests show, among other things, that the steps of "
+            "every sampler\nagree with those on the CPU, and captured steps with plain ones.")
 
 
 def main():
