@@ -43,10 +43,10 @@ def main():
     out = [
         "# Steps on a GPU, before and after", "",
         f"This page compares [the predictions](gpu-predictions.md) of two revisions, {revision_of(earlier)} and {revision_of(today)}. "
-        "Nothing was timed on a GPU: the counters come",
-        "from an interpreter, and the times from a model. A cell has both values where they differ. A value in brackets is that of a step outside of a",
-        "CUDA graph, or, for the earlier revision, in one. "
-        f"`scripts/gpu/before_after.py {before}` writes the page.", "",
+        "Nothing",
+        "was timed on a GPU: the counters come from an interpreter, and the times from a model. A cell has",
+        "both values where they differ. A value in brackets is that of a step outside of a CUDA graph, or,",
+        f"for the earlier revision, in one. `scripts/gpu/before_after.py {before}` writes the page.", "",
     ]
     for heading, columns in (("Times of a step", DEVICES), ("Counters", COUNTERS)):
         old, new = table(earlier, heading), table(today, heading)

@@ -125,22 +125,24 @@ def main():
                      platform.processor())
     head = """# Discrete samplers compared
 
-This page compares all discrete samplers on a critical lattice and on an RBM, in equal time.
-[The discussion](samplers-discussion.md) is written by hand: revise it when the tables change.
+This page compares all discrete samplers on a critical lattice and on an RBM, in equal time. [The
+discussion](samplers-discussion.md) is written by hand: revise it when the tables change.
 
-Where R-hat is far above 1.01 the chains are too short for the target, and the ESS, which is computed
-for each chain by itself, is too large. *Hops* are the sites changed per step. An evaluation is one
-model call per chain. *Not done* means that a sampler exceeded four times its time.
+Where R-hat is far above 1.01 the chains are too short for the target, and the ESS, which is
+computed for each chain by itself, is too large. *Hops* are the sites changed per step. An
+evaluation is one model call per chain. *Not done* means that a sampler exceeded four times its
+time.
 
 """
     tail = f"""
 ## How it was measured
 
 `scripts/pages/compare_samplers.py docs/results/samplers.md --seconds {arguments.seconds} --most {arguments.most} --chains {arguments.chains} --threads {arguments.threads}`
-wrote this page on a {processor}, without a GPU. Every sampler has {arguments.seconds} s, as estimated by a
-pilot run, and at most {arguments.most} steps. Three tenths of the time are burn-in, in which step sizes adapt.
-There are {arguments.chains} chains and one seed: differences below about ten per cent mean nothing. ESS is that of
-the energy by the estimator of the papers (the default of TensorFlow Probability), averaged over chains.
+wrote this page on a {processor}, without a GPU. Every sampler has {arguments.seconds} s, as
+estimated by a pilot run, and at most {arguments.most} steps. Three tenths of the time are burn-in,
+in which step sizes adapt. There are {arguments.chains} chains and one seed: differences below about
+ten per cent mean nothing. ESS is that of the energy by the estimator of the papers (the default of
+TensorFlow Probability), averaged over chains.
 
 The RBM was trained by `{training}`.
 """

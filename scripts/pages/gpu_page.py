@@ -218,8 +218,8 @@ def predicted_us(kernel):
 def tests_text():
     counts = collections.Counter(line.split("\t")[0] for line in read("tests.tsv").splitlines())
     return (f"Of {sum(counts.values())} tests that need a GPU, {counts['OK']} passed and {counts['FAILED']} failed. {counts['SKIPPED']} needs two GPUs, "
-            f"and\n{counts['NOT REACHED']} were not reached in the available time (tests.tsv). The tests show, among other things, that the steps of "
-            "every sampler\nagree with those on the CPU, and captured steps with plain ones.")
+            f"and\n{counts['NOT REACHED']} were not reached in the available time (tests.tsv). The tests show, among other "
+            "things,\nthat the steps of every sampler agree with those on the CPU, and captured steps with plain ones.")
 
 
 def main():

@@ -227,18 +227,18 @@ def draw(target, results, file):
 def write_page(results, out):
     lines = ["# Follow Hamiltonian Leader and HMC under gradients of too many modes\n\n",
              "This page compares `fhl` with HMC on two targets whose gradient has more modes than their energy.\n"
-             "`mixture` has the gradient of four modes and the energy of two of them (section 5.1.3 of the paper). `rings` has the\n"
+             "`mixture` has the gradient of four modes and the energy of two of them (section 5.1.3 of the\npaper). `rings` has the "
              "gradient of eight modes on a circle, and its energy refuses four of them (A.2.1).\n"
              "[The discussion](leader-discussion.md) is written by hand: revise it when the table changes.\n\n",
              f"| target | sampler | exact | settings | seeds that got {REACHED:.0%} of the particles to right modes | "
              "median of model calls a particle until then | 95 % interval | final share at right modes | "
              "acceptance | acceptance of the worst group |\n", "|" + " --- |" * 10 + "\n",
              *(row(result) for result in results),
-             "\n± are standard errors over seeds. The interval is of order statistics that contain the median. Samplers that are "
-             "not\n*exact* do not leave the target invariant.\n\n## How it was measured\n\n",
-             f"`scripts/pages/leader_pictures.py {out.relative_to(ROOT)}` wrote this page; it describes the targets and the "
-             f"measurement.\nThere are {PARTICLES} particles, in groups of 4 for `fhl`, and {len(results[0]['runs'])} seeds. "
-             f"A run ends after {MODEL_CALLS} model calls a particle.\nThe settings of each row are the best of a grid on "
+             "\n± are standard errors over seeds. The interval is of order statistics that contain the median. Samplers\nthat are "
+             "not *exact* do not leave the target invariant.\n\n## How it was measured\n\n",
+             f"`scripts/pages/leader_pictures.py {out.relative_to(ROOT)}` wrote this page; it describes the targets\n"
+             f"and the measurement. There are {PARTICLES} particles, in groups of 4 for `fhl`, and {len(results[0]['runs'])} seeds. A run ends\n"
+             f"after {MODEL_CALLS} model calls a particle. The settings of each row are the best of a grid on\n"
              f"{len(TUNING_SEEDS)} other seeds.\n"]
     for target in MEANS:
         picture = out.with_name(f"{out.stem}-{target}.png")

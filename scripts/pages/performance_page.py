@@ -134,12 +134,14 @@ def main():
         parts.insert(1, peer_rows(arguments.peers, ours))
     head = f"""# Performance
 
-This page has the times of all stages on a CPU, beside published programs, and the effective samples per second.
-[The discussion](performance-discussion.md) is written by hand: revise it when the tables change.
+This page has the times of all stages on a CPU, beside published programs, and the effective samples
+per second. [The discussion](performance-discussion.md) is written by hand: revise it when the
+tables change.
 
-`scripts/pages/performance_page.py docs/results/performance.md --chains {arguments.chains} --repeats {arguments.repeats} --threads {arguments.threads}` measured
-it on {machine['cores']} cores of a {machine['cpu']}, without a GPU. Times are those of one call for all chains. Each table of stages
-is one run, in which the stages take turns; the command stands above it.
+`scripts/pages/performance_page.py docs/results/performance.md --chains {arguments.chains} --repeats {arguments.repeats} --threads {arguments.threads}`
+measured it on {machine['cores']} cores of a {machine['cpu']}, without a GPU. Times are those of one
+call for all chains. Each table of stages is one run, in which the stages take turns; the command
+stands above it.
 """
     arguments.page.write_text("\n".join([head, *parts]), encoding="utf-8")
 

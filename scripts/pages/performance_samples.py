@@ -130,11 +130,12 @@ def memory_table(program, arguments, folder):
 def sections(program, weights, arguments, folder):
     return f"""## Effective samples a second
 
-ESS is that of the energy by the estimator of the papers (the default of TensorFlow Probability), over
-all {arguments.chains} chains and per second of their steps. Burn-in, in which `--adapt` finds the step size, is not
-counted. Runs with an R-hat of {CONVERGED} or more are in brackets: they overestimate. Published figures are
-for the same kind of target on another machine, two cores of Zen 4. The chains of an RBM mix slowly: the page on
-[tempering](tempering.md) has the bulk ESS of runs that are long enough, beside the published program's.
+ESS is that of the energy by the estimator of the papers (the default of TensorFlow Probability),
+over all {arguments.chains} chains and per second of their steps. Burn-in, in which `--adapt` finds
+the step size, is not counted. Runs with an R-hat of {CONVERGED} or more are in brackets: they
+overestimate. Published figures are for the same kind of target on another machine, two cores of Zen
+4. The chains of an RBM mix slowly: the page on [tempering](tempering.md) has the bulk ESS of runs
+that are long enough, beside the published program's.
 
 {ess_tables(program, arguments, folder)}
 ### Gradients in float32 and in bfloat16

@@ -187,24 +187,24 @@ def page(closed, deep, times, repeats):
     text += table(["target", "sampler", "library, µs", "Python, µs", "difference, µs"],
                   [[f"`{instance}`", f"`{name}`", f"{library:.1f}", f"{python:.1f}", f"{more:+.1f}"]
                    for instance, name, library, python, more in closed])
-    text += (f"\nTimes of one step of {CHAINS['closed form']} chains by `sampler.step(target, state)` in a Python loop, and by the library's loop.\n"
-             f"The difference is the median over rounds, not the difference of the medians; its limit is {MICROSECONDS:g} µs.")
+    text += (f"\nTimes of one step of {CHAINS['closed form']} chains by `sampler.step(target, state)` in a Python loop,\nand by the library's loop. "
+             f"The difference is the median over rounds, not the difference of the\nmedians; its limit is {MICROSECONDS:g} µs.")
     above = [f"`{name}` on `{instance}`, by {more / library:.1%} of its step" for instance, name, library, _, more in closed
              if more > MICROSECONDS]
     text += f" Above the limit: {'; '.join(above)}.\n" if above else "\n"
     text += "\n## A PyTorch module\n\n"
     text += table(["stage", "ms", "ratio to the module's own"], [[name, f"{time:.1f}", f"{ratio:.3f}"] for name, time, ratio in deep])
-    text += (f"\nThe module is a ResNet-64 on 28 × 28 pixels with new weights; {CHAINS['network']} chains. The limit for a step on the module, "
-             f"with\n`unchanged=True`, is {RATIO:g} times the module's own energy and gradient. *Weights channels-last* uses a function of three\n"
-             "lines that converts the weights ([guide](../guide/python.md)). `ig.load` reads the same weights into the library's\nResNet.\n")
+    text += (f"\nThe module is a ResNet-64 on 28 × 28 pixels with new weights; {CHAINS['network']} chains. The limit for a\nstep on the module, "
+             f"with `unchanged=True`, is {RATIO:g} times the module's own energy and gradient.\n*Weights channels-last* uses a function of three "
+             "lines that converts the weights\n([guide](../guide/python.md)). `ig.load` reads the same weights into the library's ResNet.\n")
     if compared:
         text += "\nTimes faster than the published programs on their own ResNet-64:\n\n"
         text += table(["published sampler", "ours", "on the module", "on the module, weights channels-last",
                        "on `ig.load` of its weights"], compared)
-        text += ("\nThe steps of the published programs call the network up to four times. DISCS is not compared: it is written in JAX\n"
-                 "and takes no PyTorch module.\n")
-    return text + (f"\n## How it was measured\n\n`{command}` wrote this page on {where},\n"
-                   f"torch {torch.__version__}. Figures are medians over rounds of one run, in which all stages take turns.\n")
+        text += ("\nThe steps of the published programs call the network up to four times. DISCS is not compared: it is\n"
+                 "written in JAX and takes no PyTorch module.\n")
+    return text + (f"\n## How it was measured\n\n`{command}` wrote this page on\n{where}, "
+                   f"torch {torch.__version__}. Figures are medians over rounds of\none run, in which all stages take turns.\n")
 
 
 def processor():

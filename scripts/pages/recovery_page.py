@@ -78,9 +78,10 @@ def page(options, runs):
     rows = "\n".join(row(*each) for each in runs)
     return f"""# Recovery from divergence
 
-This page shows whether recovery from divergence lets trainings finish: ResNets of 8 channels on static
-MNIST, {options.iters} iterations of 10 steps, at the learning rate with which the
-[shipped ResNet-16](../../weights/static-mnist-resnet16.md) diverged near its iteration 3400, and at four times that rate.
+This page shows whether recovery from divergence lets trainings finish: ResNets of 8 channels on
+static MNIST, {options.iters} iterations of 10 steps, at the learning rate with which the [shipped
+ResNet-16](../../weights/static-mnist-resnet16.md) diverged near its iteration 3400, and at four
+times that rate.
 
 | learning rate | runs with recovery | of these, finished | of these, diverged on the way | same seed without recovery, stopped at the divergence |
 | --- | --- | --- | --- | --- |
@@ -93,29 +94,33 @@ Single runs:
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 {rows}
 
-The last four columns describe the end of a run: the learning rate, which every recovery halves, and means over the
-last {LAST} iterations of U(data) − U(chains), of the acceptance and of the sites changed per step (hops).
+The last four columns describe the end of a run: the learning rate, which every recovery halves, and
+means over the last {LAST} iterations of U(data) − U(chains), of the acceptance and of the sites
+changed per step (hops).
 
 ## How it was measured
 
-`scripts/pages/recovery_page.py` wrote this page on {platform.machine()} ({options.threads} thread). All runs took {minutes:.0f} minutes, beside
-other work. Each is the following command, with `--recover 0` for a run without recovery:
+`scripts/pages/recovery_page.py` wrote this page on {platform.machine()} ({options.threads} thread).
+All runs took {minutes:.0f} minutes, beside other work. Each is the following command, with
+`--recover 0` for a run without recovery:
 
 ```
 isinglass train {FLAGS} --lr RATE --iters {options.iters} --seed SEED --recover 3 --data-dir DIR --out OUT
 ```
 
-A run without recovery equals the run with it, bit for bit, until the first divergence. It is therefore trained only
-where there is one. [My training diverges](../howto/training-diverges.md) describes what counts as a divergence and what a
-recovery does.
+A run without recovery equals the run with it, bit for bit, until the first divergence. It is
+therefore trained only where there is one. [My training diverges](../howto/training-diverges.md)
+describes what counts as a divergence and what a recovery does.
 
 ## What it means
 
 This section is written by hand about the tables above.
 
-- At the lower rate no seed diverges within 6000 iterations, so that these runs show nothing about recovery.
-- At four times the rate the run without recovery stops at its first divergence. With recovery it goes back twice,
-  ends with a quarter of its learning rate, and looks like the runs that began at that rate.
+- At the lower rate no seed diverges within 6000 iterations, so that these runs show nothing about
+  recovery.
+- At four times the rate the run without recovery stops at its first divergence. With recovery it
+  goes back twice, ends with a quarter of its learning rate, and looks like the runs that began at
+  that rate.
 
 What is open: only one seed diverged.
 """

@@ -46,15 +46,15 @@ compares the two.
 
 ## The papers' claims
 
-Every preset repeats an experiment of a paper on two cores of a CPU. The column *scale* gives its share
-of the paper's work (chains × steps). [A rule](../reference/grid-files.md#claims) computes the verdict:
-*beats* requires a better number, and *matches* one that is not worse by more than the margin on the page.
-Statements about equilibrium use converged chains only. *Undecided* is no verdict against a paper: these
-runs cannot decide the claim, and the page gives the reason.
+Every preset repeats an experiment of a paper on two cores of a CPU. The column *scale* gives its
+share of the paper's work (chains × steps). [A rule](../reference/grid-files.md#claims) computes the
+verdict: *beats* requires a better number, and *matches* one that is not worse by more than the
+margin on the page. Statements about equilibrium use converged chains only. *Undecided* is no
+verdict against a paper: these runs cannot decide the claim, and the page gives the reason.
 
 Each page is a single HTML file; download it and open it, or rebuild it with
-`isinglass report docs/results/PRESET`. † marks targets that are smaller than the paper's, so that chains
-converge in the time of a run; the page names them.
+`isinglass report docs/results/PRESET`. † marks targets that are smaller than the paper's, so that
+chains converge in the time of a run; the page names them.
 """
 
 

@@ -68,28 +68,30 @@ def main():
     lines = "\n".join(rows)
     (ROOT / "docs/results/small-rbm.md").write_text(f"""# An RBM whose likelihood is known
 
-This page tests training by persistent contrastive divergence on an RBM whose likelihood is exact: with
-{HIDDEN} hidden units, log Z is the sum over 2^{HIDDEN} hidden states. The data are static MNIST, and
-log-likelihoods are in nats an image.
+This page tests training by persistent contrastive divergence on an RBM whose likelihood is exact:
+with {HIDDEN} hidden units, log Z is the sum over 2^{HIDDEN} hidden states. The data are static
+MNIST, and log-likelihoods are in nats an image.
 
 | iterations | seed | minutes | train | validation | test |
 | --- | --- | --- | --- | --- | --- |
 {lines}
 
-On test images the training of {SHORT} iterations is {abs(behind):.2f} nats {"behind" if behind > 0 else "ahead of"} the best of
-five trainings of {LONG} iterations with other seeds, which is {says} the aim of {BEHIND}. The five differ by
-up to {max(found[LONG]) - min(found[LONG]):.1f} nats among themselves.
+On test images the training of {SHORT} iterations is {abs(behind):.2f} nats
+{"behind" if behind > 0 else "ahead of"} the best of five trainings of {LONG} iterations with other
+seeds, which is {says} the aim of {BEHIND}. The five differ by up to
+{max(found[LONG]) - min(found[LONG]):.1f} nats among themselves.
 
 ## How it was measured
 
-`scripts/pages/small_rbm_page.py` wrote this page on {platform.machine()}, {options.threads} thread, beside other work. It trains with
+`scripts/pages/small_rbm_page.py` wrote this page on {platform.machine()}, {options.threads} thread,
+beside other work. It trains with
 
 ```
 isinglass train {FLAGS} --iters N --seed SEED --data-dir DIR --out RUN
 ```
 
-and sums over the hidden states in float64. The learning rate and the number of sweeps were chosen in
-shorter trainings, which are not kept.
+and sums over the hidden states in float64. The learning rate and the number of sweeps were chosen
+in shorter trainings, which are not kept.
 """, encoding="utf-8")
 
 

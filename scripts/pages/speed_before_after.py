@@ -63,8 +63,9 @@ def main():
             print(lines[-1], flush=True)
     head = f"""# Steps on a CPU, before and after
 
-This page shows the time of a step of 100 chains on a CPU at two revisions of the program, {before} (before) and {now}
-(now). Times are medians over the rounds. The last columns are the median of the ratios of the rounds, and their least and most.
+This page shows the time of a step of 100 chains on a CPU at two revisions of the program, {before}
+(before) and {now} (now). Times are medians over the rounds. The last columns are the median of the
+ratios of the rounds, and their least and most.
 
 `scripts/pages/speed_before_after.py BEFORE docs/results/cpu-before-after.md --threads {arguments.threads} \
 --rounds {arguments.rounds}`

@@ -98,9 +98,9 @@ def lattice(runs):
         error = share.std() / len(share) ** 0.5
         rows.append([name, *pace(summary), trips(summary), f"{100 * crossed:.0f} %", f"{share.mean():.2f} ± {error:.2f}"])
     return (table(["", *PACE, "round trips an ensemble", "both signs", "sign +"], rows)
-            + f"The target is an Ising torus, {SIDE} × {SIDE}, J = 0.6, below the critical temperature. R̂ and ESS are of the magnetisation. "
-            "The last\ncolumns give the share of chains, or ensembles, that had both signs, and the share of draws with positive "
-            "magnetisation.\n\n")
+            + f"The target is an Ising torus, {SIDE} × {SIDE}, J = 0.6, below the critical temperature. R̂ and ESS are of the\n"
+            "magnetisation. The last columns give the share of chains, or ensembles, that had both signs, and the\n"
+            "share of draws with positive magnetisation.\n\n")
 
 
 def graph(folder):
@@ -123,8 +123,9 @@ def cut(runs):
         best = [f"{summary['best']['value'] / SHARPNESS:.0f} in {summary['wall']:.0f} s" for summary in (cooled, tempered)]
         rows.append([str(seed), *best])
     return (table(["seed", "best cut by `--anneal`", "best cut by `--rungs`"], rows)
-            + f"Maximum cut of a random graph of {VERTICES} vertices and {EDGES} edges. The table gives the best cut that 192 annealed chains "
-            f"find,\nand 8 ensembles of 24 rungs down to the temperature 1/{SHARPNESS}. Times include the start and burn-in.\n\n")
+            + f"Maximum cut of a random graph of {VERTICES} vertices and {EDGES} edges. The table gives the best cut\n"
+            f"that 192 annealed chains find, and 8 ensembles of 24 rungs down to the temperature 1/{SHARPNESS}. Times\n"
+            "include the start and burn-in.\n\n")
 
 
 def published_sweeps(checkout, burn_in, sweeps, thin):
@@ -159,8 +160,8 @@ def rbm(runs):
         summary, _ = runs.sample(f"{model} {how}", "rbm")
         rows.append([name, *pace(summary), trips(summary)])
     return (table(["", *PACE, "round trips an ensemble"], rows)
-            + "The target is the shipped RBM of 500 hidden units, trained on static MNIST. R̂ and ESS are of the free energy. \"From\" names\n"
-            "the lowest β of a ladder.\n\n")
+            + "The target is the shipped RBM of 500 hidden units, trained on static MNIST. R̂ and ESS are of the free\n"
+            "energy. \"From\" names the lowest β of a ladder.\n\n")
 
 
 def network(runs):
@@ -177,8 +178,8 @@ def network(runs):
         summary, _ = runs.sample(f"{weights} --sampler pafs --radius 8 --no-samples {how} {init}".strip(), "network")
         rows.append([name, *pace(summary), trips(summary)])
     return (table(["", *PACE, "round trips an ensemble"], rows)
-            + "The target is the shipped ResNet-16. Half of the plain chains begin at digits and half in noise; R̂ of the energy shows\n"
-            "whether they agree.\n\n")
+            + "The target is the shipped ResNet-16. Half of the plain chains begin at digits and half in noise; R̂ of the\n"
+            "energy shows whether they agree.\n\n")
 
 
 def torus(folder):
@@ -211,9 +212,10 @@ def cost(runs):
         explored = int((re.findall(r"--exploration (\d+)", how) or [1])[0])
         rows.append([name, f"{explored * step:.3g}", f"{scan:.3g}", f"{scan / (explored * step):.2f}"])
     return (table(["", "steps, ms", "scan, ms", "ratio"], rows)
-            + "The table compares a scan of R rungs × C ensembles with as many steps of R·C plain chains (one step, unless the row says more).\n"
-            "Times are medians of measurements in turn. A step of `gwg` or `pafs` on a lattice reads a few of 2500 sites, but after a swap a\n"
-            "chain must compute the weights of all sites again. Such samplers therefore need more steps a scan (`--exploration`).\n"
+            + "The table compares a scan of R rungs × C ensembles with as many steps of R·C plain chains (one step,\n"
+            "unless the row says more). Times are medians of measurements in turn. A step of `gwg` or `pafs` on a\n"
+            "lattice reads a few of 2500 sites, but after a swap a chain must compute the weights of all sites\n"
+            "again. Such samplers therefore need more steps a scan (`--exploration`).\n"
             "[The cost of a scan](../concepts/tempering.md#what-a-scan-costs) lists what a scan adds.\n\n")
 
 
@@ -243,9 +245,10 @@ def schedules(runs):
             rows.append([name, schedule, f"{seconds:.0f}", f"{off.mean():+.2f}", f"{off.square().mean().sqrt():.2f}",
                          f"{ess.mean():.1f} ({ess.min():.1f} to {ess.max():.1f})", str(seeds)])
     return (table(["", "schedule", "processor seconds", "mean error of log Z, nats", "r.m.s. error, nats", "weight ESS", "seeds"], rows)
-            + "Forward annealing with the same number of steps for all schedules. Errors are relative to the estimate of log Z from both ends on\n"
-            "the card of the weights. Weight ESS is the mean (least to most) over the seeds, which count from 0. Seconds are those of one\n"
-            "run, with its start, the pilot of the adaptive schedule and the energies of the images.\n\n")
+            + "Forward annealing with the same number of steps for all schedules. Errors are relative to the\n"
+            "estimate of log Z from both ends on the card of the weights. Weight ESS is the mean (least to most)\n"
+            "over the seeds, which count from 0. Seconds are those of one run, with its start, the pilot of the\n"
+            "adaptive schedule and the energies of the images.\n\n")
 
 
 PARTS = {"lattice": (lattice, "A cold lattice"), "cut": (cut, "A cut"), "rbm": (rbm, "A restricted Boltzmann machine"),
@@ -262,17 +265,20 @@ def write(found):
     """Writes the page from the parts in `found`."""
     text = """# When tempering pays
 
-This page compares parallel tempering with plain chains, annealing schedules with each other, and the cost of a
-scan with that of a step. [The page on tempering](../concepts/tempering.md) explains ladders, rungs and ensembles.
+This page compares parallel tempering with plain chains, annealing schedules with each other, and
+the cost of a scan with that of a step. [The page on tempering](../concepts/tempering.md) explains
+ladders, rungs and ensembles.
 
-Tempering pays on the cold lattice, where plain sweeps do not converge in equal time. On the RBM plain sweeps give more
-ESS per second. On the cut, annealing and tempering find the same value to one edge. On the ResNet neither has
-converged in twelve minutes. log Z is closest with the adaptive schedule on the RBM and with the linear one on
-the ResNet. This paragraph is written by hand: revise it when the tables change.
+Tempering pays on the cold lattice, where plain sweeps do not converge in equal time. On the RBM
+plain sweeps give more ESS per second. On the cut, annealing and tempering find the same value to
+one edge. On the ResNet neither has converged in twelve minutes. log Z is closest with the adaptive
+schedule on the RBM and with the linear one on the ResNet. This paragraph is written by hand: revise
+it when the tables change.
 
-Bulk ESS is rank-normalised and of all chains or ensembles together. ESS per second counts the processor time of
-all rungs after burn-in; it is stated where R̂ is below 1.01. Each section ends with its machine and commands.
-`.venv/bin/python scripts/pages/tempering_page.py build/isinglass` wrote the page.
+Bulk ESS is rank-normalised and of all chains or ensembles together. ESS per second counts the
+processor time of all rungs after burn-in; it is stated where R̂ is below 1.01. Each section ends
+with its machine and commands. `.venv/bin/python scripts/pages/tempering_page.py build/isinglass`
+wrote the page.
 
 """
     for _, title in PARTS.values():

@@ -35,16 +35,17 @@ RBM = Table(
     page="rbm-training.md",
     text="""# Training an RBM
 
-This page compares settings of persistent contrastive divergence (PCD) for an RBM with 500 hidden units
-on static MNIST.""",
-    meaning="""- In 12500 iterations, a learning rate of 3e-3 gives better likelihoods than 1e-3, and a rate that falls
-  linearly to zero is better than a constant one at 3e-3 and worse at 1e-3.
-- Weight decay brings the train and test likelihoods closer together. With it, 45000 iterations give the
-  best test likelihood of the table.
-- Centring does not improve the likelihood here, and neither does the checkpoint that validates best.
+This page compares settings of persistent contrastive divergence (PCD) for an RBM with 500 hidden
+units on static MNIST.""",
+    meaning="""- In 12500 iterations, a learning rate of 3e-3 gives better likelihoods than 1e-3, and a rate that
+  falls linearly to zero is better than a constant one at 3e-3 and worse at 1e-3.
+- Weight decay brings the train and test likelihoods closer together. With it, 45000 iterations give
+  the best test likelihood of the table.
+- Centring does not improve the likelihood here, and neither does the checkpoint that validates
+  best.
 
-What is open: six of eight verdicts are open, and each row is a single seed. Differences of less than a
-nat between open rows are uncertain.""",
+What is open: six of eight verdicts are open, and each row is a single seed. Differences of less
+than a nat between open rows are uncertain.""",
     train="--model rbm --hidden 500 --dataset static-mnist --sampler gibbs --scan chromatic --steps-per-iter 5 --buffer 2000 "
           "--batch 100 --warmup 100 --ema 0.999 --checkpoint-every 2500",
     evaluate="--model rbm --dataset static-mnist --sampler gibbs --scan chromatic --path joint --schedule adaptive --chains 100 "
@@ -65,18 +66,19 @@ RESNET = Table(
     page="resnet-pilots.md",
     text="""# Pilots of a ResNet
 
-This page compares settings of persistent contrastive divergence (PCD) for a ResNet on static MNIST, in
-short trainings of about equal time. Every row differs from the first one in the setting that it names.""",
-    meaning="""- In equal time the first row, 16 channels with 10 steps an iteration, has the best likelihood, closely
-  followed by 8 channels.
-- 32 channels and 20 steps an iteration leave time for fewer iterations and reach less. 5 steps give more
-  iterations, and reach less, too.
-- Twice the learning rate is worse. Without the weight on squared energies the run diverged twice and is
-  worse, too.
+This page compares settings of persistent contrastive divergence (PCD) for a ResNet on static MNIST,
+in short trainings of about equal time. Every row differs from the first one in the setting that it
+names.""",
+    meaning="""- In equal time the first row, 16 channels with 10 steps an iteration, has the best likelihood,
+  closely followed by 8 channels.
+- 32 channels and 20 steps an iteration leave time for fewer iterations and reach less. 5 steps give
+  more iterations, and reach less, too.
+- Twice the learning rate is worse. Without the weight on squared energies the run diverged twice
+  and is worse, too.
 - Tempered chains in training cost time, and 6 nats of the likelihood after equal time.
 
-What is open: three of eight verdicts are open, each row is a single seed, and the machine's other core was
-busy, so that minutes vary.""",
+What is open: three of eight verdicts are open, each row is a single seed, and the machine's other
+core was busy, so that minutes vary.""",
     train="--model resnet --dataset static-mnist --gradient-precision bf16 --sampler pafs --radius 8 --base --buffer 1000 --batch 100 "
           "--warmup 200 --ema 0.995 --checkpoint-every 250",
     evaluate="--model resnet --dataset static-mnist --gradient-precision bf16 --sampler pafs --radius 8 --adapt --method tempering "
@@ -127,15 +129,15 @@ images; the test images are shown beside them.
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 {lines}
 
-*Minutes* are those of the training, with the evaluations during it. A *recovery* is a return to an earlier
-iteration after a [divergence](../howto/training-diverges.md). The *bracket* is the difference between the
-upper and the lower estimate of log Z, in nats; a verdict is closed if the bracket is below one nat and the
-chains have mixed.
+*Minutes* are those of the training, with the evaluations during it. A *recovery* is a return to an
+earlier iteration after a [divergence](../howto/training-diverges.md). The *bracket* is the
+difference between the upper and the lower estimate of log Z, in nats; a verdict is closed if the
+bracket is below one nat and the chains have mixed.
 
 ## How it was measured
 
-`scripts/pages/training_page.py {options.table}` wrote this page on {platform.machine()}, {options.threads} thread. It runs, with
-the settings of a row in place of `…`,
+`scripts/pages/training_page.py {options.table}` wrote this page on {platform.machine()},
+{options.threads} thread. It runs, with the settings of a row in place of `…`,
 
 ```
 isinglass train {table.train} … --iters N --data-dir DIR --out RUN

@@ -114,9 +114,9 @@ class Rbm:
     sampler = {"sampler": "gibbs", "scan": "chromatic"}
     evaluation = {"chains": 100, "steps": 10000, "reverse": True}
     evaluated = "annealing"
-    meaning = """With swaps an iteration takes twice as long, and after equal time the test likelihood is lower. It is
-also lower after as many iterations. The chains of the models mix better, and the shares of the digits
-are closer to those of the data. The run's own log Z is about 200 nats too low.
+    meaning = """With swaps an iteration takes twice as long, and after equal time the test likelihood is lower. It
+is also lower after as many iterations. The chains of the models mix better, and the shares of the
+digits are closer to those of the data. The run's own log Z is about 200 nats too low.
 
 What is open: there are three seeds and one length of training."""
     open = "the weights, or the chains that reverse annealing starts from, do not suffice"
@@ -145,8 +145,8 @@ class Resnet:
     evaluation = {"chains": 10, "steps": 3000, "method": "tempering", "adapt": True}
     evaluated = "tempering"
     meaning = """With swaps fewer iterations fit into the time, and the test likelihood is lower, also after as many
-iterations. Mixing and the shares of the digits do not improve. The run's own log Z is about 50 nats too
-low.
+iterations. Mixing and the shares of the digits do not improve. The run's own log Z is about 50 nats
+too low.
 
 What is open: there are three seeds and one length of training, and seven of nine verdicts are open."""
     open = "the ensembles of tempering have not mixed"
