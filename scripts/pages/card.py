@@ -52,8 +52,8 @@ def training(run, weights, iterations, where, note):
     size = f"{config['hidden']} hidden units" if config["model"] == "rbm" else f"{config['channels']} channels"
     return f"""# {weights.name}
 
-{"An" if config["model"] == "rbm" else "A"} {config["model"]} EBM with {size}, trained on `{config["dataset"]}` by persistent
-contrastive divergence. The file holds the averaged (EMA) parameters after iteration {count}. Training took
+{"An" if config["model"] == "rbm" else "A"} {config["model"]} EBM with {size}, trained on `{config["dataset"]}` by persistent contrastive divergence.
+The file holds the averaged (EMA) parameters after iteration {count}. Training took
 {last["seconds"] / 60:.0f} minutes up to there, evaluations and checkpoints included, on {where or f"{config['threads']} CPU thread(s)"}. {note}
 
 ![chains of the replay buffer after iteration {count}]({weights.stem}.png)
@@ -81,12 +81,14 @@ def tempered_chains(samples, weights):
     found = json.loads((samples / "summary.json").read_text())
     ladder, chains, thin = found["tempering"], found["chains"], found["thin"]
     draws = max(1, min(64 // chains, found["draws"]))
+    when = (f"Every {thin} scans, after {found['burn_in']} of burn-in" if draws > 1
+            else f"After {found['burn_in'] + found['steps_done']} scans")
     return f"""{TEMPERED}
 ![states at β = 1 of ensembles of tempered chains]({picture.name})
 
 These are the states at β = 1 of {min(chains, 64)} ensembles of {ladder["rungs"]} tempered chains. All chains began at random
-states; neither data nor states of the training take part. {f"Every {thin} scans, after {found['burn_in']} of burn-in, the picture has the state of each ensemble" if draws > 1 else f"After {found['burn_in'] + found['steps_done']} scans the picture has the state of each ensemble"}.
-Each ensemble made {ladder["round_trips"]:.3g} round trips on average.
+states; neither data nor states of the training take part. {when},
+the picture has the state of each ensemble. Each ensemble made {ladder["round_trips"]:.3g} round trips on average.
 ```
 {command("sample", samples, weights)}
 ```
@@ -162,7 +164,8 @@ def evaluation(directory, weights):
 | parameters | `{found["parameters_sha256"]}` |
 | data `{found["dataset"]}` | `{found["data_sha256"]}` |
 
-Evaluated by {revisions(found)} with the sampler {found["sampler"]} ({options(found)}).
+Evaluated by {revisions(found)}
+with the sampler {found["sampler"]} ({options(found)}).
 
 ## {"Parallel tempering" if tempered else "Annealed importance sampling"}
 ```
