@@ -7,20 +7,21 @@
 RUN is a directory of `isinglass train`, EVALUATION one of `isinglass evaluate` on the weights, SAMPLES one
 of `isinglass sample --rungs`. The script writes WEIGHTS.md and WEIGHTS.png (the sample grid of the replay
 buffer) beside the weights. With SAMPLES it also writes WEIGHTS-tempered.png (draws of the ensembles, drawn by
-build/isinglass or $ISINGLASS_BINARY). Without RUN it keeps the head of the existing card and rewrites the rest.
+build/isinglass or $ISINGLASS_BINARY). Without RUN it keeps the parts of the existing card that do not depend on
+the evaluation.
 No number is typed by hand.
 """
 import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tomllib
 
-EVALUATION = "## Checksums\n"
-TEMPERED = "## Samples from tempered chains\n"
+TRAINED, TEMPERED = "How it was trained", "Samples from tempered chains"  # sections that an evaluation does not rewrite
 SPLITS = ("train", "validation", "test")
 
 
@@ -43,29 +44,28 @@ def flag(key, value):
 
 
 def training(run, weights, iterations, where, note):
-    """The card's head."""
+    """Returns the head of the card and the section on the training."""
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     count = iterations or lines[-1]["iteration"]
     last = next(line for line in lines if line["iteration"] == count)
     config = tomllib.loads((run / "config.toml").read_text())
     shutil.copyfile(run / "samples" / f"{count:08d}.png", weights.with_suffix(".png"))
     size = f"{config['hidden']} hidden units" if config["model"] == "rbm" else f"{config['channels']} channels"
-    return f"""# {weights.name}
+    head = f"""# {weights.name}
 
 {"An" if config["model"] == "rbm" else "A"} {config["model"]} EBM with {size}, trained on `{config["dataset"]}` by persistent contrastive divergence.
 The file holds the averaged (EMA) parameters after iteration {count}. Training took
 {last["seconds"] / 60:.0f} minutes up to there, evaluations and checkpoints included, on {where or f"{config['threads']} CPU thread(s)"}. {note}
 
 ![chains of the replay buffer after iteration {count}]({weights.stem}.png)
-
-## How it was trained
-```
+"""
+    section = f"""```
 {command("train", run, weights, iterations)}
 ```
-At iteration {count}: acceptance {last["acceptance"]:.2f}, {last["hops"]:.1f} sites changed per step,
-U(data) − U(chains) = {last["difference"]:.1f}.
 
-"""
+At iteration {count}: acceptance {last["acceptance"]:.2f}, {last["hops"]:.1f} sites changed per step,
+U(data) − U(chains) = {last["difference"]:.1f}."""
+    return head, section
 
 
 def tempered_chains(samples, weights):
@@ -83,17 +83,14 @@ def tempered_chains(samples, weights):
     draws = max(1, min(64 // chains, found["draws"]))
     when = (f"Every {thin} scans, after {found['burn_in']} of burn-in" if draws > 1
             else f"After {found['burn_in'] + found['steps_done']} scans")
-    return f"""{TEMPERED}
-![states at β = 1 of ensembles of tempered chains]({picture.name})
+    return f"""![states at β = 1 of ensembles of tempered chains]({picture.name})
 
 These are the states at β = 1 of {min(chains, 64)} ensembles of {ladder["rungs"]} tempered chains. All chains began at random
 states; neither data nor states of the training take part. {when},
 the picture has the state of each ensemble. Each ensemble made {ladder["round_trips"]:.3g} round trips on average.
 ```
 {command("sample", samples, weights)}
-```
-
-"""
+```"""
 
 
 def revisions(found):
@@ -146,9 +143,8 @@ def bits_per_dimension(found):
 """
 
 
-def evaluation(directory, weights):
-    """Returns the part of the card on the evaluation."""
-    found = json.loads((directory / "ais.json").read_text())
+def likelihood(found, directory, weights):
+    """Returns the section on the likelihood: verdict, tables, log Z and the command."""
     tempered = found["method"] == "tempering"
     verdict = found["verdict"] + (f": {found['reason']}" if found["reason"] else "")
     sides = {"forward": "up", "reverse": "down"} if tempered else {"forward": "forward", "reverse": "in reverse"}
@@ -158,7 +154,33 @@ def evaluation(directory, weights):
     newline = "\n"
     curve = "\n".join(f"| {count} | {z:.2f} |" for count, z in found["curve"])
     unit = "scans" if tempered else "temperatures"
-    return f"""{EVALUATION}
+    return f"""## Log-likelihood, by {"parallel tempering" if tempered else "annealed importance sampling"}
+
+**Verdict: {verdict}.** The test images have {found["log_likelihood_text"]["test"]}.
+
+| log-likelihood, nats an image | {" | ".join(SPLITS)} |
+| --- | --- | --- | --- |
+{newline.join(rows)}
+
+{bits_per_dimension(found)}log Z, {found["seconds"]:.0f} s in all, on {found["threads"]} CPU thread(s):\\
+{of_tempering(found) if tempered else of_annealing(found)}
+
+| {unit} | log Z |
+| --- | --- |
+{curve}
+
+{found["note"]} The table shows how far the estimate still moves with the number of {unit}.
+
+```
+{command("evaluate", directory, weights)}
+```
+"""
+
+
+def checksums(found):
+    """Returns the section on the data, the parameters and the program of the evaluation."""
+    return f"""## Checksums
+
 | | SHA-256 (`docs/reference/files.md`) |
 | --- | --- |
 | parameters | `{found["parameters_sha256"]}` |
@@ -166,25 +188,6 @@ def evaluation(directory, weights):
 
 Evaluated by {revisions(found)}
 with the sampler {found["sampler"]} ({options(found)}).
-
-## {"Parallel tempering" if tempered else "Annealed importance sampling"}
-```
-{command("evaluate", directory, weights)}
-```
-**Verdict: {verdict}.** The test images have {found["log_likelihood_text"]["test"]}.
-
-log Z, {found["seconds"]:.0f} s in all, on {found["threads"]} CPU thread(s):\\
-{of_tempering(found) if tempered else of_annealing(found)}
-
-| log-likelihood, nats an image | {" | ".join(SPLITS)} |
-| --- | --- | --- | --- |
-{newline.join(rows)}
-
-{bits_per_dimension(found)}| {unit} | log Z |
-| --- | --- |
-{curve}
-
-{found["note"]} The table shows how far the estimate still moves with the number of {unit}.
 """
 
 
@@ -198,15 +201,19 @@ def main():
     arguments = parser.parse_args()
     if len(arguments.paths) not in (2, 3):
         parser.error("[RUN] EVALUATION WEIGHTS.pt are needed")
-    *run, found, weights = arguments.paths
+    *run, directory, weights = arguments.paths
     card = weights.with_suffix(".md")
     if run:
-        head = training(run[0], weights, arguments.iterations, arguments.where, arguments.note)
+        head, section = training(run[0], weights, arguments.iterations, arguments.where, arguments.note)
+        kept = {TRAINED: section}
     else:
-        head = card.read_text().split(EVALUATION)[0]
+        head, *parts = re.split(r"^## (.*)\n", card.read_text(), flags=re.M)
+        kept = dict(zip(parts[::2], parts[1::2]))
     if arguments.tempered:
-        head = head.split(TEMPERED)[0] + tempered_chains(arguments.tempered, weights)
-    card.write_text(head + evaluation(found, weights))
+        kept[TEMPERED] = tempered_chains(arguments.tempered, weights)
+    found = json.loads((directory / "ais.json").read_text())
+    sections = "".join(f"## {title}\n\n{kept[title].strip()}\n\n" for title in (TRAINED, TEMPERED) if title in kept)
+    card.write_text(f"{head.strip()}\n\n{likelihood(found, directory, weights)}\n{sections}{checksums(found)}")
 
 
 if __name__ == "__main__":

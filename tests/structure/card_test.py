@@ -43,6 +43,16 @@ def card(folder, again=False, samples=None, **changes):
     return (folder / "weights.md").read_text()
 
 
+def head(text):
+    return text.split("## ")[0]
+
+
+def section(text, title):
+    """The text from a heading to the next one."""
+    return text[text.index(title):].split("\n## ")[0].strip()
+
+
+trained = "## How it was trained"
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     alone = card(folder)
@@ -68,11 +78,11 @@ with tempfile.TemporaryDirectory() as name:
     ladder = {"rungs": 24, "round_trips": 12.5}
     tempered = card(folder, again=True, method="tempering", log_z=12.25, log_z_upper=13.0, log_z_bidirectional=12.75,
                     log_z_bidirectional_se=0.25, rhat=1.004, tempering=ladder, log_likelihood=both, verdict="closed", reason=None)
-    assert tempered.startswith(closed.split("## Checksums")[0]), tempered
-    for text in ("## Parallel tempering", "going up the ladder: 12.25", "going down: 13.00", "both: 12.75 ± 0.25; 24 rungs, 12.5 round trips",
+    assert head(tempered) == head(closed) and section(tempered, trained) == section(closed, trained), tempered
+    for text in ("## Log-likelihood, by parallel tempering", "going up the ladder: 12.25", "going down: 13.00", "both: 12.75 ± 0.25; 24 rungs, 12.5 round trips",
                  "50 ensembles, R̂ 1.004", "| this model, up | -90.00 |", "| scans | log Z |"):
         assert text in tempered, (text, tempered)
-    assert tempered.count("## Checksums") == 1 and "Annealed" not in tempered, tempered
+    assert tempered.count("## Checksums") == 1 and "annealed" not in tempered, tempered
     # With tempered chains: those of few ensembles are several draws; the section is replaced by another, and stays without.
     title = "## Samples from tempered chains"
     few = card(folder, again=True, samples=tempered_chains(folder / "few", 16))
@@ -82,5 +92,8 @@ with tempfile.TemporaryDirectory() as name:
     many = card(folder, again=True, samples=tempered_chains(folder / "many", 80))
     assert "of 64 ensembles of 3 tempered chains" in many and "After 14 scans" in many and many.count(title) == 1, many
     assert picture[:4] == b"\x89PNG" and (folder / "weights-tempered.png").read_bytes() != picture
-    assert card(folder, again=True) == many.split("## Checksums")[0] + "## Checksums" + alone.split("## Checksums")[1]
+    again = card(folder, again=True)
+    assert head(again) == head(many) and section(again, title) == section(many, title), again
+    for name in ("## Log-likelihood", "## Checksums"):
+        assert section(again, name) == section(alone, name), again
 print("cards: as they should be")
