@@ -172,6 +172,19 @@ def comparison(times):
     return rows
 
 
+MEANING = """
+## What it means
+
+This section is written by hand about the tables above.
+
+- From Python a step of a cheap closed form takes 1 to 2 µs more than in the library's loop.
+- A step on a PyTorch module costs 2 to 4 % more than the module's own energy and gradient. The
+  library's ResNet is faster than the module, with the same weights.
+
+What is open: `hmc` is above the limit, and no GPU was measured.
+"""
+
+
 def table(heads, rows):
     lines = ["| " + " | ".join(cells) + " |" for cells in [heads, ["---"] * len(heads), *rows]]
     return "\n".join(lines) + "\n"
@@ -204,7 +217,7 @@ def page(closed, deep, times, repeats):
         text += ("\nThe steps of the published programs call the network up to four times. DISCS is not compared: it is\n"
                  "written in JAX and takes no PyTorch module.\n")
     return text + (f"\n## How it was measured\n\n`{command}` wrote this page on\n{where}, "
-                   f"torch {torch.__version__}. Figures are medians over rounds of\none run, in which all stages take turns.\n")
+                   f"torch {torch.__version__}. Figures are medians over rounds of\none run, in which all stages take turns.\n" + MEANING)
 
 
 def processor():
