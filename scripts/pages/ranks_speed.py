@@ -190,7 +190,7 @@ def told(rates, of_one):
 def page(rows, scales, program, repeats):
     processor = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    text = f"""# Two ranks beside one
+    text = """# Two ranks beside one
 
 This page shows how much faster two ranks (processes) with one thread each are than one process with
 one thread, for the same number of chains, images or cells in total.
