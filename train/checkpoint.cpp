@@ -1,4 +1,4 @@
-// See checkpoint.h.
+// Implements reading and writing of checkpoints.
 #include "train/checkpoint.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ PtDict to_dict(const NamedTensors& tensors) {
   return dict;
 }
 
-// Typed access to the entries of a checkpoint's dictionary.
+// Gives typed access to the entries of a checkpoint's dictionary.
 class Entries {
  public:
   Entries(const PtDict& dict, std::string file) : dict_(dict), file_(std::move(file)) {}
@@ -102,7 +102,7 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
   c.recoveries = entries.list("recoveries", torch::kInt64);
   c.divergence = {entries.get<int64_t>("iterations_apart"),
                   entries.list("differences", torch::kFloat64),
-                  entries.has("acceptances")  // not in older ones
+                  entries.has("acceptances")  // older checkpoints have none
                       ? entries.list("acceptances", torch::kFloat64)
                       : torch::empty({0}, torch::kFloat64),
                   entries.has("skipped_in_a_row") ? entries.get<int64_t>("skipped_in_a_row") : 0};
@@ -113,10 +113,10 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
   c.first_moments = entries.tensors("first_moments");
   c.second_moments = entries.tensors("second_moments");
   c.adam_step = entries.get<torch::Tensor>("adam_step");
-  c.average_updates =
-      entries.has("average_updates")
-          ? entries.get<torch::Tensor>("average_updates")
-          : torch::tensor(static_cast<double>(c.iteration), torch::kFloat64);  // of older ones
+  c.average_updates = entries.has("average_updates")
+                          ? entries.get<torch::Tensor>("average_updates")
+                          : torch::tensor(static_cast<double>(c.iteration),
+                                          torch::kFloat64);  // for older checkpoints
   c.buffer = entries.get<torch::Tensor>("buffer");
   c.carried = entries.tensors("carried");
   return c;

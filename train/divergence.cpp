@@ -1,4 +1,4 @@
-// See divergence.h.
+// Implements the tests for diverging training runs.
 #include "train/divergence.h"
 
 #include <algorithm>
@@ -17,9 +17,9 @@ constexpr size_t kBefore = 2000;
 constexpr double kLargestDrift = 5;        // in units of r
 constexpr double kUnremarkable = 1. / 50;  // nats per site
 constexpr size_t kStuck = 50, kMovedBefore = 400;
-constexpr double kLeastShare = 1. / 5;  // of the acceptance before
+constexpr double kLeastShare = 1. / 5;  // fraction of the earlier acceptance
 
-// Keeps the latest `most`.
+// Appends a value and keeps at most the latest `most` values.
 void push(std::deque<double>& values, double value, size_t most) {
   values.push_back(value);
   if (values.size() > most) values.pop_front();

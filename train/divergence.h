@@ -1,20 +1,21 @@
-// How a run by chains is seen to diverge. d_t = U(data) − U(chains) is near 0 on average where the
-// chains follow the model, and grows where they have lost it; the acceptance a_t of their steps falls
-// where the energy has become too rough for proposals. An iteration whose loss or gradient is not
-// finite makes no update of the parameters, and is looked at by the first of four tests alone:
+// Detection of diverging training runs. d_t = U(data) − U(chains) is near 0 on average as long as
+// the chains follow the model, and grows when they have lost it. The acceptance a_t of their steps
+// falls when the energy has become too rough for the proposals. An iteration whose loss or gradient
+// is not finite does not update the parameters, and only the first of the four tests looks at it:
 //
-//   blind  10 iterations in a row without an update: it is not the batch
-//   apart  |d_t| > one nat a site, 100 iterations in a row
+//   blind  10 iterations in a row made no update. Then the batch is not the cause.
+//   apart  |d_t| > one nat per site, 100 iterations in a row.
 //   drift  |mean of d over the last 200 iterations| > 5 r, where r² is the mean of d² over the 2000
-//          iterations before, and above a fiftieth of a nat a site, which noise alone may reach.
-//          The root mean square about 0, not the standard deviation: the way to 0 is no drift.
-//   stuck  mean of a over the last 50 iterations < a fifth of its median over the 400 before, in which a
-//          fall at the very first does not count. Of 14 ResNets those that came to their end, or still train,
-//          never had less than .46 of it, those that were lost .13 and less. It is the first to see what a
-//          rate does that is too high.
+//          iterations before, and > 1/50 nat per site, which noise alone may reach. r is the root
+//          mean square about 0, not the standard deviation, so that d may return to 0 without being
+//          taken for a drift.
+//   stuck  mean of a over the last 50 iterations < 1/5 of its median over the 400 before. The median
+//          ignores a fall within the very first iterations. Of 14 ResNets, the runs that finished
+//          or still train never fell below .46 of the median; those that were lost fell to .13 and
+//          less. This test is the first to respond to a learning rate that is too high.
 //
-// They see something that began up to 200 iterations ago; how far a run goes back to recover is
-// measured by that (trainer.h).
+// The tests detect something that began up to 200 iterations ago. This length determines how far a
+// run goes back to recover (trainer.h).
 #pragma once
 
 #include <cstdint>
@@ -32,14 +33,16 @@ class Divergence {
  public:
   explicit Divergence(int64_t sites) : sites_(static_cast<double>(sites)) {}
 
-  // Takes d, and a where there is one, of the next iteration. Throws NumericalError with what is seen.
+  // Adds d, and a if there is one, of the next iteration. Throws NumericalError, which says what
+  // was detected, if a test fails.
   void check(double difference, std::optional<double> acceptance = {});
-  // The next iteration made no update, for this reason: "the loss is nan". Throws as check() does.
+  // Records that the next iteration made no update, for the given reason ("the loss is nan").
+  // Throws as check() does.
   void skipped(const std::string& reason);
-  // An iteration made its update; check() follows where there are chains.
+  // Records that an iteration made its update. With chains, check() is called next.
   void updated() { skipped_in_a_row_ = 0; }
 
-  // The state, for checkpoints.
+  // The state for checkpoints.
   struct Memory {
     int64_t iterations_apart = 0;  // in a row
     torch::Tensor differences;     // float64 [at most 2200], oldest first

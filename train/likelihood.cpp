@@ -1,4 +1,4 @@
-// See likelihood.h.
+// Implements log-likelihoods of data sets.
 #include "train/likelihood.h"
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 namespace isinglass {
 namespace {
 
-// Mean U over the rows of x.
+// Returns the mean of U over the rows of x. Throws NumericalError, naming the split and the row, if
+// a value is not finite.
 double mean_energy(EnergyModel& model, const torch::Tensor& x, const std::string& split,
                    torch::Device device, const Ranks& ranks) {
   const bool shared = x.size(0) >= ranks.size();
@@ -76,7 +77,7 @@ std::optional<ValidationScore> quick_validation_likelihood(
     EnergyModel& model, const Sampler& sampler, const Dataset& data,
     const ValidationOptions& options, torch::Device device, const std::function<bool()>& stop,
     const Ranks& all_ranks) {
-  // More ranks than chains make the same estimate, each all of it.
+  // If there are more ranks than chains, each rank computes the whole estimate.
   const Ranks& ranks = all_ranks.size() <= options.chains ? all_ranks : Ranks::alone();
   require_options(data.validation.defined() && data.validation.size(0) > 0,
                   "`evaluate-every` needs validation images; {} has none", data.name);

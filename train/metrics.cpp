@@ -1,4 +1,4 @@
-// See metrics.h.
+// Implements the metrics of a training iteration.
 #include "train/metrics.h"
 
 #include <algorithm>

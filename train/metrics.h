@@ -1,20 +1,22 @@
-// What is known of one training iteration: numbers by name, in the order in which they came up.
+// The metrics of a training iteration: numbers by name, in the order in which they were added.
 //   energy_data, energy_model  mean U of data and chains, before the iteration's Adam step
 //   difference                 energy_data − energy_model
 //   acceptance, hops           means over chains and steps: acceptance; sites changed per step
 //   energy_validation, never_visited, autocorrelation
-//                              in some iterations alone (objectives/chain_signals.h)
-//   coupling_rmse              of an ising that learns from states of a known one
-//                              (objectives/coupling_error.h), before the step
-//   loss                       of an objective without chains, in place of the five before
+//                              only in some iterations (objectives/chain_signals.h)
+//   coupling_rmse              only for an Ising model that learns from states of a known one
+//                              (objectives/coupling_error.h); before the step
+//   loss                       for objectives without chains, in place of the five metrics above
 //   gradient_norm, learning_rate, iterations_per_second (of this iteration)
-//   seconds                    of the whole run so far: evaluations, checkpoints and pictures
-//                              count, and earlier sittings until their last iteration
-//   recoveries                 so far, from the first one on
-//   skipped                    iterations so far that made no update, since their loss or gradient
-//                              was not finite, from the first one on
-//   validation_score, validation_weight_ess    in iterations that were evaluated; the file adds
-//   validation_verdict                         what they are worth, a text
+//   seconds                    elapsed time of the whole run so far [s], including evaluations,
+//                              checkpoints and pictures, and, after a resumption, the time of
+//                              earlier processes until their last iteration
+//   recoveries                 number of recoveries so far, once there has been one
+//   skipped                    number of iterations so far that made no update because their loss
+//                              or gradient was not finite, once there has been one
+//   validation_score, validation_weight_ess
+//                              in iterations that were evaluated
+//   validation_verdict         a text that says what these are worth; the metrics file adds it
 #pragma once
 
 #include <cstdint>
@@ -29,40 +31,41 @@
 namespace isinglass {
 
 struct Metrics {
-  int64_t iteration = 0;  // from 1
+  int64_t iteration = 0;  // counted from 1
   std::vector<std::pair<std::string, double>> values = {};
 
   void add(std::string name, double value) { values.emplace_back(std::move(name), value); }
   std::optional<double> find(const std::string& name) const;
 };
 
-// Of a model on validation images; higher is better.
+// The score of a model on validation images; higher is better.
 struct ValidationScore {
   double value = 0;
-  double weight_ess = 0;     // of the annealing that it rests on
-  std::string warning = {};  // why it cannot be compared with others; empty: it can
+  double weight_ess = 0;     // of the annealing that it is based on
+  std::string warning = {};  // why it cannot be compared with others; empty if it can
 };
 
-// A score rests on forward annealing alone (engine/annealing/verdict.h), which ranks checkpoints and
-// holds no likelihood from both ends.
+// A score is based on forward annealing only (engine/annealing/verdict.h). It ranks checkpoints,
+// but does not bound the likelihood from both sides.
 inline constexpr const char* kValidationVerdict = "open: forward annealing alone";
 
 void add_score(Metrics& metrics, const ValidationScore& score);
 
-// Is told what happens in a run: the file of metrics, the program's progress bar.
+// Receives the events of a run. The metrics file and the progress bar of the program are observers.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
-  // Iterations after this one are made now, for the first time or again.
+  // Called when the iterations after this one are about to be made, for the first time or again.
   virtual void on_start(int64_t iteration) {}
   virtual void on_iteration(const Metrics& metrics) {}
-  // Of the latest iteration, whose evaluation was interrupted.
+  // Called with the score of the latest iteration if its evaluation was interrupted earlier.
   virtual void on_score(const ValidationScore& score) {}
   virtual void on_checkpoint(const std::filesystem::path& file) {}
-  // With a checkpoint: U of the latest iteration's batch, of what it is by name, float64 [batch].
+  // Called with each checkpoint: U of the latest iteration's batch, float64 [batch], by the name of
+  // each part of the batch.
   virtual void on_energies(int64_t iteration, const NamedTensors& energies) {}
   virtual void on_message(const std::string& message) {}  // a line of the log
-  // One that the user should see at once.
+  // Called with a message that the user should see at once.
   virtual void on_warning(const std::string& message) {}
 };
 

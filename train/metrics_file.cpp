@@ -1,4 +1,4 @@
-// See metrics_file.h.
+// Implements the file of metrics.
 #include "train/metrics_file.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of forward annealing alone: open by definition.
+// Adds the verdict of a score. A score by forward annealing only is "open" by definition.
 void add_verdict(Json& line) {
   if (line.contains("validation_score")) line["validation_verdict"] = kValidationVerdict;
 }
@@ -71,7 +71,7 @@ void MetricsFile::on_iteration(const Metrics& metrics) {
 }
 
 void MetricsFile::on_score(const ValidationScore& score) {
-  if (!std::filesystem::exists(file_)) return;  // somebody has removed it
+  if (!std::filesystem::exists(file_)) return;  // the file may have been removed meanwhile
   const std::string text = read_file(file_);
   if (text.empty()) return;
   const size_t before = text.rfind('\n', text.size() - 2);

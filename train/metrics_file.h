@@ -8,26 +8,27 @@
 
 namespace isinglass {
 
-// One JSON object, without the newline; numbers that are not finite are null.
+// Returns one JSON object without the newline. Numbers that are not finite become null.
 std::string json_line(const Metrics& metrics);
 
 class MetricsFile : public TrainObserver {
  public:
   explicit MetricsFile(std::filesystem::path file) : file_(std::move(file)) {}
 
-  // Keeps the whole lines up to the iteration, so that a line which a killed process half wrote
-  // goes too. Other lines that are no object of an iteration are moved to NAME.damaged. A missing
-  // file counts as empty.
+  // Keeps the complete lines up to the iteration, so that a line that a killed process wrote in
+  // part is removed, too. Other lines that are not an object of an iteration are moved to
+  // NAME.damaged. A missing file counts as empty.
   void on_start(int64_t iteration) override;
-  // Another line, handed to the system at once. Throws Error naming the file if it cannot be
-  // written.
+  // Appends a line, which is handed to the operating system at once. Throws Error naming the file
+  // if it cannot be written.
   void on_iteration(const Metrics& metrics) override;
   void on_score(const ValidationScore& score) override;
 
-  // Of the last line that on_start() kept; none: 0, false.
+  // seconds() and scored() describe the last line that on_start() kept: its `seconds`, and whether
+  // it has a validation score. Without such a line they are 0 and false.
   double seconds() const { return seconds_; }
   bool scored() const { return scored_; }
-  // How many lines it moved to which file; empty: none.
+  // Returns a warning that says how many lines were moved to which file; empty if none were.
   const std::string& complaint() const { return complaint_; }
 
  private:

@@ -1,4 +1,4 @@
-// See run_directory.h.
+// Implements the run directory of a training run.
 #include "train/run_directory.h"
 
 #include <fmt/chrono.h>
@@ -63,7 +63,7 @@ fs::path RunDirectory::samples_file(int64_t iteration) const {
 
 std::vector<fs::path> RunDirectory::checkpoints() const {
   std::vector<fs::path> files;
-  std::error_code error;  // a directory that is missing holds none
+  std::error_code error;  // a missing directory holds no checkpoints
   for (const auto& entry : fs::directory_iterator(file("checkpoints"), error)) {
     if (is_checkpoint(entry.path())) files.push_back(entry.path());
   }

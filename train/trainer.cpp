@@ -1,4 +1,4 @@
-// The training loop; see trainer.h. Saving and restoring are in trainer_state.cpp.
+// Implements the training loop. trainer_state.cpp implements saving and restoring.
 #include "train/trainer.h"
 
 #include <chrono>
@@ -28,7 +28,8 @@ std::vector<torch::Tensor> trainable_parameters(const EnergyModel& model) {
   return parameters;
 }
 
-// An observer may have put others in their place.
+// Throws Error if a parameter of the model is no longer the tensor that is trained. An observer may
+// have replaced it.
 void require_same_parameters(const EnergyModel& model) {
   if (!dynamic_cast<const HasLiveState*>(&model)) return;
   std::unordered_map<std::string, torch::Tensor> live;
@@ -128,7 +129,7 @@ Metrics Trainer::iterate() {
   const Clock::time_point start = Clock::now();
   require_same_parameters(*model_);
   ++iteration_;
-  adam_.set_learning_rate(learning_rate());  // and sees that the parameters are what they were
+  adam_.set_learning_rate(learning_rate());  // also checks the layout of the parameters
   objective_->advance_chains(*model_, iteration_);
   to_stop_.fill_(hooks_.stop && hooks_.stop() ? 1.0 : 0.0);
   descent_.run(parameters_[0].device(), [this] { descend(); });
@@ -137,7 +138,7 @@ Metrics Trainer::iterate() {
 
   const torch::Tensor read = numbers_.cpu();
   const double *state = read.const_data_ptr<double>(), *scalar = state + 3;
-  stopped_ |= scalar[0] > 0;  // any rank's wish stops all
+  stopped_ |= scalar[0] > 0;  // a stop flag of any rank stops all
   if (state[0] == 0) throw NumericalError("a parameter is not finite");
   why_skipped_.clear();
   state[2] > 0 ? note_skipped(scalar[1], state[1]) : divergence_.updated();
@@ -191,7 +192,7 @@ void Trainer::descend() {
   loss.value.backward();
   std::vector<torch::Tensor> gradients;
   for (torch::Tensor& p : parameters_) {
-    if (!p.grad().defined()) p.mutable_grad() = torch::zeros_like(p);  // a constant in U
+    if (!p.grad().defined()) p.mutable_grad() = torch::zeros_like(p);  // U does not depend on it
     require(p.grad().layout() == torch::kStrided,
             "the gradient of a parameter of {} is sparse; training needs dense ones",
             model_->title());
@@ -201,8 +202,8 @@ void Trainer::descend() {
   objective_->before_step();
   const torch::Tensor norms = torch::stack(at::_foreach_norm(gradients)).to(torch::kFloat64);
   const torch::Tensor norm = norms.norm();
-  // A norm beyond float32's range, too: in Adam's second moment the gradient's square would stay
-  // infinite for good.
+  // The step is also skipped if the norm exceeds float32's range: the square of such a gradient
+  // would make Adam's second moment infinite for good.
   const torch::Tensor skip = torch::isfinite(norm + scalars[1]).logical_not().to(torch::kFloat32);
   if (options_.clip > 0) {
     torch::NoGradGuard no_grad;
@@ -229,7 +230,8 @@ void Trainer::add_up(std::vector<torch::Tensor>& gradients, torch::Tensor& scala
   scalars = total.narrow(0, first, scalars.numel());
 }
 
-// By the norm that CPUs have vector instructions for: one beyond a float's range is as far astray.
+// The norm is used because CPUs have vector instructions for it. Parameters whose norm exceeds
+// float32's range have diverged as well.
 torch::Tensor Trainer::parameters_finite() const {
   torch::NoGradGuard no_grad;
   const torch::Tensor norms = torch::stack(at::_foreach_norm(parameters_));
@@ -241,7 +243,7 @@ bool Trainer::evaluation_due() const {
          iteration_ % options_.evaluate_every == 0;
 }
 
-// Energies that are not finite are a divergence, as those of an iteration are.
+// Non-finite energies count as a divergence, like those of an iteration.
 std::optional<ValidationScore> Trainer::evaluate() {
   const auto score = [&] {
     try {

@@ -1,4 +1,4 @@
-// How a training run begins, is saved and goes on; see trainer.h.
+// Implements how a training run is started, saved, resumed and recovered (trainer.h).
 #include <algorithm>
 
 #include "io/error.h"
@@ -11,7 +11,7 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kRecoveryWindow = 10;  // checkpoints
+constexpr int64_t kRecoveryWindow = 10;  // number of checkpoint intervals
 
 }  // namespace
 
@@ -23,14 +23,15 @@ void Trainer::start(const std::filesystem::path& directory) {
   }
   tell([&](TrainObserver& observer) { observer.on_start(iteration_); });
   save();
-  ranks().any(false);  // what rank 0 has written is there
+  ranks().any(false);  // waits until rank 0 has written its files
   if (!ranks().leads()) directory_ = RunDirectory::open(directory);
   warn_of_warmup();
 }
 
 void Trainer::resume(const std::filesystem::path& directory) {
   directory_ = RunDirectory::open(directory);
-  // Rank 0 sets aside what it cannot read; the others read what it has found.
+  // Rank 0 sets aside checkpoints that it cannot read. The other ranks read the one that it has
+  // found.
   std::optional<std::pair<std::filesystem::path, Checkpoint>> found;
   if (ranks().leads()) found = newest_readable();
   const int64_t newest =
@@ -46,7 +47,7 @@ void Trainer::resume(const std::filesystem::path& directory) {
   if (ranks().leads()) earlier_seconds_ = metrics_file_->seconds();
   unscored_ = ranks().any(ranks().leads() && iteration_ > 0 && evaluation_due() &&
                           !metrics_file_->scored());
-  if (ranks().leads()) export_weights();  // a killed process may not have come so far
+  if (ranks().leads()) export_weights();  // a killed process may not have written them
   log(fmt::format(
       "resumed at iteration {}{}", iteration_,
       checkpoint.program == options_.program
@@ -69,7 +70,7 @@ void Trainer::warn_of_warmup() {
       options_.schedule == RateSchedule::kConstant ? "" : ", and its schedule never begins"));
 }
 
-// A run that goes on with other plans of the rate than it was begun with.
+// Warns if a resumed run has another plan of the learning rate than before.
 void Trainer::warn_of_plan(const Checkpoint& resumed) {
   if (settings_text(resumed.plan) == settings_text(plan())) return;
   if (iteration_ >= options_.iterations) return;
@@ -98,7 +99,7 @@ std::pair<std::filesystem::path, Checkpoint> Trainer::newest_readable() {
     } catch (const OtherFormat&) {
       throw;
     } catch (const Unreadable&) {
-      throw;  // it may be sound
+      throw;  // the file itself may be sound
     } catch (const Error& error) {
       directory_->set_aside(*file);
       log(fmt::format("set aside a checkpoint that cannot be read: {}", error.what()));
@@ -119,7 +120,7 @@ void Trainer::save() {
   export_weights();
   try {
     objective_->draw_samples(*model_, directory_->samples_file(iteration_));
-  } catch (const Error& error) {  // no reason to end the run
+  } catch (const Error& error) {  // a missing picture is no reason to end the run
     warn(fmt::format("iteration {}: no picture of the chains: {}", iteration_, error.what()));
   }
   log(fmt::format("iteration {}: saved {}", iteration_, file.string()));
@@ -138,17 +139,17 @@ void Trainer::check_parameters() const {
   throw std::runtime_error(fmt::format("the ranks' parameters differ at iteration {}", iteration_));
 }
 
-// The checkpoints that recovery goes back to are those of the multiples of this many iterations:
-// the last but one of them is from before the suspect stretch. Where a run was interrupted does not
-// decide.
+// Returns the spacing [iterations] of the checkpoints that recovery goes back to. The last but one
+// of them is from before the suspect iterations. The spacing does not depend on where a run was
+// interrupted.
 int64_t Trainer::recovery_spacing() const {
   const int64_t every = options_.checkpoint_every;
   return (kSuspectStretch + every - 1) / every * every;
 }
 
-// A process killed at any line of this resumes before the recovery, and makes the same one, or
-// after it: later checkpoints go first, and the one gone back to is replaced at once by its new
-// state.
+// A process that is killed at any line of this function resumes either before the recovery, which
+// it then repeats, or after it. Therefore later checkpoints are removed first, latest first, and
+// the checkpoint that the run went back to is replaced at once by the new state.
 void Trainer::recover(const std::string& reason) {
   const int64_t diverged = iteration_;
   const std::string what = fmt::format("training diverged at iteration {}: {}", diverged, reason);
@@ -166,9 +167,9 @@ void Trainer::recover(const std::string& reason) {
   const std::filesystem::path file =
       directory_->recovery_point(diverged - kSuspectStretch, recovery_spacing());
   std::vector<int64_t> recoveries = recoveries_;
-  const double best_score = best_score_;  // best.pt stays
+  const double best_score = best_score_;  // best.pt is kept
   restore(read_checkpoint(file), file.string());
-  ranks().any(false);  // all have read it, which is replaced now
+  ranks().any(false);  // waits until all ranks have read the file, which is replaced below
   recoveries.push_back(diverged);
   recoveries_ = std::move(recoveries);
   best_score_ = best_score;
@@ -242,9 +243,9 @@ Checkpoint Trainer::checkpoint() const {
 
 void Trainer::restore(const Checkpoint& saved, const std::string& file) {
   require_same_settings(saved.settings, settings(), file);
-  const Checkpoint own = checkpoint();  // its tensors are the trainer's own
+  const Checkpoint own = checkpoint();  // its tensors are the trainer's own tensors
   copy_tensors(saved.parameters, own.parameters, file);
-  // A buffer may be a parameter's own tensor until a module is first called.
+  // A buffer may share a parameter's tensor until a module is first called.
   for (const auto& [name, tensor] : named(parameters_)) {
     const torch::NoGradGuard no_grad;
     for (const auto& [key, value] : saved.parameters) {

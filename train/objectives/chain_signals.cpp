@@ -1,4 +1,4 @@
-// See chain_signals.h.
+// Implements the diagnostics of persistent chains.
 #include "train/objectives/chain_signals.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kEvery = 200;             // iterations
 constexpr int64_t kValidationImages = 500;  // at most
 constexpr int64_t kWatched = 16, kLagSteps = 1000;
-// In checkpoints.
+// These are the names of the tensors in checkpoints.
 constexpr const char *kVisited = "visited", *kWatchedStates = "watched";
 
 int64_t lag_of(const PcdOptions& options) {
@@ -21,13 +21,13 @@ int64_t lag_of(const PcdOptions& options) {
   return (kLagSteps * options.buffer + an_iteration - 1) / an_iteration;
 }
 
-// NaN where one of them does not vary.
+// Returns Pearson's correlation; NaN if one of the two does not vary.
 double correlation(const torch::Tensor& a, const torch::Tensor& b) {
   const torch::Tensor x = a - a.mean(), y = b - b.mean();
   return ((x * y).sum() / (x.norm() * y.norm())).item<double>();
 }
 
-// Of the name, out of `saved`; undefined: it is not there.
+// Removes the tensor of this name from `saved` and returns it; undefined if there is none.
 torch::Tensor taken(NamedTensors& saved, const std::string& name) {
   const auto found = std::find_if(saved.begin(), saved.end(),
                                   [&](const auto& tensor) { return tensor.first == name; });

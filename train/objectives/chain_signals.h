@@ -1,13 +1,17 @@
-// What a user reads beside acceptance and energies to see whether chains that persist serve, and what the model
-// has learned by heart:
+// Diagnostics of persistent training chains and of memorisation, beyond acceptance and energies:
 //
-//   never_visited      share of the buffer that no iteration has drawn yet; every 200 iterations
-//   energy_validation  mean U of the first 500 validation images, or all; every 200 iterations, like energy_data
-//                      before the optimiser's step; it moves away above that where images are learned by heart
-//   autocorrelation    of U in the first 16 slots: Pearson's correlation, under the present parameters, of the
-//                      energies of their states now and L iterations ago, in which a slot makes a thousand
-//                      steps on average: L = ⌈1000 buffer / (batch steps)⌉. About 0, ± ¼ of noise, where chains
-//                      mix; 1 where each stays. Every L iterations, from the 2 L-th on.
+//   never_visited      share of the buffer's slots that no iteration has drawn so far. It is
+//                      reported every 200 iterations.
+//   energy_validation  mean U of the first 500 validation images, or of all if there are fewer. It
+//                      is reported every 200 iterations and taken before the optimiser's step, like
+//                      energy_data. It rises away from energy_data where the model memorises
+//                      images.
+//   autocorrelation    of U in the first 16 slots: Pearson's correlation, under the present
+//                      parameters, of the energies of their states now and L iterations ago. A slot
+//                      makes a thousand steps on average in that time:
+//                      L = ⌈1000 buffer / (batch steps)⌉. It is about 0 (with noise of ± ¼) where
+//                      chains mix, and 1 where each chain stays where it is. It is reported every L
+//                      iterations, from the 2 L-th on.
 #pragma once
 
 #include <cstdint>
@@ -27,25 +31,27 @@ class ChainSignals {
  public:
   ChainSignals(const Dataset& data, const PcdOptions& options, torch::Device device);
 
-  // Of an iteration, before its optimiser's step; `slots` are those that it draws, `buffer` the chains as
-  // the one before has left them. Model calls are made in few iterations alone.
+  // Updates the diagnostics of an iteration; must be called before its optimiser's step. `slots`
+  // are the slots that the iteration draws, and `buffer` holds the chains as the previous iteration
+  // left them. The model is evaluated in few iterations only.
   void look(EnergyModel& model, const ReplayBuffer& buffer, const torch::Tensor& slots,
             int64_t iteration);
 
-  // What the latest look has seen.
+  // Returns the values computed by the latest look(), by name.
   const std::vector<std::pair<std::string, double>>& seen() const { return seen_; }
 
-  // In checkpoints; take() takes its own out of `saved`. Where a checkpoint lacks them, what was visited is not
-  // known from then on, and the slots are watched anew.
+  // carried() returns the state for checkpoints; take() restores it and removes its tensors from
+  // `saved`. If a checkpoint lacks them, `never_visited` is no longer reported and the
+  // autocorrelation starts over.
   NamedTensors carried() const;
   void take(NamedTensors& saved, const std::string& file);
 
  private:
-  int64_t buffer_, lag_;      // slots; L, 0: no chains persist
-  torch::Tensor validation_;  // uint8 [at most 500, D]; undefined: the set has none
-  torch::Tensor visited_;     // uint8 [buffer]; undefined: not known
+  int64_t buffer_, lag_;      // buffer size [slots]; L [iterations], 0 if no chains persist
+  torch::Tensor validation_;  // uint8 [at most 500, D]; undefined if the set has none
+  torch::Tensor visited_;     // uint8 [buffer], 1 if drawn; undefined if not known
   torch::Tensor watched_;     // uint8 [at most 16, D]: the slots at the latest multiple of L
-  bool watching_ = false;     // there was one
+  bool watching_ = false;     // whether watched_ holds states of such an iteration
   std::vector<std::pair<std::string, double>> seen_;
 };
 

@@ -1,4 +1,4 @@
-// See classify.h.
+// Implements the classification objective.
 #include "train/objectives/classify.h"
 
 #include "io/error.h"

@@ -1,6 +1,6 @@
-// Classification of images by cross-entropy: L = −E log softmax(f(x))[y]. A classifier f holds the
+// Classification of images by cross-entropy: L = −E log softmax(f(x))[y]. A classifier f gives the
 // energies −f(x)[y] of its classes (Grathwohl et al. 2020, "Your classifier is secretly an energy
-// based model"). Data: grey levels from 0 to 1, float32 [N, D].
+// based model"). The data are grey levels from 0 to 1, float32 [N, D].
 #pragma once
 
 #include "train/data/batches.h"
@@ -16,8 +16,8 @@ struct ClassifyOptions {
 
 class ClassifyObjective : public Objective {
  public:
-  // labels int64 [N]: the classes of data.train. Throws Error if the model is no classifier, or its
-  // states are not the data's.
+  // labels: the classes of data.train, int64 [N]. Throws Error if the model is not a classifier, or
+  // if its states do not match the data.
   ClassifyObjective(const EnergyModel& model, const Dataset& data, const torch::Tensor& labels,
                     const ClassifyOptions& options, torch::Device device,
                     const Ranks& ranks = Ranks::alone());
@@ -26,7 +26,7 @@ class ClassifyObjective : public Objective {
   PtDict settings() const override;
   torch::Tensor chains() const override;
   void draw_data(const std::filesystem::path& file) override;
-  void draw_samples(EnergyModel&, const std::filesystem::path&) override {}  // it makes none
+  void draw_samples(EnergyModel&, const std::filesystem::path&) override {}  // it draws none
 
  private:
   ClassifyOptions options_;

@@ -1,4 +1,4 @@
-// See coupling_error.h.
+// Implements the RMSE of learned couplings over the union of both models' pairs.
 #include "train/objectives/coupling_error.h"
 
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace isinglass {
 namespace {
 
-// Pairs by one number, int64 [E].
+// Encodes the unordered pair that each edge joins as one number, int64 [E].
 torch::Tensor pair_numbers(const IsingModel& model) {
   const torch::Tensor ends = model.edges().to(torch::kCPU, torch::kInt64);
   return std::get<0>(ends.min(1)) * model.space().sites + std::get<0>(ends.max(1));

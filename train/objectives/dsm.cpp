@@ -1,4 +1,4 @@
-// See dsm.h.
+// Implements the denoising score matching objective.
 #include "train/objectives/dsm.h"
 
 #include <cmath>
@@ -28,7 +28,7 @@ DsmOptions checked(const DsmOptions& o, const EnergyModel& model, const Dataset&
 
 void draw_images(const std::filesystem::path& file, const torch::Tensor& images, int64_t height,
                  int64_t width) {
-  if (height == 1) return;  // points of no image
+  if (height == 1) return;  // these points are not images
   write_picture_grid(file, images.clamp(0, 1), height, width, kColumns);
 }
 

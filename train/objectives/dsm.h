@@ -3,8 +3,8 @@
 //
 //   L = E_{x, ε ~ N(0, I)} ‖ε/σ − ∇U(x + σε)‖²
 //
-// whose minimum has −∇U the score of the data smoothed by N(0, σ² I). Data: points float32 [N, D];
-// images are points of grey levels from 0 to 1.
+// At its minimum, −∇U is the score of the data smoothed by N(0, σ² I). The data are points, float32
+// [N, D]; images are taken as points of grey levels from 0 to 1.
 #pragma once
 
 #include "train/data/batches.h"
@@ -19,14 +19,15 @@ struct DsmOptions {
   uint64_t seed = 0;
 };
 
-// L over a batch of points and noises ε, both float32 [B, D]; differentiable in the parameters.
+// Returns L over a batch of points and noises ε, both float32 [B, D]. The loss is differentiable in
+// the parameters.
 torch::Tensor dsm_loss(EnergyModel& model, const torch::Tensor& points, const torch::Tensor& noise,
                        double sigma);
 
 class DsmObjective : public Objective {
  public:
-  // data.train is float32 [N, D]. Throws Error if an option is out of range or the model's states
-  // are not the data's.
+  // data.train must be float32 [N, D]. Throws Error if an option is out of range or if the model's
+  // states do not match the data.
   DsmObjective(const EnergyModel& model, const Dataset& data, const DsmOptions& options,
                torch::Device device, const Ranks& ranks = Ranks::alone());
 
@@ -34,11 +35,11 @@ class DsmObjective : public Objective {
   PtDict settings() const override;
   torch::Tensor chains() const override;
   void draw_data(const std::filesystem::path& file) override;
-  // Noisy training images as the model denoises them: x + σε − σ²∇U(x + σε).
+  // Draws noisy training images as the model denoises them: x + σε − σ²∇U(x + σε).
   void draw_samples(EnergyModel& model, const std::filesystem::path& file) override;
 
  private:
-  torch::Tensor noise(int64_t iteration) const;  // float32 [batch, D]
+  torch::Tensor noise(int64_t iteration) const;  // ε, float32 [batch, D]
 
   DsmOptions options_;
   int64_t height_, width_;

@@ -1,4 +1,4 @@
-// See fresh_chains.h.
+// Implements chains from noise that enter the replay buffer after a burn-in.
 #include "train/objectives/fresh_chains.h"
 
 #include "train/objectives/replay_buffer.h"
@@ -20,7 +20,8 @@ torch::Tensor FreshChains::starts(const torch::Tensor& batch, int64_t iteration)
   torch::Tensor all = torch::cat({batch, states_});
   for (int64_t k = 0; k < count; ++k) {
     if (iteration % period_ != k * period_ / count) continue;
-    // The first end of a chain comes early, at the beginning of training or of a resumed one.
+    // The first end of a burn-in comes too early, both at the beginning of training and after
+    // begin(). The state is not used then.
     int64_t& begun = begun_.data_ptr<int64_t>()[k];
     if (begun == 1) all[k].copy_(states_[k]);
     begun = 1;

@@ -1,15 +1,16 @@
-// Chains from noise beside those of an iteration, each of which comes to the replay buffer when it has come
-// down.
+// Chains started from noise, which run along with the chains of each iteration and enter the replay
+// buffer after a burn-in.
 //
-// Persistent chains see what is near them. A mode of the model that they never come to grows unseen, until
-// it has all of the mass (docs/howto/training-diverges.md): often one of much entropy, higher in energy than
-// the data, to which chains from noise come first and which they do not leave. A chain that restarts within
-// the buffer (ReplayBuffer::chains, Du & Mordatch 2019) finds it, too, but counts as one of the model's
-// while it is noise still.
+// Persistent chains see only what is near them. A mode of the model that they never reach can grow
+// unseen until it holds all of the mass (docs/howto/training-diverges.md). Often this is a mode of
+// high entropy and of higher energy than the data, which chains from noise reach first and do not
+// leave. A chain that restarts within the buffer (ReplayBuffer::chains, Du & Mordatch 2019) finds
+// it as well, but counts as a sample of the model while it is still noise.
 //
-// N chains begin with uniform draws, and make the same steps as those drawn from the buffer. After R
-// iterations, which for chain k end at t ≡ kR/N (mod R), its state takes the place of the k-th chain of the
-// iteration, and it begins anew.
+// N chains start from uniform draws and make the same steps as the chains drawn from the buffer.
+// The burn-in is R iterations, and that of chain k ends at iterations t ≡ kR/N (mod R). Then the
+// state of chain k replaces the k-th chain of the iteration's batch, and chain k restarts from
+// noise.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +22,28 @@ namespace isinglass {
 
 class FreshChains {
  public:
-  // N chains of the space, which begin anew every `period` iterations, numbered from first_number on,
-  // with draws of the key.
+  // Makes N chains of the space, which restart every `period` iterations. Their numbers begin at
+  // first_number, and `key` is the key of their random draws.
   FreshChains(const StateSpace& space, int64_t count, int64_t period, int64_t first_number,
               uint64_t key, torch::Device device);
 
-  // The states from which an iteration steps, those of the batch first, uint8 [batch + N, D], some
-  // chains of the batch being replaced; the chains' numbers, int64 [batch + N]. batch is N or more.
+  // starts() returns the states from which an iteration steps, uint8 [batch + N, D]. The batch
+  // comes first, and some of its chains are replaced. The batch must hold at least N chains.
+  // numbers() returns the chains' numbers, int64 [batch + N].
   torch::Tensor starts(const torch::Tensor& batch, int64_t iteration);
   torch::Tensor numbers(const torch::Tensor& slots) const;
 
-  // Keeps their states after the iteration's steps, uint8 [N, D].
+  // Stores the states after the iteration's steps, uint8 [N, D].
   void keep(const torch::Tensor& states) { states_.copy_(states); }
 
-  // All begin anew, as at the start of training.
+  // Restarts all chains from noise, as at the start of training.
   void begin();
 
-  // Those whose energy is not finite are drawn anew, for the `time`-th time (from 1).
+  // Redraws the chains whose energy is not finite; `time` counts such redraws from 1.
   void repair(EnergyModel& model, int64_t time);
 
-  // In checkpoints: uint8 [N, D]; which of them have begun in an iteration that is theirs, int64 [N].
+  // The state for checkpoints: the chains, uint8 [N, D], and 1 for each chain whose burn-in began
+  // at an iteration of its own (0 for the others), int64 [N].
   const torch::Tensor& states() const { return states_; }
   const torch::Tensor& begun() const { return begun_; }
 
@@ -50,7 +53,7 @@ class FreshChains {
   uint64_t key_;
   torch::Tensor numbers_;  // int64 [N]
   torch::Tensor states_;
-  torch::Tensor begun_;  // on the CPU
+  torch::Tensor begun_;  // int64 [N], on the CPU
 };
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See objective.h.
+// Implements the parts that all objectives share.
 #include "train/objectives/objective.h"
 
 #include "io/error.h"

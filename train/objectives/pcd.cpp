@@ -1,4 +1,4 @@
-// See pcd.h.
+// Implements the loss of persistent contrastive divergence and the steps of its chains.
 #include "train/objectives/pcd.h"
 
 #include "io/error.h"
@@ -8,7 +8,7 @@
 namespace isinglass {
 namespace {
 
-// ½·E ‖∇_x U‖² at relaxed states, differentiable in the parameters.
+// Returns ½·E ‖∇_x U‖² at relaxed states, differentiable in the parameters.
 torch::Tensor squared_gradient(const torch::Tensor& energy, const torch::Tensor& relaxed) {
   const torch::Tensor gradient = torch::autograd::grad({energy.sum()}, {relaxed}, {},
                                                        /*retain_graph=*/true,
@@ -24,7 +24,7 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
   const bool control = options.p_control > 0;
   const torch::Tensor x = control ? model.relaxed(data).detach().requires_grad_(true) : data;
   torch::Tensor u_data, u_chains;
-  if (data.is_cuda() && !control) {  // half as many launches
+  if (data.is_cuda() && !control) {  // one evaluation of both needs half as many kernel launches
     const torch::Tensor u = model.energy(torch::cat({data, chains})).to(torch::kFloat64);
     u_data = u.narrow(0, 0, data.size(0));
     u_chains = u.narrow(0, data.size(0), chains.size(0));
@@ -48,8 +48,8 @@ PcdLoss pcd_loss(EnergyModel& model, const torch::Tensor& data, const torch::Ten
 PcdSampling::PcdSampling(const Sampler& sampler, const PcdOptions& options)
     : sampler_(sampler), options_(options), graph_(sampler, options.cuda_graph) {}
 
-// init() and restart() refuse states at which U or its gradient is not finite. The buffer's states
-// are valid, so here this can only mean that the parameters went astray.
+// init() and restart() throw NonFinite for states at which U or its gradient is not finite. The
+// buffer's states are valid, so here this can only mean that the parameters have diverged.
 void PcdSampling::start(EnergyModel& model, const torch::Tensor& x, const torch::Tensor& slots,
                         int64_t iteration) try {
   const StepParams params = sampler_.params(stream_key(options_.seed, RandomStream::kTraining),

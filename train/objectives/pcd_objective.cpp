@@ -1,4 +1,4 @@
-// See pcd_objective.h.
+// Implements the objective of persistent contrastive divergence.
 #include "train/objectives/pcd_objective.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace isinglass {
 namespace {
 
 constexpr int64_t kPictures = 100, kColumns = 10;
-// In checkpoints.
+// These are the names of the tensors in checkpoints.
 constexpr const char *kRungs = "rungs", *kFresh = "fresh", *kFreshBegun = "fresh-begun";
 
 void check_fit(const EnergyModel& model, const Dataset& data) {
@@ -35,7 +35,7 @@ void check_fit(const EnergyModel& model, const Dataset& data) {
 
 PcdOptions checked(const PcdOptions& o, int64_t iterations, const EnergyModel& model,
                    const Dataset& data) {
-  constexpr double kCounters = 4294967296.0;  // step numbers are one 32-bit word
+  constexpr double kCounters = 4294967296.0;  // step numbers are 32-bit
   require(o.batch >= 1, "batch is {}; it must be at least 1", o.batch);
   require(o.buffer >= o.batch, "buffer is {}; it must hold at least one batch, {}", o.buffer,
           o.batch);
@@ -101,7 +101,8 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
   centring_.emplace(*machine, clamped_mean(data));
 }
 
-// Those of batches that the training does not come to.
+// Uses the batches of iterations after the end of the training, so that no chain starts at a batch
+// that the training uses.
 void PcdObjective::begin_at_data(int64_t iterations) {
   const int64_t size = buffer_.size();
   for (int64_t first = 0, t = iterations + 1; first < size; first += options_.batch, ++t) {
@@ -111,7 +112,7 @@ void PcdObjective::begin_at_data(int64_t iterations) {
 }
 
 void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
-  // Before the steps: what is uploaded waits for what there is to do.
+  // This is done before the steps, because an upload waits for the kernels already queued.
   const torch::Tensor data = batches_.states(iteration);
   if (!data_.defined()) data_ = torch::empty_like(data);
   data_.copy_(data);
@@ -142,11 +143,11 @@ void PcdObjective::advance_chains(EnergyModel& model, int64_t iteration) {
     chains_.states = chains_.states.narrow(0, 0, share_.own.count);
   } catch (const NumericalError& failure) {
     if (ranks_.size() == 1) throw;
-    failure_ = failure.what();  // it goes on with the others, who wait for its gradients
+    failure_ = failure.what();  // this rank goes on, because the others wait for its gradients
     const torch::Tensor none = torch::zeros({}, torch::kFloat64).to(starts.device());
     chains_ = {starts, none, none};
   }
-  const int64_t count = failure_.empty() ? share_.own.count : 0;  // a failed rank has none to give
+  const int64_t count = failure_.empty() ? share_.own.count : 0;  // a failed rank sends no rows
   everyone_ = ranks_.gather_meanwhile(chains_.states.narrow(0, 0, count), share_.most);
 }
 
@@ -175,7 +176,8 @@ void PcdObjective::after_step(const torch::Tensor& skip) {
   if (centring_) centring_->after_step(skip);
 }
 
-// Not of categorical states, whose gradient of a look-up waits for the device, nor with a gradient's gradient.
+// The work cannot be captured for categorical states, because the gradient of an embedding lookup
+// synchronises with the device, nor with p_control, which differentiates a gradient.
 bool PcdObjective::repeats(const EnergyModel& model) const {
   return options_.cuda_graph && model.reads_parameters_in_place() && !model.space().one_hot() &&
          options_.p_control == 0 && ranks_.size() == 1 && !centring_ && !coupling_error_;
@@ -206,7 +208,8 @@ NamedTensors PcdObjective::offsets_and_chains() const {
   return all;
 }
 
-// There may be rungs or fresh chains from now on, no longer, or another number of them, which begin anew.
+// A resumed run may have tempered or fresh chains that the checkpoint lacks, or none where it has
+// some, or another number of them. They then restart.
 void PcdObjective::take(const NamedTensors& saved, const std::string& file) {
   NamedTensors own = offsets_and_chains(), theirs = saved;
   signals_.take(theirs, file);

@@ -1,5 +1,5 @@
-// Persistent contrastive divergence (pcd.h) as an objective: batches of binary or categorical images, and chains
-// in a replay buffer.
+// Persistent contrastive divergence (pcd.h) as an objective, with batches of binary or categorical
+// images and with chains in a replay buffer.
 #pragma once
 
 #include <future>
@@ -21,23 +21,24 @@ namespace isinglass {
 
 class PcdObjective : public Objective {
  public:
-  // `iterations` in all. Throws Error if an option is out of range, or the model's states are not
-  // those of the data's images. The sampler, and a model that is centred or tempered, outlive
-  // this.
+  // iterations: the length of the whole run. Throws Error if an option is out of range, or if the
+  // model's states do not match the data's images. The sampler must outlive this object, and so
+  // must a model that is centred or tempered.
   PcdObjective(EnergyModel& model, const Sampler& sampler, const Dataset& data,
                const PcdOptions& options, int64_t iterations, torch::Device device,
                const Ranks& ranks = Ranks::alone());
 
-  // Draws the iteration's data, and `batch` distinct slots of the buffer, and restarts some; or, in
-  // contrastive divergence, starts at the data, a slot each; and moves this rank's share of the chains.
+  // Draws the iteration's data and `batch` distinct slots of the buffer, restarts some of their
+  // chains, and advances this rank's share of them. In contrastive divergence the chains start at
+  // the data, one slot each.
   void advance_chains(EnergyModel& model, int64_t iteration) override;
   Loss loss(EnergyModel& model, int64_t iteration) override;
   void before_step() override;
   void after_step(const torch::Tensor& skip) override;
   bool repeats(const EnergyModel& model) const override;
   std::vector<std::pair<std::string, double>> signals() const override { return signals_.seen(); }
-  // Writes the chains of all ranks back, which have been on their way since advance_chains(). Throws
-  // NumericalError on all of them if those of one have failed.
+  // Writes the chains of all ranks back to the buffer. Their transfer began in advance_chains() and
+  // ends here. Throws NumericalError on every rank if the chains of one rank have failed.
   void keep_chains() override;
   PtDict settings() const override;
   torch::Tensor chains() const override { return buffer_.states(); }
@@ -50,29 +51,31 @@ class PcdObjective : public Objective {
 
  private:
   void begin_at_data(int64_t iterations);
-  NamedTensors offsets_and_chains() const;  // of `carried`, all but the signals'
+  // Returns the tensors of carried() without those of the diagnostics.
+  NamedTensors offsets_and_chains() const;
 
   PcdOptions options_;
   const Sampler& sampler_;
   PcdSampling sampling_;
-  int64_t values_, white_;  // of a site; the largest one of a pixel
+  int64_t values_, white_;  // values per site; the largest value of a pixel
   int64_t height_, width_;
   std::string data_sha256_;
   Batches batches_;
   ReplayBuffer buffer_;
   const Ranks& ranks_;
   BatchShare share_;
-  torch::Tensor data_;                   // of all ranks, of the latest iteration
-  PcdChains chains_;                     // this rank's, of that
-  std::future<torch::Tensor> everyone_;  // the chains of all ranks
-  torch::Tensor slots_;                  // of all ranks' chains
-  std::string failure_;                  // of this rank's chains; empty: none
+  torch::Tensor data_;                   // the latest iteration's data, of all ranks
+  PcdChains chains_;                     // the latest iteration's chains, of this rank
+  std::future<torch::Tensor> everyone_;  // the chains of all ranks, in transfer
+  torch::Tensor slots_;                  // slots of the chains of all ranks
+  std::string failure_;                  // error of this rank's chains; empty if none
   NamedTensors batch_energies_;
   ChainSignals signals_;
   std::optional<Centring> centring_;
   std::optional<TemperedRungs> rungs_;
   std::optional<FreshChains> fresh_;
-  std::optional<CouplingError> coupling_error_;  // where data are drawn from known couplings
+  // Defined if the data were drawn from known couplings.
+  std::optional<CouplingError> coupling_error_;
 };
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See replay_buffer.h.
+// Implements the replay buffer of persistent chains.
 #include "train/objectives/replay_buffer.h"
 
 #include "kernels/ops/random_states.h"

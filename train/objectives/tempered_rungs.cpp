@@ -1,4 +1,4 @@
-// See tempered_rungs.h.
+// Implements the tempered chains of training.
 #include "train/objectives/tempered_rungs.h"
 
 namespace isinglass {
@@ -65,7 +65,7 @@ void TemperedRungs::swap(torch::Tensor& states, const Evaluation& current, int64
   states.index_copy_(0, rows_, top_.states.index_select(0, at_.chain.flatten()));
   states_.copy_(states.narrow(0, states.size(0) - rungs, rungs));
   const int64_t pairs =
-      (rungs + 1 - iteration % 2) / 2;  // one rung has one in even iterations alone
+      (rungs + 1 - iteration % 2) / 2;  // with one rung, only even iterations have a pair
   if (pairs > 0) accepted_.copy_(1 - sums_.rejection.sum() / pairs);
 }
 

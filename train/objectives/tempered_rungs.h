@@ -1,14 +1,15 @@
-// Chains at other temperatures beside those of an iteration, swapped with one of them (Desjardins,
-// Courville, Bengio, Vincent & Delalleau, "Tempered Markov chain Monte Carlo for training of
-// restricted Boltzmann machines", AISTATS 2010). Persistent chains stay near the data: a mode of the model
-// that they never come to grows unseen, until it has all of the mass
-// (docs/howto/training-diverges.md). Tempered chains come to it, in training as in the evaluation.
+// Additional training chains at higher temperatures, one of which swaps with a chain of the
+// iteration (Desjardins, Courville, Bengio, Vincent & Delalleau, "Tempered Markov chain Monte Carlo
+// for training of restricted Boltzmann machines", AISTATS 2010). Persistent chains stay near the
+// data. A mode of the model that they never reach can grow unseen until it holds all of the mass
+// (docs/howto/training-diverges.md). Tempered chains reach it, in training as in the evaluation.
 //
-// N chains stand at β_k = k/N, k = 0 … N − 1, of exp(−βU), and make the same steps as the chains drawn
-// from the replay buffer, of which the first is the rung β_N = 1. The chain at β_0 begins every iteration
-// with a uniform draw: on a path from independent pixels, which evaluation takes, hot chains still have
-// the data's background, and come to modes that differ in it much later. After the steps of iteration
-// t the neighbours k ≡ t (mod 2) swap as in parallel tempering (kernels/tempering/swap.h).
+// N chains sample exp(−β_k U) at β_k = k/N, k = 0 … N − 1, and make the same steps as the chains
+// drawn from the replay buffer, the first of which is the rung β_N = 1. The chain at β_0 starts
+// every iteration from a uniform draw. The path starts at the uniform distribution and not at
+// independent pixels, as in the evaluation: hot chains on the latter path still have the data's
+// background, and reach modes that differ in it much later. After the steps of iteration t, the
+// neighbours k ≡ t (mod 2) swap as in parallel tempering (kernels/tempering/swap.h).
 #pragma once
 
 #include "engine/annealing/tempered_model.h"
@@ -22,29 +23,31 @@ namespace isinglass {
 
 class TemperedRungs {
  public:
-  // N rungs beside `batch` chains, numbered from first_number on, with draws of the key. The model
-  // outlives this.
+  // Makes N rungs in addition to `batch` chains. The rungs are numbered from first_number on, and
+  // `key` is the key of their random draws. The model must outlive this object.
   TemperedRungs(EnergyModel& model, int64_t rungs, int64_t batch, int64_t first_number,
                 uint64_t key, torch::Device device);
 
-  EnergyModel& model() { return model_; }  // of batch + N chains: βU
+  EnergyModel& model() { return model_; }  // βU of batch + N chains
 
-  // The states from which an iteration steps, those of the batch first, uint8 [batch + N, D]; and the
-  // chains' numbers, those of the batch being its slots, int64 [batch + N].
+  // starts() returns the states from which an iteration steps, uint8 [batch + N, D], the batch
+  // first. numbers() returns the chains' numbers, int64 [batch + N]; those of the batch are its
+  // slots.
   torch::Tensor starts(const torch::Tensor& batch, int64_t iteration) const;
   torch::Tensor numbers(const torch::Tensor& slots) const;
 
-  // Swaps neighbours among the states after the steps, in place, and keeps those of the rungs.
-  // `current`: model()'s evaluation of them.
+  // Swaps neighbouring rungs among the states after the steps, in place, and stores the states of
+  // the rungs. current: model()'s evaluation of the states.
   void swap(torch::Tensor& states, const Evaluation& current, int64_t iteration);
 
-  // The mean probability of the latest swaps, float64 [], the same tensor always.
+  // Returns the mean acceptance probability of the latest swaps, float64 []. It is always the same
+  // tensor.
   const torch::Tensor& accepted() const { return accepted_; }
 
-  // All begin anew, as at the start of training.
+  // Restarts all rungs from uniform draws, as at the start of training.
   void begin() { states_.copy_(uniform(numbers_, 0, Purpose::kInitialState)); }
 
-  // Those whose energy is not finite are drawn anew, for the `time`-th time (from 1).
+  // Redraws the rungs whose energy is not finite; `time` counts such redraws from 1.
   void repair(int64_t time);
 
   const torch::Tensor& states() const { return states_; }  // uint8 [N, D]
@@ -59,8 +62,9 @@ class TemperedRungs {
   TemperedModel model_;
   torch::Tensor numbers_;  // int64 [N]
   torch::Tensor states_;   // uint8 [N, D]
-  torch::Tensor rows_;     // int64 [N + 1]: of all states, those of the rungs by ascending β
-  // One ensemble of N + 1 rungs; what the swaps count beside rejections is of no use here.
+  torch::Tensor rows_;     // int64 [N + 1]: rows of the rungs among all states, by ascending β
+  // The buffers of the swaps, for one ensemble of N + 1 rungs. Of the swaps' statistics only the
+  // rejections are used here.
   ops::RungTensors rungs_;
   ops::RungChainTensors at_;
   ops::SwapSums sums_;

@@ -1,4 +1,4 @@
-// See adam.h.
+// Implements Adam on LibTorch's fused kernel.
 #include "train/optimiser/adam.h"
 
 #include <fmt/ranges.h>
@@ -14,7 +14,8 @@ std::string text_of(const torch::Tensor& tensor) {
                      fmt::join(tensor.sizes(), ", "), tensor.device().str());
 }
 
-// A dimension of one element may have any stride.
+// Returns true if both tensors have the same layout, type, device, shape and strides. The stride of
+// a dimension of one element does not count.
 bool laid_out_alike(const torch::Tensor& one, const torch::Tensor& other) {
   bool alike = one.layout() == other.layout() && one.scalar_type() == other.scalar_type() &&
                one.device() == other.device() && one.sizes() == other.sizes();
@@ -24,7 +25,8 @@ bool laid_out_alike(const torch::Tensor& one, const torch::Tensor& other) {
   return alike;
 }
 
-// The kernel walks memory, and checks nothing.
+// Throws Error if a parameter no longer has the layout of its moments. The fused kernel walks
+// memory and does not check this itself.
 void require_same(const std::vector<torch::Tensor>& parameters,
                   const std::vector<torch::Tensor>& moments) {
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -42,8 +44,8 @@ void require_same(const std::vector<torch::Tensor>& parameters,
 Adam::Adam(std::vector<torch::Tensor> parameters, double weight_decay)
     : parameters_(std::move(parameters)), weight_decay_(weight_decay) {
   TORCH_INTERNAL_ASSERT(!parameters_.empty());
-  // The kernel walks the storages of parameter, gradient and moments in step: zeros_like keeps the
-  // memory format, and so do gradients that backward() accumulates.
+  // The fused kernel walks the storages of parameter, gradient and moments in parallel. zeros_like
+  // keeps the memory format, and so do gradients that backward() accumulates.
   for (const torch::Tensor& p : parameters_) {
     require(
         p.layout() == torch::kStrided && p.is_non_overlapping_and_dense(),
@@ -61,7 +63,7 @@ Adam::Adam(std::vector<torch::Tensor> parameters, double weight_decay)
   steps_.assign(parameters_.size(), step_);
 }
 
-// It is called before every step, also before one that replays a captured one.
+// This is called before every step, including one that replays a captured step.
 void Adam::set_learning_rate(double learning_rate) {
   require_same(parameters_, first_);
   learning_rate_.fill_(learning_rate);

@@ -1,4 +1,4 @@
-// See centring.h.
+// Implements the centred steps of a restricted Boltzmann machine.
 #include "train/optimiser/centring.h"
 
 #include "io/error.h"
@@ -6,7 +6,7 @@
 namespace isinglass {
 namespace {
 
-constexpr double kSlide = 0.01;  // of the moving averages; the paper's
+constexpr double kSlide = 0.01;  // rate of the moving averages, as in the paper
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// See ema.h.
+// Implements the exponential moving average.
 #include "train/optimiser/ema.h"
 
 namespace isinglass {
@@ -9,7 +9,7 @@ Ema::Ema(std::vector<torch::Tensor> parameters, double decay)
   updates_ = torch::zeros({}, torch::device(parameters_[0].device()).dtype(torch::kFloat64));
 }
 
-// The two weights add up to 1 in float32: what they lack would add up over the updates.
+// The two weights add up to 1 in float32. Otherwise the deficit would accumulate over the updates.
 void Ema::update(const torch::Tensor& skip) {
   torch::NoGradGuard no_grad;
   const bool may_skip = skip.defined();

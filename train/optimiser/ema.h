@@ -1,7 +1,7 @@
 // Exponential moving average of parameters. The t-th update is
 //   θ̄ ← d θ̄ + (1 − d) θ,  d = min(decay, (1 + t) / (10 + t)),
-// from θ̄ = θ at the start: as long as t is small, θ̄ is a mean of about the last tenth of the
-// updates, so that a short run's average is not one of its initial parameters.
+// starting from θ̄ = θ. While t is small, θ̄ averages about the last tenth of the updates, so that
+// the average of a short run does not consist of its initial parameters.
 #pragma once
 
 #include <vector>
@@ -14,13 +14,13 @@ class Ema {
  public:
   Ema(std::vector<torch::Tensor> parameters, double decay);
 
-  // skip: as that of Adam::step(); where it is 1, θ̄ and t stay as they are.
+  // skip: as in Adam::step(). If it is 1, θ̄ and t stay as they are.
   void update(const torch::Tensor& skip = {});
 
-  // Exchanges the averages and the parameters, bit for bit: twice is the identity.
+  // Exchanges the averages and the parameters, bit for bit. Two calls restore the original values.
   void swap();
 
-  // The state, for checkpoints: the averages in the order of the parameters, and t, float64 [].
+  // The state for checkpoints: the averages in the order of the parameters, and t, float64 [].
   const std::vector<torch::Tensor>& averages() const { return averages_; }
   const torch::Tensor& updates() const { return updates_; }
 
@@ -30,7 +30,7 @@ class Ema {
   torch::Tensor updates_;  // on the parameters' device
 };
 
-// While it lives, the parameters are the averages.
+// Replaces the parameters by their averages for the lifetime of this object.
 class Averaged {
  public:
   explicit Averaged(Ema& ema) : ema_(ema) { ema_.swap(); }

@@ -1,4 +1,4 @@
-// See learning_rate.h.
+// Implements the schedules of the learning rate.
 #include "train/optimiser/learning_rate.h"
 
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-// The learning rate of an iteration. It rises linearly over the warm-up; after it,
+// The learning rate of an iteration. It rises linearly during the warm-up. After the warm-up it is
 //   η(t) = η_end + (η − η_end)·f(s),   s = (t − from) / (to − from)
 //   constant  η itself
 //   linear    f(s) = 1 − s
@@ -14,18 +14,19 @@ namespace isinglass {
 
 enum class RateSchedule { kConstant, kLinear, kCosine, kInverse };
 
-const std::vector<std::string>& rate_schedules();  // their names, in this order
+const std::vector<std::string>& rate_schedules();  // names in the order of the enumeration
 RateSchedule rate_schedule(const std::string& name);
 const std::string& name_of(RateSchedule schedule);
 
 struct LearningRate {
   double peak = 1e-4;  // η
-  double end = 0;      // η_end; constant has none
+  double end = 0;      // η_end; not used by `constant`
   int64_t warmup = 10000;
   RateSchedule schedule = RateSchedule::kConstant;
-  int64_t from = 0, to = 1;  // iterations; the descent begins at `from`, but never in the warm-up
+  // The first and last iteration of the descent, which never begins before the end of the warm-up.
+  int64_t from = 0, to = 1;
 
-  double at(int64_t iteration) const;  // from 1
+  double at(int64_t iteration) const;  // iteration: from 1
 };
 
 }  // namespace isinglass
