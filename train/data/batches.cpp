@@ -1,4 +1,4 @@
-// See batches.h.
+// Implements training batches.
 #include "train/data/batches.h"
 
 #include <numeric>

@@ -1,4 +1,4 @@
-// See dataset.h.
+// Implements loading of data sets and the functions of their contents.
 #include "train/data/dataset.h"
 
 #include <fmt/ranges.h>
@@ -32,7 +32,8 @@ const DatasetEntry* find_dataset(const std::string& name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// "data/x.pt", "./images" or an existing file, in contrast to a mistyped name.
+// Returns true for names such as "data/x.pt" or "./images" and for existing files, in contrast to a
+// mistyped name of a data set.
 bool names_a_file(const std::string& name) {
   const fs::path path = name;
   return path.has_extension() || path.has_parent_path() || fs::exists(fs::status(path));
@@ -52,7 +53,8 @@ void refuse_splits(const std::string& name, const SplitFiles& splits) {
                   validation ? "validation" : "test", name);
 }
 
-// A copy of one split under the name of another would be an honest likelihood of the wrong images.
+// Throws Error if two splits are equal. The likelihood of a split that is a copy of another one
+// would be that of the wrong images.
 void require_distinct(const Dataset& data) {
   const std::pair<const char*, const torch::Tensor*> splits[] = {
       {"training", &data.train}, {"validation", &data.validation}, {"test", &data.test}};
@@ -238,7 +240,8 @@ torch::Tensor smoothed(const torch::Tensor& frequencies, double sigma) {
   const torch::Tensor to = torch::arange(values, torch::kFloat64), from = to.unsqueeze(1);
   torch::Tensor spread = torch::zeros({values, values}, torch::kFloat64);  // [from, to]
   for (const torch::Tensor& image :
-       {to, -1 - to, 2 * static_cast<double>(values) - 1 - to}) {  // and of both mirrors
+       {to, -1 - to,
+        2 * static_cast<double>(values) - 1 - to}) {  // the value itself and its two mirror images
     spread += torch::exp(-0.5 * torch::square((image - from) / sigma));
   }
   return frequencies.to(torch::kFloat64).matmul(spread / spread.sum(1, /*keepdim=*/true));

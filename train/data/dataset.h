@@ -1,5 +1,5 @@
-// Data sets of images: one loader for all, from the data sets of readers.h and the file formats of
-// formats/format.h.
+// Data sets of images. One function loads all of them, from the data sets of readers.h and the file
+// formats of formats/format.h.
 #pragma once
 
 #include <cstdint>
@@ -14,81 +14,88 @@
 
 namespace isinglass {
 
-// What the pixels of a set are, uint8 [N, H·W] row-major with ink (object) high, or float32.
+// The meaning of the pixel values of a set. Pixels are uint8 [N, H·W], row-major, with high values
+// for ink (the object), or float32.
 enum class PixelValues {
   kBinary,       // 0 and 1
-  kGrey,         // p = value/255, to be binarised: dynamically in training, once for evaluation
-  kCategorical,  // 0 … categories − 1: states as they are
+  kGrey,         // p = value/255, binarised anew in each training iteration and once for evaluation
+  kCategorical,  // 0 … categories − 1, used as states without a change
   kReal,         // float32: points, or grey levels from 0 to 1
 };
 
 struct Dataset {
   std::string name;
-  torch::Tensor train, validation, test;  // empty [0, D] where the set has no such split
-  torch::Tensor labels = {};  // classes of `train`, int64 [N]; undefined: see load_labels
+  torch::Tensor train, validation, test;  // empty [0, D] if the set has no such split
+  // Classes of `train`, int64 [N]. Undefined if they are not loaded; load_labels() loads them.
+  torch::Tensor labels = {};
   int64_t height = 28, width = 28;
-  bool flat = false;  // the images came as rows [N, D]: height and width are a guess
+  bool flat = false;  // the images came as rows [N, D]; height and width are a guess
   PixelValues values = PixelValues::kBinary;
-  int64_t categories = 2;  // of categorical pixels
-  std::string source;      // the file or rule it came from
-  std::shared_ptr<const EnergyModel> drawn_from =
-      nullptr;  // whose states they are, where it is known
+  int64_t categories = 2;  // number of values of categorical pixels
+  std::string source;      // the file or rule that the set came from
+  // The model whose states the data are, if it is known.
+  std::shared_ptr<const EnergyModel> drawn_from = nullptr;
 
   bool dynamic() const { return values == PixelValues::kGrey; }
-  int64_t white() const;     // the largest value of a pixel
-  StateSpace space() const;  // of the states that the images are, or are binarised to
+  int64_t white() const;     // the largest possible value of a pixel
+  StateSpace space() const;  // the space of the states that the images are, or are binarised to
 };
 
-// Images that a file does not hold itself.
+// Files of the validation and test images, if the file of training images does not hold them.
 struct SplitFiles {
   std::filesystem::path validation = {}, test = {};
 };
 
-// NAME is one of dataset_names(), a path to a .pt tensor or to a file of a known format, or a
-// standard target (models/instances/instances.h), of which states are drawn. `data_dir` as in
-// `data-dir` (its folders: mnist/, static_mnist/, caltech/, omniglot/, freyfaces/,
-// histopathology/). Throws Error that names the file and what was expected, or where users get a
-// missing one. `levels` (as of own_images) and further splits are of a file alone.
+// Loads a data set. `name` is one of dataset_names(), a path to a .pt tensor or to a file of a
+// known format, or a standard target (models/instances/instances.h), of which states are drawn.
+// `data_dir` is the folder of option `data-dir` (with the folders mnist/, static_mnist/, caltech/,
+// omniglot/, freyfaces/, histopathology/). `levels` (as for own_images) and `splits` apply only to
+// files. Throws Error that names the file and what was expected, or says where users get a missing
+// file.
 Dataset load_dataset(const std::string& name, const std::filesystem::path& data_dir,
                      std::optional<int64_t> levels = {}, const SplitFiles& splits = {});
 
 const std::vector<std::string>& dataset_names();
 
-// The same for models of continuous states, with a float32 `train`: the numbers of a file of real
-// points [N, D] as they are, all of them; of images as_points().
-Dataset as_points(Dataset images);  // with training images of grey levels from 0 to 1
+// These are for models of continuous states. They return a float32 `train`. load_points() takes the
+// numbers of a file of real points [N, D] without a change, all of them as training points, and
+// passes images through as_points().
+Dataset as_points(Dataset images);  // training images become grey levels from 0 to 1
 Dataset load_points(const std::string& name, const std::filesystem::path& data_dir,
                     const SplitFiles& splits = {});
 
-// The classes of the training images, int64 [N] from 0: a data set's, or those that its file holds.
-// Throws Error as load_dataset, and if the set has none.
+// load_labels() returns the classes of the training images, int64 [N] from 0, from the data set or
+// from the file. Throws Error as load_dataset() does, and if the set has no classes.
 torch::Tensor load_labels(const std::string& name, const std::filesystem::path& data_dir);
-// Throws Error unless they are so, one of each of the images of `name`.
+// Throws Error unless the labels are whole numbers from 0, one for each of the `images` images of
+// the set `name`.
 void require_labels(const torch::Tensor& labels, int64_t images, const std::string& name);
 
-// The images of this height and width, which is theirs or, of flat ones, gives as many pixels.
-// Throws OptionError naming `image` otherwise.
+// Sets the height and width of the images. Flat images take any size with as many pixels; others
+// only their own. Throws OptionError naming `image` otherwise.
 void set_image_size(Dataset& data, int64_t height, int64_t width);
 
-// Whether `data-dir`, or Debian's package, has the files of Fashion-MNIST.
+// Returns true if `data-dir` or Debian's package has the files of Fashion-MNIST.
 bool has_fashion_mnist(const std::filesystem::path& data_dir);
 
-// SHA-256 of what the set holds: its splits, the size of its images and what their values are
-// (io/sha256.h). Not of its name, nor of the files that it was read from.
+// Returns the SHA-256 of the set's contents: its splits, the size of its images and the meaning of
+// their values (io/sha256.h). It does not depend on the set's name or on the files that it was read
+// from.
 std::string data_sha256(const Dataset& data);
 
-// The copy used for likelihoods: states as they are, grey levels binarised once: Philox with the
-// split (0 train, 1 validation, 2 test) as its seed, at step 0, which training iterations never
-// use.
+// Returns the copy used for likelihoods. States are unchanged. Grey levels are binarised once, with
+// the split (0 train, 1 validation, 2 test) as Philox's seed, at step 0, which training iterations
+// never use.
 torch::Tensor binarise_once(const torch::Tensor& pixels, PixelValues values, uint64_t split);
 
-// The base distribution of independent pixels: frequencies·(1 − 2ε) + 2ε/K with ε = 1e-2 and K
-// values (docs/concepts/training.md). Of binary ones and grey levels those of 1, float32 [D]; of
-// categorical ones float64 [D, K].
+// Returns the base distribution of independent pixels: frequencies·(1 − 2ε) + 2ε/K with ε = 1e-2
+// and K values (docs/concepts/training.md). For binary pixels and grey levels it is the probability
+// of 1, float32 [D]; for categorical pixels it is float64 [D, K].
 torch::Tensor clamped_mean(const Dataset& data);
 
-// Frequencies float64 [D, K] of ordered values, spread by a Gaussian of `sigma` values, reflected
-// at both ends; every row keeps its sum. Of few images, frequencies of 256 levels are noisy.
+// Smooths the frequencies of ordered values, float64 [D, K], by a Gaussian with a standard
+// deviation of `sigma` values, reflected at both ends. Every row keeps its sum. Without smoothing,
+// the frequencies of 256 levels from few images are noisy.
 torch::Tensor smoothed(const torch::Tensor& frequencies, double sigma);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See describe.h.
+// Implements the description of data files.
 #include "train/data/describe.h"
 
 #include <fmt/format.h>

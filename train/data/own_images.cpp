@@ -1,4 +1,4 @@
-// See own_images.h.
+// Implements the interpretation of a user's own images and points.
 #include "train/data/own_images.h"
 
 #include <fmt/ranges.h>
@@ -16,9 +16,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kDarkest = 128;  // the largest grey level of any set is at least this, of 255
+constexpr int64_t kDarkest = 128;  // the largest grey level of any set is at least this (of 255)
 
-// The arrays that there are.
+// Returns the arrays that are given.
 std::vector<const OwnArray*> given(const OwnArrays& arrays) {
   std::vector<const OwnArray*> all;
   for (const OwnArray* array : {&arrays.whole, &arrays.train, &arrays.validation, &arrays.test}) {
@@ -27,7 +27,7 @@ std::vector<const OwnArray*> given(const OwnArrays& arrays) {
   return all;
 }
 
-// The one that trains.
+// Returns the array that holds the training images.
 const OwnArray& training(const OwnArrays& arrays) {
   return arrays.whole.given() ? arrays.whole : arrays.train;
 }
@@ -38,7 +38,7 @@ bool whole_numbers(const torch::Tensor& values) {
 
 struct ImageShape {
   int64_t sites = 0;
-  std::optional<std::pair<int64_t, int64_t>> size = {};  // where the array has them
+  std::optional<std::pair<int64_t, int64_t>> size = {};  // [height, width], if the array has them
 };
 
 ImageShape shape_of(const OwnArray& array) {
@@ -52,7 +52,8 @@ ImageShape shape_of(const OwnArray& array) {
   return {size.first * size.second, size};
 }
 
-// One size for all; that of flat images is a guess.
+// Sets the size of the images, which must be the same for all arrays. The size of flat images is a
+// guess.
 void set_size(Dataset& data, const OwnArrays& arrays) {
   const OwnArray& first = training(arrays);
   const OwnArray* shaped = nullptr;
@@ -71,7 +72,7 @@ void set_size(Dataset& data, const OwnArrays& arrays) {
   if (data.flat) std::tie(data.height, data.width) = image_size(first.values);
 }
 
-// Types that few operations know as the next one that has all their values.
+// Converts types that few operations support to the next type that holds all their values.
 torch::Tensor plain(const torch::Tensor& values) {
   switch (values.scalar_type()) {
     case torch::kUInt16:
@@ -93,13 +94,13 @@ OwnArrays plain(OwnArrays arrays) {
   return arrays;
 }
 
-// How the numbers of an array are meant.
+// How the numbers of an array are to be understood.
 enum class Unit {
   kAny,     // whole numbers that are all 0
   kBit,     // whole numbers 0 and 1
-  kBinary,  // 0 and 1, bool or real
-  kGrey,    // real ones from 0 to 1
-  kByte,    // whole numbers to 255
+  kBinary,  // 0 and 1 as bool or real numbers
+  kGrey,    // real numbers from 0 to 1
+  kByte,    // whole numbers up to 255
 };
 
 void refuse_spins(const OwnArray& array) {
@@ -137,7 +138,7 @@ Unit unit_of(const OwnArray& array) {
   return ((values == 0) | (values == 1)).all().item<bool>() ? Unit::kBinary : Unit::kGrey;
 }
 
-// The pixels of an array in the unit that all have together.
+// Converts an array to pixels in the unit that all arrays have in common.
 torch::Tensor pixels_of(const torch::Tensor& values, bool grey, Unit unit) {
   if (!grey) return values.to(torch::kUInt8);
   if (values.is_floating_point()) return grey_levels(values);
@@ -170,7 +171,7 @@ Pixels binary_or_grey(const std::vector<const OwnArray*>& arrays) {
   return pixels;
 }
 
-// Whole numbers 0 … levels − 1.
+// Converts arrays of whole numbers 0 … levels − 1.
 Pixels categories(const std::vector<const OwnArray*>& arrays, int64_t levels) {
   Pixels pixels{.values = PixelValues::kCategorical};
   for (const OwnArray* array : arrays) {
@@ -195,7 +196,7 @@ torch::Tensor checked_labels(const OwnArrays& arrays, int64_t images) {
   return labels.to(torch::kInt64);
 }
 
-// Shuffled with a fixed seed: the first 80 % train.
+// Shuffles the images with a fixed seed; the first 80 % are training images.
 void split(Dataset& data, const torch::Tensor& pixels, const torch::Tensor& labels) {
   const int64_t count = pixels.size(0), held_out = count / 10;
   const torch::Tensor order = shuffled_order(count), shuffled = pixels.index_select(0, order);
@@ -209,7 +210,7 @@ void split(Dataset& data, const torch::Tensor& pixels, const torch::Tensor& labe
 
 void require_training(const OwnArrays& arrays, const std::string& name) {
   if (arrays.whole.values.defined())
-    return void(shape_of(arrays.whole));  // which says what is empty
+    return void(shape_of(arrays.whole));  // throws Error if the array is empty
   require(arrays.train.values.defined(), "{} has no training images", name);
   shape_of(arrays.train);
 }

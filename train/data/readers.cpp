@@ -1,3 +1,4 @@
+// Implements the functions that the readers of data sets share.
 #include "train/data/readers.h"
 
 #include <fmt/ranges.h>

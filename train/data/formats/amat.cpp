@@ -1,3 +1,4 @@
+// Implements the reader of .amat text files.
 #include "train/data/formats/amat.h"
 
 #include <cctype>
@@ -13,7 +14,7 @@
 namespace isinglass {
 namespace {
 
-// The pixels of a line appended to `pixels`; a Windows line end and trailing spaces are ignored.
+// Appends the pixels of a line to `pixels`. A Windows line end and trailing spaces are ignored.
 void parse_line(const std::filesystem::path& file, int64_t number, std::string_view line,
                 std::vector<uint8_t>& pixels) {
   line = line.substr(0, line.find_last_not_of(" \r") + 1);
@@ -37,7 +38,7 @@ void parse_line(const std::filesystem::path& file, int64_t number, std::string_v
 torch::Tensor read_amat(const std::filesystem::path& file) {
   const std::string text = read_maybe_gzip(file, kLargestDataFile);
   require(!text.empty(), "{} is empty; expected an image of 0 and 1 a line", file.string());
-  const size_t content = text.find_last_not_of(" \r\n") + 1;  // empty lines may follow
+  const size_t content = text.find_last_not_of(" \r\n") + 1;  // empty lines may follow the images
   std::vector<uint8_t> pixels;
   pixels.reserve(text.size() / 2 + 1);
   int64_t lines = 0, width = 0;

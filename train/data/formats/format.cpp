@@ -1,4 +1,4 @@
-// See format.h.
+// Implements the registry of file formats.
 #include "train/data/formats/format.h"
 
 #include <zlib.h>
@@ -16,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first bytes, gunzipped where the file is a gzip file; what a corrupt one yields, maybe none.
+// Returns the first bytes, decompressed if the file is a gzip file. Of a corrupt gzip file it
+// returns what can be decompressed, possibly nothing.
 std::string first_bytes(const fs::path& file, unsigned count) {
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> in(gzopen(file.c_str(), "rb"), gzclose);
   std::string bytes(count, '\0');

@@ -1,4 +1,5 @@
-// File formats by what they look like: a user's own images and `inspect` find their reader here.
+// The registry of file formats, recognised by name or content. Reading a user's own images and
+// `inspect` find their reader here.
 #pragma once
 
 #include <filesystem>
@@ -13,28 +14,31 @@ namespace isinglass {
 
 struct DataFormat {
   std::string name;  // "IDX"
-  // Returns whether the file has the format, by its name or its first bytes (10 at most, gunzipped;
-  // none of a folder).
+  // Returns true if the file has the format, judging by its name or its first bytes (at most 10,
+  // decompressed; none for a folder).
   std::function<bool(const std::filesystem::path& file, const std::string& start)> recognises;
-  // The array in it, images as [N, D] or [N, H, W]. Throws Error naming the file if it is damaged.
-  // Null: no images of one's own can be in it, or `read_arrays` reads them.
+  // Returns the array in the file; images are [N, D] or [N, H, W]. Throws Error naming the file if
+  // it is damaged. Null if the format cannot hold a user's own images or if `read_arrays` reads
+  // them.
   std::function<torch::Tensor(const std::filesystem::path& file)> read = nullptr;
-  // For `inspect`; null: what `read` returns is described.
+  // Describes the file for `inspect`. If it is null, the result of `read` is described.
   std::function<DataFileDescription(const std::filesystem::path& file)> describe = nullptr;
   // Reads all arrays of a format that can hold several.
   std::function<OwnArrays(const std::filesystem::path& file)> read_arrays = nullptr;
 };
 
-// Those of list.inc, whose sources hold the entries; the first that recognises a file is its own.
+// Returns the formats of the sources that list.inc names. A file has the first format that
+// recognises it.
 const std::vector<DataFormat>& data_formats();
 
-// The format of the file, or folder of files; null: none of these, or no file at all.
+// Returns the format of the file or folder of files; null if it has none of these or does not
+// exist.
 const DataFormat* format_of(const std::filesystem::path& file);
 
-// Those of a user's own images: ".pt, IDX, …".
+// Returns the names of the formats that can hold a user's own images: ".pt, IDX, …".
 std::string readable_formats();
 
-// Whether the name ends so, or so with .gz.
+// Returns true if the name ends in `ending`, or in `ending` followed by .gz.
 bool is_named(const std::filesystem::path& file, const std::string& ending);
 
 }  // namespace isinglass

@@ -1,3 +1,4 @@
+// Implements the reader of IDX files.
 #include "train/data/formats/idx.h"
 
 #include <fmt/ranges.h>

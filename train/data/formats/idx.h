@@ -1,6 +1,6 @@
-// IDX files (the format of MNIST), plain or gzipped: two zero bytes, the element type (8 = unsigned
-// byte, the only one read here), the number d of dimensions, d sizes as 32-bit big-endian integers,
-// then the elements, last dimension fastest.
+// IDX files (the format of MNIST), plain or gzipped. They hold two zero bytes, the element type (8
+// = unsigned byte, the only one that is read here), the number d of dimensions, d sizes as 32-bit
+// big-endian integers, and then the elements, last dimension fastest.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,9 @@
 
 namespace isinglass {
 
-// uint8, shaped as the file says (images: [N, H, W]). Throws Error naming the file: unreadable,
-// wrong magic or element type, no elements, or a size that differs from what the header announces.
+// Returns the elements, uint8, in the shape that the file states (images: [N, H, W]). Throws Error
+// naming the file if it cannot be read, has a wrong magic number or element type, has no elements,
+// or has a size that differs from the one in the header.
 torch::Tensor read_idx(const std::filesystem::path& file);
 
 }  // namespace isinglass

@@ -1,8 +1,8 @@
-// A MATLAB 5 file is a header of 128 bytes, then elements, each a tag (type, bytes; uint32
-// little-endian) and data; at the top level matrices (14) or zlib streams (15) of one matrix each.
-// A matrix is: array flags, dimensions, name, values; its elements are padded to 8 bytes, and one
-// of up to 4 bytes may share the 8 bytes of its tag. Values are stored as any type of number that
-// has room for them.
+// A MATLAB 5 file is a header of 128 bytes followed by elements. Each element is a tag (type,
+// bytes; uint32 little-endian) and its data. At the top level the elements are matrices (14) or
+// zlib streams (15) of one matrix each. A matrix consists of array flags, dimensions, name and
+// values. Its elements are padded to 8 bytes, and an element of up to 4 bytes may share the 8 bytes
+// of its tag. Values are stored as any number type that can hold them.
 #include "train/data/formats/mat_file.h"
 
 #include <fmt/ranges.h>
@@ -47,7 +47,7 @@ constexpr uint8_t kLogicalFlag = 0x02, kComplexFlag = 0x08;
 constexpr std::array<const char*, 10> kNumericClasses = {
     "double", "single", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"};
 
-// Bytes of a value of an element type, 0 for what is not a plain number or character.
+// Returns the bytes per value of an element type; 0 if it is not a plain number or character.
 size_t value_bytes(uint32_t type) {
   constexpr std::array<size_t, 19> kBytes = {0, 1, 1, 2, 2, 4, 4, 4, 0, 8,
                                              0, 0, 8, 8, 0, 0, 1, 2, 4};
@@ -65,7 +65,7 @@ struct Element {
   std::string_view data;
 };
 
-// Takes the elements off the front of `rest`, one by one.
+// Reads the elements from the front of `rest`, one by one.
 class ElementReader {
  public:
   ElementReader(const fs::path& file, std::string_view rest) : file_(file), rest_(rest) {}
@@ -112,7 +112,7 @@ std::vector<int64_t> shape_of(const fs::path& file, const Element& element) {
     const auto size = static_cast<int32_t>(word_at(element.data, 4 * d));
     require(size >= 0, "{} is corrupt: an array has a size of {}", file.string(), size);
     shape.push_back(size);
-    elements *= std::max(size, 1);  // no product on the way to 0 may leave int64 either
+    elements *= std::max(size, 1);  // no partial product may overflow int64, even if a size is 0
   }
   require(elements <= static_cast<double>(kLargestDataFile),
           "{} announces an array of {} elements, more than {}", file.string(),
@@ -120,15 +120,16 @@ std::vector<int64_t> shape_of(const fs::path& file, const Element& element) {
   return shape;
 }
 
-// An array, and its values in the file.
+// An array and its values in the file.
 struct Matrix {
-  MatArray array;  // without a type unless it is numeric
+  MatArray array;  // has no type unless it is numeric
   Element values = {};
 };
 
 Matrix parse_matrix(const fs::path& file, std::string_view data, int depth);
 
-// A cell array holds one matrix an element (an empty one may have no content at all).
+// Checks a cell array, which holds one matrix per element. The matrix of an empty element may have
+// no content at all.
 void check_cells(const fs::path& file, ElementReader& cells, int64_t count, int depth) {
   constexpr int kDeepest = 8;
   require(depth < kDeepest, "{} nests cell arrays deeper than {}", file.string(), kDeepest);
@@ -140,7 +141,7 @@ void check_cells(const fs::path& file, ElementReader& cells, int64_t count, int 
   }
 }
 
-// The content of a matrix element.
+// Parses the content of a matrix element.
 Matrix parse_matrix(const fs::path& file, std::string_view data, int depth) {
   ElementReader elements(file, data);
   const Element flags = elements.next_padded();
@@ -178,7 +179,7 @@ Matrix parse_matrix(const fs::path& file, std::string_view data, int depth) {
   return matrix;
 }
 
-// The whole stream; zlib verifies its checksum.
+// Decompresses the whole stream. zlib verifies its checksum.
 std::string inflate_stream(const fs::path& file, std::string_view compressed) {
   z_stream stream = {};
   if (inflateInit(&stream) != Z_OK) throw std::bad_alloc();
@@ -212,8 +213,9 @@ void check_header(const fs::path& file, std::string_view content) {
           file.string());
 }
 
-// Walks the whole file, past the array that is looked for, too: a damaged file is not read in part.
-// `visit` sees the numeric arrays, whose values last as long as the call.
+// Walks through the whole file, even after the wanted array is found, so that a damaged file is
+// never read in part. `visit` is called with the numeric arrays, whose values are valid only during
+// the call.
 void for_each_array(const fs::path& file, const std::function<void(const Matrix&)>& visit) {
   const std::string content = read_file(file);
   check_header(file, content);
@@ -285,7 +287,7 @@ torch::Tensor read_mat_array(const fs::path& file, const std::string& name) {
     const auto& [array, stored] = matrix;
     names.push_back(array.name);
     if (array.name != name || values.defined()) return;
-    // Column-major is the row-major array of the reversed shape.
+    // A column-major array is the row-major array of the reversed shape.
     values = torch::empty(std::vector<int64_t>(array.shape.rbegin(), array.shape.rend()),
                           torch::kFloat64);
     copy_as_double(stored, values.data_ptr<double>());
@@ -309,7 +311,7 @@ torch::Tensor mat_images(const fs::path& file, const torch::Tensor& array, int64
 
 namespace {
 
-// Of its largest numeric array; images where that is of 28×28 pixels.
+// Describes the largest numeric array of the file, with images if they have 28×28 pixels.
 DataFileDescription describe_mat(const fs::path& file) {
   const std::vector<MatArray> arrays = mat_arrays(file);
   const auto size = [](const MatArray& array) { return c10::multiply_integers(array.shape); };

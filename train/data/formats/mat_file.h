@@ -10,23 +10,27 @@
 
 namespace isinglass {
 
-// A numeric array of the file: the MATLAB class ("double", "uint8", "logical", …) and its sizes.
+// Describes a numeric array of the file: its MATLAB class ("double", "uint8", "logical", …) and
+// sizes.
 struct MatArray {
   std::string name, type;
   std::vector<int64_t> shape;
 };
 
-// The numeric arrays, in file order. Throws Error naming the file: unreadable, not MATLAB 5 or not
-// little-endian, truncated, a corrupt zlib stream, sizes that contradict each other, or a variable
-// that is not an array of real numbers or text, or a cell array of those.
+// Returns the numeric arrays, in file order. Throws Error naming the file if it cannot be read, is
+// not a little-endian MATLAB 5 file, is truncated, has a corrupt zlib stream or contradictory
+// sizes, or holds a variable that is not an array of real numbers or text, or a cell array of
+// these.
 std::vector<MatArray> mat_arrays(const std::filesystem::path& file);
 
-// float64, in the shape that MATLAB shows (columns of a matrix are contiguous). Throws Error as
-// mat_arrays, and if the file has no numeric array of that name.
+// Returns an array as float64, in the shape that MATLAB shows (the columns of a matrix are
+// contiguous). Throws Error as mat_arrays() does, and if the file has no numeric array of that
+// name.
 torch::Tensor read_mat_array(const std::filesystem::path& file, const std::string& name);
 
-// Images as rows [N, side²], row-major, of a matrix [N, side²] or [side², N] whose images are
-// stored column-major: position k is row k % side, column k / side. Throws Error for another shape.
+// Returns images as rows [N, side²], row-major, from a matrix [N, side²] or [side², N] whose images
+// are stored column-major: position k is row k % side, column k / side. Throws Error for another
+// shape.
 torch::Tensor mat_images(const std::filesystem::path& file, const torch::Tensor& array,
                          int64_t side);
 

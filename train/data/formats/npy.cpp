@@ -1,3 +1,4 @@
+// Implements the reader of .npy files.
 #include "train/data/formats/npy.h"
 
 #include <charconv>
@@ -14,7 +15,8 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kMostDimensions = 32;  // NumPy's own bound
 
-// The header's literal, read from its start. Errors lack their subject.
+// Parses the literal of the header from its start. Its error messages lack a subject, which the
+// caller adds.
 class Header {
  public:
   explicit Header(std::string_view text) : rest_(text) {}
@@ -49,7 +51,7 @@ class Header {
  private:
   [[noreturn]] static void damaged() { fail("is a damaged .npy file: its header cannot be read"); }
 
-  // The next character that is no space; '\0' at the end.
+  // Returns the next character that is not a space; '\0' at the end.
   char next() {
     const size_t at = rest_.find_first_not_of(" \t\n\r");
     rest_.remove_prefix(std::min(at, rest_.size()));
@@ -96,7 +98,7 @@ class Header {
       const auto [end, failed] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), size);
       if (failed != std::errc() || size < 0 || sizes.size() == kMostDimensions) damaged();
       rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
-      take('L');  // a long number of Python 2
+      take('L');  // suffix of a long integer in Python 2
       sizes.push_back(size);
       if (!take(',') && next() != ')') damaged();
     }

@@ -1,7 +1,7 @@
-// NumPy's .npy files (numpy.lib.format, versions 1 to 3), plain or gzipped: "\x93NUMPY", the
-// version, the length of a header, the header, a literal of Python such as
+// NumPy's .npy files (numpy.lib.format, versions 1 to 3), plain or gzipped. They hold "\x93NUMPY",
+// the version, the length of the header, the header, which is a Python literal such as
 //   {'descr': '<f4', 'fortran_order': False, 'shape': (60000, 28, 28), }
-// and the array's bytes.
+// and the bytes of the array.
 #pragma once
 
 #include <filesystem>
@@ -12,11 +12,12 @@
 
 namespace isinglass {
 
-// Types as of numpy_array.h. Throws Error naming the file: unreadable, damaged, of another type (of
-// Python's objects, above all), without elements, or larger than 2 GiB.
+// Reads an array of a type of numpy_array.h. Throws Error naming the file if it cannot be read, is
+// damaged, has another type (in particular Python objects), has no elements, or is larger than 2
+// GiB.
 torch::Tensor read_npy(const std::filesystem::path& file);
 
-// The same of a file's bytes; `name` stands for the file in errors.
+// Reads an array from the bytes of a file; `name` stands for the file in error messages.
 torch::Tensor npy_array(std::string_view bytes, const std::string& name);
 
 }  // namespace isinglass

@@ -1,3 +1,4 @@
+// Implements the reader of .npz archives.
 #include "train/data/formats/npz.h"
 
 #include <algorithm>

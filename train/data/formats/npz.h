@@ -1,5 +1,5 @@
-// NumPy's .npz files (numpy.savez, savez_compressed): zip archives of .npy files, each an array of
-// its name.
+// NumPy's .npz files (numpy.savez, savez_compressed): zip archives of .npy files, each of which
+// holds the array of its name.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace isinglass {
 
-// Throws Error naming the file, and the array where there is one, as read_npy does; all arrays
-// together are at most 2 GiB.
+// Reads all arrays. Throws Error as read_npy() does, naming the file and if possible the array. All
+// arrays together must not exceed 2 GiB.
 NamedTensors read_npz(const std::filesystem::path& file);
 
 }  // namespace isinglass

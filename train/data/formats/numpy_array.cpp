@@ -1,3 +1,4 @@
+// Implements the conversion of NumPy arrays to tensors.
 #include "train/data/formats/numpy_array.h"
 
 #include <fmt/ranges.h>
@@ -13,7 +14,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// As stored, and as kept.
+// A number type as it is stored in the file and as it is kept in memory.
 struct NumpyType {
   std::string_view name;
   torch::ScalarType stored, kept;
@@ -33,7 +34,8 @@ const NumpyType* type_named(std::string_view name) {
   return found == types.end() ? nullptr : &*found;
 }
 
-// The order is of the machine ('<' or '='), the other one ('>'), or of single bytes ('|').
+// Returns the type of a text such as "<f4". The byte order is that of the machine ('<' or '='), the
+// other one ('>'), or that of single bytes ('|').
 const NumpyType& type_of(std::string_view text) {
   const NumpyType* type = text.size() == 3 ? type_named(text.substr(1)) : nullptr;
   const bool ordered = type && (std::string_view("<>=").find(text[0]) != std::string_view::npos ||

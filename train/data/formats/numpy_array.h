@@ -1,4 +1,4 @@
-// The numbers of a NumPy array from its bytes, as .npy files and pickles hold them.
+// Conversion of a NumPy array to a tensor from its bytes, as .npy files and pickles hold them.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,16 @@
 namespace isinglass {
 
 struct NumpyArray {
-  std::string type = {};  // "<f4", "|u1": order of bytes, kind, bytes of a number
+  std::string type = {};  // "<f4", "|u1": byte order, kind, bytes per number
   std::vector<int64_t> shape = {};
-  bool fortran = false;  // the first dimension runs fastest
+  bool fortran = false;  // the first dimension varies fastest
   std::string_view bytes = {};
 };
 
-// Types bool, u1 to u8, i1 to i8, f2, f4 and f8 in either order of bytes; unsigned numbers of two
-// bytes or more become the next wider signed ones. Throws Error whose sentence lacks its subject,
-// for other types, and for bytes that are more or fewer than the shape needs.
+// Converts an array of type bool, u1 to u8, i1 to i8, f2, f4 or f8 in either byte order. Unsigned
+// numbers of two or more bytes become the next wider signed type (u8 becomes int64). Throws Error
+// for other types and if the number of bytes does not match the shape. The error message lacks its
+// subject, which the caller adds.
 torch::Tensor tensor_of(const NumpyArray& array);
 
 }  // namespace isinglass

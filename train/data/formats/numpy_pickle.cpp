@@ -1,3 +1,4 @@
+// Implements the reader of pickled NumPy arrays.
 #include "train/data/formats/numpy_pickle.h"
 
 #include <vector>
@@ -14,15 +15,16 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = PickleValue::Kind;
 
-constexpr const char* kEncode = "_codecs encode";  // of bytes, in protocols that have texts only
+// Encodes bytes in protocols that have only texts.
+constexpr const char* kEncode = "_codecs encode";
 
-// The names of NumPy 1 and 2.
+// Returns true if `name` is this word of this module under its name in NumPy 1 or 2.
 bool is_one_of(const std::string& name, std::string_view module, std::string_view word) {
   return name == fmt::format("numpy.core.{} {}", module, word) ||
          name == fmt::format("numpy._core.{} {}", module, word);
 }
 
-// The arrays of a pickle, each made once.
+// The arrays of a pickle, each converted once.
 class Arrays {
  public:
   explicit Arrays(const fs::path& file)
@@ -55,7 +57,7 @@ class Arrays {
     }
   }
 
-  // N arrays of one shape in a list as one of [N, …].
+  // Returns N arrays of one shape in a list as one array of shape [N, …].
   torch::Tensor stacked(const PickleValue& value) {
     if (value.kind != Kind::kItems) return array(value);
     demand(!value.items.empty(), "it holds no array");
@@ -82,14 +84,15 @@ class Arrays {
     return arrays;
   }
 
-  // By itself, or the one element of a list.
+  // Returns the only array, which is alone or the only element of a list.
   torch::Tensor one() {
     const bool listed = value().kind == Kind::kItems && value().items.size() == 1;
     return array(listed ? *value().items[0] : value());
   }
 
  private:
-  // An array's bytes lie in the file; a list's numbers may be twice as wide in memory.
+  // These bound the memory. The bytes of an array must be in the file; the numbers of a list may be
+  // wider in memory than in the file.
   void take(size_t bytes) {
     taken_ += bytes;
     demand(taken_ <= pickle_.size(), "it holds the bytes of an array many times over");
@@ -99,7 +102,7 @@ class Arrays {
     demand(listed_ <= 4 * pickle_.size(), "it holds an array many times over");
   }
 
-  // Bytes, or a text that stands for them, a byte a character.
+  // Returns the bytes of a value, or of a text that encodes one byte per character.
   std::string bytes_of(const PickleValue& value) const {
     if (value.kind == Kind::kText) return value.text;
     demand(value.kind == Kind::kObject && value.items.size() == 1, "its array has no bytes");
@@ -123,7 +126,7 @@ class Arrays {
     return bytes;
   }
 
-  // dtype('f8', …), whose state has the order of bytes second.
+  // Returns the type of a dtype('f8', …), whose state has the byte order as its second entry.
   std::string type_of(const PickleValue& type) const {
     const bool built = type.kind == Kind::kObject && type.text == "numpy dtype" &&
                        type.items.size() == 2 && !type.items[0]->items.empty() &&
@@ -142,7 +145,7 @@ class Arrays {
     return shape;
   }
 
-  // Its state: a version, the shape, the type, whether the order is Fortran's, and the bytes.
+  // Reads an array from its state: version, shape, type, whether the order is Fortran's, and bytes.
   NumpyArray reconstructed(const PickleValue& value, std::string& bytes) const {
     demand(value.kind == Kind::kObject && is_one_of(value.text, "multiarray", "_reconstruct") &&
                value.items.size() == 2 && value.items[1]->items.size() == 5,
@@ -152,7 +155,7 @@ class Arrays {
     return {type_of(*state[2]), shape_of(*state[1]), state[3]->integer != 0};
   }
 
-  // Protocol 5: the bytes, the type, the shape, and the order, "C" or "F".
+  // Reads an array of protocol 5 from its arguments: bytes, type, shape, and order, "C" or "F".
   NumpyArray from_buffer(const PickleValue& value, std::string& bytes) const {
     demand(value.items.size() == 1 && value.items[0]->items.size() == 4,
            "it holds what is no array");
@@ -166,7 +169,8 @@ class Arrays {
   size_t taken_ = 0, listed_ = 0;
 };
 
-// ((images, classes), …) of training, validation and test images, or of the first and the last.
+// Reads ((images, classes), …) of training, validation and test images, or of training and test
+// images.
 OwnArrays pairs_of(Arrays& arrays, const std::string& source) {
   const std::vector<const PickleValue*>& pairs = arrays.value().items;
   OwnArrays own;

@@ -1,7 +1,7 @@
-// NumPy's arrays that Python 2 or 3 pickled (pickle.h), of the types of numpy_array.h: one by
-// itself or as the one element of a list, as in freyfaces.pkl, or several by name in a dictionary,
-// as in histopathology.pkl, or as pairs of images and classes, as in mnist.pkl. Arrays that their
-// file does not hold, such as one that is repeated a million times, are refused.
+// NumPy arrays pickled by Python 2 or 3 (pickle.h), of the types of numpy_array.h. A file holds a
+// single array, alone or as the only element of a list (freyfaces.pkl), or several arrays, by name
+// in a dictionary (histopathology.pkl) or as pairs of images and classes (mnist.pkl). Arrays whose
+// bytes are not in the file, such as an array that is repeated a million times, are refused.
 #pragma once
 
 #include <filesystem>
@@ -12,12 +12,12 @@
 
 namespace isinglass {
 
-// The one array, of its shape. Throws Error naming the file if it holds anything else or is
-// damaged.
+// Returns the only array, in its shape. Throws Error naming the file if it holds anything else or
+// is damaged.
 torch::Tensor read_numpy_pickle(const std::filesystem::path& file);
 
-// Reads the arrays of a dictionary by name; N arrays of one shape in a list are one of [N, …].
-// Throws Error alike.
+// Reads the arrays of a dictionary by name. N arrays of one shape in a list become one of shape [N,
+// …]. Throws Error as read_numpy_pickle() does.
 std::map<std::string, torch::Tensor> read_numpy_dictionary(const std::filesystem::path& file);
 
 }  // namespace isinglass

@@ -1,3 +1,4 @@
+// Implements the reader of pickles, a stack machine for the opcodes of plain values.
 #include "train/data/formats/pickle.h"
 
 #include <algorithm>
@@ -11,14 +12,15 @@
 namespace isinglass {
 namespace {
 
-// Nine thousand arrays, each with its shape, take a fifth of them.
+// The largest number of values. Nine thousand arrays, each with its shape, use a fifth of it.
 constexpr size_t kMostValues = 1000000;
-// Values that are taken again; Python does so some ten times an array.
+// The largest number of values that are read again from the memo; Python does so about ten times
+// per array.
 constexpr size_t kMostTaken = 4 * kMostValues;
 
 }  // namespace
 
-// The unpickler's stack. A mark on it is null.
+// The stack machine of the unpickler. A mark on the stack is a null pointer.
 class Pickle::Machine {
  public:
   Machine(Pickle& pickle, std::string_view bytes) : pickle_(pickle), bytes_(bytes) {}
@@ -36,7 +38,7 @@ class Pickle::Machine {
     switch (opcode) {
       case '\x80':
         return demand(number(1) <= 5, "it is of a protocol above 5");
-      case '\x95':  // a frame, whose end nobody needs
+      case '\x95':  // a frame; its length is not needed
         take(8);
         return;
       case '(':
@@ -170,7 +172,8 @@ class Pickle::Machine {
     return items;
   }
 
-  // To the list, dictionary or object on top of the stack, wherever else that is held.
+  // Adds items to the list, dictionary or object on top of the stack, and thereby everywhere else
+  // it is held.
   void add(Kind kind, const std::vector<const PickleValue*>& items) {
     const bool fits = !stack_.empty() && stack_.back() && stack_.back()->kind == kind;
     demand(fits, "it builds on what is no list, dictionary or object");
@@ -198,7 +201,7 @@ class Pickle::Machine {
     return bytes_.substr(at_ - static_cast<size_t>(count), static_cast<size_t>(count));
   }
 
-  // Of `count` bytes, the lowest first.
+  // Reads a number of `count` bytes, lowest byte first.
   int64_t number(int count) {
     int64_t value = 0;
     const std::string_view bytes = take(count);
@@ -206,7 +209,7 @@ class Pickle::Machine {
     return value;
   }
 
-  // Of a length and as many bytes, the last of which has the sign.
+  // Reads a length and then a number of as many bytes; the last byte has the sign.
   int64_t long_integer() {
     const int64_t length = number(1);
     demand(length <= 8, "it has a number of more than 64 bits");
@@ -242,7 +245,7 @@ class Pickle::Machine {
     return full;
   }
 
-  // Python's raw-unicode-escape, Latin-1 but for \\uXXXX, as UTF-8.
+  // Converts Python's raw-unicode-escape, which is Latin-1 except for \\uXXXX, to UTF-8.
   std::string raw_unicode(std::string_view raw) const {
     std::string text;
     for (size_t i = 0; i < raw.size(); ++i) {
@@ -260,7 +263,7 @@ class Pickle::Machine {
     return text;
   }
 
-  // Python's repr of bytes.
+  // Converts Python's repr of bytes to the bytes.
   std::string unescaped(std::string_view quoted) const {
     const bool closed = quoted.size() >= 2 && (quoted.front() == '\'' || quoted.front() == '"') &&
                         quoted.back() == quoted.front();

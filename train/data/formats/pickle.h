@@ -1,7 +1,7 @@
-// Reads what Python pickled, in its protocols 0 to 5: the opcodes (Python's Lib/pickletools.py) of
-// numbers, text, bytes, lists, tuples, dictionaries and objects. Nothing that a pickle names is
-// called: an object is kept as the name that makes it, its arguments and its state, and names other
-// than those expected are refused.
+// Reads Python pickles of protocols 0 to 5: the opcodes (Python's Lib/pickletools.py) of numbers,
+// texts, bytes, lists, tuples, dictionaries and objects. Nothing that a pickle names is called. An
+// object is represented by the name of its constructor, its arguments and its state. Names other
+// than the expected ones are refused.
 #pragma once
 
 #include <deque>
@@ -15,24 +15,26 @@
 namespace isinglass {
 
 struct PickleValue {
-  // Items: a list or tuple. Pairs: a dictionary, a key before its value. Object: its arguments and,
-  // once it was built, its state.
+  // The kinds of values. kItems is a list or tuple. kPairs is a dictionary, with each key before
+  // its value. kObject holds its arguments and, once it was built, its state.
   enum class Kind { kNone, kInteger, kReal, kText, kName, kItems, kPairs, kObject } kind;
   int64_t integer = 0;
-  // Bytes or UTF-8; of a name, "module name", and of an object, that of what makes it.
+  // Bytes or UTF-8. For a name it is "module name", and for an object the name of its constructor.
   std::string text = {};
   std::vector<const PickleValue*> items = {};
 };
 
 class Pickle {
  public:
-  // Plain or gzipped. `content` says in errors what it should hold. Throws Error naming the file if
-  // it is damaged, of another protocol, holds other values, or names what is not among `names`.
+  // Reads a file, plain or gzipped. `content` says in error messages what the file should hold.
+  // Throws Error naming the file if it is damaged, has another protocol, holds other values, or
+  // uses a name that is not among `names`.
   Pickle(const std::filesystem::path& file, std::string content, std::vector<std::string> names);
 
-  // What it holds. Values can hold themselves, as in Python; they live as long as the pickle.
+  // Returns the value that the pickle holds. Values can contain themselves, as in Python. They live
+  // as long as the pickle.
   const PickleValue& value() const { return *value_; }
-  // Bytes of the file, unzipped.
+  // Returns the size of the file [bytes], decompressed.
   size_t size() const { return size_; }
 
   // Throws Error naming the file unless `good`.
@@ -44,7 +46,8 @@ class Pickle {
 
   std::string file_, content_;
   std::vector<std::string> names_;
-  std::deque<PickleValue> values_;  // all, so that none has an owner that it could hold
+  // All values. They are owned here, since values that contain themselves could not own each other.
+  std::deque<PickleValue> values_;
   const PickleValue* value_ = nullptr;
   size_t size_ = 0;
 };

@@ -1,6 +1,6 @@
-// A folder of PNG images of one size, in the order of their names: what else is in it is passed
-// over, but a run directory, which holds pictures of its own, is none. Images of black and white
-// alone are binary.
+// Reads a folder of PNG images of one size, in the order of their names. Other files in it are
+// ignored. A run directory, which holds pictures of its own, is not taken for such a folder. Images
+// that are only black and white are binary.
 #include <algorithm>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // Caltech 101 Silhouettes (Marlin, Swersky, Chen & de Freitas 2010), 28x28, split 1: 4100 / 2264 /
-// 2307 binary images. The published .mat stores 0 for the object and the images column-major; the
-// literature, the derived IDX files and this reader have the object 1 and the images row-major.
+// 2307 binary images. The published .mat file stores 0 for the object and the images column-major.
+// In the literature, in the derived IDX files and after this reader, the object is 1 and the images
+// are row-major.
 #include "io/error.h"
 #include "train/data/formats/idx.h"
 #include "train/data/formats/mat_file.h"
@@ -15,9 +16,9 @@ constexpr int64_t kSide = 28;
 constexpr const char* kPublished = "caltech101_silhouettes_28_split1.mat";
 
 struct Split {
-  const char *array, *file;  // of the published file, of the derived ones
+  const char *array, *file;  // name in the published file, in the derived files
   int64_t count;
-  double mean;  // of its pixels, object = 1
+  double mean;  // mean of its pixels, object = 1
 };
 
 constexpr Split kTrain = {"train_data", "train", 4100, 0.448945},

@@ -1,7 +1,7 @@
-// Frey Faces (Roweis & Frey; Roweis, Saul & Hinton 2002): 1965 frames of one face, 28x20, of 256
-// values that are states as they are. In the literature (Tomczak & Welling 2018, Grathwohl et al.
-// 2021) the frames, which a video has in order, are shuffled and split 1565 / 200 / 200; here with
-// a fixed seed.
+// Frey Faces (Roweis & Frey; Roweis, Saul & Hinton 2002): 1965 frames of one face, 28x20, with 256
+// values that are used as categorical states. As in the literature (Tomczak & Welling 2018,
+// Grathwohl et al. 2021), the frames, which are in the order of a video, are shuffled and split
+// 1565 / 200 / 200. Here the shuffle has a fixed seed.
 #include "io/error.h"
 #include "train/data/formats/idx.h"
 #include "train/data/formats/numpy_pickle.h"

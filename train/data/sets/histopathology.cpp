@@ -1,6 +1,6 @@
-// Histopathology (Tomczak & Welling 2016, arXiv 1611.09630): 28x28 patches of stained tissue in grey, already
-// split, of real values from 0 to 1. States are the 256 levels floor(256 v) of values v clipped to
-// [1/512, 1 - 1/512], as in the papers of the samplers.
+// Histopathology (Tomczak & Welling 2016, arXiv 1611.09630): 28x28 grey patches of stained tissue,
+// already split, with real values from 0 to 1. The states are the 256 levels floor(256 v) of values
+// v clipped to [1/512, 1 - 1/512], as in the papers of the samplers.
 #include <fmt/ranges.h>
 
 #include <ranges>
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kSide = 28, kLevels = 256;
 constexpr double kClip = 1.0 / 512;
-constexpr double kRounding = 1e-5;  // of grey levels that were computed from colours
+constexpr double kRounding = 1e-5;  // rounding of grey levels that were computed from colours
 
 torch::Tensor read_split(const fs::path& file, const std::map<std::string, torch::Tensor>& arrays,
                          const std::string& name) {

@@ -1,8 +1,8 @@
 // MNIST (LeCun, Bottou, Bengio & Haffner 1998), and Fashion-MNIST (Xiao, Rasul & Vollgraf 2017) in
-// files of the same names and sizes: 28x28 grey levels, 50 000 training images, the last
-// 10 000 of the training file as validation, 10 000 test images; pixels drawn from Bernoulli(v/255)
-// ("dynamic"). Static MNIST (Salakhutdinov & Murray 2008; Larochelle & Murray 2011): drawn once by
-// its authors, in three files.
+// files of the same names and sizes. Images are 28x28 grey levels: 50 000 training images, the last
+// 10 000 of the training file as validation images, and 10 000 test images. Pixels are drawn from
+// Bernoulli(v/255) ("dynamic" binarisation). Static MNIST (Salakhutdinov & Murray 2008; Larochelle
+// & Murray 2011) was binarised once by its authors and comes in three files.
 #include "io/error.h"
 #include "train/data/formats/amat.h"
 #include "train/data/formats/idx.h"
@@ -18,7 +18,7 @@ constexpr int64_t kTrain = 50000, kValidation = 10000, kTest = 10000, kSide = 28
 struct MnistFiles {
   const char *folder, *title, *origin;
   double train, test;              // means of the pixels
-  const char* packaged = nullptr;  // where a package of Debian puts them
+  const char* packaged = nullptr;  // folder of Debian's package
 };
 
 constexpr MnistFiles kMnist = {
@@ -34,7 +34,8 @@ constexpr MnistFiles kFashion = {
     "/usr/share/datasets/fashion-mnist"};
 constexpr const char* kTrainImages = "train-images-idx3-ubyte";
 
-// The data folder's own, or the packaged one if that has none.
+// Returns the set's folder in the data folder, or that of Debian's package if the former has no
+// files.
 fs::path folder_of(const fs::path& data_dir, const MnistFiles& files) {
   fs::path own = data_dir / files.folder;
   if (!files.packaged || find_data_file(own, kTrainImages)) return own;

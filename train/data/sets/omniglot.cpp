@@ -1,7 +1,8 @@
-// Omniglot (Lake, Salakhutdinov & Tenenbaum 2015) at 28x28 grey levels, of which pixels are drawn
-// ("dynamic"). `omniglot` is chardata.mat of Burda, Grosse & Salakhutdinov (2016), on which
-// published likelihoods are reported; `omniglot-standin` is resampled from the 105x105 images and
-// not comparable with them. Both shuffle the training images and keep the last 1345 as validation.
+// Omniglot (Lake, Salakhutdinov & Tenenbaum 2015) at 28x28 grey levels, from which pixels are drawn
+// ("dynamic" binarisation). `omniglot` is chardata.mat of Burda, Grosse & Salakhutdinov (2016), on
+// which published likelihoods are reported. `omniglot-standin` is resampled from the 105x105 images
+// and not comparable with published results. Both shuffle the training images and use the last 1345
+// as validation images.
 #include "io/error.h"
 #include "train/data/formats/idx.h"
 #include "train/data/formats/mat_file.h"
@@ -18,7 +19,7 @@ constexpr int64_t kTest = 8070, kStandinTest = 8115;
 torch::Tensor read_chardata(const fs::path& file, const std::string& array, int64_t count) {
   const torch::Tensor images = mat_images(file, read_mat_array(file, array), kSide);
   require_images(fmt::format("{}, array {}", file.string(), array), images, count, kSide, kSide);
-  // Binary values would be kept as 0 and 1 by to_pixels, and these are grey levels in any case.
+  // to_pixels() would keep binary values as 0 and 1, but these are always grey levels.
   const torch::Tensor pixels = to_pixels(file, images);
   return values_of(pixels) == PixelValues::kBinary ? pixels * 255 : pixels;
 }

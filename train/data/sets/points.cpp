@@ -1,7 +1,8 @@
-// Built-in points of the plane for score matching, whose product has two modes ("Follow Hamiltonian
-// Leader", figure 8, after Du et al. 2023, "Reduce, reuse, recycle"): eight normal modes of
-// deviation .03 on the circle of radius ½; a strip, uniform over |x| ≤ .1, |y| ≤ 1. Numbers are
-// Philox's (purpose kPoints): the same everywhere.
+// Built-in points in the plane for score matching, whose product has two modes ("Follow Hamiltonian
+// Leader", figure 8, after Du et al. 2023, "Reduce, reuse, recycle"). One set has eight normal
+// modes of standard deviation .03 on the circle of radius ½; the other is uniform on the strip |x|
+// ≤ .1, |y| ≤ 1. The random numbers are Philox's (purpose kPoints), so that the sets are the same
+// everywhere.
 #include <cmath>
 
 #include "kernels/random/normal.h"

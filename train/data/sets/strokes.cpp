@@ -1,11 +1,11 @@
-// The built-in data set: binary 28x28 images of digit-like pen strokes, ten classes, 50 000 / 10
-// 000 / 10 000 images, the same on every run and for any number of threads.
+// The built-in data set: binary 28x28 images of digit-like pen strokes in ten classes, with 50 000
+// / 10 000 / 10 000 images. It is the same on every run and for any number of threads.
 //
-// A class is a glyph of strokes; a stroke is a Catmull–Rom spline through control points in the
-// unit square (x to the right, y down). An image draws its class, a smooth warp of the square (the
-// hand's jitter), an affine map to pixels and a pen radius r; a pixel is ink where its centre lies
-// within r of the curve. The numbers of image c of the 70 000 are Philox draws of
-// Purpose::kStrokes, chain c.
+// A class is a glyph made of strokes. A stroke is a Catmull–Rom spline through control points in
+// the unit square (x to the right, y down). Each image draws its class, a smooth warp of the square
+// (the jitter of the hand), an affine map to pixels and a pen radius r. A pixel is ink if its
+// centre lies within r of the curve. The random numbers of image c of the 70 000 are Philox draws
+// of Purpose::kStrokes, chain c.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -74,7 +74,7 @@ const std::array<Glyph, 10>& glyphs() {
   return all;
 }
 
-// The numbers of one image, in the order in which they are asked for.
+// The random numbers of one image, in the order in which they are drawn.
 class ImageNumbers {
  public:
   explicit ImageNumbers(int64_t image) : draws_{0, static_cast<uint32_t>(image), 0} {}
@@ -88,7 +88,7 @@ class ImageNumbers {
   uint32_t position_ = 0;
 };
 
-// From the unit square to pixels: the warp, then scale, slant, rotation and shift.
+// Maps the unit square to pixels: the warp, then scale, slant, rotation and shift.
 class Hand {
  public:
   explicit Hand(ImageNumbers& numbers) {
@@ -119,7 +119,7 @@ class Hand {
   Point centre_;
 };
 
-// Catmull–Rom spline between b and c at t in [0, 1].
+// Returns the point at t in [0, 1] of the Catmull–Rom spline between b and c.
 Point spline(Point a, Point b, Point c, Point d, double t) {
   const auto along = [t](double a, double b, double c, double d) {
     return b + 0.5 * t * (c - a + t * (2 * a - 5 * b + 4 * c - d + t * (3 * (b - c) + d - a)));

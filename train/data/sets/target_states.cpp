@@ -1,6 +1,6 @@
-// States of a standard target as data, from which a model may learn it anew: independent chains of
-// long Gibbs sweeps, as in Grathwohl et al. 2021 (a million steps of one site, 1600 sweeps of their
-// lattice).
+// Draws states of a standard target as data, from which a model may learn the target. The chains
+// are independent and make long Gibbs runs, as in Grathwohl et al. 2021 (a million one-site steps,
+// which are 1600 sweeps of their lattice).
 #include "engine/registry.h"
 #include "engine/run/initial_states.h"
 #include "io/error.h"
