@@ -1,4 +1,4 @@
-// See job.h.
+// Implements the state of a rank and the agreement of ranks on which one reports a failure.
 #include "cli/job.h"
 
 #include <fmt/format.h>
@@ -18,16 +18,17 @@
 namespace isinglass {
 namespace {
 
-// An error of all ranks is rank 0's to tell, which also clears up after it.
+// The delay before other ranks report a failure, so that rank 0 reports an error that all ranks
+// have. Rank 0 also removes the run's files.
 constexpr auto kAfterRankZero = std::chrono::milliseconds(500);
-// A rank that lost another waits so long for the job to say which.
+// The time that a rank which lost another one waits for the job to report the cause.
 constexpr auto kUntilTold = std::chrono::seconds(12);
 
 std::optional<Place> place;
 std::unique_ptr<Job> job;
 std::unique_ptr<ProcessGroup> ranks;
 
-// By a signal to any rank.
+// Returns true once any rank has received a signal.
 bool asked_to_stop() {
   if (!job) return interrupted();
   if (interrupted()) job->ask_to_stop();
@@ -59,7 +60,7 @@ bool leads() {
 
 bool tells(const Failure& failure) {
   if (!job) return true;
-  if (failure.kind == kInterrupted) {  // all ranks were, at the same step
+  if (failure.kind == kInterrupted) {  // all ranks were interrupted at the same step
     leave_job();
     return leads();
   }
@@ -67,7 +68,7 @@ bool tells(const Failure& failure) {
                               : leads()             ? std::chrono::milliseconds(0)
                                                     : kAfterRankZero);
   if (job->fail_job(failure.code)) return true;
-  std::this_thread::sleep_for(kUntilTold);  // the job ends the process
+  std::this_thread::sleep_for(kUntilTold);  // the job ends the process meanwhile
   return false;
 }
 

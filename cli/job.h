@@ -1,4 +1,5 @@
-// The program as one rank of a job that torchrun, mpirun or srun has started, or alone.
+// The state of the program as one rank of a job started by torchrun, mpirun or srun, or as a single
+// process.
 #pragma once
 
 #include <string>
@@ -11,36 +12,38 @@
 
 namespace isinglass {
 
-// Reads the environment. Throws Error if it names a job and not enough of it.
+// Reads the environment. Throws Error if it describes a job incompletely.
 void find_job();
 
-// Meets the other ranks, if there are any, which were started with the same arguments. From here on
-// the job ends this process if another rank fails. Throws Error.
+// Connects to the other ranks, if there are any; all must have been started with the same
+// arguments. From here on the job ends this process if another rank fails. Throws Error if the
+// ranks cannot connect.
 void join_job(const std::vector<std::string>& arguments);
 
-// All ranks have done their work; rank 0 is the last.
+// Waits until all ranks have finished their work; rank 0 leaves last.
 void leave_job();
 
-// Whether this process writes and prints: it is alone, or rank 0.
+// Returns true if this process writes and prints: it is a single process or rank 0.
 bool leads();
 
-// Of a failure: whether this process tells it, and "rank 2: " where it is one of several. The others
-// end as that one does.
+// tells() returns true if this process is to report the failure; the other ranks end together with
+// the one that does. teller() returns the prefix of the report: "rank 2: ", or nothing for a single
+// process.
 bool tells(const Failure& failure);
 std::string teller();
 
-// Null: alone.
+// Returns the job, or null for a single process.
 Job* present_job();
 
-// Where the command computes: its --device, with the ranks and the signal that stops it.
+// Returns the context of the command: its --device, the ranks and the signal that stops it.
 Context context_of(const Options& options);
 
-// --quiet, or another rank than 0.
+// Returns true with --quiet, and on all ranks but rank 0.
 bool quiet(const Options& options);
 
-// Returns the CPU threads of --threads N. For 0: as many as OMP_NUM_THREADS says, or else one for
-// each processor that the process may use (io/control_group.h); of several ranks this one's part of
-// these, since torchrun sets that variable to 1.
+// Returns the number of CPU threads for --threads N. If N is 0, it is OMP_NUM_THREADS if that is
+// set, or else the number of processors that the process may use (io/control_group.h). With several
+// ranks it is this rank's share of these processors, because torchrun sets OMP_NUM_THREADS to 1.
 int threads_of(int64_t said);
 
 }  // namespace isinglass

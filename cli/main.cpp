@@ -1,5 +1,5 @@
-// The program `isinglass`: sets up the process, runs a subcommand, turns what it throws into an
-// exit code and one line.
+// The program `isinglass`. It sets up the process, runs a subcommand, and turns an exception into
+// an exit code and one line on stderr.
 //
 //   0 success · 1 internal error · 2 bad usage or bad input · 3 numerical failure · 130 interrupted
 #include <ATen/Parallel.h>
@@ -23,7 +23,8 @@
 namespace isinglass {
 namespace {
 
-// LibTorch's warnings, each once, held back until the command has succeeded: an error is one line.
+// Collects LibTorch's warnings, each once, and shows them only after the command has succeeded, so
+// that an error is a single line.
 class HeldWarnings : public c10::WarningHandler {
  public:
   void process(const c10::Warning& warning) override {
@@ -40,7 +41,8 @@ class HeldWarnings : public c10::WarningHandler {
   std::vector<std::string> held_;
 };
 
-// Without this glibc gives activations back to the system at every model call.
+// Makes glibc keep freed memory. Otherwise it returns the memory of activations to the system at
+// every model evaluation.
 void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, -1);
@@ -121,13 +123,14 @@ int run_and_report(const std::vector<std::string>& arguments, const HeldWarnings
 int main(int argc, char** argv) {
   isinglass::keep_freed_memory();
   isinglass::watch_signals();
-  FLAGS_caffe2_log_level = 3;  // LibTorch's own log lines: fatal ones only
+  FLAGS_caffe2_log_level = 3;  // LibTorch logs fatal errors only
   static isinglass::HeldWarnings warnings;
   c10::WarningUtils::set_warning_handler(&warnings);
   const isinglass::FullPrecision full;
   const int code = isinglass::run_and_report({argv + 1, argv + argc}, warnings);
-  // Without the destructors of static objects: LibTorch's take a tenth of a second for memory that
-  // the system frees anyway, and crash where the profiler's thread still reads its settings.
+  // The destructors of static objects are skipped. LibTorch's take a tenth of a second to free
+  // memory that the system frees anyway, and they crash if the profiler's thread is still reading
+  // its settings.
   std::fflush(nullptr);
   std::_Exit(code);
 }

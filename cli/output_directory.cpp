@@ -1,4 +1,4 @@
-// See output_directory.h.
+// Implements the output directory of a run.
 #include "cli/output_directory.h"
 
 #include <fmt/format.h>
@@ -22,10 +22,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConfiguration = "config.toml";
-constexpr std::string_view kHeader = "# isinglass ";  // of it, before the command
+constexpr std::string_view kHeader =
+    "# isinglass ";  // first line of config.toml, before the command
 
-// All that the runs of a command write beside config.toml; # is a number, the iteration or the
-// cell. Files of earlier versions of the program have the same names.
+// The files that the runs of a command write besides config.toml. A # stands for a number: the
+// iteration or the cell. Files of earlier versions of the program have the same names.
 struct RunFiles {
   std::string command;
   std::vector<std::string> names;
@@ -43,7 +44,7 @@ const std::array<RunFiles, 5> kRunFiles = {{
     {"bench", {"bench.json", "profile.json"}},
 }};
 
-// With the page that `report` makes of every run.
+// Returns these names, and the page that `report` makes of every run.
 std::vector<std::string> names_of(const std::string& command) {
   std::vector<std::string> names = {"report.html"};
   for (const RunFiles& run : kRunFiles) {
@@ -52,7 +53,7 @@ std::vector<std::string> names_of(const std::string& command) {
   return names;
 }
 
-// The command whose run the directory holds; none if it holds no run.
+// Returns the command whose run the directory holds, or nothing if it holds no run.
 std::optional<std::string> held_command(const fs::path& directory) {
   std::ifstream file(directory / kConfiguration);
   std::string line;
@@ -63,7 +64,8 @@ std::optional<std::string> held_command(const fs::path& directory) {
   return std::nullopt;
 }
 
-// What the directory itself holds of a run when it holds these: config.toml, samples, log.txt, ….
+// Returns the top-level entries of a directory that holds these files: config.toml, samples,
+// log.txt, ….
 std::vector<std::string> entries_of(const std::vector<std::string>& names) {
   std::vector<std::string> entries = {kConfiguration};
   for (const std::string& name : names) {
@@ -73,14 +75,14 @@ std::vector<std::string> entries_of(const std::vector<std::string>& names) {
   return entries;
 }
 
-// "00000300.pt" is "#.pt".
+// Returns true if the file matches a pattern with a number: "00000300.pt" matches "#.pt".
 bool is_numbered(const std::string& file, const std::string& pattern) {
   const size_t digits = file.find_first_not_of("0123456789");
   return digits != 0 && digits != std::string::npos && file.substr(digits) == pattern.substr(1);
 }
 
-// Files by the name, in which the last part may be numbered; with a part that a killed process left
-// (io/files.h).
+// Returns the files of this name, the last part of which may be numbered, and the .part files that
+// a killed process left (io/files.h).
 std::vector<fs::path> files_named(const fs::path& directory, const std::string& name) {
   const fs::path path = directory / name;
   const std::string pattern = path.filename().string();
@@ -98,7 +100,7 @@ std::vector<fs::path> files_named(const fs::path& directory, const std::string& 
 
 std::optional<fs::path> remove_run(const fs::path& directory, const std::string& command);
 
-// Runs of training in numbered folders of the folder: the cells of a grid that learn.
+// Removes the training runs in numbered subfolders, which are the training cells of a grid.
 std::optional<fs::path> remove_cells(const fs::path& folder) {
   std::optional<fs::path> left;
   std::error_code error;
@@ -113,8 +115,9 @@ std::optional<fs::path> remove_cells(const fs::path& folder) {
   return left;
 }
 
-// Files first, then the folders if nothing else is in them, and config.toml last: as long as there
-// is something of the run, it is known to be one. Returns the first thing that did not go.
+// Removes the files of a run, then its folders if they are empty, and config.toml last: as long as
+// something of the run remains, the directory is still recognised as a run. Returns the first path
+// that could not be removed.
 std::optional<fs::path> remove_run(const fs::path& directory, const std::string& command) {
   std::optional<fs::path> left;
   const std::vector<std::string> names = names_of(command);
@@ -135,7 +138,7 @@ std::optional<fs::path> remove_run(const fs::path& directory, const std::string&
   return error ? std::optional(directory / kConfiguration) : std::nullopt;
 }
 
-// Throws Error if something in the directory is of no run and has a name that `command` writes.
+// Throws Error if an entry of the directory belongs to no run and has a name that `command` writes.
 void require_no_others(const fs::path& directory, const std::string& command,
                        const std::optional<std::string>& held) {
   std::vector<std::string> own;
@@ -185,7 +188,7 @@ OutputDirectory::OutputDirectory(const Options& options)
 
 void OutputDirectory::lock() {
   if (lock_.take(path())) return;
-  run_->keep = true;  // what is there is not this run's
+  run_->keep = true;  // the files there belong to another run
   fail("{}: another process is writing a run there", path().string());
 }
 
@@ -198,7 +201,7 @@ void OutputDirectory::create() {
   require(!error, "--out {}: the directory cannot be made: {}", path().string(), error.message());
   lock();
   if (const std::optional<std::string> held = held_command(path())) {
-    // One that another process has begun since this one looked.
+    // Another process has begun a run since this one looked.
     if (!held_run_) run_->keep = true;
     require(held_run_, "--out {} holds a run by now; give another directory", path().string());
     const std::optional<fs::path> left = remove_run(path(), *held);
@@ -206,7 +209,7 @@ void OutputDirectory::create() {
   }
 }
 
-// Directories go only when they are empty: somebody else may have put a run beside this one.
+// Directories are removed only if they are empty, because another process may have put files there.
 void OutputDirectory::Run::discard() const {
   if (keep) return;
   remove_run(directory, command);

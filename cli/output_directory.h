@@ -1,9 +1,9 @@
-// The directory that a run writes to: refused before work starts if it already holds a run, and
-// taken back if the run ends in a user's error with nothing worth keeping, so that nothing
-// half-written stays.
+// The output directory of a run. It is refused before work starts if it already holds a run. If the
+// run ends in a user's error before anything worth keeping exists, its files are removed, so that
+// no incomplete output remains.
 //
-// A directory holds a run if its config.toml is one of this program's, by its first line, which
-// names the command; what the runs of that command write, and nothing else, is then the run's.
+// A directory holds a run if the first line of its config.toml is this program's; that line names
+// the command. Then exactly the files that runs of this command write belong to the run.
 #pragma once
 
 #include <atomic>
@@ -19,24 +19,24 @@ namespace isinglass {
 
 class OutputDirectory {
  public:
-  // Whether torchrun has restarted the job after it had begun the run of --out.
+  // Returns true if torchrun has restarted the job after the job had begun the run of --out.
   static bool begun_before(const Options& options);
 
-  // The directory of --resume, or else of --out; touches nothing. Throws Error if --out is a file,
-  // holds a run and --overwrite is not given, or holds something that is of no run and has a name
-  // that this run writes. A job that is restarted goes on with its own, or begins it anew. Of several
-  // ranks the first alone looks and writes.
+  // Takes the directory of --resume, or else of --out, and changes nothing there. Throws Error if
+  // --out is a file, if it holds a run and --overwrite is not given, or if it holds something that
+  // does not belong to a run and has a name that this run writes. A restarted job resumes its own
+  // run or starts it over. With several ranks, only the first one accesses the directory.
   explicit OutputDirectory(const Options& options);
 
-  // Makes the directory (--overwrite: without the run that it held), writes config.toml with what
-  // the run is (Options::of_run) and does the work. Throws Error if another process is writing a run
-  // there. If the work ends in anything but a numerical failure or an interruption, on this rank or
-  // another, the run's files and the directories made are removed, unless keep() was called or the run
-  // was resumed.
+  // Makes the directory (with --overwrite, after the earlier run's files are removed), writes
+  // config.toml with the resolved settings of the run (Options::of_run) and does the work. Throws
+  // Error if another process is writing a run there. If the work ends in anything but a numerical
+  // failure or an interruption, on this rank or another, the run's files and the directories made
+  // are removed, unless keep() was called or the run was resumed.
   void fill(const OptionValues& run, const std::function<void()>& work);
 
-  // From here on there is something worth keeping, whatever happens; a failure's line ends in
-  // `how`: what is kept, and how to go on.
+  // Marks the run as worth keeping, whatever happens next. `how` ends the line of a failure: it
+  // says what is kept and how to resume.
   void keep(const std::string& how);
 
   std::filesystem::path file(const std::string& name) const { return path() / name; }
@@ -46,8 +46,8 @@ class OutputDirectory {
   void lock();
   void create();
 
-  // What there is of the run, which goes if there is nothing to keep: at the end of fill(), or when
-  // the job ends the process (engine/ranks/job.h).
+  // The files of the run, which are removed if there is nothing to keep: at the end of fill(), or
+  // when the job ends the process (engine/ranks/job.h).
   struct Run {
     Run(std::string command, std::filesystem::path directory)
         : command(std::move(command)), directory(std::move(directory)) {}
@@ -55,14 +55,14 @@ class OutputDirectory {
 
     std::string command;
     std::filesystem::path directory;
-    int made = 0;  // levels of directories that create() makes
+    int made = 0;  // number of directory levels that create() makes
     std::atomic<bool> keep = false;
   };
 
   const Command& command_;
   bool resumed_;
   std::shared_ptr<Run> run_;
-  bool held_run_ = false;  // the directory, before this run
+  bool held_run_ = false;  // whether the directory held a run before this one
   std::string kept_;
   FolderLock lock_;
 };

@@ -1,10 +1,11 @@
-// Lets OpenMP's threads sleep soon where they wait for one another. GNU's library lets them spin
-// for milliseconds by default, and where other processes use the machine, a thread that spins holds
-// the core that the one it waits for needs: steps became 17 times slower beside two busy processes.
+// Makes OpenMP's threads sleep soon when they wait for one another. GNU's library lets them spin
+// for milliseconds by default. If other processes use the machine, a spinning thread occupies the
+// core that the thread it waits for needs: steps became 17 times slower next to two busy processes.
 //
-// The library reads GOMP_SPINCOUNT when it is loaded, before main(). So the program starts itself
-// anew with the variable set, from .preinit_array, before any library has been initialised: loading
-// takes some 10 ms until there. Users who set GOMP_SPINCOUNT or OMP_WAIT_POLICY have their way.
+// The library reads GOMP_SPINCOUNT when it is loaded, before main(). Therefore the program restarts
+// itself with the variable set. It does so from .preinit_array, before any library has been
+// initialised; loading up to there takes about 10 ms. GOMP_SPINCOUNT and OMP_WAIT_POLICY are
+// respected if the user sets them.
 #include <unistd.h>
 
 #include <cstring>
@@ -12,15 +13,15 @@
 namespace isinglass {
 namespace {
 
-// Rounds of some 30 to 140 clock cycles each: a barrier of loops of equal length is reached by all
-// within a few microseconds, and falling asleep and waking takes some 50.
+// Rounds of about 30 to 140 clock cycles each. All threads reach the barrier of a loop of equal
+// parts within a few microseconds, whereas falling asleep and waking up takes about 50.
 char spin_count[] = "GOMP_SPINCOUNT=1000";
 
 bool names(const char* entry, const char* variable) {
   return std::strncmp(entry, variable, std::strlen(variable)) == 0;
 }
 
-// Uses no function that needs the C library initialised.
+// Uses no function that needs an initialised C library.
 void start_with_short_waits(int, char** argv, char** envp) {
   constexpr int kMost = 4096;
   static char* environment[kMost + 2];
@@ -31,7 +32,8 @@ void start_with_short_waits(int, char** argv, char** envp) {
     environment[count] = envp[count];
   }
   environment[count] = spin_count;
-  execve("/proc/self/exe", argv, environment);  // returns only if it failed: then as it is
+  execve("/proc/self/exe", argv,
+         environment);  // returns only if it failed; then the program goes on unchanged
 }
 
 __attribute__((section(".preinit_array"),

@@ -1,4 +1,4 @@
-// See tensorboard.h.
+// Implements the event files for TensorBoard.
 #include "cli/tensorboard.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kMostDraws = 1000;  // that are shown, evenly from all
+constexpr int64_t kMostDraws = 1000;  // number of draws shown at most, evenly spaced among all
 constexpr int64_t kPictures = 100, kColumns = 10;
 
 void add_numbers(const Json& json, const std::string& name,

@@ -1,4 +1,4 @@
-// --tensorboard DIR: what a command does, as TensorBoard shows it.
+// --tensorboard DIR: writes the events of a command for TensorBoard.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,16 @@ namespace isinglass {
 
 Option tensorboard_option();
 
-// Null without the option, and on ranks that write nothing. Of a run that goes on, or of a restarted
-// job, the file begins with what makes the reader forget earlier events from this step on.
+// Returns the event file; null without the option and on ranks that write nothing. For a resumed
+// run or a restarted job, the file begins with an event that makes TensorBoard discard earlier
+// events from `first_step` on.
 std::unique_ptr<EventFile> event_file(const Options& options, int64_t first_step = 0);
 
-// Of draws: the chains' energies, and in the end pictures of the last states where these are images.
+// Writes the chains' energies at draws and, at the end, pictures of the last states if these are
+// images.
 class DrawsOnBoard : public Observer {
  public:
-  // `events` may be null: on other ranks, which send their chains.
+  // `events` is null on ranks that do not write but send their chains.
   DrawsOnBoard(EventFile* events, const RunPlan& plan, ImageSize image, const Ranks& ranks);
   void on_draw(int64_t draw, const ChainState& state) override;
   bool every_step(bool) const override { return false; }
@@ -34,14 +36,15 @@ class DrawsOnBoard : public Observer {
   ImageSize image_;
   const Ranks& ranks_;
   int64_t every_, step_ = 0;
-  torch::Tensor last_;  // of this rank's first chains
+  torch::Tensor last_;  // last states of this rank's first chains
 };
 
-// Of chains: a histogram of their energies, and pictures of some where they are binary images.
+// Write a histogram of the chains' energies, and pictures of some chains if they are binary images.
 void put_energies(EventFile& events, int64_t step, const torch::Tensor& energy);
 void put_pictures(EventFile& events, int64_t step, const torch::Tensor& x, ImageSize image);
 
-// Those of these entries of a result that are there: its numbers, of all depths, with "/" between names.
+// Writes the numbers of those of the given entries that the result has, at all depths of nesting,
+// with "/" between names.
 void put_numbers(EventFile& events, int64_t step, const nlohmann::ordered_json& result,
                  const std::vector<const char*>& entries);
 

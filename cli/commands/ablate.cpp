@@ -1,5 +1,6 @@
-// isinglass ablate: a grid of models × samplers × settings × repeats (lab/grid/grid.h), from a file
-// or a preset, with report.html in the end. A grid that is killed goes on at the next cell.
+// isinglass ablate: runs a grid of models × samplers × settings × repeats (lab/grid/grid.h), from a
+// file or a preset, and writes report.html at the end. A grid that is killed resumes at the next
+// cell.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -54,7 +55,7 @@ Json run_cells(const Options& options, const GridSpec& spec, const Grid& grid, O
   }
 }
 
-// The metrics of every cell over its repeats.
+// Writes the metrics of every cell over its repeats.
 void show(EventFile& events, const Json& results) {
   for (const Json& row : results["rows"]) {
     const std::string of =

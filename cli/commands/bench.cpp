@@ -1,4 +1,4 @@
-// isinglass bench: the time of every stage by itself and of the whole step, beside the machine's
+// isinglass bench: measures the time of every stage and of the whole step, next to the machine's
 // bounds (stages.h). With --out it writes bench.json, which --compare of a later run reads.
 #include <fmt/format.h>
 
@@ -25,18 +25,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A trace of one call of the last stage that is not a bound: of --stages, or the training
-// iteration.
+// Writes a trace of one call of the last stage that is not a bound, which is the last of --stages
+// or the training iteration.
 void write_stage_profile(const std::filesystem::path& file, const std::vector<Stage>& stages,
                          torch::Device device) {
   const auto last = std::find_if(stages.rbegin(), stages.rend(),
                                  [](const Stage& stage) { return !is_bound(stage.name); });
   require(last != stages.rend(), "--profile: --stages names bounds of the machine only");
-  setenv("KINETO_LOG_LEVEL", "99", 0);  // the profiler complains of a missing GPU on stderr
+  setenv("KINETO_LOG_LEVEL", "99", 0);  // otherwise the profiler reports a missing GPU on stderr
   write_profile(file, device, [&] { last->seconds(1); });
 }
 
-// All stored options of the run.
+// Returns all stored options of the run.
 Json settings_json(const Options& options, const BenchSpec& spec) {
   const OptionValues values = options.of_run(values_of(spec));
   Json settings = Json::object();
@@ -48,7 +48,7 @@ Json settings_json(const Options& options, const BenchSpec& spec) {
   return settings;
 }
 
-// The command that repeats the run.
+// Returns the command that repeats the run.
 std::string command_line(const Json& settings) {
   std::string line = "isinglass bench";
   for (const auto& [name, value] : settings.items()) {

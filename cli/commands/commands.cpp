@@ -1,4 +1,4 @@
-// The table of subcommands; see commands.h.
+// Implements the table of subcommands.
 #include "cli/commands/commands.h"
 
 #include <fmt/ranges.h>

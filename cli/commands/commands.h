@@ -17,10 +17,11 @@ Command bench_command();
 Command inspect_command();
 Command report_command();
 
-// All of them, in the order of --help.
+// Returns all subcommands, in the order of --help.
 const std::vector<Command>& commands();
 
-// The subcommand, or an Error that lists the known ones, the nearest first.
+// Returns the subcommand. Throws Error, which lists the known ones with the nearest name first, if
+// there is none of this name.
 const Command& find_command(const std::string& name);
 
 }  // namespace isinglass

@@ -1,6 +1,6 @@
-// isinglass energy: energies and gradients of given states. Writes a .pt dictionary `energy`
-// float32 [N], `gradient` float32 of U in the relaxed state: [N, D], or [N, D, K] for categorical
-// models; no gradient of models that have none.
+// isinglass energy: computes energies and gradients of given states. It writes a .pt dictionary
+// with `energy`, float32 [N], and `gradient`, float32, of U in the relaxed state: [N, D], or [N, D,
+// K] for categorical models. Models without gradients get none.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -33,7 +33,7 @@ fs::path output_file(const Options& options) {
   return out;
 }
 
-// The states, their gradients, and both files' bytes.
+// Throws Error if the memory does not hold the states, their gradients and the bytes of both files.
 void check_memory(const StateSpace& space, int64_t states) {
   const double moves = static_cast<double>(space.sites) *
                        static_cast<double>(space.one_hot() ? space.categories : 1);

@@ -1,5 +1,6 @@
-// isinglass evaluate: log Z by annealed importance sampling or parallel tempering, log-likelihoods of
-// the data's splits, and a verdict on them. Writes ais.json and chains.pt (the final chains).
+// isinglass evaluate: estimates log Z by annealed importance sampling or parallel tempering and the
+// log-likelihoods of the data's splits, and gives a verdict on them. It writes ais.json and
+// chains.pt (the final chains).
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -41,7 +42,7 @@ std::string result_text(const LikelihoodEvaluation& evaluation, const OutputDire
   return text + fmt::format("  written to {}\n", out.path().string());
 }
 
-// The curve over temperatures, and at its end the rest.
+// Writes the curve over temperatures, and the other results at its end.
 void show(EventFile& events, const LikelihoodEvaluation& evaluation,
           const nlohmann::ordered_json& json) {
   const LogZEstimate& estimate = evaluation.estimate();
@@ -78,7 +79,7 @@ std::string run_evaluate(const Options& options) {
       !complaint.empty() && leads() && !quiet(options)) {
     fmt::print(stderr, "isinglass: warning: {}\n", spell_options(complaint, "--"));
   }
-  // How far it has come, and how to go on.
+  // Says how many steps are done and how to resume.
   const auto standing = [&] {
     return fmt::format("{} of {} steps; isinglass evaluate --resume {} goes on",
                        evaluation.steps_done(), evaluation.steps_total(), out.path().string());

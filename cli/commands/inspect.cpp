@@ -1,6 +1,5 @@
-// isinglass inspect: what is in a data file, a parameter file, a checkpoint or a run directory;
-// with
-// --out, a picture of the images in it.
+// isinglass inspect: describes a data file, a parameter file, a checkpoint or a run directory; with
+// --out it also writes a picture of the images in it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
@@ -30,13 +29,13 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kPictured = 64;  // images of a picture
+constexpr int64_t kPictured = 64;  // number of images in a picture
 constexpr int64_t kColumns = 8;
 
-// What inspect found: the description, and images where there are any.
+// The result of an inspection: the description, and images if there are any.
 struct Finding {
   Json description;
-  torch::Tensor images;  // uint8 [n, H·W]; undefined: none
+  torch::Tensor images;  // uint8 [n, H·W]; undefined if there are none
   int64_t height = 0, width = 0;
   int scale = 255;  // of the picture
 };
@@ -78,7 +77,7 @@ Json describe_value(const PtValue& value) {
       value.value);
 }
 
-// Rows of states that a picture can show: the last dimension is H·W.
+// Adds rows of states that can be shown as a picture: their last dimension is H·W.
 void add_images(Finding& finding, torch::Tensor states, ImageSize image) {
   const bool flat =
       states.dim() >= 2 && states.scalar_type() == torch::kUInt8 && states.numel() > 0;
@@ -150,7 +149,7 @@ Finding inspect_data(const DataFileDescription& data, const fs::path& file) {
   return finding;
 }
 
-// The last complete line of metrics.jsonl.
+// Returns the last complete line of metrics.jsonl.
 Json last_metrics(const fs::path& file) {
   std::string text = read_file(file);
   text.resize(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n'));
@@ -230,7 +229,7 @@ std::string tensor_line(const Json& tensor) {
   return line;
 }
 
-// One line a value, nested ones indented.
+// Prints one line per value and indents nested ones.
 void print_json(const Json& json, int indent, std::string& text) {
   for (const auto& [key, value] : json.items()) {
     const std::string head = std::string(static_cast<size_t>(indent), ' ') + key;

@@ -1,4 +1,4 @@
-// See listing.h.
+// Implements the listing of samplers and models.
 #include "cli/commands/listing.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ Json options_json(const SamplerEntry& sampler) {
   return options;
 }
 
-// "radius (1 to 65536, default 5), balancing"
+// Returns the options of a sampler as text: "radius (1 to 65536, default 5), balancing".
 std::string options_text(const SamplerEntry& sampler) {
   std::vector<std::string> texts;
   for (const SamplerOptionUse& use : sampler.options) {
@@ -45,7 +45,7 @@ std::string options_text(const SamplerEntry& sampler) {
   return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// The registry names options as errors do (io/error.h).
+// Writes option names as flags. The registry marks them as error messages do (io/error.h).
 std::string as_flags(const std::string& text) {
   return spell_options(text, "--");
 }

@@ -1,4 +1,4 @@
-// What `isinglass sample --list` prints: the registries of samplers and models.
+// The output of `isinglass sample --list`: the registries of samplers and models.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// isinglass report: one HTML page of what a directory holds — a grid, or a run of training,
-// evaluation, sampling or bench — that opens with no network.
+// isinglass report: makes one HTML page of the contents of a directory, which holds a grid or a run
+// of training, evaluation, sampling or bench. The page needs no network.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,7 @@
-// isinglass sample: draws from a model by a sampler. Writes samples.pt (`samples` [draws, B, D],
-// `energy` float32 [draws, B]) and summary.json; with --netcdf also samples.nc
-// (lab/run/inference_data.h); on the way what --resume goes on from (lab/run/saved_sampling.h).
+// isinglass sample: draws from a model with a sampler. It writes samples.pt (`samples` [draws, B,
+// D], `energy` float32 [draws, B]) and summary.json, and with --netcdf also samples.nc
+// (lab/run/inference_data.h). During the run it writes the files from which --resume continues
+// (lab/run/saved_sampling.h).
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -48,7 +49,8 @@ class ProgressObserver : public Observer {
   Progress progress_;
 };
 
-// Draws that would take more than half of the memory go to a file in the run's directory.
+// Returns the file for draws that would take more than half of the memory, in the run's directory;
+// empty if the draws fit. Throws Error if the disk has no room for them.
 std::filesystem::path draws_file(const Recorder::Shape& shape, const OutputDirectory& out,
                                  bool netcdf) {
   if (2 * shape.bytes() <= available_memory(torch::kCPU)) return {};
@@ -61,7 +63,7 @@ std::filesystem::path draws_file(const Recorder::Shape& shape, const OutputDirec
   return out.file("draws.tmp");
 }
 
-// Returns the summary. moves: for samples.nc.
+// Writes the results and returns the summary. moves: the step statistics for samples.nc.
 Json write_results(const Sampling& sampling, const Recorder& recorder,
                    const std::optional<StepRecorder>& moves, OutputDirectory& out) {
   if (!sampling.spec().no_samples) {
@@ -96,8 +98,8 @@ std::string what_is_kept(int64_t draws, bool no_samples, const Json& summary,
   return kept.empty() ? fmt::format("; their summary is in {}", directory) : kept;
 }
 
-// Whether --resume, or a restarted job, finds a checkpoint: else the run was killed before its first,
-// and begins anew. Throws Error if there is nothing left to do.
+// Returns true if --resume, or a restarted job, finds a checkpoint. Otherwise the run was killed
+// before its first checkpoint and starts over. Throws Error if there is nothing left to do.
 bool goes_on(const Options& options, const OutputDirectory& out) {
   if (!options.has("resume") && !OutputDirectory::begun_before(options)) return false;
   if (SavedSampling::exists(out.path())) return true;

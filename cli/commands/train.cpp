@@ -1,5 +1,6 @@
-// isinglass train: persistent contrastive divergence, score matching or classification on a data
-// set, into a run directory (train/run_directory.h); --resume DIR goes on.
+// isinglass train: trains a model by persistent contrastive divergence, score matching or
+// classification on a data set, into a run directory (train/run_directory.h). --resume DIR
+// continues a run.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -23,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Shows the iterations; from the first checkpoint on the directory is worth keeping.
+// Shows the progress of iterations. From the first checkpoint on, the directory is worth keeping.
 class TrainProgress : public TrainObserver {
  public:
   TrainProgress(OutputDirectory& out, bool quiet) : out_(out), quiet_(quiet) {}
@@ -35,7 +36,7 @@ class TrainProgress : public TrainObserver {
   }
   void end() { progress_.reset(); }
 
-  // Again after a divergence.
+  // This is also called after the recovery from a divergence.
   void on_start(int64_t iteration) override {
     if (events_) events_->start_again(iteration + 1);
     if (!progress_) return;
@@ -87,8 +88,8 @@ class TrainProgress : public TrainObserver {
   std::unique_ptr<EventFile> events_;
 };
 
-// Whether --resume, or a restarted job, finds iterations that are done; else this is a new run or one
-// killed before its first checkpoint.
+// Returns true if --resume, or a restarted job, finds finished iterations. Otherwise this is a new
+// run or one that was killed before its first checkpoint.
 bool goes_on(const Options& options) {
   const bool again = OutputDirectory::begun_before(options);
   if (!options.has("resume") && !again) return false;

@@ -1,4 +1,4 @@
-// --help of a subcommand; see options.h.
+// Implements --help of a subcommand.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,7 +13,7 @@
 namespace isinglass {
 namespace {
 
-// In the order in which they are shown.
+// The topics in the order in which they are shown.
 const std::vector<std::pair<Topic, const char*>> kTopics = {
     {Topic::kModel, "model"},       {Topic::kSampler, "sampler"}, {Topic::kRun, "chains and steps"},
     {Topic::kTraining, "training"}, {Topic::kData, "data"},       {Topic::kOutput, "output"},
@@ -34,7 +34,7 @@ std::string note(const Option& option) {
   return parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, "; "));
 }
 
-// Words of `text` in lines of `width` characters, the later ones indented.
+// Breaks `text` into lines of `width` characters and indents all lines but the first.
 std::string wrap(const std::string& text, size_t width, size_t indent) {
   std::istringstream words(text);
   std::string word, result;
@@ -60,7 +60,7 @@ std::string option_text(const Option& option) {
   return fmt::format("{:<{}}{}\n", head, kIndent, wrap(help, kWidth - kIndent, kIndent));
 }
 
-// The sampler that the arguments name; null: none.
+// Returns the sampler that the arguments name; null if they name none.
 const SamplerEntry* named_sampler(const std::vector<std::string>& arguments) {
   const std::string flag = "--sampler";
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -80,7 +80,7 @@ bool of_other_samplers(const Option& option, const SamplerEntry* sampler) {
   return false;
 }
 
-// With the range and the default of this sampler.
+// Returns the option with the range and the default that this sampler has for it.
 Option as_read_by(Option option, const SamplerEntry* sampler) {
   const SamplerOptionUse* use =
       sampler && option.topic == Topic::kSampler ? sampler->option(option.name) : nullptr;

@@ -1,10 +1,10 @@
-// The options of a command line. Each subcommand has one table (lab/spec/option.h): the fields of
-// its spec, its own, and those of the program; from it come the parser (cxxopts), the checks,
-// configuration files, --help and the error messages.
+// The options of a command line. Each subcommand has one table (lab/spec/option.h) with the fields
+// of its spec, the command's own options, and those of the program. The parser (cxxopts), the
+// checks, configuration files, --help and the error messages are derived from this table.
 //
-// A value is, in falling order of precedence: the command line's, the one of --config FILE (or of
-// the run directory that --resume names), the table's default; without any of these it is absent.
-// Once parsed, options do not change: what a run made of them is its resolved spec.
+// A value comes, in falling order of precedence, from the command line, from --config FILE (or the
+// run directory that --resume names), or from the table's default; otherwise it is absent. Parsed
+// options do not change. What a run derives from them is its resolved spec.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct Command {
   std::string name;
   std::string summary;
   OptionTable options = {};
-  std::string (*run)(const Options&) = nullptr;  // returns what goes to stdout
+  std::string (*run)(const Options&) = nullptr;  // returns the text for stdout
   std::string positional = "";                   // the option that a bare argument sets
-  bool by_ranks = false;                         // several processes may do it together
+  bool by_ranks = false;                         // several processes may run it together
 };
 
 // The values of one command line.
@@ -36,17 +36,18 @@ class Options {
   const Command& command() const { return *command_; }
   bool has(const std::string& name) const { return values_.contains(name); }
 
-  // The value; Error ("--model is required by sample") if it is absent.
+  // These return the value. They throw Error ("--model is required by sample") if it is absent.
   bool flag(const std::string& name) const { return get<bool>(name); }
   int64_t integer(const std::string& name) const { return get<int64_t>(name); }
   double real(const std::string& name) const { return get<double>(name); }
   const std::string& text(const std::string& name) const { return get<std::string>(name); }
   std::filesystem::path path(const std::string& name) const { return get<std::string>(name); }
 
-  // What the command line and the configuration say, without defaults: what specs are filled with.
+  // Returns the values that the command line and the configuration give, without defaults; specs
+  // are filled with these.
   const OptionValues& said() const { return said_; }
 
-  // Of a run: what its resolved spec says, with the options that are the program's.
+  // Returns the options of a run: those of its resolved spec, and those of the program.
   OptionValues of_run(OptionValues resolved) const;
 
  private:
@@ -64,11 +65,12 @@ class Options {
 // missing or out-of-range option, and on a resumed run whose settings the command line changes.
 Options parse_options(const Command& command, const std::vector<std::string>& arguments);
 
-// Every option with unit, range and default, by topics. Options of other samplers are left out
-// where the arguments name one.
+// Returns the help of a command: every option with unit, range and default, by topics. If the
+// arguments name a sampler, the options of other samplers are left out.
 std::string help_text(const Command& command, const std::vector<std::string>& arguments);
 
-// Options of every subcommand: config, device, threads, seed, quiet, json; those of directories.
+// The options of every subcommand (config, device, threads, seed, quiet, json), and those of
+// directories.
 OptionTable program_options();
 Option out_option(const std::string& help);
 Option resume_option(const std::string& help);

@@ -1,4 +1,4 @@
-// Parsing of command lines and configuration files; see options.h.
+// Implements the parsing of command lines and configuration files.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,14 +58,14 @@ std::string without_dashes(const std::string& flag) {
   return flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
 }
 
-// A flag that is not in the table, or one that is but lacks a dash.
+// Throws Error for a flag that is not in the table, or for one that is but lacks a dash.
 [[noreturn]] void refuse_flag(const Command& command, const std::string& flag) {
   const std::string name = without_dashes(flag);
   known_option(command, name.substr(0, name.find('=')), "unknown flag " + flag);
   fail("unknown flag {}; write --{}", flag, name);
 }
 
-// --no-base is --base=false: of a switch that is on unless told otherwise.
+// Translates --no-base to --base=false. This applies to switches that are on by default.
 std::string without_no(const Command& command, const std::string& argument) {
   for (const Option& option : command.options) {
     const bool on = option.type == ValueType::kSwitch && option.initial == OptionValue(true);
@@ -93,7 +93,7 @@ OptionValues read_command_line(const Command& command, std::vector<std::string> 
   cxxopts::ParseResult result;
   try {
     result = parser.parse(static_cast<int>(argv.size()), argv.data());
-  } catch (const cxxopts::exceptions::exception&) {  // only the last argument can lack its value
+  } catch (const cxxopts::exceptions::exception&) {  // only the last argument can lack a value
     const std::string name = without_dashes(arguments.back());
     fail("--{} needs a value: {}", name, known_option(command, name, "--" + name).unit);
   }
@@ -127,7 +127,7 @@ std::filesystem::path configuration_file(const OptionValues& flags) {
   return directory / "config.toml";
 }
 
-// A resumed run keeps its settings, but for those that may be adjusted.
+// Throws Error if a resumed run would change a setting that is not adjustable.
 void check_resumed(const Option& option, const OptionValue& flag, const OptionValue* setting) {
   if (!option.stored || option.adjustable) return;
   require(setting && *setting == flag,

@@ -1,4 +1,4 @@
-// Options of the program itself; see options.h.
+// Implements the options of the program itself.
 #include <iterator>
 
 #include "cli/options/options.h"

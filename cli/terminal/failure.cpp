@@ -1,4 +1,4 @@
-// See failure.h.
+// Implements the translation of exceptions to exit codes and messages.
 #include "cli/terminal/failure.h"
 
 #include <c10/util/Exception.h>

@@ -1,4 +1,4 @@
-// What ends a command before its time, as the program reports it: an exit code and one line.
+// Reports an exception that ends a command as an exit code and one line.
 #pragma once
 
 #include <exception>
@@ -7,8 +7,8 @@
 
 namespace isinglass {
 
-// A failure whose exit code is known: what an earlier exception came to, and what is kept of the
-// work.
+// A failure whose exit code is known, with a message that also says what is kept of the work. It
+// replaces an earlier exception.
 class Failed : public std::runtime_error {
  public:
   Failed(int code, const std::string& message) : std::runtime_error(message), code(code) {}
@@ -17,17 +17,18 @@ class Failed : public std::runtime_error {
 };
 
 inline constexpr const char *kError = "error: ", *kInterrupted = "interrupted: ",
-                            *kLost = "lost: ";  // another rank
+                            *kLost = "lost: ";  // another rank was lost
 
 struct Failure {
   int code;
   std::string kind, message;
 };
 
-inline constexpr int kNumericalFailure = 3;  // the exit code
+inline constexpr int kNumericalFailure = 3;  // exit code
 
-// Error, std::bad_alloc: 2; NumericalError: 3; Interrupted: 130; Failed: its own; all others, among
-// them RankLost: 1.
+// Returns the exit code and line of an exception: 2 for Error and std::bad_alloc, 3 for
+// NumericalError, 130 for Interrupted, its own code for Failed, and 1 for all others, including
+// RankLost.
 Failure failure_of(std::exception_ptr exception);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// See interrupt.h.
+// Implements the signal handlers.
 #include "cli/terminal/interrupt.h"
 
 #include <unistd.h>
@@ -16,8 +16,8 @@ std::atomic<bool> received = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 void note_signal(int number) {
-  // A closed terminal may say so twice, by the kernel and by the shell: neither asks to end at
-  // once.
+  // A closed terminal may send SIGHUP twice, from the kernel and from the shell. Neither asks for
+  // an immediate end.
   if (!received.exchange(true) || number == SIGHUP) return;
   remove_unfinished_files();
   constexpr std::string_view kLine =
@@ -36,8 +36,9 @@ void watch_signals() {
   sigaction(SIGTERM, &action, nullptr);
   struct sigaction before = {};
   sigaction(SIGHUP, nullptr, &before);
-  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // as nohup leaves it
-  // A file above the size limit is then an error of write(), which names the file.
+  if (before.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &action, nullptr);  // stays ignored under nohup
+  // With SIGXFSZ ignored, a file above the size limit is an error of write(), which names the file.
   std::signal(SIGXFSZ, SIG_IGN);
 }
 

@@ -1,4 +1,4 @@
-// See progress.h.
+// Implements the progress bar.
 #include "cli/terminal/progress.h"
 
 #include <fmt/format.h>
@@ -48,7 +48,8 @@ bool Progress::due() const {
 
 void Progress::update(int64_t done, const std::string& note) {
   done_ = done;
-  const bool finished = done_ >= total_ && terminal_ && shown_;  // the bar ends full
+  const bool finished =
+      done_ >= total_ && terminal_ && shown_;  // a terminal always shows the full bar at the end
   if (quiet_ || !(finished || due())) return;
   last_ = Clock::now();
   show(note);
@@ -68,7 +69,7 @@ void Progress::show(const std::string& note) {
   if (rate > 0)
     line += fmt::format("  {} left", duration(static_cast<double>(total_ - done_) / rate));
   if (!note.empty()) line += "  " + note;
-  // A terminal that is gone takes no line: that is no reason to end the run.
+  // Errors are ignored: a terminal that was closed is no reason to end the run.
   std::fputs(
       fmt::format("{}{}{}", terminal_ ? "\r" : "", line, terminal_ ? "\033[K" : "\n").c_str(),
       stderr);

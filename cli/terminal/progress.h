@@ -1,5 +1,5 @@
-// Progress on stderr: a live bar with rate and time left on a terminal, a plain line every few
-// seconds elsewhere, nothing when quiet.
+// Progress on stderr: a live bar with rate and remaining time on a terminal, a plain line every few
+// seconds elsewhere, and nothing with --quiet.
 #pragma once
 
 #include <chrono>
@@ -10,16 +10,16 @@ namespace isinglass {
 
 class Progress {
  public:
-  // `total` steps are to be done, `already` of them by an earlier run.
+  // total: the number of steps of the run. already: those that an earlier run has done.
   Progress(std::string label, int64_t total, bool quiet, int64_t already = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // True when it is time for another line; update() shows nothing before.
+  // Returns true if it is time for another line; update() shows nothing before.
   bool due() const;
 
-  // `done` steps out of the total; `note` ends the line ("loss 1.2").
+  // Reports that `done` steps of the total are done. `note` ends the line ("loss 1.2").
   void update(int64_t done, const std::string& note = "");
 
  private:

@@ -1,4 +1,4 @@
-// See summaries.h.
+// Implements the text of summaries.
 #include "cli/terminal/summaries.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ std::string number(const Json& value) {
   return number == std::numeric_limits<double>::max() ? "infinite" : fmt::format("{:.4g}", number);
 }
 
-// The R-hat of every statistic, where there are several.
+// Returns the R-hat of every statistic; empty if there is only one.
 std::string rhats_text(const Json& summary) {
   if (!summary.contains("rhats") || summary["rhats"].size() < 2) return "";
   std::vector<std::string> all;
@@ -31,7 +31,7 @@ std::string rhats_text(const Json& summary) {
   return fmt::format(" (the worst of {})", fmt::join(all, ", "));
 }
 
-// A line of what a graph problem's run found; none for other models.
+// Returns a line with the best solution of a graph problem; empty for other models.
 std::string solution_text(const Json& summary) {
   if (!summary.contains("best")) return "";
   const Json& best = summary["best"];
@@ -45,7 +45,7 @@ std::string solution_text(const Json& summary) {
       best["step"].get<int64_t>());
 }
 
-// How a graph's file was understood; nothing of other models.
+// Returns a line that says how a graph's file was interpreted; empty for other models.
 std::string graph_text(const Json& summary) {
   if (!summary.contains("graph")) return "";
   const Json& graph = summary["graph"];
@@ -60,7 +60,7 @@ std::string graph_text(const Json& summary) {
       count("repeated_edges"));
 }
 
-// What tempering did; nothing without it.
+// Returns a line with the results of tempering; empty without tempering.
 std::string tempering_text(const Json& summary) {
   if (!summary.contains("tempering")) return "";
   const Json& t = summary["tempering"];

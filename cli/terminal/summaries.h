@@ -1,4 +1,4 @@
-// What the commands print for people at the end of a run.
+// The text that commands print for people at the end of a run.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,7 +6,7 @@
 
 namespace isinglass {
 
-// Of a run of sampling, by its summary (lab/run/summary.h).
+// Returns the text of a sampling run from its summary (lab/run/summary.h).
 std::string summary_text(const nlohmann::ordered_json& summary, const std::string& directory);
 
 }  // namespace isinglass
