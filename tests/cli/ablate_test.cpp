@@ -44,7 +44,7 @@ TEST_F(Ablate, CellsAreRunsOfSample) {
   EXPECT_TRUE(csv.starts_with("model,sampler,radius,repeat,status,error,ess_per_step,")) << csv;
 }
 
-// Cells are of different lengths, each long enough; a cell that needs no more stays as it is.
+// Cells may have different lengths, each long enough; a cell that needs no more steps is kept.
 TEST_F(Ablate, RunsACellUntilItHasConverged) {
   write_text(folder / "grid.toml", kSlowAndFast);
   ASSERT_EQ(run(grid(), "short").exit_code, 0);
@@ -59,7 +59,7 @@ TEST_F(Ablate, RunsACellUntilItHasConverged) {
   EXPECT_EQ(calls(after[1]), calls(before[1]));
 }
 
-// Of an RBM that is trained on bars.pt, and sampled by gwg.
+// A grid with an RBM that is trained on bars.pt and sampled by gwg.
 std::string grid_on_bars(int repeats, int steps, int iterations, int steps_per_iteration) {
   return fmt::format(R"(
 repeats = {}
@@ -81,7 +81,7 @@ sampler = "gwg"
                      repeats, steps, iterations, steps_per_iteration);
 }
 
-// Whoever comes first has its model trained, and as much time as the others.
+// The first cell trains the model, and has as much time for sampling as the others.
 TEST_F(Ablate, TrainingIsNoTimeOfTheCellThatWaitsForIt) {
   write_pt(folder / "bars.pt", PtValue{bars()});
   write_text(folder / "grid.toml", grid_on_bars(2, 8, 1000, 20));
@@ -127,7 +127,7 @@ sampler = "gwg"
   const auto made = std::filesystem::last_write_time(kept.path() / "ema.pt");
   ASSERT_EQ(run(grid() + cache, "second").exit_code, 0);
   EXPECT_EQ(std::filesystem::last_write_time(kept.path() / "ema.pt"), made);
-  // --weights stands for training.
+  // --weights replaces training.
   ASSERT_EQ(run(grid() + " --weights " + (kept.path() / "ema.pt").string(), "third").exit_code, 0);
   EXPECT_EQ(json_file(folder / "third/results.json")["rows"][0]["metrics"]["mmd"],
             row["metrics"]["mmd"]);
@@ -158,7 +158,8 @@ TEST_F(Ablate, TrainedModelsAreOfTheirData) {
   EXPECT_EQ(kept(), 2);
 }
 
-// At the scale of `below` the entry itself, under it its smaller target, which the results name.
+// At the scale of `below` the entry itself is used; below it, its smaller target, which the results
+// name.
 TEST_F(Ablate, ASmallerTargetStandsForItsEntryAtASmallScale) {
   write_text(folder / "grid.toml", R"(
 [common]
@@ -186,7 +187,8 @@ sampler = "gwg"
   EXPECT_NE(file_bytes(folder / "small/report.html").find("four for nine"), std::string::npos);
 }
 
-// Equal model calls, modes and the share of chains there; groups stay whole when chains are scaled.
+// Chains get equal numbers of model calls, and the share of chains in the right modes is reported.
+// Groups stay whole when the number of chains is scaled.
 TEST_F(Ablate, ContinuousGridsCountModelCallsAndRightModes) {
   write_text(folder / "grid.toml", R"(
 [common]
@@ -219,7 +221,7 @@ group = 4
     EXPECT_EQ(row["metrics"]["energy_evaluations"], row["sampler"] == "fhl" ? 200 : 203);
     EXPECT_EQ(row["metrics"]["right_share"] == 0, row["model"] == "named");
   }
-  EXPECT_EQ(rows[2]["metrics"]["calls_to_right"], 203);  // never: the same for all
+  EXPECT_EQ(rows[2]["metrics"]["calls_to_right"], 203);  // never reached; the same for all
   EXPECT_EQ(rows[3]["metrics"]["calls_to_right"], 203);
   const Json fhl = json_file(folder / "out/cells/00002.json");
   EXPECT_EQ(fhl["summary"]["chains"], 20);
@@ -227,8 +229,8 @@ group = 4
   EXPECT_EQ(fhl["mode_trace"]["share"].size(), 50u);
 }
 
-// A product of two trained networks; a class of a trained classifier; pictures; what stands for a
-// missing data set.
+// Covers a product of two trained networks, a class of a trained classifier, pictures, and the
+// replacement of a missing data set.
 TEST_F(Ablate, GridsTrainAndDrawImages) {
   write_text(folder / "grid.toml", R"(
 [common]
@@ -297,7 +299,7 @@ TEST_F(Ablate, APresetRunsAtASmallScale) {
   EXPECT_EQ(results["scale"], 0.0001);
 }
 
-// The instance stands for a published file that is not there; the labels tell.
+// The instance replaces a published file that is missing, and the labels say so.
 TEST_F(Ablate, APublishedFileStandsForItsInstance) {
   write_text(folder / "grid.toml", R"(
 [common]

@@ -1,5 +1,6 @@
-// What adapts does so in burn-in: `sample` says how far it came; `train`, `evaluate` and the stages
-// of `bench` without a burn-in refuse it. Defaults and ranges of samplers' options, end to end.
+// Adaptation takes place in burn-in: `sample` reports how far it came; `train`, `evaluate` and the
+// stages of `bench` without a burn-in refuse it. Defaults and ranges of samplers' options, end to
+// end.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -153,7 +154,7 @@ TEST_F(AdaptationEndToEnd, DefaultsThatWereCutAreShown) {
   expect_refused("sample --out out " + eight + "--sampler nb --radius 5", "--radius is 5");
 }
 
-// The ranges of the command line are the registry's.
+// The ranges on the command line equal those of the registry.
 TEST_F(AdaptationEndToEnd, RangesAreTheSamplers) {
   const Json list = Json::parse(run("sample --list --json").out);
   const std::string help = run("sample --help").out;

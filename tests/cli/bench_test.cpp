@@ -1,5 +1,5 @@
-// isinglass bench: every stage that a model and a sampler have is there with times, earlier results
-// are compared, and what does not fit is refused.
+// isinglass bench reports times of every stage that a model and a sampler have, compares earlier
+// results, and refuses results that do not fit.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -51,7 +51,7 @@ class Bench : public ::testing::Test {
   TemporaryDirectory dir_;
 };
 
-// The names of the stages, after a look at their times.
+// Checks the times of the stages and returns their names.
 std::set<std::string> names_of(const Json& stages) {
   std::set<std::string> names;
   for (const Json& stage : stages) {
@@ -188,7 +188,7 @@ TEST_F(Bench, ComparesWithAnEarlierResult) {
                    stage_of(again, "step")["milliseconds"]["median"].get<double>() /
                        stage_of(first, "step")["milliseconds"]["median"].get<double>());
 
-  // A result a thousand times slower is beyond any spread; what else differs is said.
+  // A result a thousand times slower is beyond any spread; other differences are reported, too.
   Json slow = first;
   for (Json& stage : slow["stages"]) {
     for (const char* key : {"median", "least", "most"}) {

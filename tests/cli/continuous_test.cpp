@@ -117,7 +117,7 @@ TEST_F(Continuous, AProductFollowsTheGradientOfOneFactor) {
       "states.pt --out e.pt");
   EXPECT_TRUE(torch::allclose(read_named_tensors(dir_ / "e.pt")[0].second,
                               draws("one")[1].second.reshape({24}), 1e-5, 1e-5));
-  // From another directory: the paths in config.toml are absolute.
+  // This runs from another directory: the paths in config.toml are absolute.
   const Outcome again = run_program({"sample", "--config", (dir_ / "one" / "config.toml").string(),
                                      "--out", (dir_ / "again").string()});
   ASSERT_EQ(again.exit_code, 0) << again.err;
@@ -144,7 +144,7 @@ TEST_F(Continuous, ADiscreteSamplerTakesAnotherGradient) {
       "--steps 3 --out out");
 }
 
-// An energy network of points, trained in two sittings, then sampled.
+// Trains an energy network of points in two runs, the second resumed, and then samples it.
 TEST_F(Continuous, ScoreMatchingTrainsAnEnergyThatCanBeSampled) {
   write_pt(dir_ / "points.pt", PtValue{torch::linspace(-1, 1, 120).view({60, 2})});
   const std::string train =
@@ -167,7 +167,8 @@ TEST_F(Continuous, ScoreMatchingTrainsAnEnergyThatCanBeSampled) {
   expect_refused("train --dataset strokes --noise 0.2", "--noise does not go with --objective pcd");
 }
 
-// A classifier's classes are energies: of an mlp trained here, and of a TorchScript module.
+// The classes of a classifier define energies, for an mlp trained here and for a TorchScript
+// module.
 TEST_F(Continuous, ClassesOfAClassifierAreEnergies) {
   const std::string train =
       "train --objective classify --dataset strokes --batch 20 --checkpoint-every 2 --quiet ";

@@ -1,4 +1,4 @@
-// A directory of a test's own, in which it runs the program.
+// A scratch directory in which a test runs the program.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -53,7 +53,7 @@ TEST_F(Evaluate, LikelihoodsFollowFromLogZ) {
               1e-12);
 }
 
-// What one chain cannot say is undefined, and that it holds nothing is said with every likelihood.
+// Quantities that one chain cannot give are undefined, and every likelihood is reported as open.
 TEST_F(Evaluate, OneChainHasNoStandardError) {
   for (const std::string schedule : {"linear", "adaptive"}) {
     const std::string command =
@@ -100,7 +100,7 @@ TEST_F(Evaluate, BothWaysOfAnRbmAreClosed) {
               1e-9);
   const PtDict chains = std::get<PtDict>(read_pt(dir_ / "out" / "chains.pt").value);
   EXPECT_EQ(chains.size(), 4u);
-  // Nothing is closed within a bracket that is too narrow, and the time says how long to try.
+  // A bracket that is too narrow is never closed, and the time limit says how long to try.
   const Json narrow =
       Json::parse(run(command + "--bracket 0 --until-closed 0.001 --json --out b").out);
   EXPECT_EQ(narrow["verdict"], "open");
@@ -109,7 +109,8 @@ TEST_F(Evaluate, BothWaysOfAnRbmAreClosed) {
             std::string::npos);
 }
 
-// Twice the temperatures until the bracket is closed; each round is a point of the curve.
+// The number of temperatures doubles until the bracket is closed; each round is a point of the
+// curve.
 TEST_F(Evaluate, DoublesUntilItIsClosed) {
   const Json ais = Json::parse(
       run("evaluate --model rbm --weights rbm.pt --chains 12 --steps 1 --bracket 0.05 --seed 1 "
@@ -124,7 +125,8 @@ TEST_F(Evaluate, DoublesUntilItIsClosed) {
   EXPECT_EQ(ais["curve"].back()[1], ais["log_z"]);
 }
 
-// The draws of a run of sample, with the R-hat that they have; and states of which it is not known.
+// Reverse chains may start from the draws of a sampling run, with its R-hat, or from states whose
+// R-hat is not known.
 TEST_F(Evaluate, ReverseChainsStartFromAFile) {
   run("sample --model ising --weights ising.pt --sampler gwg --chains 20 --burn-in 50 --steps 200 "
       "--quiet --out run");
@@ -146,7 +148,7 @@ TEST_F(Evaluate, ReverseChainsStartFromAFile) {
   EXPECT_EQ(line_count(few.err), 1) << few.err;
 }
 
-// A ladder of its own, whose R-hat and round trips it states.
+// The evaluation runs its own ladder, and states its R-hat and round trips.
 TEST_F(Evaluate, ReverseChainsStartFromALadder) {
   const double exact = torch::logsumexp(-energies("ising"), 0).item<double>();
   const Json ais = Json::parse(
@@ -236,7 +238,7 @@ TEST_F(Evaluate, CardsNameTheirWeights) {
   EXPECT_GT(cards, 0);
 }
 
-// The checkpoint of an annealing that was stopped on its way.
+// The checkpoint of an annealing run that was interrupted.
 class StoppedEvaluation : public Evaluate {
  protected:
   void stop(const std::string& more) {
@@ -260,7 +262,7 @@ class StoppedEvaluation : public Evaluate {
   }
 };
 
-// A training that goes on overwrites the file.
+// A training run that continues overwrites the file.
 TEST_F(StoppedEvaluation, IsNotResumedWithOtherWeights) {
   stop("");
   NamedTensors rbm = read_named_tensors(dir_ / "rbm.pt");
@@ -277,7 +279,7 @@ TEST_F(StoppedEvaluation, IsNotResumedWithOtherData) {
   expect_refused("data_sha256");
 }
 
-// Outside of a run's directory, where nothing else says it.
+// The file lies outside of a run's directory, where nothing else gives the size.
 TEST_F(Evaluate, TakesTheSizeOfImagesFromTheData) {
   run("train --model resnet --channels 2 --dataset bars.pt --sampler gwg --iters 2 --batch 4 "
       "--buffer 8 --steps-per-iter 1 --quiet --out trained");
@@ -292,8 +294,8 @@ TEST_F(Evaluate, TakesTheSizeOfImagesFromTheData) {
   EXPECT_NE(other.err.find("an image of 4x4"), std::string::npos) << other.err;
 }
 
-// The model carries no base, so that annealing starts from the data's mean: the images in another
-// order change the data alone.
+// The model carries no base distribution, so that annealing starts from the data's mean. The images
+// in another order change only the data.
 TEST_F(StoppedEvaluation, IsNotResumedWithDataInAnotherOrder) {
   stop(" --dataset " + (dir_ / "bars.pt").string());
   write_pt(dir_ / "bars.pt", PtValue{bars().flip(0)});
@@ -314,7 +316,7 @@ TEST_F(StoppedEvaluation, NamesTheProgramsThatMadeIt) {
       << version;
 }
 
-// Of the same weights and data all files carry the same hashes, wherever they lie.
+// With the same weights and data, all files carry the same hashes, wherever they lie.
 TEST_F(Evaluate, ResultsSayWhatTheyAreOf) {
   std::filesystem::create_directory(dir_ / "elsewhere");
   for (const char* name : {"rbm.pt", "bars.pt"}) {
@@ -381,7 +383,7 @@ TEST_F(Evaluate, InspectDescribesParametersAndPictures) {
   EXPECT_EQ(file_bytes(dir_ / "picture.png").substr(1, 3), "PNG");
 }
 
-// Of draws [draws, chains, sites] the last ones, as many as fill it, in their order.
+// A picture of draws [draws, chains, sites] shows the last ones, as many as fit, in their order.
 TEST_F(Evaluate, InspectPicturesTheLastDraws) {
   torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(5);
   const torch::Tensor draws = torch::randint(0, 2, {5, 20, 9}, generator, torch::kUInt8);

@@ -1,5 +1,5 @@
-// Grids of `isinglass ablate` that evaluate what their cells have learned: as `evaluate` does, and from
-// where they were.
+// Grids of `isinglass ablate` whose trained cells are evaluated, as `evaluate` does it, and
+// resumed.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -86,7 +86,7 @@ TEST_F(EvaluatedGrid, HasTheLikelihoodsOfEvaluate) {
   }
 }
 
-// An open bracket has ends and no likelihood.
+// An open bracket has two ends, but no likelihood.
 TEST_F(EvaluatedGrid, SaysNoNumberOfAnOpenBracket) {
   write(with("chains = 40\nsteps = 200\nuntil-closed = 20",
              "chains = 4\nsteps = 200\nreverse = true"));
@@ -102,7 +102,7 @@ TEST_F(EvaluatedGrid, SaysNoNumberOfAnOpenBracket) {
             std::string::npos);
 }
 
-// Interrupted in an evaluation, it goes on there, to the same numbers.
+// A grid interrupted in an evaluation resumes there and gives the same numbers.
 TEST_F(EvaluatedGrid, AnInterruptedEvaluationGoesOn) {
   write(with("steps = 200\nuntil-closed = 20", "steps = 5000\nreverse = true"));
   ASSERT_EQ(run(grid(), "whole").exit_code, 0);
@@ -125,7 +125,7 @@ TEST_F(EvaluatedGrid, AnInterruptedEvaluationGoesOn) {
   EXPECT_EQ(ends("out"), ends("whole"));
 }
 
-// A failure that is not the training's loses nothing of it, and the cell goes again.
+// A failure outside of training loses nothing of it, and the cell runs again.
 TEST_F(EvaluatedGrid, AFailedEvaluationKeepsTheTraining) {
   write(with("steps = 200\nuntil-closed = 20", "steps = 5000\nreverse = true"));
   const fs::path first = folder / "out/runs/00001";

@@ -46,7 +46,7 @@ class GraphSample : public testing::Test {
   TemporaryDirectory dir_;
 };
 
-// Chains stand still at the end, as they should, and may be in different optima.
+// Chains stand still at the end, as intended, and may be in different optima.
 TEST_F(GraphSample, AnnealedRunsEndWithoutAWarning) {
   const Outcome outcome = run_program(
       "sample --weights graph.txt --model maxcut --sampler gibbs --anneal 2,0.02 --burn-in 400 "
@@ -128,7 +128,7 @@ TEST_F(GraphSample, TheSummarySaysHowTheTextWasRead) {
       << text.out;
 }
 
-// In burn-in there are no draws, and the best solution is kept.
+// During burn-in there are no draws, but the best solution is kept.
 TEST_F(GraphSample, AnInterruptedAnnealingSaysWhatItKeeps) {
   for (const bool draws : {false, true}) {
     const std::string lengths =

@@ -1,5 +1,5 @@
 // Files that a grid names: relative paths start at the grid's folder, wherever the program runs,
-// and a grid that is gone on with from another folder finds them again.
+// and a grid that is resumed from another folder finds them again.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST_F(GridPaths, StartAtTheGridsFolder) {
   write_pt(beside("bars.pt"), PtValue{bars()});
   expect_done(run(kGrid, "--data-dir data"), 2);
 
-  // From another folder the second cell is made again, and the first is known.
+  // When run from another folder, the second cell runs again, and the first is found.
   const std::string first = file_bytes(folder / "out/cells/00001.json");
   std::filesystem::remove(folder / "out/cells/00002.json");
   const Outcome resumed = run_program("ablate --quiet --resume out", {.directory = folder.path()});
@@ -97,7 +97,7 @@ sampler = "mala"
               1);
 }
 
-// A data set of the command line starts where the program runs.
+// A data set named on the command line is relative to the working directory.
 TEST_F(GridPaths, OfTheCommandLineStartAtTheWorkingDirectory) {
   write_ising(beside("ising.pt"));
   write_ising(beside("near.pt"), 0.1);

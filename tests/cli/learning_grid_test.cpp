@@ -1,4 +1,4 @@
-// Grids of `isinglass ablate` whose cells learn: they are runs of `train`, and go on where they were.
+// Grids of `isinglass ablate` with training cells, which are runs of `train` and can be resumed.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -62,7 +62,7 @@ class LearningGrid : public Ablate {
     write_text(folder / "grid.toml", slow);
   }
 
-  // Runs it into out/, and kills it once there is that file.
+  // Runs the grid into out/ and kills it once the file exists.
   void kill_at(const fs::path& file) {
     Program killed(words(
         fmt::format("ablate --quiet --repeats 1 --out {} {}", (folder / "out").string(), grid())));
@@ -115,7 +115,7 @@ TEST_F(LearningGrid, CellsAreRunsOfTrain) {
   EXPECT_NE(file_bytes(folder / "out/results.csv").find(",coupling_rmse,"), std::string::npos);
 }
 
-// By the rules of the file, which the page states.
+// Scales are those of the rules in the file, which the page states.
 TEST_F(LearningGrid, ScalesByItsRules) {
   ASSERT_EQ(run(grid() + " --scale 0.01 --repeats 1").exit_code, 0);
   const Json cell = json_file(folder / "out/cells/00001.json");
@@ -129,7 +129,7 @@ TEST_F(LearningGrid, ScalesByItsRules) {
   EXPECT_EQ(json_file(folder / "out/results.json")["smaller"], (Json{{"small torus", "torus"}}));
 }
 
-// Killed in the middle of a cell, it goes on at the latest checkpoint, to the same bits.
+// A grid killed in the middle of a cell resumes at the latest checkpoint and gives the same bits.
 TEST_F(LearningGrid, AKilledCellGoesOnAtItsCheckpoint) {
   write_slow_grid();
   ASSERT_EQ(run(grid() + " --repeats 1", "whole").exit_code, 0);
@@ -148,7 +148,8 @@ TEST_F(LearningGrid, AKilledCellGoesOnAtItsCheckpoint) {
   EXPECT_EQ(rmse("out"), rmse("whole"));
 }
 
-// What another program has trained by half is not gone on with, and not dropped without a word.
+// A cell that another program has trained in part is not resumed, and not dropped without a
+// message.
 TEST_F(LearningGrid, AHalfTrainedCellOfAnotherProgramIsNamed) {
   write_slow_grid();
   const fs::path second = folder / "out/runs/00002";
@@ -163,7 +164,8 @@ TEST_F(LearningGrid, AHalfTrainedCellOfAnotherProgramIsNamed) {
   EXPECT_EQ(file_bytes(second / "log.txt").find("resumed"), std::string::npos);
 }
 
-// The page says which evaluations came to no likelihood, and why; settings of theirs have no number.
+// The page lists the evaluations that gave no likelihood, with the reason; their settings have no
+// number.
 TEST_F(LearningGrid, AnOpenEvaluationIsGivenWithItsReason) {
   write_text(folder / "grid.toml", kLearning + "[evaluate]\nchains = 4\nsteps = 10\n");
   const Outcome done = run(grid() + " --repeats 1");

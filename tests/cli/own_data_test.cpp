@@ -1,5 +1,4 @@
-// A user's own data from the shell: files of splits, rows of pixels, and what `inspect` says of
-// files.
+// A user's own data from the shell: files of splits, rows of pixels, and the output of `inspect`.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -91,7 +90,8 @@ TEST_F(OwnData, InspectSaysWhatItReads) {
   fs::create_directory(dir_ / "classes");
   refused("inspect classes",
           "classes is neither a run directory, for it has no config.toml, nor a");
-  // A run whose configuration is lost has a picture of its own, which is no data.
+  // A run that has lost its configuration still contains a picture, which must not be taken for
+  // data.
   succeeds(training("--dataset rows.pt --iters 2 --out run"));
   fs::remove(dir_ / "run/config.toml");
   refused("inspect run", "run is neither a run directory, for it has no config.toml, nor a folder");

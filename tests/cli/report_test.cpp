@@ -88,7 +88,7 @@ than = ["lb"]
   ASSERT_TRUE(part(data, "Failed cells"));  // gwg on parity
   ASSERT_TRUE(part(data, "Claims"));
 
-  // The same page again, from the files alone.
+  // The same page can be made again from the files alone.
   const Outcome again = run_program("report " + path("out") + " --out " + path("again.html"));
   ASSERT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(file_bytes(folder / "again.html"), page);
@@ -155,7 +155,7 @@ TEST_F(Report, TrainingShowsWhereItDivergedAndWentBack) {
   EXPECT_EQ(rows, Json::array({Json::array({"2026-01-01 00:00:09Z", sentence})}));
 }
 
-// Training without chains has a loss, and none of the charts that chains have.
+// Training without chains shows a loss, and none of the charts of chains.
 TEST_F(Report, TrainingWithoutChainsShowsItsLoss) {
   ASSERT_EQ(run_program("train --objective dsm --dataset ring-points --iters 20 --batch 16 --quiet "
                         "--out " +

@@ -1,5 +1,5 @@
-// `isinglass ablate --resume`: a grid goes on where it was killed or interrupted, with more repeats or
-// more time, and measures again what another program or other files made.
+// `isinglass ablate --resume`: a grid resumes where it was killed or interrupted, with more repeats
+// or more time. Cells that another program or other files made are measured again.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -15,7 +15,7 @@ namespace {
 
 class ResumedGrid : public Ablate {};
 
-// Beside the times.
+// Compares the rows except for their times.
 void expect_equal_rows(const Json& a, const Json& b) {
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) {
@@ -114,7 +114,7 @@ TEST_F(ResumedGrid, AnInterruptedGridKeepsItsCells) {
   EXPECT_TRUE(std::filesystem::exists(folder / "out/cells/00001.json"));
 }
 
-// Cells are never mixed: what another program made, or of other files, goes again.
+// Cells are never mixed: cells of another program or of other files run again.
 TEST_F(ResumedGrid, FinishedCellsOfAnotherProgramOrModelGoAgain) {
   ASSERT_EQ(run(grid()).exit_code, 0);
   const auto cell = [&](int index) { return folder / fmt::format("out/cells/{:05}.json", index); };
@@ -136,7 +136,7 @@ TEST_F(ResumedGrid, FinishedCellsOfAnotherProgramOrModelGoAgain) {
   other["identity"]["program"] = "1f2e3d";
   write_text(cell(2), other.dump());
   EXPECT_EQ(resumed("1 cells go again: the program was 1f2e3d and is "), std::vector<int>({2}));
-  other = json_file(cell(3));  // which may have numbered its cells otherwise
+  other = json_file(cell(3));  // the other program may have numbered its cells otherwise
   other["identity"]["program"] = "1f2e3d";
   write_text(cell(2), other.dump());
   EXPECT_EQ(resumed("1 cells go again: the program was 1f2e3d and is "), std::vector<int>({2}));
@@ -160,7 +160,8 @@ TEST_F(ResumedGrid, FinishedCellsOfAnotherProgramOrModelGoAgain) {
   write_text(cell(6), failed.dump());
   EXPECT_EQ(resumed(" cells go again: they had failed"), std::vector<int>({6}));
   EXPECT_EQ(json_file(cell(6))["status"], "done");
-  // The cells of the chain, its second repeats behind all first ones; those of the other model stand.
+  // The cells of the chain run again, with the second repeats after all first ones; those of the
+  // other model are kept.
   write_ising(folder / "ising.pt", 0.31);
   EXPECT_EQ(
       resumed("6 cells go again: " + (folder / "ising.pt").string() + " holds something else"),

@@ -1,5 +1,5 @@
-// isinglass sample that is killed, interrupted, or whose terminal closes: what it leaves, and how it
-// goes on.
+// Runs of isinglass sample that are killed or interrupted, or whose terminal closes: the files that
+// they leave, and how they are resumed.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ class ResumedSample : public ::testing::Test {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
   }
-  // A run that would take minutes, of which every moment is saved.
+  // Arguments of a run that would take minutes and saves a checkpoint at every step.
   std::vector<std::string> endless(const std::string& out) const {
     return words("sample --quiet " + kRun + " --steps 2000000000 --checkpoint-every 0.001 --out " +
                  (dir_ / out).string() + " --weights " + (dir_ / "rbm.pt").string());
@@ -43,7 +43,7 @@ class ResumedSample : public ::testing::Test {
   TemporaryDirectory dir_;
 };
 
-// Without what depends on the clock.
+// Returns the summary without the entries that depend on the clock.
 Json summary_of(const fs::path& directory) {
   Json summary = Json::parse(file_bytes(directory / "summary.json"));
   for (const char* clock : {"seconds", "steps_per_second"}) summary.erase(clock);
@@ -51,8 +51,8 @@ Json summary_of(const fs::path& directory) {
   return summary;
 }
 
-// Killed at two moments, the run is a directory with the draws up to its last checkpoint, and ends in
-// the files of a run that was not.
+// After a run is killed at two moments, its directory holds the draws up to the last checkpoint,
+// and the resumed run ends with the same files as one that was never killed.
 TEST_F(ResumedSample, KilledItEndsInTheSameFiles) {
   const std::string options =
       "--model rbm --weights rbm.pt --sampler pafs --adapt --chains 20 --burn-in 2000 --steps 6000 "
@@ -86,7 +86,8 @@ TEST_F(ResumedSample, KilledItEndsInTheSameFiles) {
   }
 }
 
-// Ctrl-C, a batch system's signal and a closed terminal: the draws so far, and the way on.
+// After Ctrl-C, a batch system's signal or a closed terminal, the draws so far are saved and the
+// program says how to resume.
 TEST_F(ResumedSample, AnInterruptedRunSaysHowItGoesOn) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     SCOPED_TRACE(signal);
@@ -105,7 +106,7 @@ TEST_F(ResumedSample, AnInterruptedRunSaysHowItGoesOn) {
   }
 }
 
-// As nohup starts a program: the terminal's end is not the run's.
+// Under nohup, the end of the terminal does not end the run.
 TEST_F(ResumedSample, AnIgnoredHangupStaysIgnored) {
   ::signal(SIGHUP, SIG_IGN);
   Program program(endless("out"));
@@ -118,7 +119,7 @@ TEST_F(ResumedSample, AnIgnoredHangupStaysIgnored) {
   EXPECT_EQ(program.wait().exit_code, 130);
 }
 
-// A short run pays nothing for it, and a finished one keeps its settings.
+// A short run writes no checkpoint, and a finished one keeps its settings.
 TEST_F(ResumedSample, AShortRunLeavesItsResultsAlone) {
   expect_done("--model rbm --weights rbm.pt --sampler gwg --steps 50 --out out");
   EXPECT_FALSE(fs::exists(dir_ / "out/sample-checkpoint.pt"));

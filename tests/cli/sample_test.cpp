@@ -1,4 +1,4 @@
-// isinglass sample: its files, its summary, and what repeats bit for bit.
+// isinglass sample: its files, its summary, and which results repeat bit for bit.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -155,7 +155,7 @@ TEST_F(Sample, ConfigurationRepeatsTheRun) {
     EXPECT_EQ(config.find(key), std::string::npos) << key;
   }
   EXPECT_NE(config.find("burn-in = 0"), std::string::npos) << config;
-  // From another directory: the paths in the file are absolute.
+  // This runs from another directory: the paths in the file are absolute.
   const Outcome again = run_program({"sample", "--config", (dir_ / "out" / "config.toml").string(),
                                      "--out", (dir_ / "again").string()});
   ASSERT_EQ(again.exit_code, 0) << again.err;

@@ -1,5 +1,5 @@
-// What stays of a run: saved work outlives whatever fails after it, --overwrite removes runs and
-// nothing else, and a second signal ends the program at once.
+// The files that remain of a run: saved work survives any later failure, --overwrite removes runs
+// and nothing else, and a second signal ends the program at once.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ class InAFolder : public ::testing::Test {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
   }
-  // One line on stderr with all of the words; exit code 2.
+  // Expects exit code 2 and one line on stderr that contains all of the words.
   void expect_refused(const Outcome& outcome, const std::vector<std::string>& words) const {
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_EQ(line_count(outcome.err), 1) << outcome.err;
@@ -129,7 +129,7 @@ using Overwrite = InAFolder;
 const std::string kSample =
     "sample --model ising --weights ising.pt --sampler gwg --steps 3 --chains 2 --out ";
 
-// A project's own entries have names that some run would write.
+// Other files of the user have names that some run would write.
 TEST_F(Overwrite, LeavesWhatIsOfNoRun) {
   fs::create_directories(dir_ / "samples");
   fs::create_directories(dir_ / "cells");
@@ -142,7 +142,8 @@ TEST_F(Overwrite, LeavesWhatIsOfNoRun) {
   expect_done(kSample + ". --overwrite");
   for (const std::string& name : own) EXPECT_EQ(file_bytes(dir_ / name), "mine") << name;
 
-  // A run that would write there is refused, with the run of another command beside it or not.
+  // A run that would write there is refused, whether or not the run of another command is there,
+  // too.
   const std::string train =
       "train --model rbm --hidden 3 --dataset bars.pt --iters 2 --batch 5 "
       "--buffer 10 --steps-per-iter 1 --out . --overwrite";
@@ -183,7 +184,7 @@ TEST_F(Overwrite, RemovesAllThatARunWrote) {
                exists("bench/bench.json"));
 }
 
-// Somebody's own config.toml is no run's.
+// A config.toml that this program did not write does not make a directory a run.
 TEST_F(Overwrite, AForeignConfigurationIsNoRun) {
   fs::create_directories(dir_ / "own");
   for (const std::string text : {"seed = 1\n", "# isinglass\nseed = 1\n", ""}) {
@@ -193,7 +194,7 @@ TEST_F(Overwrite, AForeignConfigurationIsNoRun) {
   }
 }
 
-// What fails takes back its own files only.
+// A failed run removes only its own files.
 TEST_F(Overwrite, AFailedRunLeavesWhatWasThere) {
   write_text(dir_ / "log.txt", "mine");
   const Outcome failed = run_program(
@@ -208,7 +209,7 @@ TEST_F(Overwrite, AFailedRunLeavesWhatWasThere) {
 
 using SecondSignal = InAFolder;
 
-// The graph is a pipe that nobody writes to: no loop asks whether to stop.
+// The graph is a pipe that is never written to, so that no loop checks the stop flag.
 TEST_F(SecondSignal, EndsWhatCannotBeStopped) {
   const fs::path pipe = dir_ / "graph.txt";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -233,7 +234,7 @@ TEST_F(SecondSignal, EndsWhatCannotBeStopped) {
   }
 }
 
-// In the middle of a large file.
+// The signal arrives while a large file is being written.
 TEST_F(SecondSignal, LeavesNoHalfWrittenFile) {
   Program program(
       words("sample --instance ising-grid:side=100,coupling=0.4 --sampler rwm "

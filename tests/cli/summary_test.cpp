@@ -1,5 +1,5 @@
-// The numbers of summary.json where they can be worked out, and what the number of threads leaves
-// alone.
+// The numbers of summary.json where they are known in closed form, and their independence of the
+// number of threads.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ class Summary : public testing::Test {
   TemporaryDirectory dir_;
 };
 
-// A program that knows no differences and no conditionals, of five sites with three values: 10
+// A TorchScript energy without differences and conditionals, with five sites of three values: 10
 // neighbours.
 TEST_F(Summary, CountsTheModelCallsOfItsSteps) {
   write_script(dir_ / "script.pt",
@@ -66,8 +66,8 @@ TEST_F(Summary, ThreadsAreThoseOfTheFlagOrOfTheEnvironment) {
   EXPECT_EQ(silent["threads"], 3);
 }
 
-// U is 0 where nothing is set and infinite elsewhere: from there every proposal is to an infinite
-// energy, all of the kept steps are counted, and nobody moves.
+// U is 0 for the empty state and infinite elsewhere. From there every proposal has infinite energy,
+// all of the kept steps are counted, and no chain moves.
 TEST_F(Summary, CountsTheProposalsOfNonFiniteEnergy) {
   write_script(dir_ / "script.pt",
                "def forward(self, x):\n"
@@ -86,8 +86,9 @@ TEST_F(Summary, CountsTheProposalsOfNonFiniteEnergy) {
   EXPECT_TRUE(summary["ess"]["per_second_all"].is_null());
 }
 
-// The energy is infinite where one site is set: nothing leads from the empty state anywhere. All
-// stuck is told after however few steps, some only where the steps are enough.
+// The energy is infinite if exactly one site is set, so that no move leaves the empty state. Chains
+// that are all stuck are reported after any number of steps; a few stuck chains only if there are
+// enough steps.
 TEST_F(Summary, WarnsOfChainsThatDoNotMove) {
   write_script(
       dir_ / "script.pt",
@@ -113,9 +114,9 @@ TEST_F(Summary, WarnsOfChainsThatDoNotMove) {
   EXPECT_NE(warning(both, 200).find("2 of 4 chains did not move in 200 steps"), std::string::npos);
 }
 
-// The commonest state has half of the mass: its energy, added up from differences, is one number
-// for ranks, which no longer tell chains apart by rounding. 64 chains make some 1700 independent
-// draws each.
+// The most probable state has half of the mass. Its energy, accumulated from differences, is one
+// value for the ranks of rank-normalised statistics, which no longer tell chains apart by rounding.
+// 64 chains make about 1700 independent draws each.
 TEST_F(Summary, RoundingIsNoDisagreement) {
   const std::string target = "--instance ising-field:side=4,coupling=0.3,mu=2,width=1 ";
   for (const std::string sampler : {"gibbs --scan chromatic", "gibbs", "pafs", "lb"}) {
@@ -129,8 +130,8 @@ TEST_F(Summary, RoundingIsNoDisagreement) {
   }
 }
 
-// Half of the chains are frozen up, half down: their energies are the same, and so is a distance
-// from a state of equally many ups and downs.
+// Half of the chains are frozen in all-up states, half in all-down ones. Their energies are equal,
+// and so is the distance from a state with as many ups as downs.
 TEST_F(Summary, FrozenHalvesDoNotAgree) {
   for (const int side : {4, 8}) {
     torch::Tensor start = torch::zeros({16, side * side}, torch::kUInt8);
@@ -158,7 +159,7 @@ TEST_F(Summary, FrozenHalvesDoNotAgree) {
 }
 
 // The second of two variables equals the first: no single move leads from 00 to 11, whose energies
-// are the same.
+// are equal.
 TEST_F(Summary, TablesWithZerosAreTold) {
   write_file(dir_ / "equal.uai", "BAYES\n2\n2 2\n2\n1 0\n2 0 1\n2\n 0.5 0.5\n4\n 1 0 0 1\n");
   const Outcome outcome = run_program(
@@ -173,7 +174,7 @@ TEST_F(Summary, TablesWithZerosAreTold) {
   EXPECT_NE(outcome.err.find("the chains do not agree"), std::string::npos) << outcome.err;
 }
 
-// Every proposal is the state itself, accepted: that is no reason to lengthen steps for ever.
+// Every proposal is the state itself and is accepted. This must not lengthen steps forever.
 TEST_F(Summary, AdaptationOfFrozenChainsHasNotSettled) {
   write_pt(dir_ / "start.pt", PtValue{torch::zeros({10, 64}, torch::kUInt8)});
   const Outcome outcome = run_program(
@@ -188,8 +189,8 @@ TEST_F(Summary, AdaptationOfFrozenChainsHasNotSettled) {
       << outcome.err;
 }
 
-// Closed forms that LibTorch's products or our kernels share out between threads: large enough that
-// they do.
+// Closed forms that LibTorch's products or our kernels divide among threads; the sizes are large
+// enough for that.
 TEST_F(Summary, ThreadsDoNotChangeTheDrawsOfClosedForms) {
   torch::manual_seed(6);
   write_named_tensors(dir_ / "rbm.pt", {{"W", 0.1 * torch::randn({120, 300})},

@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::json;
 using TemperedEvaluation = Evaluate;
 
-// By tempering: Bennett's ratio over the rungs, and a bound from either end.
+// Tempering estimates log Z by Bennett's ratio over the rungs, with a bound from either end.
 TEST_F(TemperedEvaluation, HoldsLogZFromBothEnds) {
   const std::string method = "--method tempering --steps 400 --chains 20 --quiet --json ";
   const std::map<std::string, std::string> commands = {
@@ -47,8 +47,8 @@ TEST_F(TemperedEvaluation, HoldsLogZFromBothEnds) {
   }
 }
 
-// Spins that all hold together: from nearly empty images no ladder comes to the heavier phase, of the ones,
-// in a thousand scans. Ensembles that begin in noise do, and R-hat tells.
+// All spins are coupled. From nearly empty images no ladder reaches the heavier phase, of ones,
+// within a thousand scans. Ensembles that start from noise do, and R-hat shows the difference.
 TEST_F(TemperedEvaluation, NoiseFindsWhatTheDataAreFarFrom) {
   constexpr int64_t kSpins = 24;
   constexpr double kField = 0.05;

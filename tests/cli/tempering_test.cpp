@@ -1,4 +1,4 @@
-// isinglass sample --rungs: what a tempered run writes and says, its page, and what is refused.
+// isinglass sample --rungs: the files and output of a tempered run, its page, and refused options.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -54,7 +54,7 @@ TEST_F(TemperedSample, WritesDrawsAtBetaOneAndWhatTheRungsDid) {
   write_pt(dir_ / "states.pt", PtValue{draws[0].second.reshape({180, 36})});
   const torch::Tensor rungs = read_tensor(dir_ / "out" / "rungs.pt");
   EXPECT_EQ(rungs.sizes(), (std::vector<int64_t>{60, 6}));
-  // A page of it, and a run that begins with its schedule.
+  // Makes the page of the run, and starts another run with its schedule.
   ASSERT_EQ(run("report out").exit_code, 0);
   const std::string page = read_file(dir_ / "out" / "report.html");
   for (const char* part : {"Tempering", "Schedule", "Rungs of replicas"}) {

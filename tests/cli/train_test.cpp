@@ -61,7 +61,7 @@ class Training : public ::testing::Test {
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   }
 
-  // A run of the same settings that ends after 50 iterations.
+  // Starts a run of the same settings that ends after 50 iterations.
   void begin(const std::string& name) {
     const std::string command = train_command(dir_.path(), name);
     const Outcome outcome = run_program(command.substr(0, command.find("--iters")) +
@@ -69,7 +69,8 @@ class Training : public ::testing::Test {
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   }
 
-  // The whole state (parameters, average, moments, buffer) in the last checkpoint's bytes.
+  // Compares the whole state (parameters, average, moments, buffer) in the bytes of the last
+  // checkpoint.
   void expect_same_end(const fs::path& out) {
     const std::string last = "00000300.pt";
     EXPECT_TRUE(fs::exists(out / "checkpoints" / last));
@@ -83,8 +84,8 @@ class Training : public ::testing::Test {
     EXPECT_EQ(recorded_iterations(out), expected);
   }
 
-  // Kills the run at random moments (a random number of iterations further, and a random time after
-  // that; in between also while it starts), resumes it each time, and lets it finish at last.
+  // Kills the run at random moments: a random number of iterations and then a random time later,
+  // and also while it starts. It resumes the run each time and finally lets it finish.
   void kill_and_resume(int kills, unsigned seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937 random(seed);
@@ -107,7 +108,7 @@ class Training : public ::testing::Test {
   TemporaryDirectory dir_;
 
  private:
-  // Killed before it wrote its configuration, a run begins anew.
+  // A run that was killed before it wrote its configuration starts over.
   std::string next_command(const fs::path& out) const {
     return fs::exists(out / "config.toml") ? resume_command(out)
                                            : train_command(dir_.path(), "broken") + " --overwrite";
@@ -169,7 +170,7 @@ TEST_F(Training, ResumedRunKeepsItsSettings) {
   expect_same_end(dir_ / "unbroken");
 }
 
-// On another machine the data lie elsewhere; that they are the same is known by their numbers.
+// On another machine the data may lie elsewhere; they are recognised by their hash.
 TEST_F(Training, DataMayHaveMoved) {
   begin("moved");
   const Outcome resumed = run_program(resume_command(dir_ / "moved") + " --iters 300 --data-dir " +
@@ -178,7 +179,8 @@ TEST_F(Training, DataMayHaveMoved) {
   expect_same_end(dir_ / "moved");
 }
 
-// A run that is known to have missed a mode is mended, not begun again.
+// A run that is known to have missed a mode can be repaired by tempered chains, without starting
+// over.
 TEST_F(Training, TemperedChainsMayJoinARun) {
   begin("tempered");
   const fs::path out = dir_ / "tempered";
@@ -259,13 +261,13 @@ TEST_F(Training, StartsFromGivenParameters) {
     }
   }
   EXPECT_EQ(std::get<torch::Tensor>(entry("adam_step").value).item<float>(), 0);
-  // Chains begin at training images.
+  // Chains are initialised at training images.
   const torch::Tensor images = bars().flatten(1),
                       chains = std::get<torch::Tensor>(entry("buffer").value);
   for (int64_t n = 0; n < chains.size(0); ++n) {
     EXPECT_TRUE((images == chains[n]).all(1).any().item<bool>()) << n;
   }
-  // A resumed run needs the file no more.
+  // A resumed run no longer needs the file.
   fs::remove(weights);
   const Outcome resumed = run_program(resume_command(dir_ / "tuned") + " --iters 305");
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
@@ -327,7 +329,7 @@ TEST(Validation, BestParametersAreThoseOfTheBestScore) {
       {.directory = dir.path()});
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   const Json ais = Json::parse(evaluated.out);
-  // By the delta method, of the 100 weights of the quick one.
+  // Standard error by the delta method from the 100 weights of the quick estimate.
   const double se = std::sqrt(std::pow(ais["log_z_se"].get<double>(), 2) + 1 / ess - 1.0 / 100);
   EXPECT_NEAR(ais["log_likelihood"]["validation"]["forward"].get<double>(), best, 4 * se);
 }
@@ -349,7 +351,7 @@ TEST(Validation, StopsInTheMiddle) {
   EXPECT_EQ(recorded_lines(dir / "run"), 3);
 }
 
-// Contrastive divergence: an rbm by Gibbs sweeps from the data, unless others are named.
+// Contrastive divergence trains an rbm by Gibbs sweeps from the data by default.
 TEST(Contrastive, TrainsAnRbmAndGoesOn) {
   const TemporaryDirectory dir;
   write_pt(dir / "bars.pt", PtValue{bars()});
@@ -366,7 +368,7 @@ TEST(Contrastive, TrainsAnRbmAndGoesOn) {
   EXPECT_EQ(config.find("buffer"), std::string::npos) << config;
   EXPECT_EQ(read_named_tensors(dir / "whole" / "ema.pt")[0].second.size(0), 6);
 
-  // Sweeps serve the annealed machines, too.
+  // Sweeps can sample the annealed machines, too.
   const Outcome evaluated =
       run("--iters 4 --evaluate-every 4 --evaluate-steps 50 --out " + (dir / "evaluated").string());
   EXPECT_EQ(evaluated.exit_code, 0) << evaluated.err;

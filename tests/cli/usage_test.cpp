@@ -1,5 +1,5 @@
-// Help, versions, and what the program says to mistakes: exit code 2, one line on stderr with the
-// right words in it, nothing on stdout, no output directory.
+// Help, versions and mistakes: a mistake gives exit code 2, one line on stderr with the right
+// words, nothing on stdout and no output directory.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,5 +1,6 @@
-// Operators launch on the device of their tensors, whatever device is current, and leave that as it
-// was: on two GPUs that the interpreter plays (tests/simt/devices.h), in one process.
+// Operators launch on the device of their tensors, whichever device is current, and leave the
+// current device unchanged. The test uses two GPUs emulated by the interpreter
+// (tests/simt/devices.h) in one process.
 #include <ATen/ATen.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ namespace {
 
 using c10::Device, c10::Stream;
 
-// What LibTorch asks of a GPU's runtime.
+// The interface that LibTorch requires of a GPU's runtime.
 struct PlayedDevices : c10::impl::DeviceGuardImplInterface {
   c10::DeviceType type() const override { return torch::kCUDA; }
   Device getDevice() const override {
@@ -37,7 +38,7 @@ struct PlayedDevices : c10::impl::DeviceGuardImplInterface {
     setDevice(device);
     return before;
   }
-  // By its address, as streams that LibTorch has not made.
+  // Identifies a stream by its address, like streams that LibTorch has not made.
   Stream getStream(Device device) const override {
     ++asked;
     const auto id = reinterpret_cast<c10::StreamId>(simt::stream_of(device.index()));
@@ -67,7 +68,7 @@ class Dispatch : public testing::Test {
     return c10::impl::device_guard_impl_registry[static_cast<size_t>(torch::kCUDA)];
   }
 
-  // The tensor's numbers on device `index`; -1: the CPU.
+  // Copies the tensor to device `index`; -1 is the CPU.
   static torch::Tensor on(const torch::Tensor& t, int index) {
     if (index < 0) return t;
     const Device device(torch::kCUDA, static_cast<c10::DeviceIndex>(index));
@@ -83,7 +84,7 @@ class Dispatch : public testing::Test {
   const c10::impl::DeviceGuardImplInterface* before_;
 };
 
-// Chains of a device, or of the CPU (-1), with the first numbers of the seed.
+// Chains on a device, or on the CPU (-1), with the first numbers of the seed.
 struct Chains {
   static constexpr int64_t kChains = 3, kSites = 40, kMoves = 5;
 
@@ -98,7 +99,7 @@ struct Chains {
         radius(torch::full({1}, 3.0, torch::kFloat64)),
         paths(ops::PathBuffers::create(kChains, kSites, kMoves, torch::kCPU)) {}
 
-  // A path of every chain, and the step number one further.
+  // Makes a path step of every chain and increments the step number.
   template <class On>
   void step(On on) {
     ops::PathBuffers own{on(paths.length, device), on(paths.site, device), on(paths.from, device),
@@ -166,7 +167,7 @@ TEST_F(Dispatch, OverloadedTwins) {
   EXPECT_TRUE(y.equal(expected) && slope.equal(expected_slope));
 }
 
-// A ring, whose neighbourhoods a GPU looks up.
+// The lattice is a ring, whose neighbourhoods a GPU looks up.
 TEST_F(Dispatch, GradientsOfALatticeComeFromItsTables) {
   constexpr int64_t kSites = 60;
   const torch::Tensor site = torch::arange(kSites);
@@ -203,14 +204,14 @@ TEST_F(Dispatch, GradientsOfALatticeComeFromItsTables) {
   EXPECT_TRUE(evaluate(1).second.eq(5).all().item<bool>());
 }
 
-// Captured steps go on writing where they wrote when they were captured.
+// Captured steps continue to write to the memory that they wrote to during capture.
 TEST(Scratch, KeepsWhatItHasHandedOut) {
   const torch::Tensor x = torch::zeros({1}, torch::kUInt8);
   ops::Scratch scratch;
   double* const first = scratch.numbers<double>(x, 4);
   std::fill_n(first, 4, 1.5);
   double* const larger = scratch.numbers<double>(x, 4000);
-  std::vector<torch::Tensor> others;  // take what was given back
+  std::vector<torch::Tensor> others;  // reuse freed memory
   for (int n = 0; n < 100; ++n) others.push_back(torch::zeros({4}, torch::kFloat64));
   EXPECT_EQ(std::count(first, first + 4, 1.5), 4);
   EXPECT_EQ(scratch.numbers<double>(x, 4), larger);

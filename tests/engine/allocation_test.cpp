@@ -1,7 +1,7 @@
-// A step allocates no tensor memory after its buffers exist: none at all on a lattice, and on a
-// model that is differentiated by LibTorch no more than that model's own evaluation. Sites of many
-// values: never more than two tensors of a number for each value. And what a step keeps stays where
-// it is when the model is asked by other chains.
+// A step allocates no tensor memory once its buffers exist: none at all on a lattice and, on a
+// model that LibTorch differentiates, no more than the model's own evaluation. For sites of many
+// values it never holds more than two tensors with one number per value. The buffers of a step stay
+// where they are when other chains evaluate the model.
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 
@@ -25,8 +25,8 @@
 namespace isinglass {
 namespace {
 
-// In the place of LibTorch's own CPU allocator: counts, and knows how many bytes are held. Each
-// block's size stands before it.
+// Replaces LibTorch's CPU allocator. It counts allocations and tracks how many bytes are held. Each
+// block's size is stored in front of it.
 class CountingAllocator : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
@@ -79,7 +79,7 @@ class Allocation : public testing::Test {
     return counting_.count - before;
   }
 
-  // The most bytes held at a time beyond those held before.
+  // Returns the largest number of bytes held at a time, beyond those held before.
   int64_t peak_during(const std::function<void()>& f) {
     const int64_t before = counting_.live;
     counting_.peak = before;
@@ -87,7 +87,7 @@ class Allocation : public testing::Test {
     return counting_.peak - before;
   }
 
-  // Allocations of ten steps after three for warm-up.
+  // Returns the allocations of ten steps after three warm-up steps.
   int64_t of_ten_steps(EnergyModel& model, const std::string& name, int64_t chains) {
     const auto sampler = make_sampler(name, {}, model);
     const torch::Tensor ids = torch::arange(chains);
@@ -99,15 +99,15 @@ class Allocation : public testing::Test {
     });
   }
 
-  // How many blocks that chains hold after some steps are given back by steps of fewer chains and
-  // of more on the same model.
+  // Returns how many blocks that chains hold after some steps are freed by steps of fewer and of
+  // more chains on the same model.
   static int64_t given_back_by_others(EnergyModel& model, const Sampler& sampler) {
     const auto make = [&](int64_t chains) {
       const torch::Tensor ids = torch::arange(chains);
       return sampler.init(model, random_states(model.space(), ids, 0, torch::kCPU), ids);
     };
     StepParams params = sampler.params(0, torch::kCPU);
-    std::vector<ChainState> states = {make(12)};  // all live on
+    std::vector<ChainState> states = {make(12)};  // all are kept alive
     const auto step = [&](ChainState& state) {
       for (int t = 0; t < 3; ++t) sampler.step(model, state, params);
     };
@@ -138,7 +138,7 @@ TEST_F(Allocation, NoneOnALattice) {
     SCOPED_TRACE(entry.name);
     const int64_t count = of_ten_steps(ising, entry.name, 16);
     if (entry.name.find("lsb") != std::string::npos) {
-      // LibTorch evaluates the learned balancing function: the same temporaries in every step.
+      // LibTorch evaluates the learned balancing function, with the same temporaries in every step.
       EXPECT_EQ(count % 10, 0);
     } else {
       EXPECT_EQ(count, 0);
@@ -175,7 +175,7 @@ TEST_F(Allocation, NoMoreThanTheModelItself) {
   EXPECT_EQ(of_ten_steps(*model, "pafs", 8), 10 * bare);
 }
 
-// A model call for every leapfrog step, and nothing else.
+// There is a model call for every leapfrog step, and nothing else.
 TEST_F(Allocation, NoMoreThanTheModelItselfOfTrajectories) {
   GaussianModel model(torch::zeros({50}), torch::ones({50}));
   const torch::Tensor x = random_states(model.space(), torch::arange(8), 0, torch::kCPU);
@@ -190,7 +190,7 @@ TEST_F(Allocation, NoMoreThanTheModelItselfOfTrajectories) {
   }
 }
 
-// A captured step (engine/run/step_graph.h) knows memory by its address.
+// A captured step (engine/run/step_graph.h) refers to memory by its address.
 TEST_F(Allocation, StaysWhenOtherChainsComeBetween) {
   for (const ModelSample& sample : model_samples()) {
     const auto model = load_sample(sample);

@@ -1,10 +1,12 @@
-// Counts what the workloads do on a GPU, without one, as JSON:  gpu_counters OUT [NAME…]
+// Counts the work of the workloads on a GPU, without one, as JSON:  gpu_counters OUT [NAME…]
 //
-// Of each workload, for the shared memory of every kind of device: the launches of this project's kernels
-// with their counters (tests/simt/counters), LibTorch's own calls, and the FLOPs of its products. So many chains and
-// steps as a GPU would have are too many for the interpreter: counts are functions a + b·chains + steps·(c + d·chains),
-// drawn out from few and twice as many chains, and, of kernels that take many steps a launch, one and two steps.
-// Where a call of many steps launches for each of them, the second step stands for those that follow it.
+// For each workload, and for the shared memory of every kind of device, it writes the launches of
+// this project's kernels with their counters (tests/simt/counters), LibTorch's own calls, and the
+// FLOPs of the products. The interpreter is too slow for as many chains and steps as a GPU would
+// run. Counts are therefore functions a + b·chains + steps·(c + d·chains), extrapolated from a few
+// and twice as many chains and, for kernels that make many steps per launch, from one and two
+// steps. If a call of many steps launches kernels for each of them, the second step stands for all
+// later ones.
 #include <fmt/format.h>
 #include <torch/csrc/autograd/grad_mode.h>
 
@@ -35,14 +37,14 @@ struct Counted {
 
 Counted count(const Workload& workload, PlayedDevice& device, int64_t chains, int64_t steps) {
   const Work work = workload.make(chains);
-  work.run(1);  // buffers exist
+  work.run(1);  // afterwards the buffers exist
   device.take_calls();
   const simt::Counters counters;
   work.run(steps);
   return {counters.launches(), device.take_calls(), work.at_once, work.flops};
 }
 
-// f(chains, steps) at the corners (few or twice as many, one step or two) → at (chains, steps).
+// Extrapolates f(chains, steps) from the corners (few or twice as many chains, one step or two).
 struct Corners {
   double one, twice, one_of_two_steps, twice_of_two_steps;
 };
@@ -65,7 +67,7 @@ const std::vector<Member> kMembers = {{"loads", &WarpCounts::loads},
                                       {"barriers", &WarpCounts::barriers},
                                       {"atomics", &WarpCounts::atomics}};
 
-// The launch at one place of all four runs.
+// The launch at one position of the sequence, in all four runs.
 class DrawnOut {
  public:
   DrawnOut(std::array<const LaunchCounts*, 4> runs, double ratio, double steps)
@@ -88,7 +90,7 @@ class DrawnOut {
     for (const auto& [name, member] : kMembers) {
       out["warps"][name] =
           of_all([member](const LaunchCounts& c) { return static_cast<double>(c.warps.*member); });
-      // A warp does as much however many chains there are beside its own.
+      // The work of a warp does not depend on the number of other chains.
       out["longest"][name] =
           at([member](const LaunchCounts& c) { return static_cast<double>(c.longest.*member); }, 2,
              steps_);
@@ -122,7 +124,7 @@ Json library_json(const std::vector<LibraryCall>& few, const std::vector<Library
   return out;
 }
 
-// How two runs of the same work differ, or nothing.
+// Returns the difference between two runs of the same work, or nothing if there is none.
 std::string difference(const Counted& a, const Counted& b) {
   if (a.launches.size() != b.launches.size()) {
     return fmt::format("{} launches and {}", a.launches.size(), b.launches.size());
@@ -134,7 +136,7 @@ std::string difference(const Counted& a, const Counted& b) {
   return {};
 }
 
-// Whether two devices get the same launches, shared memory and all.
+// Returns true if two devices get the same launches, including shared memory.
 bool alike(const Counted& a, const Counted& b) {
   if (!difference(a, b).empty()) return false;
   for (size_t i = 0; i < a.launches.size(); ++i) {
@@ -152,7 +154,7 @@ void require_alike(const Workload& workload, const Counted& a, const Counted& b)
           differs);
 }
 
-// The launches of the second of two steps, where every step has its own: [first, end).
+// Returns the launches [first, end) of the second of two steps, if every step has its own.
 std::pair<size_t, size_t> second_step(const Counted& one, const Counted& two) {
   size_t first = 0;
   while (first < one.launches.size() &&
@@ -198,8 +200,8 @@ Json counted_json(const Workload& workload, PlayedDevice& device) {
           {"library", library_json(few.calls, twice.calls, ratio)}};
 }
 
-// Of every kind of device. Where the least and the most shared memory make the same launches, so does
-// what lies between.
+// Counts for every kind of device. If the least and the most shared memory lead to the same
+// launches, so does all in between.
 Json capabilities_json(const Workload& workload, PlayedDevice& device) {
   const std::map<std::string, int64_t> limits = {{"7.0", simt::kVolta},
                                                  {"7.5", simt::kTuring},

@@ -1,4 +1,4 @@
-// See played_device.h.
+// Implements the emulated GPU.
 #include "tests/bench/gpu_model/played_device.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -21,7 +21,7 @@ using at::Tensor, c10::Device, c10::IValue, c10::Stream;
 
 const Device kGpu(c10::kCUDA, 0);
 
-std::mutex mutex;  // autograd has threads of its own
+std::mutex mutex;  // autograd has its own threads
 std::vector<LibraryCall> calls;
 
 struct Guard : c10::impl::DeviceGuardImplInterface {
@@ -49,7 +49,7 @@ struct Guard : c10::impl::DeviceGuardImplInterface {
   void recordDataPtrOnStream(const c10::DataPtr&, const Stream&) const override {}
 };
 
-// What autograd asks for before it takes a gradient on a GPU.
+// The hooks that autograd uses before it takes a gradient on a GPU.
 struct Hooks : at::CUDAHooksInterface {
   explicit Hooks(at::CUDAHooksArgs) {}
   bool hasCUDA() const override { return true; }
@@ -64,7 +64,7 @@ struct Hooks : at::CUDAHooksInterface {
   long versionCuDNN() const override { return 90000; }
 };
 
-// A tensor of the same memory on another device, which keeps `t` alive.
+// Returns a tensor of the same memory on another device, which keeps `t` alive.
 Tensor on_device(const Tensor& t, Device device) {
   if (!t.defined()) return t;
   auto* keeps = new Tensor(t);
@@ -111,7 +111,7 @@ class Call {
     return value;
   }
 
-  // Arguments that the call has given other memory or sizes.
+  // Copies back arguments whose memory or size the call has changed.
   void take_back() {
     for (auto& [impl, pair] : lent_) {
       auto& [lent, own] = pair;
@@ -126,8 +126,8 @@ class Call {
     }
   }
 
-  bool only_views = true;  // every result shows an argument's memory
-  bool on_host = false;    // an argument lies there
+  bool only_views = true;  // every result shares an argument's memory
+  bool on_host = false;    // an argument is in host memory
   int64_t bytes = 0;
 
  private:
@@ -182,7 +182,8 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   for (size_t i = stack->size() - inputs; i < stack->size(); ++i) {
     (*stack)[i] = call.argument((*stack)[i]);
   }
-  std::optional<at::MemoryFormat> layout;  // of what cuDNN returns, which is not the host's
+  std::optional<at::MemoryFormat>
+      layout;  // layout of cuDNN's results, which differs from the host's
   if (name == "aten::convolution") {
     const IValue* input = &*(stack->end() - static_cast<std::ptrdiff_t>(inputs));
     layout = at::native::cudnn_conv_suggest_memory_format(input[0].toTensor(), input[1].toTensor());
@@ -215,8 +216,8 @@ struct PlayedDevice::Registration {
   Registration() {
     slot().store(&guard);
     fallback.fallback(torch::CppFunction::makeFromBoxedFunction<&run_on_host>());
-    // Those that are there for all devices, and would look for code of CUDA, or be several calls where CUDA
-    // has one.
+    // Operators that exist for all devices, but would need CUDA code or make several calls where
+    // CUDA makes one.
     for (const char* name :
          {"copy_", "convolution", "convolution_backward", "silu_backward", "_foreach_norm.Scalar",
           "_foreach_lerp_.Scalar", "_foreach_mul_.Scalar", "_foreach_mul_.Tensor"}) {

@@ -1,6 +1,7 @@
-// Lets LibTorch believe in a GPU: tensors on cuda:0 lie in the host's memory, operators of LibTorch on them run
-// on the CPU, and this project's run their CUDA twins under the interpreter (tests/simt). So the program
-// makes the very calls that it makes on a GPU, and they can be listed. libtorch_cuda must not be loaded.
+// Emulates a GPU for LibTorch. Tensors on cuda:0 lie in host memory, LibTorch's operators on them
+// run on the CPU, and this project's run their CUDA twins under the interpreter (tests/simt). The
+// program therefore makes the same calls as on a GPU, and they can be listed. libtorch_cuda must
+// not be loaded.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,11 @@
 
 namespace isinglass {
 
-// One call of an operator of LibTorch that computes: views and new tensors are none.
+// A call of a LibTorch operator that computes. Views and new tensors do not count.
 struct LibraryCall {
   std::string name;
-  int64_t bytes = 0;   // of tensors that go in and come out
-  bool waits = false;  // the host waits for what the device has computed
+  int64_t bytes = 0;   // of input and output tensors
+  bool waits = false;  // the host waits for a result of the device
 };
 
 class PlayedDevice {
@@ -24,7 +25,7 @@ class PlayedDevice {
   PlayedDevice(const PlayedDevice&) = delete;
   PlayedDevice& operator=(const PlayedDevice&) = delete;
 
-  // Since the last call of it.
+  // Returns the calls since the last call of this function.
   std::vector<LibraryCall> take_calls();
 
  private:

@@ -1,4 +1,4 @@
-// See workloads.h.
+// Implements the workloads.
 #include "tests/bench/gpu_model/workloads.h"
 
 #include "engine/annealing/ais.h"
@@ -40,7 +40,7 @@ std::function<Model()> instance(const std::string& text) {
   };
 }
 
-// Of a step and chain, as `isinglass bench` counts them.
+// Returns the FLOPs per step and chain, as `isinglass bench` counts them.
 double flops_of(const EnergyModel& model, const Sampler& sampler) {
   const FlopCounts flops = model.flops();
   if (!sampler.proposes() || sampler.needs() == Needs::kDifferences) return 0;
@@ -56,7 +56,7 @@ std::function<Work(int64_t)> steps(std::function<Model()> make, const std::strin
     auto state = std::make_shared<ChainState>(
         sampler->init(*model, random_states(model->space(), ids, kSeed, kGpu), ids));
     auto params = std::make_shared<StepParams>(sampler->params(kSeed, kGpu));
-    // Other models launch as much for every step of a call.
+    // Other models make the same launches for every step of a call.
     const int64_t at_once = model->as_lattice() ? sampler->steps_at_once(*state) : 1;
     return Work{[=](int64_t n) {
                   if (at_once > 1) {
@@ -81,7 +81,7 @@ Work annealing(int64_t chains) {
 
 constexpr int64_t kTrainingSteps = 10;
 
-// An iteration of persistent contrastive divergence, as many images as chains.
+// An iteration of persistent contrastive divergence, with as many images as chains.
 Work training(int64_t chains) {
   const Model model = resnet();
   const std::shared_ptr<Sampler> sampler = make_sampler("pafs", {.radius = 5}, *model);
@@ -104,8 +104,8 @@ Work training(int64_t chains) {
 std::vector<Workload> lattice(const std::string& side, int64_t chains, int64_t few) {
   const auto ising = instance("ising-grid:side=" + side);
   const std::string name = "ising-" + side, size = side + "×" + side;
-  // So many chains look up neighbourhoods; large lattices of any number do, and the first chains find few of
-  // their rows known.
+  // The number of chains from which neighbourhoods are looked up. Large lattices look them up for
+  // any number, and the first chains find few of their rows in the table.
   constexpr int64_t kTabulated = 512;
   const int64_t swept = chains >= kTabulated ? kTabulated : 2 * few;
   return {

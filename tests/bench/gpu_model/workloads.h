@@ -1,4 +1,4 @@
-// What is counted: what users wait for, on a GPU that is played (played_device.h).
+// The workloads whose cost users wait for, run on an emulated GPU (played_device.h).
 #pragma once
 
 #include <functional>
@@ -8,19 +8,21 @@
 
 namespace isinglass {
 
-// Chains that are ready to go on.
+// Chains that are ready to run.
 struct Work {
-  std::function<void(int64_t steps)> run;  // that many at once, or one iteration
-  int64_t at_once = 1;                     // steps of a launch
-  double flops = 0;                        // of products and convolutions, a step and chain
+  std::function<void(int64_t steps)> run;  // runs that many steps at once, or one iteration
+  int64_t at_once = 1;                     // steps per launch
+  double flops = 0;                        // of products and convolutions, per step and chain
 };
 
 struct Workload {
   std::string name, what;
-  int64_t chains;  // of the prediction
-  int64_t few;     // and those that are run; counts of so many and of twice as many are drawn out
+  int64_t chains;  // chains of the extrapolated run
+  int64_t
+      few;  // chains of the actual runs; counts are extrapolated from this and twice this number
   std::function<Work(int64_t chains)> make;
-  // The workload that a CUDA graph holds as a part of this one, and how often; none: all of it is captured.
+  // The name of the workload that a CUDA graph holds as a part of this one, and how often. If there
+  // is none, all of it is captured.
   std::string graph_of = {};
   int64_t graph_times = 0;
 };

@@ -1,5 +1,5 @@
-// What any-scale samplers learn in burn-in: W by least squares, (σ, α) by the search for long
-// jumps, frozen afterwards; and that a sampler that has learned is still exact.
+// Burn-in of any-scale samplers: W is learned by least squares and (σ, α) by the search for long
+// jumps. Both are frozen afterwards, and a sampler that has learned them is still exact.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ torch::Tensor random_matrix(int64_t rows, int64_t columns, uint64_t seed) {
                       torch::kFloat64);
 }
 
-// Pairs that follow a curvature exactly give it back, up to the ridge.
+// Pairs that follow a curvature exactly recover it, up to the ridge.
 TEST(Curvature, RecoversAQuadraticTarget) {
   const torch::Tensor r = random_matrix(6, 6, 1), w = r + r.t();
   const auto generator = torch::make_generator<at::CPUGeneratorImpl>(2);
@@ -45,7 +45,8 @@ TEST(Curvature, RecoversAQuadraticTarget) {
   EXPECT_LT((found - w).abs().max().item<double>(), 1e-4);
 }
 
-// With noise: where the gradient of the penalised sum over symmetric matrices vanishes.
+// With noise, the solution is where the gradient of the penalised sum over symmetric matrices
+// vanishes.
 TEST(Curvature, SolvesTheNormalEquations) {
   const int64_t n = 300, sites = 5;
   const auto generator = torch::make_generator<at::CPUGeneratorImpl>(4);
@@ -112,7 +113,7 @@ TEST(AnyScaleBurnIn, LearnsTheLattice) {
     for (int t = 0; t < 20; ++t) sampler->step(*model, state, params);
     EXPECT_TRUE(torch::equal(params.scale, scale));
 
-    // Given back to another run, the same steps follow.
+    // A sampler restored in another run makes the same steps.
     ChainState again = sampler->init(*model, state.x, ids);
     sampler->restore(again, learned);
     StepParams same = sampler->params(6, torch::kCPU, params.step());
@@ -157,8 +158,8 @@ TEST(AnyScaleBurnIn, RestoreRefusesWhatDoesNotFit) {
   EXPECT_THROW(first->restore(without, {{"curvature", w}, {"diagonal", d}}), Error);
 }
 
-// With what burn-in has learned, chains that start distributed as π stay so, at a scale where they
-// move far.
+// With the parameters that burn-in has learned, chains that start distributed as π stay so, at a
+// scale at which they move far.
 TEST(AnyScaleBurnIn, ChainsKeepTheTarget) {
   const OrderedTarget tiny{3, 3, 1.0};
   OrderedModel model(tiny);
@@ -210,8 +211,8 @@ TEST(AnyScaleDiagonal, IsCheckedAndKept) {
   EXPECT_TRUE(sampler.learned(state).empty());
 }
 
-// By name it has the variances m(1 − m) of a network's base distribution, or else of uniform
-// values.
+// Selected by name, the diagonal has the variances m(1 − m) of a network's base distribution, or
+// else those of uniform values.
 TEST(AnyScaleDiagonal, KnowsTheVariancesOfAModelsBase) {
   const torch::Tensor mean = torch::tensor({0.5, 0.9, 0.1, 0.3, 0.7, 0.2});
   const auto base = new_model(

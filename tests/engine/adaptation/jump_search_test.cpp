@@ -23,7 +23,7 @@ torch::Tensor number(double value) {
   return torch::full({}, value, torch::kFloat64);
 }
 
-// A search whose jumps are given; noise is relative.
+// Runs a search whose jumps are given by a function; the noise is relative.
 JumpSearch searched(Values start, int steps, const std::function<double(Values)>& jump,
                     double noise = 0, double acceptance = 0) {
   JumpSearch search(start);
@@ -35,7 +35,7 @@ JumpSearch searched(Values start, int steps, const std::function<double(Values)>
   return search;
 }
 
-// Jumps that fall off by e^(−1/2) at a factor e^width of σ, and as fast in α where that is width/4.
+// Jumps that decrease by e^(−1/2) at a factor e^width of σ, and as fast in α if that is width/4.
 std::function<double(Values)> peak_at(double sigma, double alpha, double width) {
   return [=](Values v) {
     return std::exp(-0.5 * std::pow(std::log(v[0] / sigma) / width, 2) -
@@ -86,7 +86,7 @@ TEST(JumpSearch, KeepsItsStartWithoutARound) {
   EXPECT_EQ(search.best(), (Values{0.1, 0.5}));
 }
 
-// Far from the maximum after the steps that there were, it has not settled.
+// The search is still far from the maximum when its steps end, and must not report convergence.
 TEST(JumpSearch, HasNotSettledOnTheWay) {
   const auto jump = peak_at(1000, 0.999, 1);
   const JumpSearch search = searched({0.1, 0.5}, 2 * JumpSearch::kSteps, jump);
@@ -95,7 +95,7 @@ TEST(JumpSearch, HasNotSettledOnTheWay) {
   EXPECT_FALSE(search.settled());
 }
 
-// The first arm is the middle: from any start the search tries just that.
+// The first arm is the middle, so that the search tries exactly the start first.
 TEST(JumpSearch, BeginsAtItsStart) {
   for (const Values start : {Values{0.1, 0.6}, {2.0, 0.9}, {50.0, 0.999}, {0.02, 0.5001}}) {
     const JumpSearch search(start);
@@ -113,7 +113,7 @@ class JumpGrid {
   JumpGrid(EnergyModel& model, const Sampler& sampler, ChainState& state)
       : model_(model), sampler_(sampler), state_(state), params_(sampler.params(99, torch::kCPU)) {}
 
-  // The mean |Δx|₁ at (σ, α) in so many steps; the chains go on from where they are.
+  // Measures the mean |Δx|₁ at (σ, α) over so many steps; the chains continue from their states.
   Jump measure(Values values, int steps) {
     params_.scale.copy_(torch::tensor({values[0], values[1]}, torch::kFloat64));
     torch::Tensor sum = torch::zeros({state_.chains()}, torch::kFloat64);
@@ -127,7 +127,7 @@ class JumpGrid {
             sum.std().item<double>() / std::sqrt(static_cast<double>(state_.chains()))};
   }
 
-  // The best of a coarse grid over all scales, refined twice; measured anew.
+  // Returns the best of a coarse grid over all scales, refined twice and measured again.
   Jump best() {
     Values middle{};
     double longest = -1;
@@ -160,7 +160,7 @@ class JumpGrid {
   StepParams params_;
 };
 
-// In 3000 steps of burn-in, to within 10 % of the grid's jumps.
+// After 3000 steps of burn-in, jumps are within 10 % of the grid's best.
 void expect_near_grid(const std::string& instance, const std::string& name, int64_t chains) {
   SCOPED_TRACE(fmt::format("{} {} {} chains", instance, name, chains));
   torch::NoGradGuard no_grad;
@@ -214,7 +214,8 @@ TEST(JumpSearchLong, ComesNearAGridWithManyChains) {
   }
 }
 
-// Wells of a hundred values, where W is a mean over what differs from place to place.
+// The target has wells of a hundred values, and W averages over curvatures that differ from place
+// to place.
 TEST(JumpSearchLong, ComesNearAGridOnOrderedValues) {
   for (const char* name : {"ab-1st", "ab-shift", "ab-max", "ab-trace"}) {
     for (const char* instance : {"quartic-mixture", "lattice-gaussian-cycle:l=10"}) {
