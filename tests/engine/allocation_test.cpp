@@ -223,7 +223,7 @@ TEST_F(Allocation, OfAnAnnealedModelStaysWhenOtherChainsComeBetween) {
   }
 }
 
-// The gradients, or differences, at the state and at the proposal.
+// The two tensors are the gradients, or differences, at the state and at the proposal.
 TEST_F(Allocation, TwoNumbersForEachValue) {
   const int64_t chains = 10, sites = 560, values = 256;
   CategoricalModel model(torch::randn({sites, values}, torch::kFloat64));

@@ -1,4 +1,4 @@
-// Chains that are divided among ranks learn what they would learn together.
+// Chains that are divided among ranks learn the same as chains of one process.
 #include "engine/context.h"
 
 #include <gtest/gtest.h>
@@ -54,14 +54,14 @@ TEST(Ranks, MeansAreOverAllChains) {
   EXPECT_EQ(Ranks::alone().mean(rows).item<double>(), rows.mean().item<double>());
 }
 
-// What a run of a rank's share of the chains ends with.
+// The results of a run of one rank's share of the chains.
 struct Outcome {
   Tensor scale, x, energy;
   NamedTensors learned;
   RunResult result;
 };
 
-// Of binary sites, without a symmetry; or a density where a sampler wants one.
+// Returns a target of binary sites without a symmetry, or a density if the sampler needs one.
 std::unique_ptr<EnergyModel> target_of(const SamplerEntry& sampler) {
   if (std::count(sampler.kinds.begin(), sampler.kinds.end(), StateKind::kBinary)) {
     const Tensor edges = torch::tensor({0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 0}, torch::kInt64);
@@ -91,8 +91,9 @@ Outcome outcome(const std::string& name, const Ranks& ranks, std::function<bool(
   return {params.scale.clone(), state.x, state.current.energy, sampler->learned(state), result};
 }
 
-// However many ranks share them, chains of every sampler on a closed-form model have the bits of one
-// process: draws, energies, what burn-in adapts and learns, and the means over all.
+// For any number of ranks, chains of every sampler on a closed-form model have the bits of one
+// process: draws, energies, the parameters that burn-in adapts and learns, and the means over all
+// chains.
 TEST(Ranks, HaveTheBitsOfOneProcess) {
   for (const SamplerEntry& entry : sampler_registry()) {
     SCOPED_TRACE(entry.name);
@@ -137,8 +138,8 @@ TEST(Ranks, StopTogether) {
   }
 }
 
-// A wish of one rank, kept until the next word, is granted to all at the same call; short steps hear
-// few words, and steps that take long one each.
+// A stop request of one rank is granted on all ranks at the same call. Short steps take part in few
+// exchanges; long steps exchange once each.
 TEST(Agreement, GrantsToAllAtTheSameCall) {
   std::atomic<int64_t> words = 0;
   struct Call {
@@ -176,7 +177,7 @@ TEST(Agreement, GrantsToAllAtTheSameCall) {
     words += counted.counts.sums;
     return ranks.rank();
   });
-  EXPECT_EQ(words, 2 * 4);  // nobody heard the fifth
+  EXPECT_EQ(words, 2 * 4);  // the fifth exchange was not used
 }
 
 TEST(Agreement, OfOneRankIsAtOnce) {

@@ -91,7 +91,7 @@ void check_moments(const std::string& name, const SamplerOptions& options, int64
   expect_mean((u - exact.mean).square(), exact.variance, "specific heat");
 }
 
-// Steps between draws: a sweep of the samplers that move one site; others move more.
+// Returns the steps between draws: a sweep for the samplers that move one site; others move more.
 int64_t thin_of(const std::string& name) {
   const std::vector<std::string> one_site = {"rwm",   "gibbs", "gwg",    "lb",
                                              "lsb-1", "lsb-2", "flsb-1", "flsb-2"};
@@ -111,7 +111,7 @@ class CriticalIsingLong : public testing::TestWithParam<std::string> {};
 
 TEST_P(CriticalIsingLong, EnergyAndSpecificHeatAreExact) {
   SamplerOptions options;
-  // At τ = 1 forward Euler moves nine sites of ten at a random start, and is always refused.
+  // At τ = 1, forward Euler moves nine of ten sites at a random start and is always rejected.
   if (GetParam() == "lbjf") options.tau = 0.1;
   check_moments(GetParam(), options, thin_of(GetParam()));
 }

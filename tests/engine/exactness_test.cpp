@@ -132,7 +132,8 @@ SamplerOptions small_options(const SamplerEntry& entry) {
   return options;
 }
 
-// The states a step evaluates on a model that supplies nothing but energies, in one call here.
+// Returns the number of states that a step evaluates on a model that supplies only energies; here
+// in one call.
 int64_t candidates_of(const std::string& sampler, int64_t categories) {
   if (sampler == "gibbs") return categories - 1;
   if (sampler == "block-gibbs") return categories * categories - 1;
@@ -186,8 +187,8 @@ TEST(StateConsistency, CachedEqualsRecomputedAndOneCallAStep) {
   }
 }
 
-// A model whose energy is not finite somewhere: never entered, and counted where it is proposed;
-// samplers that know all differences do not propose it.
+// A model whose energy is not finite in one state. The state is never entered, and is counted when
+// it is proposed. Samplers that know all differences do not propose it.
 class HoleModel : public TinyModel {
  public:
   HoleModel(double hole) : TinyModel(TinyTarget{3, 2, 1.0}), hole_(hole) {}
@@ -207,8 +208,8 @@ TEST(NonFinite, ProposalsAreRejectedAndCounted) {
       HoleModel model(hole);
       if (!entry.fits(model)) continue;
       SamplerOptions options;
-      if (entry.name == "nb") options.radius = 2;  // its own takes nine sites
-      if (entry.name == "ab-variance") {           // its first scale, which adapts, hardly moves
+      if (entry.name == "nb") options.radius = 2;  // its default takes nine sites
+      if (entry.name == "ab-variance") {           // its first scale adapts and hardly moves
         options.sigma = 2;
         options.alpha = 0.5;
       }

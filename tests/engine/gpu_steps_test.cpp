@@ -1,6 +1,7 @@
-// Steps on a GPU, of every sampler of the registry on every model that it takes: many at once are
-// those taken one by one, captured ones (engine/run/step_graph.h) those that are not, bit for bit; and
-// the host waits for nothing in a step. Without a GPU: what the run loop makes of many at once.
+// Steps on a GPU, for every sampler of the registry on every model that it takes: several steps at
+// once equal single steps, and captured steps (engine/run/step_graph.h) equal uncaptured ones, bit
+// for bit; and the host waits for nothing within a step. Without a GPU: how the run loop handles
+// several steps at once.
 #include <ATen/Context.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <gtest/gtest.h>
@@ -130,7 +131,7 @@ TEST_P(StepsGpu, CapturedStepsMakeTheSameChains) {
       expect_equal(plain, captured);
     };
     both(10);
-    // The graph holds where the chains go to other states.
+    // The graph remains valid when the chains move to other states.
     const torch::Tensor x = Chains::start(model, 4, torch::kCUDA);
     for (Chains* chains : {&plain, &captured}) {
       sampler.restart(model, chains->state, x, torch::arange(kChains) + 5);
@@ -148,8 +149,8 @@ INSTANTIATE_TEST_SUITE_P(Registry, StepsGpu, testing::ValuesIn(captured_samplers
                            return name;
                          });
 
-// Only the state on the GPU tells who takes many at once: whoever does is compared, and sweeps,
-// paths and jumps on lattices do.
+// Only the state on the GPU shows which samplers make several steps at once. All that do are
+// compared, and sweeps, paths and jumps on lattices do.
 TEST(ManyStepsGpu, AtOnceAreThoseOneByOne) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   std::set<std::string> compared;
@@ -176,7 +177,7 @@ TEST(ManyStepsGpu, AtOnceAreThoseOneByOne) {
   }
 }
 
-// States that no block of a GPU holds: a launch a colour, an energy in parts.
+// States that exceed a GPU block: one launch per colour, and an energy in parts.
 TEST(LargeLatticesGpu, AreSweptAsOnTheCpu) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   const std::string instance = "ising-grid:side=192,coupling=0.4";
@@ -193,7 +194,7 @@ TEST(LargeLatticesGpu, AreSweptAsOnTheCpu) {
   EXPECT_TRUE(torch::equal(a.state.statistics.hops_sum, b.state.statistics.hops_sum.cpu()));
 }
 
-// In one process, whatever device is current: chains of the second GPU are those of the first.
+// In one process, whichever device is current, chains on the second GPU equal those on the first.
 TEST(TwoDevicesGpu, TwoModelsMakeTheSameChains) {
   if (torch::cuda::device_count() < 2) GTEST_SKIP() << "fewer than two GPUs";
   at::globalContext().setDeterministicCuDNN(true);
@@ -278,10 +279,10 @@ TEST(StepsAtOnce, TheRunLoopMakesTheSameDraws) {
     EXPECT_EQ(other.hops, a.hops);
     EXPECT_EQ(other.acceptance, a.acceptance);
   }
-  EXPECT_EQ(every.steps, one.steps);  // all, where somebody wants them
+  EXPECT_EQ(every.steps, one.steps);  // all, if an observer needs them
   const std::vector<int64_t> last = {-8, -3, -1, 4, 6, 11, 13, 18, 20, 25, 27, 30};
   EXPECT_EQ(at_once.steps, last);
-  std::vector<int64_t> first(12);  // all of burn-in alone
+  std::vector<int64_t> first(12);  // all of burn-in only
   std::iota(first.begin(), first.end(), -12);
   first.insert(first.end(), last.begin() + 3, last.end());
   EXPECT_EQ(burn_in.steps, first);

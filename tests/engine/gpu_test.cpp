@@ -1,9 +1,10 @@
 // The CPU and CUDA twins of every sampler of the registry: one step from equal states ends in equal
 // states, and on lattices the chains stay equal.
 //
-// The twins add in different orders, so a chain may part from its twin where a random number lies
-// within rounding of the boundary between two outcomes. Such a chain is known by its parting on the
-// CPU alone, too, when the fields move by about the same: that is the only excuse that counts.
+// The twins sum in different orders, so that a chain may differ from its twin when a random number
+// lies within rounding of the boundary between two outcomes. Such a chain also changes its outcome
+// on the CPU alone when the fields change by about the same amount. This is the only accepted
+// excuse.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,8 +20,8 @@ namespace {
 constexpr int64_t kSide = 20, kChains = 512, kLongRun = 50;
 constexpr uint64_t kSeed = 29;
 constexpr double kMostDiffering = 0.01;  // of the chains
-// Noise in every field moves a boundary between sites by about 1/√D of it: 1e-5, some float32
-// roundings.
+// Noise in every field moves a boundary between sites by about 1/√D of its size: 1e-5, which is a
+// few float32 roundings.
 constexpr double kNudge = 2e-4;
 constexpr int kNudges = 8;
 constexpr double kAcceptance = 1e-3, kEnergy = 1e-5;
@@ -34,7 +35,7 @@ torch::Tensor lattice_edges() {
                      pairs(site.slice(0, 0, -1), site.slice(0, 1))});
 }
 
-// Disordered, so that no two neighbours are equally likely but by accident.
+// Targets are disordered, so that two neighbours are equally probable only by accident.
 std::vector<ModelSample> targets() {
   torch::manual_seed(7);
   const torch::Tensor edges = lattice_edges();
@@ -84,7 +85,7 @@ ModelSample with_stronger_coupling(ModelSample target, double factor) {
   return target;
 }
 
-// In pairs of opposite noise: a boundary that lies close by is crossed by one of the two.
+// The noise comes in pairs of opposite signs: one of the two crosses a nearby boundary.
 std::vector<std::shared_ptr<EnergyModel>> nudged_models(const ModelSample& target,
                                                         double largest = kNudge) {
   std::vector<std::shared_ptr<EnergyModel>> models;
@@ -103,7 +104,7 @@ struct Chains {
       : state(sampler.init(model, x.to(device), torch::arange(x.size(0)))),
         params(sampler.params(kSeed, device)) {}
 
-  // Goes on from where others are, with what they learned.
+  // Continues from the states of other chains, with what they learned.
   Chains(const Sampler& sampler, EnergyModel& model, const Chains& from, torch::Device device)
       : Chains(sampler, model, from.state.x, device) {
     sampler.restore(state, sampler.learned(from.state));
@@ -125,13 +126,13 @@ torch::Tensor parted(const ChainState& a, const ChainState& b) {
 
 struct Agreement {
   int64_t parted = 0;
-  int64_t unexcused = 0;    // parted, and on the CPU no nudge does it
-  double energy_error = 0;  // largest, relative, of the chains that did not part
+  int64_t unexcused = 0;    // differs, and no nudge on the CPU explains it
+  double energy_error = 0;  // largest relative error among chains that did not differ
   int64_t of = 0;           // chains
 };
 
-// One step of the sampler on the CPU and one with the twin's model on its device, from the same
-// states; then the next, from where the CPU's chains are.
+// Makes one step of the sampler on the CPU and one with the twin's model on its device, from the
+// same states; the next one starts from the states of the CPU's chains.
 Agreement compare_steps(const Sampler& sampler, EnergyModel& model, EnergyModel& twin,
                         torch::Device device,
                         const std::vector<std::shared_ptr<EnergyModel>>& nudges, int64_t steps) {
@@ -168,7 +169,7 @@ void expect_agreement(const Agreement& agreement) {
   EXPECT_LE(agreement.energy_error, kEnergy);
 }
 
-// Chains whose states are equal after `steps` steps of both.
+// Returns the number of chains whose states are equal after `steps` steps of both.
 int64_t equal_after(const Sampler& sampler, EnergyModel& model, EnergyModel& twin,
                     torch::Device device, int64_t steps) {
   const torch::Tensor x = start_states(model);
@@ -208,7 +209,7 @@ TEST_P(SamplersGpu, OneStepAgrees) {
   });
 }
 
-// Whoever takes one of the targets takes a lattice among them.
+// A sampler that takes one of the targets takes a lattice among them.
 TEST_P(SamplersGpu, ChainsStayEqualOnLattices) {
   int lattices = 0;
   for_each_target([&](const ModelSample& target, const Sampler& sampler, EnergyModel& model,
@@ -240,8 +241,8 @@ INSTANTIATE_TEST_SUITE_P(Registry, SamplersGpu, testing::ValuesIn(samplers_of_ta
                            return name;
                          });
 
-// The comparison itself, on the CPU: twins that round differently pass, and if they round so
-// coarsely that chains part, it excuses these; a twin whose couplings are 1 % off does not pass.
+// Tests the comparison itself on the CPU. Twins that round differently pass. If they round so
+// coarsely that chains differ, these are excused. A twin whose couplings are 1 % off does not pass.
 class TwinComparison : public testing::TestWithParam<std::string> {
  protected:
   ModelSample target = targets().front();
@@ -267,8 +268,8 @@ TEST_P(TwinComparison, CatchesAWrongTwin) {
 INSTANTIATE_TEST_SUITE_P(Samplers, TwinComparison, testing::Values("gibbs", "pafs"),
                          [](const auto& info) { return info.param; });
 
-// Ten times coarser on both sides, so that some chains do part: all are excused, and without nudges
-// none.
+// Rounding is ten times coarser on both sides, so that some chains differ: all are excused, and
+// without nudges none is.
 TEST(TwinExcuse, CoversChainsNearABoundary) {
   const ModelSample target = targets().front();
   const auto model = load_sample(target), twin = load_sample(nudged(target, kNudge, 99));

@@ -1,5 +1,5 @@
-// Gradients in bfloat16 (--gradient-precision bf16): near those in float32, of the weights as they
-// are, and a proposal that uses them leaves the float32 energy's law as it is.
+// Gradients in bfloat16 (--gradient-precision bf16): they are close to those in float32 of the
+// present weights, and a proposal that uses them leaves the law of the float32 energy invariant.
 #include <ATen/record_function.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST(GradientPrecision, FollowsTheWeights) {
   EXPECT_GT(relative_error(low, before), 0.1);
 }
 
-// Where the weights lie in which gradients are taken.
+// Returns the addresses of the weights with which gradients are computed.
 std::set<const void*> weights_of_gradients(EnergyModel& model, const torch::Tensor& x) {
   static thread_local std::set<const void*> found;
   found.clear();
@@ -78,11 +78,11 @@ TEST(GradientPrecision, TheWeightsStayWhereTheyAre) {
     torch::NoGradGuard no_grad;
     for (torch::Tensor& p : model->parameters()) p.mul_(1.5);
   }
-  const torch::Tensor taken = torch::empty({1 << 16});  // what was free may be another's
+  const torch::Tensor taken = torch::empty({1 << 16});  // freed memory may be reused
   EXPECT_EQ(weights_of_gradients(*model, x), before);
 }
 
-// All states with the energies and gradients that the model gives.
+// Enumerates all states with the energies and gradients that the model gives.
 Target enumerated(EnergyModel& model, int sites) {
   Target target{reference::StateTable(sites, 2), {}, {}};
   const EnergyGrad at = model.energy_and_grad(states_tensor(target, 1));

@@ -1,4 +1,5 @@
-// Draws from a law are draws from it after a step of a sampler that leaves it invariant.
+// Checks invariance: draws from a law are still draws from it after a step of a sampler that leaves
+// it invariant.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,8 +30,8 @@ inline std::vector<double> law_of(const reference::StateTable& table,
   return target.probabilities();
 }
 
-// Each state's frequency after a step lies within 5 standard errors of its probability. `before`
-// has the chains between init() and the step.
+// Expects the frequency of each state after a step to lie within 5 standard errors of its
+// probability. `before` receives the chains between init() and the step.
 inline void expect_invariant(const Sampler& sampler, EnergyModel& model,
                              const reference::StateTable& table, const std::vector<double>& law,
                              const std::function<void(ChainState&)>& before = {}) {

@@ -24,8 +24,8 @@ inline void put_gzip(const std::filesystem::path& file, const std::string& bytes
   gzclose(out);
 }
 
-// The bytes that Python 2 pickles [array] to, uint8: its shape as the opcodes of numbers, its bytes
-// as a string.
+// Returns the bytes to which Python 2 pickles [array], uint8: the shape as opcodes of numbers, the
+// elements as a string.
 inline std::string numpy_pickle(const std::string& shape, const std::string& escaped,
                                 const std::string& type = "u1") {
   return "(lp0\ncnumpy.core.multiarray\n_reconstruct\np1\n(cnumpy\nndarray\np2\n(I0\ntp3\nS'b'"
@@ -36,7 +36,7 @@ inline std::string numpy_pickle(const std::string& shape, const std::string& esc
          "'\np14\ntp15\nba.";
 }
 
-// A .npy file of NumPy's format 1, 2 or 3, of an array in C order.
+// Returns a .npy file of NumPy's format 1, 2 or 3, of an array in C order.
 inline std::string npy_file(char version, const std::string& type, const std::string& shape,
                             const std::string& bytes, const std::string& fortran = "False") {
   std::string header =
@@ -48,7 +48,7 @@ inline std::string npy_file(char version, const std::string& type, const std::st
   return std::string("\x93NUMPY") + version + '\0' + length + header + bytes;
 }
 
-// An IDX file of unsigned bytes.
+// Returns an IDX file of unsigned bytes.
 inline std::string idx_bytes(const std::vector<uint32_t>& shape, const std::string& content) {
   std::string bytes = {0, 0, 8, static_cast<char>(shape.size())};
   for (const uint32_t size : shape) {
@@ -62,7 +62,7 @@ inline std::string little_endian(const std::vector<uint32_t>& values) {
   return {reinterpret_cast<const char*>(values.data()), 4 * values.size()};
 }
 
-// An element of a MATLAB 5 file, padded to 8 bytes, in the small form where it fits.
+// Returns an element of a MATLAB 5 file, padded to 8 bytes, in the small form if it fits.
 inline std::string mat_element(uint32_t type, const std::string& data) {
   std::string element = data.size() <= 4
                             ? little_endian({static_cast<uint32_t>(data.size()) << 16 | type}) + data
@@ -71,7 +71,7 @@ inline std::string mat_element(uint32_t type, const std::string& data) {
   return element;
 }
 
-// A matrix element: class and flags as of MATLAB, values as given.
+// Returns a matrix element with the class and flags of MATLAB and the given values.
 inline std::string mat_array(const std::string& name, uint32_t class_and_flags,
                              const std::vector<uint32_t>& shape, const std::string& values) {
   const std::string content = mat_element(6, little_endian({class_and_flags, 0})) +

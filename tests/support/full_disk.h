@@ -1,4 +1,5 @@
-// A disk that is full after `bytes` of a file: the process's file-size limit, without its signal.
+// Simulates a disk that is full after `bytes` of a file, by the process's file-size limit without
+// its signal.
 #pragma once
 
 #include <signal.h>

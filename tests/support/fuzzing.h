@@ -1,8 +1,8 @@
-// Files damaged at random, for the tests of their readers.
+// Damages files at random, for the tests of their readers.
 //
 //   for (Fuzzing fuzz(100); fuzz.next();) read(mutated(fuzz.random, file, other, kDigits));
 //
-// is a hundred rounds, the same in every run. With ISINGLASS_FUZZ_SECONDS=60 a test goes on for a
+// makes a hundred rounds, the same in every run. With ISINGLASS_FUZZ_SECONDS=60 a test runs for a
 // minute instead, from a seed that it prints, or from ISINGLASS_FUZZ_SEED.
 #pragma once
 
@@ -28,7 +28,7 @@ class Fuzzing {
     end_ = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(seconds));
   }
 
-  // Whether there is another round: all that are asked for, and those that time leaves.
+  // Returns true if there is another round: the given number of them, and as many as time allows.
   bool next() { return rounds_-- > 0 || std::chrono::steady_clock::now() < end_; }
 
   std::mt19937_64 random{20240607};
@@ -38,7 +38,8 @@ class Fuzzing {
   std::chrono::steady_clock::time_point end_ = {};
 };
 
-// The bytes with one to three changes; characters may come from `alphabet`, pieces from `other`.
+// Returns the bytes with one to three changes. Characters may come from `alphabet`, pieces from
+// `other`.
 inline std::string mutated(std::mt19937_64& random, std::string bytes, const std::string& other,
                            std::string_view alphabet) {
   static constexpr std::string_view kExtremes("\x00\x01\x7f\x80\xff", 5);

@@ -8,7 +8,7 @@
 
 namespace isinglass {
 
-// An open chain of 9 spins with uneven couplings and fields.
+// Writes an open chain of 9 spins with uneven couplings and fields.
 inline void write_ising(const std::filesystem::path& file, double first_field = 0.3) {
   torch::Tensor edges = torch::stack({torch::arange(8), torch::arange(1, 9)}, 1);
   torch::Tensor field = torch::linspace(-0.4, 0.5, 9);
@@ -24,7 +24,7 @@ inline void write_potts(const std::filesystem::path& file) {
                              {"field", torch::linspace(-0.5, 0.5, 15).view({5, 3})}});
 }
 
-// 9 visible and 4 hidden units.
+// Writes an RBM with 9 visible and 4 hidden units.
 inline void write_rbm(const std::filesystem::path& file) {
   write_named_tensors(file, {{"W", torch::linspace(-0.5, 0.6, 36).view({4, 9})},
                              {"b_v", torch::linspace(-0.3, 0.2, 9)},
@@ -39,13 +39,13 @@ inline void write_parity(const std::filesystem::path& file) {
   write_named_tensors(file, {{"u", torch::tensor(0.7f)}});
 }
 
-// All 9-bit states.
+// Returns all 9-bit states.
 inline torch::Tensor all_states() {
   const torch::Tensor numbers = torch::arange(512).unsqueeze(1);
   return numbers.bitwise_right_shift(torch::arange(9)).bitwise_and(1).to(torch::kUInt8);
 }
 
-// 3×3 images: a bar across one row or one column, 60 of them.
+// Returns 60 images of 3×3 pixels with a bar across one row or one column.
 inline torch::Tensor bars() {
   torch::Tensor images = torch::zeros({60, 3, 3}, torch::kUInt8);
   for (int64_t i = 0; i < 60; ++i) {

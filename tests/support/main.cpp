@@ -1,8 +1,8 @@
-// The main of every test program. Its exit code says what became of the tests:
+// The main of every test program. Its exit code tells the outcome of the tests:
 //   0    all of them passed
 //   1    one failed, or there was none to run
-//   77   none failed, and some were skipped: ctest (SKIP_RETURN_CODE) says so
-// GoogleTest's own main exits 0 where tests were skipped, or where the filter matches none.
+//   77   none failed and some were skipped, which ctest reports (SKIP_RETURN_CODE)
+// GoogleTest's own main exits with 0 if tests were skipped or if the filter matches none.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -25,7 +25,7 @@ int exit_code() {
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   const int code = exit_code();
-  if (__lsan_do_leak_check) return code;  // it looks for leaks in the end
+  if (__lsan_do_leak_check) return code;  // the leak check runs at exit
   std::fflush(nullptr);
   std::_Exit(code);  // LibTorch's destructors take a tenth of a second
 }

@@ -1,5 +1,5 @@
-// PNG files: of samples in one of libpng's formats, and written byte by byte as the standard
-// (ISO/IEC 15948) says, of any depth and with any chunks.
+// PNG files: written by libpng from samples in one of its formats, and written byte by byte as the
+// standard (ISO/IEC 15948) specifies, with any depth and any chunks.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -42,8 +42,8 @@ inline std::string png_chunk(const std::string& type, const std::string& data) {
          png_number(static_cast<uint32_t>(checksum));
 }
 
-// Returns a PNG file of a header's 13 bytes and unpacked rows, each after the byte of its filter;
-// `chunks` come between.
+// Returns a PNG file of the header's 13 bytes and of unpacked rows, each of which follows the byte
+// of its filter. `chunks` are put between them.
 inline std::string png_of(const std::string& header, const std::string& raw,
                           const std::string& chunks = "") {
   std::string packed(compressBound(raw.size()), '\0');
@@ -60,7 +60,7 @@ inline std::string png_header(int depth, int colour_type, uint32_t height, uint3
          static_cast<char>(colour_type) + std::string(3, '\0');
 }
 
-// Rows without filters, packed as the depth has them.
+// Returns a PNG file of rows without filters, packed for the depth.
 inline std::string png_file(int depth, int colour_type, uint32_t height, uint32_t width,
                             const std::vector<std::string>& rows, const std::string& chunks = "") {
   std::string raw;

@@ -1,4 +1,4 @@
-// See program.h.
+// Implements running the program as a subprocess.
 #include "tests/support/program.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ fs::path make_scratch() {
   return pattern;
 }
 
-// Between fork and exec: calls that are safe there only.
+// Runs between fork and exec, and makes only calls that are safe there.
 [[noreturn]] void become(char* const* argv, const char* out, const char* err, const Launch& launch,
                          const char* directory) {
   dup2(open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);

@@ -20,7 +20,7 @@ struct Launch {
   std::filesystem::path directory = {};               // working directory; empty: the caller's
 };
 
-// A program that runs; its output goes to files, so that it never waits for a reader.
+// A running program. Its output goes to files, so that it never waits for a reader.
 class Program {
  public:
   explicit Program(const std::vector<std::string>& arguments, const Launch& launch = {});
@@ -53,11 +53,11 @@ class Program {
 
 Outcome run_program(const std::vector<std::string>& arguments, const Launch& launch = {});
 
-// Words split at spaces, for readable command lines.
+// Runs a command line that is split at spaces, for readability.
 Outcome run_program(const std::string& arguments, const Launch& launch = {});
 std::vector<std::string> words(const std::string& text);
 
-// An empty directory of its own, removed at the end.
+// An empty directory for one test, removed at the end.
 class TemporaryDirectory {
  public:
   TemporaryDirectory();
@@ -71,7 +71,7 @@ class TemporaryDirectory {
 
 std::string file_bytes(const std::filesystem::path& file);
 
-// Lines that are not empty.
+// Returns the number of lines that are not empty.
 int line_count(const std::string& text);
 
 }  // namespace isinglass

@@ -1,4 +1,4 @@
-// Ranks that are threads of this process.
+// Emulates ranks by threads of this process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace isinglass {
 
-// Where a value is given, and taken when all have come.
+// A meeting point of all ranks: each gives a value, and all get the values once all have come.
 class Meeting {
  public:
   explicit Meeting(int64_t size) : given_(size) {}
@@ -28,8 +28,8 @@ class Meeting {
       ++round_;
       all_.notify_all();
     } else {
-      // A bounded wait: a rank that does not come fails the test, and wait() is of a newer libstdc++
-      // than the archive's machines have.
+      // The wait is bounded, so that a rank that does not come fails the test. wait() needs a newer
+      // libstdc++ than the machines have on which the archive runs.
       EXPECT_TRUE(all_.wait_for(lock, std::chrono::minutes(1), [&] { return round_ != round; }));
     }
     return taken_;
@@ -61,7 +61,7 @@ class RankOfThreads : public Ranks {
   int64_t rank_;
 };
 
-// How often a rank did something together with the others.
+// The number of collective operations of a rank.
 struct Exchanges {
   int64_t sums = 0, gathers = 0, wishes = 0;
   bool operator==(const Exchanges&) const = default;
@@ -91,7 +91,7 @@ class CountedRank : public Ranks {
   const Ranks& ranks_;
 };
 
-// `work` on every one of so many ranks; what it comes to on each.
+// Runs `work` on each of so many ranks and returns the results.
 template <class Result>
 std::vector<Result> on_ranks(int64_t size, const std::function<Result(const Ranks&)>& work) {
   Meeting meeting(size);

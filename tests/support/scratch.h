@@ -1,4 +1,4 @@
-// A folder of its own for a test's files, removed with everything in it.
+// A folder for a test's files, removed with everything in it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class Scratch {
   std::filesystem::path folder_;
 };
 
-// The sentence of the Error that the call throws; no error or another type fails the test.
+// Returns the message of the Error that the call throws. No error or another type fails the test.
 template <class Call>
 std::string error_of(Call&& call) {
   try {
@@ -47,7 +47,7 @@ std::string error_of(Call&& call) {
   return {};
 }
 
-// One sentence that holds `words`.
+// Expects an Error whose message is one sentence and contains `words`.
 #define EXPECT_ERROR(call, words)                                                       \
   do {                                                                                  \
     const std::string sentence = error_of([&] { call; });                               \

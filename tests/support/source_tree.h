@@ -1,5 +1,5 @@
-// Where tests find the repository's files: ISINGLASS_SOURCE, which a bundle sets to its own copies,
-// or else the tree that was compiled.
+// Returns the folder of the repository's files: ISINGLASS_SOURCE, which a bundle sets to its own
+// copies, or else the tree that was compiled.
 #pragma once
 
 #include <cstdlib>

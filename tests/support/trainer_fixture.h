@@ -1,4 +1,4 @@
-// Whole training runs in one process: small ones, made afresh, and what they leave.
+// Small training runs in one process, each with new objects, and the files that they leave.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +32,8 @@ inline PcdRun small_options() {
   return options;
 }
 
-// Of "resnet", "rbm", …, or "categorical_resnet", of categorical images.
+// Returns true for "categorical_resnet", a model of categorical images, and false for "resnet",
+// "rbm", ….
 inline bool is_categorical(const std::string& name) {
   return name.starts_with("categorical_");
 }
@@ -49,7 +50,7 @@ inline std::shared_ptr<EnergyModel> fresh_model(const std::string& name, const D
                    4);
 }
 
-// A model, its sampler and data, made afresh as by a new process.
+// A model, its sampler and data, constructed as in a new process.
 struct Setting {
   Setting(const std::string& name, const PcdRun& options, const TrainHooks& hooks = {})
       : data(is_categorical(name) ? categorical_images(10, 8, 8, 5) : grey_images(10, 8)),
@@ -57,7 +58,7 @@ struct Setting {
         sampler(make_sampler("pafs", {.radius = 2}, *model)),
         trainer(model, objective(*sampler, data, options, *hooks.ranks), options, hooks) {}
 
-  // On the model's states, by any sampler and data.
+  // Makes an objective for the model's states with any sampler and data.
   std::unique_ptr<Objective> objective(const Sampler& by, const Dataset& on, const PcdRun& options,
                                        const Ranks& ranks = Ranks::alone()) const {
     return std::make_unique<PcdObjective>(*model, by, on, options.pcd, options.iterations,
@@ -109,7 +110,7 @@ inline void expect_same_state(const fs::path& a, const fs::path& b) {
   expect_equal(x.carried, y.carried, "carried");
 }
 
-// The lines of metrics.jsonl without what depends on the clock.
+// Returns the lines of metrics.jsonl without the values that depend on the clock.
 inline std::vector<nlohmann::json> metrics_of(const fs::path& directory) {
   std::istringstream text(read_file(directory / "metrics.jsonl"));
   std::vector<nlohmann::json> lines;

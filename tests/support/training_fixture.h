@@ -10,8 +10,8 @@
 
 namespace isinglass {
 
-// side × side bars and stripes: every pattern whose rows, or whose columns, are constant; the two
-// constant images occur twice. uint8 [2·2^side, side²].
+// Returns side × side bars and stripes: every pattern whose rows, or whose columns, are constant.
+// The two constant images occur twice. uint8 [2·2^side, side²].
 inline Dataset bars_and_stripes(int64_t side) {
   const torch::Tensor bits =
       torch::arange(1 << side).unsqueeze(1).bitwise_right_shift(torch::arange(side)).bitwise_and(1);
@@ -23,7 +23,7 @@ inline Dataset bars_and_stripes(int64_t side) {
   return data;
 }
 
-// Grey levels: a seeded random image for every index.
+// Returns a seeded random image of grey levels for every index.
 inline Dataset grey_images(int64_t count, int64_t side) {
   torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(5);
   Dataset data;
@@ -35,8 +35,8 @@ inline Dataset grey_images(int64_t count, int64_t side) {
   return data;
 }
 
-// Categorical images of that size and number of values: a seeded random one for every index, of which
-// lower values are likelier further down.
+// Returns a seeded random categorical image for every index, of the given size and number of
+// values. Lower values are more probable further down.
 inline Dataset categorical_images(int64_t count, int64_t height, int64_t width, int64_t values) {
   torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(6);
   const torch::Tensor power = torch::linspace(0.5, 3, height * width);
@@ -68,8 +68,8 @@ inline torch::Tensor all_states(int64_t sites, int64_t values) {
   return number.div(place, "floor").remainder(values).to(torch::kUInt8);
 }
 
-// U(x) = a·x + sin(w·x) in float64: neither linear nor quadratic, with derivatives that are easily
-// written out.
+// U(x) = a·x + sin(w·x) in float64. It is neither linear nor quadratic, and its derivatives are
+// easily written out.
 class SineModel : public EnergyModel {
  public:
   explicit SineModel(int64_t sites) : sites_(sites) {
@@ -91,7 +91,7 @@ class SineModel : public EnergyModel {
   int64_t sites_;
 };
 
-// A ResNet with fresh parameters, which is nearly constant, times `scale`.
+// Returns a ResNet with initial parameters, which is nearly constant, multiplied by `scale`.
 inline std::shared_ptr<EnergyModel> fresh_network(const NewModelOptions& options, double scale) {
   const auto model = new_model("resnet", options, /*seed=*/3);
   torch::NoGradGuard no_grad;

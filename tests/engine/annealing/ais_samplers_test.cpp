@@ -25,7 +25,7 @@ SamplerOptions small_options(const SamplerEntry& entry) {
   return options;
 }
 
-// Of values binary (2) or categorical: within 4 standard errors, of some twenty estimates each.
+// Binary (2) or categorical values: each of about twenty estimates is within 4 standard errors.
 TEST_P(AisSamplers, FindLogZOfATinyTarget) {
   const reference::TinyTarget tiny{kSites, GetParam(), 1.5};
   double z = 0;
@@ -57,8 +57,8 @@ TEST_P(AisSamplers, FindLogZOfATinyTarget) {
 INSTANTIATE_TEST_SUITE_P(Values, AisSamplers, testing::Values(2, 3),
                          testing::PrintToStringParamName());
 
-// An RBM's hidden inputs move with its chains; where a run goes on they are computed anew. They are
-// float64 sums of float32 weights, which are exact: the run is the same, bit for bit.
+// An RBM's hidden inputs move with its chains, and a resumed run computes them anew. They are
+// float64 sums of float32 weights, which are exact, so that the run is the same bit for bit.
 TEST(AisResumeRbm, ContinuesBitForBit) {
   torch::manual_seed(5);
   RbmModel model(0.3 * torch::randn({40, 70}), 0.3 * torch::randn({70}), 0.3 * torch::randn({40}));

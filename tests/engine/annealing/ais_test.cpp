@@ -157,20 +157,22 @@ TEST(AisModelCalls, OneAStep) {
   EXPECT_EQ(result.energy_evaluations, 51);
 }
 
-// The starts of all runs are counted; those of differences are a call each neighbour.
+// The evaluations at the starts of all runs are counted; with differences there is a call for each
+// neighbour.
 TEST(AisModelCalls, AreAllCounted) {
   for (const char* name : {"rwm", "gibbs", "pafs", "lb"}) {
     reference::TinyModel model(reference::TinyTarget{4, 2, 1.0});
     const AisResult result =
         anneal(model, name, Factorised::uniform(model.space(), torch::kCPU),
                {.chains = 8, .temperatures = 50, .schedule = Schedule::kAdaptive, .curve = {10}});
-    // lb asks for the energy and, in one call of the model, for those of the four neighbours.
+    // lb needs the energy and, in one call of the model, those of the four neighbours.
     const bool neighbours = std::string(name) == "lb";
     EXPECT_EQ(result.energy_evaluations, neighbours ? model.calls / 2 * 5 : model.calls) << name;
   }
 }
 
-// The first chains of the runs: of a restored object, those that it begins the next run with.
+// Records the first chains of the runs. A restored object must begin the next run with the same
+// chains.
 TEST(AisChains, EveryRunHasItsOwn) {
   IsingModel model = Lattice().model();
   const auto sampler = make_sampler("gwg", {}, model);
@@ -195,7 +197,8 @@ TEST(AisChains, EveryRunHasItsOwn) {
     }
     EXPECT_EQ(states[0].size(0), std::max<int64_t>(chains, 16));
     for (size_t i = 1; i < states.size(); ++i) EXPECT_EQ(states[i].size(0), chains);
-    // Chains of one key and other ids have other states: 2^20 there are, and 80 chains at most.
+    // Chains with one key and different ids have different states: there are 2^20 states and at
+    // most 80 chains.
     const torch::Tensor all = torch::cat(states).to(torch::kInt64);
     const torch::Tensor code = all.matmul(torch::pow(2, torch::arange(Lattice::kSites)));
     EXPECT_EQ(std::get<0>(at::_unique(code)).numel(), code.numel());
@@ -235,8 +238,8 @@ TEST(AisExact, TinyTargetsBinaryAndCategorical) {
   }
 }
 
-// An annealed step pays for what moved, as the model's own does: the hidden inputs are in the
-// cache.
+// An annealed step costs as much as the model's own for the moved sites: the hidden inputs are in
+// the cache.
 TEST(AnnealedRbm, MovesItsHiddenInputs) {
   torch::manual_seed(5);
   RbmModel model(torch::randn({40, 70}), torch::randn({70}), torch::randn({40}));
@@ -265,7 +268,7 @@ TEST(AnnealedRbm, MovesItsHiddenInputs) {
     if (gradient) {
       EXPECT_TRUE(torch::allclose(moved.gradient, expected.gradient, 1e-5, 1e-5));
     }
-    // Into an evaluation that had other parts.
+    // The result is written into an evaluation that had other parts.
     annealed.evaluate_moved(x, at_x, y, !gradient, moved);
     EXPECT_TRUE(torch::allclose(moved.energy, expected.energy, 1e-12, 1e-9));
     EXPECT_EQ(moved.gradient.defined(), !gradient);
@@ -303,7 +306,7 @@ TEST(AisResume, ContinuesBitForBit) {
   }
 }
 
-// Chains of one model, weighed by another, are no estimate of anything.
+// Chains of one model with weights of another estimate nothing.
 TEST(AisResume, RefusesOtherWeightsSamplersAndStarts) {
   Lattice lattice;
   IsingModel model = lattice.model();
@@ -334,7 +337,7 @@ TEST(AisResume, RefusesOtherWeightsSamplersAndStarts) {
       "sampler_options = radius = 2, adapt = false, balancing = sqrt; this one has radius = 3, ");
   EXPECT_ERROR(restore(model, *sampler, mean, saved), "start_sha256");
   EXPECT_ERROR(restore(model, *sampler, start, stopped(model, *sampler, mean)), "start_sha256");
-  // Not the last bits of its logarithms, which are the processor's.
+  // The last bits of its logarithms do not count, because they depend on the processor.
   const torch::Tensor means = torch::full({4}, 0.3f), rounded = means.to(torch::kFloat64) + 1e-12;
   EXPECT_EQ(Factorised::bernoulli(means).sha256(), Factorised::bernoulli(rounded).sha256());
 
@@ -359,8 +362,8 @@ TEST(AisSchedule, RunsFromZeroToOneWithoutTurning) {
   }
 }
 
-// Where the pilot's intervals are equally long, the schedule is its own; where one is three times as
-// long, three times as many temperatures fall into it.
+// If the pilot's intervals have equal lengths, the schedule is unchanged. An interval that is three
+// times as long gets three times as many temperatures.
 TEST(AisSchedule, FollowsThePilot) {
   Pilot pilot{.beta = {0, 0.1, 0.3, 1}, .variance = {4, 4, 4}};
   const std::vector<double> even = annealing_schedule(Schedule::kAdaptive, 6, pilot);

@@ -44,7 +44,7 @@ double temperature_at(int64_t t) {
   return 3 / std::pow(6.0, static_cast<double>(t) / 4);
 }
 
-// The target as a lattice, and as a model that is none.
+// The target as a lattice, and as a model without that interface.
 class PlainModel : public EnergyModel {
  public:
   explicit PlainModel(std::shared_ptr<EnergyModel> own) : own_(std::move(own)) {}
@@ -128,7 +128,7 @@ TEST_P(CoolingOf, OneStepIsAtTheLastTemperature) {
   EXPECT_TRUE(torch::allclose(state.current.energy, plain.energy / kTemperatures.last, 1e-12));
 }
 
-// A lattice whose β changes is made on the GPU.
+// The GPU computes the lattice when β changes.
 TEST(CoolingGpu, LatticesCool) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   const auto model = ising();
@@ -147,7 +147,8 @@ TEST(CoolingGpu, LatticesCool) {
   }
 }
 
-// At a later level what local steps keep is that of a new start: the same chains.
+// At a later level, the sums that local steps keep equal those of a new start, so that the chains
+// are the same.
 TEST(Cooling, LocalStepsKeepTheSumsOfTheirTemperature) {
   const auto target = ising();
   for (const char* name : {"pafs", "nb", "lb", "pas"}) {
@@ -223,7 +224,7 @@ TEST(BestSolution, IsTheBestFeasibleStateOfAllSteps) {
   EXPECT_EQ(best.step(), 4);
 }
 
-// Steps that are looked at together give what every step by itself gives.
+// Observing several steps together gives the same result as observing each step.
 TEST(BestSolution, IsTheSameOfStepsTogether) {
   const Scratch scratch;
   write_file(scratch / "star.txt", "0 1\n0 2\n0 3\n0 4\n0 5\n5 6\n6 7\n7 8\n");

@@ -1,4 +1,4 @@
-// When chains at one temperature count as having reached their equilibrium.
+// Tests when chains at one temperature count as equilibrated.
 #include "engine/annealing/equilibrium.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace isinglass {
 namespace {
 
-// R̂ after the first look, at energies that stay as they are.
+// Returns R̂ after the first check, for energies that stay constant.
 double rhat_of(const torch::Tensor& energy) {
   EquilibriumWatch watch(energy.size(0), torch::kCPU);
   for (int64_t step = 1; !watch.see(1, energy, Ranks::alone()); ++step) {
@@ -17,8 +17,8 @@ double rhat_of(const torch::Tensor& energy) {
   return watch.rhat();
 }
 
-// Where all states that count have one energy, chains in them agree; frozen at energies of their
-// own they do not.
+// If all relevant states have one energy, chains in them agree; chains frozen at different energies
+// do not.
 TEST(EquilibriumWatch, OneEnergyEverywhereIsAgreement) {
   EXPECT_EQ(rhat_of(torch::full({6}, -2.5, torch::kFloat64)), 1);
   EXPECT_TRUE(std::isinf(rhat_of(torch::arange(6, torch::kFloat64))));

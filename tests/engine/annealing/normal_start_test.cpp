@@ -1,5 +1,6 @@
-// Annealing and tempering of continuous states begin at a normal distribution: energies and gradients
-// on the way, log Z in closed form, the laws of all rungs, and modes that no chain crosses between.
+// Annealing and tempering of continuous states start from a normal distribution. Tests cover
+// energies and gradients along the path, log Z in closed form, the laws of all rungs, and modes
+// between which no chain crosses.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +26,8 @@ torch::Generator generator(uint64_t seed) {
   return torch::make_generator<at::CPUGeneratorImpl>(seed);
 }
 
-// Weights .3 and .7 at −4 and 4 of every one of three sites, deviation 1: log Z = 0.
+// Two modes with weights .3 and .7 at −4 and 4 of each of three sites, standard deviation 1: log Z
+// = 0.
 GaussianMixtureModel two_modes() {
   const Tensor at = torch::full({3}, 4.0, torch::kFloat64);
   return {torch::tensor({0.3, 0.7}), torch::stack({-at, at}), torch::ones({2, 3}, torch::kFloat64)};
@@ -93,7 +95,7 @@ TEST(NormalStart, EnergiesAndGradientsOnTheWay) {
     path.set_beta(second);
     path.recombine(at_x);
     expect_at(x, second, at_x);
-    path.evaluate(y, at_x);  // in the buffers that there are
+    path.evaluate(y, at_x);  // into the existing buffers
     expect_at(y, second, at_x);
     Evaluation alone;
     path.evaluate_energy(x, alone);
@@ -108,7 +110,7 @@ TEST(NormalStart, AnnealsToTheLogZThatIsKnown) {
   const std::pair<EnergyModel*, double> cases[] = {{&gaussian, correlated_log_z()}, {&mixture, 0}};
   for (const auto& [model, exact] : cases) {
     const Factorised start = start_of(*model);
-    // Of the mixture, draws of either mode: no chain goes from one to the other.
+    // Draws from either mode of the mixture: no chain crosses between them.
     Tensor draws;
     if (model == &mixture) {
       const Tensor right = (torch::rand({200, 1}, generator(2)) < 0.7).to(torch::kFloat32);
@@ -127,7 +129,7 @@ TEST(NormalStart, AnnealsToTheLogZThatIsKnown) {
   }
 }
 
-// Momenta that a damped trajectory keeps are part of what is saved.
+// The momenta that a damped trajectory keeps are part of the saved state.
 TEST(NormalStart, GoesOnBitForBit) {
   GaussianModel model = correlated();
   const Factorised start = start_of(model);
@@ -182,8 +184,8 @@ Tempered tempered(EnergyModel& model, const Factorised& start, const char* sampl
   return t;
 }
 
-// From exact draws on all rungs scans lead to exact draws on all rungs: of a normal target all are
-// normal, of precision (1 − β)/s² + β P and mean of the same weights.
+// From exact draws on all rungs, scans lead to exact draws on all rungs. With a normal target all
+// rungs are normal, with precision (1 − β)/s² + β P and a mean with the same weights.
 TEST(TemperedNormal, EveryRungKeepsItsLaw) {
   GaussianModel model = correlated();
   const Factorised start = start_of(model);
@@ -212,7 +214,8 @@ TEST(TemperedNormal, EveryRungKeepsItsLaw) {
     const Tensor after = t.sampler.rung_states(t.state).to(torch::kFloat64);
     EXPECT_FALSE(torch::equal(after.select(1, kRungs - 1), x.select(1, kRungs - 1)));
     for (int64_t i = 0; i < kRungs; ++i) {
-      // Of z ~ N(0, I): means of z, z_a z_b (deviations 1; √2 on the diagonal, 1 off it).
+      // Means of z and z_a z_b for z ~ N(0, I) (standard deviations 1; √2 on the diagonal and 1 off
+      // it).
       const Tensor inverse_factor = torch::inverse(torch::linalg_cholesky(law_covariance[i]));
       const Tensor z = (after.select(1, i) - law_mean[i]).matmul(inverse_factor.t());
       const double error = 1 / std::sqrt(static_cast<double>(kEnsembles));
@@ -226,7 +229,8 @@ TEST(TemperedNormal, EveryRungKeepsItsLaw) {
   }
 }
 
-// Both modes at their weights, where chains alone stay in the one in which they began; log Z = 0.
+// Chains reach both modes with the right weights, whereas single chains stay in the mode in which
+// they began; log Z = 0.
 TEST(TemperedNormal, CrossesBetweenModes) {
   GaussianMixtureModel model = two_modes();
   const Factorised start = start_of(model);

@@ -1,5 +1,6 @@
-// The estimate from both ends takes a way back of reversals in time: of every sampler's steps, and
-// of log Z with few temperatures, where a way back in the order of the way there would be seen.
+// The estimate from both ends needs a reverse path that is the time reversal of the forward path.
+// Tests check this for the steps of every sampler, and for log Z with few temperatures, where a
+// reverse path in forward order would give a visible bias.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +26,7 @@ IsingModel two_sites(double coupling, double first, double second) {
   return {torch::tensor({{0, 1}}, torch::kInt64), reals({coupling}), reals({first, second})};
 }
 
-// Draws from exp(−U) of all states of a table, with the Generator's seed.
+// Returns draws from exp(−U) over all states of a table, with the Generator's seed.
 Tensor draws_of(EnergyModel& model, const reference::StateTable& table, int64_t count,
                 uint64_t seed) {
   const Tensor x = states_of(table);
@@ -45,7 +46,8 @@ Tensor number_of(const Tensor& x, const reference::StateTable& table) {
   return (x.to(torch::kInt64) * place).sum(1);
 }
 
-// How often a chain of the model's law went from one state to the other in `steps` steps: [S, S].
+// Returns how often a chain with the model's law went from one state to another in `steps` steps:
+// [S, S].
 Tensor transitions(const Sampler& sampler, EnergyModel& model, const reference::StateTable& table,
                    int64_t steps, uint64_t seed) {
   constexpr int64_t kChains = 40000;
@@ -58,7 +60,7 @@ Tensor transitions(const Sampler& sampler, EnergyModel& model, const reference::
   return torch::bincount(pair, {}, states * states).view({states, states});
 }
 
-// Steps 0 … n − 1 there are as frequent as the same way back.
+// Expects that the forward steps 0 … n − 1 are as frequent as the time-reversed steps.
 void expect_reversal(const std::string& name, const SamplerOptions& options, EnergyModel& target,
                      const Factorised& start, const reference::StateTable& table) {
   SCOPED_TRACE(name);
@@ -115,8 +117,9 @@ TEST(Reversal, OfScansInAnOrder) {
   }
 }
 
-// The log-weights of chains there, from exact draws of the start, or back, from those of the
-// target: as AnnealedImportanceSampling goes, and without what it says of them.
+// Returns the log-weights of chains in the forward direction, from exact draws of the start, or in
+// the reverse direction, from exact draws of the target. It follows AnnealedImportanceSampling
+// without its diagnostics.
 Tensor log_weights(EnergyModel& target, const Factorised& start, const Sampler& sampler,
                    int64_t temperatures, const Tensor& x, bool back) {
   const auto path = make_path(PathKind::kLinear, target, start, torch::kCPU);
@@ -138,8 +141,8 @@ Tensor log_weights(EnergyModel& target, const Factorised& start, const Sampler& 
   return sum;
 }
 
-// With the way back in the order of the way there the estimate of infinitely many chains would be
-// off by −0.0076, −0.0122 and −0.0074 (enumerated): 10 to 20 standard errors.
+// If the reverse path had the forward order, the estimate from infinitely many chains would be off
+// by −0.0076, −0.0122 and −0.0074 (enumerated), which is 10 to 20 standard errors.
 TEST(Reversal, FewTemperaturesFindLogZOfTwoSites) {
   constexpr int64_t kChains = 1000000;
   IsingModel model = two_sites(1.7, 0.9, -1.6);
@@ -161,7 +164,8 @@ TEST(Reversal, FewTemperaturesFindLogZOfTwoSites) {
   }
 }
 
-// The whole computation, where the estimate would be off by 0.033, nine standard errors.
+// Tests the whole computation. With the wrong order the estimate would be off by 0.033, nine
+// standard errors.
 TEST(Reversal, AnnealingTakesTheWayBackInReverse) {
   constexpr int64_t kChains = 60000;
   IsingModel model = two_sites(2.5, 4, -0.5);
@@ -177,7 +181,7 @@ TEST(Reversal, AnnealingTakesTheWayBackInReverse) {
               4 * found.reverse->log_z_bidirectional_se);
 }
 
-// U = x⁴/4 − x² + x/2, whose momenta stay from step to step, from a normal start.
+// U = x⁴/4 − x² + x/2, from a normal start. The momenta persist from step to step.
 class DoubleWell : public EnergyModel {
  public:
   std::string kind_name() const override { return "double well"; }

@@ -86,7 +86,7 @@ TEST(TransferMatrix, AgreesWithEnumerationAndWithTheTorus) {
               static_cast<double>(reference::ising_log_z(6, 7, 0.4407L)), 1e-9);
 }
 
-// Long chains of a lattice that mixes, at and around the critical temperature.
+// Uses long chains of a lattice that mixes, at and around the critical temperature.
 TEST(ReverseIsing, IsHeldFromBothEnds) {
   for (const auto& [side, coupling] : {std::pair(16, 0.3), {8, 0.4407}}) {
     SCOPED_TRACE(coupling);
@@ -101,7 +101,7 @@ TEST(ReverseIsing, IsHeldFromBothEnds) {
   }
 }
 
-// Long chains that are cut short say so, and the verdict is open.
+// Long chains that are too short are reported, and the verdict is open.
 TEST(ReverseIsing, ChainsThatDoNotMixLeaveItOpen) {
   IsingModel model = open_ising(16, 0.7);
   const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
@@ -113,7 +113,7 @@ TEST(ReverseIsing, ChainsThatDoNotMixLeaveItOpen) {
   EXPECT_NE(verdict_on(result.evidence()).reason.find("R-hat"), std::string::npos);
 }
 
-// From exact draws, on either path.
+// Starts from exact draws, on either path.
 TEST(ReverseRbm, TwelveHidden) {
   RbmModel model = random_rbm(12, 784, 0.1, 5);
   const double exact = rbm_log_z(model);
@@ -223,7 +223,7 @@ TEST(ExactSamples, HaveTheModelsMarginals) {
   EXPECT_EQ(exact_samples_of(small), &small);
 }
 
-// Stopped in every part: the pilot, the curve, forward, the long chains, in reverse.
+// The run is stopped in every part: the pilot, the curve, forward, the long chains, in reverse.
 TEST(ReverseResume, ContinuesBitForBit) {
   RbmModel rbm = random_rbm(8, 20, 0.5, 2);
   IsingModel lattice = open_ising(4, 0.4);
@@ -232,8 +232,8 @@ TEST(ReverseResume, ContinuesBitForBit) {
     SamplerOptions options;
     bool joint = false, uniform = false;
   };
-  // From a uniform start steps on a lattice are local, and those of one site add up what they
-  // change.
+  // From a uniform start, steps on a lattice are local, and one-site steps accumulate the changes
+  // of energy.
   for (const auto& [name, sampler_options, joint, uniform] :
        {Case{"gwg", {}}, Case{"gibbs", {.scan = Scan::kChromatic}, /*joint=*/true},
         Case{"gibbs", {.scan = Scan::kSystematic}}, Case{"gibbs", {}, false, /*uniform=*/true},
@@ -280,8 +280,8 @@ TEST(ReverseResume, ContinuesBitForBit) {
   }
 }
 
-// A run does not go on with other reverse states; and goes on from a checkpoint of the time before
-// those were in it.
+// A run is not resumed with other reverse states, but is resumed from a checkpoint of an older
+// version that does not contain them.
 TEST(ReverseResume, RefusesOtherStates) {
   RbmModel model = random_rbm(3, 6, 0.5, 2);
   const Factorised start = Factorised::uniform(model.space(), torch::kCPU);
@@ -306,7 +306,7 @@ TEST(ReverseResume, RefusesOtherStates) {
   EXPECT_NO_THROW(same.restore(saved));
 }
 
-// Numbers beyond what a counter holds would come again.
+// Step numbers beyond the range of a counter would repeat random numbers.
 TEST(AisCounters, AreEnoughOrTheRunIsRefused) {
   RbmModel model = random_rbm(3, 6, 0.5, 2);
   const Factorised start = Factorised::uniform(model.space(), torch::kCPU);

@@ -1,5 +1,5 @@
-// A model at inverse temperature β: its energies, tables and conditionals are those of the formula, with
-// one β or one a chain; U stays known; samplers leave the law at β invariant.
+// A model at inverse temperature β: its energies, tables and conditionals follow the formula, with
+// one β for all chains or one per chain; U stays available; samplers leave the law at β invariant.
 #include "engine/annealing/tempered_model.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ Factorised start_of(const EnergyModel& model) {
   return Factorised::bernoulli(torch::tensor({0.2, 0.5, 0.7, 0.4}));
 }
 
-// U_0 + β (U − U_0), or β U, by the parts' own energies.
+// Returns U_0 + β (U − U_0), or β U, from the energies of the parts.
 Tensor expected(EnergyModel& model, const Factorised* start, const Tensor& x, const Tensor& beta) {
   const Tensor u = model.energy(x).to(torch::kFloat64);
   if (!start) return beta * u;
@@ -56,7 +56,7 @@ void expect_close(const Tensor& a, const Tensor& b, double tolerance) {
   EXPECT_LE((a - b).abs().max().item<double>(), tolerance);
 }
 
-// Where U_0 is not uniform, sweeps of a lattice are those of one that the host makes for every β.
+// If U_0 is not uniform, sweeps of a lattice use a lattice that the host makes for every β.
 TEST(Tempered, SweepsAreCapturedWhereTheLatticeStays) {
   const auto model = ising();
   const Factorised uniform = Factorised::uniform(model->space(), torch::kCPU);
@@ -72,7 +72,7 @@ TEST(Tempered, SweepsAreCapturedWhereTheLatticeStays) {
   EXPECT_TRUE(gwg->captures(one));
 }
 
-// Every sample that annealing takes: without a start, too, and with a β a chain.
+// Covers every sample that can be annealed, also without a start and with one β per chain.
 TEST(Tempered, EnergiesAndTablesAreThoseOfTheFormula) {
   int models = 0;
   for (const ModelSample& sample : model_samples()) {
@@ -115,7 +115,7 @@ TEST(Tempered, EnergiesAndTablesAreThoseOfTheFormula) {
   EXPECT_GT(models, 8);
 }
 
-// Rows behind one another belong to one chain: candidates of a block, neighbours of a site.
+// Consecutive rows belong to one chain: candidates of a block, neighbours of a site.
 TEST(Tempered, BatchesOfCandidatesHaveTheirChainsBeta) {
   const auto model = ising();
   TemperedModel tempered(*model, nullptr, torch::kCPU, TemperedModel::Form::kParts, 3);
@@ -129,7 +129,7 @@ TEST(Tempered, BatchesOfCandidatesHaveTheirChainsBeta) {
   EXPECT_THROW(tempered.evaluate_energy(x.narrow(0, 0, 4), other), c10::Error);
 }
 
-// Chains at β = 0.5 and 1.5 side by side, each at the law of its own.
+// Chains at β = 0.5 and 1.5 run side by side, each with its own law.
 TEST(Tempered, EveryChainMovesAtItsOwnBeta) {
   const reference::StateTable table(kSites, 2);
   constexpr int64_t kChains = 40000;
@@ -165,7 +165,7 @@ TEST(Tempered, EveryChainMovesAtItsOwnBeta) {
   }
 }
 
-// Conditionals and, of lattices, sweeps survive: in parts, U follows the chains.
+// Conditionals and, on lattices, sweeps are kept. In the parts form, U follows the chains.
 TEST(Tempered, ConditionalsAndSweepsKeepTheParts) {
   for (const auto& model : {ising(), potts()}) {
     const Factorised start = start_of(*model);
@@ -223,7 +223,7 @@ TEST(Tempered, SweepsAnnealALattice) {
   }
 }
 
-// In the form of a lattice local steps are there, and U once the evaluation is settled.
+// In the lattice form there are local steps, and U once the evaluation is up to date.
 TEST(Tempered, ALatticeOfOneBetaIsALattice) {
   const auto model = ising();
   TemperedModel cooled(*model, nullptr, torch::kCPU, TemperedModel::Form::kLattice);
@@ -242,7 +242,7 @@ TEST(Tempered, ALatticeOfOneBetaIsALattice) {
   EXPECT_EQ(annealed.as_lattice(), nullptr);
   TemperedModel rungs(*model, nullptr, torch::kCPU, TemperedModel::Form::kLattice, 5);
   EXPECT_EQ(rungs.as_lattice(), nullptr);
-  EXPECT_NE(rungs.sweeps(), nullptr);  // with a β a chain, where U_0 is the same everywhere
+  EXPECT_NE(rungs.sweeps(), nullptr);  // with one β per chain and a constant U_0
   EXPECT_NE(rungs.conditionals(), nullptr);
   TemperedModel unequal(*model, &start, torch::kCPU, TemperedModel::Form::kParts, 5);
   EXPECT_EQ(unequal.sweeps(), nullptr);

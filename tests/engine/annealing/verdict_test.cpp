@@ -1,4 +1,4 @@
-// Verdicts at their edges, and how they are said.
+// Verdicts at their thresholds, and their texts.
 #include "engine/annealing/verdict.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace isinglass {
 namespace {
 
-// Of 50 chains, closed by default.
+// Returns the diagnostics of 50 chains; closed by default.
 Evidence evidence(double bracket = 0.5, double ess = 20, double ess_reverse = 20,
                   double rhat = 1.01,
                   double round_trips = std::numeric_limits<double>::infinity()) {
@@ -62,7 +62,7 @@ TEST(Verdict, OpenWhereSomethingIsNotKnown) {
   expect_open(evidence(0, 20, 20, std::nan("")), "R-hat of the reverse start is not known");
 }
 
-// Of ensembles, closed by default.
+// Returns the diagnostics of ensembles; closed by default.
 TemperedEvidence tempered(double bracket = 0.5, double error = 0.1, double round_trips = 30,
                           double rhat = 1.01) {
   return {-100, -100 + bracket, error, round_trips, rhat};

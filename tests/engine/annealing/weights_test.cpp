@@ -1,4 +1,4 @@
-// Log-weights of one end, and from both ends against Gaussian works, whose ratio is known.
+// Log-weights from one end, and from both ends with Gaussian works, whose ratio is known.
 #include "engine/annealing/weights.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST(AcceptanceRatio, IsUnbiasedWithHonestErrors) {
   }
 }
 
-// The root solves the equation, and turning the sides around turns its sign.
+// The root solves the equation, and exchanging the two sides changes its sign.
 TEST(AcceptanceRatio, SolvesItsEquation) {
   const Works works(-3, 2, 7, 11, 3);
   const double c = acceptance_ratio(works.forward, works.reverse).value;

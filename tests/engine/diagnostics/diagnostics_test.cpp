@@ -1,5 +1,6 @@
-// Diagnostics of chains against the numbers of ArviZ and TensorFlow Probability
-// (data/diagnostics_reference.py made them), against theory and plain loops, and where undefined.
+// Diagnostics of chains against the numbers of ArviZ and TensorFlow Probability, which
+// data/diagnostics_reference.py computed, against theory and plain loops, and where they are
+// undefined.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -57,7 +58,7 @@ TEST(DiagnosticsReference, EqualsArvizAndTensorFlowProbability) {
   EXPECT_EQ(cases, 7);
 }
 
-// Of the indicator x ≤ q, P(x ≤ q) = p, of a Gaussian AR(1) process: N / (1 + 2 Σ_k r_k) with
+// ESS of the indicator x ≤ q, P(x ≤ q) = p, of a Gaussian AR(1) process: N / (1 + 2 Σ_k r_k) with
 // r_k·p(1 − p) = ∫_0^{ρ^k} exp(−q²/(1 + s)) / (2π√(1 − s²)) ds (Plackett's identity; Simpson in the
 // angle arcsin s).
 double indicator_ess(double draws, double rho, double q, double p) {
@@ -140,7 +141,8 @@ TEST(RankDiagnostics, AreUndefinedRatherThanPlausible) {
       EXPECT_TRUE(std::isnan(diagnostic(broken)));
     }
   }
-  // All chains stuck, each elsewhere: no variance within, infinitely far from mixing.
+  // All chains are stuck, each in another state: there is no variance within chains, and R̂ is
+  // infinite.
   EXPECT_EQ(agreement_rhat(torch::full({50, 3}, 2.5)), 1);
   EXPECT_TRUE(std::isnan(agreement_rhat(torch::full({3, 3}, 2.5))));
   EXPECT_TRUE(std::isnan(agreement_rhat(torch::full({50, 1}, 2.5))));
@@ -199,8 +201,8 @@ TEST(HammingMmd, EqualsItsDefinition) {
   EXPECT_THROW(hamming_mmd(x, y.slice(2, 0, 4)), Error);
 }
 
-// Of two samples of one law the U-statistic's mean is 0 and its interval covers 0 in 95 %; the
-// V-statistic's mean is its floor. With groups of dependent draws, too.
+// For two samples of one law, the U-statistic's mean is 0 and its interval covers 0 in 95 % of
+// trials; the V-statistic's mean is its floor. This also holds for groups of dependent draws.
 TEST(HammingMmd, HasNoBiasAndAnHonestInterval) {
   torch::manual_seed(4);
   constexpr int64_t kTrials = 300, kGroups = 12, kDraws = 3, kSites = 6;
@@ -241,7 +243,8 @@ TEST(BurnInTime, IsTheFirstStepInsideTheBand) {
   EXPECT_TRUE(std::isnan(burn_in_time(broken)));
 }
 
-// A run that is too short comes into the band of its own last quarter: at 3/4 of any length.
+// A run that is too short enters the band of its own last quarter at 3/4 of its length, whatever
+// that is.
 TEST(BurnInTime, IsUndefinedWhereTheLengthOfTheRunDecidesIt) {
   for (const int64_t n : {16, 300, 1000}) {
     const torch::Tensor step = torch::arange(n, torch::kFloat64);
@@ -249,7 +252,7 @@ TEST(BurnInTime, IsUndefinedWhereTheLengthOfTheRunDecidesIt) {
     const torch::Tensor slow = torch::exp(-step / static_cast<double>(n));
     EXPECT_TRUE(std::isnan(burn_in_time(slow.unsqueeze(1)))) << "exponential, " << n;
   }
-  // It has come to rest, but in the second half: twice the steps would tell.
+  // It has come to rest, but only in the second half; twice the steps would show this.
   const torch::Tensor step = torch::arange(800, torch::kFloat64);
   const torch::Tensor wave = torch::sin(step * 1.7);
   const torch::Tensor late = torch::where(step < 300, 900 - step, wave).unsqueeze(1);
@@ -260,7 +263,8 @@ TEST(BurnInTime, IsUndefinedWhereTheLengthOfTheRunDecidesIt) {
   EXPECT_TRUE(std::isnan(burn_in_time(steps)));
 }
 
-// Chains that end trapped had a band of width 0, and the first step counted as inside of it.
+// Chains that end trapped would have a band of width 0, and the first step would count as inside
+// it.
 TEST(BurnInTime, IsUndefinedForChainsThatFreeze) {
   for (const int64_t frozen : {150, 250}) {
     for (const double at : {0.1, 1.0}) {  // 0.1: the mean of seven of them is rounded

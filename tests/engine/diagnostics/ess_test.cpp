@@ -73,7 +73,7 @@ TEST(LegacyEss, IsUndefinedRatherThanPlausible) {
   EXPECT_TRUE(std::isnan(summarise(legacy_ess(torch::zeros({10, 2}))).mean));
 }
 
-// Nine of ten chains stand still, each elsewhere: a tenth of the moving one's.
+// Nine of ten chains are stuck, each in another state: the ESS is a tenth of the moving chain's.
 TEST(LegacyEss, CountsStuckChainsAsNothing) {
   torch::Tensor x = torch::arange(10, torch::kFloat64).expand({200, 10}).clone();
   x.select(1, 3).copy_(ar1(200, 1, 0.5).flatten());

@@ -1,5 +1,5 @@
-// Ties of values that differ by rounding: a partition of the values whatever their order, no group
-// wider than the rounding; and what ranks make of them.
+// Ties of values that differ by rounding: the partition does not depend on the order of the values,
+// no group is wider than the rounding, and ranks follow.
 #include "engine/diagnostics/ties.h"
 
 #include <gtest/gtest.h>
@@ -47,8 +47,8 @@ TEST(Ties, LeaveWhatIsNotFinite) {
   EXPECT_EQ(tie_width(reals({NAN}), 0.5), 0);
 }
 
-// Two levels of energy, in every chain as often, with dust that is chain by chain: ranks of the
-// dust would tell chains apart.
+// Two energy levels that are equally frequent in every chain, with rounding errors that differ from
+// chain to chain. Ranks of the rounding errors would tell chains apart.
 TEST(Ties, RanksDoNotSeeRounding) {
   auto generator = seeded(4);
   const torch::Tensor levels =

@@ -24,12 +24,12 @@ double distance(const torch::Tensor& fixed, const torch::Tensor& x) {
   return (fixed.flatten() != x).sum().item<double>();
 }
 
-// Changes of all values, of those of a sublattice, and translations take a pattern into one that
-// lies elsewhere.
+// Changes of all values, changes of the values of a sublattice, and translations turn a pattern
+// into a different one.
 TEST(HammingReference, KnowsImagesUnderTheSymmetriesOfLattices) {
   for (const int64_t side : {3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 32, 50}) {
     for (const int64_t categories : {2, 3, 4}) {
-      if (side < 6 * (categories - 1) - 6) continue;  // so few sites have too few distances
+      if (side < 6 * (categories - 1) - 6) continue;  // too few sites have too few distances
       SCOPED_TRACE(testing::Message() << side << " " << categories);
       const torch::Tensor fixed = hamming_reference(space_of(side * side, categories), torch::kCPU);
       for (int64_t a = 0; a < categories; ++a) {

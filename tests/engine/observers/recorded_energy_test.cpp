@@ -1,6 +1,6 @@
-// Statistics of ranks of the energies that runs record are those of the energies of the recorded
-// draws, for every sampler on every model of whose energy it may know the difference, and on a
-// network: of targets whose commonest state has half of the mass, so that ties decide.
+// Rank statistics of the recorded energies equal those of the energies of the recorded draws, for
+// every sampler on every model whose energy differences it may use, and on a network. The most
+// probable state of the targets has half of the mass, so that ties matter.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,15 +17,15 @@ namespace {
 
 constexpr int64_t kChains = 8, kSteps = 200;
 
-// The largest probability of 1024 random states, which are nearly all of these small models, among
-// themselves.
+// Returns the largest probability among 1024 random states, which are nearly all states of these
+// small models.
 double largest_probability(EnergyModel& model) {
   const torch::Tensor x = random_states(model.space(), torch::arange(1024), 1, torch::kCPU);
   const torch::Tensor states = std::get<0>(torch::unique_dim(x, 0));
   return (-model.energy(states).to(torch::kFloat64)).softmax(0).max().item<double>();
 }
 
-// The sample with its parameters so many times as large that one state has half of the mass.
+// Returns the sample with its parameters scaled such that one state has half of the mass.
 std::shared_ptr<EnergyModel> peaked(const ModelSample& sample) {
   std::shared_ptr<EnergyModel> model;
   for (double scale = 1; scale <= 64; scale *= 2) {
@@ -35,7 +35,7 @@ std::shared_ptr<EnergyModel> peaked(const ModelSample& sample) {
     }
     try {
       model = load_sample(scaled);
-    } catch (const std::exception&) {  // a model may know a range of its parameters
+    } catch (const std::exception&) {  // a model may have a range for its parameters
       return model;
     }
     if (largest_probability(*model) >= 0.5) break;

@@ -9,8 +9,7 @@
 namespace isinglass {
 namespace {
 
-// What a cell of a grid measures is the speed of `isinglass sample`: nobody asks for every kept
-// step.
+// A grid cell measures the speed of `isinglass sample`: no observer asks for every kept step.
 TEST(GridObservers, LeaveKeptStepsToTheSampler) {
   const RunPlan plan{.burn_in = 8, .steps = 16};
   const BurnInTrace burn_in(plan);

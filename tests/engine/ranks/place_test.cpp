@@ -1,4 +1,5 @@
-// A process finds its place in the variables of torchrun, mpirun and srun, and says what is missing.
+// A process finds its rank in the variables of torchrun, mpirun and srun, and reports what is
+// missing.
 #include "engine/ranks/place.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +46,7 @@ TEST(PlaceInJob, OneProcessIsAlone) {
   EXPECT_FALSE(place({}));
   EXPECT_FALSE(place({{"WORLD_SIZE", "1"}, {"RANK", "0"}}));
   EXPECT_FALSE(place({{"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_PROCID", "0"}}));
-  // What a batch script of Slurm has, outside of srun.
+  // A Slurm batch script outside of srun has these variables.
   EXPECT_FALSE(place({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}}));
 }
 
@@ -81,7 +82,7 @@ TEST(PlaceInJob, OfSlurm) {
   EXPECT_EQ(place(with(srun, {{"SLURM_PROCID", "0"}}))->port, found.port);
   EXPECT_NE(place(with(srun, {{"SLURM_JOB_ID", "4712"}}))->port, found.port);
   EXPECT_EQ(place(with(srun, {{"MASTER_ADDR", "h"}, {"MASTER_PORT", "7"}}))->port, 7);
-  // torchrun that srun has started says which rank it is.
+  // When srun has started torchrun, torchrun's variables give the rank.
   EXPECT_EQ(place(with(srun, kTorchrun))->rank, 5);
 }
 
@@ -94,7 +95,7 @@ TEST(PlaceInJob, OfOpenMpi) {
   const Place found = place(mpirun).value();
   EXPECT_EQ(found.rank, 1);
   EXPECT_EQ(found.host, "127.0.0.1");
-  // srun may have started mpirun, with other numbers.
+  // srun may have started mpirun, with different numbers.
   EXPECT_EQ(place(with(mpirun, {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "9"}}))->size, 2);
   EXPECT_EQ(refusal(with(mpirun, {{"OMPI_COMM_WORLD_SIZE", "4"}})),
             "OMPI_COMM_WORLD_SIZE is 4, on several machines: MASTER_ADDR must name that of rank 0");

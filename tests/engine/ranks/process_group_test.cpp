@@ -1,4 +1,4 @@
-// Ranks that have GPUs have one each. What goes between real processes is tested by tests/ranks.
+// Ranks with GPUs have one each. tests/ranks tests the communication between real processes.
 #include "engine/ranks/process_group.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// A capture ends, whatever happens within it: with a graph that only writes down what it is asked,
-// and on a GPU with the real one.
+// A capture ends, whatever happens within it. Tests use a graph that only records its calls, and on
+// a GPU the real one.
 #include "engine/run/capture.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST(Capture, IsAbandonedWhereAPartOfItThrows) {
   }
 }
 
-// Not only what is derived from std::exception.
+// Exceptions that are not derived from std::exception count, too.
 TEST(Capture, IsAbandonedWhateverIsThrown) {
   WrittenGraph graph;
   EXPECT_THROW(capture(graph, [] { throw 7; }), int);

@@ -1,8 +1,8 @@
-// Stands in for the program ISINGLASS_WARM_PROGRAM in tests: asks a server (server.cpp) to run it
-// with this command line, environment, directory and streams, passes signals on, and ends as it
-// ends. The first to ask starts the server. What a process inherits in other ways (limits, CPUs,
-// what OpenMP and LibTorch read from the environment as they load) must be the server's own, so
-// that each such state has a server.
+// Replaces the program ISINGLASS_WARM_PROGRAM in tests. It asks a server (server.cpp) to run the
+// program with this command line, environment, directory and streams, forwards signals, and ends
+// with the program's status. The first client starts the server. Everything else that a process
+// inherits (limits, CPUs, what OpenMP and LibTorch read from the environment when they are loaded)
+// must equal the server's own, so that there is one server for each such state.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -26,7 +26,7 @@ constexpr int kForwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2
 constexpr const char* kReadWhileLoading[] = {"OMP_",  "GOMP_",  "KMP_",    "MKL_",  "LD_",
                                              "CUDA_", "GLIBC_", "MALLOC_", "TORCH", "PYTORCH_"};
 
-// FNV-1a of everything that a server must have in common with its callers.
+// The FNV-1a hash of everything that a server must have in common with its callers.
 class State {
  public:
   void add(const void* bytes, size_t count) {
@@ -86,7 +86,7 @@ std::string address_of_state() {
   return state.name();
 }
 
-// The server outlives its first caller, of which it keeps no file open.
+// Starts the server, which outlives its first caller and keeps none of its files open.
 void start_server(const std::string& name) {
   if (fork() != 0) {
     wait(nullptr);
@@ -119,7 +119,7 @@ int connect_to(const std::string& name) {
   return -1;
 }
 
-// The process's number, after `connection` has been set; 0 if no server answers within a minute.
+// Returns the process id and sets `connection`; returns 0 if no server answers within a minute.
 int32_t ask(const Request& request, int& connection) {
   const std::string name = address_of_state();
   constexpr int kTries = 6000;
@@ -131,7 +131,7 @@ int32_t ask(const Request& request, int& connection) {
       return process;
     }
     if (connection >= 0) {
-      close(connection);  // a server that was about to end
+      close(connection);  // the server was about to end
     } else if (i % 1000 == 0) {
       start_server(name);
     }

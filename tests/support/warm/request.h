@@ -1,6 +1,6 @@
-// What a warm start is asked for (server.cpp, client.cpp): a command line, an environment, three
-// streams and a directory. The answer is two integers: the number of the process, and at its end
-// its status as of waitpid().
+// A request to a warm server (server.cpp, client.cpp): a command line, an environment, three
+// streams and a directory. The answer consists of two integers: the process id, and at the end the
+// process's status as given by waitpid().
 #pragma once
 
 #include <sys/socket.h>
@@ -14,7 +14,8 @@
 
 namespace isinglass::warm {
 
-// Abstract address of the server, as an environment variable names it to the program that serves.
+// The name of the environment variable that gives the abstract address of the server to the program
+// that serves.
 inline constexpr const char* kAddressVariable = "ISINGLASS_WARM_ADDRESS";
 
 struct Request {
@@ -42,7 +43,7 @@ inline bool read_all(int from, void* bytes, size_t count) {
   return true;
 }
 
-// Sizes first, which carry the files; then every text with its zero.
+// Sends the sizes first, together with the files, and then every text with its terminating zero.
 inline bool send_request(int to, const Request& request) {
   std::string texts;
   for (const auto* list : {&request.arguments, &request.environment}) {

@@ -1,10 +1,11 @@
-// Preloaded into a program (LD_PRELOAD), it makes of it a server of itself: the program is loaded
-// and linked once, its static objects are made once, and every request (request.h) is a fork that
-// enters main() from there. LibTorch takes .4 s to come that far, a fork some milliseconds: tests
-// that start the program a thousand times save as many times the difference.
+// A library that, preloaded into a program (LD_PRELOAD), turns it into a server of itself. The
+// program is loaded and linked once, its static objects are constructed once, and every request
+// (request.h) is a fork that enters main() from there. LibTorch takes .4 s to get that far, and a
+// fork takes some milliseconds. Tests that start the program a thousand times save a thousand times
+// the difference.
 //
-// The server has one thread and has entered no code of the program's own but constructors. It ends
-// when nobody has asked for a while.
+// The server has one thread, and of the program's own code it has run only constructors. It ends
+// when there has been no request for a while.
 #include <dlfcn.h>
 #include <poll.h>
 #include <signal.h>
@@ -31,17 +32,18 @@ int listen_at(const char* name) {
   const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const bool ours =
       bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  return ours && listen(listener, 1000) == 0 ? listener : -1;  // not ours: another was faster
+  return ours && listen(listener, 1000) == 0 ? listener
+                                             : -1;  // not ours: another server was faster
 }
 
-// The process that was asked for: main(), with the caller's streams, directory and environment.
+// Becomes the requested process: calls main() with the caller's streams, directory and environment.
 int become(const Request& request, int connection) {
   for (int stream = 0; stream < 3; ++stream) dup2(request.files[stream], stream);
   if (fchdir(request.files[3]) != 0) _exit(126);
   for (const int file : request.files) close(file);
   close(connection);
   clearenv();
-  static std::vector<std::string> environment, arguments;  // as long as the process
+  static std::vector<std::string> environment, arguments;  // they live as long as the process
   environment = request.environment;
   arguments = request.arguments;
   for (std::string& entry : environment) putenv(entry.data());
@@ -51,7 +53,8 @@ int become(const Request& request, int connection) {
   return program(static_cast<int>(arguments.size()), argv.data(), environ);
 }
 
-// One request: starts the process and tells how it ends; where the caller goes, it is killed.
+// Handles one request: starts the process and reports how it ends. If the caller disappears, the
+// process is killed.
 int serve(int connection) {
   signal(SIGCHLD, SIG_DFL);
   Request request;
@@ -74,7 +77,7 @@ int serve(int connection) {
 int serve_all(int, char**, char**) {
   const int listener = listen_at(getenv(isinglass::warm::kAddressVariable));
   if (listener < 0) _exit(0);
-  signal(SIGCHLD, SIG_IGN);  // nobody waits for those that serve
+  signal(SIGCHLD, SIG_IGN);  // the children that serve are not waited for
   pollfd waits = {listener, POLLIN, 0};
   while (poll(&waits, 1, kIdleMilliseconds) > 0) {
     const int connection = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
@@ -90,7 +93,7 @@ int serve_all(int, char**, char**) {
 
 }  // namespace
 
-// Called by the start of every program, after the constructors of its libraries.
+// Called at the start of every program, after the constructors of its libraries.
 extern "C" int __libc_start_main(Main main, int argc, char** argv, void (*init)(), void (*fini)(),
                                  void (*rtld_fini)(), void* stack_end) {
   program = main;
