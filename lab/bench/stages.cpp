@@ -119,7 +119,7 @@ std::shared_ptr<MovingChains> moving_chains(const BenchSubject& s, EnergyModel& 
   Evaluation again;
   s.model.evaluate_energy(chains->state.x, again);
   TORCH_CHECK(torch::allclose(again.energy, chains->state.current.energy, 1e-5, 1e-5),
-              "the energies that a step leaves are not those of its states");
+              "the energies that a sampler step has stored differ from the energies of its states");
   return chains;
 }
 
@@ -158,7 +158,7 @@ std::optional<std::string> annealing_obstacle(const BenchSubject& s) try {
 // Returns why the model, the sampler or the number of chains does not allow tempering.
 std::optional<std::string> tempering_obstacle(const BenchSubject& s) try {
   if (s.chains % s.rungs != 0) {
-    return fmt::format("`chains` {} are no ensembles of `rungs` {}", s.chains, s.rungs);
+    return fmt::format("`chains` {} is not a multiple of `rungs` {}", s.chains, s.rungs);
   }
   s.tempering();
   return std::nullopt;
@@ -343,13 +343,13 @@ std::optional<std::string> obstacle(const std::string& stage, const BenchSubject
   const StateKind kind = s.model.space().kind;
   if (stage == "energy-gradient" && !s.model.differentiable()) return "the model has no gradient";
   if (stage == "energy-differences" && s.sampler.needs() != Needs::kDifferences) {
-    return "the sampler reads no differences";
+    return "the sampler uses no energy differences";
   }
   if ((stage == "proposal" || stage == "acceptance") && !s.sampler.proposes()) {
-    return "the sampler draws from conditionals, without a proposal";
+    return "the sampler draws from conditionals and has no proposal";
   }
   if ((stage == "training-iteration" || stage == "ais-step") && s.sampler.learns()) {
-    return "the sampler learns in burn-in, and training and annealing have none";
+    return "the sampler learns in burn-in, and training and annealing have no burn-in";
   }
   if (stage == "training-iteration" && (!s.trained || kind != StateKind::kBinary)) {
     return "the model cannot be trained";

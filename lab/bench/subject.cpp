@@ -29,7 +29,7 @@ void check_stages(const BenchSpec& spec) {
   if (spec.stages.empty()) return;
   const std::vector<std::string> names = split_at_commas(spec.stages);
   require_options(std::any_of(names.begin(), names.end(), [](auto& n) { return !n.empty(); }),
-                  "`stages` names none of {}", fmt::join(stage_names(), ", "));
+                  "`stages` names no stage; known: {}", fmt::join(stage_names(), ", "));
   for (const std::string& name : names) {
     require_options(
         std::find(stage_names().begin(), stage_names().end(), name) != stage_names().end(),
@@ -95,8 +95,9 @@ std::shared_ptr<EnergyModel> Bench::new_one() const {
   const std::string& name = spec_.model.name;
   for (const auto& [said, option] :
        {std::pair{spec_.model.sites, "sites"}, std::pair{spec_.model.categories, "categories"}}) {
-    require_options(!said, "`{}` goes with `weights`; the size of a new {} is `image`", option,
-                    name);
+    require_options(
+        !said, "`{}` applies to a model from `weights`; the size of a new {} is that of `image`",
+        option, name);
   }
   const NewModelOptions shape{.image_height = spec_.model.image->height,
                               .image_width = spec_.model.image->width,
@@ -119,8 +120,8 @@ std::vector<Stage> Bench::stages() const {
        spec_.stages.empty() ? stage_names() : split_at_commas(spec_.stages)) {
     const auto reason = obstacle(name, *subject_);
     if (reason && spec_.stages.empty()) continue;
-    require_options(!reason, "`stages` {}: {} by {} has none: {}", name, spec_.model.name,
-                    spec_.sampler.name, reason.value_or(""));
+    require_options(!reason, "`stages` {}: {} with sampler {} has no such stage: {}", name,
+                    spec_.model.name, spec_.sampler.name, reason.value_or(""));
     if (std::find(chosen.begin(), chosen.end(), name) == chosen.end()) chosen.push_back(name);
   }
   return make_stages(chosen, *subject_);

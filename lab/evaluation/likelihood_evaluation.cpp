@@ -65,17 +65,19 @@ void check_method(const EvaluateSpec& spec) {
   if (spec.method != kTemperingMethod) {
     require_options(
         (spec.rungs.empty() && !spec.exploration) || spec.reverse_from == kTemperedStart,
-        "`rungs` and `exploration` are of `method` tempering, or of `reverse-from` tempering");
+        "`rungs` and `exploration` apply to `method` tempering and to `reverse-from` tempering "
+        "only");
   } else {
     require_options(!spec.reverse,
-                    "`reverse` anneals; `method` tempering holds log Z from both ends by itself");
-    require_options(spec.schedule.empty(),
-                    "`schedule` is of annealing; `method` tempering adapts its rungs by itself");
+                    "`reverse` applies to annealing only; `method` tempering estimates log Z from "
+                    "both ends without it");
     require_options(
-        spec.until_closed == 0 || spec.chains >= kLeastEnsembles,
-        "`until-closed` needs `chains` {} or more: of {} ensembles log Z has no standard "
-        "error, without which no verdict closes",
-        kLeastEnsembles, spec.chains);
+        spec.schedule.empty(),
+        "`schedule` applies to annealing only; `method` tempering adapts its own rungs");
+    require_options(spec.until_closed == 0 || spec.chains >= kLeastEnsembles,
+                    "`until-closed` needs `chains` {} or more: with {} ensembles log Z has no "
+                    "standard error, so that no verdict can close",
+                    kLeastEnsembles, spec.chains);
   }
 }
 
@@ -151,7 +153,7 @@ void LikelihoodEvaluation::begin_round() {
   if (tempers()) {
     auto tempering = tempering_of(spec_, steps(), *model_, *start_, context_);
     require_options(tempering->exact(),
-                    "log Z takes steps that leave the distribution as it is, and {} is not exact",
+                    "log Z needs steps that leave the distribution invariant, and {} is not exact",
                     tempering->name());
     estimate_ = std::make_unique<TemperedEstimate>(spec_, *model_, *tempering, *start_, steps(),
                                                    first_chain_, context_);
@@ -190,7 +192,7 @@ void LikelihoodEvaluation::next_round() {
 
 void LikelihoodEvaluation::check_data() {
   const StateSpace own = data_->space();
-  require(model_->space() == own, "{} has {} per image; {} does not", data_->name,
+  require(model_->space() == own, "{} has {} per image; the states of {} differ", data_->name,
           own.one_hot() ? fmt::format("{} sites of {} values", own.sites, own.categories)
                         : fmt::format("{} binary sites", own.sites),
           spec_.model.name);
@@ -211,8 +213,10 @@ void LikelihoodEvaluation::restore(const fs::path& checkpoint) {
   if (const auto* rounds = entries.find<PtDict>("rounds")) {
     const PtEntries earlier(*rounds, checkpoint.string());
     round_ = earlier.integer("round");
-    require(may_double(round_), "{}: its round is {}; a run of {} from the first on has fewer",
-            checkpoint.string(), round_, spec_.temperatures);
+    require(
+        may_double(round_),
+        "{}: its round is {}; a run that starts with {} temperatures cannot have so many rounds",
+        checkpoint.string(), round_, spec_.temperatures);
     first_chain_ = earlier.integer("first_chain");
     earlier_steps_ = earlier.integer("earlier_steps");
     if (const auto* from = earlier.find<std::string>("reverse_from")) reverse_from_ = *from;
@@ -226,7 +230,7 @@ void LikelihoodEvaluation::restore(const fs::path& checkpoint) {
     begin_round();
   }
   estimate_->restore(*dict);
-  require(data, "{} does not say of which data it is", checkpoint.string());
+  require(data, "{} does not identify its data", checkpoint.string());
   if (const auto* seconds = entries.find<double>("seconds")) earlier_ = *seconds;
   if (const auto* begun = entries.find<double>("round_started")) round_started_ = *begun;
   const auto* revisions = entries.find<PtList>("revisions");
@@ -335,8 +339,8 @@ std::string LikelihoodEvaluation::outcome() const {
 std::string LikelihoodEvaluation::complaint() const {
   if (!tempers() || spec_.chains >= kLeastEnsembles) return "";
   return fmt::format(
-      "of {} ensembles log Z has no standard error, so that the verdict will be open; `chains` {} "
-      "or more have one",
+      "with {} ensembles log Z has no standard error, so that the verdict will be open; `chains` "
+      "must be at least {}",
       spec_.chains, kLeastEnsembles);
 }
 

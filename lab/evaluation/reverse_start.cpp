@@ -68,8 +68,8 @@ std::string resolved_reverse_start(const std::string& said, const EnergyModel& m
   const bool exact = exact_samples_of(model) != nullptr;
   if (said.empty() || said == kAnyStart) return exact ? kExactStart : kAnyStart;
   require_options(said != kExactStart || exact,
-                  "`reverse-from` is exact; {} has no exact draws, chains, tempering or a file of "
-                  "states work",
+                  "`reverse-from` is exact, but {} has no exact draws; chains, tempering or a file "
+                  "of states is needed",
                   model.title());
   return said;
 }

@@ -75,7 +75,7 @@ TemperedEstimate::TemperedEstimate(const EvaluateSpec& spec, EnergyModel& model,
       }()),
       energies_(torch::zeros({scans / every_, own_.count},
                              torch::TensorOptions(torch::kFloat64).device(context.device))) {
-  require(states <= scans, "{} scans have no {} states", scans, states);
+  require(states <= scans, "{} scans do not give {} states", scans, states);
   if (states > 0)
     states_ = torch::zeros({states, own_.count, state_.x.size(1)}, state_.x.options());
 }
@@ -106,7 +106,8 @@ bool TemperedEstimate::run(const std::function<void()>& on_step,
   report_ = tempering_.report(state_, params_, ranks_);
   if (!std::isfinite(report_.log_z.value)) {
     throw NumericalError(
-        "the energies of the rungs are not finite: the energy has a value that is not");
+        "the energies of the rungs are not finite, because the model has an energy that is not "
+        "finite");
   }
   rhat_ = agreement_rhat(all_energies());
   x_ = ranks_.gather(state_.x).to(torch::kCPU);
@@ -157,18 +158,18 @@ void TemperedEstimate::restore(const PtDict& checkpoint) {
   require_same_settings(entries.dict("settings"), settings(), kWhat);
   require_same_functions(entries.find<PtDict>("functions"), model_, params_.rng.device(), kWhat);
   done_ = entries.integer("done");
-  require(done_ >= 0 && done_ <= steps_total(), "{} stands outside this run", kWhat);
+  require(done_ >= 0 && done_ <= steps_total(), "{} is at a scan outside this run", kWhat);
   evaluations_ = entries.integer("evaluations");
   const torch::Tensor& energies = entries.tensor("energies");
   require(energies.dim() == 2 && energies.size(0) == energies_.size(0) &&
               energies.size(1) == ensembles_,
-          "{} holds energies of other ensembles", kWhat);
+          "{} holds the energies of other ensembles", kWhat);
   energies_.copy_(energies.narrow(1, own_.first, own_.count));
   if (states_.defined()) {
     const torch::Tensor& states = entries.tensor("states");
     require(states.dim() == 3 && states.size(0) == states_.size(0) &&
                 states.size(1) == ensembles_ && states.size(2) == states_.size(2),
-            "{} holds states of other ensembles", kWhat);
+            "{} holds the states of other ensembles", kWhat);
     states_.copy_(states.narrow(1, own_.first, own_.count));
   }
   tempering_.restore_saved(state_, params_, entries.dict("ensembles"), ranks_);

@@ -23,8 +23,8 @@ TemperedStart::TemperedStart(const EvaluateSpec& spec, EnergyModel& model, const
   if (ladder.rungs.empty()) ladder.rungs = "auto";
   ladder.chains = std::max<int64_t>(2, (chains_ + kChainsEach - 1) / kChainsEach);
   require_options(ladder.chains >= context.ranks->size(),
-                  "`reverse-from` tempering has an ensemble for {} chains: `chains` is {}, too few "
-                  "for {} ranks",
+                  "`reverse-from` tempering has one ensemble for every {} chains: `chains` is {}, "
+                  "which is too few for {} ranks",
                   kChainsEach, chains_, context.ranks->size());
   const int64_t scans = std::max(temperatures / 2, kLeastScans);
   tempering_ = tempering_of(ladder, scans, model, start, context);

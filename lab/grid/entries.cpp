@@ -31,7 +31,7 @@ std::optional<std::string> text_of(const toml::table& table, const std::string& 
 const toml::table* table_of(const toml::table& table, const std::string& key,
                             const std::string& where) {
   const toml::node* node = table.get(key);
-  require(!node || node->is_table(), "{}: {} is no table", where, key);
+  require(!node || node->is_table(), "{}: {} must be a table", where, key);
   return node ? node->as_table() : nullptr;
 }
 
@@ -63,7 +63,7 @@ std::vector<std::string> text_list(const toml::table& table, const std::string& 
   if (!list) return texts;
   for (const toml::node* node : nodes_of(*list, where, key)) {
     const auto text = node->value<std::string>();
-    require(text.has_value(), "{}: {} must be texts", where, key);
+    require(text.has_value(), "{}: {} must be a text or a list of texts", where, key);
     texts.push_back(*text);
   }
   return texts;
@@ -76,7 +76,7 @@ ScaledEntry at_scale(const toml::table& entry, double scale, const std::string& 
   require(below.has_value(), "{} small: below is missing", where);
   const auto label = text_of(entry, "label", where);
   require(label && text_of(*small, "label", where),
-          "{} small: it and the entry need labels that tell them apart", where);
+          "{} small: the entry and its smaller variant each need a label", where);
   if (scale >= *below) return {entry};
   return {*small, *label};
 }
@@ -85,7 +85,7 @@ const toml::array& entries(const toml::table& grid, const std::string& key,
                            const std::string& name) {
   const toml::array* list = grid[key].as_array();
   require(list && !list->empty() && list->is_homogeneous(toml::node_type::table),
-          "{}: it needs entries [[{}]]", name, key);
+          "{}: at least one table [[{}]] is needed", name, key);
   return *list;
 }
 

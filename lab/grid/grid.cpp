@@ -40,7 +40,7 @@ void check_cell(const Cell& cell, const GivenModels& given) {
   if (!sample.model.instance.empty()) check_instance(sample.model.instance);
   if (!sample.model.name.empty()) find_model(sample.model.name);
   if (!sample.model.weights.empty()) {
-    require_options(fs::is_regular_file(sample.model.weights), "`weights` {} is no file",
+    require_options(fs::is_regular_file(sample.model.weights), "`weights` {} is not a file",
                     sample.model.weights.string());
   } else if (cell.training.empty()) {
     require(!sample.model.instance.empty() || !sample.model.factors.empty(),
@@ -90,7 +90,7 @@ std::vector<TrainSpec> read_training(const toml::table& table, const std::string
   const auto add = [&](const toml::table& train) {
     const std::string entry = where + " train";
     std::vector<OptionValues> values = combinations(train, train_options(), entry, folder);
-    require(values.size() == 1, "{} holds a list", entry);
+    require(values.size() == 1, "{} holds a list; single values are needed", entry);
     override_values(values.front(), data_values(spec.data));
     scale_down(values.front(), spec.scale);
     all.push_back(
@@ -98,7 +98,7 @@ std::vector<TrainSpec> read_training(const toml::table& table, const std::string
   };
   if (const toml::array* several = table["train"].as_array()) {
     for (const toml::node& node : *several) {
-      require(node.is_table(), "{}: train is no table", where);
+      require(node.is_table(), "{}: train must be a table or a list of tables", where);
       add(*node.as_table());
     }
   } else if (const toml::table* one = table_of(table, "train", where)) {
@@ -111,17 +111,17 @@ std::vector<TrainSpec> read_training(const toml::table& table, const std::string
 void read_points(const toml::node* node, const std::string& where,
                  std::vector<torch::Tensor>& rows) {
   if (!node) return;
-  require(node->is_array(), "{}: it is no list of points [x, y, …]", where);
+  require(node->is_array(), "{}: a list of points [x, y, …] is needed", where);
   for (const toml::node& point : *node->as_array()) {
     std::vector<double> numbers;
-    require(point.is_array(), "{}: a point is a list of numbers", where);
+    require(point.is_array(), "{}: a point must be a list of numbers", where);
     for (const toml::node& number : *point.as_array()) {
       const auto value = number.value<double>();
-      require(value.has_value(), "{}: a point is a list of numbers", where);
+      require(value.has_value(), "{}: a point must be a list of numbers", where);
       numbers.push_back(*value);
     }
     rows.push_back(torch::tensor(numbers, torch::kFloat64));
-    require(rows.back().sizes() == rows.front().sizes(), "{}: points differ in length", where);
+    require(rows.back().sizes() == rows.front().sizes(), "{}: the points differ in length", where);
   }
 }
 
@@ -224,7 +224,8 @@ Cell make_cell(OptionValues values, const ModelEntryValues& model,
   }
   for (const OptionValues& more : {model.values, sampler.values}) override_values(values, more);
   require_options(!values.contains("seed"),
-                  "seed = {}: seeds come from `seed` and the number of the repeat",
+                  "seed = {} is not allowed in a grid: cells get their seeds from `seed` and the "
+                  "number of the repeat",
                   text_or(values, "seed", ""));
   scale_down(values, scale, fixed, group);
   cell.calls = divide_calls(values);
@@ -277,13 +278,13 @@ void read_sampling_cells(const toml::table& table, const fs::path& folder, const
   grid.true_mean = value_of<double>(table, "mean", name, "a number");
   const std::string reference = text_of(table, "reference", name).value_or("");
   require(reference.empty() || reference == "block-gibbs",
-          "{}: reference is '{}'; block-gibbs is known", name, reference);
+          "{}: reference is '{}'; only block-gibbs is known", name, reference);
   grid.reference = !reference.empty();
   const toml::table* shared = table_of(table, "common", name);
-  require(shared, "{}: it needs [common] with at least steps", name);
+  require(shared, "{}: a table [common] is needed, with at least steps", name);
   const std::vector<OptionValues> common =
       combinations(*shared, sample_options(), name + ": [common]", folder);
-  require(common.size() == 1, "{}: [common] holds a list", name);
+  require(common.size() == 1, "{}: [common] holds a list; single values are needed", name);
   if (const auto size = text_of(table, "pictures", name)) {
     grid.picture = image_size(*size, name + ": pictures");
   }
@@ -315,7 +316,7 @@ Grid grid_of(const std::string& text, const std::string& name, const fs::path& f
   require(said >= 1 && grid.repeats <= kMostCells, "{}: repeats is {}; 1 to {} are allowed", name,
           said < 1 ? said : grid.repeats, kMostCells);
   const std::string cells = text_of(table, "cells", name).value_or("sample");
-  require(cells == "sample" || cells == "train", "{}: cells is '{}'; sample and train are known",
+  require(cells == "sample" || cells == "train", "{}: cells is '{}'; sample or train is needed",
           name, cells);
   if (cells == "train") {
     read_learning_cells(table, folder, spec, grid);
@@ -331,11 +332,11 @@ Grid grid_of(const std::string& text, const std::string& name, const fs::path& f
 Grid read_grid(const GridSpec& said, const GivenModels& given) {
   GridSpec spec = said;
   require_options(spec.preset.empty() != spec.file.empty(),
-                  "one of `grid` FILE and `preset` NAME is needed; presets: {}",
+                  "either `grid` FILE or `preset` NAME is needed; presets: {}",
                   fmt::join(preset_names(), ", "));
   if (!spec.weights.empty()) {
     spec.weights = fs::absolute(spec.weights);
-    require_options(fs::is_regular_file(spec.weights), "`weights` {} is no file",
+    require_options(fs::is_regular_file(spec.weights), "`weights` {} is not a file",
                     spec.weights.string());
   }
   spec.data = absolute(spec.data);

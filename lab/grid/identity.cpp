@@ -158,21 +158,21 @@ std::string GridIdentity::of_training(const TrainSpec& training) {
 }
 
 std::string identity_change(const Json& was, const Json& is) {
-  if (!was.is_object()) return "they do not say of which program and data they are";
+  if (!was.is_object()) return "they do not identify their program and data";
   const auto program = is["program"].get<std::string>();
   if (was.value("program", "") != program) {
     return fmt::format("the program was {} and is {}", was.value("program", "unknown"), program);
   }
   if (was.value("device", Json()) != is["device"]) {
-    return fmt::format("they were made on {}", was.value("device", "an unknown device"));
+    return fmt::format("they were computed on {}", was.value("device", "an unknown device"));
   }
   if (was.value("measures", Json()) != is["measures"]) return "the grid measures something else";
   const Json before = was.value("sources", Json::object());
   for (const auto& [name, hash] : is["sources"].items()) {
     if (before.value(name, "") != hash.get<std::string>())
-      return fmt::format("{} holds something else", name);
+      return fmt::format("the contents of {} have changed", name);
   }
-  return "they are of other files";
+  return "they belong to other files";
 }
 
 }  // namespace isinglass

@@ -26,11 +26,11 @@ ScaleRule read_rule(const std::string& option, const toml::node& node, const std
   const toml::array* both = node.as_array();
   const auto number = [&](const toml::node* one) {
     const auto value = one ? one->value<double>() : std::nullopt;
-    require(value.has_value(), "{}: {} is an exponent, or [exponent, least]", where, option);
+    require(value.has_value(), "{}: {} must be an exponent or [exponent, least]", where, option);
     return *value;
   };
   if (!both) return {option, number(&node)};
-  require(both->size() == 2, "{}: {} is an exponent, or [exponent, least]", where, option);
+  require(both->size() == 2, "{}: {} must be an exponent or [exponent, least]", where, option);
   return {option, number(both->get(0)), number(both->get(1))};
 }
 
@@ -45,7 +45,7 @@ std::vector<ScaleRule> read_rules(const toml::table& parent, const EntryOptions&
     const std::string option(key.str());
     const Option* known = find_option(options.table, option);
     require(known && (known->type == ValueType::kInteger || known->type == ValueType::kReal),
-            "{}: {} is no number of {}", where, option, options.who);
+            "{}: {} is not a numeric option of {}", where, option, options.who);
     rules.push_back(read_rule(option, node, where));
   }
   return rules;
@@ -104,7 +104,7 @@ OptionValues only_values(const toml::table& table, const EntryOptions& options,
                          const std::string& where, const fs::path& folder,
                          const std::vector<std::string>& others = {}) {
   const auto all = combinations(table, options, where, folder, others);
-  require(all.size() == 1, "{} holds a list", where);
+  require(all.size() == 1, "{} holds a list; single values are needed", where);
   return all.front();
 }
 
@@ -117,7 +117,8 @@ std::optional<OptionValues> read_evaluation(const toml::table& given, const std:
   const std::string where = name + ": [evaluate]";
   OptionValues values = only_values(*table, evaluate_options(), where, folder, {"scale"});
   for (const char* own : {"model", "weights", "dataset", "validation", "test", "seed"}) {
-    require_options(!values.contains(own), "{}: `{}` is that of the cell", where, own);
+    require_options(!values.contains(own),
+                    "{}: `{}` must not be given here, because the cell determines it", where, own);
   }
   std::vector<ScaleRule> rules = read_rules(*table, evaluate_options(), where);
   apply(rules, scale, values);
@@ -158,7 +159,8 @@ Cell make_cell(OptionValues values, const Entry& model, const Entry& sampler, co
   Cell cell{.model = model.label, .sampler = sampler.label, .stands_for = model.stands_for};
   for (const OptionValues& more : {model.values, sampler.values}) override_values(values, more);
   require_options(!values.contains("seed"),
-                  "seed = {}: seeds come from `seed` and the number of the repeat",
+                  "seed = {} is not allowed in a grid: cells get their seeds from `seed` and the "
+                  "number of the repeat",
                   text_or(values, "seed", ""));
   apply(grid.rules, spec.scale, values);
   for (const auto& [option, value] : sampler.values) {
@@ -179,9 +181,12 @@ void read_learning_cells(const toml::table& table, const fs::path& folder, const
   check_keys(table, name,
              {"cells", "title", "repeats", "common", "models", "samplers", "claims", "scale",
               "evaluate", "published"});
-  require_options(spec.until_converged == 0, "`until-converged` is of grids whose cells sample");
-  require_options(spec.weights.empty(), "`weights` is of grids whose cells sample");
-  require_options(spec.data.name.empty(), "`dataset` is the grid's own where its cells learn");
+  require_options(spec.until_converged == 0,
+                  "`until-converged` applies to grids whose cells sample");
+  require_options(spec.weights.empty(), "`weights` applies to grids whose cells sample");
+  require_options(
+      spec.data.name.empty(),
+      "`dataset` must not be given for a grid whose cells train: the grid names its data");
   grid.rules = read_rules(table, train_options(), name);
   read_published(table, name, grid);
   const auto evaluation = read_evaluation(table, name, folder, spec.scale, grid);

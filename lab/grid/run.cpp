@@ -51,7 +51,7 @@ Json finished_cell(const fs::path& file, const Cell& cell) {
   for (const char* part : {"sampling", "training", "learning", "evaluation"}) {
     // Compares texts, as both have lost any bytes that are not UTF-8.
     require(text_of(json.value(part, Json())) == text_of(expected.value(part, Json())),
-            "{} was made with other settings: the grid has changed since", file.string());
+            "{} was made with other settings, because the grid has changed since", file.string());
   }
   return json;
 }
@@ -88,7 +88,7 @@ void set_stale_cells_aside(const GridSpec& spec, const Grid& grid, GridIdentity&
     if (cell.is_null()) {
       if (!other) continue;
       stale.push_back({{run},
-                       "half-trained, by another program or of other data or settings",
+                       "half-trained, by another program or on other data or settings",
                        revision_of(*other)});
       continue;
     }

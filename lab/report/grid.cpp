@@ -242,19 +242,19 @@ void add_failures(Page& page, const Json& rows) {
 void add_open_evaluations(Page& page, const std::vector<Json>& finished) {
   const Json open = open_evaluations(finished);
   if (open.empty()) return;
-  page.add(
-      "Evaluations that stayed open",
-      "Where a repeat's likelihood is not known, its setting has none: that of the other "
-      "repeats would be the one of models that are easy to evaluate. The two ends are the "
-      "estimates from the base and from the model that do not yet agree, or cannot be trusted.",
-      {table("",
-             {{"model", true},
-              {"sampler", true},
-              {"repeat"},
-              {"why", true, true},
-              {"test nats, from the base"},
-              {"from the model"}},
-             open)});
+  page.add("Evaluations that stayed open",
+           "A setting with a repeat whose likelihood is not known has no likelihood in the tables "
+           "above, because the mean over its other repeats would favour models that are easy to "
+           "evaluate. The table gives the estimates from the base and from the model, which do not "
+           "agree yet or cannot be trusted.",
+           {table("",
+                  {{"model", true},
+                   {"sampler", true},
+                   {"repeat"},
+                   {"why", true, true},
+                   {"test nats, from the base"},
+                   {"from the model"}},
+                  open)});
 }
 
 // Returns how much smaller than the published experiment the grid is, and by which rule.

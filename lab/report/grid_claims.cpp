@@ -58,19 +58,18 @@ Json claims_table(const Json& claims) {
 
 // Explains in words how verdicts are reached (lab/grid/claims.h).
 constexpr const char* kRule =
-    "A rule decides from the measured numbers. Where a side has several settings, the best is "
-    "chosen on the first half of the repeats and compared on the second; three repeats at least "
-    "must judge. ± is half of the 95 % interval by Student's t over the repeats, and the "
-    "difference (positive: the claimed one is better) has an interval by the same rule, of 95 % "
-    "for "
-    "one model, and wider for several, by Holm's rule, so that all verdicts of a claim together "
-    "are "
-    "wrong in 5 % of cases at most. Beats: supported where the interval is above 0, not supported "
-    "where it is below, or reaches 0 and not what counts as a difference. Matches: supported where "
-    "the interval excludes being worse by more than the margin. A side whose best setting is at an "
-    "end of its sweep cannot lose, as it might be better beyond it. Numbers of equilibrium need "
-    "chains with R-hat up to 1.1; others are never the best, and a claim that one of them might "
-    "overturn is undecided.";
+    "Each verdict follows from the measured numbers by a fixed rule. If a side has several "
+    "settings, the best one is chosen on the first half of the repeats and compared on the second "
+    "half, which must have at least three repeats. The number after ± is half the width of the 95 "
+    "% interval by Student's t over the repeats. The difference (positive if the claimed side is "
+    "better) has an interval of the same kind. Its level is 95 % for one model and higher for "
+    "several, by Holm's rule, so that the probability that any verdict of a claim is wrong is at "
+    "most 5 %. Beats: supported if the whole interval is above 0; not supported if its upper end "
+    "is below the margin, the smallest advantage that counts. Matches: supported if the interval "
+    "excludes that the side is worse by more than the margin. A side whose best setting is at an "
+    "end of its sweep cannot lose, because a setting beyond that end might be better. Metrics that "
+    "are measured at equilibrium need chains with R-hat of at most 1.1; settings with a larger "
+    "R-hat are never chosen as the best, and a claim that one of them might overturn is undecided.";
 
 }  // namespace
 

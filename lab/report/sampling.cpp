@@ -62,8 +62,8 @@ void add_sampling(Page& page, const fs::path& directory) {
   for (const auto& [key, value] : effective.items()) ess.push_back({key, value});
   page.add(
       "Effective sample size",
-      fmt::format("Of the {}. mean to per_second_all: the papers' estimator, one chain; bulk and "
-                  "tail: all chains together.",
+      fmt::format("Effective sample sizes of the {}. The rows from mean to per_second_all use the "
+                  "papers' estimator on single chains; bulk and tail use all chains together.",
                   summary.value("statistic", "energy")),
       {table("", {{"", true}, {"value"}}, ess)});
   if (!fs::exists(directory / "samples.pt")) return;
@@ -72,7 +72,7 @@ void add_sampling(Page& page, const fs::path& directory) {
     (name == "samples" ? samples : energy) = tensor;
   }
   require(samples.defined() && energy.defined() && samples.dim() == 3 && energy.dim() == 2,
-          "{} holds no samples and energy", (directory / "samples.pt").string());
+          "{} does not hold the tensors samples and energy", (directory / "samples.pt").string());
   if (energy.size(0) == 0) return;
   page.add("Chains", "", {charts("", sampling_charts(energy, summary.value("thin", int64_t{1})))});
   const Json images = state_pictures(samples);

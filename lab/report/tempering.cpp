@@ -30,7 +30,7 @@ Json history_chart(const torch::Tensor& history) {
                       {"x", whole_numbers(1, scans)},
                       {"y", std::vector<int64_t>(of, of + scans)}});
   }
-  return line_chart("Rungs of replicas of the first ensemble, the last scans", {"scan"}, {"rung"},
+  return line_chart("Rungs of the first ensemble's replicas in the last scans", {"scan"}, {"rung"},
                     series);
 }
 
@@ -51,8 +51,8 @@ void add_tempering(Page& page, const std::filesystem::path& directory, const cha
                                     {"y", tempering.value(key, Json::array())}}}));
   };
   Json pictures = Json::array({chart("Schedule", "beta", "betas", rungs),
-                               chart("Swaps of a rung and the next one", "share rejected",
-                                     "rejection", std::max<int64_t>(rungs - 1, 0)),
+                               chart("Swaps between adjacent rungs", "share rejected", "rejection",
+                                     std::max<int64_t>(rungs - 1, 0)),
                                chart("Steps of the sampler", "acceptance", "acceptance", rungs)});
   const auto file = directory / "rungs.pt";
   if (std::filesystem::exists(file)) {
@@ -61,9 +61,9 @@ void add_tempering(Page& page, const std::filesystem::path& directory, const cha
   }
   page.add(
       "Tempering",
-      "A round trip: a replica's way from exact draws (rung 0) to the target and back. Its rate "
-      "an ensemble and scan stands beside the one that the rejections allow where the sampler's "
-      "steps forget the energy, and beside that of many rungs.",
+      "A round trip is the way of a replica from exact draws (rung 0) to the target and back. The "
+      "table gives its rate per ensemble and scan, the rate that the rejections would allow if the "
+      "sampler's steps decorrelated the energy, and the rate in the limit of many rungs.",
       {facts(list), charts("", pictures)});
 }
 

@@ -34,7 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 
 report::Page page_of(const fs::path& directory) {
-  require(fs::is_directory(directory), "{} is no directory of a run", directory.string());
+  require(fs::is_directory(directory), "{} is not a run directory", directory.string());
   report::Page page;
   try {
     for (const report::Section& section : report::sections()) {
@@ -44,7 +44,7 @@ report::Page page_of(const fs::path& directory) {
     fail("{}: its files are damaged: {}", directory.string(), error.what());
   }
   require(!page.title.empty(),
-          "{} holds no finished run of ablate, train, evaluate, sample or bench",
+          "{} does not hold a finished run of ablate, train, evaluate, sample or bench",
           directory.string());
   if (page.subtitle.empty()) page.subtitle = fs::weakly_canonical(directory).filename().string();
   report::add_configuration(page, directory);

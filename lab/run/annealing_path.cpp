@@ -44,14 +44,14 @@ void resolve_path(EvaluateSpec& spec, const EnergyModel& model) {
   }
   const PathKind own = path_for(sampler, model);
   if (spec.path.empty()) spec.path = path_names()[static_cast<size_t>(own)];
-  require_options(!joint || own == PathKind::kJoint,
-                  "`path` joint is that of `sampler` gibbs with `scan` chromatic; {} goes with "
-                  "`path` linear",
-                  sampler.name);
   require_options(
-      own != PathKind::kJoint || spec.path == kJointName,
-      "`scan` chromatic of an rbm goes with `path` joint; `path` {} has no sweeps of it",
-      spec.path);
+      !joint || own == PathKind::kJoint,
+      "`path` joint needs `sampler` gibbs with `scan` chromatic; {} needs `path` linear",
+      sampler.name);
+  require_options(own != PathKind::kJoint || spec.path == kJointName,
+                  "`scan` chromatic of an rbm needs `path` joint; along `path` {} there are no "
+                  "block Gibbs sweeps",
+                  spec.path);
 }
 
 }  // namespace isinglass

@@ -122,7 +122,7 @@ DataSpec said_data(const DataSpec& data) {
 }
 
 DataSpec without_levels(const DataSpec& data) {
-  require_options(!data.levels, "`levels` is of images that are categorical states");
+  require_options(!data.levels, "`levels` applies to images that are categorical states");
   return said_data(data);
 }
 
@@ -173,7 +173,7 @@ std::shared_ptr<EnergyModel> instance_of(const ModelSpec& spec, const ImageSourc
   require_options(!spec.gradient_model, "`gradient-model` and `instance` exclude each other");
   const std::shared_ptr<EnergyModel> model = make_instance(spec.instance, images);
   require_options(spec.name.empty() || spec.name == model->kind_name(),
-                  "`model` is {}, but `instance` {} is of {}", spec.name, spec.instance,
+                  "`model` is {}, but `instance` {} has model {}", spec.name, spec.instance,
                   model->kind_name());
   return model;
 }
@@ -184,9 +184,10 @@ std::shared_ptr<EnergyModel> model_of(const ModelSpec& spec, torch::Device devic
                                       std::optional<NamedTensors> tensors) {
   require_said(!spec.name.empty(), "model");
   require_options(spec.factors.empty() || spec.name == "product",
-                  "`factors` is given, but `model` is {}; it goes with product", spec.name);
-  require_options(spec.weights.empty() || spec.name != "product",
-                  "`weights` is given, but product has no parameters but those of its `factors`");
+                  "`factors` is given, but `model` is {}; product is needed", spec.name);
+  require_options(
+      spec.weights.empty() || spec.name != "product",
+      "`weights` is given, but product has no parameters other than those of its `factors`");
   ModelOptions options = model_options(spec, continuous);
   options.tensors = std::move(tensors);
   std::shared_ptr<EnergyModel> model = load_model(spec.name, options);
@@ -260,7 +261,7 @@ bool captures_steps(std::optional<bool> said, const EnergyModel& model, const Sa
   if (!*said) return false;
   require_options(
       !sampler.asks_device(),
-      "`cuda-graph`: a step of {} waits for a number that the GPU finds, and cannot be captured",
+      "`cuda-graph`: a step of {} reads a number back from the GPU, and cannot be captured",
       sampler.name());
   require_options(model.capturable(), "`cuda-graph`: calls of model {} cannot be captured",
                   model.kind_name());

@@ -72,7 +72,8 @@ std::unique_ptr<Cooling> cooling_of(const SampleSpec& spec, EnergyModel& model, 
                   "`anneal` cools binary and categorical sites; the states of model {} are {}",
                   model.kind_name(), kinds_text({kind}));
   require_options(plan.burn_in >= 2,
-                  "`anneal` cools in burn-in: `burn-in` is {}; at least 2 is needed", plan.burn_in);
+                  "`anneal` cools during burn-in, and `burn-in` is {}; at least 2 is needed",
+                  plan.burn_in);
   return std::make_unique<Cooling>(model, *spec.anneal, plan.burn_in, device);
 }
 
@@ -136,9 +137,12 @@ void Sampling::make_sampler() {
     spec_.lowest_beta = spec_.lowest_beta.value_or(0);
     if (!model_->space().discrete()) spec_.start_scale = spec_.start_scale.value_or(1);
   } else {
-    require_options(!spec_.exploration, "`exploration` is of tempering, and needs `rungs`");
-    require_options(!spec_.lowest_beta, "`lowest-beta` is of tempering, and needs `rungs`");
-    require_options(!spec_.start_scale, "`start-scale` is of tempering, and needs `rungs`");
+    require_options(!spec_.exploration,
+                    "`exploration` applies to tempering only, and needs `rungs`");
+    require_options(!spec_.lowest_beta,
+                    "`lowest-beta` applies to tempering only, and needs `rungs`");
+    require_options(!spec_.start_scale,
+                    "`start-scale` applies to tempering only, and needs `rungs`");
     sampler_ = sampler_of(spec_.sampler, target(), warm);
   }
   spec_.sampler = resolved(spec_.sampler, target(), warm);
@@ -157,7 +161,8 @@ void Sampling::note_data(const Dataset& data) {
 void Sampling::seek_solutions() {
   auto* problem = dynamic_cast<GraphProblem*>(model_.get());
   require_options(!spec_.optimum || problem,
-                  "`optimum` is given, but model {} is no problem with solutions",
+                  "`optimum` is given, but model {} is not an optimisation problem; maxcut, "
+                  "maxclique or mis is needed",
                   model_->kind_name());
   if (problem) best_ = std::make_unique<BestSolution>(*problem, ranks());
 }
@@ -178,7 +183,7 @@ void Sampling::read_warm_start() {
     require_options(
         value.is_number() && std::any_of(sampler_numbers().begin(), sampler_numbers().end(),
                                          [&name = name](const auto& n) { return n.first == name; }),
-        "`warm-start` {}: '{}' is not a number of a sampler", file, name);
+        "`warm-start` {}: '{}' is not a numeric option of any sampler", file, name);
     spec_.sampler.options.try_emplace(name, value.get<double>());
   }
 }

@@ -77,13 +77,13 @@ void Sampling::restore(const PtDict& saved) {
   require(made.burn_in >= 0 && made.burn_in <= plan_.burn_in && made.steps >= 0 &&
               made.steps <= plan_.steps && (made.sampling || made.steps == 0) &&
               (!made.sampling || made.burn_in == plan_.burn_in),
-          "{} stands outside this run", kWhat);
+          "{} is at a step outside this run", kWhat);
   made.energy_evaluations = entries.integer("energy_evaluations");
   made.seconds = entries.real("seconds");
   const auto rows = [&](const char* name, torch::Tensor& own) {
     const auto* all = entries.find<torch::Tensor>(name);
     if (!all) return;
-    require(all->dim() == 1 && all->size(0) == *spec_.chains, "{} is of other chains", kWhat);
+    require(all->dim() == 1 && all->size(0) == *spec_.chains, "{} belongs to other chains", kWhat);
     own = own_.of(*all).to(context_.device);
   };
   rows("acceptance_before", made.acceptance_before);

@@ -37,7 +37,7 @@ int64_t number_of(const fs::path& file) {
 
 PtDict dict_of(const fs::path& file) {
   const PtValue value = read_pt(file);
-  require(value.is_dict(), "{} holds no dictionary", file.string());
+  require(value.is_dict(), "{} does not hold a dictionary", file.string());
   return std::get<PtDict>(value.value);
 }
 
@@ -73,7 +73,7 @@ void SavedSampling::restore() {
   if (const auto* correction = entries.find<torch::Tensor>("correction")) {
     const Share own = sampling_.own_chains();
     require(correction->dim() == 1 && correction->size(0) >= own.first + own.count,
-            "{} is of other chains", checkpoint.string());
+            "{} belongs to other chains", checkpoint.string());
     recorder_.restore_correction(own.of(*correction).to(sampling_.device()));
   }
   draws_ = entries.integer("draws");

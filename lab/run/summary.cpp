@@ -150,9 +150,9 @@ std::string unmoved_warning(const Json& summary) {
   const int64_t steps = summary["steps_done"];
   if (unmoved == 0 || (unmoved < chains && steps < kEnoughSteps)) return "";
   return fmt::format(
-      "{} of {} chains did not move in {} steps (mean acceptance {:.2g}): they are frozen, or one "
-      "state has nearly all of the mass; another sampler, a smaller scale, a longer burn-in or "
-      "other starts may tell",
+      "{} of {} chains did not move in {} steps (mean acceptance {:.2g}): either they are frozen, "
+      "or one state has nearly all of the probability; a run with another sampler, a smaller "
+      "scale, a longer burn-in or other starting states can tell which",
       unmoved, chains, steps, summary["acceptance"].get<double>());
 }
 
@@ -168,8 +168,9 @@ std::string rhat_warning(const Json& summary) {
   static const std::map<std::string, std::string> names = {
       {"energy", "energy"}, {"hamming", "Hamming distance"}, {"sum", "sum of sites"}};
   return fmt::format(
-      "R-hat of the {} is {}: the chains do not agree, and their draws are not yet draws from the "
-      "target; more steps, a longer `burn-in`, another sampler or `rungs` may bring them together",
+      "R-hat of the {} is {}: the chains have not converged to one distribution, and their draws "
+      "are not yet draws from the target; more steps, a longer `burn-in`, another sampler or "
+      "`rungs` may help",
       names.at(worst), infinite ? "infinite" : fmt::format("{:.3g}", rhat));
 }
 
@@ -208,8 +209,8 @@ std::string optimum_warning(const Json& summary) {
   constexpr double kRounding = 1e-9;  // Sums of weights are rounded by this much.
   if (!(value > optimum + kRounding * std::abs(optimum))) return "";
   return fmt::format(
-      "the best solution, {}, is above the optimum that was given, {}: that is the optimum of "
-      "another problem, or wrong",
+      "the best solution, {}, is above the given optimum, {}, which is wrong or belongs to another "
+      "problem",
       value, optimum);
 }
 

@@ -35,12 +35,11 @@ std::optional<int64_t> rungs_of(const std::string& text) {
 }
 
 void check_space(const StateSpace& space) {
-  require_options(
-      space.kind == StateKind::kBinary || space.kind == StateKind::kCategorical ||
-          space.kind == StateKind::kContinuous,
-      "`rungs` needs a distribution of which exact draws are made at beta = 0; there is "
-      "one of binary, of categorical and of continuous sites, and the model's states are {}",
-      kinds_text({space.kind}));
+  require_options(space.kind == StateKind::kBinary || space.kind == StateKind::kCategorical ||
+                      space.kind == StateKind::kContinuous,
+                  "`rungs` needs a distribution with exact draws at beta = 0, which exists for "
+                  "binary, categorical and continuous sites; the model's states are {}",
+                  kinds_text({space.kind}));
 }
 
 // Returns the reference distribution at β = 0. Without data, the joint path of an RBM begins at its
@@ -73,7 +72,7 @@ TemperingOptions options_of(const Spec& spec, int64_t burn_in, int64_t scans, in
   const torch::Device device = context.device;
   const int64_t exploration = spec.exploration.value_or(1);
   require_option(has_counters(burn_in + scans, exploration), "exploration", exploration,
-                 "{} scans, those of burn-in among them, would take {} local steps a chain, and {} "
+                 "{} scans, burn-in included, would take {} local steps per chain, and at most {} "
                  "have random numbers of their own",
                  burn_in + scans,
                  static_cast<double>(burn_in + scans) * static_cast<double>(exploration),
@@ -91,14 +90,14 @@ TemperingOptions options_of(const Spec& spec, int64_t burn_in, int64_t scans, in
   };
   if (options.rungs) {
     require_memory(bytes(*options.rungs), device,
-                   fmt::format("`rungs` {} of `chains` {} ensembles", *options.rungs, ensembles));
+                   fmt::format("`rungs` {} with `chains` {} ensembles", *options.rungs, ensembles));
   } else {
     const torch::Tensor available = torch::tensor({available_memory(device)}, torch::kFloat64);
     const double fitting = context.ranks->gather(available).min().item<double>() / bytes(1);
     options.most_rungs =
         std::clamp<int64_t>(static_cast<int64_t>(std::min(fitting, 1e6)), 8, kMostFound);
     require_memory(bytes(8), device,
-                   fmt::format("`rungs` auto of `chains` {} ensembles", ensembles));
+                   fmt::format("`rungs` auto with `chains` {} ensembles", ensembles));
   }
   return options;
 }
@@ -116,7 +115,8 @@ std::unique_ptr<ParallelTempering> tempering_of(const SampleSpec& spec, EnergyMo
       options_of(spec, plan.burn_in, plan.steps, *spec.chains, model, context);
   options.lowest = spec.lowest_beta.value_or(0);
   require_options(options.rungs || plan.burn_in > 0 || warm,
-                  "`rungs` auto finds their number in burn-in: `burn-in` is 0");
+                  "`rungs` auto finds the number of rungs in burn-in, and `burn-in` is 0; at least "
+                  "1 is needed");
   options.path = path_for(spec.sampler, model);
   return tempering_with(spec.sampler, model,
                         reference_of(options.path, model, device, spec.start_scale), options,

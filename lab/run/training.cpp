@@ -115,7 +115,8 @@ TrainSpec resolved_objective(TrainSpec spec) {
     set_default(spec.shape.edges, edge_set_names().front());
     set_default(spec.l1, PcdOptions().l1);
   } else {
-    require_options(!spec.shape.edges, "`edges` is of an ising; `model` is {}", spec.model.name);
+    require_options(!spec.shape.edges, "`edges` applies to an ising only; `model` is {}",
+                    spec.model.name);
   }
   spec.data = resolved(spec.data);
   return spec;
@@ -144,12 +145,11 @@ void Training::resolve_image() {
 void Training::resolve_projection() {
   const bool projects =
       spec_.model.name == "resnet" && data_.values == PixelValues::kCategorical && !given_.model;
-  require_options(
-      projects || !spec_.shape.proj,
-      "`proj` is of a resnet of categorical images; `model` is {}, and the images of {} "
-      "are {}",
-      spec_.model.name, data_.name,
-      data_.values == PixelValues::kCategorical ? "categorical" : "not");
+  require_options(projects || !spec_.shape.proj,
+                  "`proj` applies to a resnet of categorical images only; `model` is {}, and the "
+                  "images of {} are {}",
+                  spec_.model.name, data_.name,
+                  data_.values == PixelValues::kCategorical ? "categorical" : "not");
   if (projects) set_default(spec_.shape.proj, NewModelOptions().proj);
 }
 
@@ -159,10 +159,10 @@ int64_t Training::chains() const {
 
 std::shared_ptr<EnergyModel> Training::model_to_train(int64_t classes) const {
   const bool categorical = data_.values == PixelValues::kCategorical;
-  require_options(
-      !spec_.base_smooth || (categorical && spec_.base.value_or(false) && !given_.model &&
-                             spec_.model.weights.empty()),
-      "`base-smooth` is of a new model of categorical images with a `base`, without `weights`");
+  require_options(!spec_.base_smooth || (categorical && spec_.base.value_or(false) &&
+                                         !given_.model && spec_.model.weights.empty()),
+                  "`base-smooth` applies to a new model of categorical images with a `base` and "
+                  "without `weights`");
   if (given_.model) return given_.model;
   const std::string& name = spec_.model.name;
   require_options(find_model(name).trainable(),
@@ -202,9 +202,10 @@ TrainOptions Training::train_options() const {
   TrainOptions train;
   train.iterations = spec_.iterations;
   const double steps = static_cast<double>(spec_.steps.value_or(1));
-  require_options(static_cast<double>(spec_.iterations) <= kLargestStep / steps,
-                  "`iters` is {}; at most {:.0f} is possible, because steps are numbered by 32 bits",
-                  spec_.iterations, std::floor(kLargestStep / steps));
+  require_options(
+      static_cast<double>(spec_.iterations) <= kLargestStep / steps,
+      "`iters` is {}; at most {:.0f} is possible, because steps are numbered by 32 bits",
+      spec_.iterations, std::floor(kLargestStep / steps));
   train.learning_rate = spec_.learning_rate;
   train.warmup = spec_.warmup;
   train.schedule = rate_schedule(spec_.rate_schedule);
@@ -249,18 +250,16 @@ void Training::by_chains(TrainObserver* observer) {
                               "training has none: its model changes with every iteration");
   spec_.sampler = resolved(spec_.sampler, *model_);
   const PathKind path = path_for(spec_.sampler, *model_);
-  require_options(
-      spec_.rungs.value_or(0) == 0 || path == PathKind::kLinear,
-      "`rungs` are of U times an inverse temperature, which is no rbm: its chains do not "
-      "make block Gibbs sweeps; other samplers work");
+  require_options(spec_.rungs.value_or(0) == 0 || path == PathKind::kLinear,
+                  "`rungs` needs a sampler other than block Gibbs sweeps, because U times an "
+                  "inverse temperature is not the energy of an rbm");
   const bool evaluated = *spec_.evaluate_every > 0;
   require_options(!evaluated || data_.validation.size(0) > 0,
                   "`evaluate-every` needs validation images; {} has none", data_.name);
-  require_options(
-      !evaluated || sampler_->exact(),
-      "`evaluate-every` anneals by steps that leave the distribution as it is, and {} is "
-      "not exact",
-      sampler_->name());
+  require_options(!evaluated || sampler_->exact(),
+                  "`evaluate-every` anneals with steps that must leave the distribution invariant, "
+                  "and {} is not exact",
+                  sampler_->name());
   const ValidationOptions validation{.temperatures = *spec_.evaluate_steps,
                                      .path = path,
                                      .seed = static_cast<uint64_t>(spec_.seed)};

@@ -59,20 +59,21 @@ const std::vector<Idle>& table() {
     return text_in(values, "init") == "data" || values.contains("instance");
   };
   static const std::vector<Idle> all = {
-      {"train", "fresh-iters", counts("fresh"), "is of chains from noise, and `fresh` is 0"},
+      {"train", "fresh-iters", counts("fresh"),
+       "applies to the extra chains of `fresh`, which is 0"},
       {"train", "evaluate-steps", counts("evaluate-every"),
-       "is of quick validation likelihoods, and `evaluate-every` is 0"},
-      {"train", "channels", trains("resnet"), "is of a resnet, and `model` is another"},
-      {"train", "hidden", trains("rbm"), "is of an rbm, and `model` is another"},
-      {"train", "data-dir", has("dataset"), "is where `dataset` is looked for, which is not given"},
+       "applies to quick validation likelihoods, and `evaluate-every` is 0"},
+      {"train", "channels", trains("resnet"), "applies to a resnet, and `model` is another one"},
+      {"train", "hidden", trains("rbm"), "applies to an rbm, and `model` is another one"},
+      {"train", "data-dir", has("dataset"), "is the folder of `dataset`, which is not given"},
       {"sample", "dataset", reads_data,
-       "is of `init` data, or of an `instance` that is made of images"},
-      {"sample", "levels", has("dataset"), "is of the images of `dataset`, which is not given"},
-      {"sample", "data-dir", has("dataset"),
-       "is where `dataset` is looked for, which is not given"},
-      {"evaluate", "levels", has("dataset"), "is of the images of `dataset`, which is not given"},
-      {"evaluate", "data-dir", has("dataset"),
-       "is where `dataset` is looked for, which is not given"},
+       "applies to `init` data, or to an `instance` that is made of images"},
+      {"sample", "levels", has("dataset"),
+       "applies to the images of `dataset`, which is not given"},
+      {"sample", "data-dir", has("dataset"), "is the folder of `dataset`, which is not given"},
+      {"evaluate", "levels", has("dataset"),
+       "applies to the images of `dataset`, which is not given"},
+      {"evaluate", "data-dir", has("dataset"), "is the folder of `dataset`, which is not given"},
   };
   return all;
 }

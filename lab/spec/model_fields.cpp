@@ -18,35 +18,43 @@ namespace isinglass {
 Fields<ModelSpec> model_fields() {
   return {
       field(&ModelSpec::name,
-            {.name = "model", .unit = "NAME", .help = "energy; see sample `list`"}),
+            {.name = "model",
+             .unit = "NAME",
+             .help = "name of the model, which defines the energy; sample `list` shows all"}),
       field(&ModelSpec::weights,
             {.name = "weights",
              .unit = "FILE",
-             .help = "its parameters (.pt); those of script are a program, which runs: load only "
-                     "what you trust"}),
-      field(&ModelSpec::factors, {.name = "factors",
-                                  .unit = "NAME=FILE,...",
-                                  .help = "models and parameters whose energies product adds up"}),
-      field(&ModelSpec::sites, {.name = "sites",
-                                .unit = "D",
-                                .help = "sites of a model whose file does not say",
-                                .minimum = 1}),
-      field(&ModelSpec::categories, {.name = "categories",
-                                     .unit = "K",
-                                     .help = "values of a site of a model whose file does not say",
-                                     .minimum = 2,
-                                     .maximum = 256}),
+             .help = "the model's parameters (.pt); the file of a script model is a program that "
+                     "is executed: load only files that you trust"}),
+      field(&ModelSpec::factors,
+            {.name = "factors",
+             .unit = "NAME=FILE,...",
+             .help = "models and parameter files of a product, which adds up their energies"}),
+      field(&ModelSpec::sites,
+            {.name = "sites",
+             .unit = "D",
+             .help = "number of sites, for a model whose file does not determine it",
+             .minimum = 1}),
+      field(&ModelSpec::categories,
+            {.name = "categories",
+             .unit = "K",
+             .help = "number of values of a site, for a model whose file does not determine it",
+             .minimum = 2,
+             .maximum = 256}),
       field(&ModelSpec::penalty,
             {.name = "penalty",
              .unit = "P",
-             .help = "energy of a violated constraint of mis and maxclique; above 1, local minima "
-                     "have none (default: 1.5)",
+             .help = "energy added by each violated constraint of mis and maxclique; above 1, "
+                     "local minima violate none (default: 1.5)",
              .minimum = 0,
              .above_minimum = true}),
-      field(&ModelSpec::label, {.name = "class",
-                                .unit = "Y",
-                                .help = "mlp or script is a classifier f: its energy is -f(x)[Y]",
-                                .minimum = 0}),
+      field(
+          &ModelSpec::label,
+          {.name = "class",
+           .unit = "Y",
+           .help =
+               "class Y of an mlp or script that is a classifier f, whose energy is then -f(x)[Y]",
+           .minimum = 0}),
       field(&ModelSpec::image, {.name = "image",
                                 .unit = "HxW",
                                 .help = "height and width in pixels",
@@ -55,27 +63,27 @@ Fields<ModelSpec> model_fields() {
 }
 
 Field<ModelSpec> instance_field() {
-  return field(
-      &ModelSpec::instance,
-      {.name = "instance",
-       .unit = "NAME:KEY=X,…",
-       .help = "a standard target by name in place of `model` and `weights`: " + instance_names()});
+  return field(&ModelSpec::instance,
+               {.name = "instance",
+                .unit = "NAME:KEY=X,…",
+                .help = "name of a standard target, in place of `model` and `weights`: " +
+                        instance_names()});
 }
 
 Field<ModelSpec> gradient_model_field() {
-  return field(
-      &ModelSpec::gradient_model,
-      {.name = "gradient-model",
-       .unit = "NAME=FILE",
-       .help = "another model, whose gradient the sampler uses; acceptance is by `model`"});
+  return field(&ModelSpec::gradient_model, {.name = "gradient-model",
+                                            .unit = "NAME=FILE",
+                                            .help = "another model, whose gradient the proposals "
+                                                    "use; acceptance uses the energy of `model`"});
 }
 
 Field<ModelSpec> gradient_precision_field() {
   return field(&ModelSpec::gradient_precision,
                {.name = "gradient-precision",
                 .unit = "TYPE",
-                .help = "of the gradients that proposals use, and never of energies; bf16: resnet; "
-                        "auto: bf16 on GPUs with instructions for it (compute capability 8.0)",
+                .help = "precision of the gradients that proposals use; energies are not affected. "
+                        "bf16: resnet only; auto: bf16 on GPUs with instructions for it (compute "
+                        "capability 8.0 or higher), else float32",
                 .choices = {"auto", "float32", "bf16"}});
 }
 
@@ -143,7 +151,8 @@ Field<SamplerSpec> registered(const SamplerOptionText& text) {
 }  // namespace
 
 Fields<SamplerSpec> sampler_fields(const std::string& initial) {
-  Option name{.name = "sampler", .unit = "NAME", .help = "see sample `list`"};
+  Option name{
+      .name = "sampler", .unit = "NAME", .help = "name of the sampler; sample `list` shows all"};
   if (!initial.empty()) name.initial = initial;
   Fields<SamplerSpec> all = {field(&SamplerSpec::name, name)};
   for (const SamplerOptionText& text : sampler_option_texts()) all.push_back(registered(text));
@@ -151,48 +160,47 @@ Fields<SamplerSpec> sampler_fields(const std::string& initial) {
 }
 
 Fields<DataSpec> data_fields() {
-  return {
-      field(&DataSpec::name, {.name = "dataset",
-                              .unit = "NAME",
-                              .help = "data set by name, or a file: " + readable_formats(),
-                              .names = dataset_names()}),
-      field(&DataSpec::directory,
-            {.name = "data-dir",
-             .unit = "DIR",
-             .help = "folder of the data sets (default: $ISINGLASS_DATA, else ./data)",
-             .adjustable = true}),
-      field(&DataSpec::levels,
-            {.name = "levels",
-             .unit = "K",
-             .help = "the pixels of a file are categories 0 to K - 1, in place of grey levels to "
-                     "be binarised",
-             .minimum = 2,
-             .maximum = 256})};
+  return {field(&DataSpec::name, {.name = "dataset",
+                                  .unit = "NAME",
+                                  .help = "name of a data set, or a file: " + readable_formats(),
+                                  .names = dataset_names()}),
+          field(&DataSpec::directory,
+                {.name = "data-dir",
+                 .unit = "DIR",
+                 .help = "folder of the data sets (default: $ISINGLASS_DATA, else ./data)",
+                 .adjustable = true}),
+          field(&DataSpec::levels, {.name = "levels",
+                                    .unit = "K",
+                                    .help = "read the pixels of a file as categories 0 to K - 1 "
+                                            "instead of grey levels that are binarised",
+                                    .minimum = 2,
+                                    .maximum = 256})};
 }
 
 Fields<DataSpec> split_fields() {
   return {
-      field(&DataSpec::validation,
-            {.name = "validation",
-             .unit = "FILE",
-             .help = "validation images, of a `dataset` that is a file of training images alone"}),
-      field(&DataSpec::test,
-            {.name = "test",
-             .unit = "FILE",
-             .help = "test images, of a `dataset` that is a file of training images alone"})};
+      field(&DataSpec::validation, {.name = "validation",
+                                    .unit = "FILE",
+                                    .help = "file of validation images, for a `dataset` that is a "
+                                            "file of training images only"}),
+      field(
+          &DataSpec::test,
+          {.name = "test",
+           .unit = "FILE",
+           .help = "file of test images, for a `dataset` that is a file of training images only"})};
 }
 
 Option cuda_graph_option() {
   return {.name = "cuda-graph",
           .help =
-              "on a GPU, capture a sampler's step in a CUDA graph once and replay it, wherever "
-              "sampler and model allow it",
+              "on a GPU, capture the sampler's step in a CUDA graph once and replay it, if sampler "
+              "and model allow it",
           .initial = true,
           .adjustable = true};
 }
 
 Option seed_option() {
-  return {.name = "seed", .unit = "S", .help = "of all random numbers", .minimum = 0};
+  return {.name = "seed", .unit = "S", .help = "seed of all random numbers", .minimum = 0};
 }
 
 }  // namespace isinglass

@@ -31,7 +31,7 @@ void append_data(Fields<Spec>& all) {
 Option exploration_option() {
   return {.name = "exploration",
           .unit = "N",
-          .help = "of tempering: steps of the sampler on every rung in a scan (default: 1)",
+          .help = "with tempering: sampler steps on every rung per scan (default: 1)",
           .minimum = 1,
           .maximum = 1e6};
 }
@@ -40,8 +40,9 @@ Option start_scale_option() {
   return {.name = "start-scale",
           .unit = "S",
           .help =
-              "of continuous states: tempering and annealing begin at N(0, S^2) of every site; "
-              "as wide as the target is best (default: 1)",
+              "with continuous states: standard deviation of the normal distribution N(0, S^2) of "
+              "every site from which tempering and annealing start; a width like the target's is "
+              "best (default: 1)",
           .minimum = 0,
           .maximum = 1e6,
           .above_minimum = true};
@@ -51,12 +52,12 @@ Fields<SampleSpec> sample_table() {
   Fields<SampleSpec> all;
   append_model(all, {instance_field(), gradient_model_field(), gradient_precision_field()});
   append_sampler(all);
-  append(
-      all, Topic::kSampler,
-      {field(&SampleSpec::warm_start,
-             {.name = "warm-start",
-              .unit = "SUMMARY",
-              .help = "summary.json of an earlier run: start with what it adapted and learned"})});
+  append(all, Topic::kSampler,
+         {field(&SampleSpec::warm_start,
+                {.name = "warm-start",
+                 .unit = "SUMMARY",
+                 .help = "summary.json of an earlier run, whose adapted options and learned "
+                         "tensors this run starts with"})});
   append(
       all, Topic::kRun,
       {field(&SampleSpec::chains, {.name = "chains",
@@ -65,39 +66,40 @@ Fields<SampleSpec> sample_table() {
                                    .initial = kDefaultChains,
                                    .minimum = 1,
                                    .maximum = kLargestStep}),
-       field(
-           &SampleSpec::burn_in,
-           {.name = "burn-in", .unit = "N", .help = "steps before those that count", .minimum = 0}),
+       field(&SampleSpec::burn_in, {.name = "burn-in",
+                                    .unit = "N",
+                                    .help = "steps before the first draw, which are discarded",
+                                    .minimum = 0}),
        field(&SampleSpec::steps,
-             {.name = "steps", .unit = "N", .help = "steps; required", .minimum = 0}),
+             {.name = "steps", .unit = "N", .help = "steps after burn-in; required", .minimum = 0}),
        field(&SampleSpec::thin,
              {.name = "thin", .unit = "N", .help = "steps per draw", .minimum = 1}),
        field(&SampleSpec::init,
              {.name = "init",
               .unit = "STATES",
-              .help = "random, data (training images of `dataset`), instance (where the target's "
-                      "paper starts) or a .pt file of states [B, D]",
+              .help = "where chains start: random, data (training images of `dataset`), instance "
+                      "(where the target's paper starts chains) or a .pt file of states [B, D]",
               .names = {"random", "data", "instance"}}),
        field(&SampleSpec::anneal,
              {.name = "anneal",
               .unit = "T0,T1",
-              .help = "cool in burn-in: its steps have the target exp(-U/T), T falling from T0 to "
-                      "T1 by a constant factor; the steps after it have T1"}),
+              .help = "simulated annealing: burn-in samples exp(-U/T) while T falls from T0 to T1 "
+                      "by a constant factor per step; the steps after burn-in sample at T1"}),
        field(&SampleSpec::rungs,
              {.name = "rungs",
               .unit = "R",
-              .help = "parallel tempering: R states a chain, on rungs from exact draws (beta = 0) "
-                      "to the target (beta = 1), which swap; auto: as many as the target asks for. "
-                      "Then `chains` counts such ensembles, and steps are scans"}),
+              .help = "parallel tempering: each chain becomes an ensemble of R states at inverse "
+                      "temperatures from beta = 0 (exact draws) to beta = 1 (the target), which "
+                      "swap; auto: as many as the target needs. `chains` then counts ensembles, "
+                      "and `steps` counts scans"}),
        field(&SampleSpec::exploration, exploration_option()),
-       field(
-           &SampleSpec::lowest_beta,
-           {.name = "lowest-beta",
-            .unit = "B",
-            .help = "of tempering: where the ladder begins (default: 0, of exact draws); above it "
-                    "there is no log Z",
-            .minimum = 0,
-            .maximum = 1}),
+       field(&SampleSpec::lowest_beta,
+             {.name = "lowest-beta",
+              .unit = "B",
+              .help = "with tempering: lowest inverse temperature of the ladder (default: 0, where "
+                      "draws are exact); above 0, log Z is not estimated",
+              .minimum = 0,
+              .maximum = 1}),
        field(&SampleSpec::start_scale, start_scale_option()),
        field(&SampleSpec::cuda_graph, cuda_graph_option()),
        field(&SampleSpec::seed, seed_option())});
@@ -107,18 +109,20 @@ Fields<SampleSpec> sample_table() {
       {field(&SampleSpec::statistic,
              {.name = "statistic",
               .unit = "NAME",
-              .help =
-                  "what ESS is of, and R-hat beside others; hamming: the distance to a fixed state",
+              .help = "statistic of the states for which ESS and, among others, R-hat are "
+                      "computed; hamming: the Hamming distance to a fixed state",
               .choices = statistic_names()}),
        field(&SampleSpec::optimum,
              {.name = "optimum",
               .unit = "V",
               .help = "known optimum of maxcut, maxclique or mis, for the ratio in the summary "
-                      "(default: what a comment in the graph's file names)"}),
+                      "(default: the one that a comment in the graph's file names)"}),
        field(&SampleSpec::no_samples, {.name = "no-samples", .help = "write the summary only"}),
-       field(&SampleSpec::netcdf,
-             {.name = "netcdf",
-              .help = "write the draws to DIR/samples.nc, too: NetCDF in the layout of ArviZ"})});
+       field(
+           &SampleSpec::netcdf,
+           {.name = "netcdf",
+            .help =
+                "also write the draws to DIR/samples.nc, a NetCDF file in the layout of ArviZ"})});
   return all;
 }
 
@@ -128,65 +132,70 @@ Fields<EvaluateSpec> evaluate_table() {
   append_sampler(all);
   append(
       all, Topic::kRun,
-      {field(&EvaluateSpec::chains, {.name = "chains",
-                                     .unit = "B",
-                                     .help = "annealed chains, or ensembles",
-                                     .minimum = 1,
-                                     .maximum = 1e8}),
-       field(&EvaluateSpec::temperatures,
-             {.name = "steps",
-              .unit = "N",
-              .help = "temperatures of annealing, or scans of tempering after half as many of "
-                      "burn-in",
+      {field(&EvaluateSpec::chains,
+             {.name = "chains",
+              .unit = "B",
+              .help = "annealed chains, or ensembles with `method` tempering",
               .minimum = 1,
-              .maximum = 2e9}),
+              .maximum = 1e8}),
+       field(&EvaluateSpec::temperatures, {.name = "steps",
+                                           .unit = "N",
+                                           .help = "annealing temperatures, or tempering scans, "
+                                                   "which follow half as many scans of burn-in",
+                                           .minimum = 1,
+                                           .maximum = 2e9}),
+       field(&EvaluateSpec::method,
+             {.name = "method",
+              .unit = "NAME",
+              .help = "ais: annealed importance sampling; tempering: Bennett's acceptance ratio "
+                      "between adjacent rungs of parallel tempering",
+              .choices = method_names()}),
        field(
-           &EvaluateSpec::method,
-           {.name = "method",
-            .unit = "NAME",
-            .help = "ais: annealed importance sampling; tempering: Bennett's ratio over the rungs "
-                    "of parallel tempering",
-            .choices = method_names()}),
-       field(&EvaluateSpec::rungs,
-             {.name = "rungs",
-              .unit = "R",
-              .help = "of tempering: a number, or auto: as many as the target asks for (default)"}),
+           &EvaluateSpec::rungs,
+           {.name = "rungs",
+            .unit = "R",
+            .help =
+                "with tempering: number of rungs, or auto: as many as the target needs (default)"}),
        field(&EvaluateSpec::exploration, exploration_option()),
        field(&EvaluateSpec::start_scale, start_scale_option()),
-       field(&EvaluateSpec::schedule, {.name = "schedule",
-                                       .unit = "NAME",
-                                       .help = "spacing of the temperatures of annealing; "
-                                               "adaptive: by a pilot run (default)",
-                                       .choices = schedule_names()}),
+       field(
+           &EvaluateSpec::schedule,
+           {.name = "schedule",
+            .unit = "NAME",
+            .help =
+                "spacing of the annealing temperatures; adaptive: chosen by a pilot run (default)",
+            .choices = schedule_names()}),
        field(&EvaluateSpec::path,
              {.name = "path",
               .unit = "NAME",
-              .help = "linear: energies are mixed; joint: an rbm's weights are scaled, so that "
-                      "its sweeps serve all the way (default: joint for an rbm unless a sampler "
-                      "is named)",
+              .help = "linear: the energies of the start and of the target are mixed; joint: the "
+                      "weights of an rbm are scaled, so that block Gibbs sweeps work at every "
+                      "temperature (default: joint for an rbm unless a sampler is named)",
               .choices = path_names()}),
-       field(&EvaluateSpec::reverse,
-             {.name = "reverse",
-              .help = "anneal from the model back to the start, too: likelihoods from both ends, "
-                      "with a verdict"}),
+       field(&EvaluateSpec::reverse, {.name = "reverse",
+                                      .help = "also anneal from the model back to the start, which "
+                                              "gives likelihoods from both ends and a verdict"}),
        field(&EvaluateSpec::reverse_from,
              {.name = "reverse-from",
               .unit = "SOURCE",
-              .help = "where reverse chains start: exact (draws of a model that has them), chains "
-                      "(long ones, until R-hat is below 1.05), tempering (states of a ladder) or "
-                      "a .pt file of states [N, D] or draws [N, B, D]; auto: exact, else chains, "
-                      "and once they have not mixed (`until-closed`) tempering (default)",
+              .help = "where reverse chains start: exact (exact draws, if the model has them), "
+                      "chains (long chains, run until R-hat is below 1.05), tempering (states of "
+                      "parallel tempering) or a .pt file of states [N, D] or draws [N, B, D]; "
+                      "auto: exact if possible, else chains, and tempering in the later rounds of "
+                      "`until-closed` if the chains have not mixed (default)",
               .names = {"exact", "chains", "tempering", "auto"}}),
        field(&EvaluateSpec::bracket, {.name = "bracket",
                                       .unit = "NATS",
-                                      .help = "largest difference of the two ends that is closed",
+                                      .help = "largest difference between the two estimates of log "
+                                              "Z with which the verdict is closed",
                                       .minimum = 0}),
-       field(&EvaluateSpec::until_closed,
-             {.name = "until-closed",
-              .unit = "SECONDS",
-              .help = "anneal both ways, again with twice the temperatures and fresh chains as "
-                      "long as the verdict is open and that fits into this time; 0: once",
-              .minimum = 0}),
+       field(
+           &EvaluateSpec::until_closed,
+           {.name = "until-closed",
+            .unit = "SECONDS",
+            .help = "anneal in both directions and, while the verdict is open, again with twice "
+                    "the temperatures and new chains, as long as that fits into this time; 0: once",
+            .minimum = 0}),
        field(&EvaluateSpec::cuda_graph, cuda_graph_option()),
        field(&EvaluateSpec::seed, seed_option())});
   append_data(all);
@@ -208,17 +217,19 @@ Fields<BenchSpec> bench_table() {
        field(&BenchSpec::burn_in, count("burn-in", "steps before anything is timed", 0, 1e9)),
        field(&BenchSpec::steps_per_iteration,
              count("steps-per-iter", "sampler steps of a training iteration", 1, 1e6)),
-       field(&BenchSpec::rungs,
-             count("rungs", "rungs of a tempered scan, whose ensembles are as many chains in all",
-                   2, 10000)),
+       field(&BenchSpec::rungs, count("rungs",
+                                      "rungs of an ensemble in the tempered scan; `chains` divided "
+                                      "by it is the number of ensembles",
+                                      2, 10000)),
        field(&BenchSpec::exploration, exploration_option()),
-       field(&BenchSpec::warm_up, count("warm-up", "rounds that do not count", 1, 100)),
+       field(&BenchSpec::warm_up,
+             count("warm-up", "rounds that are run first and not measured", 1, 100)),
        field(&BenchSpec::repeats,
-             count("repeats", "rounds: one measurement of every stage each", 1, 500)),
+             count("repeats", "measured rounds, each with one measurement of every stage", 1, 500)),
        field(&BenchSpec::stages,
              {.name = "stages",
               .unit = "LIST",
-              .help = fmt::format("what to time, with commas (default: all that there are of {})",
+              .help = fmt::format("comma-separated stages to time (default: all that apply of {})",
                                   fmt::join(stage_names(), ", "))}),
        field(&BenchSpec::cuda_graph, cuda_graph_option()), field(&BenchSpec::seed, seed_option())});
   return all;
@@ -237,42 +248,42 @@ Fields<GridSpec> grid_table() {
   Fields<GridSpec> all;
   append(
       all, Topic::kRun,
-      {field(&GridSpec::file, {.name = "grid", .unit = "FILE", .help = "the grid (TOML)"}),
-       field(&GridSpec::preset,
-             {.name = "preset",
-              .unit = "NAME",
-              .help = fmt::format("a grid of the papers: {}", fmt::join(preset_names(), ", "))}),
+      {field(&GridSpec::file, {.name = "grid", .unit = "FILE", .help = "file of the grid (TOML)"}),
+       field(&GridSpec::preset, {.name = "preset",
+                                 .unit = "NAME",
+                                 .help = fmt::format("name of a published experiment's grid: {}",
+                                                     fmt::join(preset_names(), ", "))}),
        field(&GridSpec::scale,
              {.name = "scale",
               .unit = "S",
-              .help = "share of the work of sampling: chains, steps and training iterations "
-                      "times its square root, and smaller targets where the grid has them",
+              .help = "fraction of the published sampling work: chains, steps and training "
+                      "iterations are multiplied by its square root, and smaller targets are used "
+                      "where the grid has them",
               .minimum = 0,
               .maximum = 1,
               .above_minimum = true}),
-       field(
-           &GridSpec::repeats,
-           {.name = "repeats",
-            .unit = "N",
-            .help = "runs of every cell, each with a seed of its own; 0: as many as the grid says",
-            .minimum = 0,
-            .adjustable = true}),
+       field(&GridSpec::repeats,
+             {.name = "repeats",
+              .unit = "N",
+              .help = "runs of every cell, each with its own seed; 0: the number in the grid",
+              .minimum = 0,
+              .adjustable = true}),
        field(&GridSpec::until_converged,
              {.name = "until-converged",
               .unit = "SECONDS",
-              .help = "run a cell again with twice the burn-in and steps until R-hat is at most "
-                      "1.05, as long as a run takes no more than this; 0: as long as the grid "
-                      "says",
+              .help =
+                  "run a cell again with twice the burn-in and steps until R-hat is at most 1.05, "
+                  "unless a run would take longer than this; 0: once, with the grid's steps",
               .minimum = 0,
               .adjustable = true}),
        field(&GridSpec::weights,
              {.name = "weights",
               .unit = "FILE",
-              .help = "parameters of the grid's trained models, in place of training"}),
+              .help = "parameters of the grid's trained models, which are then not trained"}),
        field(&GridSpec::cache, {.name = "cache",
                                 .unit = "DIR",
-                                .help = "where trained models are kept by their settings (default: "
-                                        "~/.cache/isinglass)"}),
+                                .help = "folder in which trained models are kept, identified by "
+                                        "their settings (default: ~/.cache/isinglass)"}),
        field(&GridSpec::seed, seed_option())});
   append_data(all);
   return all;

@@ -28,74 +28,76 @@ Fields<TrainSpec> objective_fields() {
   noise.above_minimum = true;
   Option rate = number("lr", "RATE", "learning rate of Adam after the warm-up", 0);
   rate.above_minimum = true;
-  const Option schedule = {
-      .name = "lr-schedule",
-      .unit = "NAME",
-      .help =
-          "how the learning rate falls from the warm-up, or from where a run is resumed with "
-          "another length, to `iters`",
-      .choices = rate_schedules(),
-      .adjustable = true};
+  const Option schedule = {.name = "lr-schedule",
+                           .unit = "NAME",
+                           .help =
+                               "how the learning rate falls to `iters` from the end of the "
+                               "warm-up, or from where a run is resumed with another length",
+                           .choices = rate_schedules(),
+                           .adjustable = true};
   Option end_rate = number("lr-end", "RATE",
                            "learning rate at `iters` (default: 0, or `lr` if it is constant)", 0);
   end_rate.adjustable = true;
   Option clip = number(
-      "clip", "X", "largest norm of the gradient; a larger one is scaled to it (default: none)", 0);
+      "clip", "X",
+      "largest norm of the gradient; a larger gradient is scaled down to it (default: none)", 0);
   clip.above_minimum = true;
   Option recover = number("recover", "N",
-                          "how often, within ten checkpoints, a run that diverges goes back and "
-                          "halves its learning rate; 0: it ends at once",
+                          "how often, within ten checkpoints, a run that diverges goes back to a "
+                          "checkpoint and halves its learning rate; 0: it ends at once",
                           0);
   recover.adjustable = true;
-  Option decay = number("ema", "DECAY", "decay of the averaged parameters", 0);
+  Option decay =
+      number("ema", "DECAY", "decay of the exponential moving average of the parameters", 0);
   decay.maximum = 1;
-  Option reinit = number("reinit", "P", "probability that a drawn chain restarts", 0, pcd.reinit);
+  Option reinit = number("reinit", "P", "probability that a chain drawn from the buffer restarts",
+                         0, pcd.reinit);
   reinit.maximum = 1;
-  Option rungs =
-      number("rungs", "N",
-             "tempered chains beside those of an iteration, at inverse temperatures 0, 1/N, …, "
-             "which swap with one of them: training comes to modes that the others never would",
-             0, pcd.rungs);
+  Option rungs = number(
+      "rungs", "N",
+      "run N extra chains at inverse temperatures 0, 1/N, …, which swap states with one chain of "
+      "each minibatch, so that training also sees modes that the other chains do not reach",
+      0, pcd.rungs);
   rungs.adjustable = true;
-  Option fresh =
-      number("fresh", "N",
-             "chains from noise beside those of an iteration, which come to the persistent "
-             "ones when they have come down: training sees what other chains never "
-             "come to",
-             0, pcd.fresh);
-  Option fresh_iterations =
-      number("fresh-iters", "N", "iterations in which a chain from noise comes down", 1,
-             pcd.fresh_iterations);
+  Option fresh = number("fresh", "N",
+                        "run N extra chains from uniform noise; after `fresh-iters` iterations the "
+                        "state of each replaces a persistent chain, so that training also sees "
+                        "modes that persistent chains do not reach",
+                        0, pcd.fresh);
+  Option fresh_iterations = number("fresh-iters", "N",
+                                   "iterations for which an extra chain of `fresh` runs before its "
+                                   "state replaces a persistent chain",
+                                   1, pcd.fresh_iterations);
   for (Option* option : {&fresh, &fresh_iterations}) option->adjustable = true;
   Option iterations = number("iters", "N", "iterations", 1);
   Option checkpoints = number("checkpoint-every", "N", "iterations between checkpoints", 1);
-  Option evaluations =
-      number("evaluate-every", "N",
-             "iterations between quick validation likelihoods, 0 for never; the best of those "
-             "whose annealing weights suffice is best.pt",
-             0, train.evaluate_every);
+  Option evaluations = number("evaluate-every", "N",
+                              "iterations between quick estimates of the validation likelihood, 0 "
+                              "for never; best.pt keeps the parameters of the best one whose "
+                              "annealing weights have a large enough effective sample size",
+                              0, train.evaluate_every);
   for (Option* option : {&iterations, &checkpoints, &evaluations}) option->adjustable = true;
   return {
       field(&TrainSpec::base,
             {.name = "base",
-             .help = "build on independent pixels with the data's mean, or frequencies",
+             .help = "build the model on a base distribution of independent pixels with the data's "
+                     "means (categorical images: frequencies)",
              .initial = true}),
       field(&TrainSpec::base_smooth,
             {.name = "base-smooth",
              .unit = "SIGMA",
-             .help = "spread the base frequencies of categorical images by a Gaussian of so many "
-                     "levels (default: not at all)",
+             .help = "smooth the base frequencies of categorical images by a Gaussian with this "
+                     "standard deviation in levels (default: no smoothing)",
              .minimum = 0,
              .above_minimum = true}),
       field(&TrainSpec::objective,
             {.name = "objective",
              .unit = "NAME",
              .help = "pcd: persistent contrastive divergence on binary or categorical images; cd: "
-                     "its chains "
-                     "start at the batch, and are Gibbs sweeps of an rbm unless others are given; "
-                     "dsm: denoising score matching of continuous states on points [N, D] or grey "
-                     "levels from 0 to 1; classify: the data set's classes, by cross-entropy on "
-                     "grey levels",
+                     "contrastive divergence, whose chains start at the batch and make Gibbs "
+                     "sweeps of an rbm unless model or sampler are given; dsm: denoising score "
+                     "matching of continuous states on points [N, D] or grey levels from 0 to 1; "
+                     "classify: cross-entropy of the data set's classes on grey levels",
              .choices = {"pcd", "cd", "dsm", "classify"}}),
       field(&TrainSpec::noise, noise),
       field(&TrainSpec::steps,
@@ -105,21 +107,23 @@ Fields<TrainSpec> objective_fields() {
       field(&TrainSpec::iterations, iterations),
       field(&TrainSpec::learning_rate, rate),
       field(&TrainSpec::warmup,
-            number("warmup", "N", "iterations in which the learning rate rises", 0)),
+            number("warmup", "N", "iterations over which the learning rate rises to `lr`", 0)),
       field(&TrainSpec::rate_schedule, schedule),
       field(&TrainSpec::end_rate, end_rate),
       field(&TrainSpec::clip, clip),
-      field(
-          &TrainSpec::weight_decay,
-          number("weight-decay", "X",
-                 "by which an iteration shrinks weights, times the learning rate; biases stay", 0)),
+      field(&TrainSpec::weight_decay, number("weight-decay", "X",
+                                             "weight decay: every iteration shrinks the weights by "
+                                             "X times the learning rate; biases are not changed",
+                                             0)),
       field(&TrainSpec::ema, decay),
       field(&TrainSpec::l1,
-            number("l1", "X", "weight of the absolute couplings of an ising", 0, pcd.l1)),
-      field(&TrainSpec::l2, number("l2", "X", "weight of the squared energies", 0, pcd.l2)),
-      field(
-          &TrainSpec::p_control,
-          number("p-control", "X", "weight of the squared gradient at the data", 0, pcd.p_control)),
+            number("l1", "X", "weight of the penalty on the absolute couplings of an ising (L1)", 0,
+                   pcd.l1)),
+      field(&TrainSpec::l2,
+            number("l2", "X", "weight of the penalty on the squared energies", 0, pcd.l2)),
+      field(&TrainSpec::p_control,
+            number("p-control", "X", "weight of the penalty on the squared gradient at the data", 0,
+                   pcd.p_control)),
       field(&TrainSpec::reinit, reinit),
       field(&TrainSpec::rungs, rungs),
       field(&TrainSpec::fresh, fresh),
@@ -132,7 +136,8 @@ Fields<TrainSpec> objective_fields() {
       field(&TrainSpec::recover, recover),
       field(&TrainSpec::evaluate_every, evaluations),
       field(&TrainSpec::evaluate_steps,
-            number("evaluate-steps", "N", "temperatures of a quick validation likelihood", 1,
+            number("evaluate-steps", "N",
+                   "annealing temperatures of a quick estimate of the validation likelihood", 1,
                    ValidationOptions().temperatures)),
       field(&TrainSpec::cuda_graph, cuda_graph_option()),
       field(&TrainSpec::seed, seed_option()),
@@ -141,20 +146,22 @@ Fields<TrainSpec> objective_fields() {
 
 Fields<TrainSpec> train_table() {
   const Fields<ModelSpec> model = {
-      field(&ModelSpec::name,
-            {.name = "model",
-             .unit = "NAME",
-             .help = "resnet, mlp, rbm or ising; rbm by cd, mlp by dsm and classify",
-             .initial = "resnet"}),
+      field(
+          &ModelSpec::name,
+          {.name = "model",
+           .unit = "NAME",
+           .help =
+               "resnet, mlp, rbm or ising; the default is rbm for cd, and mlp for dsm and classify",
+           .initial = "resnet"}),
       field(&ModelSpec::weights,
             {.name = "weights",
              .unit = "FILE",
-             .help = "parameters to start from (.pt), of the same model and size; averages and the "
-                     "optimiser begin anew, and chains at training images"}),
+             .help = "parameters to start from (.pt), of the same model and size; the parameters' "
+                     "averages and the optimiser start anew, and chains start at training images"}),
       field(&ModelSpec::image, {.name = "image",
                                 .unit = "HxW",
-                                .help = "height and width of the images; of rows [N, H W] it "
-                                        "says what they are",
+                                .help = "height and width of the images; data stored as rows [N, H "
+                                        "W] are read in this shape",
                                 .initial = text_of(ImageSize())}),
       gradient_precision_field()};
   Fields<TrainSpec> all;
@@ -164,16 +171,16 @@ Fields<TrainSpec> train_table() {
       &NewModelSpec::edges,
       {.name = "edges",
        .unit = "NAME",
-       .help = "sites that a new ising joins: all pairs, or the neighbours in the image, with open "
-               "or periodic boundaries; without `base` it has no fields",
+       .help = "pairs of sites that a new ising couples: all pairs, or neighbours in the image "
+               "with open or periodic boundaries; without `base` the model has no fields",
        .choices = edge_set_names()})};
-  const Fields<NewModelSpec> proj = {
-      field(&NewModelSpec::proj,
-            {.name = "proj",
-             .unit = "P",
-             .help = "channels in which a new resnet embeds the values of categorical images",
-             .initial = NewModelOptions().proj,
-             .minimum = 1})};
+  const Fields<NewModelSpec> proj = {field(
+      &NewModelSpec::proj,
+      {.name = "proj",
+       .unit = "P",
+       .help = "number of channels into which a new resnet embeds the values of categorical images",
+       .initial = NewModelOptions().proj,
+       .minimum = 1})};
   append(all, Topic::kModel, fields_in(&TrainSpec::shape, proj));
   append(all, Topic::kModel, fields_in(&TrainSpec::shape, edges));
   append(all, Topic::kSampler, fields_in(&TrainSpec::sampler, sampler_fields(kDefaultSampler)));

@@ -97,8 +97,8 @@ void add_modes(Json& done, const Cell& cell, const ModeShare& modes, double call
 void add_picture(Json& cell, const LastStates& last, ImageSize size) {
   const torch::Tensor images = last.best(kPictures).to(torch::kFloat32).clamp(0, 1);
   require(images.size(1) == size.height * size.width,
-          "pictures: states have {} sites, and images {}x{}", images.size(1), size.height,
-          size.width);
+          "pictures: states of {} sites are not images of {}x{} pixels", images.size(1),
+          size.height, size.width);
   cell["picture"] =
       report::picture("", picture_grid(images, size.height, size.width, kPictureColumns));
 }
@@ -133,7 +133,7 @@ Json measured_cell(const Grid& grid, const Cell& cell, GridModels& models, torch
   if (has_modes) observers.push_back(&modes);
   sampling.run(recorder, observers);
   if (stop && stop()) throw Interrupted("");
-  require_options(recorder.made() > 0, "the cell has no draws: `steps` is below `thin`");
+  require_options(recorder.made() > 0, "the cell has no draws, because `steps` is below `thin`");
 
   const Json summary = sampling.summary(recorder);
   const Trace trace = trace_of(burn_in, recorder, plan);

@@ -39,14 +39,14 @@ Claim read_claim(const toml::table& table, const std::string& where) {
               .than = text_list(table, "than", where),
               .models = text_list(table, "models", where)};
   claim.margin = value_of<double>(table, "margin", where, "a number").value_or(claim.margin);
-  require(claim.margin >= 0 && claim.margin < 1, "{}: margin is {}; a share from 0 to 1", where,
-          claim.margin);
+  require(claim.margin >= 0 && claim.margin < 1,
+          "{}: margin is {}; it must be at least 0 and below 1", where, claim.margin);
   const bool shares = find_claim_rule(claim.rule, where).shares;
   find_metric(claim.metric, where);
   require(!claim.text.empty() && !claim.who.empty() && !claim.than.empty(),
           "{}: text, who and than are needed", where);
   require(shares == !claim.axis.empty(), "{}: the rule {} {}", where, claim.rule,
-          shares ? "needs an axis" : "has no axis");
+          shares ? "needs an axis" : "takes no axis");
   return claim;
 }
 
@@ -59,7 +59,7 @@ Claim read_claim(const toml::table& table, const std::string& where) {
     samplers.insert(setting.sampler);
     if (setting.sampler == sampler) own.insert(setting.label());
   }
-  require(samplers.contains(sampler), "{}: '{}' is no sampler of the grid; known: {}", where,
+  require(samplers.contains(sampler), "{}: '{}' is not a sampler of the grid; known: {}", where,
           selector, nearest_of(sampler, samplers));
   fail("{}: '{}' selects nothing; settings of {}: {}", where, selector, sampler,
        nearest_of(selector, own));
@@ -72,18 +72,18 @@ void check_axis(const Claim& claim, const Settings& selected, const std::string&
   for (const Setting& setting : selected) {
     for (const auto& [name, value] : setting.settings) names.insert(name);
   }
-  require(names.contains(claim.axis), "{}: axis '{}' is no setting of '{}'; known: {}", where,
+  require(names.contains(claim.axis), "{}: axis '{}' is not a setting of '{}'; known: {}", where,
           claim.axis, selector, nearest_of(claim.axis, names));
   size_t with_axis = 0;
   for (const Setting& setting : selected) {
     if (!setting.settings.contains(claim.axis)) continue;
     ++with_axis;
     require(swept_values({setting}, claim.axis).size() == 1,
-            "{}: axis '{}' of '{}' is {}, no number", where, claim.axis, selector,
+            "{}: axis '{}' of '{}' is {}, which is not a number", where, claim.axis, selector,
             setting.settings.at(claim.axis));
   }
   require(swept_values(selected, claim.axis).size() > 1,
-          "{}: axis '{}' has a single value of '{}': nothing can degrade along it", where,
+          "{}: axis '{}' has a single value for '{}', so that nothing can degrade along it", where,
           claim.axis, selector);
 }
 
@@ -91,7 +91,7 @@ void check_claim(const Claim& claim, const Settings& settings, const std::string
   std::set<std::string> models;
   for (const Setting& setting : settings) models.insert(setting.model);
   for (const std::string& model : claim.models) {
-    require(models.contains(model), "{}: '{}' is no model of the grid; known: {}", where, model,
+    require(models.contains(model), "{}: '{}' is not a model of the grid; known: {}", where, model,
             nearest_of(model, models));
   }
   for (const auto* side : {&claim.who, &claim.than}) {

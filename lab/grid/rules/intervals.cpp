@@ -24,7 +24,7 @@ Verdict matches(const Interval& difference, double margin) {
 
 std::string ignored(double percent) {
   return percent == 0 ? ""
-                      : fmt::format(" (not supported if open, but by less than {:g} %)", percent);
+                      : fmt::format(" (an advantage of less than {:g} % does not count)", percent);
 }
 
 }  // namespace
