@@ -110,9 +110,10 @@ void Sampler::renew(EnergyModel& model, ChainState& state) const {
 void Sampler::restart(EnergyModel& model, ChainState& state, const torch::Tensor& x,
                       const torch::Tensor& chain_ids, CapturedWork* renewal) const {
   check_states(model.space(), x, "the initial states");
-  require(x.size(0) == state.chains() && chain_ids.numel() == state.chains(),
-          "{} chains restart at {} states as chains of {} numbers; there must be as many",
-          state.chains(), x.size(0), chain_ids.numel());
+  require(
+      x.size(0) == state.chains() && chain_ids.numel() == state.chains(),
+      "{} chains cannot restart at {} states with {} chain numbers; the three counts must be equal",
+      state.chains(), x.size(0), chain_ids.numel());
   state.x.copy_(x);
   state.chain_ids.copy_(chain_ids);
   state.statistics.clear();
@@ -148,13 +149,13 @@ std::optional<Adaptation> Sampler::adaptation(const ChainState&, const StepParam
                                               const BurnIn& burn_in) const {
   if (!adapts()) return std::nullopt;
   if (burn_in.steps == 0)
-    return Adaptation{.complaint = "`adapt` acts in burn-in, and there was none"};
+    return Adaptation{.complaint = "`adapt` acts in burn-in, and there was no burn-in"};
   return adapted_scale(params.scale[0].item<double>(), scales().front(), burn_in,
                        target_acceptance_);
 }
 
 void Sampler::restore(ChainState&, const NamedTensors& learned) const {
-  require(learned.empty(), "the sampler learns nothing, but tensors it has learned are given");
+  require(learned.empty(), "the sampler learns nothing, but learned tensors are given");
 }
 
 StepParams Sampler::params(uint64_t seed, torch::Device device, int64_t step) const {

@@ -15,7 +15,7 @@ std::filesystem::path own_file() {
   link_map* loaded = nullptr;
   require(dladdr1(reinterpret_cast<void*>(&own_file), &info, reinterpret_cast<void**>(&loaded),
                   RTLD_DL_LINKMAP) != 0,
-          "the system does not say where this program lies");
+          "the system does not tell where this program's file is");
   return std::filesystem::canonical(*loaded->l_name ? loaded->l_name : "/proc/self/exe");
 }
 
@@ -28,8 +28,8 @@ void* symbol_beside(const std::string& library, const std::string& symbol, const
          dlerror());
   }
   void* address = dlsym(handle, symbol.c_str());
-  require(address != nullptr, "{} is not the library of this program: it lacks {}", file.string(),
-          symbol);
+  require(address != nullptr, "{} is not the library that this program needs: it lacks {}",
+          file.string(), symbol);
   return address;
 }
 

@@ -26,7 +26,8 @@ torch::Tensor grey_levels(const torch::Tensor& images, int scale) {
   }
   require(values.scalar_type() == torch::kUInt8, "a picture must be uint8 or floating-point");
   const int64_t largest = values.max().item<int64_t>() * scale;
-  require(largest <= 255, "a picture's values times the scale {} reach {}; 255 is white", scale,
+  require(largest <= 255,
+          "a picture's values times the scale {} reach {}; at most 255 (white) is allowed", scale,
           largest);
   return values * scale;
 }
@@ -162,9 +163,9 @@ torch::Tensor read_png(const std::filesystem::path& file) {
   constexpr int64_t kMostPixels = int64_t{1} << 26;
   const std::string bytes = read_file(file);
   PngDecoder png(bytes);
-  require(png.begin(), "{} is no PNG image: {}", file.string(), png.message());
+  require(png.begin(), "{} is not a PNG image: {}", file.string(), png.message());
   require(png.height() * png.width() <= kMostPixels,
-          "{} is an image of {}x{} pixels; {} are the most", file.string(), png.height(),
+          "{} is an image of {}x{} pixels; at most {} are allowed", file.string(), png.height(),
           png.width(), kMostPixels);
   torch::Tensor pixels = torch::empty({png.height(), png.width(), png.channels()}, torch::kUInt8);
   require(png.rows(pixels.data_ptr<uint8_t>()), "{} is a damaged PNG image: {}", file.string(),
@@ -172,7 +173,7 @@ torch::Tensor read_png(const std::filesystem::path& file) {
   const int64_t channels = pixels.size(2), colours = channels < 3 ? 1 : 3;
   if (channels != colours) {
     require((pixels.select(2, colours) == 255).all().item<bool>(),
-            "{} is transparent in places, which is no grey level; lay it on a background first",
+            "{} has transparent pixels, which are not grey levels; put it on a background first",
             file.string());
   }
   if (colours == 1) return pixels.select(2, 0).contiguous();

@@ -145,7 +145,7 @@ void require_same_functions(const PtDict* saved, const EnergyModel& model, torch
     const auto* by = entries.find<std::string>("arithmetic");
     const auto* lists = entries.find<PtList>("energies");
     require(by && lists && lists->size() == functions.size(),
-            "{} belongs to a run of another number of functions", what);
+            "{} belongs to a run with another number of functions", what);
     saved_by = *by;
     all = *lists;
   }
@@ -153,12 +153,12 @@ void require_same_functions(const PtDict* saved, const EnergyModel& model, torch
     const Known is = known(*functions[i], device);
     std::vector<double> was;
     if (saved) {
-      require(all[i].is_tensor(), "{}'s energies of functions are no tensors", what);
+      require(all[i].is_tensor(), "{}'s energies of functions are not tensors", what);
       was = numbers(std::get<torch::Tensor>(all[i].value));
     }
     if (was.empty() || is.energies.empty()) {
       require(has_tensors(*functions[i]),
-              "nothing tells whether {} is of {}, which has no parameters: {}", what,
+              "it cannot be checked whether {} belongs to {}, which has no parameters: {}", what,
               functions[i]->title(),
               !saved                ? "it holds none of its energies"
               : !is.computed        ? "its energies at fixed states cannot be computed"
@@ -170,8 +170,10 @@ void require_same_functions(const PtDict* saved, const EnergyModel& model, torch
     if (bits ? same_bits(was, is.energies) : rounded_alike(was, is.energies)) continue;
     size_t k = 0;
     while (k + 1 < was.size() && k + 1 < is.energies.size() && was[k] == is.energies[k]) ++k;
-    fail("{} belongs to a run of another function than {}: U of one fixed state was {}, and is {}",
-         what, functions[i]->title(), was[k], is.energies[k]);
+    fail(
+        "{} belongs to a run with another function than {}: U of one fixed state was {} and is now "
+        "{}",
+        what, functions[i]->title(), was[k], is.energies[k]);
   }
 }
 

@@ -73,13 +73,14 @@ torch::Tensor ParameterReader::real(const std::string& key, const std::vector<in
   require(torch::isfinite(result).all().item<bool>(),
           "{}: tensor '{}' holds a value that is not finite", source_, key);
   require(torch::isfinite(result.to(torch::kFloat32)).all().item<bool>(),
-          "{}: tensor '{}' holds a value that is not finite in float32, of which gradients are",
+          "{}: tensor '{}' holds a value that is not finite in float32, the type of gradients",
           source_, key);
   if (!t.is_floating_point() && t.numel() > 0) {
     const torch::Tensor whole = t.to(torch::kInt64);
-    require(whole.min().item<int64_t>() >= -kMostExact && whole.max().item<int64_t>() <= kMostExact,
-            "{}: tensor '{}' holds whole numbers beyond {}, not all of which float64 has", source_,
-            key, kMostExact);
+    require(
+        whole.min().item<int64_t>() >= -kMostExact && whole.max().item<int64_t>() <= kMostExact,
+        "{}: tensor '{}' holds whole numbers beyond {}, which float64 does not represent exactly",
+        source_, key, kMostExact);
   }
   return result;
 }

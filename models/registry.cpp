@@ -40,7 +40,7 @@ const std::deque<ModelEntry>& model_registry() {
 
 void register_model(ModelEntry entry) {
   for (const ModelEntry& other : entries()) {
-    require(other.name != entry.name, "there is a model '{}' already", entry.name);
+    require(other.name != entry.name, "a model '{}' is already registered", entry.name);
   }
   entries().push_back(std::move(entry));
 }
@@ -62,8 +62,8 @@ std::shared_ptr<EnergyModel> load_model(const std::string& name, const ModelOpti
   const ModelEntry& entry = find_model(name);
   require_options(!entry.weights || options.tensors || !options.weights.empty(),
                   "model {} needs `weights` FILE with {}", name, entry.parameters);
-  require_options(!options.label || entry.classifier, "`class` is given, but {} is no classifier",
-                  name);
+  require_options(!options.label || entry.classifier,
+                  "`class` is given, but {} is not a classifier", name);
   const int64_t categories = options.categories.value_or(2);
   require_option(categories >= 2 && categories <= kMostCategories, "categories", categories,
                  "2 to {} are allowed", kMostCategories);
@@ -102,7 +102,8 @@ std::shared_ptr<EnergyModel> new_model(const std::string& name, const NewModelOp
 
 int64_t needed_categories(const ModelOptions& options, const std::string& model) {
   require_options(options.categories.has_value(),
-                  "model {} needs `categories` K: its parameters do not say", model);
+                  "model {} needs `categories` K, because its parameters do not determine it",
+                  model);
   return *options.categories;
 }
 

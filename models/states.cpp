@@ -31,7 +31,7 @@ void check_values(const StateSpace& space, const torch::Tensor& x, const std::st
     const torch::Tensor sorted = std::get<0>(x.sort(1));
     const auto wrong = (sorted != torch::arange(space.sites, x.options())).any(1);
     const int64_t count = wrong.sum().item<int64_t>();
-    require(count == 0, "{} hold {} rows that are no permutation of 0 to {}", what, count,
+    require(count == 0, "{} hold {} rows that are not permutations of 0 to {}", what, count,
             space.sites - 1);
     return;
   }
@@ -55,8 +55,8 @@ void check_space(const StateSpace& space, const std::string& title) {
   if (space.kind == StateKind::kPermutation) {
     constexpr int64_t kMostEntries = 65536;  // their pairs number fewer than 2^31
     require(space.sites <= kMostEntries,
-            "{} permutes {} entries; at most {} are allowed, as their pairs are numbered", title,
-            space.sites, kMostEntries);
+            "{} permutes {} entries; at most {} are allowed, because their pairs are numbered",
+            title, space.sites, kMostEntries);
   } else if (space.discrete()) {
     require(space.categories >= 2 && space.categories <= 256,
             "{} has {} values a site; 2 to 256 are allowed", title, space.categories);

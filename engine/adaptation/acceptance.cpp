@@ -39,9 +39,9 @@ void doubt_frozen(Adaptation& adapted, double hops, double acceptance) {
   if (!(hops < kFewestHops)) return;
   adapted.settled = false;
   adapted.complaint = fmt::format(
-      "`adapt` has nothing to go by: at the end of burn-in a step changed {:.2g} sites at a mean "
-      "acceptance of {:.3g}, which counts proposals that are the state itself; the chains are "
-      "frozen",
+      "`adapt` has no signal to adapt to: at the end of burn-in a step changed {:.2g} sites at a "
+      "mean acceptance of {:.3g}, which counts proposals equal to the current state; the chains "
+      "are frozen",
       hops, acceptance);
 }
 

@@ -44,12 +44,13 @@ double added_variance(const torch::Tensor& added, const torch::Tensor& before) {
 // Restores the cache of the chains' evaluation. A new evaluation could differ from it in the last
 // bits, since the cache may hold sums of moves.
 void restore_cache(const std::vector<torch::Tensor>& saved, std::vector<torch::Tensor>& cache) {
-  require(saved.size() == cache.size(), "the annealing checkpoint keeps {} tensors a state, not {}",
-          saved.size(), cache.size());
+  require(saved.size() == cache.size(),
+          "the annealing checkpoint keeps {} tensors per state, not {}", saved.size(),
+          cache.size());
   for (size_t i = 0; i < cache.size(); ++i) {
     require(
         saved[i].sizes() == cache[i].sizes() && saved[i].scalar_type() == cache[i].scalar_type(),
-        "the annealing checkpoint keeps tensors of another model");
+        "the annealing checkpoint keeps the tensors of another model");
     cache[i].copy_(saved[i]);
   }
 }
@@ -87,12 +88,12 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
       ranks_(ranks) {
   require_options(
       sampler.exact(),
-      "annealing weighs steps that leave the distribution as it is, and {} is not exact",
+      "annealing needs steps that leave the distribution invariant, and {} is not exact",
       sampler.name());
-  require_options(
-      !sampler.couples(),
-      "annealing weighs chains that move alone; {} pulls those of a group to each other",
-      sampler.name());
+  require_options(!sampler.couples(),
+                  "annealing needs chains that move independently; {} pulls the chains of a group "
+                  "towards each other",
+                  sampler.name());
   require_option(options.chains >= 1, "chains", options.chains, "at least 1 is needed");
   require_option(options.temperatures >= 1, "steps", options.temperatures,
                  "at least 1 temperature is needed");
@@ -123,18 +124,18 @@ AnnealedImportanceSampling::AnnealedImportanceSampling(EnergyModel& model, const
     }
     add(Part::kReverse, options.temperatures, options.chains);
   }
-  require_option(has_counters(legs_end_), "chains", options.chains,
-                 "all runs need {} chains with what came before, and {} have random numbers of "
-                 "their own",
-                 legs_end_, kLargestCounter);
+  require_option(
+      has_counters(legs_end_), "chains", options.chains,
+      "all runs together need {} chains, and at most {} have random numbers of their own",
+      legs_end_, kLargestCounter);
 }
 
 void AnnealedImportanceSampling::reverse_from(const torch::Tensor& states, double rhat,
                                               double round_trips) {
   check_states(target_.space(), states, "the states where reverse annealing starts");
   require(states.size(0) == options_.chains,
-          "reverse annealing of {} chains needs as many states; there are {}", options_.chains,
-          states.size(0));
+          "reverse annealing of {} chains needs one state per chain; there are {} states",
+          options_.chains, states.size(0));
   options_.reverse->states = states;
   options_.reverse->rhat = rhat;
   options_.reverse->round_trips = round_trips;
@@ -258,7 +259,8 @@ void AnnealedImportanceSampling::finish_leg() {
     const WeightSummary summary = summarise_weights(ranks_.gather(log_weights_), key());
     if (!std::isfinite(summary.log_mean)) {
       throw NumericalError(
-          "the annealed weights are not finite: the energy has a value that is not");
+          "the annealed weights are not finite, because the model has an energy that is not "
+          "finite");
     }
     if (done.part == Part::kReverse) {
       finish_reverse(summary);
@@ -314,7 +316,7 @@ void AnnealedImportanceSampling::step() {
   torch::NoGradGuard no_grad;
   const FullPrecision full;
   if (!begun_) begin_leg();
-  TORCH_INTERNAL_ASSERT(!leg_is_over(), "the present run is at its end");
+  TORCH_INTERNAL_ASSERT(!leg_is_over(), "the present run is finished");
   step_leg();
 }
 

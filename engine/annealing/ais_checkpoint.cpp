@@ -105,8 +105,8 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
   require_same_functions(entries.find<PtDict>("functions"), target_, device_, kWhat);
   leg_ = static_cast<size_t>(entries.integer("leg"));
   k_ = entries.integer("k");
-  require(leg_ < legs_.size() && k_ >= 0 && k_ <= leg().temperatures, "{} stands outside this run",
-          kWhat);
+  require(leg_ < legs_.size() && k_ >= 0 && k_ <= leg().temperatures,
+          "{} is at a step outside this run", kWhat);
   steps_done_ = entries.integer("steps_done");
   settled_ = entries.flag("settled");
   result_ = {};
@@ -115,7 +115,7 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
   std::vector<int64_t> points = options_.curve;
   points.push_back(options_.temperatures);
   for (const double log_z : numbers(entries.tensor("curve"))) {
-    require(result_.curve.size() < points.size(), "{} has a longer curve", kWhat);
+    require(result_.curve.size() < points.size(), "{} has a longer curve than this run", kWhat);
     result_.curve.push_back({points[result_.curve.size()], log_z});
   }
   const auto states = [&](const torch::Tensor& x, int64_t chains) {
@@ -138,7 +138,7 @@ void AnnealedImportanceSampling::restore(const PtDict& checkpoint) {
     result_.weight_ess = forward.real("weight_ess");
   }
   require(result_.x.defined() == (leg().part == Part::kEquilibrium || leg().part == Part::kReverse),
-          "{} does not have what its forward chains found", kWhat);
+          "{} does not hold the results of its forward chains", kWhat);
   if (const PtDict* saved = entries.find<PtDict>("equilibrium"))
     watch_.restore(*saved, ranks_.share(options_.chains), device_);
   const Share own = own_chains();

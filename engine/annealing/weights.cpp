@@ -84,9 +84,8 @@ std::string weights_warning(double weight_ess, int64_t chains) {
   if (weight_ess >= kLeastWeightEss) return "";
   return fmt::format(
       "the effective sample size of the weights is {:.1f} of {} chains, below {}: a few chains "
-      "carry "
-      "the estimate, log Z may be far too low and likelihoods far too high; anneal with more "
-      "temperatures or chains",
+      "dominate the estimate, so that log Z may be far too low and likelihoods far too high; "
+      "anneal with more temperatures or chains",
       weight_ess, chains, kLeastWeightEss);
 }
 

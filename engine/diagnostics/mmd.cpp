@@ -53,7 +53,7 @@ double jackknife_variance(const torch::Tensor& without) {
 
 Mmd hamming_mmd(const torch::Tensor& x, const torch::Tensor& y) {
   require(x.dim() == 3 && y.dim() == 3 && x.size(2) == y.size(2) && x.numel() > 0 && y.numel() > 0,
-          "two samples [groups, draws, sites] of equal sites are needed");
+          "two samples [groups, draws, sites] with equally many sites are needed");
   const torch::Tensor xx = kernel_means(x, x), yy = kernel_means(y, y), xy = kernel_means(x, y);
   const Within left = within(xx), right = within(yy);
   const double cross = xy.mean().item<double>();

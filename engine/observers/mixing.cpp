@@ -59,7 +59,7 @@ void MixingWatch::restore(const PtDict& saved) {
     const torch::Tensor &rows = entries.tensor(one.name), &all = one.values.all();
     require(rows.dim() == 2 && rows.size(1) == all.size(1) && rows.size(0) <= all.size(0) &&
                 rows.scalar_type() == all.scalar_type(),
-            "the saved agreement of chains is of another run");
+            "the saved agreement of chains belongs to another run");
     seen_ = rows.size(0);
     one.values.restore(seen_, rows);
   }

@@ -90,7 +90,7 @@ void Recorder::restore(int64_t draws, const PtDict& saved, const std::string& fi
     require(rows.dim() == all.dim() && rows.sizes().slice(1) == all.sizes().slice(1) &&
                 rows.scalar_type() == all.scalar_type() && draws <= shape_.draws &&
                 (saved.empty() || made_ + rows.size(0) == draws),
-            "{} holds draws of another run", file);
+            "{} holds the draws of another run", file);
     own.restore(draws, rows);
   };
   require(saved.empty() || entries.integer("first") == made_,

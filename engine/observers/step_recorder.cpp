@@ -57,7 +57,7 @@ void StepRecorder::restore_draws(int64_t draws, const PtDict& saved, const std::
     if (!saved.empty()) rows = entries.tensor(name);
     require(rows.dim() == 2 && rows.size(1) == own->all().size(1) &&
                 (saved.empty() || made_ + rows.size(0) == draws),
-            "{} holds draws of another run", file);
+            "{} holds the draws of another run", file);
     own->restore(draws, rows);
   }
   made_ = draws;
@@ -77,7 +77,7 @@ void StepRecorder::restore_sums(const PtDict& saved, Share own, torch::Device de
   const torch::Tensor &acceptance = entries.tensor("acceptance"), &hops = entries.tensor("hops");
   require(acceptance.dim() == 1 && hops.sizes() == acceptance.sizes() &&
               own.first + own.count <= acceptance.size(0),
-          "the sums since the last draw are of other chains");
+          "the sums since the last draw belong to other chains");
   begin(own.count, acceptance.size(0), device);
   steps_acceptance_.copy_(own.of(acceptance));
   steps_hops_.copy_(own.of(hops));

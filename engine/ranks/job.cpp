@@ -34,7 +34,7 @@ constexpr const char* kStop = "stop";
 constexpr const char* kFinished = "finished";
 constexpr const char* kLeft = "left";
 constexpr const char* kGoneWithoutAWord =
-    "it has gone without a word: it was killed or stopped, or its machine is down";
+    "it ended without a message: it was killed or stopped, or its machine is down";
 
 std::string beat_of(int64_t rank) {
   return fmt::format("beat/{}", rank);
@@ -61,8 +61,8 @@ Store connect(const Place& place, bool keeps) {
             "port {} of {}, where the ranks are to meet, is in use: MASTER_PORT must name another",
             place.port, place.host);
     require(!names("timed out") && !names("timeout"),
-            "nobody keeps the ranks' store at {}:{}: rank 0 has not come within {} s", place.host,
-            place.port, place.patience.count());
+            "there is no store for the ranks at {}:{}: rank 0 has not started within {} s",
+            place.host, place.port, place.patience.count());
     fail("the ranks' store at {}:{} cannot be used: {}", place.host, place.port,
          reason.substr(0, reason.find('\n')));
   }
@@ -81,7 +81,7 @@ Store connect_in_time(const Place& place, bool keeps) {
     }
   }).detach();
   require(store.wait_for(place.patience + kLateness) == std::future_status::ready,
-          "what listens at {}:{} does not answer as the ranks' store does: MASTER_PORT must name "
+          "the program that listens at {}:{} is not the ranks' store: MASTER_PORT must name "
           "another port",
           place.host, place.port);
   return store.get();
@@ -112,8 +112,8 @@ Job::Job(const Place& place) : place_(place), beats_(place.size), silent_(place.
   stores_->watching = part_of(connect_in_time(place_, false), start);
   if (stores_->of_all->check({kNoted})) noted_ = text(stores_->of_all->get(kNoted));
   require(stores_->own->add(fmt::format("came/{}", place_.rank), 1) == 1,
-          "a rank {} has met at {}:{} before: another job meets there, and MASTER_PORT must name "
-          "another port",
+          "a rank {} has registered at {}:{} before: another job uses that address, and "
+          "MASTER_PORT must name another port",
           place_.rank, place_.host, place_.port);
   stores_->own->set(beat_of(place_.rank), "0");
   watcher_ = std::thread([this] {
@@ -160,9 +160,10 @@ void Job::meet(const std::string& command) {
     for (int64_t rank = 0; rank < place_.size; ++rank) {
       if (!store.check({fmt::format("came/{}", rank)})) missing.push_back(rank);
     }
-    require(!missing.empty(), "all {} ranks have come, but not all of them have met within {} s",
+    require(!missing.empty(),
+            "all {} ranks have started, but not all of them have connected within {} s",
             place_.size, place_.patience.count());
-    fail("{} of {} ranks have come within {} s; missing: {}",
+    fail("{} of {} ranks have started within {} s; missing: {}",
          place_.size - static_cast<int64_t>(missing.size()), place_.size, place_.patience.count(),
          fmt::join(missing, ", "));
   }

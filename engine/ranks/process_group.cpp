@@ -90,8 +90,8 @@ void require_own_gpus(const Tensor& uuids) {
                            own.const_data_ptr<uint8_t>() + own.numel());
     const auto [owner, first] = owners.emplace(uuid, rank);
     require_options(first,
-                    "ranks {} and {} have the same GPU, and each needs its own: fewer ranks on the "
-                    "machine, or `device` cpu",
+                    "ranks {} and {} have the same GPU, and each rank needs its own; start fewer "
+                    "ranks on the machine, or use `device` cpu",
                     owner->second, rank);
   }
 }
@@ -111,10 +111,10 @@ ProcessGroup::ProcessGroup(const Job& job, torch::Device device)
   backends_->cpu = losing([&] { return gloo_backend(named("gloo"), place_); });
   const Tensor gpus = gather(torch::tensor({device.is_cuda() ? 1 : 0}));
   const int64_t with = gpus.sum().item<int64_t>();
-  require_options(
-      with == 0 || with == size(),
-      "{} of {} ranks have a GPU, and rank {} has none: all have one, or with `device` cpu none",
-      with, size(), gpus.argmin().item<int64_t>());
+  require_options(with == 0 || with == size(),
+                  "{} of {} ranks have a GPU, and rank {} has none; either all ranks need a GPU, "
+                  "or `device` cpu is needed",
+                  with, size(), gpus.argmin().item<int64_t>());
   if (with > 0) {
     require_own_gpus(gather(uuid_of_gpu(device)));
     torch::cuda::synchronize(device.index());

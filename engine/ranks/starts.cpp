@@ -30,7 +30,7 @@ int64_t Starts::wait(std::chrono::seconds patience) {
   try {
     store_->wait({own}, patience);
   } catch (const std::exception&) {
-    fail("rank 0 has not come within {} s", patience.count());
+    fail("rank 0 has not started within {} s", patience.count());
   }
   const std::vector<uint8_t> start = store_->get(own);
   return std::stoll(std::string(start.begin(), start.end()));

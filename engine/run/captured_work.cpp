@@ -121,7 +121,7 @@ void CapturedWork::run(torch::Device device, c10::function_ref<void()> work) {
     } catch (const c10::OutOfMemoryError&) {
       throw;
     } catch (const c10::Error& error) {
-      fail("{} cannot be captured in a CUDA graph, and with `cuda-graph` false it need not: {}",
+      fail("{} cannot be captured in a CUDA graph; with `cuda-graph` false nothing is captured: {}",
            what_, error.what_without_backtrace());
     }
   }

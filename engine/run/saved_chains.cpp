@@ -62,7 +62,7 @@ void restore_chains(const Sampler& sampler, ChainState& state, StepParams& param
   const PtEntries entries(saved, kWhat);
   const auto copy = [](const Tensor& from, const Tensor& to, const std::string& name) {
     require(from.sizes() == to.sizes() && from.scalar_type() == to.scalar_type(),
-            "{}: '{}' is of another model or sampler", kWhat, name);
+            "{}: '{}' belongs to another model or sampler", kWhat, name);
     to.copy_(from);
   };
   params.rng.select(0, 1).fill_(entries.integer("step"));
@@ -75,7 +75,7 @@ void restore_chains(const Sampler& sampler, ChainState& state, StepParams& param
   const PtEntries rows(entries.dict("rows"), kWhat);
   for (const auto& [name, tensor] : rows_of(state)) {
     const Tensor& all = rows.tensor(name);
-    require(all.dim() > 0 && all.size(0) >= own.first + own.count, "{}: '{}' is of fewer chains",
+    require(all.dim() > 0 && all.size(0) >= own.first + own.count, "{}: '{}' holds fewer chains",
             kWhat, name);
     copy(own.of(all), tensor, name);
   }

@@ -88,12 +88,12 @@ torch::Tensor curvature_of_variances(const torch::Tensor& variances) {
 
 AnyScaleSampler::AnyScaleSampler(AnyScaleOptions options) : options_(std::move(options)) {
   if (!options_.diagonal_curvature.defined()) return;
-  require(!options_.rule, "a sampler with a diagonal curvature learns none");
+  require(!options_.rule, "a sampler with a given diagonal curvature does not learn the curvature");
   options_.diagonal_curvature =
       options_.diagonal_curvature.detach().to(torch::kCPU, torch::kFloat64).contiguous();
   require(torch::isfinite(options_.diagonal_curvature).all().item<bool>() &&
               (options_.diagonal_curvature <= 0).all().item<bool>(),
-          "a diagonal curvature has finite numbers that are at most 0");
+          "a diagonal curvature must hold finite numbers that are at most 0");
 }
 
 std::vector<Scale> AnyScaleSampler::scales() const {
@@ -213,10 +213,10 @@ void AnyScaleSampler::restore(ChainState& state, const NamedTensors& learned) co
   torch::Tensor w, d;
   for (const auto& [name, tensor] : learned) {
     require(name == "curvature" || name == "diagonal",
-            "'{}' is no tensor that the sampler learns; those are curvature and diagonal", name);
+            "'{}' is not a tensor that the sampler learns; it learns curvature and diagonal", name);
     (name == "curvature" ? w : d) = tensor.to(torch::kCPU, torch::kFloat64);
   }
-  require(w.defined() && d.defined(), "curvature and diagonal are learned and given together");
+  require(w.defined() && d.defined(), "curvature and diagonal must be given together");
   require(w.dim() == 2 && w.size(0) == state.sites() && d.dim() == 1 && d.size(0) == state.sites(),
           "curvature and diagonal must be [D, D] and [D] with D = {}", state.sites());
   set_curvature(state, w, d, gaussian_root(w, d));
@@ -261,7 +261,7 @@ std::unique_ptr<Sampler> make_of_variances(const SamplerOptions& options,
 
 void check_both(const SamplerOptions& options, const EnergyModel&) {
   require_options(options.sigma.has_value() == options.alpha.has_value(),
-                  "`sigma` and `alpha` go together: given, both stay fixed");
+                  "`sigma` and `alpha` must be given together; both then stay fixed");
 }
 
 SamplerEntry entry(const char* name, const char* summary,

@@ -171,8 +171,8 @@ void check_joint_values(const SamplerOptions& options, const EnergyModel& model)
   const auto block = static_cast<int64_t>(*options.block);
   check_block("block-gibbs", block, model);
   require_option(block <= most_joint_sites(model), "block", block,
-                 "block-gibbs draws from all K^m joint values, at most {:g}, so that a model of "
-                 "{:g} values a site takes `block` {} or less",
+                 "block-gibbs draws from all K^m joint values, of which it allows {:g}; with {:g} "
+                 "values per site `block` must be at most {}",
                  kMostJointValues, static_cast<double>(model.space().categories),
                  most_joint_sites(model));
 }
@@ -198,13 +198,14 @@ void check_ball(const SamplerOptions& options, const EnergyModel& model) {
   const auto radius = static_cast<int64_t>(*options.radius);
   check_block("hamming-ball", block, model);
   require_option(radius <= block, "radius", radius,
-                 "a ball of hamming-ball reaches at most the {} sites of its block", block);
+                 "the Hamming ball of hamming-ball reaches at most the {} sites of its block",
+                 block);
   if (ball_states(block, radius, categories) <= kMostBallStates) return;
   int64_t fits = radius;
   while (largest_block(fits, categories) == 0) --fits;
   fail_options(
-      "`block` {} with `radius` {} makes a Hamming ball of {:g} states of {} values a site, and "
-      "hamming-ball takes at most {:g}; `radius` {} takes `block` {} or less",
+      "`block` {} with `radius` {} gives a Hamming ball of {:g} states with {} values per site, "
+      "and hamming-ball allows at most {:g}; with `radius` {} `block` must be at most {}",
       block, radius, ball_states(block, radius, categories), categories, kMostBallStates, fits,
       largest_block(fits, categories));
 }

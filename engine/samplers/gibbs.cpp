@@ -32,8 +32,9 @@ bool has_lattice(const EnergyModel& model) {
 
 void require_sweeps(const EnergyModel& model) {
   require_options(model.sweeps(),
-                  "`scan` chromatic draws sites of one colour of a sparse graph at once, or of an "
-                  "rbm given its hidden units, and {} is neither; random and systematic work",
+                  "`scan` chromatic needs a sparse graph, whose sites of one colour are drawn "
+                  "together, or an rbm, whose sites are drawn given the hidden units; {} is "
+                  "neither, and random or systematic is needed",
                   model.title());
 }
 
@@ -151,7 +152,7 @@ std::vector<SamplerEntry> gibbs_samplers() {
   return {
       {.name = "gibbs",
        .summary =
-           "one site, or all that do not depend on each other at once, from exact conditionals",
+           "one site, or all conditionally independent sites together, from exact conditionals",
        .paper = "Geman & Geman 1984",
        .needs = "conditionals, or K - 1 model calls",
        .kinds = {StateKind::kBinary, StateKind::kCategorical, StateKind::kOrdered},

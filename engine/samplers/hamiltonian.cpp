@@ -50,10 +50,10 @@ std::unique_ptr<Sampler> make(const SamplerOptions& options, const EnergyModel&)
 
 void check_options(const SamplerOptions& options, const EnergyModel&) {
   require_options(*options.damping < 1,
-                  "`damping` is 1; it must be below, or momenta are never drawn");
-  require_options(
-      !options.adapt || !options.always_accept,
-      "`adapt` aims at an acceptance, and with `always-accept` there is none; give one of them");
+                  "`damping` is 1; it must be below 1, because momenta would never be drawn");
+  require_options(!options.adapt || !options.always_accept,
+                  "`adapt` aims at a mean acceptance, which `always-accept` does not have; only "
+                  "one of them can be given");
 }
 
 std::vector<SamplerOptionUse> momentum_options() {
@@ -159,8 +159,10 @@ std::vector<SamplerEntry> hamiltonian_samplers() {
             "Duane et al. 1987", true, 0),
       entry("hmc", "Hamiltonian trajectories with a Metropolis test", "Duane et al. 1987", true,
             0.651),
-      entry("fhl", "Hamiltonian trajectories of groups, each particle pulled to its group's leader",
-            "Follow Hamiltonian Leader", true, 0.651)};
+      entry(
+          "fhl",
+          "Hamiltonian trajectories of groups of particles, each pulled towards its group's leader",
+          "Follow Hamiltonian Leader", true, 0.651)};
   std::vector<SamplerOptionUse>& options = entries.back().options;
   options.push_back({.name = "pull", .initial = 1, .least = 0, .most = kMost});
   options.push_back({.name = "group", .initial = 4, .least = 1, .most = kMost, .whole = true});

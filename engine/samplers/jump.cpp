@@ -42,9 +42,9 @@ void check_categories(const SamplerOptions&, const EnergyModel& model) {
 }
 
 void check_test(const SamplerOptions& options, const EnergyModel&) {
-  require_options(
-      !options.adapt || !options.unadjusted,
-      "`adapt` aims at an acceptance, and with `unadjusted` there is none; give one of them");
+  require_options(!options.adapt || !options.unadjusted,
+                  "`adapt` aims at a mean acceptance, which `unadjusted` does not have; only one "
+                  "of them can be given");
 }
 
 std::vector<SamplerOptionUse> with_adaptation(std::vector<SamplerOptionUse> options) {

@@ -26,9 +26,10 @@ double most_distinct(const SamplerOptions&, const EnergyModel& model) {
 
 void check_distinct_sites(const SamplerOptions& options, const EnergyModel& model) {
   const double most = most_distinct(options, model);
-  require_option(*options.radius <= most, "radius", *options.radius,
-                 "nb moves up to 2R - 1 distinct sites, and the model has {}: at most {}",
-                 model.space().sites, most);
+  require_option(
+      *options.radius <= most, "radius", *options.radius,
+      "nb moves up to 2R - 1 distinct sites, and the model has {}; at most {} is allowed",
+      model.space().sites, most);
 }
 
 std::vector<SamplerOptionUse> distinct_options() {

@@ -201,7 +201,7 @@ std::optional<Adaptation> SelfBalancingSampler::adaptation(const ChainState& sta
                                                            const StepParams&,
                                                            const BurnIn& burn_in) const {
   Adaptation result{.rounds = burn_in.steps, .settled = scratch_of(state).learned};
-  if (!result.settled) result.complaint = "its balancing function is learned in burn-in alone";
+  if (!result.settled) result.complaint = "its balancing function is learned in burn-in only";
   return result;
 }
 

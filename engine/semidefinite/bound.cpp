@@ -77,7 +77,8 @@ Spectrum lanczos_spectrum(const torch::Tensor& matrix) {
 
 torch::Tensor gaussian_root(const torch::Tensor& W, const torch::Tensor& d) {
   require_symmetric(W);
-  require(d.dim() == 1 && d.size(0) == W.size(0), "a curvature and its diagonal differ in size");
+  require(d.dim() == 1 && d.size(0) == W.size(0),
+          "a curvature and its diagonal must have the same size");
   require((d >= 0).all().item<bool>(), "the diagonal D must not be negative");
   torch::Tensor root = upper_root(W + torch::diag(d));
   require(root.defined(), "W + D is not positive definite");

@@ -34,7 +34,8 @@ double target_acceptance(const Sampler& sampler) {
     const auto* number = std::get_if<double>(&value.value);
     if (name == "target-acceptance" && number) return *number;
   }
-  fail("sampler {} adapts, and its settings do not say to which acceptance", sampler.name());
+  fail("sampler {} adapts, but its settings do not give the acceptance at which it aims",
+       sampler.name());
 }
 
 // Returns scales for every rung of the new schedule: log-linear interpolation in β between the old
@@ -95,19 +96,20 @@ ParallelTempering::ParallelTempering(EnergyModel& target, std::unique_ptr<Sample
       options_(options) {
   if (options_.rungs) {
     require_option(*options_.rungs >= 2 && *options_.rungs <= options_.most_rungs, "rungs",
-                   *options_.rungs, "2 to {} are possible: those of beta = 0 and 1, and between",
+                   *options_.rungs, "2 to {} are allowed, including those of beta = 0 and beta = 1",
                    options_.most_rungs);
   }
   require_option(options_.lowest >= 0 && options_.lowest < 1, "lowest-beta", options_.lowest,
-                 "the ladder begins at 0 or between 0 and 1");
+                 "it must be at least 0 and below 1");
   require_option(options_.exploration >= 1, "exploration", options_.exploration,
-                 "a scan has at least 1 local step");
+                 "at least 1 local step per scan is needed");
   require_options(!local_->couples(),
-                  "`rungs` tempers chains that move alone; {} pulls those of a group to each other",
+                  "`rungs` needs chains that move independently; {} pulls the chains of a group "
+                  "towards each other",
                   local_->name());
   require_options(!local_->learns() || local_->adapts(),
-                  "`rungs` tempers samplers that adapt by their acceptance or do not adapt, and {} "
-                  "would learn one thing for all rungs{}",
+                  "`rungs` needs a sampler that adapts by its acceptance or does not adapt; {} "
+                  "would learn the same tensors for all rungs{}",
                   local_->name(),
                   local_->scales().size() > 1 ? "; with `sigma` and `alpha` given, ab-1st and "
                                                 "ab-variance learn nothing"
@@ -134,9 +136,10 @@ void ParallelTempering::build(ChainState& state, const Tensor& x, const std::vec
   const torch::Device device = state.x.device();
   const int64_t c = state.chains(), r = static_cast<int64_t>(betas.size()), b = c * r;
   const int64_t chains = c > 0 ? state.chain_ids.max().item<int64_t>() + 1 : 0;
-  require_option(has_counters(chains, r), "chains", chains,
-                 "on {} rungs they are more than the {} that have random numbers of their own", r,
-                 kLargestCounter);
+  require_option(
+      has_counters(chains, r), "chains", chains,
+      "with {} rungs each they are more than the {} chains that have random numbers of their own",
+      r, kLargestCounter);
   auto scratch = std::make_shared<Scratch>();
   Scratch& s = *scratch;
   s.path = make_ladder_path(options_.path, target_, reference_, device, b);
@@ -294,7 +297,7 @@ std::optional<Adaptation> ParallelTempering::adaptation(const ChainState& state,
   const Scratch& s = scratch_of(state);
   Adaptation result{.rounds = s.rounds, .settled = s.rounds >= 4};
   if (burn_in.steps == 0) {
-    result.complaint = "`rungs` adapts its schedule in burn-in, and there was none";
+    result.complaint = "`rungs` adapts its schedule in burn-in, and there was no burn-in";
   } else if (!result.settled) {
     result.complaint = fmt::format(
         "the schedule of `rungs` adapts in rounds of 1, 2, 4, … scans of burn-in: it had {}",
@@ -312,7 +315,7 @@ void ParallelTempering::restore(ChainState& state, const NamedTensors& learned) 
   if (learned.empty()) return;
   Tensor betas, scales;
   for (const auto& [name, tensor] : learned) {
-    require(name == "betas" || name == "scales", "'{}' is no tensor that a tempered run learns",
+    require(name == "betas" || name == "scales", "'{}' is not a tensor that a tempered run learns",
             name);
     (name == "betas" ? betas : scales) = tensor.to(torch::kFloat64);
   }
@@ -324,9 +327,9 @@ void ParallelTempering::restore(ChainState& state, const NamedTensors& learned) 
   const std::vector<double> schedule = numbers(betas);
   require(schedule.front() == options_.lowest && schedule.back() == 1 &&
               std::is_sorted(schedule.begin(), schedule.end(), std::less_equal<>()),
-          "the betas of a tempered run rise from {:g} to 1", options_.lowest);
+          "the betas of a tempered run must rise from {:g} to 1", options_.lowest);
   require(!options_.rungs || *options_.rungs == betas.size(0),
-          "`rungs` is {}, and what was learned is of {}", options_.rungs.value_or(0),
+          "`rungs` is {}, but the learned tensors are for {} rungs", options_.rungs.value_or(0),
           betas.size(0));
   build(state, state.x.repeat_interleave(betas.size(0), 0), schedule, scales.to(state.x.device()),
         0);

@@ -23,7 +23,8 @@ struct Ensembles {
 
   // Returns this rank's part of a tensor with equally many rows for each ensemble along `dim`.
   Tensor of(const Tensor& whole, int64_t dim) const {
-    require(whole.dim() > dim && whole.size(dim) % all == 0, "{} is of other ensembles", kWhat);
+    require(whole.dim() > dim && whole.size(dim) % all == 0, "{} belongs to other ensembles",
+            kWhat);
     const int64_t rows = whole.size(dim) / all;
     return whole.narrow(dim, own.first * rows, own.count * rows);
   }
@@ -72,7 +73,7 @@ void ParallelTempering::restore_saved(ChainState& state, StepParams& params, con
   const Tensor& x = entries.tensor("x");
   require(betas.dim() == 1 && rungs >= 2 && x.dim() == 2 && x.size(0) == ensembles.all * rungs &&
               (!options_.rungs || *options_.rungs == rungs),
-          "{} is of other ensembles", kWhat);
+          "{} belongs to other ensembles", kWhat);
   check_states(target_.space(), x, std::string(kWhat) + "'s states");
   const torch::Device device = state.x.device();
   params.rng.select(0, 1).fill_(entries.integer("step"));
@@ -82,14 +83,14 @@ void ParallelTempering::restore_saved(ChainState& state, StepParams& params, con
   Scratch& s = scratch_of(state);
   const auto copy = [](const Tensor& from, const Tensor& to) {
     require(from.sizes() == to.sizes() && from.scalar_type() == to.scalar_type(),
-            "{} holds tensors of other ensembles", kWhat);
+            "{} holds the tensors of other ensembles", kWhat);
     to.copy_(from);
   };
   // This comes before the other tensors, because it determines the rungs of the chains.
   copy(ensembles.of(entries.tensor("chain"), 0) - ensembles.own.first * rungs, s.at.chain);
   const auto* cache = entries.find<PtList>("cache");
   require(cache && cache->size() == s.chains.current.cache.size(),
-          "{} does not keep what the model does", kWhat);
+          "{} does not hold the tensors that the model caches", kWhat);
   for (size_t i = 0; i < cache->size(); ++i) {
     require((*cache)[i].is_tensor(), "{}'s entry 'cache' holds more than tensors", kWhat);
     copy(ensembles.of(std::get<Tensor>((*cache)[i].value), 0), s.chains.current.cache[i]);

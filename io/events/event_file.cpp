@@ -157,7 +157,7 @@ void EventFile::histogram(int64_t step, const std::string& name,
 }
 
 void EventFile::picture(int64_t step, const std::string& name, const std::string& png) {
-  require(png.size() > 24, "a picture for {} is no PNG file", file_.string());
+  require(png.size() > 24, "a picture for {} is not a PNG file", file_.string());
   const std::string image = field(1, big_endian(png, 20)) + field(2, big_endian(png, 16)) +
                             field(3, uint64_t{1}) + field(4, std::string_view(png));
   write(step, named_value(name, field(4, std::string_view(image))));

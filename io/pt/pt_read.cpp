@@ -87,7 +87,7 @@ void check_magic(const ReadAdapterInterface& source) {
     return std::isprint(c) || std::isspace(c) || c >= 0x80;
   });
   require(!text,
-          "is a text, and not a PyTorch file of tensors (a zip archive, as torch.save writes it)");
+          "is a text file, not a PyTorch file of tensors (a zip archive, as torch.save writes it)");
   require(start.starts_with("PK\3\4"), "is not a PyTorch file (a zip archive)");
 }
 

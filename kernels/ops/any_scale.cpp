@@ -14,7 +14,7 @@ void check_optional(const Tensor& t, const Tensor& like, int64_t numel, const ch
 OrderedShape ordered_shape(const Tensor& x, const OrderedInputs& inputs, int64_t categories) {
   TORCH_CHECK(x.dim() == 2, "isinglass operator: x must be [B, D]");
   TORCH_CHECK(inputs.noise.defined() == inputs.field.defined(),
-              "isinglass operator: noise and field go together");
+              "isinglass operator: noise and field must be given together");
   TORCH_CHECK(categories >= 2 && categories <= 256,
               "isinglass operator: ordered sites have 2 to 256 values");
   check(x, x, torch::kUInt8, x.numel(), "a state");

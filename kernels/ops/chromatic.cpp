@@ -38,7 +38,7 @@ struct ByBeta {
     first.assign(count + 1, 0);
     for (int64_t c = 0; c < chains; ++c) {
       place[c] = place_of(beta[c], betas, count);
-      TORCH_CHECK(place[c] >= 0, "isinglass operator: the thresholds are of other betas");
+      TORCH_CHECK(place[c] >= 0, "isinglass operator: the thresholds belong to other betas");
       ++first[place[c] + 1];
     }
     for (int64_t t = 0; t < count; ++t) first[t + 1] += first[t];

@@ -24,7 +24,7 @@ void mix(const Tensor& start, const Tensor& target, const Tensor& beta, Tensor& 
   if (target.numel() == 0) return;
   const torch::ScalarType type = target.scalar_type();
   TORCH_CHECK(type == torch::kFloat32 || type == torch::kFloat64,
-              "isinglass operator: what is mixed must be float32 or float64");
+              "isinglass operator: the mixed tensors must be float32 or float64");
   const Tensor from = target.contiguous();
   check(beta, target, torch::kFloat64, beta.numel(), "beta");
   if (start.defined()) {

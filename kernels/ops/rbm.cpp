@@ -10,7 +10,8 @@ namespace isinglass::ops {
 void move_hidden(const HiddenTensors& w, const Tensor& x, const Tensor& inputs_at_x,
                  const Tensor& y, Tensor& inputs, Tensor& energy, const Tensor& on) {
   TORCH_CHECK(y.dim() == 2 && w.by_visible.dim() == 2 && x.defined() == inputs_at_x.defined(),
-              "isinglass operator: y is [B, D], weights [D, H]; x and its inputs go together");
+              "isinglass operator: y must be [B, D] and weights [D, H]; x and its inputs must be "
+              "given together");
   const HiddenShape shape{y.size(0), y.size(1), w.by_visible.size(1)};
   const int64_t units = shape.chains * shape.hidden;
   check(y, y, torch::kUInt8, y.numel(), "y");
@@ -54,7 +55,7 @@ namespace {
 
 SweepShape sweep_shape(const Tensor& visible_biases, const Tensor& x, const Tensor& inputs) {
   TORCH_CHECK(x.dim() == 2 && inputs.dim() == 2 && visible_biases.size(0) == x.size(1),
-              "isinglass operator: x is [B, D], inputs [B, H], visible_biases [D] or [D, K]");
+              "isinglass operator: x must be [B, D], inputs [B, H], visible_biases [D] or [D, K]");
   const int columns = visible_biases.dim() == 2 ? static_cast<int>(visible_biases.size(1)) : 1;
   return {x.size(0), x.size(1), columns, inputs.size(1)};
 }
@@ -62,7 +63,7 @@ SweepShape sweep_shape(const Tensor& visible_biases, const Tensor& x, const Tens
 SweepPath path_pointers(const PathTensors& path, const Tensor& x, const SweepShape& shape) {
   if (!path.beta.defined()) return {};
   const int64_t betas = path.beta.numel();
-  TORCH_CHECK(betas == 1 || betas == shape.chains, "isinglass operator: beta is [1] or [B]");
+  TORCH_CHECK(betas == 1 || betas == shape.chains, "isinglass operator: beta must be [1] or [B]");
   check(path.beta, x, torch::kFloat64, betas, "beta");
   check(path.logits, x, torch::kFloat32, shape.visible(), "logits");
   return {data<double>(path.beta), betas, data<float>(path.logits)};
@@ -118,7 +119,7 @@ void energies_beside(const Tensor& visible_biases, const Tensor& logits, const T
   const SweepShape shape = sweep_shape(visible_biases, x, inputs);
   const int64_t rungs = rung_beta.numel();
   TORCH_CHECK(rungs >= 2 && shape.chains % rungs == 0,
-              "isinglass operator: chains are of ladders of 2 rungs or more");
+              "isinglass operator: the chains must form ladders of 2 or more rungs");
   check(x, x, torch::kUInt8, x.numel(), "x");
   check(visible_biases, x, torch::kFloat32, shape.visible(), "visible_biases");
   check(logits, x, torch::kFloat32, shape.visible(), "logits");

@@ -34,7 +34,7 @@ bool float32(const Tensor& t) {
 // Checks the dtype of slopes; returns true for float32 and false for bfloat16.
 bool checked_float32(const Tensor& t) {
   TORCH_CHECK(float32(t) || t.scalar_type() == torch::kBFloat16,
-              "isinglass operator: slopes of swish are float32 or bfloat16");
+              "isinglass operator: the slopes of swish must be float32 or bfloat16");
   return float32(t);
 }
 
@@ -73,7 +73,7 @@ void swish_backward(const Tensor& g, const Tensor& h, const Tensor& slope, Tenso
   check_like(out, g, "out");
   for (const Tensor& t : {g, h, out}) {
     TORCH_CHECK(!t.defined() || t.scalar_type() == slope.scalar_type(),
-                "isinglass operator: what goes backwards has the dtype of the slopes");
+                "isinglass operator: the incoming gradient must have the dtype of the slopes");
   }
   const auto run = [&]<class T>(T) {
     run_twin(

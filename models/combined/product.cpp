@@ -46,8 +46,9 @@ void ProductModel::evaluate(const torch::Tensor& x, Evaluation& out) {
 namespace {
 
 std::shared_ptr<EnergyModel> load_product(const ModelOptions& options) {
-  require_options(options.factors.size() >= 2,
-                  "model product needs `factors` NAME=FILE.pt,NAME=FILE.pt: two or more models");
+  require_options(
+      options.factors.size() >= 2,
+      "model product needs `factors` NAME=FILE.pt,NAME=FILE.pt with two or more models");
   std::vector<std::shared_ptr<EnergyModel>> factors;
   for (const NamedFile& factor : options.factors) {
     require_options(factor.name != "product", "`factors`: a factor cannot be a product itself");
@@ -58,7 +59,8 @@ std::shared_ptr<EnergyModel> load_product(const ModelOptions& options) {
                                                .continuous = true}));
     const StateSpace first = factors.front()->space(), space = factors.back()->space();
     require_options(!space.discrete(),
-                    "`factors` {}: the factors of a product have continuous states", factor.name);
+                    "`factors` {}: the factors of a product must have continuous states",
+                    factor.name);
     require_options(space.sites == first.sites, "`factors`: {} has {} sites and {} has {}",
                     options.factors.front().name, first.sites, factor.name, space.sites);
   }

@@ -40,8 +40,8 @@ class UaiReader {
   }
   double probability(const std::string& what) {
     const auto value = number<double>(what);
-    require(value >= 0 && value <= 1, "{}: {} is {}; a probability is needed", source_, what,
-            value);
+    require(value >= 0 && value <= 1, "{}: {} is {}; a probability from 0 to 1 is needed", source_,
+            what, value);
     return value;
   }
   void finish() {
@@ -56,7 +56,8 @@ class UaiReader {
     T value{};
     const char* end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, value);
-    require(error == std::errc() && rest == end, "{}: {} is '{}', no number", source_, what, text);
+    require(error == std::errc() && rest == end, "{}: {} is '{}', which is not a number", source_,
+            what, text);
     return value;
   }
 
@@ -228,7 +229,7 @@ std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) 
     children.insert(factors.back().variables[-1].item<int64_t>());
   }
   require(static_cast<int64_t>(children.size()) == variables,
-          "{}: {} variables are the child of no factor", in.source(),
+          "{}: {} variables have no factor whose child they are", in.source(),
           variables - static_cast<int64_t>(children.size()));
   check_acyclic(in, factors);
   int64_t entries = 0;

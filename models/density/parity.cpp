@@ -26,7 +26,7 @@ namespace {
 
 std::shared_ptr<EnergyModel> load_parity(const ModelOptions& options) {
   require_options(options.sites.has_value(),
-                  "model parity needs `sites` D: its parameters do not say");
+                  "model parity needs `sites` D, because its parameters do not determine it");
   ParameterReader reader = options.reader();
   const torch::Tensor u = reader.real("u", {});
   reader.finish();

@@ -188,8 +188,9 @@ ModelPointer make_gaussian_cycle(const Numbers& n) {
   const torch::Tensor index = torch::arange(1, sites + 1, torch::kFloat64);
   const torch::Tensor lambda = (static_cast<double>(sites - 1) / (1 + index * (n["l"] - 1))).sqrt();
   const torch::Tensor m = torch::eye(sites, torch::kFloat64) + link + link.t();
-  require(std::get<1>(torch::linalg_cholesky_ex(m)).item<int>() == 0,
-          "instance lattice-gaussian-cycle: these numbers give no positive definite precision");
+  require(
+      std::get<1>(torch::linalg_cholesky_ex(m)).item<int>() == 0,
+      "instance lattice-gaussian-cycle: these numbers do not give a positive definite precision");
   return std::make_shared<LatticeGaussianModel>(lambda.unsqueeze(1) * m * lambda,
                                                 torch::full({sites}, n["mean"], torch::kFloat64),
                                                 n.whole("categories"));
@@ -331,7 +332,7 @@ Numbers numbers_of(const Instance& instance, const std::string& list, const Imag
     const std::string key = pair.substr(0, pair.find('='));
     const auto parameter = std::find(known.begin(), known.end(), key) - known.begin();
     require(parameter < static_cast<int64_t>(known.size()) && key.size() < pair.size(),
-            "instance {}: '{}' is not KEY=X; keys: {}", instance.name, pair,
+            "instance {}: '{}' does not have the form KEY=X; keys: {}", instance.name, pair,
             fmt::join(nearest_first(key, known), ", "));
     values[key] = parsed(parameters[parameter], pair.substr(key.size() + 1), instance.name);
     first = comma + 1;

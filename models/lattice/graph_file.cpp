@@ -72,7 +72,7 @@ class GraphReader {
     const bool control = std::any_of(text_.begin(), text_.end(), [](unsigned char c) {
       return c < ' ' && c != '\n' && c != '\r' && c != '\t';
     });
-    require(!control && is_utf8(text_), "{}: not a graph: the file is no text", source_);
+    require(!control && is_utf8(text_), "{}: not a graph: the file is not text", source_);
     split_lines();
     require(!lines_.empty(), "{}: not a graph: the file has no edges", source_);
   }
@@ -97,8 +97,8 @@ class GraphReader {
       ++number;
       if (!words.empty() && (words[0][0] == '#' || words[0][0] == '%' || words[0] == "c")) {
         require(words[0] != "%%MatrixMarket" && words[0] != "%MatrixMarket",
-                "{}: line {}: a MatrixMarket file; without its first lines, up to the one of three "
-                "sizes, it is an edge list",
+                "{}: line {}: this is a MatrixMarket file; without its first lines, up to the line "
+                "of three sizes, it is an edge list, which can be read",
                 source_, number);
         if (const auto value = optimum_in(words)) optimum_ = value;
         continue;
@@ -110,14 +110,14 @@ class GraphReader {
 
   int64_t whole(const Line& line, size_t word, const char* what) const {
     const auto value = number_of<int64_t>(line.words[word]);
-    require(value && *value >= 0, "{}: line {}: '{}' is no {}; a whole number is needed", source_,
-            line.number, line.words[word].substr(0, 40), what);
+    require(value && *value >= 0, "{}: line {}: '{}' is not a {}; a whole number is needed",
+            source_, line.number, line.words[word].substr(0, 40), what);
     return *value;
   }
 
   double weight(const Line& line, size_t word) const {
     const auto value = number_of<double>(line.words[word]);
-    require(value && std::isfinite(*value), "{}: line {}: '{}' is no weight; a number is needed",
+    require(value && std::isfinite(*value), "{}: line {}: '{}' is not a weight; a number is needed",
             source_, line.number, line.words[word].substr(0, 40));
     return *value;
   }
@@ -129,7 +129,7 @@ class GraphReader {
             "{}: line {}: '{}' has commas; vertices and weights are separated by spaces or tabs",
             source_, line.number, line.words[first].substr(0, 40));
     require(words == 2 || words == 3,
-            "{}: line {}: {} word{}; an edge is two vertices and perhaps a weight", source_,
+            "{}: line {}: {} word{}; an edge needs two vertices and may have a weight", source_,
             line.number, words, words == 1 ? "" : "s");
     return {line.number, whole(line, first, "vertex"), whole(line, first + 1, "vertex"),
             words == 3 ? weight(line, first + 2) : 1};
@@ -142,7 +142,7 @@ class GraphReader {
     header_ = {whole(head, 2, "number of vertices"), whole(head, 3, "number of edges")};
     for (size_t i = 1; i < lines_.size(); ++i) {
       require(lines_[i].words[0] == "e",
-              "{}: line {}: it begins with '{}'; behind the DIMACS header edges are 'e u v'",
+              "{}: line {}: it begins with '{}'; after the DIMACS header edges must be 'e u v'",
               source_, lines_[i].number, lines_[i].words[0].substr(0, 40));
       edges_.push_back(edge(lines_[i], 1));
     }
@@ -162,7 +162,7 @@ class GraphReader {
     take_header();
     for (const Line& line : lines_) {
       require(line.words.size() == lines_[0].words.size(),
-              "{}: line {}: {} words, and line {} has {}; all edges have a weight, or none",
+              "{}: line {}: {} words, and line {} has {}; either all edges have a weight, or none",
               source_, line.number, line.words.size(), lines_[0].number, lines_[0].words.size());
     }
     const bool from_zero = std::any_of(edges_.begin(), edges_.end(),
@@ -202,8 +202,9 @@ class GraphReader {
                                 std::pair(pair.second, pair.first));
     });
     require(!symmetric,
-            "{}: line {}: a METIS file: behind '{} {}' each line holds the neighbours of a vertex, "
-            "which are not read; edges are, 'e u v' a line behind 'p edge n m'",
+            "{}: line {}: this is a METIS file, whose lines after '{} {}' each hold the neighbours "
+            "of a vertex, and cannot be read; DIMACS can be read, with a header 'p edge n m' and a "
+            "line 'e u v' per edge",
             source_, head.number, *n, *m);
   }
 
@@ -320,8 +321,9 @@ Graph graph_of(int64_t vertices, const torch::Tensor& edges, const torch::Tensor
 Graph complement_of(const Graph& graph, const std::string& source) {
   const int64_t n = graph.vertices, count = n * (n - 1) / 2 - graph.edges.size(0);
   require(count <= kMostEdges,
-          "{}: {} pairs of vertices are no edge, each a constraint; at most {} are allowed", source,
-          count, kMostEdges);
+          "{}: {} pairs of vertices are not joined by an edge, and each is a constraint; at most "
+          "{} are allowed",
+          source, count, kMostEdges);
   Graph other{n, torch::empty({count, 2}, torch::kInt64), torch::ones({count}, torch::kFloat64),
               graph.optimum, graph.reading};
   const int64_t* edge = graph.edges.data_ptr<int64_t>();

@@ -42,9 +42,10 @@ namespace {
 
 // Throws Error unless `class` is one of the outputs; it may only be omitted if there is just one.
 void check_class(const ModelOptions& options, int64_t outputs, const std::string& file) {
-  require_options(outputs == 1 || options.label.has_value(),
-                  "{} is a classifier of {} classes; `class` Y names the one whose energy is meant",
-                  file, outputs);
+  require_options(
+      outputs == 1 || options.label.has_value(),
+      "{} is a classifier of {} classes; `class` Y must name the one whose energy is used", file,
+      outputs);
   require_options(options.label.value_or(0) < outputs, "`class` is {}, and {} has {} outputs",
                   options.label.value_or(0), file, outputs);
 }

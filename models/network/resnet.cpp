@@ -224,8 +224,8 @@ void ResNetModel::check_base_mean(const torch::Tensor& mean, const Shape& shape,
           "{}: tensor 'mean' has {} values; an image of {}x{} has {}", source, mean.numel(),
           shape.height, shape.width, shape.sites());
   require(mean.dim() == 1 || mean.size(1) == shape.categories,
-          "{}: tensor 'mean' is of {} values a site; 'proj.weight' of {}", source, mean.size(-1),
-          shape.categories);
+          "{}: tensor 'mean' has {} values per site, and 'proj.weight' has {}", source,
+          mean.size(-1), shape.categories);
   require(((mean > 0) & (mean < 1)).all().item<bool>(),
           "{}: tensor 'mean' must lie strictly between 0 and 1", source);
 }

@@ -106,7 +106,8 @@ void ScriptModel::check_first(const torch::Tensor& output, int64_t states) {
 namespace {
 
 std::shared_ptr<EnergyModel> load_script(const ModelOptions& options) {
-  require_options(options.sites.has_value(), "model script needs `sites` D: its file does not say");
+  require_options(options.sites.has_value(),
+                  "model script needs `sites` D, because its file does not determine it");
   StateSpace space{StateKind::kBinary, *options.sites, options.categories.value_or(2)};
   if (options.categories) space.kind = StateKind::kCategorical;
   if (options.continuous) space.kind = StateKind::kContinuous;
