@@ -60,7 +60,7 @@ const std::vector<Idle>& table() {
   };
   static const std::vector<Idle> all = {
       {"train", "fresh-iters", counts("fresh"),
-       "applies to the extra chains of `fresh`, which is 0"},
+       "applies to the extra chains of `fresh`, and `fresh` is 0"},
       {"train", "evaluate-steps", counts("evaluate-every"),
        "applies to quick validation likelihoods, and `evaluate-every` is 0"},
       {"train", "channels", trains("resnet"), "applies to a resnet, and `model` is another one"},

@@ -229,7 +229,7 @@ std::shared_ptr<BayesNetModel> read_bayesnet(const std::filesystem::path& file) 
     children.insert(factors.back().variables[-1].item<int64_t>());
   }
   require(static_cast<int64_t>(children.size()) == variables,
-          "{}: {} variables have no factor whose child they are", in.source(),
+          "{}: {} variables are not the child of any factor", in.source(),
           variables - static_cast<int64_t>(children.size()));
   check_acyclic(in, factors);
   int64_t entries = 0;

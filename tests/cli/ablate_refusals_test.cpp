@@ -20,7 +20,7 @@ TEST_F(AblateRefusals, BadGridsAreRefusedByOneLine) {
       {"radius = [1, 2]", "radius = [0]", "--radius is 0"},
 
       {"radius = [1, 2]", "radios = 1", "unknown key 'radios'; sample knows: radius"},
-      {"ising.pt", "absent.pt", "absent.pt is no file"},
+      {"ising.pt", "absent.pt", "absent.pt is not a file"},
       {"parity:u=2", "partiy:u=2", "unknown instance 'partiy'; known: parity"},
 
       {"metric = \"hops\"", "metric = \"hopps\"", "unknown metric 'hopps'; known: hops"},
@@ -31,8 +31,8 @@ TEST_F(AblateRefusals, BadGridsAreRefusedByOneLine) {
       {"repeats = 2", "repeats = \"two\"", "repeats must be a whole number"},
       {"repeats = 2", "mean = \"x\"", "mean must be a number"},
       {"label = \"chain\"", "label = [\"a\", \"b\"]", "[[models]]: label must be a text"},
-      {"label = \"chain\"", "train = 3", "[[models]]: train is no table"},
-      {"radius = [1, 2]", "seed = 3", "seeds come from --seed"},
+      {"label = \"chain\"", "train = 3", "[[models]]: train must be a table"},
+      {"radius = [1, 2]", "seed = 3", "cells get their seeds from --seed"},
       {"radius = [1, 2]", "[samplers.more]\nradius = 1", "more is neither a text, a number"},
       {"[[samplers]]\nsampler = \"pas\"",
        "[models.modes]\nwrong = [[1]]\n[[samplers]]\nsampler = \"pas\"", "modes: right is missing"},
@@ -58,10 +58,10 @@ TEST_F(AblateRefusals, BadGridsAreRefusedByOneLine) {
 TEST_F(AblateRefusals, BadCommandLinesAreRefusedByOneLine) {
   const std::vector<std::pair<std::string, std::string>> lines = {
       {"--preset partiy", "unknown preset 'partiy'; known: parity"},
-      {"", "one of --grid FILE and --preset NAME is needed"},
-      {grid() + " --preset parity", "one of --grid FILE and --preset NAME is needed"},
+      {"", "either --grid FILE or --preset NAME is needed"},
+      {grid() + " --preset parity", "either --grid FILE or --preset NAME is needed"},
 
-      {"--preset rbm --weights absent.pt", "absent.pt is no file"},
+      {"--preset rbm --weights absent.pt", "absent.pt is not a file"},
       {"--grid absent.toml", "absent.toml"},
   };
   for (const auto& [line, message] : lines) {

@@ -120,7 +120,7 @@ TEST_F(AdaptationEndToEnd, AnAcceptanceFarFromItsTargetIsSaid) {
       "--instance ising-grid:side=20,coupling=0.3 --chains 10 --steps 5 --sampler pafs --radius 1 ";
   const Sampled none = sample(pafs + "--adapt");
   EXPECT_EQ(none.summary["adaptation"], Json({{"rounds", 0}, {"settled", false}}));
-  EXPECT_NE(none.err.find("--adapt acts in burn-in, and there was none"), std::string::npos);
+  EXPECT_NE(none.err.find("--adapt acts in burn-in, and there was no burn-in"), std::string::npos);
   const Sampled two = sample(pafs + "--adapt --burn-in 2");
   EXPECT_EQ(two.summary["adaptation"], Json({{"rounds", 2}, {"settled", false}}));
   EXPECT_NE(two.err.find("pafs: --adapt aims at a mean acceptance of 0.574"), std::string::npos)

@@ -103,11 +103,11 @@ TEST_F(Categorical, WhatDoesNotFitIsRefusedInASentence) {
   refused(training("--model ising --iters 2 --out x"), "--model ising has no categorical sites");
   refused(training("--model mlp --iters 2 --out x"), "--model mlp has no categorical sites");
   refused("train --dataset bars.pt --proj 2 --iters 2 --out x",
-          "--proj is of a resnet of categorical");
+          "--proj applies to a resnet of categorical");
   refused("train --dataset bars.pt --base-smooth 2 --iters 2 --out x",
-          "--base-smooth is of a new model of categorical images");
+          "--base-smooth applies to a new model of categorical images");
   refused(training("--model resnet --no-base --base-smooth 2 --iters 2 --out x"),
-          "--base-smooth is of a new model of categorical images");
+          "--base-smooth applies to a new model of categorical images");
   refused(
       "train --dataset images.pt --levels 3 --channels 4 --sampler nb --radius 100 --iters 2 --out "
       "x",

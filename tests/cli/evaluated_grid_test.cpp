@@ -157,7 +157,9 @@ TEST_F(EvaluatedGrid, RefusesWhatTheCellSays) {
   write(with("chains = 40", "chains = 40\nmodel = \"rbm\""));
   const Outcome outcome = run(grid(), "no");
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_NE(outcome.err.find("--model is that of the cell"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("--model must not be given here, because the cell determines it"),
+            std::string::npos)
+      << outcome.err;
   write(with("chains = 40", "chainz = 40"));
   EXPECT_NE(run(grid(), "no").err.find("unknown key 'chainz'"), std::string::npos);
 }

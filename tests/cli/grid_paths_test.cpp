@@ -111,7 +111,7 @@ TEST_F(GridPaths, AMissingFileIsNamedInFull) {
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_EQ(line_count(refused.err), 1) << refused.err;
   EXPECT_NE(refused.err.find((folder / "grids").string()), std::string::npos) << refused.err;
-  EXPECT_NE(refused.err.find("ising.pt is no file"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("ising.pt is not a file"), std::string::npos) << refused.err;
   EXPECT_FALSE(std::filesystem::exists(folder / "out"));
 }
 

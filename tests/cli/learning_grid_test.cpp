@@ -209,22 +209,22 @@ TEST_F(LearningGrid, RefusesWhatIsOfOtherGrids) {
     EXPECT_EQ(outcome.exit_code, 2) << flags;
     EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
   };
-  refused(" --until-converged 5", "is of grids whose cells sample");
+  refused(" --until-converged 5", "applies to grids whose cells sample");
   const auto with = [&](const std::string& was, const std::string& is, const std::string& words) {
     std::string text = kLearning;
     text.replace(text.find(was), was.size(), is);
     write_text(folder / "grid.toml", text);
     refused("", words);
   };
-  with("cells = \"train\"", "cells = \"dream\"", "cells is 'dream'; sample and train are known");
-  with("lr = -0.25", "sampler = 1", "sampler is no number of train");
-  with("lr = -0.25", "lr = [1]", "lr is an exponent, or [exponent, least]");
+  with("cells = \"train\"", "cells = \"dream\"", "cells is 'dream'; sample or train is needed");
+  with("lr = -0.25", "sampler = 1", "sampler is not a numeric option of train");
+  with("lr = -0.25", "lr = [1]", "lr must be an exponent or [exponent, least]");
   with("below = 0.5\n", "", "below is missing");
-  with("label = \"small torus\"\n", "", "need labels that tell them apart");
-  with("iters = 40", "iters = 40\nseed = 3", "seeds come from");
+  with("label = \"small torus\"\n", "", "each need a label");
+  with("iters = 40", "iters = 40\nseed = 3", "cells get their seeds from");
   with("l1 = 0.001", "edges = \"ring\"", "--edges is 'ring'; known: grid, all, torus");
   with("model = \"ising\"", "model = \"rbm\"\nedges = \"grid\"",
-       "--edges is of an ising; --model is rbm");
+       "--edges applies to an ising only; --model is rbm");
 }
 
 }  // namespace

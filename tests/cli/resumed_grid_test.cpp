@@ -143,12 +143,12 @@ TEST_F(ResumedGrid, FinishedCellsOfAnotherProgramOrModelGoAgain) {
   other = json_file(cell(5));
   other.erase("identity");
   write_text(cell(5), other.dump());
-  EXPECT_EQ(resumed("1 cells go again: they do not say of which program and data"),
+  EXPECT_EQ(resumed("1 cells go again: they do not identify their program and data"),
             std::vector<int>({5}));
   other = json_file(cell(4));
   other["identity"]["device"] = "cuda";
   write_text(cell(4), other.dump());
-  EXPECT_EQ(resumed("1 cells go again: they were made on cuda"), std::vector<int>({4}));
+  EXPECT_EQ(resumed("1 cells go again: they were computed on cuda"), std::vector<int>({4}));
   other = json_file(cell(6));
   other["identity"]["measures"]["mean"] = 0.5;
   write_text(cell(6), other.dump());
@@ -163,9 +163,9 @@ TEST_F(ResumedGrid, FinishedCellsOfAnotherProgramOrModelGoAgain) {
   // The cells of the chain run again, with the second repeats after all first ones; those of the
   // other model are kept.
   write_ising(folder / "ising.pt", 0.31);
-  EXPECT_EQ(
-      resumed("6 cells go again: " + (folder / "ising.pt").string() + " holds something else"),
-      std::vector<int>({1, 2, 3, 7, 8, 9}));
+  EXPECT_EQ(resumed("6 cells go again: the contents of " + (folder / "ising.pt").string() +
+                    " have changed"),
+            std::vector<int>({1, 2, 3, 7, 8, 9}));
 }
 
 }  // namespace

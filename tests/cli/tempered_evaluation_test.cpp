@@ -41,7 +41,8 @@ TEST_F(TemperedEvaluation, HoldsLogZFromBothEnds) {
     EXPECT_EQ(read_tensor(dir_ / model / "rungs.pt").size(1), ais["tempering"]["rungs"]);
     run("report " + model);
     const std::string page = file_bytes(dir_ / model / "report.html");
-    for (const char* part : {"Rungs of replicas", "round_trips", "both ways"}) {
+    for (const char* part :
+         {"Rungs of the first ensemble's replicas", "round_trips", "both ways"}) {
       EXPECT_NE(page.find(part), std::string::npos) << part;
     }
   }
@@ -83,11 +84,11 @@ TEST_F(TemperedEvaluation, SaysWhyItIsOpen) {
   const std::string late = run(command + "--chains 8 --until-closed 0.001 --out late").out;
   EXPECT_NE(late.find("still open at 4 scans"), std::string::npos) << late;
   const std::map<std::string, std::string> wrong = {
-      {"--method ais --rungs 4", "--rungs and --exploration are of --method tempering, or"},
-      {"--method tempering --reverse", "holds log Z from both ends by itself"},
-      {"--method tempering --schedule linear", "--schedule is of annealing"},
+      {"--method ais --rungs 4", "--rungs and --exploration apply to --method tempering and"},
+      {"--method tempering --reverse", "estimates log Z from both ends without it"},
+      {"--method tempering --schedule linear", "--schedule applies to annealing only"},
       {"--method tempering --rungs 1", "--rungs is"},
-      {"--method tempering --sampler lsb-1", "one thing for all rungs"},
+      {"--method tempering --sampler lsb-1", "the same tensors for all rungs"},
       {"--method exact", "--method"},
   };
   for (const auto& [options, message] : wrong) {

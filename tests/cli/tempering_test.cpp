@@ -57,7 +57,7 @@ TEST_F(TemperedSample, WritesDrawsAtBetaOneAndWhatTheRungsDid) {
   // Makes the page of the run, and starts another run with its schedule.
   ASSERT_EQ(run("report out").exit_code, 0);
   const std::string page = read_file(dir_ / "out" / "report.html");
-  for (const char* part : {"Tempering", "Schedule", "Rungs of replicas"}) {
+  for (const char* part : {"Tempering", "Schedule", "Rungs of the first ensemble's replicas"}) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }
   const Outcome warm =
@@ -100,24 +100,24 @@ TEST_F(TemperedSample, BadInputIsOneLine) {
       {gwg + "--rungs many", "auto or a whole number from 2"},
       {gwg + "--rungs 2.5", "auto or a whole number from 2"},
       {gwg + "--rungs 4 --exploration 0", "--exploration"},
-      {gwg + "--exploration 3", "--exploration is of tempering, and needs --rungs"},
+      {gwg + "--exploration 3", "--exploration applies to tempering only, and needs --rungs"},
       {gwg + "--rungs 4 --chains 0", "--chains"},
-      {gwg + "--lowest-beta 0.5", "--lowest-beta is of tempering, and needs --rungs"},
-      {gwg + "--rungs 4 --lowest-beta 1", "--lowest-beta is 1; the ladder begins at 0"},
+      {gwg + "--lowest-beta 0.5", "--lowest-beta applies to tempering only, and needs --rungs"},
+      {gwg + "--rungs 4 --lowest-beta 1", "--lowest-beta is 1; it must be at least 0 and below 1"},
       {gwg + "--rungs 10000 --chains 100000000", "GiB"},
       {gwg + "--rungs auto", "--burn-in is 0"},
       {gwg + "--rungs 4 --burn-in 9 --anneal 2,1", "--rungs and --anneal exclude each other"},
-      {kIsing + "--sampler lsb-1 --steps 2 --out out --rungs 4", "one thing for all rungs"},
+      {kIsing + "--sampler lsb-1 --steps 2 --out out --rungs 4", "the same tensors for all rungs"},
       {kIsing + "--sampler ab-1st --steps 2 --out out --rungs 4", "--sigma and --alpha"},
       {"sample --model permutation --weights permutation.pt --sampler lb --steps 2 --rungs 4 --out "
        "out",
        "the model's states are permutation"},
       {"sample --instance misled-flat --sampler fhl --steps 2 --rungs 4 --out out",
-       "fhl pulls those of a group to each other"},
+       "fhl pulls the chains of a group towards each other"},
       {"sample --instance misled-flat --sampler hmc --steps 2 --rungs 4 --start-scale 0 --out out",
        "--start-scale"},
       {"sample --instance misled-flat --sampler hmc --steps 2 --start-scale 2 --out out",
-       "--start-scale is of tempering, and needs --rungs"},
+       "--start-scale applies to tempering only, and needs --rungs"},
       {gwg + "--rungs 4 --start-scale 2", "--start-scale is of continuous states"},
       {"evaluate --instance ising-grid:side=6 --sampler dlp --unadjusted --steps 5 --out out",
        "dlp is not exact"},

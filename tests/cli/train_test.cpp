@@ -384,7 +384,7 @@ TEST(Contrastive, TrainsAnRbmAndGoesOn) {
   const std::string nowhere = "--out " + (dir / "none").string();
   for (const auto& [refused, words] : std::vector<std::pair<Outcome, std::string>>{
            {run(nowhere + " --buffer 50"), "--buffer does not go with --objective cd"},
-           {run(nowhere, "--model resnet "), "--scan chromatic draws"}}) {
+           {run(nowhere, "--model resnet "), "--scan chromatic needs a sparse graph"}}) {
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_EQ(line_count(refused.err), 1) << refused.err;
     EXPECT_NE(refused.err.find(words), std::string::npos) << refused.err;

@@ -145,7 +145,7 @@ TEST(PngNumbers, ColoursAreLuma) {
 TEST(PngNumbers, TransparencyIsRefused) {
   EXPECT_TRUE(read(png_file(8, kGreyAlphaType, 1, 2, {"M\xff\x12\xff"}))
                   .equal(bytes({77, 18}).view({1, 2})));
-  const char* words = "a.png is transparent in places";
+  const char* words = "a.png has transparent pixels";
   EXPECT_ERROR(read(png_file(8, kGreyAlphaType, 1, 2, {"M\xff\x12\xfe"})), words);
   EXPECT_ERROR(read(png_bytes(PNG_FORMAT_RGBA, 1, 1, {9, 9, 9, 0})), words);
   const std::string palette = png_chunk("PLTE", "ABCDEF");
@@ -159,8 +159,8 @@ TEST(PngNumbers, DamagedFilesAreNamed) {
   const Scratch scratch;
   const std::string grey = png_bytes(PNG_FORMAT_GRAY, 2, 3, {0, 1, 100, 200, 254, 255});
   EXPECT_TRUE(read(grey).equal(bytes({0, 1, 100, 200, 254, 255}).view({2, 3})));
-  EXPECT_ERROR(read("no image"), "a.png is no PNG image");
-  EXPECT_ERROR(read(""), "a.png is no PNG image");
+  EXPECT_ERROR(read("no image"), "a.png is not a PNG image");
+  EXPECT_ERROR(read(""), "a.png is not a PNG image");
   EXPECT_ERROR(read_png(scratch / "none.png"), "none.png");
   for (size_t end = 0; end + 13 < grey.size(); ++end)
     EXPECT_ERROR(read(grey.substr(0, end)), "a.png");

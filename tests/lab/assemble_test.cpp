@@ -56,7 +56,7 @@ TEST(Assemble, StepsOnAGpuAreCapturedWhereTheyCanBe) {
   EXPECT_TRUE(captures_steps(true, *resnet, *pafs, gpu));
   EXPECT_FALSE(captures_steps(false, *resnet, *pafs, gpu));
   EXPECT_FALSE(captures_steps(std::nullopt, *resnet, *pas, gpu));
-  EXPECT_ERROR(captures_steps(true, *resnet, *pas, gpu), "pas waits for a number");
+  EXPECT_ERROR(captures_steps(true, *resnet, *pas, gpu), "pas reads a number back from the GPU");
 }
 
 TEST(AssembleGpu, GradientsOfAResNetAreInBfloat16ByDefaultWhereTheGpuMultipliesInIt) {

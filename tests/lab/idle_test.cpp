@@ -23,11 +23,12 @@ TEST(Idle, OptionsAreRefusedWithoutWhatTheyGoWith) {
   EXPECT_NO_THROW(check("train", {{"fresh-iters", n}, {"fresh", n}}));
   EXPECT_ERROR(check("train", {{"evaluate-steps", n}}), "evaluate-steps would have no effect");
   EXPECT_NO_THROW(check("train", {{"evaluate-steps", n}, {"evaluate-every", n}}));
-  EXPECT_ERROR(check("train", {{"channels", n}, {"model", std::string("rbm")}}), "is of a resnet");
+  EXPECT_ERROR(check("train", {{"channels", n}, {"model", std::string("rbm")}}),
+               "applies to a resnet");
   EXPECT_ERROR(check("train", {{"channels", n}, {"objective", std::string("cd")}}),
-               "is of a resnet");
+               "applies to a resnet");
   EXPECT_NO_THROW(check("train", {{"channels", n}}));
-  EXPECT_ERROR(check("train", {{"hidden", n}}), "is of an rbm");
+  EXPECT_ERROR(check("train", {{"hidden", n}}), "applies to an rbm");
   EXPECT_NO_THROW(check("train", {{"hidden", n}, {"objective", std::string("cd")}}));
   EXPECT_ERROR(check("sample", {{"dataset", kData}}), "dataset would have no effect");
   EXPECT_NO_THROW(check("sample", {{"dataset", kData}, {"init", std::string("data")}}));

@@ -30,7 +30,7 @@ TEST(ModelRegistry, TakesModelsWhileTheProgramRuns) {
     register_model(mine);
     EXPECT_EQ(find_model("mine").energy, rbm.energy);
     EXPECT_EQ(&find_model("rbm"), &rbm);  // where it was
-    EXPECT_ERROR(register_model(mine), "there is a model 'mine' already");
+    EXPECT_ERROR(register_model(mine), "a model 'mine' is already registered");
     const auto model = new_model("mine", {.image_height = 2, .image_width = 2, .hidden = 3}, 1);
     EXPECT_EQ(model->space().sites, 4);
     return testing::Test::HasFailure() ? 1 : 0;
@@ -116,8 +116,8 @@ TEST(CheckStates, NamesWhatIsWrong) {
   const StateSpace permutations{StateKind::kPermutation, 4, 4};
   const torch::Tensor twice = torch::tensor({0, 1, 2, 3, 3, 2, 1, 1}, torch::kInt64).view({2, 4});
   EXPECT_NO_THROW(check_states(permutations, twice.slice(0, 0, 1), "states"));
-  EXPECT_ERROR(check_states(permutations, twice, "states"), "1 rows that are no permutation");
-  EXPECT_ERROR(check_states(permutations, twice + 1, "states"), "no permutation of 0 to 3");
+  EXPECT_ERROR(check_states(permutations, twice, "states"), "1 rows that are not permutations");
+  EXPECT_ERROR(check_states(permutations, twice + 1, "states"), "not permutations of 0 to 3");
   EXPECT_ERROR(check_states(permutations, twos, "states"), "must be int64");
   const StateSpace real{StateKind::kContinuous, 4};
   EXPECT_ERROR(check_states(real, twos, "states"), "must be float32");

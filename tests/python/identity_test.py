@@ -59,7 +59,7 @@ def test_an_evaluation_goes_on_for_the_same_function_alone(kind, method, tmp_pat
     options = {**EVALUATION, "method": method, "out": tmp_path}
     first = ig.evaluate(target_of(kind, 1.0), **options)
     assert ig.evaluate(target_of(kind, 1.0), **options).log_z == first.log_z
-    with pytest.raises(ig.Error, match="belongs to a run of another function than energy mine"):
+    with pytest.raises(ig.Error, match="belongs to a run with another function than energy mine"):
         ig.evaluate(target_of(kind, 3.0), **options)
 
 
@@ -133,7 +133,9 @@ class Normalised(torch.nn.Module):
 
 def test_asking_changes_nothing():
     module = Normalised()
-    mean, state = module.mean, {name: tensor.clone() for name, tensor in module.state_dict().items()}
+    mean, state = module.mean, {
+name: tensor.clone() for name, tensor in module.state_dict().items()
+}
     random = torch.get_rng_state()
     torch.manual_seed(0)
     before = torch.get_rng_state()

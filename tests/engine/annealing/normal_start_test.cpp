@@ -161,8 +161,8 @@ TEST(NormalStart, TakesSamplersThatMoveChainsAloneAndExactly) {
     ParallelTempering(model, make_sampler(name, options, model), start, {.rungs = 4});
   };
   EXPECT_ERROR(anneal_by("ula", {}), "ula is not exact");
-  EXPECT_ERROR(anneal_by("fhl", {}), "fhl pulls those of a group to each other");
-  EXPECT_ERROR(temper_by("fhl", {}), "fhl pulls those of a group to each other");
+  EXPECT_ERROR(anneal_by("fhl", {}), "fhl pulls the chains of a group towards each other");
+  EXPECT_ERROR(temper_by("fhl", {}), "fhl pulls the chains of a group towards each other");
   EXPECT_NO_THROW(anneal_by("fhl", {.pull = 0}));
   EXPECT_NO_THROW(temper_by("fhl", {.pull = 0}));
 }

@@ -331,7 +331,8 @@ TEST(ReverseStartStates, MustBeStatesOneAChain) {
         {.chains = 4, .temperatures = 10, .reverse = ReverseStart{.states = states}}, torch::kCPU);
   };
   EXPECT_NO_THROW(make(torch::zeros({4, 6}, torch::kUInt8)));
-  EXPECT_ERROR(make(torch::zeros({3, 6}, torch::kUInt8)), "needs as many states; there are 3");
+  EXPECT_ERROR(make(torch::zeros({3, 6}, torch::kUInt8)),
+               "needs one state per chain; there are 3 states");
   EXPECT_ERROR(make(torch::zeros({4, 5}, torch::kUInt8)), "reverse annealing starts");
   BernoulliModel bernoulli(torch::zeros({6}, torch::kFloat64));
   EXPECT_ERROR(make_path(PathKind::kJoint, bernoulli, start, torch::kCPU), "rbm");

@@ -20,8 +20,8 @@ TEST(ProcessGroup, NeedsAGpuForEveryRank) {
   } catch (const Error& error) {
     EXPECT_EQ(
         std::string(error.what()),
-        "ranks 0 and 2 have the same GPU, and each needs its own: fewer ranks on the machine, "
-        "or device cpu");
+        "ranks 0 and 2 have the same GPU, and each rank needs its own; start fewer ranks on the "
+        "machine, or use device cpu");
   }
 }
 

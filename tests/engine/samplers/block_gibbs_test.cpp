@@ -250,17 +250,19 @@ TEST(BlockOptions, WhatDoesNotFitIsRefusedWithWhatWould) {
   const auto five = TinyLattice{100, 5, 1.0}.model();
   const auto tiny = TinyLattice{3, 2, 1.0}.model();
   EXPECT_EQ(refusal("block-gibbs", {.block = 10}, *binary), "");
-  EXPECT_NE(refusal("block-gibbs", {.block = 11}, *binary).find("block 10 or less"),
+  EXPECT_NE(refusal("block-gibbs", {.block = 11}, *binary).find("block must be at most 10"),
             std::string::npos);
-  EXPECT_NE(refusal("block-gibbs", {.block = 5}, *five).find("block 4 or less"), std::string::npos);
+  EXPECT_NE(refusal("block-gibbs", {.block = 5}, *five).find("block must be at most 4"),
+            std::string::npos);
   EXPECT_NE(refusal("block-gibbs", {.block = 4}, *tiny).find("the model has 3"), std::string::npos);
   EXPECT_NE(refusal("block-gibbs", {.block = 1.5}, *binary), "");
   EXPECT_EQ(refusal("hamming-ball", {}, *tiny), "");  // the default block is clipped
   EXPECT_EQ(refusal("hamming-ball", {.radius = 12, .block = 12}, *binary), "");
   EXPECT_NE(refusal("hamming-ball", {.radius = 13, .block = 13}, *binary), "");
   EXPECT_EQ(refusal("hamming-ball", {.radius = 2, .block = 90}, *binary), "");
-  EXPECT_NE(refusal("hamming-ball", {.radius = 2, .block = 91}, *binary).find("block 90 or less"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal("hamming-ball", {.radius = 2, .block = 91}, *binary).find("block must be at most 90"),
+      std::string::npos);
   EXPECT_NE(refusal("hamming-ball", {.radius = 4}, *tiny), "");
 }
 

@@ -174,7 +174,7 @@ TEST(PtRefusal, EveryBadFileOfTheCorpusByItsSentence) {
       {"stack", "damaged pickle"},
       {"storage", "a storage outside a tensor"},
       {"stride", "outside its storage of 6 elements"},
-      {"text", "is a text, and not a PyTorch file of tensors"},
+      {"text", "is a text file, not a PyTorch file of tensors"},
       {"twice", "the same key twice"},
       {"unfolded", "repeats 1 stored elements"},
       {"utf8", "not UTF-8"}};

@@ -47,11 +47,11 @@ TEST(BayesNetFile, DamageIsNamed) {
   expect_refused(with("2 2 2 2\n4", "2 2 2 2\n3"), "the number of factors is 3");
   expect_refused(with("2 2 3", "2 2 4"), "a factor's variable is 4; 0 to 3");
   expect_refused(with("2 2 3", "2 3 3"), "factor 3 names variable 3 twice");
-  expect_refused(with("1 1\n", "1 0\n"), "1 variables are the child of no factor");
+  expect_refused(with("1 1\n", "1 0\n"), "1 variables are not the child of any factor");
   expect_refused(with("8\n", "6\n"), "the table size of factor 2 is not 8");
   expect_refused(with("0.3 0.7", "0.3 0.8"), "a row of factor 0 does not sum to 1");
   expect_refused(with("0.3 0.7", "0.3 1.7"), "an entry of factor 0 is 1.7; a probability");
-  expect_refused(with("0.3 0.7", "0.3 nan"), "a probability is needed");
+  expect_refused(with("0.3 0.7", "0.3 nan"), "a probability from 0 to 1 is needed");
   expect_refused(whole + "0.5", "'0.5' follows the last table");
   expect_refused(whole.substr(0, whole.size() - 6), "the file ends before an entry of factor 3");
 }

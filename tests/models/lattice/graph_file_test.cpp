@@ -92,16 +92,20 @@ TEST_F(GraphFile, SaysHowItWasUnderstood) {
 
 // A cycle of six as METIS has it, where every list has two neighbours.
 TEST_F(GraphFile, ListsOfNeighboursAreNoEdges) {
-  const char* const kRefusal = "line 1: a METIS file: behind '6 6' each line holds the neighbours";
+  const char* const kRefusal =
+      "line 1: this is a METIS file, whose lines after '6 6' each hold the neighbours";
   const std::string cycle = "2 6\n1 3\n2 4\n3 5\n4 6\n5 1\n";
   EXPECT_ERROR(read("6 6\n" + cycle), kRefusal);
   EXPECT_ERROR(read("% of METIS\n6 6\n% neighbours\n" + cycle), "line 2: a METIS file");
-  EXPECT_ERROR(read("7 6\n" + cycle + "\n"), "a METIS file: behind '7 6'");
-  EXPECT_ERROR(read("7 6\n2 7\n1 3\n2 5\n\n3 6\n5 7\n6 1\n"), "a METIS file: behind '7 6'");
-  EXPECT_ERROR(read("4 6 0\n2 3 4\n1 3 4\n1 2 4\n1 2 3\n"), "a METIS file: behind '4 6'");
-  EXPECT_ERROR(read("4 4 10\n5 2 4\n6 1 3\n7 2 4\n8 1 3\n"), "a METIS file: behind '4 4'");
-  EXPECT_ERROR(read("3 2 1\n2 7\n1 7 3 9\n2 9\n"), "a METIS file: behind '3 2'");
-  EXPECT_ERROR(read("4 4\n2 3\n1 3\n1 2 4\n3\n"), "a METIS file: behind '4 4'");
+  EXPECT_ERROR(read("7 6\n" + cycle + "\n"), "a METIS file, whose lines after '7 6'");
+  EXPECT_ERROR(read("7 6\n2 7\n1 3\n2 5\n\n3 6\n5 7\n6 1\n"),
+               "a METIS file, whose lines after '7 6'");
+  EXPECT_ERROR(read("4 6 0\n2 3 4\n1 3 4\n1 2 4\n1 2 3\n"),
+               "a METIS file, whose lines after '4 6'");
+  EXPECT_ERROR(read("4 4 10\n5 2 4\n6 1 3\n7 2 4\n8 1 3\n"),
+               "a METIS file, whose lines after '4 4'");
+  EXPECT_ERROR(read("3 2 1\n2 7\n1 7 3 9\n2 9\n"), "a METIS file, whose lines after '3 2'");
+  EXPECT_ERROR(read("4 4\n2 3\n1 3\n1 2 4\n3\n"), "a METIS file, whose lines after '4 4'");
   EXPECT_EQ(read("3 3\n2 3\n1 3\n1 2\n").edges.size(0), 3);  // a triangle either way
   EXPECT_EQ(read("4 4\n1 2\n2 3\n3 4\n4 1\n").edges.size(0), 4);
   EXPECT_EQ(read("6 6\n2 6\n1 3\n2 4\n3 5\n4 6\n5 2\n").edges.size(0), 6);  // not symmetric
@@ -115,8 +119,8 @@ TEST_F(GraphFile, WhatIsNoGraphIsRefusedByLine) {
   EXPECT_ERROR(read("p edge 3 2\ne 0 2\ne 1 2\n"), "line 2: vertex 0 is not between 1 and 3");
   EXPECT_ERROR(read("1 2\n2 x\n"), "line 2: 'x' is no vertex; a whole number is needed");
   EXPECT_ERROR(read("1 2\n2 -3\n"), "line 2: '-3' is no vertex");
-  EXPECT_ERROR(read("1 2 1\n2 3 heavy\n"), "line 2: 'heavy' is no weight");
-  EXPECT_ERROR(read("1 2 1\n2 3 inf\n"), "line 2: 'inf' is no weight");
+  EXPECT_ERROR(read("1 2 1\n2 3 heavy\n"), "line 2: 'heavy' is not a weight");
+  EXPECT_ERROR(read("1 2 1\n2 3 inf\n"), "line 2: 'inf' is not a weight");
   EXPECT_ERROR(read("1 2\n2 3 4 5\n"), "line 2: 4 words");
   EXPECT_ERROR(read("1 2 1\n2 3\n"), "line 2: 2 words, and line 1 has 3; all edges");
   EXPECT_ERROR(read("e 1 2\ne 2 3\n"), "line 1: an edge 'e u v' comes before the header");
@@ -129,11 +133,11 @@ TEST_F(GraphFile, WhatIsNoGraphIsRefusedByLine) {
   EXPECT_ERROR(read("0 99999999999\n"), "vertex 99999999999 is not between");
   EXPECT_ERROR(read("# nothing\n"), "not a graph: the file has no edges");
   EXPECT_ERROR(read("p edge 3 0\n"), "not a graph: the file has no edges");
-  EXPECT_ERROR(read(std::string("1 2\n\0\n", 6)), "not a graph: the file is no text");
-  EXPECT_ERROR(read("\xff\xfe 1 2\n"), "not a graph: the file is no text");
+  EXPECT_ERROR(read(std::string("1 2\n\0\n", 6)), "not a graph: the file is not text");
+  EXPECT_ERROR(read("\xff\xfe 1 2\n"), "not a graph: the file is not text");
   EXPECT_ERROR(read("hello world\n"), "line 1: 'hello' is no vertex");
   EXPECT_ERROR(read("1,2,3\n2,3,1\n"), "line 1: '1,2,3' has commas; vertices and weights");
-  EXPECT_ERROR(read("1\n2\n"), "line 1: 1 word; an edge is two vertices");
+  EXPECT_ERROR(read("1\n2\n"), "line 1: 1 word; an edge needs two vertices");
   for (const char* banner : {"%%MatrixMarket", "%MatrixMarket"}) {
     EXPECT_ERROR(read(std::string(banner) + " matrix coordinate pattern symmetric\n% by hand\n"
                                             "5 5 2\n2 1\n3 2\n"),
@@ -153,7 +157,7 @@ TEST_F(GraphFile, TheComplementHasTheOtherPairs) {
   EXPECT_EQ(std::get<0>(at::_unique(number)).numel(), 10);
   EXPECT_TRUE((both.select(1, 0) < both.select(1, 1)).all().item<bool>());
   EXPECT_ERROR(complement_of(read("p edge 100000 1\ne 1 2\n"), "it"),
-               "it: 4999949999 pairs of vertices are no edge");
+               "it: 4999949999 pairs of vertices are not joined by an edge");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(OwnImages, FolderOfPngImages) {
   EXPECT_ERROR(load_dataset(scratch / "images", "unused"),
                "c.png is of 2x2 pixels, a.png of 1x2; images of a folder are of one size");
   put_file(scratch / "images/c.png", "no image");
-  EXPECT_ERROR(load_dataset(scratch / "images", "unused"), "c.png is no PNG image");
+  EXPECT_ERROR(load_dataset(scratch / "images", "unused"), "c.png is not a PNG image");
   put("c.png", 1, {0, 255});
   put("b.png", 1, {255, 0});  // black and white alone are binary
   const Dataset binary = load_dataset(scratch / "images", "unused");

@@ -60,9 +60,9 @@ TEST(ClaimsFile, WhatSelectsNothingIsRefusedWhenTheGridIsRead) {
             std::string::npos);
   EXPECT_NE(refusal(beats("pafs radius", "fixed")).find("selects nothing"), std::string::npos);
   EXPECT_EQ(refusal(beats("pafs", "gwg")),
-            "the claim 'words': 'gwg' is no sampler of the grid; known: pafs, fixed");
+            "the claim 'words': 'gwg' is not a sampler of the grid; known: pafs, fixed");
   EXPECT_EQ(refusal(beats("pafs", "fixed", "metric = \"hops\"\nmodels = [\"smal\"]\n")),
-            "the claim 'words': 'smal' is no model of the grid; known: small");
+            "the claim 'words': 'smal' is not a model of the grid; known: small");
 }
 
 TEST(ClaimsFile, AnAxisIsASweepOfNumbers) {
@@ -74,12 +74,13 @@ TEST(ClaimsFile, AnAxisIsASweepOfNumbers) {
   };
   EXPECT_EQ(along("radius"), "");
   EXPECT_NE(along("balancing").find("axis 'balancing' of 'pafs' is "), std::string::npos);
-  EXPECT_NE(along("radios").find("axis 'radios' is no setting of 'pafs'; known: radius, balancing"),
-            std::string::npos)
+  EXPECT_NE(
+      along("radios").find("axis 'radios' is not a setting of 'pafs'; known: radius, balancing"),
+      std::string::npos)
       << along("radios");
-  EXPECT_NE(along("radius", "fixed").find("axis 'radius' is no setting of 'fixed'"),
+  EXPECT_NE(along("radius", "fixed").find("axis 'radius' is not a setting of 'fixed'"),
             std::string::npos);
-  EXPECT_NE(along("radius", "pafs radius=5").find("has a single value of 'pafs radius=5'"),
+  EXPECT_NE(along("radius", "pafs radius=5").find("has a single value for 'pafs radius=5'"),
             std::string::npos);
 }
 
@@ -142,8 +143,8 @@ TEST_F(EditedClaims, WhatTheRowsCannotAnswerIsRefused) {
     }
     EXPECT_EQ(read_file(scratch / "run/results.json"), before);
   };
-  refused("rule = \"beats\"\nmodels = [\"n\"]\n", "'n' is no model of the grid; known: m");
-  refused("rule = \"degrades-less\"\naxis = \"radius\"\n", "has a single value of 'b'");
+  refused("rule = \"beats\"\nmodels = [\"n\"]\n", "'n' is not a model of the grid; known: m");
+  refused("rule = \"degrades-less\"\naxis = \"radius\"\n", "has a single value for 'b'");
   refused("rule = \"beets\"\n", "unknown rule 'beets'");
 }
 
