@@ -6,6 +6,7 @@
 #   --all         runs clang-tidy on every C++ source: half a minute each
 #   --no-tidy     does not run clang-tidy
 #   --fix         formats the C++ files and lets ruff repair what it can, then checks
+# Also checks the language (scripts/words.py): the beginnings of comments and messages, and widths.
 # The tools are installed from wheels into .lint/, in the versions below. clang-tidy reads the
 # compile commands of build/; set-up and CMake are run if there are none.
 set -euo pipefail
@@ -82,6 +83,7 @@ fi
 "$tools/clang-format" --dry-run -Werror "${cpp[@]}" || failed+=(clang-format)
 PATH=$tools:$PATH "$tools/shellcheck" -x "${shell[@]}" || failed+=(shellcheck)
 "$tools/ruff" check --quiet . || failed+=(ruff)
+"$tools/python" scripts/words.py || failed+=(words)
 if [[ $tidy != none ]]; then run_tidy || failed+=(clang-tidy); fi
 
 [[ ${#failed[@]} == 0 ]] || die "${failed[*]} found what is shown above (scripts/lint.sh --fix formats)"

@@ -9,10 +9,10 @@
 //          iterations before, and > 1/50 nat per site, which noise alone may reach. r is the root
 //          mean square about 0, not the standard deviation, so that d may return to 0 without being
 //          taken for a drift.
-//   stuck  mean of a over the last 50 iterations < 1/5 of its median over the 400 before. The median
-//          ignores a fall within the very first iterations. Of 14 ResNets, the runs that finished
-//          or still train never fell below .46 of the median; those that were lost fell to .13 and
-//          less. This test is the first to respond to a learning rate that is too high.
+//   stuck  mean of a over the last 50 iterations < 1/5 of its median over the 400 before. The
+//          median ignores a fall within the very first iterations. Of 14 ResNets, the runs that
+//          finished or still train never fell below .46 of the median; those that were lost fell to
+//          .13 and less. This test is the first to respond to a learning rate that is too high.
 //
 // The tests detect something that began up to 200 iterations ago. This length determines how far a
 // run goes back to recover (trainer.h).

@@ -27,7 +27,8 @@ enum Opcode : uint8_t {
   kNone = 'N', kTrue = 0x88, kFalse = 0x89, kInt8 = 'K', kInt16 = 'M', kInt32 = 'J', kLong = 0x8a,
   kFloat = 'G', kText8 = 0x8c, kText32 = 'X', kText64 = 0x8d,
   kEmptyTuple = ')', kTuple = 't', kTuple1 = 0x85, kTuple2 = 0x86, kTuple3 = 0x87,
-  kEmptyList = ']', kAppend = 'a', kAppends = 'e', kEmptyDict = '}', kSetItem = 's', kSetItems = 'u',
+  kEmptyList = ']', kAppend = 'a', kAppends = 'e', kEmptyDict = '}', kSetItem = 's',
+  kSetItems = 'u',
   kGet8 = 'h', kGet32 = 'j', kPut8 = 'q', kPut32 = 'r', kMemoize = 0x94,
   kGlobal = 'c', kStackGlobal = 0x93, kReduce = 'R', kBuild = 'b', kPersistentId = 'Q',
 };

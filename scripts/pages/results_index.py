@@ -34,6 +34,7 @@ compares the two.
 | [Tempering](tempering.md) | tempering beside plain chains: a cold lattice, maximum cut, an RBM, a deep network; schedules of annealing; the cost of a scan |
 | [Trajectory tempering](trajectory-tempering.md), [of a ResNet](trajectory-tempering-resnet.md) | training with swaps between the chains and earlier models of the run, beside persistent chains alone |
 | [Ranks](ranks.md) | two processes beside one: sampling, training, annealing, a grid |
+| [A shared machine](shared-machine.md) | steps per second beside busy processes and alone, by default and with other ways to wait |
 | [Python](python.md) | cost of a step from Python; steps on a PyTorch module beside published programs |
 | [Discrete samplers compared](samplers.md) | all discrete samplers on a critical lattice and an RBM, in equal time; [discussion](samplers-discussion.md) |
 | [Leaders and wrong gradients](leader.md) | `fhl` and `hmc` where the gradient has more modes than the energy; [discussion](leader-discussion.md) |
