@@ -124,7 +124,7 @@ torch::Tensor CallableModel::energy(const torch::Tensor& x) {
 // repeated and the step that needs its result can finish.
 torch::Tensor CallableModel::call(const torch::Tensor& input) {
   const py::gil_scoped_acquire gil;
-  require(bool(callable_), "the callable of {} is no longer there", name_);
+  require(bool(callable_), "the callable of {} no longer exists", name_);
   py::object output;
   try {
     output = callable_(input);
@@ -135,7 +135,7 @@ torch::Tensor CallableModel::call(const torch::Tensor& input) {
     output = callable_(input);
   }
   require(THPVariable_Check(output.ptr()),
-          "{} returned {}; a tensor of energies [{}] is needed, one a state", name_,
+          "{} returned {}; a tensor of energies [{}] is needed, one per state", name_,
           type_text(output), input.size(0));
   return py::cast<torch::Tensor>(output);
 }
@@ -163,7 +163,8 @@ void CallableModel::check(const torch::Tensor& input, const torch::Tensor& outpu
           "{} returned shape {} for {} states; energies of shape [{}] are needed", name_,
           shape_text(output), states, states);
   require(output.scalar_type() == torch::kFloat32 || output.scalar_type() == torch::kFloat64,
-          "{} returned energies of type {}; float32 or float64 is needed: they decide acceptance",
+          "{} returned energies of type {}; float32 or float64 is needed, because energies decide "
+          "acceptance",
           name_, torch::toString(output.scalar_type()));
   require(output.device() == input.device(), "{} returned energies on {}, and the states are on {}",
           name_, output.device().str(), input.device().str());
@@ -201,9 +202,9 @@ int64_t modes_of(const EnergyModel& model) {
 
 std::string inexactness(EnergyModel& model, const torch::Tensor& x, torch::Tensor energy) {
   constexpr const char* kSentence =
-      "{} gives energies that {}, by up to {:.3g}: its chains are exact for no target. Layers such "
-      "as "
-      "dropout and batch normalisation do that in train(); eval() turns it off";
+      "{} gives energies that {}, by up to {:.3g}, so that its chains are not exact for any "
+      "target. Layers such as dropout and batch normalisation cause this in train(); eval() turns "
+      "it off";
   const torch::NoGradGuard no_grad;
   const auto energies = [&](const torch::Tensor& states) {
     return model.energy(states).detach().to(torch::kFloat64);

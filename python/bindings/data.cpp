@@ -55,7 +55,7 @@ torch::Tensor tensor_of(const py::handle& value, const std::string& what) {
     } catch (const py::error_already_set& error) {
       if (!error.matches(PyExc_Exception)) throw;
       const auto reason = py::cast<std::string>(py::str(error.value()));
-      fail("{} is a {} of which torch makes no tensor: {}", what, type,
+      fail("{} is a {}, which torch cannot convert to a tensor: {}", what, type,
            reason.substr(0, reason.find('\n')));
     }
   }
@@ -80,7 +80,7 @@ OwnArrays arrays_of(const py::object& data, bool whole) {
                       : name == "validation" || name == "valid" || name == "val"
                           ? &arrays.validation
                           : nullptr;
-    require(split, "the data have a split '{}'; train, validation and test are known", name);
+    require(split, "the data have a split '{}'; only train, validation and test are known", name);
     require(!split->values.defined(), "the data have the split '{}' under two names", name);
     const std::string subject = fmt::format("the split '{}'", name);
     *split = {subject, tensor_of(value, subject)};
@@ -98,7 +98,8 @@ class Buffer {
   py::tuple draw(int64_t count, double reinit) {
     require_options(count >= 1 && count <= buffer_.size(),
                     "`count` is {}; 1 to {}, the buffer's size, is needed", count, buffer_.size());
-    require_options(reinit >= 0 && reinit <= 1, "`reinit` is {}; it is a probability", reinit);
+    require_options(reinit >= 0 && reinit <= 1,
+                    "`reinit` is {}; a probability from 0 to 1 is needed", reinit);
     torch::Tensor slots, chains;
     {
       const Guest guest;
@@ -116,7 +117,7 @@ class Buffer {
             "slots int64 [B] and their states uint8 [B, {}] are needed", states.size(1));
     require(slots.numel() == 0 ||
                 (slots.min().item<int64_t>() >= 0 && slots.max().item<int64_t>() < buffer_.size()),
-            "slots are 0 to {}", buffer_.size() - 1);
+            "slots must be from 0 to {}", buffer_.size() - 1);
     const Guest guest;
     buffer_.write_back(slots.to(states.device()), x.to(states.device()));
   }
@@ -162,7 +163,7 @@ std::optional<Dataset> dataset_of(const py::object& data, const DataSpec& spec,
   if (!use.labels.is_none()) arrays.labels = tensor_of(use.labels, "labels");
   const std::string name = is_mapping(data) ? "the splits" : kTensor;
   if (!use.points) return own_images(arrays, name, spec.levels);
-  require_options(!spec.levels, "`levels` is of images that are categorical states");
+  require_options(!spec.levels, "`levels` applies to images that are categorical states");
   return are_points(arrays) ? own_points(arrays, name) : as_points(own_images(arrays, name));
 }
 
@@ -178,26 +179,32 @@ void add_data(py::module_& module) {
   module.def(
       "base_mean",
       [](const py::object& images) {
-        require(!is_file_or_name(images), "the images are a name or file; a tensor is needed");
+        require(!is_file_or_name(images),
+                "the images are given by a name or file; a tensor is needed");
         return clamped_mean(*dataset_of(images, {}, {.whole = true}));
       },
       py::arg("images"),
-      R"(The mean of images [N, D] or [N, H, W], drawn inside (0, 1): 0.98 mean + 0.01, float32 [D].
+      R"(Returns the mean of images [N, D] or [N, H, W], moved inside (0, 1): 0.98 mean + 0.01,
+float32 [D].
 
-Of the Bernoulli sites from which buffers and annealing begin.)");
+It is the mean of the Bernoulli distribution from which buffers and annealing start.)");
   py::class_<Buffer>(module, "ReplayBuffer", R"(Persistent chains of contrastive divergence.
 
-`size` states drawn from Bernoulli(mean), mean float [D] inside (0, 1), on its device.)")
+The buffer holds `size` states drawn from Bernoulli(mean), on the device of mean, which is
+a float [D] inside (0, 1).)")
       .def(py::init<int64_t, const torch::Tensor&, uint64_t>(), py::arg("size"), py::kw_only(),
            py::arg("mean"), py::arg("seed") = 0)
       .def("draw", &Buffer::draw, py::arg("count"), py::kw_only(), py::arg("reinit") = 0.0,
-           R"(Distinct slots, int64 [count], and a copy of their states, uint8 [count, D].
+           R"(Returns `count` distinct random slots, int64 [count], and a copy of their states,
+uint8 [count, D].
 
-With probability `reinit` a state is drawn from Bernoulli(mean) again. The numbers of the n-th call
-follow from the seed and n.)")
+Each state is replaced by a new draw from Bernoulli(mean) with probability `reinit`. The random
+numbers of the n-th call follow from the seed and n.)")
       .def("write_back", &Buffer::write_back, py::arg("slots"), py::arg("x"),
-           "The slots' states are x from now on.")
-      .def_property_readonly("states", &Buffer::states, "All states, uint8 [size, D], live.")
+           "Sets the states of the slots to x.")
+      .def_property_readonly(
+          "states", &Buffer::states,
+          "The states of all slots, uint8 [size, D]: the buffer's own tensor, not a copy.")
       .def(py::pickle([](const Buffer& one) { return one.pickled(); },
                       [](const py::tuple& saved) { return Buffer::unpickled(saved); }))
       .def("__len__", &Buffer::size)

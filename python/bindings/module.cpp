@@ -55,11 +55,12 @@ void translate(std::exception_ptr thrown) {
 void add_errors(py::module_& module) {
   const py::object error = py::reinterpret_steal<py::object>(PyErr_NewExceptionWithDoc(
       "isinglass.Error",
-      "Bad input: the sentence names the argument, its value and what would be right.",
-      PyExc_ValueError, nullptr));
+      "Bad input. The message names the argument, its value and what is allowed.", PyExc_ValueError,
+      nullptr));
   const py::object numerical = py::reinterpret_steal<py::object>(PyErr_NewExceptionWithDoc(
-      "isinglass.NumericalError", "A computation failed: it diverged, or numbers are not finite.",
-      error.ptr(), nullptr));
+      "isinglass.NumericalError",
+      "A computation failed, because it diverged or a number is not finite.", error.ptr(),
+      nullptr));
   error_type = error.ptr();
   numerical_error_type = numerical.ptr();
   module.attr("Error") = error;

@@ -71,7 +71,7 @@ JobRanks::~JobRanks() {
 
 // Joins the job. A rank that cannot join fails the job, as the others would wait for it.
 void JobRanks::join(const std::string& script) {
-  require(!joined && !job_, "this process has joined the ranks already");
+  require(!joined && !job_, "this process has already joined the ranks");
   if (!place_) return;
   const py::gil_scoped_release no_gil;
   job_ = std::make_unique<Job>(*place_);
@@ -139,12 +139,12 @@ void add_ranks(py::module_& module) {
   py::class_<JobRanks>(
       module, "Ranks",
       R"(The processes that torchrun, mpirun or srun has started, as ranks of one computation. Inside
-of the `with` statement sample, train, evaluate and ablate share their work among them: all
-ranks make the same calls. Alone, a process is the one rank that there is.
+the `with` statement sample, train, evaluate and ablate share their work among the ranks, which all
+must make the same calls. A process that was started alone is the only rank.
 
-rank, size: which this is, of how many. local_rank: on this machine.
-leads: whether this is rank 0, to which sample and ablate give their results (the others: None).
-device: this rank's own GPU where there are some, else cpu.
+rank, size: the number of this rank, and the number of ranks. local_rank: its number on this machine.
+leads: True for rank 0, to which sample and ablate return their results; other ranks get None.
+device: this rank's own GPU if the machine has GPUs, else cpu.
 )")
       .def(py::init<>())
       .def("__enter__",

@@ -139,15 +139,15 @@ class NamedSampler {
     if (!given) return torch::arange(count, whole);
     require_options(
         given->dim() == 1 && given->size(0) == count && given->scalar_type() == torch::kInt64,
-        "`chain-ids` must be an int64 tensor of {} numbers, one a chain", count);
+        "`chain-ids` must be an int64 tensor of {} numbers, one per chain", count);
     return given->to(device);
   }
 
   void own(const TargetPointer& target, const State& state) const {
     require(&state.target() == target.get(),
-            "the state is of another target, {}; init() makes one of this",
+            "the state belongs to another target, {}; init() makes a state of this one",
             state.target().model().title());
-    require(state.sampler_name() == spec_.name, "the state is of the sampler {}, not of {}",
+    require(state.sampler_name() == spec_.name, "the state belongs to the sampler {}, not to {}",
             state.sampler_name(), spec_.name);
   }
 
@@ -180,57 +180,63 @@ std::string text_of(const State& state) {
 
 void add_samplers(py::module_& module) {
   using Pointer = std::shared_ptr<State>;
-  py::class_<Info>(module, "Info", "What a step cost and did.")
+  py::class_<Info>(module, "Info", "The cost and the outcome of a step.")
       .def(py::pickle(
           [](const Info& i) { return py::make_tuple(i.evaluations, i.acceptance, i.hops); },
           [](const py::tuple& saved) {
             return Info{py::cast<int64_t>(saved[0]), py::cast<torch::Tensor>(saved[1]),
                         py::cast<torch::Tensor>(saved[2])};
           }))
-      .def_readonly("evaluations", &Info::evaluations, "Model calls a chain.")
+      .def_readonly("evaluations", &Info::evaluations, "Model calls per chain.")
       .def_readonly("acceptance", &Info::acceptance,
-                    "The acceptance probability of each chain, float64 [B]: the state's, live.")
-      .def_readonly("hops", &Info::hops, "Sites that changed, int64 [B]: the state's, live.");
+                    "The acceptance probability of each chain, float64 [B]: the state's own "
+                    "tensor, which the next step overwrites.")
+      .def_readonly("hops", &Info::hops,
+                    "The number of sites that changed in each chain, int64 [B]: the state's own "
+                    "tensor, which the next step overwrites.");
 
-  py::class_<State, Pointer>(module, "State", collected<State>(),
-                             R"(Chains and all that changes with them.
+  py::class_<State, Pointer>(
+      module, "State", collected<State>(),
+      R"(The chains of a sampler, with everything that changes from step to step.
 
-Its tensors are live: the next step writes to them. Clone what is to stay.)")
+Its tensors are not copies: the next step writes to them. Clone those that you want to keep.)")
       .def_property_readonly(
           "x", [](const State& s) { return s.chains().x; }, "The states [B, D].")
       .def_property_readonly(
           "energy", [](const State& s) { return s.chains().current.untempered(); },
-          "U(x), float64 [B].")
+          "The energies U(x), float64 [B].")
       .def_property_readonly(
           "gradient",
           [](const State& s) -> py::object {
             const torch::Tensor& g = s.chains().current.gradient;
             return g.defined() ? py::cast(g) : py::none();
           },
-          "∇U(x), float32, if the sampler uses it.")
+          "The gradient ∇U(x), float32; None if the sampler does not use it.")
       .def_property_readonly(
           "acceptance", [](const State& s) { return s.chains().statistics.acceptance; },
-          "Acceptance probabilities of the last step, float64 [B].")
+          "The acceptance probabilities of the last step, float64 [B].")
       .def_property_readonly(
           "hops", [](const State& s) { return s.chains().statistics.hops; },
-          "Sites that the last step changed, int64 [B].")
+          "The number of sites that the last step changed in each chain, int64 [B].")
       .def_property_readonly(
           "mean_acceptance",
           [](const State& s) {
             return (s.chains().statistics.acceptance_sum / std::max<int64_t>(s.steps(), 1)).mean();
           },
-          "The mean over chains and steps so far, a tensor of one number.")
+          "The mean acceptance over chains and steps so far, a tensor of one number.")
       .def_property_readonly(
           "chain_ids", [](const State& s) { return s.chains().chain_ids; },
           "The numbers of the chains, int64 [B]; with the seed and the step they "
           "decide the random numbers.")
-      .def_property_readonly("steps", &State::steps, "Steps made, burn-in included.")
+      .def_property_readonly("steps", &State::steps,
+                             "The number of steps so far, burn-in included.")
       .def_property_readonly("evaluations", &State::evaluations,
-                             "Model calls a chain of the steps so far.")
+                             "Model calls per chain of the steps so far.")
       .def_property_readonly(
-          "target", [](const State& s) { return s.target_object(); }, "Whose states they are.")
-      .def_property_readonly("scale", &State::scale,
-                             "The numbers that may adapt, such as {'radius': 5.0}.")
+          "target", [](const State& s) { return s.target_object(); }, "The target of the chains.")
+      .def_property_readonly(
+          "scale", &State::scale,
+          "The current values of the options that burn-in may adapt, such as {'radius': 5.0}.")
       .def(py::pickle([](const State& one) { return one.pickled(); },
                       [](const py::tuple& saved) { return State::unpickled(saved); }))
       .def("__repr__", &text_of);
@@ -246,22 +252,25 @@ Its tensors are live: the next step writes to them. Clone what is to stay.)")
           py::arg("target"), py::arg("x") = py::none(), py::kw_only(),
           py::arg("chains") = py::none(), py::arg("seed") = py::none(),
           py::arg("chain_ids") = py::none(), py::arg("step") = 0,
-          R"(The state of chains that begin at x, [B, D]; without x at random states.
+          R"(Returns the state of chains that start at x, [B, D], or at random states if x
+is not given.
 
-The target is called once. Draws follow from the seed, chain_ids (0 … B − 1 unless given) and the
-number of the step, from `step` on: equal ones are equal bit for bit. Without a seed every call has
-random numbers of its own, which follow from the sampler's seed and how many calls came before.)")
+The target is called once. The random numbers follow from the seed, chain_ids (0 … B − 1 unless
+given) and the number of the step, counted from `step`: equal values give equal draws, bit for bit.
+Without a seed, every call has random numbers of its own, which follow from the sampler's seed and
+the number of earlier calls.)")
       .def(
           "step",
           [](const NamedSampler& s, const GivenTarget& target, State& state, bool unchanged) {
             return s.step(target.pointer, state, unchanged);
           },
           py::arg("target"), py::arg("state"), py::kw_only(), py::arg("unchanged") = false,
-          R"(One transition of all chains, in place. Returns what it cost and did.
+          R"(Makes one step of all chains, in place. Returns an Info with its cost and outcome.
 
-Where a parameter of the target or a state has been written to since, energies are computed again first. Of
-a callable nobody knows that: every call of step(), steps() and burn_in() begins with one more call of it,
-unless unchanged=True says that neither it nor the states have changed since.)")
+If a parameter of the target or a state was written to after the last step, the energies are
+computed again first. For a callable this cannot be detected: every call of step(), steps() and
+burn_in() begins with one more call of it, unless unchanged=True asserts that neither the callable
+nor the states have changed.)")
       .def(
           "steps",
           [](const NamedSampler& s, const GivenTarget& target, const Pointer& state, int64_t count,
@@ -271,7 +280,8 @@ unless unchanged=True says that neither it nor the states have changed since.)")
           },
           py::arg("target"), py::arg("state"), py::arg("count"), py::kw_only(),
           py::arg("unchanged") = false,
-          "So many steps, several a call of a kernel where the sampler can. Returns the state.")
+          "Makes `count` steps of all chains, in place; a kernel call makes several steps if the "
+          "sampler can. Returns the state.")
       .def(
           "burn_in",
           [](const NamedSampler& s, const GivenTarget& target, const Pointer& state, int64_t count,
@@ -281,7 +291,8 @@ unless unchanged=True says that neither it nor the states have changed since.)")
           },
           py::arg("target"), py::arg("state"), py::arg("count"), py::kw_only(),
           py::arg("unchanged") = false,
-          "So many steps from which the sampler learns what it adapts. Returns the state.")
+          "Makes `count` steps in which the sampler adapts its options and learns its tensors. "
+          "Returns the state.")
       .def(
           "run",
           [](NamedSampler& s, const GivenTarget& given, const std::optional<GivenStates>& x,
@@ -296,16 +307,17 @@ unless unchanged=True says that neither it nor the states have changed since.)")
           py::arg("target"), py::arg("x") = py::none(), py::kw_only(), py::arg("steps"),
           py::arg("burn_in") = 0, py::arg("chains") = py::none(), py::arg("seed") = py::none(),
           py::arg("chain_ids") = py::none(), py::arg("step") = 0,
-          "init(), burn_in() and steps() in one: the state after them.")
+          "Calls init(), burn_in() and steps(), and returns the state after them.")
       .def_static(
           "renew", &NamedSampler::renew, py::arg("state"),
-          "Computes the energies of the chains again: for states that have been written to in a "
-          "way that tensors do not count, such as through `.data`.")
+          "Computes the energies of the chains again. This is needed after states were written to "
+          "in a way that torch does not count as a change of the tensor, such as through `.data`.")
       .def(py::pickle([](const NamedSampler& one) { return one.pickled(); },
                       [](const py::tuple& saved) { return NamedSampler::unpickled(saved); }))
       .def_property_readonly("name", &NamedSampler::name, "Its name.")
-      .def_property_readonly("options", &NamedSampler::options, "The options that were said.")
-      .def_property_readonly("seed", &NamedSampler::seed, "The seed of starts without their own.")
+      .def_property_readonly("options", &NamedSampler::options, "The options that were given.")
+      .def_property_readonly("seed", &NamedSampler::seed,
+                             "The seed of starts that have no seed of their own.")
       .def("__repr__", &NamedSampler::text);
 }
 

@@ -89,10 +89,9 @@ py::dict State::scale() const {
 }
 
 State::Use::Use(State& state) : state_(state) {
-  require(
-      !state.used_.exchange(true),
-      "the state is in use by another call, of another thread or of the one in which its target is "
-      "called; a state is moved by one call at a time");
+  require(!state.used_.exchange(true),
+          "the state is in use by another call, in another thread or in the call that evaluates "
+          "its target; only one call at a time may move a state");
 }
 
 State::Use::~Use() {
@@ -168,7 +167,8 @@ std::shared_ptr<State> State::unpickled(const py::tuple& saved) {
   if (!learned.empty()) state->sampler_->restore(chains, learned);
   const auto tensors = py::cast<std::vector<MaybeTensor>>(saved[5]);
   const std::vector<torch::Tensor*> places = tensors_of(chains, state->params_);
-  require(tensors.size() == places.size(), "a pickled state of {} is one of another version", name);
+  require(tensors.size() == places.size(), "a pickled state of {} was made by another version",
+          name);
   for (size_t i = 0; i < places.size(); ++i) {
     if (tensors[i] && places[i]->defined()) places[i]->copy_(*tensors[i]);
   }

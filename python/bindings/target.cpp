@@ -118,8 +118,8 @@ torch::Tensor input_of(const EnergyModel& model, const torch::Tensor& x, torch::
   std::vector<int64_t> shape = {space.sites};
   if (space.one_hot()) shape.push_back(space.categories);
   require(x.dim() == std::ssize(shape) + 1 && x.sizes().slice(1) == at::IntArrayRef(shape),
-          "x has shape [{}]; relaxed states of this target are [N, {}]", fmt::join(x.sizes(), ", "),
-          fmt::join(shape, ", "));
+          "x has shape [{}]; relaxed states of this target must be [N, {}]",
+          fmt::join(x.sizes(), ", "), fmt::join(shape, ", "));
   return x;
 }
 
@@ -262,7 +262,7 @@ TargetPointer made_again(const std::string& function, const py::tuple& a) {
                     py::cast<int64_t>(a[3]), py::cast<int64_t>(a[4]), a[5]);
   }
   if (function == "product") return product(py::cast<std::vector<TargetPointer>>(a[0]));
-  require(function == "with_gradient_of", "a pickled target was made by '{}', which is not known",
+  require(function == "with_gradient_of", "a pickled target was made by '{}', which is unknown",
           function);
   return with_gradient_of(py::cast<TargetPointer>(a[0]), {py::cast<TargetPointer>(a[1])});
 }
@@ -307,24 +307,25 @@ void add_targets(py::module_& module) {
   py::class_<Target, TargetPointer>(module, "Target", collected<Target>(),
                                     R"(A target distribution π(x) ∝ exp(−U(x)).
 
-States are uint8 [B, D] of discrete sites, float32 [B, D] of continuous ones, int64 [B, D] of
-permutations. Their relaxed form, in which gradients are taken, is float32 [B, D], of categorical
-sites one-hot [B, D, K]. Made by isinglass.models, load, instance and energy.)")
+States are uint8 [B, D] for discrete sites, float32 [B, D] for continuous sites and int64 [B, D] for
+permutations. Gradients are taken with respect to their relaxed form, float32 [B, D], or one-hot
+[B, D, K] for categorical sites. Targets are made by isinglass.models, load, instance and energy.)")
       .def("energy", &energy_of, py::arg("x"),
-           "U(x), a tensor [B], of states or of relaxed states. Differentiable, as any function of "
-           "torch is.")
+           "Returns U(x), a tensor [B], for states or relaxed states. It is differentiable, like "
+           "any function of torch.")
       .def("energy_and_grad", &energy_and_grad, py::arg("x"),
-           "U(x), float64 [B], and its gradient in the relaxed state, float32, both detached: what "
-           "samplers use.")
+           "Returns what samplers use: U(x), float64 [B], and its gradient with respect to the "
+           "relaxed state, float32, both detached.")
       .def("random_states", &random, py::arg("chains"), py::arg("seed") = 0,
-           "Where chains begin unless they are told: uniformly random states of that many chains, "
-           "of continuous sites standard normal ones.")
-      .def("with_gradient_of", &with_gradient_of, py::arg("other"),
-           "This target with another one's gradient, by which samplers propose; they accept by "
-           "this one's energy, and stay exact for it.")
+           "Returns random states of that many chains, from which chains start by default: uniform "
+           "for discrete sites, standard normal for continuous ones.")
+      .def(
+          "with_gradient_of", &with_gradient_of, py::arg("other"),
+          "Returns this target with the gradient of another one. Samplers propose with that "
+          "gradient and accept with this target's energy, so that they stay exact for this target.")
       .def("parameters", &Target::parameters,
-           "The parameters and buffers by their names, live: chains notice when they are written "
-           "to.")
+           "Returns the parameters and buffers by name. They are the target's own tensors: chains "
+           "notice when they are written to.")
       .def_property_readonly(
           "name", [](const Target& t) { return t.model().kind_name(); },
           "The model's name in the registry, or the callable's own.")
@@ -341,18 +342,18 @@ sites one-hot [B, D, K]. Made by isinglass.models, load, instance and energy.)")
             return py::reinterpret_borrow<py::object>(
                 reinterpret_cast<PyObject*>(torch::getTHPDtype(t.space().dtype())));
           },
-          "The type of a state's numbers.")
-      .def_property_readonly("device", &Target::device, "Where its parameters and chains are.")
+          "The dtype of the states.")
+      .def_property_readonly("device", &Target::device, "The device of its parameters and chains.")
       .def_property_readonly(
           "differentiable", [](const Target& t) { return t.model().differentiable(); },
-          "Whether it has a gradient.")
+          "True if the target has a gradient.")
       .def_property_readonly(
           "callable",
           [](const Target& t) -> py::object {
             const auto* own = dynamic_cast<const CallableModel*>(&t.model());
             return own ? own->callable() : py::none();
           },
-          "The callable that is its energy; None of a model of the registry.")
+          "The callable that computes the energy; None for a model of the registry.")
       .def(py::pickle([](const Target& one) { return one.pickled(); },
                       [](const py::tuple& saved) { return Target::unpickled(saved); }))
       .def("__repr__", &text_of);
@@ -375,7 +376,8 @@ bool type_caster<isinglass::python::GivenStates>::load(handle given, bool) {
           value.tensor.is_floating_point() ? value.tensor.to(torch::kFloat32) : value.tensor;
     } catch (const error_already_set&) {
       isinglass::fail(
-          "the states are of type {}; a tensor is needed, or what torch.as_tensor() makes one of",
+          "the states are of type {}; a tensor is needed, or a value that torch.as_tensor() "
+          "converts to one",
           py::cast<std::string>(type::of(given).attr("__name__")));
     }
     return true;
@@ -388,8 +390,8 @@ bool type_caster<isinglass::python::GivenStates>::load(handle given, bool) {
 bool type_caster<isinglass::python::GivenTarget>::load(handle given, bool) {
   const bool target = isinstance<isinglass::python::Target>(given);
   require(target,
-          "{} is no target; isinglass.energy(…, sites=D) makes one of a module or function, and "
-          "isinglass.models, load and instance have others",
+          "{} is not a target; isinglass.energy(…, sites=D) makes one from a module or function, "
+          "and isinglass.models, load and instance make others",
           py::cast<std::string>(repr(type::of(given))));
   value.pointer = py::cast<isinglass::python::Target::Pointer>(given);
   return true;

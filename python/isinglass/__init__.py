@@ -7,7 +7,7 @@
     run.samples, run.energy, run.summary
 
 Targets: `models`, `load`, `instance`, `energy`. Samplers: `sampler`, `samplers`, `sample`. Training:
-`train`, `ReplayBuffer`, `base_mean`. Measuring: `evaluate`, `ablate`. Bad input is an `Error`.
+`train`, `ReplayBuffer`, `base_mean`. Measuring: `evaluate`, `ablate`. Bad input raises `Error`.
 """
 from . import _versions
 

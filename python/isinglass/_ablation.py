@@ -31,7 +31,7 @@ _OF_CELLS = [name for name in sample.__signature__.parameters
 class Ablation(Shown):
     """The results of a grid.
 
-    results: what results.json holds: rows, one a cell, and claims with their verdicts.
+    results: the contents of results.json: rows, one per cell, and claims with their verdicts.
     frame: a pandas.DataFrame, a row per cell.
     """
 
@@ -43,7 +43,7 @@ class Ablation(Shown):
 
     @property
     def frame(self) -> "pandas.DataFrame":  # noqa: F821
-        """A row per cell: model, sampler, settings, repeat, status and metrics."""
+        """The cells as a pandas.DataFrame: model, sampler, settings, repeat, status and metrics."""
         import pandas
 
         return pandas.DataFrame([
@@ -52,7 +52,7 @@ class Ablation(Shown):
             for row in self.results["rows"]])
 
     def report(self, file: "str | os.PathLike") -> str:
-        """Writes the page of the grid, one HTML file that opens with no network. Returns its name."""
+        """Writes the page of the grid, a single HTML file that needs no network. Returns its name."""
         _isinglass.report(self.directory, os.fspath(file))
         return os.fspath(file)
 
@@ -81,7 +81,7 @@ def _toml(value):
         return str(int(value))
     if isinstance(value, numbers.Real):
         return repr(float(value))  # inf and nan are valid in TOML as well
-    raise _isinglass.Error(f"a grid holds {value!r}; texts, numbers, True, False and lists of them are needed")
+    raise _isinglass.Error(f"a grid holds {value!r}; only texts, numbers, True, False and lists of them are allowed")
 
 
 def _table(values):
@@ -94,8 +94,8 @@ def _sampler_entry(sampler):
         return {"sampler": sampler}
     if isinstance(sampler, _isinglass.Sampler):
         if sampler.seed:
-            raise _isinglass.Error(f"the seed= of {sampler!r} would have no effect: those of cells follow from seed= of "
-                                   "ablate and the number of the repeat")
+            raise _isinglass.Error(f"the seed= of {sampler!r} would have no effect: the seeds of cells follow from "
+                                   "seed= of ablate and the number of the repeat")
         return {"sampler": sampler.name, **sampler.options}
     return sampler
 
@@ -112,12 +112,13 @@ def _grid_text(title, targets, samplers, claims, common):
 
 
 def _own_and_common(grid, options):
-    """The grid's own options, and those of its cells; without any that the one or the other would not use."""
+    """Returns the grid's own options and those of its cells. Refuses options that neither would use."""
     if grid is None:
         refuse_unknown(ablate, options, _OF_CELLS)
-        refuse_unused(options, dict.fromkeys(_OF_GRIDS_BY_NAME, "is of a grid by name or file, which trains models"))
+        refuse_unused(options, dict.fromkeys(_OF_GRIDS_BY_NAME, "applies to a grid by name or file, which trains models"))
         if options.get("init") != "data":
-            refuse_unused(options, dict.fromkeys(_DATA, 'is where chains begin with init="data", and init= is not that'))
+            refuse_unused(options, dict.fromkeys(
+                _DATA, 'applies to chains that start with init="data", and init= is not "data"'))
     else:
         refuse_unknown(ablate, options)
     cells = set(_OF_CELLS) if grid is None else set()
@@ -131,12 +132,13 @@ def ablate(grid=None, *, targets=None, samplers=(), title=None, claims=(), out=N
     for label, target in (targets or {}).items():
         if not isinstance(target, _isinglass.Target):
             raise _isinglass.Error(f"targets[{label!r}] is of type {type(target).__name__}; a target is needed: "
-                                   "isinglass.energy(…, sites=D) makes one of a module or function")
+                                   "isinglass.energy(…, sites=D) makes one from a module or function")
     if grid is not None and (targets or samplers or claims or title is not None):
-        raise _isinglass.Error("a grid by name or file has a title, targets, samplers and claims of its own")
+        raise _isinglass.Error("a grid by name or file has its own title, targets, samplers and claims, so that none can "
+                               "be given")
     values, common = _own_and_common(grid, options)
     if grid is None:
-        refuse_unused({"device": device}, {"device": "is of a grid by name or file; targets have their own"})
+        refuse_unused({"device": device}, {"device": "applies to a grid by name or file; targets have their own"})
     device = "cpu" if device is None else device
     keeper = None if out is not None else tempfile.TemporaryDirectory(prefix="isinglass-")
     directory = os.fspath(out) if out is not None else keeper.name
@@ -146,7 +148,8 @@ def ablate(grid=None, *, targets=None, samplers=(), title=None, claims=(), out=N
             values["grid" if isinstance(grid, os.PathLike) or os.path.isfile(grid) else "preset"] = grid
         else:
             if not targets or not samplers:
-                raise _isinglass.Error("targets={label: target} and samplers=[…] are needed, or a grid by name or file")
+                raise _isinglass.Error("either targets={label: target} and samplers=[…] or a grid by name or file is "
+                                       "needed")
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="isinglass-"))
             values["grid"] = os.path.join(folder, "grid.toml")
             with open(values["grid"], "w", encoding="utf-8") as file:
@@ -175,18 +178,19 @@ ablate.__signature__ = inspect.Signature(
      inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD, annotation="Any")], return_annotation="Ablation")
 ablate.__doc__ = f"""Runs a grid of targets × samplers × settings, and measures every cell.
 
-    grid: a grid of the papers by name, or a TOML file; in place of targets and samplers.
-    targets: the targets by their labels.
-    samplers: names, samplers made by sampler(), or dictionaries of a sampler and its options, where a list of
+    grid: the name of a published experiment's grid, or a TOML file; given in place of targets and samplers.
+    targets: a dictionary of targets by their labels.
+    samplers: names, samplers made by sampler(), or dictionaries of a sampler and its options, in which a list of
         values is swept: {{"sampler": "pafs", "radius": [3, 5, 8]}}.
-    claims: what is to be judged, as in a grid file's [[claims]].
-    out: a directory, in which finished cells are kept: the same call goes on. Without it nothing is kept but the
-        result.
-    title: of the page (default: Samplers).
-    device: of a grid by name or file (default: cpu); targets have their own.
-    options: of sampling, for all cells: steps, burn_in, chains, thin, …, as sample() takes them.
+    claims: the statements to judge, as in a grid file's [[claims]].
+    out: a directory in which finished cells are kept, so that the same call continues the grid. Without it only the
+        result is kept.
+    title: the title of the page (default: Samplers).
+    device: the device of a grid by name or file (default: cpu); targets have their own.
+    options: sampling options for all cells: steps, burn_in, chains, thin, …, as sample() takes them.
 {options_text("ablate", _LEFT_OUT)}
 
-Returns an Ablation (of ranks: to rank 0, and None to the others). A cell that fails, as by an energy that is not finite, says so in frame.error. What a
-target's callable raises arrives unchanged, and Ctrl-C raises KeyboardInterrupt; finished cells stay in `out`.
+Returns an Ablation (with several ranks: to rank 0, and None to the others). A cell that fails, for example by an
+energy that is not finite, has its error in frame.error. Exceptions of a target's callable are passed on unchanged,
+and Ctrl-C raises KeyboardInterrupt; finished cells stay in `out`.
 """

@@ -26,13 +26,14 @@ _LEFT_OUT = ("model", "instance", "weights", "factors", "sites", "categories", "
 
 
 class Evaluation(Shown):
-    """What an evaluation found: an attribute for every entry of ais.json, such as log_z, log_z_se and weight_ess.
+    """The results of an evaluation, with an attribute for every entry of ais.json, such as log_z, log_z_se and weight_ess.
 
-    log_likelihood: mean log π in nats, {forward, reverse, bidirectional}; of a data set with splits a dictionary of them
-    by split. verdict: what they are worth.
-    x, log_weights: the chains at the end, and of annealing the logarithms of their weights, float64 [chains].
+    log_likelihood: mean log π in nats, {forward, reverse, bidirectional}; for a data set with splits a dictionary of
+        these by split.
+    verdict: a sentence that states how far the estimates can be trusted.
+    x, log_weights: the chains at the end, and for annealing the logarithms of their weights, float64 [chains].
     values: all entries, a dictionary.
-    interrupted: whether it ended early: then it has no values.
+    interrupted: True if the evaluation ended early; it then has no values.
     """
 
     values: "dict[str, Any]"
@@ -81,9 +82,9 @@ def evaluate(target, images=None, *, sampler=None, mean=None, out=None, **option
     refuse_unknown(evaluate, options)
     named = isinstance(images, (str, os.PathLike))
     if images is None:
-        refuse_unused(options, {"levels": "is of images, and there are none"})
+        refuse_unused(options, {"levels": "applies to images, and there are none"})
     if not named:
-        refuse_unused(options, {"data_dir": "is where a data set is looked for by its name, and the images have none"})
+        refuse_unused(options, {"data_dir": "is the folder of a data set by name, and images= is not a name"})
     sampler, options = with_sampler(sampler, options)
     values = {**texts_of(options), "sampler": sampler}
     if named:
@@ -108,23 +109,23 @@ evaluate.__signature__ = inspect.Signature(
      inspect.Parameter("mean", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="torch.Tensor | None"),
      inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | os.PathLike | None"),
      *parameters("evaluate", _LEFT_OUT)], return_annotation="Evaluation")
-evaluate.__doc__ = f"""log Z of a target by annealing or tempering, and the likelihood of images.
+evaluate.__doc__ = f"""Estimates log Z of a target by annealing or tempering, and the likelihood of images.
 
     >>> import torch, isinglass as ig
     >>> target = ig.models.bernoulli(theta=torch.zeros(10))
     >>> round(ig.evaluate(target, sampler="gwg", chains=20, steps=50).log_z, 4)  # 10 log 2
     6.9315
 
-    target: of binary sites; without images also of categorical ones.
-    images: as train() takes them, but all of a tensor count; a dictionary of splits (train, validation, test); a
-        data set by name or file; or None: log Z alone.
-    sampler: a sampler's name (default: pafs; of an RBM its own sweeps), or one made by sampler(), whose seed counts
-        where none is given here.
-    mean: float [D], of the Bernoulli sites where annealing begins; without it the target's own base, else that of
-        the images, else the uniform distribution.
-    out: a directory for a checkpoint, from which the same call goes on.
+    target: a target with binary sites; without images also one with categorical sites.
+    images: images as train() takes them, except that a tensor is not split; a dictionary of splits (train,
+        validation, test); the name or file of a data set; or None to estimate only log Z.
+    sampler: a sampler's name (default: pafs; block Gibbs sweeps for an RBM), or one made by sampler(), whose seed is
+        used if seed= is not given.
+    mean: the mean of the Bernoulli distribution from which annealing starts, float [D]; by default the target's own
+        base, else the mean of the images, else the uniform distribution.
+    out: a directory for a checkpoint, from which the same call continues.
 {options_text("evaluate", _LEFT_OUT)}
 
-Returns an Evaluation. Ctrl-C raises KeyboardInterrupt after the present step, with what there is as its attribute
-`evaluation`.
+Returns an Evaluation. Ctrl-C raises KeyboardInterrupt after the current step, with the evaluation so far as its
+attribute `evaluation`.
 """

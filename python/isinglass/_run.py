@@ -23,19 +23,19 @@ _LEFT_OUT = ("model", "weights", "factors", "sites", "categories", "penalty", "c
 
 
 class Run(Shown):
-    """The draws of a run and what is known of them.
+    """The draws of a run and their diagnostics.
 
     samples: [draws, chains, sites]; None if they were not kept.
     energy: U of the draws, float64 [draws, chains].
-    statistic: what ESS is of, float64 [draws, chains].
+    statistic: the statistic for which ESS is computed, float64 [draws, chains].
     acceptance, hops: means over the steps that led to each draw, float64 [draws, chains]; None unless moves=True.
-    summary: a dictionary, as summary.json of the program. Of a callable whose energies differ between calls, or
-        with the states beside, `exact` is False and `inexact` says why.
+    summary: a dictionary with the contents of the program's summary.json. For a callable whose energies differ
+        between calls, or depend on the other states of a batch, `exact` is False and `inexact` says why.
     options: the options with all defaults.
     learned: tensors that the sampler learned in burn-in, by name.
-    rungs: of tempering, the rungs of the first ensemble's replicas in the last scans, int16 [scans, rungs].
+    rungs: with tempering, the rungs of the first ensemble's replicas in the last scans, int16 [scans, rungs].
     solution: the best solution of a graph problem, uint8 [1, sites]; None if there is none.
-    interrupted: whether the run ended early.
+    interrupted: True if the run ended early.
     """
 
     samples: "torch.Tensor | Any"
@@ -59,8 +59,8 @@ class Run(Shown):
         self.interrupted = interrupted
 
     def to_arviz(self) -> "arviz.InferenceData | xarray.DataTree":  # noqa: F821
-        """The draws as ArviZ has results, chains first: posterior.x, sample_stats.energy. Of ArviZ 1 and newer that is
-        an xarray.DataTree, of earlier ones an arviz.InferenceData."""
+        """Returns the draws in the layout of ArviZ, chains first: posterior.x, sample_stats.energy. This is an
+        xarray.DataTree with ArviZ 1 or newer, and an arviz.InferenceData with earlier versions."""
         import arviz
 
         def by_chain(tensor):
@@ -82,9 +82,9 @@ class Run(Shown):
         return data
 
     def save(self, directory: "str | os.PathLike", *, overwrite: bool = False) -> None:
-        """samples.pt and summary.json, as the program writes them, into a directory that is made if it is missing.
+        """Writes samples.pt and summary.json, as the program does, to a directory, which is made if it is missing.
 
-        A directory that holds a run is refused; with overwrite a run that was saved so is replaced.
+        A directory that holds a run is refused; with overwrite=True a run that was saved by this method is replaced.
         """
         saved, others = ("samples.pt", "summary.json"), ("config.toml", "metrics.jsonl", "ais.json", "results.json")
         for name in others if overwrite else others + saved:
@@ -114,26 +114,27 @@ class Run(Shown):
 
 
 def interrupt(error, name, value):
-    """Raises what ended a computation early, with the part that was made as its attribute."""
+    """Raises the exception that ended a computation early, with the partial result as its attribute."""
     setattr(error, name, value)
     raise error
 
 
 def directory_for_all(out):
-    """Refuses a directory of one process where ranks share the work."""
+    """Refuses a missing directory if several ranks share the work."""
     if out is None and _isinglass.joined_ranks() > 1:
-        raise _isinglass.Error("on several ranks out= is needed, a directory that all of them see")
+        raise _isinglass.Error("with several ranks out= is needed, a directory that all of them can access")
 
 
 def sample(target, sampler, *, init=None, data=None, moves=False, **options):
     refuse_unknown(sample, options)
     named = isinstance(data, (str, os.PathLike))
     if data is not None and (not isinstance(init, str) or init != "data"):
-        raise _isinglass.Error(f'data= is where chains begin with init="data", and init= is {"not given" if init is None else "another"}')
+        given = "not given" if init is None else "another"
+        raise _isinglass.Error(f'data= applies to chains that start with init="data", and init= is {given}')
     if data is None:
-        refuse_unused(options, {"levels": "is of images, and data= is not given"})
+        refuse_unused(options, {"levels": "applies to images, and data= is not given"})
     if not named:
-        refuse_unused(options, {"data_dir": "is where a data set is looked for by its name, and data= names none"})
+        refuse_unused(options, {"data_dir": "is the folder of a data set by name, and data= is not a name"})
     sampler, options = with_sampler(sampler, options)
     values = {"sampler": sampler, **texts_of(options)}
     states = None
@@ -167,7 +168,7 @@ sample.__signature__ = inspect.Signature(
                        annotation="torch.Tensor | Mapping[str, torch.Tensor] | str | os.PathLike | None"),
      inspect.Parameter("moves", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"),
      *parameters("sample", _LEFT_OUT)], return_annotation="Run")
-sample.__doc__ = f"""Draws from a target, as `isinglass sample` does: the same bits for the same seed.
+sample.__doc__ = f"""Draws samples from a target, as `isinglass sample` does, with the same bits for the same seed.
 
     >>> import isinglass as ig
     >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
@@ -175,13 +176,13 @@ sample.__doc__ = f"""Draws from a target, as `isinglass sample` does: the same b
     >>> run.samples.shape, run.energy.shape
     (torch.Size([10, 8, 16]), torch.Size([10, 8]))
 
-    target: where to draw from.
-    sampler: a sampler's name, or one made by sampler(), whose seed counts where none is given here.
-    init: where the chains begin: states [B, D], a .pt file of them, or random, data or instance.
-    data: of init="data": images, as train() takes them, or a data set by name.
-    moves: keep acceptance and hops of every draw, too.
+    target: the target to sample from.
+    sampler: a sampler's name, or one made by sampler(), whose seed is used if seed= is not given.
+    init: where the chains start: states [B, D], a .pt file of them, or random, data or instance.
+    data: for init="data": images, as train() takes them, or the name of a data set.
+    moves: also keep acceptance and hops (the number of sites that changed) of every draw.
 {options_text("sample", _LEFT_OUT)}
 
-Returns a Run (of ranks: to rank 0, and None to the others). Ctrl-C raises KeyboardInterrupt after the present step, with the draws so far as its
-attribute `run`.
+Returns a Run (with several ranks: to rank 0, and None to the others). Ctrl-C raises KeyboardInterrupt after the
+current step, with the draws so far as its attribute `run`.
 """

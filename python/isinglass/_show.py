@@ -22,7 +22,7 @@ def page(title, rows):
 
 
 class Shown:
-    """What has a title and rows (name, value) of its own."""
+    """A result that is shown as a table with a title and rows (name, value)."""
 
     def _title(self):
         raise NotImplementedError

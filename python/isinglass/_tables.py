@@ -10,14 +10,14 @@ TYPES = {"bool": bool, "int": int, "float": float, "str": str, "path": str}
 
 
 def spelled(text, names):
-    """A help text with the options that it names in backquotes as Python has them: `burn-in` is burn_in."""
+    """Returns a help text with the options in backquotes spelled as in Python: `burn-in` becomes burn_in."""
     for name, python in names.items():
         text = text.replace(f"`{name}`", python)
     return text
 
 
 def value_of(option):
-    """The default as Python writes it, without the space that tables cannot say."""
+    """Returns the default of an option."""
     return option["default"]
 
 
@@ -29,14 +29,14 @@ def annotation(option):
 
 
 def parameters(table, without=()):
-    """Keyword-only parameters of a table's options."""
+    """Returns keyword-only parameters for a table's options."""
     return [inspect.Parameter(option["python"], inspect.Parameter.KEYWORD_ONLY, default=value_of(option),
                               annotation=annotation(option))
             for option in TABLES[table] if option["python"] not in without]
 
 
 def refuse_unknown(function, options, also=()):
-    """Refuses options that the function's signature does not have, and so would not use."""
+    """Refuses options that the function's signature does not have."""
     known = [one.name for one in function.__signature__.parameters.values() if one.kind is one.KEYWORD_ONLY]
     known += [name for name in also if name not in known]
     for name in options:
@@ -46,14 +46,14 @@ def refuse_unknown(function, options, also=()):
 
 
 def refuse_unused(options, reasons):
-    """Refuses options that are given and would have no effect: the reasons by their names."""
+    """Refuses given options that would have no effect. `reasons` maps their names to the reasons."""
     for name, reason in reasons.items():
         if options.get(name) is not None:
             raise _isinglass.Error(f"{name}= {reason}")
 
 
 def with_sampler(sampler, options):
-    """A sampler's name, and the options with those of one made by sampler(), its seed among them."""
+    """Returns a sampler's name and the options, including those and the seed of a sampler made by sampler()."""
     if not isinstance(sampler, _isinglass.Sampler):
         return sampler, options
     return sampler.name, {"seed": sampler.seed, **sampler.options, **options}
@@ -82,7 +82,7 @@ def described(option, names):
 
 
 def options_text(table, without=(), topics=()):
-    """The options as a section of a docstring."""
+    """Returns the options as a section of a docstring."""
     names = {option["name"]: option["python"] for option in TABLES[table]}
     lines = []
     for option in TABLES[table]:
@@ -94,7 +94,7 @@ def options_text(table, without=(), topics=()):
 
 
 def sampler_options(sampler):
-    """One sampler's options as keyword-only parameters, with its own defaults."""
+    """Returns the options of one sampler, with its own defaults and ranges."""
     texts = {option["name"]: option for option in TABLES["sample"]}
     found = []
     for use in sampler["options"]:
@@ -106,7 +106,7 @@ def sampler_options(sampler):
 
 
 def samplers_text():
-    """The table of samplers."""
+    """Returns the list of samplers as a section of a docstring."""
     lines = []
     for sampler in TABLES["samplers"]:
         options = []
@@ -122,7 +122,7 @@ def samplers_text():
 
 
 def texts_of(options):
-    """Values that the tables have as texts: a pair of numbers becomes "2,0.1", an image's size "28x28"."""
+    """Returns option values as the tables' texts: a pair of numbers becomes "2,0.1", an image's size "28x28"."""
     def text(name, value):
         if isinstance(value, (tuple, list)):
             return ("x" if name == "image" else ",").join(str(part) for part in value)

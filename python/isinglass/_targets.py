@@ -14,7 +14,7 @@ _LEFT_OUT = ("model", "weights", "states", "factors")
 
 
 def module_of(function):
-    """The torch.nn.Module that is called: itself, the one whose method it is, or that of a functools.partial; or None."""
+    """Returns the torch.nn.Module that a callable is, or whose method or functools.partial it is; None without one."""
     while isinstance(function, functools.partial):
         function = function.func
     owner = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
@@ -22,7 +22,7 @@ def module_of(function):
 
 
 def _device_of(function):
-    """Where a module's parameters are; CPU of anything else."""
+    """Returns the device of a module's parameters; the CPU for anything else."""
     module = module_of(function)
     for parameter in module.parameters() if module is not None else ():
         return parameter.device
@@ -32,19 +32,19 @@ def _device_of(function):
 def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int, categories: "int | None" = None,
            states: "str | None" = None, name: "str | None" = None,
            device: "str | torch.device | None" = None) -> _isinglass.Target:
-    """A target from any callable U: float32 [B, D] to energies [B], float32 or float64.
+    """Makes a target from any callable U that maps float32 [B, D] to energies [B], float32 or float64.
 
-    function: a torch.nn.Module or a function; of categorical sites its input is one-hot [B, D, K]. Its gradient
-        is autograd's. A module stays in its mode, train or eval, and it, as any other callable, may change
-        meanwhile: chains notice. Of a module's method or a functools.partial of it, the module is what ig.train
-        trains. What the callable raises arrives unchanged.
-    sites: D.
-    categories: K, of categorical or ordered sites, 2 to 256.
+    function: a torch.nn.Module or a function. For categorical sites its input is one-hot [B, D, K]. Its gradient
+        comes from autograd. A module keeps its mode, train or eval. The callable may change between calls, and
+        chains notice. If it is a module's method or a functools.partial of one, ig.train trains the module.
+        Exceptions of the callable are passed on unchanged.
+    sites: the number of sites, D.
+    categories: the number of values K of categorical or ordered sites, 2 to 256.
     states: binary (the default), categorical (the default with categories), ordered, continuous or permutation.
-    name: what errors and summaries call it; by default its own name.
-    device: where the chains are; by default where the module's parameters are, else the CPU.
+    name: its name in errors and summaries; by default the callable's own name.
+    device: the device of the chains; by default that of the module's parameters, else the CPU.
 
-    Energies are float32 or better: TF32 and autocast are off while samplers call it.
+    Energies are computed in float32 or better: TF32 and autocast are off while samplers call it.
 
     >>> import torch, isinglass as ig
     >>> field = torch.tensor([0.5, -1.0, 2.0])
@@ -74,7 +74,7 @@ def energy(function: "Callable[[torch.Tensor], torch.Tensor]", *, sites: int, ca
 
 @contextlib.contextmanager
 def _buffers_as_they_were(module):
-    """A module may write its buffers at every call, or replace them, as those of normalisation are."""
+    """Restores a module's buffers on exit. Modules such as normalisation layers write or replace them at every call."""
     if not isinstance(module, torch.nn.Module):
         yield
         return
@@ -92,8 +92,8 @@ def _buffers_as_they_were(module):
 
 
 def energies_twice(function, x):
-    """The energies of the states x by two calls, float64 [2, N]; None where they cannot be computed. A compiled function
-    is called as it was before, so that nothing is compiled for these states."""
+    """Returns the energies of the states x from two calls, float64 [2, N]; None if they cannot be computed. A compiled
+    function is called uncompiled, so that nothing is compiled for these states."""
     function = getattr(function, "_torchdynamo_orig_callable", getattr(function, "_orig_mod", function))
     holder = getattr(function, "__self__", function)
     with torch.random.fork_rng([x.device] if x.is_cuda else []), torch.no_grad(), _buffers_as_they_were(holder):
@@ -114,12 +114,12 @@ load.__signature__ = inspect.Signature(
      inspect.Parameter("continuous", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"),
      inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default="cpu", annotation="str | torch.device"),
      *parameters("target", _LEFT_OUT)], return_annotation="Target")
-load.__doc__ = f"""A model of the registry with the parameters of a file.
+load.__doc__ = f"""Loads a model of the registry with the parameters of a file.
 
-    model: its name; isinglass.models lists them.
-    weights: the file (.pt), as training and torch.save write it. Those of `script` are a program,
-        which runs: load only what you trust.
-    continuous: the states of an mlp or script, whose file does not say, are continuous.
+    model: the model's name; isinglass.models lists them.
+    weights: the file (.pt), as training and torch.save write it. The file of a `script` model is a
+        program that is executed: load only files that you trust.
+    continuous: the states of an mlp or script are continuous, which its file does not determine.
     device: cpu, cuda or cuda:N.
 {options_text("target", _LEFT_OUT)}
 """
@@ -130,10 +130,10 @@ def instance(text: str, *, images: "torch.Tensor | None" = None, labels: "torch.
     return _isinglass.instance(text, images, labels, str(device))
 
 
-instance.__doc__ = f"""A standard target of the papers by name, with no file: NAME or NAME:KEY=X,KEY=X.
+instance.__doc__ = f"""Makes a standard target of the papers by name, without a file: NAME or NAME:KEY=X,KEY=X.
 
-    text: such as "ising-grid:side=50,coupling=0.43". All take seed=.
-    images, labels: of the instances that are made of images: real numbers from 0 to 1 [N, D], and
+    text: the name and its numbers, such as "ising-grid:side=50,coupling=0.43". All take seed=.
+    images, labels: for instances that are made from images: real numbers from 0 to 1 [N, D], and
         their classes, int64 [N].
     device: cpu, cuda or cuda:N.
 

@@ -27,14 +27,15 @@ _OF_NEW_MODELS = ("channels", "hidden", "edges", "proj", "base", "base_smooth", 
 class Fit(Shown):
     """A trained model.
 
-    target: with a name for a model, one of its averaged parameters (None of a classifier, of which a class is to be
-        named: load it); else the target that was given.
-    parameters: the averaged parameters (ema), a state dict.
-    iteration: the last one made.
-    metrics: a dictionary of numbers per iteration of this sitting.
+    target: the target that was given. For a model by name, a target with its averaged parameters; None for a
+        classifier, which needs the name of a class: use load.
+    parameters: the averaged parameters (exponential moving average), a state dict.
+    iteration: the number of the last iteration.
+    metrics: a list with a dictionary of numbers for every iteration of this call.
     options: the options with all defaults.
     out: the run's directory; None if it was not kept.
-    interrupted, recoveries: whether it ended early; how often it diverged and went back.
+    interrupted: True if training ended early.
+    recoveries: how often training diverged and went back to a checkpoint.
     """
 
     target: _isinglass.Target
@@ -53,8 +54,8 @@ class Fit(Shown):
         self.interrupted, self.recoveries = made["interrupted"], made["recoveries"]
 
     def load_into(self, module: "torch.nn.Module") -> None:
-        """Loads the averaged parameters into a module: the one that was trained, what it wraps, or a wrapper of it, as
-        torch.compile, DataParallel and Sequential are, which put their own names before the module's."""
+        """Loads the averaged parameters into a module. It is the module that was trained, the module inside it, or a
+        wrapper of it, such as torch.compile, DataParallel or Sequential, which prefix the names of parameters."""
         own, ours = set(module.state_dict()), set(self.parameters)
         for theirs, mine in itertools.product(("", *_prefixes(own)), ("", *_prefixes(ours))):
             named = {theirs + name.removeprefix(mine): value for name, value in self.parameters.items()}
@@ -81,7 +82,7 @@ class Fit(Shown):
 
 
 def _prefixes(names):
-    """What all names begin with, part by part: module., module.net., …."""
+    """Returns the prefixes that all names share, such as module. and module.net."""
     first = min(names, default="")
     prefixes = [first[:place + 1] for place, letter in enumerate(first) if letter == "."]
     return [prefix for prefix in prefixes if all(name.startswith(prefix) for name in names)]
@@ -95,12 +96,12 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, de
     directory_for_all(out)
     refuse_unknown(train, options)
     if not isinstance(model, str):
-        given = "is of a model by name; a target or module has its own"
+        given = "applies to a model by name only; a target or module has its own"
         refuse_unused({**options, "device": device}, dict.fromkeys((*_OF_NEW_MODELS, "device"), given))
     if not isinstance(data, (str, os.PathLike)):
-        refuse_unused(options, {"data_dir": "is where a data set is looked for by its name, and the data have none"})
+        refuse_unused(options, {"data_dir": "is the folder of a data set by name, and the data are in memory"})
     if options.get("objective") != "classify" or isinstance(data, (str, os.PathLike)):
-        refuse_unused({"labels": labels}, {"labels": "goes with images in memory and objective=\"classify\""})
+        refuse_unused({"labels": labels}, {"labels": "applies to images in memory with objective=\"classify\" only"})
     device = "cpu" if device is None else device
     sampler, options = with_sampler(sampler, options)
     values = texts_of(options)
@@ -110,8 +111,8 @@ def train(model, data, *, sampler=None, out=None, labels=None, callback=None, de
     elif not isinstance(model, _isinglass.Target):
         sites = _isinglass.sites_of(data)
         if sites is None:
-            raise _isinglass.Error("a module's sites are known from data in memory; with a data set by name or file give "
-                                   "isinglass.energy(module, sites=…)")
+            raise _isinglass.Error("the number of a module's sites is known only from data in memory; for a data set "
+                                   "by name or file isinglass.energy(module, sites=…) is needed")
         from ._targets import energy
         levels = values.get("levels")
         states = "continuous" if values.get("objective") in ("dsm", "classify") else "categorical" if levels else "binary"
@@ -149,22 +150,23 @@ train.__signature__ = inspect.Signature(
                        annotation="Callable[[dict[str, float]], None] | None"),
      inspect.Parameter("device", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | torch.device | None"),
      *parameters("train", _LEFT_OUT)], return_annotation="Fit")
-train.__doc__ = f"""Trains a model on images or points, as `isinglass train` does: the same bits for the same seed.
+train.__doc__ = f"""Trains a model on images or points, as `isinglass train` does, with the same bits for the same seed.
 
     model: a torch.nn.Module or a target, whose parameters are trained in place; or the name of a model of
-        the registry (resnet, mlp, rbm, ising), which begins with fresh parameters.
-    data: images [N, D], [N, H, W] or [N, 1, H, W], a tensor, array or list: 0 and 1 of any type, grey levels 0 to
-        255, or real numbers from 0 to 1; with levels= whole numbers below it. They are shuffled with a fixed seed
-        and split 80/10/10; a dictionary with train and perhaps validation and test holds splits, whose values are
-        read in one way. Or a data set by name or file. dsm and classify take real [N, D] as points.
-    sampler: a sampler's name (default: pafs), or one made by sampler(), whose seed counts where none is given here.
-    out: the run's directory, with checkpoints; a run that is there goes on. Without it nothing is kept.
-    labels: of classify: the classes of the images [N], whole numbers from 0, which are split as the images are; of
-        a dictionary those of train.
-    callback: called after every iteration with a dictionary of its numbers.
-    device: of a model by name (default: cpu); a target has one.
+        the registry (resnet, mlp, rbm, ising), which starts from new parameters.
+    data: a tensor, array or list of images [N, D], [N, H, W] or [N, 1, H, W]. Values are 0 and 1 of any type, grey
+        levels 0 to 255, real numbers from 0 to 1, or with levels= whole numbers below it. Images are shuffled with a
+        fixed seed and split 80/10/10. A dictionary with train and optionally validation and test gives the splits,
+        whose values are read in one way. Or the name or file of a data set. dsm and classify take real [N, D] as
+        points.
+    sampler: a sampler's name (default: pafs), or one made by sampler(), whose seed is used if seed= is not given.
+    out: the run's directory, with checkpoints; a run that is there is continued. Without it nothing is kept.
+    labels: for classify: the classes of the images [N], whole numbers from 0, which are split like the images; for
+        a dictionary the classes of train.
+    callback: a function that is called after every iteration with a dictionary of its numbers.
+    device: the device of a model by name (default: cpu); a target has its own.
 {options_text("train", _LEFT_OUT)}
 
-Returns a Fit. Ctrl-C saves a checkpoint and raises KeyboardInterrupt after the present iteration, with
-the fit so far as its attribute `fit`; the same call goes on where `out` was given.
+Returns a Fit. Ctrl-C saves a checkpoint and raises KeyboardInterrupt after the current iteration, with
+the fit so far as its attribute `fit`; if `out` was given, the same call continues the run.
 """

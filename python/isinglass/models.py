@@ -1,7 +1,8 @@
-"""Every model of the registry, from tensors: ising(edges=…, coupling=…, field=…).
+"""Makes every model of the registry from tensors: ising(edges=…, coupling=…, field=…).
 
-A function per model. Tensors are checked as those of parameter files are; float64 stays float64 except in networks,
-which compute in float32. The target is on their device. Networks take a state dict; graph problems, networks of Bayes and TorchScript a file.
+There is a function per model. Tensors are checked like those of parameter files. float64 stays float64 except in
+networks, which compute in float32. The target is on the tensors' device. Neural networks take a state dict; Bayesian
+networks and TorchScript models take a file.
 """
 import inspect
 import os
@@ -22,7 +23,7 @@ _MORE = {"maxcut": ["sites"], "mis": ["sites", "penalty"], "maxclique": ["sites"
 
 
 def _tensor_names(model):
-    """The first words of "edges int64 [E,2], coupling [E], field [D]"; none of networks and files."""
+    """Returns the first words of "edges int64 [E,2], coupling [E], field [D]"; none for networks and files."""
     text = model["parameters"]
     if text.startswith("a graph"):
         return ["edges", "weight"]
@@ -71,7 +72,7 @@ def _doc_of(model, options):
 
 
 def _tensor(value):
-    """A tensor as it is; the numbers of Python, which are of 64 bits, as float64."""
+    """Returns a tensor as it is, and Python numbers, which have 64 bits, as float64."""
     tensor = torch.as_tensor(value)
     known = isinstance(value, torch.Tensor) or hasattr(value, "dtype") or not tensor.is_floating_point()
     return tensor if known else torch.as_tensor(value, dtype=torch.float64)
@@ -106,9 +107,9 @@ def _function_of(model):
 
 
 def product(factors: "Sequence[Target]") -> _isinglass.Target:  # noqa: F821
-    """The product of continuous targets: U(x) = Σ_f U_f(x), with the gradient of the sum.
+    """Makes the product of continuous targets: U(x) = Σ_f U_f(x), with the gradient of the sum.
 
-    factors: targets of equally many sites.
+    factors: targets with equally many sites.
     """
     return _isinglass.product(list(factors))
 

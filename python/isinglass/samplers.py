@@ -31,7 +31,7 @@ sampler.__signature__ = inspect.Signature(
         "None | None", "None")) for option in TABLES["sample"]
      if option["topic"] == "sampler" and option["python"] not in ("sampler", "warm_start")],
     return_annotation="Sampler")
-sampler.__doc__ = f"""A sampler by name, to be used step by step.
+sampler.__doc__ = f"""Makes a sampler by name, to be used step by step.
 
     >>> import torch, isinglass as ig
     >>> target = ig.instance("ising-grid:side=4,coupling=0.3")
@@ -41,14 +41,14 @@ sampler.__doc__ = f"""A sampler by name, to be used step by step.
     >>> state.x.shape, info.evaluations
     (torch.Size([8, 16]), 1)
 
-    name: one of those below.
-    seed: of starts that have no seed of their own.
+    name: the name of a sampler in the list below.
+    seed: the seed of starts that have no seed of their own.
 
 Samplers:
 
 {samplers_text()}
 
-Options, of which a sampler reads its own:
+Options (each sampler reads only its own):
 
 {options_text("sample", ("sampler", "warm_start"), ("sampler",))}
 """

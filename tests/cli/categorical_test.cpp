@@ -126,7 +126,7 @@ TEST_F(Categorical, WhatDoesNotFitIsRefusedInASentence) {
       "train --dataset bars.pt --model rbm --hidden 2 --batch 4 --buffer 8 --iters 1 --radius 2 "
       "--quiet --out binary");
   refused("evaluate --weights binary/ema.pt --dataset images.pt --levels 3 --steps 10 --out y",
-          "images.pt has 12 sites of 3 values per image; rbm does not");
+          "images.pt has 12 sites of 3 values per image; the states of rbm differ");
   refused("evaluate --weights rbm/ema.pt --dataset bars.pt --steps 10 --out y",
           "bars.pt has 9 binary sites per image; rbm does not");
 }

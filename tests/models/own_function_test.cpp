@@ -105,10 +105,10 @@ TEST(OwnFunction, ThatVariesIsKnownByItsParameters) {
   };
   EXPECT_NO_THROW(check_against(*varying(1e-6), *varying(1e-6)));  // rounding, as of atomic sums
   EXPECT_ERROR(check_against(*varying(1e-6), *linear(1)), "another function");
-  EXPECT_ERROR(
-      check_against(*varying(1), *varying(1)),
-      "nothing tells whether the checkpoint is of model mine, which has no parameters: its "
-      "energies are not the same from call to call");
+  EXPECT_ERROR(check_against(*varying(1), *varying(1)),
+               "it cannot be checked whether the checkpoint belongs to model mine, which has no "
+               "parameters: its "
+               "energies are not the same from call to call");
   EXPECT_ERROR(check_against(*varying(1), *linear(1)), "were not the same from call to call");
   EXPECT_EQ(functions_sha256(*varying(1), torch::kCPU), std::nullopt);
   const auto trained = varying(1);
@@ -124,7 +124,8 @@ TEST(OwnFunction, ThatCannotBeCalledThereIsRefused) {
 // A checkpoint of an earlier version holds no energies.
 TEST(OwnFunction, WithParametersGoesOnFromACheckpointWithoutEnergies) {
   EXPECT_ERROR(require_same_functions(nullptr, *linear(1), torch::kCPU, kWhat),
-               "nothing tells whether the checkpoint is of model mine, which has no parameters: it "
+               "it cannot be checked whether the checkpoint belongs to model mine, which has no "
+               "parameters: it "
                "holds none of its energies");
   const auto trained = linear(1);
   trained->register_parameter("w", torch::ones(3));

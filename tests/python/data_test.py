@@ -74,7 +74,7 @@ def test_levels_of_memory_are_those_of_a_file(tmp_path):
     module = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64 * 16, 1), torch.nn.Flatten(0))
     few = dict(sampler="gwg", iters=2, batch=5, buffer=10, steps_per_iter=1)
     assert ig.train(module, FIFTEEN, levels=16, **few).target.categories == 16
-    with pytest.raises(ig.Error, match="levels= is of images"):
+    with pytest.raises(ig.Error, match="levels= applies to images"):
         ig.train("mlp", BYTES, levels=256, objective="dsm", iters=1)
 
 
@@ -107,9 +107,9 @@ def test_what_holds_the_same_images():
         for call in (trained, evaluated, ig.base_mean):
             with pytest.raises(ig.Error, match=words):
                 call(data)
-    with pytest.raises(ig.Error, match="the data is a list of which torch makes no tensor: "):
+    with pytest.raises(ig.Error, match="the data is a list, which torch cannot convert to a tensor: "):
         trained([[0, 1], [1]])
-    with pytest.raises(ig.Error, match=r"a split 'tests'; train, validation and test are known"):
+    with pytest.raises(ig.Error, match=r"a split 'tests'; only train, validation and test are known"):
         trained({"train": BITS, "tests": BITS})
     with pytest.raises(ig.Error, match="no split 'train'"):
         evaluated({"test": BITS})
@@ -146,7 +146,7 @@ def test_labels_are_split_with_their_images():
                          labels - 1: "a label of the tensor is -1", labels.float(): "labels of the tensor are of type Float"}.items():
         with pytest.raises(ig.Error, match=words):
             ig.train("mlp", images, labels=wrong, **few)
-    with pytest.raises(ig.Error, match="labels= goes with images in memory"):
+    with pytest.raises(ig.Error, match="labels= applies to images in memory"):
         ig.train("mlp", "strokes", labels=labels, **few)
 
 

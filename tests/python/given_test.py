@@ -40,10 +40,10 @@ def test_gradients_of_relaxed_states():
 
 
 @pytest.mark.parametrize("call,words", [
-    (lambda: ig.sample(Cubic(4), "gwg", steps=3), r"Cubic'> is no target; isinglass\.energy\(…, sites=D\) makes one"),
-    (lambda: ig.evaluate(lambda x: x.sum(1), steps=3), "is no target"),
-    (lambda: ig.sampler("gwg").init(Cubic(4)), "is no target"),
-    (lambda: ig.sampler("gwg").run(None, steps=3), "is no target"),
+    (lambda: ig.sample(Cubic(4), "gwg", steps=3), r"Cubic'> is not a target; isinglass\.energy\(…, sites=D\) makes one"),
+    (lambda: ig.evaluate(lambda x: x.sum(1), steps=3), "is not a target"),
+    (lambda: ig.sampler("gwg").init(Cubic(4)), "is not a target"),
+    (lambda: ig.sampler("gwg").run(None, steps=3), "is not a target"),
     (lambda: ig.ablate(targets={"a": Cubic(4)}, samplers=["gwg"], steps=3), r"targets\['a'\] is of type Cubic"),
     (lambda: ig.energy(Cubic(4), sites=4).energy("text"), "the states are of type str"),
     (lambda: ig.energy(Cubic(4), sites=4).energy([[0, 1, -1, 0]]), "the states hold the value -1"),

@@ -133,9 +133,7 @@ class Normalised(torch.nn.Module):
 
 def test_asking_changes_nothing():
     module = Normalised()
-    mean, state = module.mean, {
-name: tensor.clone() for name, tensor in module.state_dict().items()
-}
+    mean, state = module.mean, {name: tensor.clone() for name, tensor in module.state_dict().items()}
     random = torch.get_rng_state()
     torch.manual_seed(0)
     before = torch.get_rng_state()

@@ -145,12 +145,12 @@ def test_numpy_arrays_are_images():
     ("2.11.0+cu130", "2.11.1+cu130", False, False)])
 def test_the_torch_that_it_was_built_with(built, here, loaded, fits):
     said = ig._versions.other_torch(built, here, loaded)
-    assert said == "" if fits else f"built with torch {built}, and this is torch {here}: install it again" in said
+    assert said == "" if fits else f"built with torch {built}, but torch {here} is installed: build it again" in said
 
 
 def test_another_torch_is_refused_though_it_loads(tmp_path):
     """With the package as it is, and a torch that says that it is another."""
     code = "import torch; torch.__version__ = '1.0.0'; import isinglass"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode and "and this is torch 1.0.0: install it again" in done.stderr.splitlines()[-1]
+    assert done.returncode and "but torch 1.0.0 is installed: build it again" in done.stderr.splitlines()[-1]
     assert torch.__version__ == ig._versions.TORCH

@@ -37,35 +37,36 @@ def test_what_the_signature_has_not_is_refused(name):
 
 
 IDLE = {
-    'data= is where chains begin with init="data", and init= is not given':
+    'data= applies to chains that start with init="data", and init= is not given':
         lambda t: ig.sample(t, "gwg", steps=3, data=bars(20)),
-    'data= is where chains begin with init="data", and init= is another':
+    'data= applies to chains that start with init="data", and init= is another':
         lambda t: ig.sample(t, "gwg", steps=3, init="random", data=bars(20)),
-    "levels= is of images, and data= is not given": lambda t: ig.sample(t, "gwg", steps=3, levels=4),
-    "levels= is of images, and there are none": lambda t: ig.evaluate(t, steps=3, levels=4),
-    "data_dir= is where a data set is looked for by its name, and data= names none":
+    "levels= applies to images, and data= is not given": lambda t: ig.sample(t, "gwg", steps=3, levels=4),
+    "levels= applies to images, and there are none": lambda t: ig.evaluate(t, steps=3, levels=4),
+    "data_dir= is the folder of a data set by name, and data= is not a name":
         lambda t: ig.sample(t, "gwg", steps=3, init="data", data=bars(20), data_dir="x"),
-    "data_dir= is where a data set is looked for by its name, and the images have none":
+    "data_dir= is the folder of a data set by name, and images= is not a name":
         lambda t: ig.evaluate(t, bars(20), steps=3, data_dir="x"),
-    "data_dir= is where a data set is looked for by its name, and the data have none":
+    "data_dir= is the folder of a data set by name, and the data are in memory":
         lambda t: ig.train(Mlp(16), bars(20), data_dir="x"),
-    "hidden= is of a model by name; a target or module has its own": lambda t: ig.train(Mlp(16), bars(20), hidden=4),
-    "base= is of a model by name; a target or module has its own": lambda t: ig.train(t, bars(20), base=False),
-    "weights= is of a model by name; a target or module has its own": lambda t: ig.train(t, bars(20), weights="w.pt"),
-    "device= is of a model by name; a target or module has its own": lambda t: ig.train(t, bars(20), device="cuda"),
-    'labels= goes with images in memory and objective="classify"':
+    "hidden= applies to a model by name only; a target or module has its own": lambda t: ig.train(Mlp(16), bars(20), hidden=4),
+    "base= applies to a model by name only; a target or module has its own": lambda t: ig.train(t, bars(20), base=False),
+    "weights= applies to a model by name only; a target or module has its own": lambda t: ig.train(t, bars(20), weights="w.pt"),
+    "device= applies to a model by name only; a target or module has its own": lambda t: ig.train(t, bars(20), device="cuda"),
+    'labels= applies to images in memory with objective="classify" only':
         lambda t: ig.train("mlp", bars(20), labels=torch.zeros(20, dtype=torch.int64)),
     "the seed= of <isinglass.Sampler gwg> would have no effect":
         lambda t: ig.ablate(targets={"a": t}, samplers=[ig.sampler("gwg", seed=3)], steps=3),
-    "device= is of a grid by name or file; targets have their own":
+    "device= applies to a grid by name or file; targets have their own":
         lambda t: ig.ablate(targets={"a": t}, samplers=["gwg"], steps=3, device="cuda"),
-    "weights= is of a grid by name or file, which trains models":
+    "weights= applies to a grid by name or file, which trains models":
         lambda t: ig.ablate(targets={"a": t}, samplers=["gwg"], steps=3, weights="w.pt"),
-    'dataset= is where chains begin with init="data", and init= is not that':
+    'dataset= applies to chains that start with init="data", and init= is not "data"':
         lambda t: ig.ablate(targets={"a": t}, samplers=["gwg"], steps=3, dataset="strokes"),
     "ablate has no option moves=; it knows: ": lambda t: ig.ablate(targets={"a": t}, samplers=["gwg"], steps=3, moves=True),
     "ablate has no option steps=; it knows: ": lambda t: ig.ablate("parity", steps=3),
-    "a grid by name or file has a title, targets, samplers and claims of its own": lambda t: ig.ablate("parity", title="x"),
+    "a grid by name or file has its own title, targets, samplers and claims, so that none can be given":
+        lambda t: ig.ablate("parity", title="x"),
 }
 
 
@@ -123,7 +124,7 @@ def test_values_of_a_grid_are_toml(tmp_path):
     assert [toml(value) for value in (True, 3, 2.5, float("inf"), float("nan"), numpy.int64(4), numpy.float64(0.5),
                                       torch.tensor(3), [1, "a"], "é\x7f\"", tmp_path, {"a b": 1})] == [
         "true", "3", "2.5", "inf", "nan", "4", "0.5", "3", '[1, "a"]', '"é\\u007f\\""', f'"{tmp_path}"', '{"a b" = 1}']
-    with pytest.raises(ig.Error, match="a grid holds <object .*>; texts, numbers, True, False and lists of them"):
+    with pytest.raises(ig.Error, match="a grid holds <object .*>; only texts, numbers, True, False and lists of them"):
         toml(object())
     target = ig.energy(Cubic(4), sites=4)
     for wrong in (float("inf"), float("nan"), {"a": 1}):

@@ -63,7 +63,7 @@ class Faults(unittest.TestCase):
     def test_a_killed_rank_ends_all(self):
         job = self.begun(Job(LONG, 3, self.folder))
         job.ranks[1].process.kill()
-        self.ends(job, [1, -signal.SIGKILL, 1], "isinglass: rank 1: error: it has gone without a word")
+        self.ends(job, [1, -signal.SIGKILL, 1], "isinglass: rank 1: error: it ended without a message")
         self.assertFalse((self.folder / "out").exists())  # no draw was kept
 
     def test_a_frozen_rank_ends_all(self):
@@ -76,7 +76,7 @@ class Faults(unittest.TestCase):
                 self.assertEqual([rank.wait(60) for rank in others], [1, 1], job.lines())
                 self.assertLess(time.monotonic() - start, SOON)
                 [line] = job.lines()
-                self.assertIn(f"isinglass: rank {frozen}: error: it has gone without a word", line)
+                self.assertIn(f"isinglass: rank {frozen}: error: it ended without a message", line)
                 job.ranks[frozen].process.send_signal(signal.SIGCONT)
                 self.assertEqual(job.ranks[frozen].wait(60), 1)
                 self.assertFalse((self.folder / "out").exists())  # rank 0 has taken back what holds no draw
@@ -84,7 +84,7 @@ class Faults(unittest.TestCase):
     def test_a_killed_rank_0_ends_all(self):
         job = self.begun(Job(LONG, 3, self.folder))
         job.ranks[0].process.kill()
-        self.ends(job, [-signal.SIGKILL, 1, 1], "isinglass: rank 0: error: it has gone without a word")
+        self.ends(job, [-signal.SIGKILL, 1, 1], "isinglass: rank 0: error: it ended without a message")
 
     def test_a_rank_that_fails_ends_all(self):
         elsewhere, port = self.folder / "elsewhere", free_port()
@@ -106,9 +106,9 @@ class Faults(unittest.TestCase):
 
     def test_a_rank_that_does_not_come(self):
         job = Job(SHORT, 3, self.folder, ranks=[0, 2], ISINGLASS_START_TIMEOUT="3")
-        self.ends(job, [2, 2], "2 of 3 ranks have come within 3 s; missing: 1")
+        self.ends(job, [2, 2], "2 of 3 ranks have started within 3 s; missing: 1")
         job = Job(SHORT, 2, self.folder, ranks=[1], ISINGLASS_START_TIMEOUT="3")
-        self.ends(job, [2], "rank 0 has not come within 3 s")
+        self.ends(job, [2], "rank 0 has not started within 3 s")
 
     def test_a_full_disk(self):
         job = Job(SHORT, 2, self.folder, largest_file=20000)

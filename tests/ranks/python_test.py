@@ -59,7 +59,7 @@ with ig.Ranks() as ranks:
         try:
             call()
         except ig.Error as error:
-            assert str(error) == "on several ranks out= is needed, a directory that all of them see", error
+            assert str(error) == "with several ranks out= is needed, a directory that all of them can access", error
         else:
             sys.exit(3)
     try:
