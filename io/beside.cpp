@@ -24,8 +24,8 @@ void* symbol_beside(const std::string& library, const std::string& symbol, const
   const std::filesystem::path file = own_file().parent_path() / library;
   void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
-    fail("{} needs {} beside the program and Debian's package {}: {}", what, library, package,
-         dlerror());
+    fail("{} needs the file {} in the program's folder and Debian's package {}: {}", what, library,
+         package, dlerror());
   }
   void* address = dlsym(handle, symbol.c_str());
   require(address != nullptr, "{} is not the library that this program needs: it lacks {}",

@@ -59,7 +59,7 @@ void check_space(const StateSpace& space, const std::string& title) {
             title, space.sites, kMostEntries);
   } else if (space.discrete()) {
     require(space.categories >= 2 && space.categories <= 256,
-            "{} has {} values a site; 2 to 256 are allowed", title, space.categories);
+            "{} has {} values per site; 2 to 256 are allowed", title, space.categories);
   }
 }
 

@@ -34,8 +34,8 @@ std::string gpu_trouble(const Gpus& gpus) {
   }
   if (gpus.code == cudaErrorInsufficientDriver) {
     return fmt::format(
-        "the NVIDIA driver of this machine is for {}, too old for this build, which is of {}: a "
-        "newer driver, or a build for that CUDA (docs/guide/install.md), can use its GPUs",
+        "the NVIDIA driver of this machine supports {}, which is too old for this build with {}; "
+        "to use its GPUs, install a newer driver or a build for that CUDA (docs/guide/install.md)",
         cuda_text(gpus.driver), cuda_text(gpus.runtime));
   }
   return fmt::format("CUDA cannot use the GPUs of this machine (driver for {}, build of {}): {}",

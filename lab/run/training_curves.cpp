@@ -19,7 +19,7 @@ TrainingCurves::TrainingCurves(const std::filesystem::path& file) {
     // The last line may be cut off.
     if (json.is_object()) lines_.push_back(std::move(json));
   }
-  require(!lines_.empty(), "{} holds no iteration", file.string());
+  require(!lines_.empty(), "{} holds no iterations", file.string());
 }
 
 std::vector<double> TrainingCurves::column(const std::string& key) const {

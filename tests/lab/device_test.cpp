@@ -42,7 +42,7 @@ TEST(Device, IsTheCpuWithoutAWordWhereThereIsNoGpu) {
 
 TEST(Device, OfADriverTooOldIsNamedWithBothVersions) {
   const std::string words =
-      "the NVIDIA driver of this machine is for CUDA 12.4, too old for this build, which is of "
+      "the NVIDIA driver of this machine supports CUDA 12.4, which is too old for this build with "
       "CUDA 13.0";
   for (const char* name : {"cuda", "cuda:0"}) {
     EXPECT_ERROR(device_of(name, 0, old_driver()), "device is " + std::string(name) + ": " + words);
