@@ -32,7 +32,7 @@ TEST(Csv, ALineIsAnImage) {
   EXPECT_ERROR(load_dataset(scratch / "z.csv", ""), "line 1: 'x' is not a number");
 }
 
-// Of the clock model on a ring of 3 sites with 4 directions.
+// Returns the exact heat capacity of the clock model on a ring of 3 sites with 4 directions.
 double exact_heat_capacity(const double (&coupling)[3]) {
   const reference::StateTable table(3, 4);
   double z = 0, first = 0, second = 0;

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A stretch of bytes that zlib cannot shrink to nothing.
+// Returns bytes that zlib cannot compress much.
 std::string varied_bytes(size_t size) {
   std::string bytes(size, '\0');
   uint32_t state = 1;
@@ -37,7 +37,7 @@ std::string gzip(const std::string& bytes) {
   return out;
 }
 
-// Root may write anywhere: such a test acts as nobody meanwhile.
+// Root may write anywhere, so that such a test runs as the user nobody.
 class NotRoot {
  public:
   NotRoot() : user_(geteuid()) {
@@ -51,7 +51,7 @@ class NotRoot {
   uid_t user_;
 };
 
-// What a signal handler does that ends the program.
+// Tests the function that a signal handler calls to end the program.
 TEST(Files, UnfinishedOnesCanBeRemovedAtAnyMoment) {
   const Scratch scratch;
   write_file(scratch / "finished", "whole");
@@ -102,7 +102,7 @@ TEST(Files, WriteErrorsNameTheFileAndTheReason) {
   EXPECT_ERROR(write_file(scratch / "new", "y"), "Permission denied");
 }
 
-// The rename is refused, by the directory that has appeared since; an older errno is no reason.
+// The rename fails because a directory has appeared meanwhile; an older errno is not reported.
 TEST(Files, AFailingCommitNamesItsOwnReason) {
   const Scratch scratch;
   AtomicFile out(scratch / "file");

@@ -76,7 +76,7 @@ torch::Tensor read(const std::string& content) {
 
 constexpr int kGreyType = 0, kColourType = 2, kPaletteType = 3, kGreyAlphaType = 4;
 
-// Every level of a ramp is itself, whatever the file says of the display that it is for.
+// Every level of a ramp keeps its value, whatever display the file says it is for.
 TEST(PngNumbers, NoCurveIsApplied) {
   std::string eight, sixteen;
   std::vector<int64_t> ramp;
@@ -120,7 +120,7 @@ TEST(PngNumbers, FewBitsAreScaledToWhite) {
   EXPECT_TRUE(read(png_file(4, kGreyType, 1, 2, {"\x1e"})).equal(bytes({17, 238}).view({1, 2})));
 }
 
-// The luma of ITU-R BT.601 of the numbers, in the integers of Pillow's convert("L").
+// Luma by ITU-R BT.601, in the integer arithmetic of Pillow's convert("L").
 TEST(PngNumbers, ColoursAreLuma) {
   const auto grey = [](int r, int g, int b) {
     return (r * 19595 + g * 38470 + b * 7471 + 32768) >> 16;
@@ -141,7 +141,7 @@ TEST(PngNumbers, ColoursAreLuma) {
                   .equal(bytes({76, 29, 90}).view({1, 3})));
 }
 
-// There is no one grey level where a background shines through.
+// A transparent pixel has no single grey level.
 TEST(PngNumbers, TransparencyIsRefused) {
   EXPECT_TRUE(read(png_file(8, kGreyAlphaType, 1, 2, {"M\xff\x12\xff"}))
                   .equal(bytes({77, 18}).view({1, 2})));

@@ -1,4 +1,4 @@
-// Highway's instruction sets, one after the other.
+// Runs work in each of Highway's instruction sets.
 #pragma once
 
 #include "kernels/base/vectors_cpu.h"

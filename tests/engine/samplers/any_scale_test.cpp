@@ -46,7 +46,7 @@ Vector numbers_of(const torch::Tensor& row) {
   return v;
 }
 
-// The sampler of a rule: with u where the rule has A.
+// Makes the sampler of a rule, with u if the rule has A.
 AnyScaleSampler sampler_of(const AnyScaleRule& rule) {
   AnyScaleOptions options{.sigma = rule.sigma, .alpha = rule.alpha, .search = false};
   if (!rule.a.empty()) options.rule = DiagonalRule::kShift;
@@ -93,7 +93,7 @@ AnyScaleRule first_order(int sites, double sigma, double alpha) {
   return {sigma, alpha, Matrix(sites, Vector(sites, 0.0)), Vector(sites, 0.0), {}};
 }
 
-// The variant of deep models: W diagonal, D = −W, A = 0.
+// The variant for deep models: W diagonal, D = −W, A = 0.
 AnyScaleRule with_diagonal(AnyScaleRule rule) {
   for (size_t i = 0; i < rule.d.size(); ++i) {
     rule.d[i] = 0.4 + 0.3 * static_cast<double>(i);
@@ -132,8 +132,8 @@ TEST(AnyScaleExactness, WithoutAuxiliary) {
   }
 }
 
-// The quadrature is exact to rounding in the balance of a pair (one grid of u for both), and to the
-// kinks of the acceptance, some 1e-5, in its value.
+// The quadrature is exact to rounding in the balance of a pair (one grid of u serves both), and to
+// about 1e-5 in its value, because of the kinks of the acceptance.
 TEST(AnyScaleExactness, WithAuxiliary) {
   for (const int categories : {2, 3, 5}) {
     for (const double strength : {0.5, 2.0}) {
@@ -178,7 +178,7 @@ TEST(AnyScaleBrokenVariants, AreDetected) {
   }
 }
 
-// A symmetric W of random numbers, D with W + D ≻ 0 from the rule, in plain numbers.
+// Makes a symmetric W of random numbers, and D from the rule with W + D ≻ 0, as plain numbers.
 AnyScaleRule random_rule(int sites, DiagonalRule diagonal) {
   const auto generator = torch::make_generator<at::CPUGeneratorImpl>(11);
   const torch::Tensor r = torch::randn({sites, sites}, generator, torch::kFloat64);
@@ -193,8 +193,8 @@ AnyScaleRule random_rule(int sites, DiagonalRule diagonal) {
   return rule;
 }
 
-// log q(y, u | x) and log q(x, u | y) of what was drawn, from the formulas with W, A and u = A x +
-// ξ.
+// log q(y, u | x) and log q(x, u | y) of the drawn states, from the formulas with W, A and u = A x
+// + ξ.
 TEST(AnyScaleScores, EqualTheReference) {
   const OrderedTarget tiny{7, 5, 1.5};
   for (const DiagonalRule diagonal :
@@ -274,7 +274,7 @@ TEST(AnyScaleQuadratic, LogRatioVanishes) {
   }
 }
 
-// The term x_i/σ: a flat target proposes to stay near x, not near 0.
+// Tests the term x_i/σ: with a flat target, proposals stay near x and not near 0.
 TEST(AnyScaleValueTerm, FlatTargetIsSymmetric) {
   QuadraticModel model(torch::zeros({6, 6}, torch::kFloat64), torch::zeros({6}, torch::kFloat64),
                        21);

@@ -1,5 +1,5 @@
 // block-gibbs, hamming-ball and chromatic sweeps: the real step against enumeration, by model calls
-// and on lattices; broken variants; what the state keeps; what is refused.
+// and on lattices; broken variants; the cached state; refused options.
 #include "engine/samplers/block_gibbs.h"
 
 #include <gtest/gtest.h>
@@ -84,8 +84,8 @@ std::string block_case_name(const testing::TestParamInfo<BlockCase>& info) {
 
 INSTANTIATE_TEST_SUITE_P(All, BlockExactness, testing::ValuesIn(block_cases()), block_case_name);
 
-// Without the auxiliary u the ball about x biases the chain (the bias the paper's u removes); sites
-// drawn each by themselves are not a joint draw.
+// Without the auxiliary u, the ball about x biases the chain (the bias that the paper's u removes).
+// Independent draws of single sites are not a joint draw.
 TEST(BlockBrokenVariants, AreDetected) {
   for (const int categories : {2, 3}) {
     SCOPED_TRACE(categories);
@@ -122,7 +122,7 @@ TEST(ChromaticExactness, RealSweepMatchesEnumeration) {
         EXPECT_EQ(reference::communicating_classes(exact), 1);
         const Matrix real = real_step(*model, target, "gibbs", {.scan = Scan::kChromatic}).share;
         EXPECT_LT(worst_deviation(real, exact), 7);
-        // All sites at once, as if they had one colour.
+        // Draws all sites at once, as if they had one colour.
         const Matrix broken = reference::independent_transitions(target, sites);
         EXPECT_GT(reference::stationarity_error(broken, target.probabilities()), 1e-3);
         EXPECT_GT(worst_deviation(real, broken), 7);
@@ -174,8 +174,8 @@ ChainState after_steps(EnergyModel& model, const std::string& name, const Sample
   return state;
 }
 
-// Both sources of energies make the same draws, in batches that do and do not divide the
-// candidates; the kept energies are those of the states.
+// Both sources of energies lead to the same draws, in batches whose size divides the number of
+// candidates or not. The cached energies are those of the states.
 TEST(BlockStates, LatticeAndModelCallsAgree) {
   for (const int categories : {2, 5}) {
     const auto model = TinyLattice{37, categories, 1.0}.model();

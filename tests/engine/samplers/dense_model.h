@@ -1,4 +1,4 @@
-// A lattice without its graph.
+// A lattice model that hides its graph.
 #pragma once
 
 #include "models/lattice/lattice_model.h"

@@ -1,5 +1,5 @@
-// lb and pas against enumeration: binary and categorical targets whose differences come from the
-// fallback, permutations and lattices that have their own.
+// lb and pas against enumeration, on binary and categorical targets whose differences come from the
+// fallback, and on permutations and lattices that compute their own.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using reference::Graph;
 using reference::informed_transitions;
 using reference::InformedFault;
 
-// A target twice: as enumerated numbers and as a model.
+// A target in two forms: as enumerated numbers and as a model.
 struct Pair {
   Graph graph;
   std::shared_ptr<EnergyModel> model;
@@ -138,8 +138,8 @@ TEST_P(DifferencePathExactness, RealStepMatchesEnumeration) {
   EXPECT_LT(real.acceptance, 1);
 }
 
-// log q as it enters the test: U(x) − U(y) + log q(back) − log q(forward) = log Z_g(x) − log
-// Z_g(y), but for the rounding of the differences to float32.
+// log q as it enters the Metropolis test: U(x) − U(y) + log q(reverse) − log q(forward) = log
+// Z_g(x) − log Z_g(y), up to the rounding of the differences to float32.
 TEST_P(DifferencePathExactness, TheRatioIsThatOfTheNormalisers) {
   const Case& c = GetParam();
   const Pair pair = pair_of(c.kind, c.strength);
@@ -218,8 +218,8 @@ TEST(BrokenDifferencePaths, AreDetected) {
   }
 }
 
-// Cached energy and differences equal recomputed ones; hops are recounted; evaluations are those
-// that were made; chains of other lengths wait without moving on.
+// Cached energy and differences equal recomputed ones; hops are recounted; the evaluations that
+// were made are counted; chains with shorter paths wait without moving.
 TEST(DifferencePathStates, StayConsistent) {
   for (const std::string kind : {"binary", "ternary", "ising", "permutation"}) {
     for (const std::string name : {"lb", "pas"}) {
@@ -235,7 +235,7 @@ TEST(DifferencePathStates, StayConsistent) {
         const StepInfo info = sampler->step(*pair.model, state, params);
         Evaluation again;
         const int64_t calls = evaluate_differences(*pair.model, state.x, again);
-        // Local steps add up the float64 differences of their moves: 20 steps of up to 9.
+        // Local steps sum the float64 differences of their moves: 20 steps of up to 9.
         EXPECT_TRUE(torch::allclose(again.energy, state.current.energy, 1e-12, 1e-12));
         EXPECT_TRUE(torch::equal(again.differences, state.current.differences));
         EXPECT_TRUE(torch::equal((before != state.x).sum(1), state.statistics.hops));
@@ -266,7 +266,7 @@ TEST(DifferencePathStates, AChainAloneIsItsRowOfABatch) {
   }
 }
 
-// A model call that counts as its own.
+// A model that counts its calls.
 TEST(DifferencePathEvaluations, AreCountedAsTheyAreMade) {
   TinyModel model(TinyTarget{4, 3, 1});
   const auto sampler = make_sampler("pas", {.radius = 3}, model);
@@ -280,7 +280,8 @@ TEST(DifferencePathEvaluations, AreCountedAsTheyAreMade) {
   EXPECT_GT(info.evaluations, 9);
 }
 
-// One neighbour far likelier than all others together, the way back hopeless: nothing overflows.
+// One neighbour is far more probable than all others together, and the reverse move is improbable:
+// nothing overflows.
 TEST(DifferencePathExtremes, StayFinite) {
   for (const double scale : {80.0, 1000.0, 1e30}) {
     for (int g = 0; g < 4; ++g) {

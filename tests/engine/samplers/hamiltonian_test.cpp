@@ -1,4 +1,4 @@
-// Hamiltonian samplers: stationarity, the leapfrog map, and what they are without a leader.
+// Hamiltonian samplers: stationarity, the leapfrog map, and the special case without a leader.
 #include <gtest/gtest.h>
 
 #include "engine/registry.h"
@@ -17,8 +17,8 @@ std::unique_ptr<Sampler> sampler_for(const std::string& name, const SamplerOptio
   return make_sampler(name, options, *target.model());
 }
 
-// As in Algorithm 1 of the paper: the particles of a group move one after the other, each with the
-// leader of the moment; or the test with its sign turned, as Algorithm 2 prints it.
+// A wrong sampler: as in Algorithm 1 of the paper, the particles of a group move one after the
+// other, each with the present leader; or the test has the opposite sign, as Algorithm 2 prints it.
 class WrongSampler : public HamiltonianSampler {
  public:
   WrongSampler(const HamiltonianOptions& options, double step_size, bool sequential,
@@ -106,7 +106,7 @@ TEST_P(HamiltonianExactness, KeepsMomentsAndModeWeights) {
     const Deviation found = deviation_of(*sampler, target, c.group, kSteps);
     EXPECT_LT(found.worst, kErrors);
     EXPECT_GT(found.acceptance, 0.1);
-    EXPECT_LT(found.acceptance, 0.95);  // the test refuses some
+    EXPECT_LT(found.acceptance, 0.95);  // the test rejects some
   }
 }
 
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
              {.step_size = 0.4, .leapfrog = 2, .pull = 1, .group = 4, .mass = 0.6, .damping = 0.8},
              4}));
 
-// The check sees what is wrong: no test, the sign of Algorithm 2, the loop of Algorithm 1.
+// The check detects each mistake: no test, the sign of Algorithm 2, the loop of Algorithm 1.
 TEST(HamiltonianMistakes, AreSeenByTheSameCheck) {
   const PlaneTarget target = unequal_mixture();
   for (const char* name : {"ula", "uhmc"}) {
@@ -148,7 +148,7 @@ TEST(HamiltonianMistakes, AreSeenByTheSameCheck) {
   EXPECT_GT(deviation(true, false), kErrors);
 }
 
-// Notes which particle leads at every call of the model.
+// Records which particle leads at every call of the model.
 class NotedLeaders : public EnergyModel {
  public:
   explicit NotedLeaders(std::shared_ptr<EnergyModel> model) : model_(std::move(model)) {}
@@ -234,7 +234,7 @@ TEST_F(LeapfrogMap, KeepsVolumeThroughAChangeOfLeader) {
   EXPECT_NEAR(at::linalg_det(torch::stack(columns, 1)).item<double>(), 1, 1e-4);
 }
 
-// Bit for bit, refusals and all.
+// The chains are equal bit for bit, including rejections.
 TEST(FollowHamiltonianLeader, WithoutAPullIsHmc) {
   const PlaneTarget target = unequal_mixture();
   const auto model = target.model();
@@ -347,7 +347,7 @@ TEST(HamiltonianSamplers, AdaptToTheirAcceptance) {
   }
 }
 
-// A chain may part from its twin where a test is within rounding of its boundary.
+// A chain may differ from its twin if a test is within rounding of its boundary.
 TEST(HamiltonianGpu, MovesAsOnTheCpu) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   const PlaneTarget target = unequal_mixture();

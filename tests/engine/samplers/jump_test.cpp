@@ -1,7 +1,7 @@
 // The jump samplers' real step against enumeration: transition rows written from the formulas give
 // matrices that leave π invariant, the step makes transitions with those probabilities from every
-// state, and broken variants fail both checks. Unadjusted dlp is shown to be what it says: not
-// exact.
+// state, and broken variants fail both checks. Unadjusted dlp is shown to be inexact, as
+// documented.
 #include "tests/reference/jump.h"
 
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
 
 INSTANTIATE_TEST_SUITE_P(All, JumpExactness, testing::ValuesIn(cases()), case_name);
 
-// Every balancing function at every time, without the real step.
+// Tests every balancing function at every time, without the real step.
 TEST(JumpReference, LeavesPiInvariant) {
   for (int rule = 0; rule < 4; ++rule) {
     for (const TinyTarget& tiny : {TinyTarget{3, 2, 3.0}, TinyTarget{2, 5, 3.0}}) {
@@ -140,8 +140,8 @@ TEST(UnadjustedDlp, IsItsProposalAndNotExact) {
   }
 }
 
-// One model call, and true caches, without the test too. Energies that are not finite are still
-// refused.
+// The step makes one model call and its caches are correct, also without the test. Energies that
+// are not finite are still rejected.
 TEST(UnadjustedDlp, KeepsTheStateConsistent) {
   TinyModel model(TinyTarget{4, 3, 2.0});
   const auto sampler = make_sampler("dlp", {.unadjusted = true}, model);
@@ -158,7 +158,7 @@ TEST(UnadjustedDlp, KeepsTheStateConsistent) {
   }
 }
 
-// Nonsense in, one sentence out.
+// Invalid options give an Error of one sentence.
 void expect_refused(const std::string& sampler, const SamplerOptions& options,
                     const EnergyModel& model, const std::string& words) {
   try {

@@ -1,5 +1,5 @@
-// Steps on a lattice that touch the neighbours of the moved sites only
-// (kernels/path/fast/lattice_path.h), or look up what those allow
+// Steps on a lattice that update only the neighbours of the moved sites
+// (kernels/path/fast/lattice_path.h), or look up the distributions for their neighbourhoods
 // (kernels/jump/fast/lattice_jump.h), against the dense kernels: the same chains, draw for draw.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -122,7 +122,7 @@ TEST(LocalStep, PathsAreThoseOfTheDenseKernels) {
   }
 }
 
-// Where most sites are neighbours, they are the dense kernels.
+// If most sites are neighbours, the dense kernels are used.
 TEST(LocalStep, IsNotTakenOnDenseGraphs) {
   torch::manual_seed(12);
   const int64_t sites = 20, pairs = sites * (sites - 1) / 2;
@@ -137,7 +137,8 @@ TEST(LocalStep, IsNotTakenOnDenseGraphs) {
   }
 }
 
-// By patterns where sites have at most four neighbours, and densely elsewhere.
+// Neighbourhood patterns are used for sites with at most four neighbours, and dense kernels
+// elsewhere.
 TEST(LocalStep, JumpsAreThoseOfTheDenseKernels) {
   int64_t local = 0;
   for (const Target& target : targets()) {
@@ -205,7 +206,7 @@ TEST(LocalStepGpu, JumpsAreThoseOfTheDenseKernels) {
   }
 }
 
-// Over the steps at which U is evaluated afresh, and long after.
+// Energies stay correct at the steps at which U is evaluated anew, and long after.
 TEST(LocalStep, EnergiesStayTrue) {
   const Target target = targets()[1];
   const auto sampler = make_sampler("pafs", {.radius = 2}, *target.model);

@@ -1,4 +1,4 @@
-// nb's real step against enumeration, and what the enumeration says of broken variants.
+// nb's real step against enumeration, and broken variants, which the enumeration detects.
 #include "tests/reference/no_backtrack.h"
 
 #include <gtest/gtest.h>
@@ -97,7 +97,7 @@ TEST(NoBacktrackRadius, PathsAreNoLongerThanTheSites) {
   EXPECT_EQ(adapting->scales().front().most, 2.5);
 }
 
-// R at its upper end after adaptation on a flat target, where every proposal is accepted.
+// R reaches its upper end after adaptation on a flat target, where every proposal is accepted.
 TEST(NoBacktrackRadius, AdaptedRKeepsWithinTheSites) {
   TinyModel model(TinyTarget{4, 2, 0.0});
   const auto sampler = make_sampler("nb", {.radius = 1, .adapt = true}, model);

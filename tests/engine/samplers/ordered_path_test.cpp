@@ -27,7 +27,7 @@ struct Case {
   }
 };
 
-// With the gradient of every value: k times that in the value.
+// Adds the gradient of every value: k times the gradient in the value.
 Target enumerate(const OrderedTarget& tiny) {
   Target target = tiny.enumerate();
   for (Matrix& of_state : target.gradient) {

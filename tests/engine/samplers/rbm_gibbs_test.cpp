@@ -1,5 +1,5 @@
 // Gibbs sweeps of an RBM (kernels/rbm/rbm_gibbs.h): the real step against enumeration of the hidden
-// units, what it keeps, and that a chain's numbers are its own.
+// units, the cached values, and the independence of a chain's random numbers from other chains.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -107,7 +107,7 @@ TEST(HiddenSweepExactness, RealSweepMatchesEnumeration) {
       const Frequencies real = real_step(*rbm.model, target, "gibbs", kSweeps, step);
       EXPECT_LT(worst_deviation(real.share, exact), 7);
       EXPECT_EQ(real.acceptance, 1);
-      // Rows that belong to other states do not pass for these.
+      // Rows that belong to other states must not pass the test.
       Matrix other = exact;
       std::swap(other.front(), other.back());
       EXPECT_GT(worst_deviation(real.share, other), 7);
@@ -115,7 +115,7 @@ TEST(HiddenSweepExactness, RealSweepMatchesEnumeration) {
   }
 }
 
-// Of sizes that fill no tile and no block of 32 evenly.
+// Makes an RBM whose sizes are not multiples of a tile or of a block of 32.
 std::shared_ptr<RbmModel> wide_rbm(bool categorical) {
   torch::manual_seed(32);
   if (categorical) {
@@ -138,8 +138,8 @@ ChainState swept(EnergyModel& model, int64_t first, int64_t chains, int sweeps, 
   return state;
 }
 
-// A sum of n numbers in float32 is off by at most n·2^-24·Σ|numbers|; the energy by no more than
-// all hidden inputs together, its own sums being float64.
+// A sum of n numbers in float32 has an error of at most n·2^-24·Σ|numbers|. The energy has an error
+// of at most that of all hidden inputs together, because its own sums are float64.
 TEST(HiddenSweep, KeepsTheInputsAndTheEnergy) {
   for (const bool categorical : {false, true}) {
     const auto model = wide_rbm(categorical);
@@ -205,8 +205,8 @@ TEST(HiddenSweep, AnAnnealedRbmIsRefused) {
   }
 }
 
-// Products are the same sums on both devices; exponentials differ by their last bits, which no
-// number of these chains meets.
+// Products are the same sums on both devices. Exponentials differ in their last bits, which change
+// no draw of these chains.
 TEST(HiddenSweepGpu, MakesTheSweepsOfTheCpu) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   for (const bool categorical : {false, true}) {

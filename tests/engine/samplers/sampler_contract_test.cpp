@@ -1,5 +1,6 @@
-// What every sampler of the registry owes on every model it fits: valid and finite states, results
-// that depend on the seed and the chain only, caches that equal a new evaluation, honest counts.
+// The contract that every sampler of the registry satisfies on every model it fits: valid and
+// finite states, results that depend on the seed and the chain only, caches that equal a new
+// evaluation, correct counts.
 #include <gtest/gtest.h>
 
 #include "engine/registry.h"
@@ -78,7 +79,7 @@ void expect_close(const torch::Tensor& a, const torch::Tensor& b, double relativ
   EXPECT_LE((a - b).abs().max().item<double>(), relative * std::max(1.0, largest));
 }
 
-// What the model keeps with the states is what it would keep anew.
+// The model's cache for the states equals a new one.
 void expect_cache(const Evaluation& kept, const Evaluation& again) {
   ASSERT_EQ(kept.cache.size(), again.cache.size());
   for (size_t i = 0; i < kept.cache.size(); ++i) {
@@ -152,8 +153,8 @@ TEST_P(SamplerContract, SameSeedSameStates) {
   });
 }
 
-// Chains put at other states are those that start there, in the tensors that they had; and steps at
-// once are steps one by one.
+// Chains restarted at other states equal chains that start there, and keep their tensors. Several
+// steps at once equal single steps.
 TEST_P(SamplerContract, RestartsAsItStarts) {
   const torch::Tensor y = random_states(model->space(), torch::arange(kChains), 4, torch::kCPU);
   for_each_sampler([&](const Sampler& sampler) {
@@ -192,8 +193,8 @@ TEST_P(SamplerContract, RestartsAsManyChains) {
   });
 }
 
-// Chain c alone, or its group, makes the step that it makes among others: bit for bit on lattices;
-// other models round differently in another batch, and continuous states with them.
+// Chain c alone, or with its group, makes the same step as among other chains: bit for bit on
+// lattices. Other models round differently in another batch, and so do continuous states.
 TEST_P(SamplerContract, AChainAloneIsItsRowOfABatch) {
   for_each_sampler([&](const Sampler& sampler) {
     Run batch = start(sampler, x);
@@ -251,8 +252,8 @@ TEST(Adaptation, ReachesItsTargetInBurnInOnly) {
       const double after = acceptance();
       EXPECT_EQ(params.scale[0].item<double>(), adapted);
       if (std::abs(after - kTarget) < 0.05) continue;
-      // Only a target that is out of reach may be missed: then the end of the range towards which
-      // the scale went misses it, too.
+      // A target acceptance may be missed only if it is out of reach. Then the end of the range
+      // towards which the scale moved misses it, too.
       const bool accepts_more = after > kTarget;
       EXPECT_TRUE(accepts_more ? adapted > initial : adapted < initial);
       params.scale.fill_(accepts_more ? range.most : range.least);

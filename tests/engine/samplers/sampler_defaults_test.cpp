@@ -1,4 +1,4 @@
-// Defaults of samplers' options on tiny models: what nobody has asked for is not refused.
+// Defaults of samplers' options on tiny models: a default is never refused.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ void take_steps(const Sampler& sampler, EnergyModel& model) {
   EXPECT_TRUE(state.current.energy.isfinite().all().item<bool>());
 }
 
-// A larger number would have the random numbers of another chain.
+// A larger number would repeat the random numbers of another chain.
 TEST(ChainNumbers, HaveThirtyTwoBits) {
   const auto model = load_sample(models_of(3).front());
   const auto sampler = make_sampler("gwg", {}, *model);

@@ -1,9 +1,10 @@
-// What a learned balancing function gains on a noisy 30×30 Ising posterior.
+// The gain of a learned balancing function on a noisy 30×30 Ising posterior.
 //
-// Periodic; fields ±μ, the sign from a disc in the middle, with noise σ; coupling λ (Sansone 2022,
-// §5.2). ESS of the sum of spins, a step: the learned function beats the worst fixed one and comes
-// within a tenth of the best. The energy is linear in every site, so exact differences and first
-// order are the same here, and gwg with R = 1 is the fixed-g sampler of lsb and flsb alike.
+// The lattice is periodic, with fields ±μ whose sign comes from a disc in the middle, with noise σ
+// and coupling λ (Sansone 2022, §5.2). In the ESS of the sum of spins per step, the learned
+// function beats the worst fixed one and is within a tenth of the best. The energy is linear in
+// every site, so that exact differences and first-order ones are equal here, and gwg with R = 1 is
+// the fixed-g version of both lsb and flsb.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -88,7 +89,7 @@ TEST_P(SelfBalancingLong, LearnsAFunctionAmongTheBest) {
     SCOPED_TRACE(name);
     const Estimate ess = ess_per_step(ising, name, {});
     EXPECT_GT(ess.mean, worst->mean);
-    // Below nine tenths of the best by no more than two standard errors of the difference.
+    // Expects at least nine tenths of the best, within two standard errors of the difference.
     const double variance =
         std::pow(ess.standard_error, 2) + std::pow(0.9 * best->standard_error, 2);
     EXPECT_GT(ess.mean + 2 * std::sqrt(variance), 0.9 * best->mean);

@@ -1,5 +1,5 @@
 // Local self-balancing against plain float64 formulas: transitions at a fixed balancing function,
-// the parametrisations far out, one step of training, and what training leads to.
+// the parametrisations at extreme arguments, one step of training, and the result of training.
 #include "engine/samplers/self_balancing.h"
 
 #include <fmt/format.h>
@@ -61,7 +61,7 @@ NamedTensors some_learned(BalancingForm form) {
 
 class SelfBalancingExactness : public testing::TestWithParam<Variant> {};
 
-// And the check has the power to see a broken variant.
+// The check has the power to detect a broken variant.
 TEST_P(SelfBalancingExactness, RealStepMatchesEnumeration) {
   const Variant& v = GetParam();
   for (const double strength : {0.5, 2.0, 3.0}) {

@@ -13,8 +13,8 @@
 namespace isinglass {
 namespace {
 
-// By data/semidefinite_reference.py; the lattice's in closed form: 2 × the number of edges, and
-// twice its largest eigenvalue (its two colours make W and −W similar).
+// Values by data/semidefinite_reference.py. The lattice's are in closed form: 2 × the number of
+// edges, and twice its largest eigenvalue (its two colours make W and −W similar).
 constexpr double kDenseTrace = 985.836137, kDenseMax = 20.193750;
 constexpr double kLatticeTrace = 1520, kLatticeMax = 7.910647;
 constexpr double kGraphTrace = 1839.536004, kGraphMax = 22.292493;
@@ -130,7 +130,7 @@ TEST(SemidefiniteLong, TraceOf2500SitesInAMinute) {
 }
 
 TEST(Semidefinite, ClosedForms) {
-  // W = −diag: nothing but D = −W holds; a positive semidefinite W needs no D.
+  // For W = −diag, only D = −W is feasible; a positive semidefinite W needs no D.
   const torch::Tensor diagonal = torch::tensor({100.0, 1.0, 2.0, 3.0}, torch::kFloat64);
   for (const DiagonalRule rule : {DiagonalRule::kShift, DiagonalRule::kMax, DiagonalRule::kTrace}) {
     SCOPED_TRACE(static_cast<int>(rule));

@@ -1,4 +1,5 @@
-// Bennett's ratio against known normalisers, and whether its standard errors are honest.
+// Bennett's ratio against known normalisers, and tests that its standard errors have the right
+// size.
 #include "engine/tempering/bennett.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ torch::Generator generator(uint64_t seed) {
   return torch::make_generator<at::CPUGeneratorImpl>(seed);
 }
 
-// What U_β = U_0 + β V rises by between neighbouring rungs, of draws of V [S, C, R].
+// Returns the differences of U_β = U_0 + β V between neighbouring rungs, for draws of V [S, C, R].
 torch::Tensor rises(const torch::Tensor& v, const std::vector<double>& betas) {
   const auto pairs = static_cast<int64_t>(betas.size()) - 1;
   const torch::Tensor step = torch::tensor(betas, torch::kFloat64).diff();
@@ -38,7 +39,7 @@ TEST(Bennett, TwoGaussians) {
     return log_z_of_rungs(rises(rungs.view({20000, 1, 2}), {0, 1}), 2);
   };
   const LogZ alone = log_z(0);
-  // A constant in V is taken off exactly.
+  // A constant in V is subtracted exactly.
   EXPECT_NEAR(log_z(1e4).value, alone.value - 1e4, 1e-6);
   EXPECT_NEAR(alone.value, 2 - b, 0.03);
   EXPECT_TRUE(std::isnan(alone.standard_error));
@@ -49,8 +50,9 @@ TEST(Bennett, UndefinedWithoutDraws) {
   EXPECT_TRUE(std::isnan(none.value));
 }
 
-// Normals of every rung, fresh or repeated ten times: over seeds the errors have the size that the
-// jackknife says, with repeated draws as without, over ensembles and over groups of them.
+// Normal draws for every rung, independent or repeated ten times. Over seeds, the errors have the
+// size that the jackknife gives, with repeated draws as well as without, over ensembles and over
+// groups of them.
 TEST(Bennett, StandardErrorsKnowOfDrawsThatDependOnEachOther) {
   const std::vector<double> betas = {0, 0.5, 1};
   struct Draws {
@@ -75,7 +77,7 @@ TEST(Bennett, StandardErrorsKnowOfDrawsThatDependOnEachOther) {
   }
 }
 
-// log Σ exp(−U), by all 2^D states.
+// Returns log Σ exp(−U) over all 2^D states.
 double enumerated_log_z(EnergyModel& model) {
   const int64_t sites = model.space().sites;
   const torch::Tensor number = torch::arange(int64_t{1} << sites).view({-1, 1});
@@ -111,7 +113,7 @@ IsingModel square(int64_t side, double coupling, double field) {
           torch::full({side * side}, field, torch::kFloat64)};
 }
 
-// Over 40 seeds, so that a bias of a third of a standard error would show, too.
+// Uses 40 seeds, so that a bias of a third of a standard error would show, too.
 TEST(TemperedLogZ, IsExactAndItsErrorsAreHonest) {
   IsingModel model = square(3, 0.6, 0.1);
   const double exact = enumerated_log_z(model);

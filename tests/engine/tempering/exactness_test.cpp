@@ -1,5 +1,6 @@
-// Scans of ensembles leave Π_i exp(−U_{β_i}) invariant, for every sampler that can be tempered: draws
-// from that product, by enumeration, are draws from it after a scan. Deliberate mistakes are not.
+// Scans of ensembles leave Π_i exp(−U_{β_i}) invariant, for every sampler that can be tempered:
+// draws from that product, by enumeration, are draws from it after a scan. Deliberate mistakes
+// break this.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -123,7 +124,7 @@ TEST_P(TemperedExactness, AScanLeavesTheProductInvariant) {
   }
 }
 
-// Without exact draws: rung 0 is like the others.
+// The ladder has no exact draws: rung 0 is like the others.
 TEST(TemperedLadder, MayBeginAboveZero) {
   const std::vector<double> betas = {0.4, 0.7, 1};
   const Path path(TinyTarget{2, 2, 3.0});
@@ -210,7 +211,7 @@ TEST(TemperedMistakes, AnotherRungsScaleInTheReverseProposalIsSeen) {
   }
 }
 
-// One round of swaps alone, of draws from the product: as it is, and with the sign of V turned.
+// One round of swaps only, of draws from the product: as it is, and with the sign of V reversed.
 struct Round {
   ops::RungTensors rungs;
   ops::RungChainTensors at;

@@ -1,5 +1,5 @@
-// Energies of +∞ forbid states: chains that begin there weigh nothing, and log Z by annealing and
-// by tempering is that of the others. And what the steps of one site cost on such a path.
+// Energies of +∞ forbid states. Chains that begin there have weight 0, and log Z by annealing and
+// by tempering is that of the other states. Also tests the cost of one-site steps on such a path.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,8 +18,8 @@ using torch::Tensor;
 
 constexpr double kForbidden = INFINITY;
 
-// Independent sets of a ring, and −0.7, −0.6, … for each site in them: U = +∞ where neighbours both
-// are. Counts its evaluations.
+// Independent sets of a ring, with energies −0.7, −0.6, … for each site in the set; U = +∞ if two
+// neighbours are in it. Counts its evaluations.
 class HardCore : public EnergyModel {
  public:
   explicit HardCore(int64_t sites) : sites_(sites) {}
@@ -130,7 +130,7 @@ TEST(ForbiddenStates, BennettTakesThemAsWeightsOfZero) {
   }
 }
 
-// At the ends of the path energies are those of the ends.
+// At the ends of the path, energies are those of the two distributions.
 TEST(ForbiddenStates, AreOnThePathWhatTheyAreAtItsEnds) {
   HardCore model(5);
   const Factorised start = Factorised::bernoulli(torch::full({5}, 0.3));
@@ -145,7 +145,7 @@ TEST(ForbiddenStates, AreOnThePathWhatTheyAreAtItsEnds) {
   }
 }
 
-// Steps of one site change the parts of the energy by what they have drawn: no evaluation.
+// One-site steps update the parts of the energy from the drawn values, without an evaluation.
 TEST(SitesOnAPath, AreNotEvaluatedAnew) {
   HardCoreSites model(5);
   const Factorised start = Factorised::bernoulli(torch::full({5}, 0.3));

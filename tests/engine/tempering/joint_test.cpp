@@ -1,5 +1,5 @@
 // Tempering along the joint path of an RBM, by enumeration: scans of block Gibbs sweeps leave the
-// product of the scaled RBMs invariant, and energies taken from the wrong neighbour are seen.
+// product of the scaled RBMs invariant, and energies of the wrong neighbour are detected.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -113,8 +113,8 @@ TEST(TemperedRbm, AScanLeavesTheProductInvariant) {
   }
 }
 
-// Whether all pairs are measured in every scan or those that swap, chains are the same, and refuse as
-// often.
+// The chains and their rejections are the same whether all pairs are measured in every scan or only
+// those that swap.
 TEST(TemperedRbm, PairsThatAreMeasuredWhereTheySwap) {
   const TinyRbm rbm(2);
   RbmModel model = rbm.model();
@@ -146,7 +146,7 @@ TEST(TemperedRbm, PairsThatAreMeasuredWhereTheySwap) {
   }
 }
 
-// One round of swaps alone: with the energies of the neighbouring rungs, and with the two exchanged.
+// One round of swaps only: with the energies of the neighbouring rungs, and with the two exchanged.
 TEST(TemperedRbm, EnergiesOfTheWrongNeighbourAreSeen) {
   const TinyRbm rbm(3);
   const ProductLaw product = rbm.product();

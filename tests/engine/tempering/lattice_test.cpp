@@ -93,7 +93,7 @@ TEST(TemperedLattice, BothSignsOfTheMagnetisation) {
   expect_both_signs(tempered.signs, 0.1);
 }
 
-// Values of a site other than two, beside the energies that a model call finds.
+// Covers sites with more than two values, besides the energies that a model call gives.
 TEST(TemperedLattice, SweepsOfPottsSitesKeepTheirEnergies) {
   const torch::Tensor edges = torch::tensor({0, 1, 1, 2, 2, 3, 3, 0}).view({4, 2});
   PottsModel model(edges, torch::full({4}, 0.8, torch::kFloat64),

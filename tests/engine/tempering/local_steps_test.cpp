@@ -1,6 +1,6 @@
 // Tempered paths on a lattice, whose steps are local at every chain's β, against those of the same
-// target without its graph: the same draws. Swaps give chains other β, and rung 0 gets states from
-// outside.
+// target without its graph: the draws are the same. Swaps give chains another β, and rung 0 gets
+// new states.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -24,8 +24,8 @@ class ProductLaw {
     return torch::stack(rungs, 1);
   }
 
-  // χ² of states [C, R] against the product, less its mean, in standard deviations; where there are
-  // too many joint states, the largest of neighbouring pairs of rungs.
+  // Returns χ² of states [C, R] against the product, minus its mean, in standard deviations. If
+  // there are too many joint states, it is the largest value over neighbouring pairs of rungs.
   double deviation(const torch::Tensor& index) const {
     const int64_t rungs = index.size(1);
     if (laws_.front().numel() <= 4) return deviation(index, 0, rungs);
@@ -38,7 +38,8 @@ class ProductLaw {
   }
 
  private:
-  // Of so many rungs from the first one on. What is expected less than 5 times counts as one.
+  // Returns the deviation of so many rungs from the first one on. States whose expected count is
+  // below 5 count as one.
   double deviation(const torch::Tensor& index, int64_t first, int64_t rungs) const {
     const int64_t n = laws_.front().numel();
     torch::Tensor joint = torch::zeros({index.size(0)}, torch::kInt64);

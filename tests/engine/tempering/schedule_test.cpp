@@ -1,4 +1,4 @@
-// The schedule's arithmetic, and what burn-in makes of it.
+// The arithmetic of the schedule, and its adaptation in burn-in.
 #include "engine/tempering/schedule.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST(MonotoneCubic, OfALineIsTheLine) {
   for (const double x : {0.05, 0.33, 0.81}) EXPECT_NEAR(line(x), 2 * x, 1e-12);
 }
 
-// Λ(β) = β², of which rejections are differences: the new rungs are at √(i/(R − 1)).
+// Λ(β) = β², whose differences are the rejections: the new rungs are at √(i/(R − 1)).
 TEST(Schedule, MovesRungsToEqualBarriers) {
   const std::vector<double> old = equidistant_schedule(41);
   std::vector<double> rejection;
@@ -107,7 +107,7 @@ TEST(Tempering, RoundTripsComeAtThePredictedRate) {
   EXPECT_LT(*most - *least, 0.1);
   EXPECT_GT(report.betas[1], 0.01);
   EXPECT_LT(report.betas[1], 0.19);
-  // The history is of permutations.
+  // The history consists of permutations.
   EXPECT_EQ(report.history.size(1), 6);
   const torch::Tensor sorted = std::get<0>(report.history.to(torch::kInt64).sort(1));
   EXPECT_TRUE(torch::equal(sorted, torch::arange(6).expand_as(sorted)));
@@ -118,7 +118,7 @@ TEST(Tempering, RoundTripsComeAtThePredictedRate) {
   EXPECT_LT(report.log_z.standard_error, 0.05);
 }
 
-// Rungs come and go in burn-in, and scales adapt: what is captured sees it.
+// Rungs are added and removed in burn-in, and scales adapt; captured steps follow these changes.
 TEST(TemperingGpu, CapturedBurnInMakesTheSameChains) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   at::globalContext().setDeterministicCuDNN(true);
@@ -153,7 +153,8 @@ TEST(Tempering, FindsTheNumberOfRungsThatTheBarrierAsksFor) {
   EXPECT_EQ(run.result.steps, 50);
 }
 
-// After burn-in nothing adapts; the step is that of any sampler: reproducible, cached = recomputed.
+// After burn-in nothing adapts. The step behaves as that of any sampler: it is reproducible, and
+// cached values equal recomputed ones.
 TEST(Tempering, StatesAndEnergiesAreThoseAtBetaOne) {
   Independent independent;
   const auto tempering = independent.tempering({.rungs = 4, .scans = 20});
@@ -180,7 +181,8 @@ TEST(Tempering, ScalesAdaptOnEveryRung) {
                                     {.rungs = 4, .exploration = 2, .scans = 200});
   const Done run = run_tempering(tempering, independent.model, 16, 400, 200);
   for (size_t i = 2; i < 4; ++i) EXPECT_NEAR(run.report.acceptance[i], 0.574, 0.1) << "rung " << i;
-  // A flatter target takes larger steps, and accepts the largest more often than it is to.
+  // A flatter target takes larger steps, and accepts the largest ones more often than the target
+  // rate.
   EXPECT_GT(run.report.scales[1][0], 1.2 * run.report.scales[3][0]);
   // Rung 0 has exact draws: its steps are as cheap as the target's.
   EXPECT_EQ(run.report.scales[0][0], run.report.scales[3][0]);

@@ -1,5 +1,5 @@
-// samples.nc: what HDF5 itself reads in it, and what ArviZ does, is what samples.pt and
-// summary.json say; where it cannot be written there is one line and no file.
+// samples.nc: the values that HDF5 itself and ArviZ read equal those of samples.pt and
+// summary.json. If the file cannot be written, there is one line and no file.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
@@ -123,7 +123,7 @@ TEST_F(InferenceData, IsSamplesPtAndTheSummary) {
   EXPECT_TRUE(torch::equal(read_array(file(), "sample_stats/hops").narrow(1, 1, 59), moved));
 }
 
-// By name, as an installed program is.
+// The program is started by name, like an installed program.
 TEST_F(InferenceData, IsWrittenByAProgramThatIsFoundInPath) {
   const std::filesystem::path program = std::getenv("ISINGLASS_BINARY");
   const std::string line = fmt::format(

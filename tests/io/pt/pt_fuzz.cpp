@@ -1,4 +1,4 @@
-// What no bytes may do: crash the reader, or throw anything but Error. The test program replays and
+// No input may crash the reader or make it throw anything but Error. The test program replays and
 // mutates the corpus through this function; libFuzzer explores further with (one command, from the
 // repository's root, TORCH being the folder of the torch package):
 //

@@ -65,7 +65,7 @@ TEST(OrderedKernel, ScoresEqualTheFormula) {
   }
 }
 
-// The smaller of two values is drawn as often as its probability says, whatever the slope.
+// The smaller of two values is drawn as often as its probability requires, for any slope.
 TEST(OrderedKernel, ValuesAtTheirQuantiles) {
   for (const double slope : {-80.0, -2.0, 0.0, 0.3, 80.0}) {
     const Categorical row(4, OrderedLogWeight{slope, 0.9, 1});
@@ -84,7 +84,7 @@ TEST(OrderedKernel, ValuesAtTheirQuantiles) {
   EXPECT_TRUE(std::isnan(undefined.log_probability(1)));
 }
 
-// A row written out in vectors has the bits of one that is not.
+// A row computed in vectors has the same bits as one computed without.
 TEST(OrderedKernel, RowsOfManyValuesEqualThoseOneByOne) {
   for (const int values : {2, 16, 17, 32, 33, 255, 256}) {
     for (const double slope : {-80.0, 0.0, 0.3, 900.0}) {
@@ -103,8 +103,8 @@ TEST(OrderedKernel, RowsOfManyValuesEqualThoseOneByOne) {
   }
 }
 
-// Mean, variance, third and fourth moment within 6 standard errors; neighbours uncorrelated, and so are
-// the two numbers of a call, and their squares.
+// Mean, variance, third and fourth moment are within 6 standard errors. Neighbours are
+// uncorrelated, and so are the two numbers of a call, and their squares.
 TEST(Normals, HaveTheirMoments) {
   const int64_t chains = 1000, sites = 301;
   torch::Tensor out = torch::empty({chains, sites}, torch::kFloat64);

@@ -1,4 +1,4 @@
-// Memory that is short is an exception for whoever calls a kernel, and not the end of the process.
+// A lack of memory is an exception for the caller of a kernel and does not end the process.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -41,7 +41,7 @@ TEST(ThreadMemory, WhatAThreadThrowsIsThrownToTheCaller) {
                std::runtime_error);
 }
 
-// More sites than any memory has room for: nothing of the chains is read before that is known.
+// There are more sites than any memory can hold. This is detected before any chain is read.
 constexpr int64_t kTooMany = int64_t{1} << 58;
 
 TEST(ThreadMemory, KernelsThrowWhereItIsShort) {

@@ -1,6 +1,6 @@
-// The choice of threads for a loop, against a clock of the test's own: what a run would take on one
-// thread and on all is known, so that the share of time that is lost to trials and to late changes
-// is, too.
+// The choice of threads for a loop, tested against a simulated clock: the time of a run on one
+// thread and on all is known, and therefore so is the share of time lost to trials and to late
+// changes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kNumbers = 1e5;
 
-// Runs the loop from `now` until `end` [s]; one, all: the seconds of the number-th run on one
-// thread and on all. Returns the runs that were made.
+// Runs the loop from `now` until `end` [s]. one, all: the seconds of the n-th run on one thread and
+// on all. Returns the number of runs made.
 template <class One, class All>
 int64_t run_until(LoopTimes& times, double& now, double end, One one, All all) {
   int64_t runs = 0;

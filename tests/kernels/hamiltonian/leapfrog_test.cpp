@@ -59,7 +59,8 @@ TEST(Leapfrog, KicksByTheElasticForceAndDrifts) {
   }
 }
 
-// Before the kick that of the momenta there were, after it that of the new ones, both at x.
+// Before the kick the log density is that of the old momenta, after it that of the new ones, both
+// at x.
 TEST(Leapfrog, ALogMomentumHoldsTheElasticEnergyIfAsked) {
   const Inputs in;
   const double step = 0.2;
@@ -112,8 +113,8 @@ TEST(Leapfrog, WithoutStrengthNothingPulls) {
   EXPECT_EQ(x, y);
 }
 
-// p ← γ p + √(1 − γ²) √m ξ keeps N(0, m), and with what is kept its correlation is γ; what is kept
-// becomes −p.
+// p ← γ p + √(1 − γ²) √m ξ keeps N(0, m), and its correlation with the kept momentum is γ. The kept
+// momentum becomes −p.
 TEST(Leapfrog, RefreshedMomentaHaveTheirMassAndMemory) {
   constexpr int64_t kChains = 20000;
   const ParticleShape shape{kChains, 2, 1, 0.25};

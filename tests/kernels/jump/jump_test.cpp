@@ -1,6 +1,6 @@
 // The jump kernels against the reference: log q of the drawn state forward and backward, at sizes
-// that do not fit blocks, with |d| up to hundreds and ordered values; and the properties that no
-// rate may break.
+// that are not multiples of a block, with |d| up to hundreds and ordered values; and the properties
+// that hold for all rates.
 #include "kernels/ops/jump.h"
 
 #include <fmt/format.h>
@@ -78,8 +78,8 @@ double one_site(const torch::Tensor& gradient, int categories, int from, int to,
 constexpr double kFlipUnit = 0x1p-31;
 constexpr double kFlipRounding = 2e-6;  // of P(flip): some ten operations in float32
 
-// The same from its sites: the probability of each is that of the reference to rounding of P(flip)
-// in float32 and in 31 bits, and is never 0.
+// Returns the same from the sites: the probability of each is that of the reference up to rounding
+// of P(flip) in float32 and in 31 bits, and is never 0.
 double flips_log_q(const Case& c, const torch::Tensor& gradient, const torch::Tensor& from,
                    const torch::Tensor& to) {
   double sum = 0;
@@ -182,7 +182,7 @@ TEST(JumpRows, AreDistributionsAtAnyRate) {
   }
 }
 
-// Of binary sites both probabilities are whole multiples of 2^−31 that add up to 1.
+// Both probabilities of a binary site are whole multiples of 2^−31 that add up to 1.
 TEST(JumpRows, FlipsAreDistributionsAtAnyRate) {
   for (const JumpRule rule : kRules) {
     for (int g = 0; g < 4; ++g) {
@@ -246,7 +246,7 @@ TEST(JumpRows, InterpolationIsExactForTwoValues) {
   }
 }
 
-// A gradient that is no number must not turn into a probability: the step has to reject it.
+// A NaN gradient must not turn into a probability: the step has to reject it.
 TEST(JumpRows, NoNumberInNoNumberOut) {
   for (const JumpRule rule : kRules) {
     for (const int categories : {2, 4}) {

@@ -1,5 +1,5 @@
-// Steps of jump samplers by a table of neighbourhoods (kernels/jump/fast/lattice_jump.h) against the
-// kernels without it, in every instruction set.
+// Steps of jump samplers with a table of neighbourhoods (kernels/jump/fast/lattice_jump.h) against
+// the kernels without it, in every instruction set.
 #include "kernels/jump/fast/lattice_jump.h"
 
 #include <gtest/gtest.h>

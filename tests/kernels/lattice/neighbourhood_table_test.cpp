@@ -1,5 +1,5 @@
 // Tables of neighbourhoods (kernels/lattice/fast/neighbourhood_table.h) against the functions that
-// they stand for, and sweeps by neighbourhoods against sweeps without.
+// they tabulate, and sweeps with tables against sweeps without.
 #include "kernels/lattice/fast/neighbourhood_table.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ struct Swept {
   std::vector<int64_t> hops, hops_sum, non_finite;
 };
 
-// Chains take turns at these β; their order, and thresholds.
+// The chains alternate among these β. Holds their order and the thresholds.
 struct Tempered {
   static constexpr double kBetas[] = {0, 0.25, 0.7, 1};
   std::vector<double> beta;
@@ -163,7 +163,7 @@ TEST(NeighbourhoodTable, SweepsAreThoseWithoutATable) {
   }
 }
 
-// Tables in which every word that is drawn is threshold_word.
+// Uses tables in which every drawn word equals threshold_word.
 TEST(NeighbourhoodTable, OtherWordsDecideWhereTheFirstDoesNot) {
   const Graph graph(150, 0.5, 7);
   Found found(graph);

@@ -1,4 +1,5 @@
-// Weights of a block of binary sites, or of the values of a site, at once against one by one, bit for bit.
+// Weights of a block of binary sites, or of the values of a site, computed at once and one by one,
+// bit for bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 namespace isinglass {
 namespace {
 
-// What keeps a step that refreshes some sites equal to one that takes all again.
+// This property makes a step that refreshes some weights equal to one that computes all again.
 TEST(BlockWeights, EqualThoseOfSingleSites) {
   std::mt19937_64 random(2);
   std::normal_distribution<float> normal(0, 8);

@@ -32,7 +32,7 @@ double log_balance_of(Balancing g, double d) {
   return d > 0 ? -std::log1p(std::exp(-d)) : d - std::log1p(std::exp(d));
 }
 
-// One chain's moves in the order of its table: where they lead, and their log-weights.
+// A move of one chain, in the order of its table: its target and its log-weight.
 struct Neighbour {
   torch::Tensor y;
   double log_weight;
@@ -99,7 +99,7 @@ class ExactPathKernel : public testing::TestWithParam<Case> {
   }
 };
 
-// Tables of any numbers do: each position's moves are scored with its own table.
+// Tables may hold any numbers: each position's moves are scored with its own table.
 TEST_P(ExactPathKernel, ScoresEqualTheReference) {
   const Case& c = GetParam();
   const int64_t most = 4;
@@ -156,8 +156,8 @@ std::vector<Case> cases() {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ExactPathKernel, testing::ValuesIn(cases()), name_of);
 
-// Of one neighbour e^40 times as likely as all others, chains take it; neighbours whose difference
-// is not finite are never taken, and the others keep their probabilities.
+// If one neighbour is e^40 times as probable as all others, chains take it. Neighbours whose
+// difference is not finite are never taken, and the others keep their probabilities.
 TEST(ExactPathTables, DominantAndNonFiniteNeighbours) {
   const int64_t chains = 20000, sites = 70;
   const auto draw = [&](const torch::Tensor& row) {

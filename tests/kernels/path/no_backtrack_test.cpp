@@ -129,7 +129,7 @@ std::vector<Case> cases() {
 INSTANTIATE_TEST_SUITE_P(Shapes, NoBacktrackKernel, testing::ValuesIn(cases()), name_of);
 
 // A site of weight e^150 leaves first; the others, of weights 1 and 10, keep their probabilities. A
-// subtracted sum would hold nothing of them.
+// sum updated by subtraction would lose them.
 TEST(NoBacktrackDominantSite, TheRestKeepsItsProbabilities) {
   const int64_t chains = 40000, sites = 70;
   const torch::Tensor x = torch::zeros({chains, sites}, torch::kUInt8);

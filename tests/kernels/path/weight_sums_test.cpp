@@ -1,4 +1,4 @@
-// Sums that samplers share: of logarithms by products, and of weights by a tree.
+// Sums that samplers share: sums of logarithms by products, and sums of weights by a tree.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -72,7 +72,7 @@ TEST(SumTree, FindsWhereARunningSumPasses) {
   }
 }
 
-// By rounding a target may pass all numbers.
+// By rounding, a target may exceed the sum of all numbers.
 TEST(SumTree, NeverFindsAnEmptyLeaf) {
   const Tree sums({0, 2, 0, 3, 0});
   double rest;

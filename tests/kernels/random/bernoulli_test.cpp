@@ -20,7 +20,7 @@ double threshold(double d) {
   return conditional.zero / conditional.total * kWords;
 }
 
-// What is certain, for any number whose first word this is, is right.
+// A draw that counts as certain is right for any number that starts with this word.
 template <class Number>
 void expect_right_where_certain(Number d, uint32_t word) {
   Number same[kCount];
@@ -55,7 +55,7 @@ TEST(Bernoulli, DrawsByWordsAreRightWhereTheyAreCertain) {
   }
 }
 
-// The margin is what makes draws right, and it is small.
+// The margin makes the draws right, and it is small.
 TEST(Bernoulli, FewDrawsAreUncertain) {
   constexpr int kDraws = 100000;
   std::mt19937_64 random(1);

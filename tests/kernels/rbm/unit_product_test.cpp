@@ -1,5 +1,5 @@
-// Products of units that are on with a matrix in tiles (CPU), against sums of its rows: small whole
-// numbers, which float32 adds without rounding in any order.
+// Products of the units that are on with a matrix in tiles (CPU), against sums of its rows, with
+// small whole numbers, which float32 adds without rounding in any order.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -56,7 +56,7 @@ TEST(UnitProduct, IsTheSumOfTheRowsOfUnitsThatAreOn) {
   }
 }
 
-// 65,552 groups of four units, more than 16 bits number.
+// There are 65,552 groups of four units, which is beyond 16-bit numbers.
 constexpr int64_t kManyUnits = (1 << 18) + 64;
 
 TEST(UnitProduct, KnowsAUnitBeyondManyOthers) {
