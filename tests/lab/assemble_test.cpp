@@ -1,4 +1,4 @@
-// What a run's spec leaves open is decided by its model and its device.
+// The model and the device determine everything that a run's spec leaves open.
 #include "lab/run/assemble.h"
 
 #include <cuda_runtime_api.h>
@@ -46,7 +46,7 @@ TEST(Assemble, StepsOnTheCpuAreNotCaptured) {
   EXPECT_ERROR(captures_steps(true, *resnet, *pafs, torch::kCPU), "captures steps on a GPU");
 }
 
-// On a device that is named, not used.
+// The device is only named, not used.
 TEST(Assemble, StepsOnAGpuAreCapturedWhereTheyCanBe) {
   const auto resnet = new_resnet();
   const torch::Device gpu(torch::kCUDA, 0);

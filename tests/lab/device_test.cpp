@@ -1,4 +1,4 @@
-// The device that a run is on follows from what CUDA says of the machine.
+// The device of a run follows from CUDA's report on the machine.
 #include "lab/run/device.h"
 
 #include <cuda_runtime_api.h>

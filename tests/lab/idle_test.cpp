@@ -40,7 +40,8 @@ TEST(Idle, OptionsAreRefusedWithoutWhatTheyGoWith) {
   EXPECT_NO_THROW(check("evaluate", {{"levels", n}, {"data-dir", kData}, {"dataset", kData}}));
 }
 
-// A saved configuration has the defaults of all options, and is no line that somebody wrote.
+// A saved configuration contains the defaults of all options, and does not count as given by the
+// user.
 TEST(Idle, OptionsOfAConfigurationAreNot) {
   EXPECT_NO_THROW(check("train", {{"model", std::string("rbm")}},
                         {{"channels", int64_t{64}}, {"fresh-iters", int64_t{50}}}));

@@ -1,5 +1,5 @@
-// The library by itself: specs are filled, and a program that is not `isinglass` samples, trains and
-// evaluates, twice in one process, without touching what is global.
+// The library without the program: specs are filled, and a program other than `isinglass` samples,
+// trains and evaluates, twice in one process, without changing global state.
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
@@ -141,7 +141,7 @@ TEST(LibraryAlone, RunsTwiceInOneProcessAndTouchesNothingGlobal) {
   for (const SplitLikelihood& split : first.splits) EXPECT_TRUE(std::isfinite(split.quoted));
 }
 
-// The generator's state does not decide either.
+// The state of the generator has no influence either.
 TEST(LibraryAlone, DoesNotReadLibTorchsGenerator) {
   const Results first = everything(3);
   torch::rand({17});
@@ -149,7 +149,7 @@ TEST(LibraryAlone, DoesNotReadLibTorchsGenerator) {
   EXPECT_TRUE(same_bits(first, again));
 }
 
-// A library's user is told names, not flags.
+// Error messages for users of the library have option names, not flags.
 TEST(LibraryAlone, ErrorsNameOptions) {
   const auto message = [](SampleSpec spec) {
     try {

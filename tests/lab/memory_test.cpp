@@ -1,5 +1,5 @@
-// The memory that control groups leave a process, by planted files of both versions, and its
-// override.
+// The memory that control groups leave to a process, from planted files of both versions, and the
+// variable that overrides it.
 #include "lab/run/memory.h"
 
 #include <gtest/gtest.h>
@@ -28,8 +28,8 @@ void be_in(const fs::path& root, const std::string& groups) {
   write_file(root / "proc/self/cgroup", groups);
 }
 
-// The least of all groups from the process's own up to the root, of which some have no limit; idle
-// cache does not count as used.
+// The result is the least over all groups from the process's own up to the root, some of which have
+// no limit. Idle cache does not count as used.
 TEST(GroupMemory, IsTheLeastOfAllGroupsAround) {
   const Scratch scratch;
   const fs::path& root = scratch.folder();

@@ -1,5 +1,5 @@
-// A run of sampling that is stopped or killed at any moment, and goes on from its directory, has the
-// draws of one that was not, to the bit: every sampler, on every kind of state that it moves.
+// A sampling run that is stopped or killed at any moment and resumed from its directory has the
+// draws of an uninterrupted run, to the bit: every sampler, on every kind of state that it moves.
 #include "lab/run/saved_sampling.h"
 
 #include <gtest/gtest.h>
@@ -35,8 +35,8 @@ struct Draws {
 struct Killed {};
 
 struct Sitting {
-  int64_t stop_at = -1;         // when it is asked so often whether to stop
-  int64_t killed_at_save = -1;  // after so many saves
+  int64_t stop_at = -1;         // number of the stop request that returns true
+  int64_t killed_at_save = -1;  // number of saves after which the process is killed
   double every = 0;             // seconds between saves
   bool resumed = false;
 };
@@ -59,7 +59,7 @@ std::shared_ptr<EnergyModel> model_of(const std::string& name) {
   return nullptr;
 }
 
-// Instances by name; other names are of model_of().
+// Names are those of instances, or else of model_of().
 SampleSpec spec_on(const std::string& target, const SamplerEntry& sampler) {
   SampleSpec spec{.sampler = {sampler.name, {}},
                   .chains = 8,
@@ -113,7 +113,8 @@ void expect_same(const Draws& a, const Draws& b) {
   EXPECT_EQ(a.summary.dump(), b.summary.dump());
 }
 
-// Stopped at these moments of 24 + 30 steps, by what it has saved then; and killed after a save.
+// The run of 24 + 30 steps is stopped at these moments, which differ in the saved data, and killed
+// after a save.
 void expect_to_go_on(const SampleSpec& spec, const std::string& target) {
   const Scratch scratch;
   const Draws whole = sitting(spec, target, scratch / "whole", {});
@@ -125,7 +126,7 @@ void expect_to_go_on(const SampleSpec& spec, const std::string& target) {
     sitting(spec, target, run, {.stop_at = moment});
     expect_same(whole, sitting(spec, target, run, {.resumed = true}));
   }
-  // Saved after every step, it is the same run; killed again and again, too.
+  // A run that is saved after every step and killed repeatedly is the same run.
   const fs::path run = scratch / "killed";
   fs::create_directory(run);
   Draws last;
@@ -195,7 +196,7 @@ TEST(SavedSampling, GoesOnOnOtherRanks) {
       const Scratch scratch;
       SampleSpec spec = spec_on(target, find_sampler("gwg"));
       spec.rungs = rungs;
-      spec.steps = 2000;  // long enough that a rank's wish to stop is heard
+      spec.steps = 2000;  // long enough for a rank's stop request to arrive
       spec.thin = 30;
       const Draws whole = sitting(spec, target, scratch / "whole", {});
       on_ranks<bool>(2, [&](const Ranks& ranks) {

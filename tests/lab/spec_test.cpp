@@ -1,5 +1,5 @@
-// Specs as options: what is written is read back, options come from the registry, and the files of
-// earlier versions are still understood.
+// Specs as options: a written spec is read back, options come from the registry, and the files of
+// earlier versions are still read.
 #include "lab/spec/spec.h"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ TEST(Specs, HaveTheOptionsOfTheRegistrysSamplers) {
   }
 }
 
-// What earlier versions wrote into run directories; such runs are gone on with.
+// These are settings that earlier versions wrote into run directories; such runs can be resumed.
 TEST(Specs, ReadTheFilesOfEarlierVersions) {
   const Scratch scratch;
   const auto read = [&](const std::string& text) {

@@ -1,4 +1,5 @@
-// A tempered estimate goes on from what it saved after any of its steps as if it had not been broken off.
+// A tempered estimate that is resumed from its saved state after any of its steps gives the result
+// of an uninterrupted one.
 #include "lab/evaluation/tempered_estimate.h"
 
 #include <gtest/gtest.h>
@@ -48,8 +49,8 @@ TEST(TemperedEstimate, GoesOnFromWhatItSavedAfterAnyStep) {
   }
 }
 
-// `exploration` multiplies the steps of a chain: beyond what a counter holds their random numbers
-// would come again, and the run is refused before it begins.
+// `exploration` multiplies the steps of a chain. Beyond the range of a counter, random numbers
+// would repeat, and the run is refused before it begins.
 TEST(TemperedCounters, AreEnoughOrTheRunIsRefused) {
   const std::string instance = "ising-grid:side=4,coupling=0.4";
   const auto model = make_instance(instance, {});

@@ -1,4 +1,5 @@
-// The states that a ladder hands to reverse annealing are draws of the model, and the same after a break.
+// The states that a ladder passes to reverse annealing are draws of the model, and are the same
+// after an interruption.
 #include "lab/evaluation/tempered_start.h"
 
 #include <gtest/gtest.h>
@@ -33,8 +34,8 @@ EvaluateSpec spec_of(int64_t chains) {
           .seed = 5};
 }
 
-// Mean energy and magnetisation of all chains within 4 standard errors of the sums over all states;
-// those of an ensemble's states go together.
+// Mean energy and magnetisation of all chains are within 4 standard errors of the sums over all
+// states. The states of one ensemble are correlated.
 TEST(TemperedStart, KeepsDrawsOfTheModel) {
   const auto model = make_instance(kLattice, {});
   const Factorised start = Factorised::uniform(model->space(), torch::kCPU);
@@ -92,7 +93,7 @@ TEST(TemperedStart, GoesOnFromWhatItSavedAfterAnyStep) {
   }
 }
 
-// A checkpoint's round says how often the temperatures were doubled.
+// The round in a checkpoint says how often the number of temperatures was doubled.
 TEST(LikelihoodRounds, BeyondWhatStepsAreNumberedByAreRefused) {
   const Scratch folder;
   for (const int64_t round : {-1, 31, 64, 70}) {
@@ -108,9 +109,9 @@ TEST(LikelihoodRounds, BeyondWhatStepsAreNumberedByAreRefused) {
   }
 }
 
-// Ten spins that all hold each other, 25 nats between the two modes, which chains of flips do not cross:
-// the first round's long chains have not mixed, and a ladder starts the next one's. Where a start was
-// named, it stays.
+// Ten spins, all coupled, with 25 nats between the two modes, which single-flip chains do not
+// cross. The first round's long chains have not mixed, and a ladder provides the starts of the next
+// round. If a start was named, it is kept.
 TEST(TemperedStart, FollowsChainsThatHaveNotMixed) {
   constexpr int64_t kSpins = 10;
   const Tensor edges = torch::combinations(torch::arange(kSpins), 2);

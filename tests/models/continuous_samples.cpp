@@ -1,4 +1,5 @@
-// The samples of continuous models, and of those whose file is no dictionary of tensors.
+// Implements the samples of continuous models, and of models whose file is not a dictionary of
+// tensors.
 #include <cmath>
 
 #include "tests/models/samples.h"

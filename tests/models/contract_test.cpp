@@ -1,4 +1,4 @@
-// What every differentiable model of the registry owes the engine, on small samples of each.
+// The contract that every differentiable model of the registry satisfies, on small samples of each.
 #include <gtest/gtest.h>
 #include <omp.h>
 
@@ -11,7 +11,7 @@
 namespace isinglass {
 namespace {
 
-// Of values of deep models in float32, relative to the largest in the batch
+// Tolerance of values of deep models in float32, relative to the largest in the batch
 // (docs/concepts/reproducibility.md).
 constexpr double kFloat32 = 1e-5;
 
@@ -143,7 +143,7 @@ TEST_P(ModelContract, WritesTheEnergyIntoTheBufferGiven) {
   EXPECT_TRUE(torch::equal(out.energy, expected));
 }
 
-// From x to states of which none, one, and all sites moved, step after step.
+// Moves from x to states in which none, one, and all sites differ, step after step.
 TEST_P(ModelContract, MovedStatesEvaluateAsNewOnes) {
   Evaluation at_x, at_y;
   model->evaluate(x, at_x);
@@ -223,7 +223,7 @@ TEST_P(ModelContract, IsTwiceDifferentiableInTheState) {
 
 class TrainableModels : public ModelContract {};
 
-// PCD's p_control: the gradient of ½‖∇_x U‖² in the parameters, likewise.
+// PCD's p_control: the gradient of ½‖∇_x U‖² in the parameters, by the same method.
 TEST_P(TrainableModels, TheGradientPenaltyIsDifferentiable) {
   model->to(torch::kFloat64);
   torch::manual_seed(9);
@@ -263,14 +263,14 @@ std::string label_of(const testing::TestParamInfo<ModelSample>& info) {
   return info.param.label;
 }
 
-// The others: WithoutGradient.
+// Returns the samples with a gradient. WithoutGradient tests the others.
 std::vector<ModelSample> samples_with_gradient() {
   std::vector<ModelSample> samples = model_samples();
   std::erase_if(samples, [](const ModelSample& s) { return !find_model(s.model).gradient; });
   return samples;
 }
 
-// Those of them to which a contract applies.
+// Selects the samples to which a contract applies.
 auto those_that(const std::function<bool(const ModelSample&)>& fit) {
   std::vector<ModelSample> samples = samples_with_gradient();
   std::erase_if(samples, std::not_fn(fit));
@@ -294,7 +294,7 @@ TEST(ModelSamples, CoverTheRegistry) {
   }
 }
 
-// Every other one is held against plain loops: in PlainEnergies, or in WithoutGradient.
+// Every other model is compared with plain loops, in PlainEnergies or in WithoutGradient.
 TEST(ModelSamples, OnlyResNetsHaveGoldenValuesInstead) {
   for (const ModelSample& sample : model_samples()) {
     EXPECT_EQ(has_plain_energy(sample), sample.model != "resnet") << sample.label;

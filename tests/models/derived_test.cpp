@@ -1,4 +1,4 @@
-// What models compute from their parameters follows them, by one rule.
+// Values that models compute from their parameters follow these, by one rule.
 #include "models/derived.h"
 
 #include <gtest/gtest.h>

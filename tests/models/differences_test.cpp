@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(All, LatticeDifferences,
                          })),
                          label_of);
 
-// More chains than the RBM holds at once, and |W| at which a softplus overflows exp.
+// There are more chains than the RBM processes at once, and |W| at which a softplus overflows exp.
 TEST(RbmDifferences, OfManyChainsAndLargeWeights) {
   torch::manual_seed(4);
   const ModelSample sample{"large",

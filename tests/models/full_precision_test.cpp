@@ -1,4 +1,4 @@
-// The library's settings last as long as its calls.
+// The library's precision settings last only as long as its calls.
 #include "models/full_precision.h"
 
 #include <ATen/Context.h>

@@ -1,4 +1,4 @@
-// What a model's identity depends on: every number of its energy.
+// A model's identity depends on every number of its energy.
 #include "models/identity.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(ModelIdentity, HoldsThePenaltyOfAGraphProblem) {
   EXPECT_NE(parameters_sha256(*load_model("mis", options)), by_default);
 }
 
-// A script has no parameters that anybody sees.
+// A script has no visible parameters.
 TEST(ModelIdentity, HoldsTheProgramOfAScript) {
   const Scratch scratch;
   std::vector<std::string> hashes;

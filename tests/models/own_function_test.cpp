@@ -69,8 +69,8 @@ TEST(OwnFunction, IsKnownByItsEnergies) {
   }
 }
 
-// Random bits alone have nearly equal sums: a term of states with many sites at one value would
-// act on none of them.
+// Random bits only have nearly equal sums: a term that needs many sites at one value would act on
+// none of them.
 TEST(OwnFunction, IsAskedNearTheEndsOfTheValuesToo) {
   const auto function = linear(1, {StateKind::kBinary, 200});
   function_identity(*function, torch::kCPU);
@@ -80,7 +80,7 @@ TEST(OwnFunction, IsAskedNearTheEndsOfTheValuesToo) {
   EXPECT_EQ(share.gt(.35).logical_and(share.lt(.65)).sum().item<int64_t>(), 8);
 }
 
-// Sums are rounded otherwise there.
+// The other arithmetic rounds sums differently.
 TEST(OwnFunction, IsTheSameByOtherArithmeticWithinRounding) {
   const PtDict there = of_other_machine(function_identity(*linear(1), torch::kCPU));
   EXPECT_NO_THROW(require_same_functions(&there, *linear(1 + 1e-6), torch::kCPU, kWhat));

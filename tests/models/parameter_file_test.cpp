@@ -63,7 +63,7 @@ PtDict dict_of(const NamedTensors& tensors) {
   return dict;
 }
 
-// Wrappers of modules put their names before those of what they wrap.
+// Wrappers of modules add their names as prefixes to the names of the wrapped module.
 TEST(ParameterFile, OfAWrappedModuleIsThatOfTheModule) {
   for (const ModelSample& sample : model_samples()) {
     SCOPED_TRACE(sample.label);
@@ -157,7 +157,7 @@ TEST(ParameterFile, AnInfiniteValueIsRefused) {
   }
 }
 
-// Finite in float64, infinite as float32.
+// The value is finite in float64 and infinite as float32.
 TEST(ParameterFile, AValueOutsideFloat32IsRefused) {
   ModelSample broken = sample_of("bernoulli");
   replace(broken.tensors, "theta", torch::full({7}, 1e300, torch::kFloat64));
@@ -195,8 +195,8 @@ TEST(ParameterFile, EdgesJoinTwoSitesOfTheModel) {
   }
 }
 
-// Numbers that float32 does not have, for a model of float64 arithmetic: as precise as they are
-// given, by a file and in memory. U of `all` is the number itself.
+// Numbers that float32 cannot represent, for a model with float64 arithmetic: they keep their
+// precision, from a file and in memory. U of `all` is the number itself.
 TEST(ParameterFile, Float64NumbersStayFloat64) {
   const Scratch scratch;
   const torch::Tensor edge = torch::tensor({0, 1}).view({1, 2}), none = torch::zeros({2});
@@ -253,7 +253,7 @@ class Warnings : public c10::WarningHandler {
   std::vector<std::string> texts;
 };
 
-// A network computes in float32, and says what becomes of other numbers.
+// A network computes in float32, and warns if it rounds other numbers.
 TEST(ParameterFile, ANetworkSaysThatItRounds) {
   for (const char* label : {"rbm", "mlp"}) {
     SCOPED_TRACE(label);
@@ -313,7 +313,8 @@ TEST(ParameterFile, TheBaseMeanFitsTheImage) {
   }
 }
 
-// proj.weight alone says how many channels there are; the model is not built for them on its word.
+// Only proj.weight determines the number of channels; the model is not built for that many without
+// a check.
 TEST(ParameterFile, ChannelsThatTheFileDoesNotHoldAreRefused) {
   ModelSample broken = sample_of("resnet");
   replace(broken.tensors, "proj.weight", torch::zeros({1 << 20, 1, 3, 3}));

@@ -1,4 +1,4 @@
-// See plain_energies.h.
+// Implements energies of discrete models by plain loops.
 #include "tests/models/plain_energies.h"
 
 #include <cmath>

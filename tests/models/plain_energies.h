@@ -17,7 +17,7 @@ double fhmm_energy(const NamedTensors& file, const Values& x);
 double logistic_energy(const NamedTensors& file, const Values& beta);
 double lattice_gaussian_energy(const NamedTensors& file, const Values& x);
 double quartic_energy(const NamedTensors& file, const Values& x);
-// `categories` of the one-hot input, 0: the values themselves.
+// categories: of the one-hot input; 0 if the input holds the values themselves.
 double mlp_energy(const NamedTensors& file, const Values& x, int categories);
 double continuous_mlp_energy(const NamedTensors& file, const RealValues& x);
 

@@ -1,4 +1,4 @@
-// The registry: names, new models, and what a batch of states must be.
+// The registry: names, new models, and the checks of a batch of states.
 #include "models/registry.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ TEST(ModelRegistry, AnUnknownNameListsTheKnownOnesNearestFirst) {
   EXPECT_EQ(find_model("potts").name, "potts");
 }
 
-// In a process of its own: other tests walk the registry.
+// Runs in a separate process, because other tests iterate over the registry.
 TEST(ModelRegistry, TakesModelsWhileTheProgramRuns) {
   const auto register_mine = [] {
     const ModelEntry& rbm = find_model("rbm");
@@ -38,7 +38,7 @@ TEST(ModelRegistry, TakesModelsWhileTheProgramRuns) {
   EXPECT_EXIT(std::_Exit(register_mine()), testing::ExitedWithCode(0), "");
 }
 
-// Nobody else's random numbers change.
+// The random numbers of other code do not change.
 TEST(NewModel, LeavesTheGeneratorAsItWas) {
   torch::manual_seed(1);
   const torch::Tensor expected = torch::rand({3});

@@ -1,4 +1,4 @@
-// See samples.h.
+// Implements the samples of discrete models.
 #include "tests/models/samples.h"
 
 #include <algorithm>
@@ -121,7 +121,8 @@ NamedTensors resnet_file(int64_t height, int64_t width, const torch::Tensor& mea
   for (const auto& p : fresh->named_parameters()) {
     const torch::Tensor value = p.value().detach();
     const bool embeds = p.key() == "proj.weight", sums = p.key() == "energy_linear.weight";
-    // Fresh ones are nearly constant; of categories, nearly linear.
+    // Models with initial parameters are nearly constant and, for categorical states, nearly
+    // linear.
     const double scale = categories > 0 ? (sums || embeds ? 10 : 1) : sums ? 40 : 2.5;
     file.emplace_back(p.key(), value.dim() > 1 ? scale * value : value);
   }

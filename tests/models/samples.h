@@ -23,7 +23,7 @@ struct ModelSample {
   // U(x) by plain loops; empty where golden values serve instead.
   std::function<double(const NamedTensors&, const Values&)> energy = {};
   std::function<double(const NamedTensors&, const RealValues&)> real_energy = {};
-  // Writes other files than a dictionary of tensors, and names them in the options.
+  // Writes files other than a dictionary of tensors, and names them in the options.
   std::function<void(const std::filesystem::path&, ModelOptions&)> write = {};
 };
 

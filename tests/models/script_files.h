@@ -1,4 +1,4 @@
-// TorchScript files of energies, written as Python would.
+// Writes TorchScript files of energies, as Python would.
 #pragma once
 
 #include <torch/csrc/jit/api/module.h>

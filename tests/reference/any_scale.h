@@ -104,7 +104,7 @@ class OrderedModel : public EnergyModel {
   torch::Tensor a_, w_, b_;
 };
 
-// What a deliberately broken any-scale sampler gets wrong.
+// The mistakes of deliberately broken any-scale samplers.
 enum class AnyScaleFault {
   kNone,
   kNoValueTerm,      // x_i/σ is left out, as in the paper's eq. 14: exact, but another proposal

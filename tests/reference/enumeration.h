@@ -71,7 +71,7 @@ inline double balance(G g, double t) {
   }
 }
 
-// What a deliberately broken sampler gets wrong.
+// The mistakes of deliberately broken samplers.
 enum class Fault {
   kNone,
   kSign,        // the energy difference enters the ratio with the wrong sign

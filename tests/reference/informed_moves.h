@@ -64,7 +64,7 @@ inline double informed_total(const Graph& graph, size_t x, G g) {
   return sum;
 }
 
-// What a deliberately broken sampler gets wrong.
+// The mistakes of deliberately broken samplers.
 enum class InformedFault {
   kNone,
   kInverse,    // Z_g(y)/Z_g(x)

@@ -136,7 +136,7 @@ inline Row jump_row(const JumpCase& jump, const std::vector<double>& gradient, i
     return row;
   }
   row[c] = 1 - moved;
-  // Where 1 − Σ has no digits: what is left of ν at every value.
+  // If 1 − Σ has no significant digits, uses the remainder of ν at every value.
   if (jump.rule == Jump::kInterpolation && row[c] < 1e-3L) row[c] = left;
   return row;
 }

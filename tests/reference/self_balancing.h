@@ -117,8 +117,8 @@ inline double self_balancing_j(const SelfBalancing& now, const SelfBalancing& dr
          m1 * (u - now.log_eta - 1) + std::exp(now.log_eta) * m1 * m2 - u;
 }
 
-// E J over x ~ π and x′, x* ~ Q_θ(· | x), at the η that makes it least (e^η = E m / E m² with m the
-// probability of rejection at x), so that θ alone decides.
+// E J over x ~ π and x′, x* ~ Q_θ(· | x), minimised over η (e^η = E m / E m² with m the probability
+// of rejection at x), so that only θ matters.
 inline double least_expected_j(const SelfBalancing& sampler) {
   const std::vector<double> pi = sampler.target.probabilities();
   const int d = sampler.target.table.sites;

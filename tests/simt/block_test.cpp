@@ -79,8 +79,8 @@ struct SweepOutcome {
   bool operator==(const SweepOutcome&) const = default;
 };
 
-// `launches` calls of `steps` steps each; with a β a chain or without. broken: a value's energy is
-// not finite.
+// Makes `launches` calls of `steps` steps each, with or without one β per chain. broken: the energy
+// of a value is not finite.
 SweepOutcome sweep(const Size& size, int categories, int launches, int64_t steps, Twin twin,
                    bool tempered = false, bool broken = false) {
   Inputs inputs(15);
@@ -125,7 +125,7 @@ TEST(ChromaticTwins, SweepAlike) {
   }
 }
 
-// States that no block holds: a launch a colour.
+// States that exceed a block: one launch per colour.
 constexpr Size kLarge = {2, 32801};
 
 TEST(ChromaticTwins, SweepLargeStatesAlike) {
@@ -149,7 +149,7 @@ TEST(ChromaticTwins, CountSweepsWithEnergiesThatAreNotFinite) {
   }
 }
 
-// A launch of many steps does what as many launches do, bit for bit.
+// A launch of many steps gives the result of as many launches, bit for bit.
 TEST(ChromaticTwins, ManyStepsALaunch) {
   for (const Size& size : {Size{3, 7}, Size{2, 100}, kLarge}) {
     for (const int categories : {2, 5}) {

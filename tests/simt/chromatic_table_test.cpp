@@ -60,14 +60,14 @@ TEST(ChromaticTableTwins, SweepAlike) {
   }
 }
 
-// More calls a colour than a block has warps.
+// A colour has more calls than a block has warps.
 TEST(ChromaticTableTwins, WarpsTakeSeveralCalls) {
   const Graph graph(700, 0.5, 8);
   const Found found(graph);
   expect_twins([&](Twin twin) { return sweep(graph, found, 33, 1, 2, twin); });
 }
 
-// States that no block holds: a launch a colour.
+// States that exceed a block: one launch per colour.
 TEST(ChromaticTableTwins, SweepLargeStatesAlike) {
   const Graph graph(32801, 0.5, 8);
   const Found found(graph);
@@ -76,7 +76,7 @@ TEST(ChromaticTableTwins, SweepLargeStatesAlike) {
               sweep(graph, found, 2, 1, 2, Twin::kCpu, By::kEnergies));
 }
 
-// A launch of many steps does what as many launches do, bit for bit.
+// A launch of many steps gives the result of as many launches, bit for bit.
 TEST(ChromaticTableTwins, ManyStepsALaunch) {
   const Graph graph(150, 0.5, 9);
   const Found found(graph);
@@ -89,7 +89,7 @@ TEST(ChromaticTableTwins, ManyStepsALaunch) {
               sweep(graph, found, 40, 0, 1, Twin::kCuda));
 }
 
-// Tables in which every word that a chain draws is threshold_word.
+// Uses tables in which every word that a chain draws equals threshold_word.
 void expect_other_words_decide(int64_t sites) {
   const Graph graph(sites, 0.5, 7);
   Found found(graph);

@@ -1,4 +1,4 @@
-// See devices.h.
+// Implements the emulated devices.
 #include "tests/simt/devices.h"
 
 #include <stdexcept>

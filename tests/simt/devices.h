@@ -1,7 +1,6 @@
-// The devices that the interpreter plays: which of them is current, how much shared memory a block
-// has on them, and which of them kernels were launched on. As CUDA does, a launch goes to the
-// device of its stream, or the current one where it is on a default stream, which a null stands
-// for.
+// The devices that the interpreter emulates: the current device, the shared memory per block, and
+// the devices on which kernels were launched. As in CUDA, a launch goes to the device of its
+// stream, or to the current device if it is on a default stream, which is represented by null.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +24,8 @@ int64_t shared_memory_limit(int device);
 
 int64_t launches_on(int device);
 
-// Before a kernel runs: counts it. Throws std::runtime_error if the stream is of another device
-// than the current one, std::logic_error if a block has less shared memory.
+// Called before a kernel runs; counts the launch. Throws std::runtime_error if the stream belongs
+// to a device other than the current one, and std::logic_error if a block has less shared memory.
 void begin_launch(const CUstream_st* stream, size_t shared_bytes);
 
 }  // namespace simt

@@ -27,8 +27,8 @@ std::vector<float> tiled(const std::vector<float>& biases, int64_t units, Entry 
   return all;
 }
 
-// `launches` of `steps` sweeps each; betas: at so many points of the joint path, 0: at its end.
-// Biases lie around `bias`.
+// Makes `launches` launches of `steps` sweeps each. betas: the number of points of the joint path;
+// 0: only its end. Biases lie around `bias`.
 Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin, int64_t betas = 0,
             float bias = 0) {
   Inputs inputs(21);
@@ -75,7 +75,7 @@ Outcome run(const SweepShape& s, int64_t launches, int64_t steps, Twin twin, int
          path},
         nullptr);
   }
-  // The energies that sweeps leave are those of their states.
+  // The energies after sweeps are those of the states.
   std::vector<double> energy(b);
   (twin == Twin::kCpu ? cpu::free_energies : cuda::free_energies)(
       s, visible_biases.data(), path, {o.x.data(), o.inputs.data(), energy.data()}, nullptr);
@@ -115,8 +115,8 @@ TEST(HiddenSweepTwins, SweepAlikeOnTheJointPath) {
   }
 }
 
-// Of chains in any order on ladders in two steps, the second of which measures all pairs: their
-// energies there and on the rungs beside, which are those that free_energies() knows.
+// For chains in any order on ladders, in two steps, the second of which measures all pairs: returns
+// their energies on their own and on the adjacent rungs, which free_energies() computes as well.
 std::vector<double> run_beside(const SweepShape& s, int64_t rungs, Twin twin) {
   constexpr double kNone = 7;
   Inputs inputs(22);
@@ -184,8 +184,8 @@ TEST(HiddenSweepTwins, EnergiesOnTheRungsBeside) {
   }
 }
 
-// More units than a block's shared memory could hold, on the smallest GPU; more than two stages of
-// rows, and the last one not whole.
+// There are more units than the shared memory of a block holds on the smallest GPU, and more than
+// two stages of rows, the last one incomplete.
 TEST(HiddenSweepTwins, ManyUnits) {
   const SharedMemory limit(simt::kTuring);
   for (const SweepShape& shape : {SweepShape{17, 210, 1, 333}, SweepShape{3, 70, 5, 129}}) {
@@ -193,7 +193,7 @@ TEST(HiddenSweepTwins, ManyUnits) {
   }
 }
 
-// The CPU leaves out what no chain of eight has on: here most, or all.
+// The CPU skips units that are off in all eight chains; here these are most, or all.
 TEST(HiddenSweepTwins, UnitsThatAreOff) {
   for (const int64_t chains : {1, 19}) {
     const SweepShape shape{chains, 150, 1, 150};
@@ -203,7 +203,7 @@ TEST(HiddenSweepTwins, UnitsThatAreOff) {
   }
 }
 
-// The CPU's tables of sums serve 256 chains at most.
+// The CPU's tables of sums are used for at most 256 chains.
 TEST(HiddenSweepTwins, ManyChains) {
   const SweepShape shape{270, 3, 1, 7};
   expect_twins([&](Twin twin) { return run(shape, 1, 1, twin); });

@@ -1,5 +1,5 @@
-// kernels/rbm/free_energy.cu against free_energy_cpu.cpp, bit for bit: from nothing, and from
-// states of which few or nearly all units moved.
+// kernels/rbm/free_energy.cu against free_energy_cpu.cpp, bit for bit: from scratch, and from
+// states in which few or nearly all units have moved.
 #include "kernels/rbm/free_energy.h"
 #include "tests/simt/twins.h"
 
@@ -12,7 +12,7 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// moved: of all units; negative: x is not known.
+// moved: the share of all units; negative if x is not known.
 Outcome run(const HiddenShape& s, double moved, bool wants_on, Twin twin) {
   Inputs inputs(12);
   const auto weights = inputs.reals<float>(s.visible * s.hidden, 1);
@@ -45,7 +45,7 @@ TEST(HiddenTwins, MoveAlike) {
   }
 }
 
-// More sites than are listed together.
+// There are more sites than one list holds.
 TEST(HiddenTwins, ManySites) {
   const SharedMemory limit(simt::kTuring);
   for (const double moved : {-1.0, 0.02, 0.9}) {

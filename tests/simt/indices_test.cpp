@@ -1,5 +1,5 @@
-// Indices beyond 2^32: the last chain of a batch of 5·10⁹ sites moves as it does alone. Of the
-// batch's memory only the pages of that chain are ever touched, and only its block runs.
+// Indices beyond 2^32: the last chain of a batch of 5·10⁹ sites moves as it does alone. Only the
+// pages of that chain are touched in the batch's memory, and only its block runs.
 #include <sys/mman.h>
 
 #include <numeric>
@@ -26,7 +26,7 @@ class Sparse {
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory_ == MAP_FAILED) throw std::runtime_error("no address space");
   }
-  // With `values` at the end.
+  // Puts `values` at the end.
   Sparse(int64_t count, const std::vector<T>& values) : Sparse(count) {
     std::copy(values.begin(), values.end(), data() + count - static_cast<int64_t>(values.size()));
   }

@@ -1,4 +1,4 @@
-// See interpreter.h. Fibers are ucontexts whose stacks AddressSanitizer is told about.
+// Implements the interpreter. Fibers are ucontexts whose stacks are made known to AddressSanitizer.
 #include "tests/simt/interpreter.h"
 
 #include <pthread.h>
@@ -64,7 +64,7 @@ void enter(Fiber& fiber) {
 #endif
 }
 
-// Back to the scheduler; `last`: the fiber never runs again.
+// Returns to the scheduler. last: the fiber never runs again.
 void leave(Fiber& fiber, bool last) {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(last ? nullptr : &fiber.sanitizer, machine.scheduler_stack,
@@ -107,7 +107,7 @@ std::vector<unsigned> order_of(unsigned count) {
   return order;
 }
 
-// How many threads of each warp can run.
+// Returns how many threads of each warp can run.
 std::vector<unsigned> ready_lanes() {
   std::vector<unsigned> ready((machine.threads + kWarp - 1) / kWarp);
   for (unsigned t = 0; t < machine.threads; ++t) {
@@ -145,7 +145,8 @@ bool release_block() {
   return waiting;
 }
 
-// The lanes named by the mask of a waiting lane meet once all of them that live wait with it.
+// The lanes named by the mask of a waiting lane are released once all of them that are alive wait
+// with it.
 bool release_lanes(unsigned first, unsigned mask) {
   unsigned present = 0, votes = 0;
   for (unsigned l = 0; l < kWarp; ++l) {
@@ -215,7 +216,7 @@ uint64_t wait(Life life, unsigned mask, uint64_t value, unsigned source) {
   return fiber.result;
 }
 
-// Of the thread that launches.
+// Finds the stack of the thread that launches.
 void find_host_stack() {
   pthread_attr_t attributes;
   void* begin = nullptr;

@@ -1,15 +1,16 @@
-// Runs CUDA kernels thread by thread on a CPU, so that their own source is tested where there is no
-// GPU: under address and undefined-behaviour sanitizers, and in several thread orders.
+// Runs CUDA kernels thread by thread on a CPU, so that their own source is tested without a GPU,
+// under address and undefined-behaviour sanitizers, and in several thread orders.
 //
-// A block's threads are fibers. A fiber runs until it meets others: at __syncthreads, or at a warp
-// operation (__syncwarp, shuffles, votes) with the lanes that its mask names; exited threads count
-// as gone. Between two meetings the threads run one after the other: forwards, backwards or
-// shuffled. A result that depends on the order is a race. A meeting that not all live threads reach
-// is reported as an error. Shared memory is filled before every block with a pattern that orders
-// may differ in, so that a result of a word which nobody wrote differs, too, or is not a number.
+// A block's threads are fibers. A fiber runs until it reaches a synchronisation point:
+// __syncthreads, or a warp operation (__syncwarp, shuffles, votes) with the lanes that its mask
+// names; exited threads no longer count. Between two synchronisation points the threads run one
+// after the other: forwards, backwards or shuffled. A result that depends on the order is a race. A
+// synchronisation point that not all live threads reach is reported as an error. Before every
+// block, shared memory is filled with a pattern that may differ between orders. A result that
+// depends on an unwritten word then differs, too, or is not a number.
 //
-// An observer sees launches, meetings and atomics, and counts with the help of the compiler
-// (tests/simt/counters/).
+// An observer sees launches, synchronisation points and atomics, and counts with the help of the
+// compiler (tests/simt/counters/).
 //
 // To test a family: kernels/<family>.cu is compiled as C++ with tests/simt/shim/ in front of the
 // include path (its kernels/base/launch.h replaces ours), both found by a glob; add
@@ -27,7 +28,7 @@ struct uint3 {
   unsigned x = 0, y = 0, z = 0;
 };
 
-// What the running thread sees.
+// The built-in variables of the running thread.
 inline uint3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace simt {
@@ -42,7 +43,7 @@ struct Schedule {
   unsigned first_block = 0;  // the blocks before it do not run; the last one always does
 };
 
-// The schedule of the launches that follow.
+// Sets the schedule of the launches that follow.
 void set_schedule(const Schedule& schedule);
 
 struct Launch {
@@ -51,7 +52,7 @@ struct Launch {
   size_t shared_bytes = 0;  // dynamic
 };
 
-// Is told what the interpreter does, in order.
+// Receives the events of the interpreter, in order.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -66,15 +67,15 @@ class Observer {
   virtual void end_launch() = 0;
 };
 
-// Of the launches that follow; null: none.
+// Sets the observer of the launches that follow; null for none.
 void set_observer(Observer* observer);
 
-// Where an address lies for a running thread. Stacks, constants of the program and arguments of
-// kernels, which lie on the host's stack, are none's.
+// The memory space of an address for a running thread. Stacks, constants of the program and
+// arguments of kernels, which lie on the host's stack, belong to none.
 enum class Space { kGlobal, kShared, kNone };
 Space space_of(const void* address);
 
-// The bytes of shared memory: of the launch, and of kernels' own variables.
+// The shared memory of the launch, and that of the kernels' own variables.
 struct SharedRange {
   const char* begin;
   size_t bytes;
@@ -95,7 +96,7 @@ void* dynamic_shared();  // of the running block, exactly as large as the launch
 
 enum class Meeting { kBlock, kWarp };
 
-// Waits for the others. In a warp, every lane gives a value and gets the value of lane `source`.
+// Waits for the other threads. In a warp, every lane gives a value and gets that of lane `source`.
 uint64_t meet(Meeting meeting, unsigned mask, uint64_t value, unsigned source);
 
 // As meet(), with the bit mask of the lanes whose value is not 0.
@@ -122,8 +123,8 @@ T exchange(unsigned mask, T value, unsigned source) {
 #define __host__
 #define __noinline__
 #define __launch_bounds__(...)
-// Blocks run one after the other. In a section of their own, to be poisoned. Bounds of such arrays
-// are UndefinedBehaviorSanitizer's to check.
+// Blocks run one after the other. The variables have a section of their own, so that they can be
+// filled with the pattern. UndefinedBehaviorSanitizer checks the bounds of such arrays.
 #define __shared__ static __attribute__((section("simt_shared")))
 
 inline void __syncthreads() {
@@ -167,7 +168,7 @@ inline int __clz(int bits) {
 inline int __ffs(int bits) {
   return __builtin_ffs(bits);
 }
-// Counted as atomics, not as reads and writes.
+// These count as atomics, not as reads and writes.
 #define ISINGLASS_ATOMIC __attribute__((no_sanitize("thread")))
 template <class T, class V>
 ISINGLASS_ATOMIC T atomicAdd(T* at, V value) {

@@ -58,7 +58,7 @@ __global__ void overrun(int* out, int beyond) {
   out[threadIdx.x] = shared[threadIdx.x];
 }
 
-// In a process of its own: AddressSanitizer ends it.
+// Runs in a separate process, because AddressSanitizer ends it.
 TEST(InterpreterDeathTest, AnIndexBeyondSharedMemoryIsFound) {
   std::vector<int> out(32);
   const auto launch = [&](int beyond) {
@@ -68,7 +68,7 @@ TEST(InterpreterDeathTest, AnIndexBeyondSharedMemoryIsFound) {
   EXPECT_DEATH(launch(1), "heap-buffer-overflow");
 }
 
-// Which of its words a block finds unwritten: shared memory of a launch, and of a kernel.
+// Reports which words a block finds unwritten, in the shared memory of a launch and of a kernel.
 __global__ void read_shared(unsigned* out, bool written) {
   __shared__ unsigned own[32];  // no template: GCC leaves their variables out of sections
   unsigned* dynamic = dynamic_shared_memory<unsigned>();

@@ -54,7 +54,7 @@ TEST(JumpTwins, DrawAndScoreAlike) {
   }
 }
 
-// More blocks of sites than a tile holds.
+// There are more blocks of sites than a tile holds.
 TEST(JumpTwins, ManySites) {
   simt::set_schedule({});
   for (const int categories : {2, 3}) {

@@ -27,7 +27,7 @@ struct Case {
   bool systematic, broken = false;  // a site's energy is not finite
 };
 
-// `launches` of `steps` each; steps 0: one by one.
+// Makes `launches` launches of `steps` each; with steps 0, one step at a time.
 Outcome run(const Case& of, int64_t launches, int64_t steps, Twin twin) {
   Inputs inputs(16);
   const bool cpu = twin == Twin::kCpu;

@@ -1,5 +1,6 @@
-// kernels/jump/fast/lattice_jump.cu against its CPU twin and against the kernels that make a step one
-// after the other: the same chains, bit for bit but for energies, which are sums in another order.
+// kernels/jump/fast/lattice_jump.cu against its CPU twin and against the kernels that make the
+// parts of a step one after the other. The chains are the same bit for bit, except for energies,
+// which are summed in another order.
 #include "kernels/jump/fast/lattice_jump.h"
 
 #include "tests/kernels/lattice/random_graph.h"
@@ -28,7 +29,7 @@ struct Outcome {
   }
 };
 
-// What steps start from, and what they need.
+// The initial states of steps, and the data that they need.
 struct Start {
   const Graph& graph;
   const Case& of;
@@ -73,7 +74,7 @@ Outcome by_table(const Graph& graph, const Found& found, const Case& c, int64_t 
   return o;
 }
 
-// By draw_jump, lattice_evaluate, score_jump and accept on a GPU.
+// Makes the steps by draw_jump, lattice_evaluate, score_jump and accept on a GPU.
 Outcome step_by_step(const Graph& graph, const Case& c, int64_t steps) {
   Start start(graph, c);
   Outcome& o = start.outcome;
@@ -139,7 +140,8 @@ TEST(LatticeJumpTwins, StepAlike) {
   }
 }
 
-// A launch of many steps does what as many launches do, bit for bit; some are accepted, some are not.
+// A launch of many steps gives the result of as many launches, bit for bit. Some steps are
+// accepted, some are not.
 TEST(LatticeJumpTwins, ManyStepsALaunch) {
   const Case c{3, 150};
   const Graph graph(c.sites, 0.5, 9);
@@ -177,7 +179,7 @@ TEST(LatticeJumpTwins, ChainsDoNotDependOnTheWarpsTheyHave) {
   }
 }
 
-// On a T4, too; and exactly where a launch is allowed.
+// Launches fit on a T4, too, and exactly when they are allowed.
 TEST(LatticeJumpTwins, FitSharedMemory) {
   const SharedMemory limit(simt::kTuring);
   EXPECT_TRUE(cuda::lattice_jump_fits(100 * 100, 0));

@@ -1,5 +1,5 @@
-// kernels/lattice/lattice.cu against lattice_cpu.cpp. Energies are summed in another order, so to
-// rounding.
+// kernels/lattice/lattice.cu against lattice_cpu.cpp. Energies are summed in another order, so that
+// they are equal up to rounding.
 #include "kernels/lattice/lattice.h"
 
 #include "kernels/lattice/fast/table_evaluate.h"
@@ -47,14 +47,14 @@ TEST(LatticeTwins, EvaluateAlike) {
   }
 }
 
-// By several blocks a chain.
+// Several blocks evaluate one chain.
 TEST(LatticeTwins, EvaluateLargeStatesAlike) {
   const Size size{3, 2 * kPartSites + 5};
   expect_twins([&](Twin twin) { return run(size, 2, false, twin); });
   expect_twins([&](Twin twin) { return run(size, 3, true, twin); });
 }
 
-// By look-ups: the same gradient, bit for bit.
+// Table look-ups give the same gradient, bit for bit.
 TEST(LatticeTwins, TablesEvaluateAlike) {
   for (const Size& size : {Size{3, 1}, Size{2, 100}, Size{3, 2 * kPartSites + 5}}) {
     const Graph graph(size.sites, 0.5, 6);

@@ -6,7 +6,7 @@
 namespace isinglass {
 namespace {
 
-// Log densities are summed over sites: to rounding.
+// Log densities are sums over sites, which are equal up to rounding.
 struct Outcome {
   std::vector<double> kept, momentum;
   std::vector<float> y;
@@ -14,7 +14,8 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// elastic: in the log densities, where the particles are pulled; summed: these are wanted.
+// elastic: the log densities include the elastic energy if the particles are pulled. summed: log
+// densities are computed.
 Outcome run(const ParticleShape& shape, bool pulled, bool elastic, bool summed, Twin twin) {
   Inputs inputs(14);
   const bool cpu = twin == Twin::kCpu;
@@ -54,7 +55,7 @@ TEST(LeapfrogTwins, MoveAlike) {
   expect_twins([&](Twin twin) { return run({4, 33, 4, 0.4}, true, false, true, twin); });
 }
 
-// A group of more particles than share their pulls at once.
+// The group has more particles than share their pulls at once.
 TEST(LeapfrogTwins, ManyParticlesFollowALeader) {
   const ParticleShape shape{600, 3, 300, 1};
   expect_twins([&](Twin twin) { return run(shape, true, true, false, twin); });

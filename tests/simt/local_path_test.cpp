@@ -1,5 +1,6 @@
-// kernels/path/fast/lattice_path.cu against lattice_path_cpu.cpp: the same chains, bit for bit but
-// for energies that are summed afresh; and a launch of many steps against as many launches.
+// kernels/path/fast/lattice_path.cu against lattice_path_cpu.cpp: the chains are the same bit for
+// bit, except for energies that are summed anew. Also a launch of many steps against as many
+// launches.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -24,7 +25,7 @@ struct Case {
   bool tabulated = false;  // neighbourhoods, on a GPU
 };
 
-// Site 0 and its neighbours, all others.
+// A hub: site 0, whose neighbours are all other sites.
 struct Hub : Ring {
   Hub(int64_t sites, int categories, Inputs& inputs) : Ring(1, categories, inputs) {
     unary = inputs.reals<double>(sites * categories, 1);
@@ -139,7 +140,7 @@ TEST(LocalPathTwins, MakeTheSameChains) {
   }
 }
 
-// Neighbourhoods in place of gradients: the same chains.
+// Neighbourhood look-ups in place of gradients give the same chains.
 TEST(LocalPathTwins, LookGradientsUp) {
   for (const Size& size : {Size{1, 1}, Size{2, 33}, Size{2, 70}}) {
     for (const auto& [what, rule] : rules()) {
@@ -200,7 +201,7 @@ TEST(LocalPathTwins, SeveralChainsABlock) {
   simt::set_schedule({});
 }
 
-// A chain fits exactly where its launch is allowed; where gradients are looked up, a larger one.
+// A chain fits exactly when its launch is allowed; with gradient look-ups, a larger one fits.
 TEST(LocalPathTwins, FitsSharedMemory) {
   const SharedMemory limit(4000);
   simt::set_schedule({});

@@ -49,7 +49,8 @@ TEST(MixtureTwins, MixAlike) {
   }
 }
 
-// At the ends an infinite energy of the other one is nothing; between them it forbids.
+// At the ends, an infinite energy of the other distribution has no effect; between them it forbids
+// the state.
 TEST(MixtureTwins, EndsAreThemselves) {
   EXPECT_EQ(mixed(1.5, INFINITY * 1.0, 0.0), 1.5);
   EXPECT_EQ(mixed(INFINITY * 1.0, 1.5, 1.0), 1.5);

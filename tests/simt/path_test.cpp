@@ -93,7 +93,7 @@ TEST(PathTwins, LongPaths) {
   }
 }
 
-// Where a block's shared memory does not hold the sums.
+// Covers sums that do not fit into a block's shared memory.
 TEST(PathTwins, SumsInGlobalMemory) {
   const SharedMemory limit(600);
   for (const Size& size : {Size{2, 100}, Size{3, 785}, Size{2, 8300}}) {
@@ -104,7 +104,7 @@ TEST(PathTwins, SumsInGlobalMemory) {
   }
 }
 
-// Sums over values, which lanes share: to rounding.
+// Sums over values are shared among lanes, so that they are equal up to rounding.
 TEST(PathTwins, ManyValues) {
   for (const int categories : {16, 33, 256}) {
     for (const PathRule rule : {PathRule::kFrozen, PathRule::kLinearised, PathRule::kNoBacktrack}) {

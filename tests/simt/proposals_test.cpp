@@ -105,7 +105,7 @@ TEST(ExactPathTwins, AdvanceAlike) {
   }
 }
 
-// Sums over values, which lanes share: to rounding.
+// Sums over values are shared among lanes, so that they are equal up to rounding.
 TEST(ExactPathTwins, ManyValues) {
   for (const int categories : {16, 33, 256}) {
     const ExactPathShape shape{2, 35, categories, Moves::kValues, Balancing::kSqrt, 4};
@@ -137,7 +137,7 @@ TEST(ExactPathTwins, SumsInGlobalMemory) {
   expect_twins([&](Twin twin) { return exact_path(swaps, 3.0, twin); });
 }
 
-// log q is summed over sites: to rounding.
+// log q is a sum over sites, which is equal up to rounding.
 struct OrderedOutcome {
   std::vector<uint8_t> y;
   std::vector<double> move, normals;

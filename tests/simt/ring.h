@@ -6,7 +6,7 @@
 
 namespace isinglass {
 
-// Equal but for the rounding of sums over sites.
+// Sums over sites, which compare equal up to rounding.
 struct Sums {
   std::vector<double> values;
   bool operator==(const Sums& other) const {

@@ -18,7 +18,7 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-// Ten rounds of ensembles on a ladder; what chains say of their energies stays with them.
+// Makes ten rounds of swaps of ensembles on a ladder. The energies of chains move with them.
 Outcome run(int64_t ensembles, int64_t rungs, int64_t scales, bool linear, Twin twin) {
   constexpr int64_t kSites = 37, kHistory = 4, kDraws = 3;
   const bool cpu = twin == Twin::kCpu;

@@ -26,8 +26,8 @@ inline const std::vector<simt::Schedule>& schedules() {
   return all;
 }
 
-// run(twin) returns what the kernel wrote, comparable by ==: the CUDA twin must write the same as
-// the CPU twin in every order of its threads, and, where any_block, for every size of a block.
+// run(twin) returns the kernel's output, comparable by ==. The CUDA twin must give the same output
+// as the CPU twin in every order of its threads and, if any_block, for every block size.
 template <class Run>
 void expect_twins(Run run, bool any_block = false) {
   const auto expected = run(Twin::kCpu);
@@ -43,7 +43,7 @@ void expect_twins(Run run, bool any_block = false) {
   simt::set_schedule({});
 }
 
-// Blocks have so many bytes of shared memory while it lives.
+// Limits the shared memory of blocks to so many bytes during its lifetime.
 class SharedMemory {
  public:
   explicit SharedMemory(int64_t bytes) { simt::set_shared_memory_limit(bytes); }
@@ -79,7 +79,7 @@ class Inputs {
   std::mt19937_64 random_;
 };
 
-// Sizes that fill no warp and no block evenly, and one chain alone.
+// Sizes that are not multiples of a warp or a block, and a single chain.
 struct Size {
   int64_t chains, sites;
 };

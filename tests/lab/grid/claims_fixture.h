@@ -24,7 +24,8 @@ inline Json row(const std::string& model, const std::string& sampler, int radius
           {"metrics", {{"ess_per_step", value}, {"ess_per_step_se", se}, {"rhat", rhat}}}};
 }
 
-// Every row in so many repeats of the same numbers, whose errors together are those of the rows.
+// Returns every row in so many repeats of the same numbers; their combined error is that of the
+// row.
 inline Json often(const Json& once, int repeats = 30) {
   Json rows = Json::array();
   for (int repeat = 0; repeat < repeats; ++repeat) {

@@ -30,8 +30,8 @@ TEST(Claims, BeatsNeedsADifferenceAboveItsError) {
   EXPECT_NEAR(json["interval"][1].get<double>(), 1.1 + t * 0.5, 1e-12);
 }
 
-// An advantage that is surely smaller than what counts is none; of an energy, whose zero is
-// arbitrary, there is no share.
+// An advantage that is certainly below the margin counts as none. An energy, whose zero is
+// arbitrary, has no relative margin.
 TEST(Claims, BeatsByLessThanTheMarginIsNotSupported) {
   const auto rows = [](const char* metric, double a, double b) {
     Json both = {row("m", "a", 1, 0, 0), row("m", "b", 1, 0, 0)};
@@ -49,7 +49,7 @@ TEST(Claims, BeatsByLessThanTheMarginIsNotSupported) {
   EXPECT_EQ(by("final_energy", -1, -1.04), "not supported");
 }
 
-// Two slow samplers with huge errors once "matched" whatever their values were.
+// Two slow samplers with huge errors must not match, whatever their values are.
 TEST(Claims, MatchesIsNeverSatisfiedByNoise) {
   const auto rows = [](double a, double b, double se) {
     return often({row("m", "a", 1, a, se), row("m", "b", 1, b, se)});
@@ -67,7 +67,8 @@ TEST(Claims, MatchesIsNeverSatisfiedByNoise) {
   EXPECT_EQ(judge(strict, rows(2.5, 3, 0.05))["verdict"], "supported");
 }
 
-// The best of many equal settings is the luckiest; on the other half of the repeats it is not.
+// The best of many equal settings is the luckiest; on the other half of the repeats it is not the
+// best.
 TEST(Claims, TheBestIsChosenOnOneHalfAndComparedOnTheOther) {
   Json rows;
   for (int repeat = 0; repeat < 6; ++repeat) {
@@ -79,7 +80,7 @@ TEST(Claims, TheBestIsChosenOnOneHalfAndComparedOnTheOther) {
   }
   const Json json = judged("beats", rows)["models"][0];
   EXPECT_EQ(json["who"]["settings"]["radius"], "3");
-  EXPECT_DOUBLE_EQ(json["who"]["value"], 5);     // of the second half alone
+  EXPECT_DOUBLE_EQ(json["who"]["value"], 5);     // of the second half only
   EXPECT_DOUBLE_EQ(json["than"]["value"], 5.3);  // a single setting: of both halves
   EXPECT_EQ(json["who"]["repeats"], 3);
   EXPECT_EQ(json["than"]["repeats"], 6);
@@ -94,7 +95,8 @@ Json first_repeats(const Json& rows, int repeats) {
   return first;
 }
 
-// Three repeats judge at least, on each side: of a side that chooses, the second half has as many.
+// At least three repeats must judge on each side; on a side that chooses, the second half must have
+// as many.
 TEST(Claims, AVerdictNeedsThreeRepeatsThatJudge) {
   const Json alone = often({row("m", "a", 1, 9, 0.1), row("m", "b", 1, 1, 0.1)}, 6);
   EXPECT_EQ(verdict("beats", first_repeats(alone, 3)), "supported");
@@ -123,7 +125,7 @@ TEST(Claims, EveryModelMustSupportAndOneMayContradict) {
   EXPECT_EQ(verdict("beats", often(rows)), "not supported");
 }
 
-// The n-th model that is decided makes the interval of those that are left narrower.
+// Each model that is decided narrows the intervals of the remaining ones.
 TEST(Claims, SeveralModelsAreJudgedByHolmsRule) {
   const double t = boost::math::quantile(boost::math::students_t(58), 0.975);
   const auto on = [](const std::string& model, double lead) {
@@ -160,18 +162,19 @@ TEST(Claims, UndefinedNumbersDecideNothing) {
   rows[1]["status"] = "failed";
   EXPECT_EQ(verdict("beats", often(rows)), "undecided");
   EXPECT_EQ(verdict("beats", often(good)), "supported");
-  // Both never came there: the same number without an error is no tie.
+  // Neither reached the value: the same number without an error is not a tie.
   const Json never = often({row("m", "a", 1, 716, 0), row("m", "b", 1, 716, 0)});
   EXPECT_EQ(verdict("beats", never), "undecided");
   EXPECT_EQ(verdict("matches", never), "undecided");
   EXPECT_EQ(reason("beats", never), "both sides have the same number in every repeat");
-  // Beyond what float32 can do nothing is measured.
+  // A value beyond the range of float32 is not a measurement.
   rows[0] = row("m", "a", 1, 1.6e37, 1);
   rows[1] = row("m", "b", 1, 2, 0.1);
   EXPECT_EQ(reason("beats", often(rows)), "no defined number of a");
 }
 
-// A repeat that failed, or whose bracket stayed open, is no worse one: its setting might be better.
+// A repeat that failed or whose bracket stayed open does not count as worse, because its setting
+// might be better.
 TEST(Claims, WhatIsNotKnownMightBeBetter) {
   const auto nats = [](const std::string& sampler, const std::vector<double>& of_repeats) {
     Json rows = Json::array();
@@ -197,7 +200,7 @@ TEST(Claims, WhatIsNotKnownMightBeBetter) {
   EXPECT_EQ(judge_all({low, high, open}, {"high"}, {"low", "open"})["reason"], why);
   EXPECT_EQ(judge_all({low, high, open}, {"low", "open"}, {"high"})["reason"], why);
   EXPECT_EQ(judge_all({low, high, open}, {"high", "open"}, {"low"})["verdict"], "supported");
-  // Chains that never came there are worse; a repeat that failed is not known to be.
+  // Chains that never reached the value are worse; a repeat that failed is not known to be worse.
   Json rows =
       often({row("m", "a", 1, 2, 0.1), row("m", "b", 1, 3, 0.1), row("m", "a", 2, 4, 0.1)}, 6);
   rows.back()["metrics"]["ess_per_step"] = nullptr;
@@ -207,7 +210,8 @@ TEST(Claims, WhatIsNotKnownMightBeBetter) {
             "a radius=2 has no defined number in every repeat, and might be better");
 }
 
-// Half of a bracket bounds a bias, which is the same in every repeat: it does not shrink with them.
+// Half of a bracket bounds a bias that is the same in every repeat, so that it does not shrink with
+// their number.
 TEST(Claims, ABracketIsNoStandardError) {
   const auto nats = [](double a, double b, double half) {
     Json once = {row("m", "a", 1, 0, 0), row("m", "b", 1, 0, 0)};
@@ -240,7 +244,7 @@ TEST(Claims, ChainsThatStillDriftAreNeverTheBest) {
   const auto rows = [](double a, double rhat_a, double b, double rhat_b) {
     return often({row("m", "a", 1, a, 0.1, 0, rhat_a), row("m", "b", 1, b, 0.1, 0, rhat_b)});
   };
-  // Too short a run flatters its sampler: it may lose, but not win.
+  // A run that is too short favours its sampler: the sampler may lose, but not win.
   EXPECT_EQ(verdict("beats", rows(3, 1, 2, 2)), "supported");
   EXPECT_EQ(verdict("beats", rows(2, 1, 3, 2)), "undecided");
   EXPECT_EQ(verdict("matches", rows(3, 1, 2, 2)), "undecided");
@@ -251,7 +255,7 @@ TEST(Claims, ChainsThatStillDriftAreNeverTheBest) {
   Json unknown = rows(3, 1, 2, 1);
   unknown[0]["metrics"]["rhat"] = nullptr;  // chains that never move
   EXPECT_EQ(verdict("beats", unknown), "undecided");
-  // What is measured at a finite time needs no equilibrium.
+  // A quantity at a finite time does not need equilibrium.
   Json early = rows(0, 3, 0, 3);
   for (Json& one : early) {
     one["metrics"]["mean_error"] = one["sampler"] == "a" ? 1.0 : 2.0;
@@ -309,7 +313,7 @@ TEST(Claims, WhereNothingIsLostNobodyLosesLess) {
     }
   }
   EXPECT_EQ(verdict("degrades-less", rows), "not supported");
-  // Where the largest may be the best by luck, a share of 1 proves nothing.
+  // If the largest value may be the best by chance, a share of 1 proves nothing.
   Json noisy = rows;
   for (Json& r : noisy) {
     if (r["sampler"] == "b")
@@ -319,7 +323,7 @@ TEST(Claims, WhereNothingIsLostNobodyLosesLess) {
   EXPECT_EQ(judged("degrades-less", noisy)["models"][0]["than"]["value"], 1.0);
   EXPECT_EQ(verdict("degrades-less", noisy), "undecided");
   EXPECT_EQ(verdict("degrades-less", noisy, {"b"}, {"a"}), "undecided");
-  // Of a single radius nothing can be lost.
+  // With a single radius there is no degradation.
   for (size_t i = 0; i < rows.size();) {
     rows[i]["settings"]["radius"] == "1" ? void(rows.erase(i)) : void(++i);
   }
@@ -327,7 +331,7 @@ TEST(Claims, WhereNothingIsLostNobodyLosesLess) {
   EXPECT_EQ(reason("degrades-less", rows), "no defined number of a");
 }
 
-// A committed page is judged by today's rules, from what results.json holds.
+// A committed page is judged by the present rules, from the contents of results.json.
 TEST(Claims, AreJudgedAgainFromTheirOwnText) {
   const Json rows = often({row("m", "a", 1, 3, 0.1), row("m", "b", 1, 2, 0.1),
                            row("n", "a", 1, 1, 0.1), row("n", "b", 1, 2, 0.1)});

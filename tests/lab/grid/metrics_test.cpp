@@ -1,4 +1,4 @@
-// Metrics of a cell's run, from draws that were written by hand.
+// Metrics of a cell's run, from given draws.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,8 +39,8 @@ class EssMetric : public testing::Test {
                                 {.device = torch::kCPU});
 };
 
-// Eleven chains stand still, each elsewhere: not the twelfth's ESS, but a twelfth of it, and no
-// more certain than that.
+// Eleven chains are stuck, each in another state: the ESS is a twelfth of the twelfth chain's, and
+// no more certain than that.
 TEST_F(EssMetric, StuckChainsCountAsNothing) {
   torch::Tensor energy = torch::arange(kChains, torch::kFloat64).expand({kDraws, kChains}).clone();
   energy.select(1, 7).copy_(noise_.select(1, 7));
@@ -51,7 +51,7 @@ TEST_F(EssMetric, StuckChainsCountAsNothing) {
   EXPECT_EQ(measure(torch::arange(kChains, torch::kFloat64).expand({kDraws, kChains}), 1).value, 0);
 }
 
-// Chains of a group are one and the same: three independent values, not twelve.
+// All chains of a group are equal: there are three independent values, not twelve.
 TEST_F(EssMetric, TheErrorIsOfGroups) {
   torch::Tensor groups = noise_.narrow(1, 0, 3).clone();
   groups.select(1, 1).copy_(noise_.select(1, 1).cumsum(0));  // so that their ESS differ

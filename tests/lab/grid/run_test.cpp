@@ -1,4 +1,4 @@
-// A grid's run: cells go to whichever rank asks next, and what does not count any more is kept.
+// A grid's run: each cell goes to the next rank that asks, and cells that no longer count are kept.
 #include "lab/grid/run.h"
 
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@
 namespace isinglass {
 namespace {
 
-// Rank 0 takes as long for its first cell as the other for all that are left: fixed shares would
-// let them wait for each other.
+// Rank 0 takes as long for its first cell as the other rank for all remaining ones. With fixed
+// shares one rank would wait for the other.
 TEST(Grid, HandsOutItsCellsOneByOne) {
   const Scratch scratch;
   write_file(scratch / "grid.toml",
@@ -53,7 +53,7 @@ TEST(Grid, HandsOutItsCellsOneByOne) {
 
 namespace fs = std::filesystem;
 
-// Says that the cell is of another program.
+// Changes the cell's record so that it belongs to another program.
 std::string make_other(const fs::path& file, const std::string& program) {
   nlohmann::ordered_json cell = nlohmann::ordered_json::parse(read_file(file));
   cell["identity"]["program"] = program;
@@ -94,7 +94,7 @@ TEST(Grid, WhatAnotherProgramMadeIsSetAside) {
                                             "1 the program was 1f2e3d stale-1f2e3d-2"}));
 }
 
-// The network that a cell has trained goes with it, finished or not.
+// The network that a cell has trained is moved with it, finished or not.
 TEST(Grid, WhatAnotherProgramTrainedIsSetAside) {
   const Scratch scratch;
   write_file(scratch / "grid.toml", R"(
@@ -135,7 +135,7 @@ sampler = "gwg"
   }
 }
 
-// A path that is no UTF-8 is no reason to lose what was measured.
+// A path that is not valid UTF-8 does not lose the measurement.
 TEST(Grid, ACellOfAnyPathIsKept) {
   const Scratch scratch;
   const fs::path folder = scratch / "a\xff";

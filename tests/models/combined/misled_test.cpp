@@ -1,5 +1,5 @@
-// Targets whose gradient misleads, against their densities by plain loops: the energy of the right
-// modes, the gradient of all; which states are right.
+// Targets whose gradient misleads, against their densities by plain loops: the energy is that of
+// the right modes, the gradient that of all modes. Also tests which states count as right.
 #include "models/combined/misled.h"
 
 #include <gtest/gtest.h>

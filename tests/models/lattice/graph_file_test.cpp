@@ -1,4 +1,4 @@
-// Graphs from texts: the three forms, what they have in common, and what is refused by line.
+// Graphs from texts: the three formats, their common features, and the lines that are refused.
 #include "models/lattice/graph_file.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// An Ising model that is learned: which sites it joins, its energies by a matrix or a list of pairs, and
-// everything that it keeps of its couplings.
+// An Ising model that is learned: the sites that it joins, its energies by a matrix or a list of
+// pairs, and everything that it caches of its couplings.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -80,8 +80,8 @@ TEST(LearnedIsing, StartsAsIndependentSitesOfTheDatasMean) {
   EXPECT_EQ(without["field"].abs().max().item<double>(), 0);
 }
 
-// Energies, tables, conditionals, neighbourhoods and sweeps after the parameters have moved are those of
-// a model that is made of the new ones.
+// After the parameters have changed, energies, tables, conditionals, neighbourhoods and sweeps
+// equal those of a model made from the new parameters.
 TEST(LearnedIsing, AllThatItKeepsFollowsItsParameters) {
   for (const EdgeSet set : {EdgeSet::kAll, EdgeSet::kGrid}) {
     const auto model = ising(set, torch::full({9}, 0.5));

@@ -1,4 +1,5 @@
-// Gibbs sweeps of an RBM with more units on a side than 16 bits number in groups of four.
+// Gibbs sweeps of an RBM with so many units on a side that their groups of four exceed 16-bit
+// numbers.
 #include "models/network/rbm.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@ using torch::Tensor;
 
 constexpr int64_t kManyUnits = (1 << 18) + 64, kChains = 3;
 
-// Small whole numbers, whose sums float32 has in any order.
+// Returns small whole numbers, whose float32 sums are exact in any order.
 Tensor whole_weights(at::IntArrayRef shape) {
   return torch::randint(-3, 4, shape).to(torch::kFloat32);
 }
@@ -51,7 +52,7 @@ TEST(RbmSweeps, KnowTheInputsOfManyValues) {
   expect_inputs_of_states(kManyUnits / 256 + 1, 4, 256);
 }
 
-// Hidden unit j alone is on, and of v what its row has above 0.
+// Only hidden unit j is on; the visible units are those for which its row is above 0.
 TEST(RbmSweeps, KnowAHiddenUnitBeyondManyOthers) {
   constexpr int64_t kSites = 5;
   constexpr float kSure = 1000;

@@ -29,7 +29,7 @@ std::unique_ptr<at::ObserverContext> note(const at::RecordFunction& call) {
   return nullptr;
 }
 
-// What the call copies of activations, by the names of LibTorch's operators.
+// Returns the copies of activations that the call makes, by the names of LibTorch's operators.
 std::vector<std::string> copies_of(const std::function<void()>& call) {
   std::vector<std::string> found;
   copies = &found;
@@ -65,8 +65,8 @@ TEST(ResNetLayout, AStepCopiesNoActivations) {
   }
 }
 
-// cuDNN returns activations in the layout that the strides of image and weights tell, as suggest_memory_format()
-// does; those of one channel can be both.
+// cuDNN returns activations in the layout that the strides of image and weights determine, as
+// suggest_memory_format() does; with one channel the strides fit both layouts.
 TEST(ResNetLayout, AnImageOfOneChannelIsChannelsLastByItsStrides) {
   const auto model = new_model("resnet", {.image_height = 12, .image_width = 12, .channels = 8}, 1);
   const torch::Tensor x = torch::randint(0, 2, {6, 144}, torch::kUInt8);

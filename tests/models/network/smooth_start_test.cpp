@@ -1,5 +1,6 @@
-// Where a network of grey levels begins: near levels beside each other, of a size that depth keeps, and so
-// close to linear in one pixel that its gradient foretells what a new value does.
+// The initial parameters of a network for grey levels: near levels have similar features, whose
+// size depth preserves, and the network is so close to linear in one pixel that its gradient
+// predicts the effect of a new value.
 #include <gtest/gtest.h>
 
 #include "models/registry.h"
@@ -30,8 +31,8 @@ TEST(SmoothStart, LevelsBesideEachOtherAreNear) {
   EXPECT_GT(steps.min().item<double>(), 0);
 }
 
-// What the gradient foretells of a new value at one site: its standard deviation, and the part of its
-// variance by which it errs.
+// The effect of a new value at one site as the gradient predicts it: its standard deviation, and
+// the share of its variance that is prediction error.
 struct Foretold {
   double size, error;
 };

@@ -1,4 +1,4 @@
-// See counters.h.
+// Implements the counters, including the functions that the compiler's instrumentation calls.
 #include "tests/simt/counters/counters.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Lane {
   const Access* front() const { return next < accesses.size() ? &accesses[next] : nullptr; }
 };
 
-// Which bytes of shared memory a block has written.
+// Records the bytes of shared memory that a block has written.
 class Written {
  public:
   void clear() {
@@ -40,7 +40,7 @@ class Written {
       bytes_[r].assign(ranges_[r].bytes, false);
     }
   }
-  // Whether all were written before.
+  // Returns true if all bytes were written before.
   bool touch(uint64_t address, size_t count, bool write) {
     bool all = true;
     for (size_t r = 0; r < 2; ++r) {
@@ -75,7 +75,7 @@ int64_t different_sectors(const Group& group, std::unordered_set<uint64_t>& foot
   return static_cast<int64_t>(sectors.size());
 }
 
-// Of the lanes [first, end) of a warp.
+// Returns the bank conflicts of the lanes [first, end) of a warp.
 int64_t conflicts_of(const std::array<const Access*, kWarp>& lanes, unsigned first, unsigned end) {
   std::array<std::vector<uint64_t>, 32> banks;
   for (unsigned l = first; l < end; ++l) {
@@ -126,7 +126,7 @@ class Counting : public Observer {
     philox_before_ = philox_events;
   }
 
-  // Lanes that have run to a meeting are put side by side.
+  // Aligns the accesses of lanes that have reached a synchronisation point.
   void stop(unsigned warp) override {
     leave();
     while (const Access* first = next_of(warp)) take_together(warp, *first);
@@ -182,7 +182,7 @@ class Counting : public Observer {
   std::vector<LaunchCounts> launches;
 
  private:
-  // What the running thread has done is over.
+  // Ends the record of the running thread.
   void leave() {
     if (counting_) {
       lanes_[running_].philox += static_cast<int64_t>(philox_events - philox_before_);
@@ -190,7 +190,7 @@ class Counting : public Observer {
     counting_ = false;
   }
 
-  // The access that comes first in lockstep, or null.
+  // Returns the access that comes first in lockstep, or null.
   const Access* next_of(unsigned warp) const {
     const Access* first = nullptr;
     for (unsigned l = 0; l < kWarp; ++l) {
@@ -279,7 +279,7 @@ const std::vector<LaunchCounts>& Counters::launches() const {
 
 }  // namespace simt
 
-// What the compiler calls.
+// The functions that the compiler's instrumentation calls.
 #define ISINGLASS_ACCESS(name, bytes, write)                        \
   extern "C" void __tsan_##name(void* address) {                    \
     simt::tell(address, bytes, write, __builtin_return_address(0)); \

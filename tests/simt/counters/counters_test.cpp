@@ -1,5 +1,6 @@
-// The counters on kernels whose counts can be worked out by hand, and, for all tests of tests/simt that are
-// linked with it: no kernel reads shared memory that its block has not written.
+// The counters on kernels whose counts are known by hand. For all tests of tests/simt that are
+// linked with this file, it also checks that no kernel reads shared memory that its block has not
+// written.
 #include "tests/simt/counters/counters.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ namespace {
 
 using simt::LaunchCounts;
 
-// Memory as CUDA gives it: aligned to 256 bytes.
+// Memory aligned to 256 bytes, like CUDA's.
 template <class T>
 class Buffer {
  public:
@@ -88,7 +89,7 @@ TEST(Counters, AStridedCopyTakesASectorALane) {
   EXPECT_EQ(count_copy(0, 3).bytes_read, 32);
 }
 
-// Every lane stores a word of its own and loads that of another one; `T` of 4, 8 or 16 bytes.
+// Every lane stores its own word and loads that of another lane; `T` has 4, 8 or 16 bytes.
 template <class T>
 __global__ void through_shared(T* out, unsigned stride) {
   T* shared = dynamic_shared_memory<T>();
@@ -205,7 +206,7 @@ TEST(Counters, ReadsOfSharedMemoryThatTheBlockHasNotWritten) {
   }
 }
 
-// Under every test of the program's other suites.
+// Runs with every test of the program's other suites.
 class WrittenBeforeRead : public testing::EmptyTestEventListener {
   void OnTestStart(const testing::TestInfo& test) override {
     if (std::string(test.test_suite_name()) != "Counters")

@@ -1,6 +1,6 @@
-// Included by the compiler before every source that is counted: what CMakeLists.txt writes into the
-// copy of Philox's header. The increment is assembly that touches no other memory, so that
-// the compiler keeps in registers what it would have kept.
+// The compiler includes this file before every source that is counted; CMakeLists.txt writes the
+// event into the copy of Philox's header. The increment is assembly that touches no other memory,
+// so that the compiler keeps the same values in registers as without it.
 #pragma once
 
 #include <cstdint>

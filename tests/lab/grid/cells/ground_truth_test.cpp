@@ -51,7 +51,7 @@ TEST(GroundTruth, IsRefusedWhereChainsHaveNotConverged) {
   EXPECT_TRUE(std::isnan(truth.floor.u_statistic));
 }
 
-// The chains of a run by the same sweeps, under any seed of a grid, are others.
+// The chains differ from those of a run with the same sweeps, under any seed of a grid.
 TEST(GroundTruth, HasChainsOfItsOwn) {
   const auto model = rbm_of(torch::zeros({3, 40}), torch::linspace(-1, 1, 40), torch::zeros({3}));
   const GroundTruth truth = block_gibbs_truth(*model, torch::kCPU, go_on, kShort);

@@ -1,4 +1,4 @@
-// Which parameters of a cell's training are evaluated.
+// Tests which parameters of a cell's training are evaluated.
 #include "lab/grid/cells/learning_cell.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,8 @@ TEST(LearningCell, EvaluatesWhatValidatedBestWhereScoresCanBeCompared) {
       evaluated_after("{\"iteration\":1,\"validation_score\":-99,\"validation_weight_ess\":25}\n"
                       "{\"iteration\":2}\n"),
       "best.pt");
-  // The later model could not be annealed in as many temperatures: the early one is not the better for it.
+  // The later model could not be annealed with as many temperatures. This does not make the earlier
+  // one better.
   EXPECT_EQ(
       evaluated_after("{\"iteration\":1,\"validation_score\":-199,\"validation_weight_ess\":25}\n"
                       "{\"iteration\":2,\"validation_score\":-80,\"validation_weight_ess\":1.1}\n"

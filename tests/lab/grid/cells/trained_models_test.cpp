@@ -1,4 +1,4 @@
-// Networks of a grid: trained once, whoever needs them.
+// Networks of a grid are trained once for all cells that need them.
 #include "lab/grid/cells/trained_models.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST(GridModels, ANetworkThatAnotherProcessTrainsIsWaitedFor) {
   EXPECT_EQ(fs::last_write_time(kept / "ema.pt"), written);
 }
 
-// A training that was stopped goes on at its checkpoint, and comes to the same weights.
+// A training run that was stopped resumes at its checkpoint and gives the same weights.
 TEST(GridModels, AnInterruptedTrainingGoesOn) {
   const Scratch scratch;
   std::string text = kGridText;

@@ -1,4 +1,4 @@
-// Claims that the grid cannot answer are refused when it is read; those of an edited file are
+// Claims that the grid cannot answer are refused when it is read; the claims of an edited file are
 // judged.
 #include "lab/grid/rules/claims_file.h"
 

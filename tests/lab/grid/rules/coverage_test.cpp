@@ -1,5 +1,5 @@
-// How often verdicts are wrong, of simulated grids whose truth is known: the best of a side is
-// chosen on one half of the repeats and judged on the other, over several models.
+// The rate of wrong verdicts on simulated grids whose truth is known: the best of a side is chosen
+// on one half of the repeats and judged on the other, over several models.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,10 +11,10 @@
 namespace isinglass {
 namespace {
 
-// Settings have names and no numbers, so that no sweep ends.
+// Settings have names without numbers, so that no sweep has an end.
 struct Simulated {
   int models = 1, settings_a = 1, settings_b = 1, repeats = 8;
-  double spread = 1;  // of runs, in the errors that they report
+  double spread = 1;  // of runs, in units of the errors that they report
   double lead = 0;    // of the best of a over the best of b
   double gap = 0;     // between the settings of a side, in spreads
 };
@@ -60,11 +60,11 @@ class Grids {
 
 constexpr double kSpreads[] = {1, 1.5, 2, 3, 5};
 
-// So many trials that three binomial errors of 5 % are 1.2 %.
+// With this number of trials, three binomial errors of 5 % are 1.2 %.
 constexpr int kTrials = 3000;
 constexpr double kMost = 0.062;
 
-// The share of intervals that leave out the true difference. Settings are equal.
+// Returns the share of intervals that do not contain the true difference. All settings are equal.
 double missed(const Simulated& how, const std::string& metric = "ess_per_step") {
   Grids grids(how, metric);
   const double truth = find_metric(metric, "").higher_is_better ? how.lead : -how.lead;
@@ -77,8 +77,9 @@ double missed(const Simulated& how, const std::string& metric = "ess_per_step") 
   return static_cast<double>(misses) / kTrials;
 }
 
-// However much more runs differ than each of them reports, an interval of 95 % misses in 6 % at
-// most. By the chains' own errors 31 % would, of one repeat that judges and twice their spread.
+// However much runs differ beyond their reported errors, an interval of 95 % misses in at most 6 %.
+// With the chains' own errors, a single judging repeat and twice their spread, it would miss in 31
+// %.
 TEST(Coverage, IntervalsMissTheTruthAsOftenAsTheySay) {
   for (const double spread : kSpreads) {
     const Simulated how{.settings_a = 3, .repeats = 6, .spread = spread, .lead = 1};
@@ -86,11 +87,11 @@ TEST(Coverage, IntervalsMissTheTruthAsOftenAsTheySay) {
   }
   EXPECT_LE(missed({.settings_a = 3, .settings_b = 3, .repeats = 5, .spread = 2, .lead = 1}),
             kMost);
-  // They are not of any length where the spread is all that is known.
+  // The intervals are not arbitrarily long if only the spread is known.
   EXPECT_GE(missed({.settings_a = 2, .settings_b = 2, .lead = 1}, "burn_in_time"), 0.02);
 }
 
-// The share of claims of which some verdict on a model is wrong.
+// Returns the share of claims with a wrong verdict on some model.
 double wrong(const Simulated& how, double margin) {
   Grids grids(how);
   const Claim claim{"", "beats", "ess_per_step", "", {"a"}, {"b"}, {}, margin};
@@ -106,8 +107,8 @@ double wrong(const Simulated& how, double margin) {
   return static_cast<double>(count) / kTrials;
 }
 
-// Several models at once, none of which is better: one that is said to be is a wrong verdict. So is
-// one that is said not to be, where all are better by what counts.
+// Several models at once. If none is better, a verdict of better is wrong. If all are better by the
+// margin, a verdict of not better is wrong, too.
 TEST(Coverage, AClaimOnSeveralModelsIsWrongAsSeldomAsOnOne) {
   for (const double spread : {1.0, 2.0, 5.0}) {
     const Simulated equal{.models = 4, .settings_a = 2, .repeats = 6, .spread = spread};
@@ -117,9 +118,9 @@ TEST(Coverage, AClaimOnSeveralModelsIsWrongAsSeldomAsOnOne) {
   EXPECT_LE(wrong(better, 0.1), kMost);
 }
 
-// A side's best may be missed by the half that chooses, which makes it look worse than it is: where
-// the sides are equal, the other one then is said to be better, and where `who` is better by just
-// what counts, it is said not to be.
+// The half of repeats that chooses may miss a side's best setting, so that the side looks worse
+// than it is. If the sides are equal, the other one is then found better; if `who` is better by
+// exactly the margin, it is found not to be.
 TEST(Coverage, AWrongChoiceOfTheBestMakesFewVerdictsWrong) {
   for (const double spread : {1.0, 2.0, 5.0}) {
     EXPECT_LE(wrong({.settings_b = 4, .repeats = 8, .spread = spread, .gap = 0.6}, 0.1), kMost)

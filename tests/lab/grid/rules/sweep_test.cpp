@@ -28,7 +28,7 @@ Json rows_of(const std::vector<Swept>& all) {
   return often(once, 6);
 }
 
-// `than` rises with its radius, whose sweep ends where it is still behind.
+// `than` improves with its radius, and its sweep ends before it has caught up.
 TEST(SweepEnds, ALoserAtTheEndOfItsSweepLeavesAClaimUndecided) {
   const Json rising = rows_of({{"a", {}, 9},
                                {"b", {{"radius", "1"}}, 1},
@@ -92,7 +92,7 @@ TEST(SweepEnds, EveryOptionThatIsSweptCounts) {
             "the best of b is at the end of its sweep (radius = 8, tau = 3)");
 }
 
-// A value that the claim names is its definition: nothing was tuned.
+// A value that the claim names defines the setting: nothing was tuned.
 TEST(SweepEnds, WhatAClaimNamesIsNoSweep) {
   const Json rows = rows_of({{"a", {}, 9},
                              {"b", {{"sigma", "1"}, {"tau", "1"}}, 1},
@@ -109,8 +109,8 @@ TEST(SweepEnds, WhatAClaimNamesIsNoSweep) {
   EXPECT_EQ(than({"b", "b sigma=2 tau=2"}), "");
 }
 
-// A share of the best value: where the best may be better beyond the sweep, the share is less,
-// which helps nobody but the other side. The largest of the axis is what the claim is about.
+// The share of the best value: if the best may be better beyond the sweep, the share is smaller,
+// which can only favour the other side. The claim is about the largest value of the axis.
 TEST(SweepEnds, ASharesBestMayNotBeAtTheOtherEnd) {
   const auto rows = [](const std::string& least) {
     return rows_of({{"a", {{"radius", least}}, 4},

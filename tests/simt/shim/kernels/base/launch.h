@@ -1,4 +1,4 @@
-// Takes the place of kernels/base/launch.h where kernels run under tests/simt/interpreter.h.
+// Replaces kernels/base/launch.h for kernels that run under tests/simt/interpreter.h.
 #pragma once
 
 #define ISINGLASS_SIMT
