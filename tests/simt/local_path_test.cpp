@@ -61,7 +61,7 @@ Outcome run(const Case& c, int launches, int64_t steps, Twin twin) {
   const Lattice lattice = graph.lattice(d, c.categories);
   const PathShape shape{b, d, c.categories, c.one_hot, c.rule, c.balancing, most};
   auto ids = inputs.ids(b);
-  ids[0] = 3;  // whose energy is evaluated afresh after the second step
+  ids[0] = 3;  // the energy of this chain is evaluated anew after the second step
   int64_t rng[] = {99, kRenewal - 4};
   const double radius = 0.5 * static_cast<double>(most + 1);
   Outcome o;

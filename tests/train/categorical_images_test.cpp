@@ -1,5 +1,5 @@
-// Categorical images from end to end: base distributions, annealing and likelihoods of a tiny network
-// against enumeration, the gradient of contrastive divergence, and what does not fit together.
+// Categorical images from end to end: base distributions, annealing and likelihoods of a tiny
+// network against enumeration, the gradient of contrastive divergence, and inconsistent settings.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -55,7 +55,7 @@ TEST(CategoricalImages, AnnealingFindsTheEnumeratedLogZ) {
     torch::NoGradGuard no_grad;
     const torch::Tensor u = energies(*model, states, torch::kCPU);
     const torch::Tensor base = energies(*resnet(0, model->base_mean()), states, torch::kCPU);
-    ASSERT_GT((u - base).std().item<double>(), 0.5);  // the network counts
+    ASSERT_GT((u - base).std().item<double>(), 0.5);  // the network has an effect
     const double exact = torch::logsumexp(-u, 0).item<double>();
     const Factorised start = annealing_start(*model, &data, torch::kCPU);
     EXPECT_NEAR(start.mean_log_likelihood(states), plain_independent(clamped_mean(data), states),
@@ -71,7 +71,7 @@ TEST(CategoricalImages, AnnealingFindsTheEnumeratedLogZ) {
       EXPECT_LT(ais.log_z_se, 0.05) << name;
       EXPECT_NEAR(ais.log_z, exact, 4 * ais.log_z_se + 1e-4) << name;
     }
-    // The likelihoods of splits, and of independent pixels beside them.
+    // The likelihoods of splits, and those of independent pixels.
     const std::vector<SplitEnergy> splits = split_energies(*model, data, torch::kCPU);
     ASSERT_EQ(splits.size(), 3u);
     const torch::Tensor of_test = energies(*model, data.test, torch::kCPU);
@@ -86,13 +86,13 @@ TEST(CategoricalImages, AnnealingFindsTheEnumeratedLogZ) {
   }
 }
 
-// 6 sites of 8 equally likely values: 3 bits each.
+// 6 sites with 8 equally probable values have 3 bits each.
 TEST(CategoricalImages, BitsPerDimension) {
   EXPECT_NEAR(bits_per_dim(-6 * std::log(8.0), 6), 3, 1e-12);
   EXPECT_NEAR(bits_per_dim(-560 * 8 * std::log(2.0), 560), 8, 1e-12);
 }
 
-// Chains of the model itself, which enumeration draws: the loss has the gradient of the likelihood.
+// With chains drawn from the model by enumeration, the loss has the gradient of the likelihood.
 TEST(CategoricalImages, ContrastiveGradientIsThatOfTheLikelihood) {
   const Dataset data = images();
   const auto model = resnet(300, clamped_mean(data));

@@ -1,4 +1,4 @@
-// The three tests for divergence against plain sums over planted differences and acceptances.
+// The tests for divergence, on given differences and acceptances.
 #include "train/divergence.h"
 
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@ constexpr int64_t kSites = 100;
 
 using Course = std::function<double(int64_t)>;
 
-// The iteration (from 1) at which a course of differences, and of acceptances, is seen to diverge; 0: it is
-// not.
+// Returns the iteration (from 1) at which a course of differences and acceptances is detected as
+// divergent; 0 if it is not.
 int64_t seen_at(const Course& difference, int64_t iterations, const Course& acceptance = nullptr) {
   Divergence divergence(kSites);
   for (int64_t t = 1; t <= iterations; ++t) {
@@ -39,7 +39,7 @@ double alternating(int64_t t) {
   return t % 2 ? 1.5 : -1.5;
 }
 
-// After 2500 iterations of ±1.5, U(data) − U(chains) is 20 more.
+// After 2500 iterations of ±1.5, U(data) − U(chains) rises by 20.
 TEST(DivergenceTest, DriftBeyondTheSpreadBefore) {
   const auto drifting = [](int64_t t) { return alternating(t) + (t > 2500 ? 20 : 0); };
   int64_t expected = 0;
@@ -54,9 +54,10 @@ TEST(DivergenceTest, DriftBeyondTheSpreadBefore) {
 }
 
 TEST(DivergenceTest, HealthyCoursesPass) {
-  // Random images at first, far from the chains; then none of it.
+  // The chains are random images at first, far from the data; later the difference vanishes.
   EXPECT_EQ(seen_at([](int64_t t) { return alternating(t) - 60 * std::exp(-t / 500.0); }, 6000), 0);
-  // Hardly anything at first; then noise, and a mean below a fiftieth of a nat a site.
+  // The difference is small at first; then there is noise, and a mean below a fiftieth of a nat per
+  // site.
   EXPECT_EQ(seen_at([](int64_t t) { return alternating(t) * (t > 2500 ? 1 : 1e-3) + 1.9; }, 6000),
             0);
 }
@@ -78,16 +79,17 @@ TEST(DivergenceTest, ChainsThatAreStuck) {
   const auto course = [](const Course& acceptance) {
     return seen_at(alternating, 3000, acceptance);
   };
-  // To a quarter of what it was; to nothing, but slowly; for forty iterations; all the way down at first.
+  // Acceptance falls to a quarter; to zero, but slowly; for forty iterations only; to zero at the
+  // very beginning.
   EXPECT_EQ(course([](int64_t t) { return t < 700 ? 0.6 : 0.15; }), 0);
   EXPECT_EQ(course([](int64_t t) { return 0.6 * std::exp(-t / 200.0); }), 0);
   EXPECT_EQ(course([](int64_t t) { return t < 700 || t >= 740 ? 0.6 : 0.05; }), 0);
   EXPECT_EQ(course([](int64_t t) { return t < 200 ? 1.0 : 0.05; }), 0);
-  // Nothing moves, and nothing did.
+  // Nothing moves, and nothing did before.
   EXPECT_EQ(course([](int64_t) { return 0.0; }), 0);
 }
 
-// Ten in a row; nine, and again nine, are batches of their own.
+// Ten skipped iterations in a row diverge; nine, and again nine after an update, do not.
 TEST(DivergenceTest, IterationsWithoutAnUpdate) {
   Divergence first(kSites);
   for (int i = 0; i < 9; ++i) first.skipped("the loss is nan");

@@ -1,5 +1,5 @@
-// Likelihoods of models against enumeration: where annealing starts, base distributions, splits
-// that are binarised once, scores of checkpoints; and whose random numbers they use.
+// Likelihoods of models against enumeration: the start of annealing, base distributions, splits
+// that are binarised once, scores of checkpoints, and the random numbers that they use.
 #include "train/likelihood.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace isinglass {
 namespace {
 
-// 3×4 pixels; a base that no data set of these tests has the mean of.
+// Images of 3×4 pixels, and a base distribution whose mean no data set of these tests has.
 constexpr int64_t kHeight = 3, kWidth = 4, kSites = kHeight * kWidth;
 
 torch::Tensor uneven_mean() {
@@ -79,7 +79,7 @@ TEST(AnnealingWithABase, LogZIsThatOfEnumeration) {
   const torch::Tensor states = all_states(kSites);
   const torch::Tensor u = energies(*model, states, torch::kCPU);
   const torch::Tensor base = energies(*resnet(0), states, torch::kCPU);
-  ASSERT_GT((u - base).std().item<double>(), 0.5);  // the network counts …
+  ASSERT_GT((u - base).std().item<double>(), 0.5);  // the network has an effect …
   ASSERT_GT(base.std().item<double>(), 1);          // … and the base does
   EXPECT_NEAR(base.mean().item<double>(), -plain_bernoulli(uneven_mean(), states), 1e-4);
 
@@ -153,7 +153,7 @@ TEST(SplitEnergies, AreMeansOverTheSplits) {
   }
 }
 
-// Grey levels: drawn from their levels, and the same draws in every call.
+// Grey levels are binarised by draws, which are the same in every call.
 TEST(SplitEnergies, OfGreyLevelsAreOfOneBinaryCopy) {
   Dataset data = three_splits(PixelValues::kGrey);
   constexpr int64_t kImages = 4000;
@@ -238,7 +238,7 @@ TEST(QuickValidation, IsThatOfEnumeration) {
     EXPECT_LT(se, 0.1);
     EXPECT_NEAR(score->value, exact, 4 * se);
     EXPECT_EQ(score->warning, "");
-    // Equal random numbers for all checkpoints.
+    // All checkpoints use the same random numbers.
     EXPECT_EQ(quick_validation_likelihood(model, *sampler, data, options, torch::kCPU)->value,
               score->value);
   }
@@ -267,8 +267,8 @@ TEST(QuickValidation, StopsBetweenSteps) {
   EXPECT_EQ(asked, 5);
 }
 
-// Chains of one seed and number: where they start, and which sites they flip where every proposal
-// is accepted.
+// Chains of one seed and number: their starts, and the sites that they flip if every proposal is
+// accepted.
 class WhoseNumbers : public testing::Test {
  protected:
   static constexpr int64_t kChains = 20, kBits = 64, kSteps = 10;

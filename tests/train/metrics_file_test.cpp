@@ -90,7 +90,7 @@ TEST(MetricsFileTest, AHalfWrittenLastLineIsCut) {
   }
 }
 
-// A line that cannot be read, wherever it is, costs itself alone, and is kept beside the file.
+// A line that cannot be read, wherever it is, is the only one lost, and is kept in another file.
 TEST(MetricsFileTest, ADamagedLineIsMovedAndTheOthersStay) {
   const Scratch scratch;
   const fs::path file = scratch / "metrics.jsonl", beside = scratch / "metrics.jsonl.damaged";
@@ -122,7 +122,7 @@ TEST(MetricsFileTest, ADamagedLineIsMovedAndTheOthersStay) {
   EXPECT_EQ(metrics.complaint(), "");
 }
 
-// A file that somebody has removed or emptied is no reason to fail.
+// A file that was removed or emptied meanwhile is no reason to fail.
 TEST(MetricsFileTest, AScoreWithoutALineIsLost) {
   const Scratch scratch;
   MetricsFile metrics(scratch / "metrics.jsonl");

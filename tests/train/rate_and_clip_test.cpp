@@ -7,7 +7,7 @@
 namespace isinglass {
 namespace {
 
-// With another length, the schedule begins again where the run stands.
+// With another length, the schedule starts again at the present iteration.
 TEST(PlanTest, AnotherLengthPlansFromTheIterationReached) {
   const Scratch scratch;
   PcdRun options = small_options();
@@ -75,7 +75,7 @@ TEST(PlanTest, WarnsOfAWarmUpThatTheRunDoesNotOutlast) {
             std::string::npos);
 }
 
-// Adam sees the gradient's direction alone where every gradient is scaled to one norm, as here.
+// If every gradient is scaled to one norm, as here, Adam uses only its direction.
 TEST(ClipTest, ScalesGradientsToTheNorm) {
   const Scratch scratch;
   PcdRun options = small_options();

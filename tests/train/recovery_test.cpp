@@ -1,5 +1,5 @@
-// Divergence of whole training runs: it is seen, and a run recovers from it; killed at any moment
-// of that, it ends in the same bits.
+// Divergence of whole training runs: it is detected, and a run recovers from it. A run that is
+// killed at any moment of the recovery ends with the same bits.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -95,13 +95,13 @@ TEST(DivergingRun, StopsWhenTheEnergiesStayApart) {
   const std::string message = what_stops(setting, scratch / "run");
   EXPECT_NE(message.find("100 iterations in a row"), std::string::npos) << message;
   expect_finite_checkpoints(scratch / "run");
-  // It takes 100 iterations to see; the log has the same sentence.
+  // The detection takes 100 iterations; the log has the same sentence.
   EXPECT_GE(metrics_of(scratch / "run").size(), 99u);
   EXPECT_NE(read_file(scratch / "run/log.txt").find(message), std::string::npos);
 }
 
-// Contrastive divergence whose loss is no number at the ten iterations up to given ones if the
-// learning rate is above a bound: a function of iteration and state, as everything else is.
+// Contrastive divergence whose loss is NaN in the ten iterations up to given ones if the learning
+// rate is above a bound. Like everything else, this is a function of iteration and state.
 class Planted : public Objective {
  public:
   using Bounds = std::map<int64_t, double>;
@@ -149,8 +149,8 @@ PcdRun long_options() {
   return options;
 }
 
-// A run that has lost its way at iterations 30 (and goes back to the start) and 440 (to 200) unless
-// it has recovered once, or twice.
+// A run that diverges at iterations 30 (and goes back to the start) and 440 (back to 200) unless it
+// has recovered once, or twice.
 struct PlantedRun {
   explicit PlantedRun(const PcdRun& options, TrainHooks hooks = {},
                       Planted::Bounds bounds = kBounds)
@@ -171,7 +171,7 @@ struct PlantedRun {
 // before 440 it is 1e-2·(29 / 450), a quarter of which is below the bound.
 const Planted::Bounds PlantedRun::kBounds = {{30, 6e-3}, {440, 1.7e-4}};
 
-// The process ends here, with nothing saved that is not on disk.
+// The process ends here, and nothing is saved except what is on disk.
 struct Killed {};
 
 struct Killer : TrainObserver {
@@ -217,7 +217,7 @@ TEST_F(Recovery, HalvesTheRateForGood) {
   const auto metrics = metrics_of(whole_);
   ASSERT_EQ(metrics.size(), 460u);
   const LearningRate rate{.peak = 1e-2, .warmup = 10, .schedule = RateSchedule::kLinear, .to = 460};
-  // Of the first sitting's iterations none are left.
+  // No iterations of the first process are left.
   for (int64_t t = 1; t <= 460; ++t) {
     EXPECT_EQ(metrics[t - 1]["iteration"], t);
     EXPECT_EQ(metrics[t - 1]["learning_rate"], rate.at(t) / (t <= 200 ? 2 : 4)) << t;
@@ -261,7 +261,7 @@ TEST_F(Recovery, KilledAtAnyMomentItEndsInTheSameBits) {
   }
   const auto in_recovery = [&](Killer& killer) { killer.at_message = diverged; };
   finish(kill(in_recovery));  // before anything is changed
-  // In the midst of it, the later checkpoints are gone.
+  // In the middle of the recovery, the later checkpoints are gone.
   for (const bool cut : {false, true}) {
     const fs::path directory = kill(in_recovery);
     RunDirectory::open(directory).remove_checkpoints_after(200);
@@ -270,7 +270,8 @@ TEST_F(Recovery, KilledAtAnyMomentItEndsInTheSameBits) {
   }
 }
 
-// Interrupted, a run saves where it stands: it goes back to where it would have gone without.
+// An interrupted run saves its present state; it recovers to the same iteration as an uninterrupted
+// run.
 TEST_F(Recovery, AnInterruptionDoesNotChangeWhereItGoes) {
   const fs::path directory = scratch_ / "stopped";
   for (const int64_t moment : {20, 29, 210, 233, 400, 439}) {
@@ -320,7 +321,7 @@ TEST_F(Recovery, CountsThoseWithinTenCheckpoints) {
   EXPECT_EQ(enough.trainer->run().recoveries, 2);
 }
 
-// U is infinite where the first site is set, at first: those chains are drawn anew, and no others.
+// U is infinite at first if the first site is set: those chains are redrawn, and no others.
 TEST(RecoveryTest, ChainsWithoutAFiniteEnergyAreDrawnAnew) {
   struct Holed : SineModel {
     using SineModel::SineModel;

@@ -32,7 +32,7 @@ TEST(RunDirectoryTest, KeepsTheTwoLatestCheckpoints) {
   EXPECT_TRUE(fs::exists(scratch / "run/checkpoints/00000030.pt.unreadable"));
 }
 
-// What a run that diverges may need is kept, wherever it was interrupted.
+// Checkpoints that a diverging run may need are kept, wherever it was interrupted.
 TEST(RunDirectoryTest, KeepsTwoCheckpointsToRecoverFrom) {
   const Scratch scratch;
   const RunDirectory directory = RunDirectory::create(scratch / "run");
@@ -120,7 +120,7 @@ TEST(CheckpointTest, SurvivesTheDisk) {
   EXPECT_EQ(read.skipped, 8);
 }
 
-// Their averages have had an update an iteration.
+// The averages of such checkpoints have had one update per iteration.
 TEST(CheckpointTest, OneFromBeforeUpdatesWereSkipped) {
   const Scratch scratch;
   write_checkpoint(scratch / "new.pt", small_checkpoint());

@@ -1,6 +1,6 @@
-// A batch whose loss or gradient is not finite: its update is not made, and nothing else changes.
-// The reference is a run whose checkpoint after that iteration gets back, by hand, what an update
-// changes.
+// If the loss or gradient of a batch is not finite, its update is not made, and nothing else
+// changes. The reference is a run in whose checkpoint after that iteration everything that an
+// update changes is restored by hand.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -14,12 +14,12 @@ namespace {
 
 constexpr int64_t kBad = 7;  // of 20 iterations
 
-// The first factor is of this rank's loss, the second of its gradient, in one iteration.
+// Factors of this rank's loss and of its gradient, in one iteration.
 struct Blow {
   double loss = 1, gradient = 1;
 };
 
-// As PCD, but for the blow.
+// PCD with such factors in one iteration.
 class Struck : public PcdObjective {
  public:
   Struck(const Setting& setting, const PcdRun& options, const Ranks& ranks, Blow blow,
@@ -52,7 +52,7 @@ PcdRun centred_options() {
   return options;
 }
 
-// One sitting, up to the options' iterations.
+// Runs one process, up to the options' iterations.
 TrainResult sitting(const fs::path& directory, const PcdRun& options, const Ranks& ranks, Blow blow,
                     bool resumed = false, std::set<int64_t> when = {kBad}) {
   Setting setting("rbm", options, {.ranks = &ranks});
@@ -96,7 +96,7 @@ void train_without_update(const fs::path& directory, PcdRun options, const Ranks
   sitting(directory, options, ranks, {}, /*resumed=*/true);
 }
 
-// On every rank alike; of several, the last one alone has the bad part of the batch.
+// All ranks behave alike; with several ranks, only the last one has the bad part of the batch.
 void expect_no_trace(int64_t size, Blow blow, const PcdRun& options, const std::string& reason) {
   const Scratch scratch;
   const auto results = on_ranks<TrainResult>(size, [&](const Ranks& ranks) {
@@ -134,7 +134,7 @@ TEST(SkippedUpdate, LeavesNoTraceOfAGradientThatIsNotFinite) {
   }
 }
 
-// Clipped, such a gradient would come to 0, and unclipped its square to infinity.
+// Clipping would turn such a gradient into 0; without clipping its square would be infinite.
 TEST(SkippedUpdate, LeavesNoTraceOfAGradientWhoseNormOverflows) {
   PcdRun options = small_options();
   for (const double clip : {0.0, 1.0}) {
@@ -143,8 +143,8 @@ TEST(SkippedUpdate, LeavesNoTraceOfAGradientWhoseNormOverflows) {
   }
 }
 
-// Killed and resumed anywhere, also in the midst of some in a row, it ends in the same bits; ten in
-// a row are a divergence wherever the sittings end.
+// Killed and resumed anywhere, also in the middle of a series, the run ends with the same bits. Ten
+// in a row are a divergence wherever it was interrupted.
 TEST(SkippedUpdate, ResumesToTheBit) {
   const Scratch scratch;
   const std::set<int64_t> bad = {7, 8, 9, 14};

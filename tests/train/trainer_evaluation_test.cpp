@@ -15,7 +15,7 @@ TEST(TrainerEvaluation, KeepsTheBestParameters) {
   PcdRun options = small_options();
   options.evaluate_every = 5;
   options.checkpoint_every = 5;
-  // The best at iteration 10: what is better at 15 says nothing.
+  // The best score is at iteration 10; the better one at 15 has a warning and does not count.
   const ValidationScore scores[] = {{-4, 50}, {-2, 40}, {-1, 3, "few weights"}, {-2.5, 60}};
   int64_t calls = 0;
   std::vector<NamedTensors> averages;
@@ -49,13 +49,13 @@ TEST(TrainerEvaluation, KeepsTheBestParameters) {
             std::string::npos)
       << log;
 
-  // Evaluating leaves the course of the run alone.
+  // An evaluation does not change the course of the run.
   train("rbm", scratch / "plain", small_options());
   expect_same_state(scratch / "plain/checkpoints/00000020.pt",
                     scratch / "run/checkpoints/00000020.pt");
 }
 
-// Parameters that went astray show in annealed chains before those of the training see it.
+// Diverged parameters show in annealed chains before the training chains show it.
 TEST(TrainerEvaluation, AnEnergyThatIsNotFiniteIsADivergence) {
   const Scratch scratch;
   PcdRun options = small_options();
@@ -82,7 +82,8 @@ ValidationScore sum_of_parameters(EnergyModel& model) {
   return {model.parameters()[0].sum().item<double>(), 50};
 }
 
-// A stopped evaluation is made up for: nothing of the run shows it.
+// A stopped evaluation is made after resuming, and the run does not differ from an uninterrupted
+// one.
 TEST(TrainerEvaluation, AStoppedEvaluationIsMadeAfterResuming) {
   const Scratch scratch;
   PcdRun options = small_options();
@@ -130,7 +131,7 @@ TEST(TrainerEvaluation, AFailedEvaluationLeavesTheParameters) {
   expect_equal(left, read_named_tensors(scratch / "plain/weights.pt"), "raw parameter");
 }
 
-// What a run takes is all that it does.
+// The elapsed time of a run includes everything that it does.
 TEST(TrainerEvaluation, SecondsCountEvaluations) {
   const Scratch scratch;
   PcdRun options = small_options();

@@ -1,4 +1,4 @@
-// Training on ranks: what they send each other, and that they never go on with different parameters.
+// Training on ranks: their communication, and that they never continue with different parameters.
 #include <gtest/gtest.h>
 
 #include "engine/annealing/ais.h"
@@ -21,8 +21,8 @@ Exchanges sent_in(int64_t iterations, const std::string& model, const Ranks& ran
   return counted.counts;
 }
 
-// New states, and one buffer with gradients, numbers and who was told to stop: nothing else, and
-// nothing inside of a chain's step, of which an iteration has three.
+// Ranks exchange the new states, and one buffer with gradients, numbers and stop flags. They
+// exchange nothing else, and nothing within a chain's steps, of which an iteration has three.
 TEST(TrainerOnRanks, AnIterationIsOneGatherAndOneSum) {
   const Scratch scratch;
   for (const char* model : {"rbm", "resnet"}) {
@@ -79,8 +79,8 @@ struct Infinite : SineModel {
   torch::Tensor energy(const torch::Tensor& x) override { return SineModel::energy(x) + INFINITY; }
 };
 
-// Annealing whose chains cannot begin on one rank fails on all of them, before they wait for each
-// other's weights: all recover together.
+// Annealing whose chains cannot start on one rank fails on all of them before they wait for each
+// other's weights, so that all recover together.
 TEST(TrainerOnRanks, AnEvaluationThatFailsOnOneRankIsADivergenceOfAll) {
   const Scratch scratch;
   const auto logs = on_ranks<std::string>(3, [&](const Ranks& ranks) -> std::string {

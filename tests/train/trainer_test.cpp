@@ -33,8 +33,8 @@ TEST_P(ResumeTest, EqualsAnUnbrokenRunBitForBit) {
   }
 }
 
-// What the last checkpoint of a run in two parts carries, which is that of an unbroken one: last of all which
-// slots were visited.
+// Returns what the last checkpoint of a run in two parts carries, after a comparison with an
+// unbroken run; the last entry is the visited slots.
 NamedTensors carried_across(const std::string& model, const Scratch& scratch,
                             const PcdRun& options) {
   train(model, scratch / "whole", options);
@@ -56,7 +56,7 @@ TEST(TrainerTest, ACentredRunGoesOnBitForBit) {
   EXPECT_EQ(carried_across("rbm", scratch, options).size(), 2 + 1);
 }
 
-// Tempered chains are of the checkpoint; there may be some, or none, from when a run is resumed.
+// Tempered chains are part of the checkpoint. They may be added or dropped when a run is resumed.
 TEST(TrainerTest, ATemperedRunGoesOnBitForBit) {
   const Scratch scratch;
   PcdRun options = small_options();
@@ -82,7 +82,7 @@ TEST(TrainerTest, ATemperedRunGoesOnBitForBit) {
   EXPECT_EQ(read_checkpoint(scratch / "later/checkpoints/00000024.pt").carried.size(), 1);
 }
 
-// So are chains from noise, and which of them have had their time.
+// So are chains from noise, and which of them have finished their burn-in.
 TEST(TrainerTest, ARunWithFreshChainsGoesOnBitForBit) {
   const Scratch scratch;
   PcdRun options = small_options();
@@ -272,7 +272,7 @@ TEST(TrainerTest, RefusesToResumeAnotherRun) {
   EXPECT_EQ(read_file(scratch / "run/checkpoints/00000020.pt"), before);
 }
 
-// The other way round, too: nothing that only the checkpoint says is passed over.
+// The reverse is refused, too: nothing that only the checkpoint says is ignored.
 TEST(TrainerTest, RefusesContrastiveDivergenceAsPersistent) {
   const Scratch scratch;
   PcdRun options = small_options();
@@ -282,7 +282,7 @@ TEST(TrainerTest, RefusesContrastiveDivergenceAsPersistent) {
   EXPECT_ERROR(persistent.trainer.resume(scratch / "run"), "objective = cd; this one has pcd");
 }
 
-// It is whole and stays where it is: the program that wrote it can go on.
+// The file is intact and stays in place, so that the program that wrote it can resume.
 TEST(TrainerTest, ACheckpointOfAnotherFormatIsRefusedAndKept) {
   const Scratch scratch;
   train("rbm", scratch / "run", small_options());
@@ -328,7 +328,7 @@ TEST(TrainerTest, AFullDiskLeavesTheEarlierCheckpoints) {
   {
     Setting setting("rbm", options);
     setting.trainer.resume(scratch / "run");
-    // Room for lines and parameter files, but not for another checkpoint.
+    // There is room for lines and parameter files, but not for another checkpoint.
     const FullDisk full(fs::file_size(scratch / "run/checkpoints/00000007.pt") - 1);
     EXPECT_ERROR(setting.trainer.run(), "00000012.pt");
   }

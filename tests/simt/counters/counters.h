@@ -14,9 +14,9 @@
 // same instruction make one access of the warp:
 //
 //   sectors         different aligned 32 bytes of global memory in it
-//   bank conflicts  32 banks of 4 bytes; the largest number of different words in a bank, minus one;
-//                   accesses of 8 bytes go half a warp at a time, those of 16 a quarter (CUDA C++
-//                   Programming Guide)
+//   bank conflicts  32 banks of 4 bytes; the largest number of different words in a bank, minus
+//                   one; accesses of 8 bytes go half a warp at a time, those of 16 a quarter
+//                   (CUDA C++ Programming Guide)
 //
 // Compilers differ: GCC at -O2 and nvcc may keep different values in registers, and a counted load
 // of a byte may be a part of one of 16 bytes. The counters serve to compare kernels and to bound

@@ -1,6 +1,6 @@
-// The compiler includes this file before every source that is counted; CMakeLists.txt writes the
-// event into the copy of Philox's header. The increment is assembly that touches no other memory,
-// so that the compiler keeps the same values in registers as without it.
+// Defines the event that CMakeLists.txt writes into the copy of Philox's header. The compiler
+// includes this file before every source that is counted. The increment is assembly that touches no
+// other memory, so that the compiler keeps the same values in registers as without it.
 #pragma once
 
 #include <cstdint>

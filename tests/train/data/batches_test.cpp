@@ -132,7 +132,7 @@ TEST(ReplayBufferTest, SlotsAreDistinctAndReproducible) {
 }
 
 TEST(ReplayBufferTest, RestartsWithTheGivenProbability) {
-  // A mean of 1 makes fresh chains visible among chains of zeros.
+  // A mean of 1 makes redrawn chains visible among chains of zeros.
   ReplayBuffer buffer(torch::ones({2}), 4000, 1);
   buffer.states().zero_();
   const torch::Tensor slots = torch::arange(4000);
@@ -143,7 +143,7 @@ TEST(ReplayBufferTest, RestartsWithTheGivenProbability) {
   EXPECT_NEAR(chains.select(1, 0).sum().item<double>(), 400, 5 * std::sqrt(4000 * 0.1 * 0.9));
   EXPECT_TRUE(torch::equal(chains, buffer.chains(slots, 0.1, 1)));
   EXPECT_FALSE(torch::equal(chains, buffer.chains(slots, 0.1, 2)));
-  EXPECT_EQ(buffer.states().sum().item<int64_t>(), 0);  // reading changes nothing
+  EXPECT_EQ(buffer.states().sum().item<int64_t>(), 0);  // reading does not change the buffer
 }
 
 TEST(ReplayBufferTest, WritesBack) {

@@ -30,7 +30,7 @@ std::string zipped(const std::string& bytes) {
   return read_file(scratch / "file.gz");
 }
 
-// Reads damaged files, each as FOLDER/name, and counts what becomes of them.
+// Reads damaged files, each as FOLDER/name, and counts the outcomes.
 void fuzz(const std::string& name, const std::vector<std::string>& files, std::string_view alphabet,
           const std::function<void(const fs::path&)>& read, int rounds = 1500) {
   const Scratch scratch;
@@ -85,7 +85,8 @@ TEST(DataFuzz, Npz) {
        [](const fs::path& file) { load_dataset(file, {}); });
 }
 
-// Headers and rows are damaged before their checksums are made, which would refuse them all.
+// Headers and rows are damaged before their checksums are made; otherwise every file would be
+// refused.
 TEST(DataFuzz, Png) {
   constexpr size_t kHeader = 13;
   const std::vector<std::string> files = {

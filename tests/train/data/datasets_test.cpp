@@ -1,5 +1,5 @@
-// Readers of IDX and .amat and the data sets by name on files made here: what they hold, and one
-// clear error for every way in which they can be wrong.
+// Readers of IDX and .amat files and of the named data sets, on files made here: their contents,
+// and one clear error for every way in which a file can be wrong.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -136,7 +136,7 @@ TEST(NamedSets, WrongCountOrSizeSaysWhatWasExpected) {
   EXPECT_ERROR(load_dataset("omniglot", scratch.folder()), "chardata.mat");
 }
 
-// Images of which each pixel is `ink` in one of `every`, 784 pixels each.
+// Returns images of 784 pixels in which one of `every` pixels has the value `ink`.
 std::string speckled(size_t count, size_t every, char ink) {
   std::string pixels(784 * count, '\0');
   for (size_t i = 0; i < pixels.size(); i += every) pixels[i] = ink;
@@ -230,7 +230,7 @@ TEST(ClampedMean, OfBinaryAndGreyImages) {
   EXPECT_TRUE(clamped_mean(data).allclose(torch::tensor({0.255f, 0.255f, 0.80625f}), 0, 1e-7));
 }
 
-// Frequencies·0.98 + 0.02 / K: of two values that of binary images.
+// Frequencies·0.98 + 0.02 / K; for two values the result equals that of binary images.
 TEST(ClampedMean, OfCategories) {
   Dataset data;
   data.values = PixelValues::kCategorical;
@@ -246,7 +246,7 @@ TEST(ClampedMean, OfCategories) {
   EXPECT_TRUE(of_two.allclose(clamped_mean(data), 0, 1e-7));
 }
 
-// Of one level in the middle a Gaussian; at an end, folded over it.
+// A single level in the middle becomes a Gaussian; at an end, a Gaussian folded over it.
 TEST(Smoothed, SpreadsLevelsAndKeepsSums) {
   const int64_t levels = 40;
   torch::Tensor frequencies = torch::zeros({3, levels}, torch::kFloat64);
@@ -255,7 +255,7 @@ TEST(Smoothed, SpreadsLevelsAndKeepsSums) {
   frequencies[2].fill_(1.0 / levels);
   const torch::Tensor spread = smoothed(frequencies, 1.5);
   EXPECT_TRUE(spread.sum(1).allclose(frequencies.sum(1), 0, 1e-12));
-  EXPECT_TRUE(spread[2].allclose(frequencies[2], 1e-12, 0));  // what is even stays so
+  EXPECT_TRUE(spread[2].allclose(frequencies[2], 1e-12, 0));  // a uniform row stays uniform
   const auto gaussian = [](double d) { return std::exp(-0.5 * d * d / (1.5 * 1.5)); };
   double all = 0, folded = 0;
   for (int64_t v = 0; v < levels; ++v) {

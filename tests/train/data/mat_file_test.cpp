@@ -68,7 +68,7 @@ std::string stored_as(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), sizeof(T) * values.size()};
 }
 
-// Every type of number that values are stored as, at its ends.
+// Values are stored as every number type, at the ends of its range.
 TEST(MatFiles, ReadsEveryTypeOfNumber) {
   const Scratch scratch;
   const auto expect = [&]<class T>(uint32_t stored, T) {
@@ -115,8 +115,8 @@ TEST(MatFiles, CutAtEveryLengthIsAnError) {
   }
 }
 
-// Damage behind the header: zlib's checksum finds it in compressed arrays; in others the values may
-// change, but nothing crashes, prints or reads beside them.
+// Damage after the header: zlib's checksum detects it in compressed arrays. In others the values
+// may change, but nothing crashes, prints or reads out of bounds.
 TEST(MatFiles, RandomDamageNeverCrashes) {
   const Scratch scratch;
   const torch::Tensor expected = torch::tensor({{0.25, 3.0}, {-1e300, 4.0}}, torch::kFloat64);

@@ -1,4 +1,4 @@
-// Arrays that Python 2 and 3 pickled, and the set that is published as one.
+// Arrays pickled by Python 2 and 3, and the published set in this format.
 #include "train/data/formats/numpy_pickle.h"
 
 #include <gtest/gtest.h>
@@ -123,7 +123,7 @@ std::string times(int count, const std::string& text) {
   return all;
 }
 
-// Lists that hold themselves or one another many times over are as small as they are in Python.
+// Lists that contain themselves or one another many times over take as little memory as in Python.
 TEST(NumpyPickle, StaysSmall) {
   for (const std::string& bytes : {"(lp0\n" + times(40, "g0\nap0\n"), times(40, "(lp0\ng0\na"),
                                    "(" + times(500, "I1\n") + "l" + times(100000, "p0\n")}) {
@@ -133,7 +133,8 @@ TEST(NumpyPickle, StaysSmall) {
   EXPECT_ERROR(read(times(1000001, "(l")), "it holds too many values");
 }
 
-// One array, kept under a number, many times in a list: the file is small, the list would not be.
+// One array, stored in the memo, occurs many times in a list: the file is small, but the list would
+// not be.
 TEST(NumpyPickle, AnArrayThatIsRepeatedStaysSmall) {
   const Scratch scratch;
   const std::string array = numpy_pickle("I1000\n", std::string(1000, 'a'));

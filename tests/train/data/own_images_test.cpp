@@ -1,5 +1,5 @@
-// A user's own images and points: what their values mean is decided over all splits together, and
-// what is unclear is one clear error.
+// A user's own images and points: the meaning of their values is determined over all splits
+// together, and ambiguous values give one clear error.
 #include "train/data/own_images.h"
 
 #include <gtest/gtest.h>
@@ -116,7 +116,7 @@ Dataset of_splits(const torch::Tensor& train, const torch::Tensor& test,
 const torch::Tensor kBits = torch::tensor({{0, 1, 1, 0}, {1, 1, 0, 0}});
 const torch::Tensor kGrey = torch::tensor({{0.f, .5f, 1.f, .1f}});
 
-// Binary images beside grey ones are 0 and 255 of the same scale.
+// Binary images in a set with grey ones become 0 and 255 on the same scale.
 TEST(OwnSplits, HaveOneScale) {
   for (const auto type : {torch::kUInt8, torch::kBool, torch::kInt64, torch::kFloat32}) {
     const Dataset data = of_splits(kBits.to(type), kGrey);
@@ -203,7 +203,7 @@ TEST(OwnImages, OfWholeNumbersOfAnyType) {
       load(halves.to(torch::kFloat16)).train.equal(bytes_tensor({1, 4}, {0, 85, 179, 255})));
 }
 
-// The labels of the images that train, in their order.
+// Labels belong to the training images, in their order.
 TEST(OwnImages, LabelsGoWithThem) {
   const torch::Tensor images = numbered_images(105, 4) + 150, labels = torch::arange(105) % 7;
   const OwnArrays arrays{.whole = {"x", images}, .labels = labels};
@@ -244,7 +244,7 @@ TEST(SetImageSize, SaysWhatRowsAre) {
   EXPECT_ERROR(set_image_size(sized, 3, 4), "image is 3x4, but the images of x are 4x3");
 }
 
-// Further files beside one of training images; a dictionary of splits; points.
+// Covers further files in addition to one of training images, a dictionary of splits, and points.
 TEST(OwnFiles, OfSplits) {
   const Scratch scratch;
   const auto file = [&](const char* name, const PtValue& value) {

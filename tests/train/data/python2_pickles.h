@@ -1,4 +1,4 @@
-// What Python 2.7 with NumPy 1.16 pickles of
+// The bytes to which Python 2.7 with NumPy 1.16 pickles
 //   {"training": [a, b], "validation": [c], "test": [d]}
 //   a = array([[0, .5], [1, .25]]), b = array([[.1, .2], [.3, .4]]), c = array([[.75, 0], [0, 1]]),
 //   d = array([[1, 1], [0, .125]])

@@ -1,5 +1,5 @@
-// The published files, where they lie in ../shared/data beside the repository: counts, means and
-// the agreement of published and derived files. Skipped without them.
+// The published files, if they lie in ../shared/data next to the repository: counts, means and the
+// agreement of published and derived files. Skipped without them.
 #include <gtest/gtest.h>
 
 #include "tests/support/data_files.h"
@@ -22,7 +22,7 @@ class RealData : public testing::Test {
   }
 };
 
-// Mean foreground as the data's description has it, to its last digit.
+// Checks the mean foreground against the data's description, to its last digit.
 void expect_split(const torch::Tensor& pixels, int64_t levels, int64_t count, double mean,
                   double last_digit) {
   EXPECT_EQ(pixels.sizes(), torch::IntArrayRef({count, 784}));
@@ -117,7 +117,7 @@ TEST_F(RealData, FreyFacesPublishedAndDerivedAgree) {
   EXPECT_TRUE(all(published).equal(all(derived)));
   EXPECT_NEAR(all(published).mean(torch::kFloat64).item<double>() / 255, 0.605729, 5.1e-7);
   EXPECT_EQ(published.train.min().item<int>(), 8);
-  // The first frame of the video is among them, where its first row is as the file spells it.
+  // The first frame of the video is among the images, with the first row that the file contains.
   const torch::Tensor row = torch::tensor({81, 136, 167, 185, 187, 193, 203, 222}, torch::kUInt8);
   EXPECT_EQ((all(published).narrow(1, 0, 8) == row).all(1).sum().item<int>(), 1);
 }

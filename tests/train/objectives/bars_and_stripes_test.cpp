@@ -70,7 +70,7 @@ double exact_result() {
   return result;
 }
 
-// As many independent draws from the model as PCD has chains.
+// Returns as many independent draws from the model as PCD has chains.
 torch::Tensor independent_draws(EnergyModel& model, const torch::Tensor& states) {
   torch::NoGradGuard no_grad;
   const torch::Tensor weights = (-model.energy(states).to(torch::kFloat64)).softmax(0);
@@ -81,8 +81,8 @@ struct Spread {
   double mean, deviation;  // of one run
 };
 
-// Results of trainings whose chains are independent draws: what the noise of the gradient does from
-// seed to seed, without a sampler.
+// Returns the results of training runs whose chains are independent draws: the effect of gradient
+// noise from seed to seed, without a sampler.
 Spread independent_results() {
   static const Spread result = [] {
     const torch::Tensor data = bars_and_stripes(4).train, states = all_states(16);
@@ -100,8 +100,8 @@ Spread independent_results() {
   return result;
 }
 
-// How far one run may lie from the mean of kRuns: with a deviation of kRuns − 1 = 11 degrees of
-// freedom, one of 500 lies further off.
+// Returns how far one run may lie from the mean of kRuns: with a standard deviation of kRuns − 1 =
+// 11 degrees of freedom, one of 500 lies further off.
 double bound(const Spread& spread) {
   return 4 * spread.deviation * std::sqrt(1 + 1.0 / kRuns);
 }
@@ -109,7 +109,7 @@ double bound(const Spread& spread) {
 double pcd_result(const std::string& name, int64_t steps) {
   const Dataset data = bars_and_stripes(4);
   const auto model = fresh_rbm();
-  // Of 16 sites: paths of the default radius, 5, are refused where the distribution is sharp.
+  // With 16 sites, paths of the default radius, 5, are rejected where the distribution is sharp.
   SamplerOptions sampling;
   if (name == "pafs") sampling.radius = 2;
   const auto sampler = make_sampler(name, sampling, *model);
@@ -143,7 +143,7 @@ TEST(BarsAndStripesLong, IndependentDrawsReachWhatTheExactGradientReaches) {
   EXPECT_NEAR(draws.mean, exact, 0.1);
 }
 
-// Else the bound says nothing of the samplers.
+// Otherwise the bound would say nothing about the samplers.
 TEST(BarsAndStripesLong, ChainsThatLagAreToldFromIndependentDraws) {
   const Spread draws = independent_results();
   const std::pair<const char*, int64_t> few_steps[] = {

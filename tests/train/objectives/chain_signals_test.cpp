@@ -1,4 +1,4 @@
-// What is recorded of chains that persist, against what is computed here from the chains themselves.
+// The diagnostics of persistent chains, against values computed here from the chains themselves.
 #include "train/objectives/chain_signals.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class SignalsTest : public testing::Test {
                                           torch::kCPU);
   }
 
-  // What is seen in iteration t, by name.
+  // Returns the diagnostics of iteration t, by name.
   std::map<std::string, double> advance(PcdObjective& objective, int64_t t) {
     objective.advance_chains(model_, t);
     objective.keep_chains();
@@ -76,8 +76,8 @@ TEST_F(SignalsTest, ValidationImagesAreTheFirstFiveHundred) {
   }
 }
 
-// Pearson's correlation of the first 16 chains' energies a hundred iterations apart, of the chains as the
-// iteration before has left them.
+// Pearson's correlation of the first 16 chains' energies a hundred iterations apart, for the chains
+// as the previous iteration has left them.
 TEST_F(SignalsTest, AutocorrelationIsOfStatesAThousandStepsApart) {
   const auto pcd = objective();
   torch::Tensor earlier;
@@ -118,7 +118,7 @@ TEST_F(SignalsTest, GoOnWhereACheckpointHasThem) {
   for (int64_t t = 151; t <= 2 * kLag; ++t) {
     const auto seen = advance(*whole, t);
     EXPECT_EQ(advance(*part, t), seen);
-    auto rest = seen;  // of a checkpoint that has none: what it does not know is not said
+    auto rest = seen;  // of a checkpoint without them: what is not known is not reported
     rest.erase("never_visited"), rest.erase("autocorrelation");
     EXPECT_EQ(advance(*old, t), rest);
   }

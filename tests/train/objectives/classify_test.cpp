@@ -1,5 +1,5 @@
-// Classification: the loss is its formula, its gradient that of central differences, and a run goes
-// on bit for bit. Built-in sets of points and classes are what they say.
+// Classification: the loss equals its formula, its gradient equals central differences, and a run
+// resumes bit for bit. Built-in sets of points and classes are as documented.
 #include "train/objectives/classify.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(Classify, StrokesAreOfTheirClasses) {
   const torch::Tensor labels = load_labels("strokes", "");
   const Dataset data = load_dataset("strokes", "");
   ASSERT_EQ(labels.size(0), data.train.size(0));
-  // Images resemble the mean of their own class more than another's, most often.
+  // Most images are closest to the mean of their own class.
   const torch::Tensor images = data.train.slice(0, 0, 5000).to(torch::kFloat32);
   const torch::Tensor own = labels.slice(0, 0, 5000);
   std::vector<torch::Tensor> means;

@@ -1,4 +1,4 @@
-// Denoising score matching: its loss, what it learns, and runs that go on bit for bit.
+// Denoising score matching: its loss, the score that it learns, and runs that resume bit for bit.
 #include "train/objectives/dsm.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(DsmLoss, IsItsFormula) {
   EXPECT_NEAR(dsm_loss(model, x, noise, sigma).item<double>(), expected, 1e-5 * expected);
 }
 
-// In the parameters, against central differences in double precision.
+// The gradient in the parameters is compared with central differences in double precision.
 TEST(DsmLoss, IsDifferentiableInTheParameters) {
   const auto model = new_model("mlp", {.image_height = 1, .image_width = 3, .continuous = true}, 3);
   model->to(torch::kFloat64);

@@ -1,4 +1,4 @@
-// Chains from noise that come to the replay buffer of training.
+// Chains from noise that enter the replay buffer of training.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,9 +24,9 @@ torch::Tensor fresh_of(const PcdObjective& objective) {
   return objective.carried().at(0).second;
 }
 
-// Two fresh chains of six iterations, which end at t = 0 and 3 (mod 6), once each before they are ripe.
-// Until one is, the buffer is what it would be without them; then one slot of the iteration is another,
-// and after its end a chain has nothing of its past.
+// Two chains from noise with a burn-in of six iterations, which ends at t = 0 and 3 (mod 6), once
+// too early for each. Until one has finished its burn-in, the buffer is the same as without them.
+// Then one slot of the iteration differs, and after its burn-in a chain keeps nothing of its past.
 TEST(FreshChains, ComeToTheBufferWhenTheirTimeIsOver) {
   SineModel model(9);
   const auto sampler = make_sampler("gwg", {}, model);
@@ -57,8 +57,8 @@ TEST(FreshChains, ComeToTheBufferWhenTheirTimeIsOver) {
   EXPECT_TRUE(torch::equal(fresh_of(*with), fresh_of(*late)));
 }
 
-// A recovery may go back to a checkpoint of before there were any, or of another number of them: they begin
-// anew, as rungs do, whatever they have come to.
+// A recovery may go back to a checkpoint without such chains or with another number of them. They
+// then restart, as tempered chains do, whatever their states are.
 TEST(FreshChains, BeginAnewWhereACheckpointHasNone) {
   SineModel model(9);
   const auto sampler = make_sampler("gwg", {}, model);
@@ -89,9 +89,9 @@ TEST(FreshChains, BeginAnewWhereACheckpointHasNone) {
   }
 }
 
-// 24 spins, all pairs of which are coupled; the data are up, and so are the chains that began there. The
-// field gives more than nine tenths of the mass to spins that are down. Nothing leads there but noise, half of
-// whose chains come down on either side.
+// 24 spins, all pairs of which are coupled. The data are up, and so are the chains that began
+// there. The field gives more than nine tenths of the mass to spins that are down. Only chains from
+// noise reach them, half of which relax to either side.
 TEST(FreshChains, FindWhatTheOthersNeverComeTo) {
   constexpr int64_t kSpins = 24, kIterations = 1000;
   const Dataset data{

@@ -1,4 +1,5 @@
-// Learning an Ising model from states of a known one, against its exact maximum of the likelihood.
+// Learning an Ising model from states of a known one, against the exact maximum-likelihood
+// solution.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -70,8 +71,8 @@ TEST(LearningIsing, CouplingErrorIsThatOfTheMatrices) {
   EXPECT_NEAR(CouplingError(*learned, truth).rmse().item<double>(), expected, 1e-15);
 }
 
-// By exact gradients of the enumerated likelihood, and by PCD of the same data in one batch: both come to
-// the same couplings, as far as the noise of the chains goes.
+// Training with exact gradients of the enumerated likelihood and PCD on the same data in one batch
+// reach the same couplings, up to the noise of the chains.
 TEST(LearningIsing, PcdComesToTheCouplingsOfTheExactLikelihood) {
   const Dataset data = load_dataset(kTarget, "");
   constexpr int64_t kIterations = 600;
@@ -108,10 +109,11 @@ TEST(LearningIsing, PcdComesToTheCouplingsOfTheExactLikelihood) {
     adam.step(rate(t - 1));
     objective.after_step({});
   }
-  // Without any coupling, √(2·18·(0.125)²/81).
+  // Without any coupling the error is √(2·18·(0.125)²/81).
   EXPECT_NEAR(first, std::sqrt(2 * 18 * 0.125 * 0.125 / 81), 1e-12);
   EXPECT_EQ(model->named_parameters()["field"].abs().max().item<double>(), 0);
-  // What 2000 draws leave open of a coupling: 1 / √(n·Fisher), by enumeration at the exact maximum.
+  // The standard error of a coupling from 2000 draws: 1 / √(n·Fisher), by enumeration at the exact
+  // maximum.
   const Tensor z = 2 * x.to(torch::kFloat64) - 1, ends = exact->edges();
   const Tensor pairs = z.index_select(1, ends.select(1, 0)) * z.index_select(1, ends.select(1, 1));
   const Tensor p = torch::softmax(-exact->energy(x).detach(), 0);
@@ -119,7 +121,7 @@ TEST(LearningIsing, PcdComesToTheCouplingsOfTheExactLikelihood) {
   const Tensor fisher = centred.t().matmul(p.unsqueeze(1) * centred);
   const Tensor error = (torch::linalg_inv(fisher).diagonal() / 2000).sqrt();
   const Tensor apart = (model->coupling() - exact->coupling()).detach() / error;
-  // 2000 chains are as many draws as the data are, averaged over the last iterations of a falling rate.
+  // There are as many chains as data, 2000, averaged over the last iterations of a falling rate.
   EXPECT_LT(apart.square().mean().sqrt().item<double>(), 1);
   EXPECT_LT(last, 0.3 * first);
   EXPECT_LT(CouplingError(*exact, dynamic_cast<const IsingModel&>(*data.drawn_from))

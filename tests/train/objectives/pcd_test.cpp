@@ -106,7 +106,7 @@ TEST(PcdTest, AbsoluteCouplingsHaveTheirSubgradient) {
   EXPECT_TRUE(torch::allclose(with - without, expected, 0, 1e-12));
 }
 
-// Contrastive divergence: the chains of an iteration are the sampler's, from its data.
+// In contrastive divergence, the sampler's chains of an iteration start at its data.
 TEST(PcdTest, ContrastedChainsStartAtTheData) {
   const auto model = new_model("rbm", {.image_height = 3, .image_width = 3, .hidden = 5}, 1);
   const torch::Tensor data = bars_and_stripes(3).train;
@@ -137,7 +137,7 @@ TEST(PcdTest, ContrastedChainsStartAtTheData) {
   EXPECT_GT(metric(4, "hops"), 0);
 }
 
-// Chains that begin at the data are training images, of batches that no iteration has.
+// Chains that are initialised at the data are training images, from batches that no iteration uses.
 TEST(PcdTest, ChainsMayBeginAtTheData) {
   SineModel model(9);
   const auto sampler = make_sampler("gwg", {}, model);
@@ -214,7 +214,7 @@ TEST(PcdTest, ChainsAreAdvancedAndWrittenBack) {
   const torch::Tensor moved = objective.chains().index_select(0, slots);
   EXPECT_FALSE(torch::equal(before.index_select(0, slots), moved));
 
-  // The same as the sampler alone, at training's key, chain ids = slots and step numbers 15 … 19.
+  // Equals the sampler run alone, with training's key, chain ids = slots and step numbers 15 … 19.
   ChainState state = sampler->init(model, before.index_select(0, slots), slots);
   StepParams params = sampler->params(stream_key(3, RandomStream::kTraining), torch::kCPU, 15);
   for (int step = 0; step < 5; ++step) sampler->step(model, state, params);
@@ -228,8 +228,8 @@ TEST(PcdTest, ChainsAreAdvancedAndWrittenBack) {
             state.statistics.hops_sum.sum().item<double>() / 40);
 }
 
-// Iterations of one object, whose chains keep their tensors, are those of fresh ones.
-// An iteration as PcdObjective makes it.
+// Iterations of one object, whose chains keep their tensors, equal those of new objects. Makes an
+// iteration as PcdObjective does.
 PcdChains advance(PcdSampling& sampling, EnergyModel& model, ReplayBuffer& buffer,
                   const PcdOptions& options, int64_t iteration) {
   const torch::Tensor slots = buffer.draw_slots(options.batch, iteration);
@@ -257,7 +257,7 @@ TEST(PcdTest, IterationsLeaveNothingBehind) {
   }
 }
 
-// Parameters change between iterations: what is captured reads them, or is captured anew.
+// Parameters change between iterations; captured steps read them, or are captured again.
 TEST(PcdGpu, CapturedIterationsMakeTheSameChains) {
   if (!torch::cuda::is_available()) GTEST_SKIP() << "no GPU";
   at::globalContext().setDeterministicCuDNN(true);
@@ -294,7 +294,7 @@ TEST(PcdTest, NonFiniteEnergiesAreANumericalFailure) {
   EXPECT_THROW(advance(sampling, model, buffer, options, 1), NumericalError);
 }
 
-// What a model or a sampler refuses is the user's: no divergence.
+// Errors that a model or a sampler throws for the user are not divergences.
 TEST(PcdTest, OtherErrorsStayWhatTheyAre) {
   struct Refusing : SineModel {
     using SineModel::SineModel;
@@ -308,7 +308,8 @@ TEST(PcdTest, OtherErrorsStayWhatTheyAre) {
   EXPECT_ERROR(advance(sampling, model, buffer, options, 1), "too many sites");
 }
 
-// Chains that are not finite on one rank end the iteration on all, and no buffer has them.
+// Chains that are not finite on one rank end the iteration on all ranks, and are never stored in
+// the buffer.
 TEST(PcdTest, ChainsOfOneRankThatFailAreEveryRanks) {
   const Dataset data = bars_and_stripes(3);
   const PcdOptions options = {.batch = 6, .buffer = 12, .steps = 2};

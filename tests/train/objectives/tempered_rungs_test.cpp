@@ -1,4 +1,4 @@
-// Tempered chains beside those of training, against enumeration.
+// Tempered training chains, against enumeration.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,8 +14,8 @@
 namespace isinglass {
 namespace {
 
-// Long runs of a model that stays as it is: on every rung, and of the chain that persists, the mean
-// energy is that of exp(-βU) by enumeration, to five standard errors of batch means.
+// Long runs of a constant model: on every rung and for the persistent chain, the mean energy is
+// that of exp(-βU) by enumeration, within five standard errors of batch means.
 TEST(TemperedRungs, ChainsHaveTheirDistributions) {
   SineModel model(9);
   const auto sampler = make_sampler("gwg", {}, model);
@@ -46,9 +46,9 @@ TEST(TemperedRungs, ChainsHaveTheirDistributions) {
   }
 }
 
-// A ferromagnet of 24 spins, all pairs of which are coupled. A small field gives 92% of the mass to spins
-// that are down (2.4 nats); half of the chains come to the others, and none leaves them: 27 nats lie
-// between. Swapped with tempered chains, they do.
+// A ferromagnet of 24 spins, all pairs of which are coupled. A small field gives 92% of the mass to
+// spins that are down (2.4 nats). Half of the chains relax to the up state, and none leaves it: the
+// barrier is 27 nats. Swapped with tempered chains, they do.
 TEST(TemperedRungs, ChainsComeToOtherModes) {
   constexpr int64_t kSpins = 24, kIterations = 2000;
   const Dataset data{.name = "both",

@@ -37,7 +37,7 @@ struct Centred {
   torch::Tensor loss(const torch::Tensor& data, const torch::Tensor& chains) const {
     return energy(data, w, b_v(), b_h()).mean() - energy(chains, w, b_v(), b_h()).mean();
   }
-  // The same machine by other offsets.
+  // Rewrites the same machine with other offsets.
   void move_offsets(const torch::Tensor& data) {
     const torch::Tensor own_b_v = b_v().detach(), own_b_h = b_h().detach();
     const torch::Tensor x = data.to(torch::kFloat64);
@@ -126,7 +126,7 @@ TEST(CentringTest, StepsAreThoseOfTheCentredMachine) {
   }
 }
 
-// After a batch whose step is skipped, offsets and machine are what they were.
+// After a skipped step, offsets and machine are as before the batch.
 TEST(CentringTest, ASkippedStepLeavesOffsetsAndParameters) {
   torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(5);
   const auto make = [&] {
@@ -164,7 +164,7 @@ TEST(CentringTest, ASkippedStepLeavesOffsetsAndParameters) {
   }
 }
 
-// The point of it: data with 0 and 1 exchanged are learned the same way.
+// The purpose of centring: data with 0 and 1 exchanged are learned in the same way.
 TEST(CentringTest, ExchangingZeroAndOneTurnsTheGradientOfTheWeights) {
   torch::Generator generator = torch::make_generator<at::CPUGeneratorImpl>(4);
   const torch::Tensor w = parameter({kHidden, kVisible}, generator);

@@ -41,7 +41,7 @@ TEST(LearningRateTest, ALaterPlanDescendsFromThePeak) {
   EXPECT_EQ(later.at(60), 0.8);
   EXPECT_NEAR(later.at(85), 0.5, 1e-15);
   EXPECT_NEAR(later.at(110), 0.2, 1e-15);
-  later.from = 4;  // in the warm-up, which goes on
+  later.from = 4;  // during the warm-up, which continues
   EXPECT_NEAR(later.at(60), 0.5, 1e-15);
 }
 

@@ -24,7 +24,7 @@ std::vector<double> values(const torch::Tensor& t) {
   return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
 }
 
-// Models keep things that follow from a parameter for as long as its version stays.
+// Models cache values derived from a parameter as long as its version stays the same.
 TEST(AdamTest, AStepMakesANewVersionOfEveryParameter) {
   std::vector<torch::Tensor> parameters = make_parameters();
   std::vector<uint32_t> before;
@@ -51,7 +51,7 @@ testing::AssertionResult holds(const std::string& text, const std::string& words
   return testing::AssertionFailure() << "'" << words << "' is not in '" << text << "'";
 }
 
-// The kernel walks memory by the number of elements that it is told.
+// The kernel walks as many elements of memory as it is told.
 TEST(AdamTest, ParametersThatAreNotWhatTheyWereAreRefused) {
   const auto changed = [](const torch::Tensor& data) {
     std::vector<torch::Tensor> parameters = {torch::zeros({5, 7}).requires_grad_(true)};
@@ -74,7 +74,7 @@ TEST(AdamTest, ParametersWhoseElementsShareMemoryAreRefused) {
   EXPECT_TRUE(holds(error_of([] { Adam({torch::zeros({1}).expand({5})}); }), "memory of its own"));
 }
 
-// As a hook or a user's own code may set them.
+// A hook or a user's own code may set such gradients.
 TEST(AdamTest, GradientsInAnotherMemoryOrderMeanTheSame) {
   const torch::Tensor gradient = torch::randn({5, 7});
   std::vector<torch::Tensor> plain = {torch::zeros({5, 7}).requires_grad_(true)};
@@ -88,7 +88,7 @@ TEST(AdamTest, GradientsInAnotherMemoryOrderMeanTheSame) {
 
 class AdamDecayTest : public testing::TestWithParam<double> {};
 
-// Decay is of the weights, not of the bias.
+// Decay applies to the weights, not to the bias.
 TEST_P(AdamDecayTest, EqualsTheAlgorithmInFloat64) {
   std::vector<torch::Tensor> parameters = make_parameters();
   Adam adam(parameters, GetParam());
@@ -104,7 +104,7 @@ TEST_P(AdamDecayTest, EqualsTheAlgorithmInFloat64) {
   for (int t = 1; t <= kSteps; ++t) {
     const double rate = 1e-2 * std::min(1.0, t / 10.0);
     for (size_t k = 0; k < parameters.size(); ++k) {
-      // A gradient in another memory order than the parameter's, as backward() may see it.
+      // The gradient has another memory order than the parameter, as backward() may give it.
       const torch::Tensor g = torch::randn(parameters[k].sizes());
       parameters[k].mutable_grad() = torch::Tensor();
       (parameters[k] * g).sum().backward();
@@ -135,8 +135,7 @@ TEST_P(AdamDecayTest, EqualsTheAlgorithmInFloat64) {
 
 INSTANTIATE_TEST_SUITE_P(Decays, AdamDecayTest, testing::Values(0.0, 0.3));
 
-// A step that is skipped leaves nothing: the next ones are those of an optimiser that has not
-// seen it.
+// A skipped step has no effect: the next steps equal those of an optimiser that has not seen it.
 TEST(AdamTest, ASkippedStepLeavesEveryBit) {
   for (const double decay : {0.0, 0.3}) {
     std::vector<torch::Tensor> parameters = make_parameters(), plain = make_parameters();
@@ -168,7 +167,7 @@ TEST(AdamTest, ASkippedStepLeavesEveryBit) {
       EXPECT_TRUE(torch::equal(adam.second_moments()[k], reference.second_moments()[k])) << k;
       EXPECT_TRUE(torch::equal(ema.averages()[k], average.averages()[k])) << k;
     }
-    // Without a word on it, a step is made.
+    // Without a `skip` tensor, a step is made.
     Adam silent(plain, decay);
     const torch::Tensor before = plain[0].detach().clone();
     silent.step(1e-2);
@@ -197,8 +196,8 @@ TEST(EmaTest, EqualsTheRecursionInFloat64) {
   for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], reference[i], 10 * 2.5 * 0x1p-22);
 }
 
-// A run that is short beside 1/(1 − decay) averages what it has learned, and not where it began:
-// after n updates the start weighs Π (1 + t)/(10 + t) = 10!·(n + 1)!/(n + 10)!.
+// A run that is short compared with 1/(1 − decay) averages what it has learned, and not its start:
+// after n updates the start has weight Π (1 + t)/(10 + t) = 10!·(n + 1)!/(n + 10)!.
 TEST(EmaTest, AShortRunForgetsItsStart) {
   std::vector<torch::Tensor> parameters = {torch::ones({3, 2})};
   Ema ema(parameters, 0.999);
@@ -215,13 +214,13 @@ TEST(EmaTest, AShortRunForgetsItsStart) {
   EXPECT_NEAR(ema.averages()[0].max().item<double>(), start, 1e-4 * start);
 }
 
-// The weights of an update add up to 1: an average of what stays is that, to the bit or nearly,
-// however long it is taken.
+// The weights of an update add up to 1: the average of a constant is that constant, almost to the
+// bit, after any number of updates.
 TEST(EmaTest, AnAverageOfConstantsDoesNotShrink) {
   std::vector<torch::Tensor> parameters = {torch::full({4}, 1.25)};
   Ema ema(parameters, 0.999);
   for (int t = 0; t < 20000; ++t) ema.update();
-  // A rounding of the sum an update is ½ ulp at most, and the average's way back 1/1000 of it.
+  // The rounding of an update's sum is at most ½ ulp, and the average returns by 1/1000 of it.
   EXPECT_NEAR(ema.averages()[0].max().item<double>(), 1.25, 1000 * 0x1p-23);
 }
 
