@@ -1,8 +1,9 @@
-"""A whole step of ResNet-64 is timed beside the model call inside it: both are measured, and with
---limit 1.1 the step costs at most a tenth more.
+"""Times a whole step of ResNet-64 and the model call inside it. With --limit 1.1 the step may cost
+at most a tenth more than the call.
 
-Usage: resnet_step.py BINARY [--limit RATIO] [flags of isinglass bench]. Prints what `isinglass bench`
-measured, and fails if a stage is missing or the ratio of the medians of one run is above the limit.
+Usage: resnet_step.py BINARY [--limit RATIO] [flags of isinglass bench]. Prints the measurements of
+`isinglass bench`, and fails if a stage is missing or if the ratio of the medians of one run is
+above the limit.
 """
 import argparse
 import json

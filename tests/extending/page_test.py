@@ -1,6 +1,7 @@
-"""docs/howto/extending.md shows the files of examples/extending/ and their tests, and its commands work.
+"""Checks that docs/howto/extending.md shows the files of examples/extending/ and their tests, and
+that its commands work.
 
-Usage: page_test.py BINARY SOURCE BUILD; BINARY is the program with what the page adds.
+Usage: page_test.py BINARY SOURCE BUILD; BINARY is the program with the page's additions.
 """
 import re
 import sys

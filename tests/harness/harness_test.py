@@ -1,7 +1,8 @@
-"""ctest reports what became of a suite: planted failures, also beside a skip, skips and passes.
+"""Checks that ctest reports the outcome of a suite: planted failures (also together with a skip),
+skips and passes.
 
-Usage: harness_test.py CMAKE CTEST SOURCE PLANTED_TESTS. The suites are run in a project of their own,
-by the rules that every test program of the repository has (cmake/Tests.cmake).
+Usage: harness_test.py CMAKE CTEST SOURCE PLANTED_TESTS. The suites run in a project of their own,
+by the rules of every test program of the repository (cmake/Tests.cmake).
 """
 import subprocess
 import sys
@@ -20,7 +21,7 @@ def outcome(case):
 
 
 def run(ctest, build, *selection):
-    """The outcome of each selected suite, and whether ctest as a whole passed."""
+    """Returns the outcome of each selected suite, and whether ctest as a whole passed."""
     report = build / "report.xml"
     told = subprocess.run([ctest, "--test-dir", build, "--output-junit", report, *selection],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)

@@ -1,4 +1,5 @@
-"""A program that is forked from a loaded one (tests/support/warm) does what the program itself does.
+"""Checks that a program forked from a loaded one (tests/support/warm) behaves like the program
+itself.
 
 Usage: warm_test.py PROGRAM WARM
 """
@@ -33,7 +34,7 @@ class Warm(unittest.TestCase):
         self.addCleanup(folder.cleanup)
 
     def same(self, *arguments, **variables):
-        """What both say, and the exit code."""
+        """Checks that both give the same output and exit code, and returns them."""
         ends = []
         for program in (PROGRAM, WARM):
             process = command(program, *arguments, folder=self.folder, **variables)
@@ -59,7 +60,7 @@ class Warm(unittest.TestCase):
     def test_arguments_environment_and_directory(self):
         _, complaint, _ = self.same("train", "--model", "rbm", "--dataset", "no such", "--out", "out")
         self.assertIn("no such", complaint)
-        for place in ("here", "there"):  # of every call its own
+        for place in ("here", "there"):  # each call has its own
             _, complaint, _ = self.same("train", "--model", "rbm", "--dataset", "mnist", "--out", "out", ISINGLASS_DATA=place)
             self.assertIn(place, complaint)
 

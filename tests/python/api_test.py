@@ -1,4 +1,6 @@
-"""The package's surface: models from tensors, signatures, errors, results, replay buffers and loops."""
+"""The package's interface: models from tensors, signatures, errors, results, replay buffers and
+loops.
+"""
 import inspect
 import json
 import pickle
@@ -36,7 +38,9 @@ def test_signatures_are_those_of_the_list(program):
 @pytest.mark.parametrize("function,command", [(ig.sample, "sample"), (ig.train, "train"), (ig.evaluate, "evaluate"),
                                               (ig.ablate, "ablate")])
 def test_options_are_those_of_the_program(function, command, program):
-    """Every flag of the program is a keyword here, but those for which there is an argument of another name."""
+    """Every flag of the program is a keyword here, except those that have an argument of another
+    name.
+    """
     text = program(command, "--help")
     flags = {python_name(flag) for flag in re.findall(r"^  --([a-z0-9-]+)", text, re.MULTILINE)}
     known = set(inspect.signature(function).parameters)
@@ -168,7 +172,7 @@ def test_errors_speak_python(ising):
 
 
 def test_one_persistent_chain_is_the_trainers(tmp_path):
-    """A loop of one's own, by the trainer's random numbers, moves the chains that the trainer moves."""
+    """A user's own loop with the trainer's random numbers moves the chains as the trainer does."""
     images = bars(60)
     mean = ig.base_mean(images)
     buffer = ig.ReplayBuffer(40, mean=mean, seed=3)
@@ -204,7 +208,7 @@ def test_pcd_in_ten_lines():
         optimiser.step()
         buffer.write_back(slots, x)
     learned = torch.sigmoid(-module[0].weight[0]).detach()
-    assert (learned - data.float().mean(0)).abs().max() < 0.06  # Adam's wobble at this rate
+    assert (learned - data.float().mean(0)).abs().max() < 0.06  # Adam's fluctuation at this rate
 
 
 def test_training_a_module_in_place():

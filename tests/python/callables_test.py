@@ -1,4 +1,4 @@
-"""Callables that are wrong are refused in one sentence with their name; those that are odd work."""
+"""Wrong callables are refused in one sentence with their name; unusual ones work."""
 import warnings
 
 import pytest
@@ -150,7 +150,7 @@ def test_states_of_other_whole_numbers(dtype):
 
 
 def test_module_changed_between_steps():
-    """Chains whose module is trained between steps keep no energies of the module that was."""
+    """Chains whose module is trained between steps keep no energies of the earlier module."""
     module = Cubic(SITES)
     target = ig.energy(module, sites=SITES)
     sampler = ig.sampler("gwg")
@@ -175,7 +175,7 @@ def test_module_changed_between_steps():
 @pytest.mark.parametrize("around", [torch.no_grad, torch.inference_mode,
                                     lambda: torch.autocast("cpu", torch.bfloat16), torch.enable_grad])
 def test_modes_around(around):
-    """The caller's modes make no difference to the draws."""
+    """The caller's modes do not change the draws."""
     module = Mlp(SITES)
     expected = sampled(module, "pafs", radius=2)
     with around():

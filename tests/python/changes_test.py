@@ -1,4 +1,6 @@
-"""Chains of a target that changes go on with the energies of what it is, however it has changed."""
+"""Chains of a target that changes continue with the energies of its present state, however it has
+changed.
+"""
 import functools
 
 import pytest
@@ -11,7 +13,9 @@ SITES = 8
 
 
 class Changing(torch.nn.Module):
-    """With everything that a module may hold: layers, a buffer, a buffer that is not saved, and a number."""
+    """A module with everything that a module may hold: layers, a buffer, a buffer that is not
+    saved, and a number.
+    """
 
     def __init__(self, frozen=False):
         super().__init__()
@@ -103,8 +107,10 @@ def test_every_change_is_noticed(change, around, frozen):
 
 
 def test_the_law_after_a_change_is_that_of_the_new_energy():
-    """Independent sites whose logits change their signs by a write that no tensor counts: after enough steps for
-    every chain to forget, means are right within their standard errors; energies that were kept held them back."""
+    """Independent sites whose logits change their signs by a write that does not increase the
+    version of a tensor. After enough steps for every chain to forget, means are right within their
+    standard errors; with stale cached energies they are not.
+    """
     logits = torch.linspace(-2.5, 2.5, SITES)
     module = torch.nn.Linear(SITES, 1, bias=False)
     module.weight.data = -logits[None].clone()
@@ -135,7 +141,8 @@ def test_products_and_the_librarys_own_models():
 
 
 def test_training_between_steps():
-    """Of a target of the library, whose optimiser writes past the counts of tensors."""
+    """Uses a target of the library, whose optimiser's writes do not increase the tensors'
+    versions."""
     rbm = ig.models.rbm(W=torch.randn(5, 16) * 0.1, b_v=torch.zeros(16), b_h=torch.zeros(5))
     for name in ("gwg", "gibbs", "rwm"):
         sampler = ig.sampler(name)
@@ -163,7 +170,7 @@ def test_states_that_are_written_to(name, ising):
 @pytest.mark.parametrize("name,states", [("gwg", "binary"), ("pafs", "binary"), ("lbj", "binary"), ("lb", "binary"),
                                          ("ab-1st", "binary"), ("hmc", "continuous"), ("mala", "continuous")])
 def test_nothing_changes_where_nothing_has_changed(name, states):
-    """A loop of steps has the draws of one call, and one call more of the energy each, or none."""
+    """A loop of steps has the draws of one call, with at most one more call of the energy each."""
     calls = []
     module = Cubic(SITES)
 
@@ -207,7 +214,9 @@ def test_a_state_is_moved_by_one_call_at_a_time():
 
 
 def test_a_run_has_the_tensors_of_now():
-    """Whole runs begin with what the module holds then: the identity of a run is that of its parameters."""
+    """Whole runs start with the module's present tensors: the identity of a run is that of its
+    parameters.
+    """
     module = Changing()
     target = ig.energy(module, sites=SITES)
     shas = []

@@ -1,4 +1,4 @@
-"""What the tests of the package share: the program beside it, and small targets."""
+"""Fixtures that the tests of the package share: the program, and small targets."""
 import os
 import subprocess
 from pathlib import Path
@@ -23,13 +23,14 @@ def program():
 
 
 def states_of(sites, categories=2):
-    """All states, uint8 [K^D, D]."""
+    """Returns all states, uint8 [K^D, D]."""
     return torch.cartesian_prod(*[torch.arange(categories)] * sites).reshape(-1, sites).to(torch.uint8)
 
 
 class Cubic(torch.nn.Module):
-    """An asymmetric energy of few sites with a cubic and a sine term: a quadratic one would hide a gradient that
-    is taken for a difference, a symmetric one a sign."""
+    """An asymmetric energy of few sites with a cubic and a sine term. A quadratic energy would hide
+    a gradient used in place of a difference, and a symmetric one a wrong sign.
+    """
 
     def __init__(self, sites, categories=1, seed=0):
         super().__init__()
@@ -45,7 +46,9 @@ class Cubic(torch.nn.Module):
 
 
 class Mlp(torch.nn.Module):
-    """In the interface of published energy-based models: forward(x) [B, D] to [B, 1] squeezed, log-density up."""
+    """A module with the interface of published energy-based models: forward(x) maps [B, D] to [B,
+    1] squeezed, a log-density up to a constant.
+    """
 
     def __init__(self, sites, width=32, seed=0):
         super().__init__()
@@ -65,7 +68,7 @@ def ising():
 
 
 def bars(count=200, side=4, seed=0):
-    """Images of bars, uint8 [count, side²]."""
+    """Returns images of bars, uint8 [count, side²]."""
     generator = torch.Generator().manual_seed(seed)
     images = torch.zeros(count, side, side, dtype=torch.uint8)
     columns = torch.rand(count, side, generator=generator, dtype=torch.float32) < 0.3

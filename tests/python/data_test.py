@@ -1,4 +1,4 @@
-"""Data in memory: one reading of its values, in every function that takes it, as from a file."""
+"""Data in memory: every function interprets its values in the same way, as from a file."""
 import subprocess
 
 import numpy
@@ -137,7 +137,7 @@ def test_points_in_splits():
 def test_labels_are_split_with_their_images():
     labels = torch.arange(500) % 3
     few = dict(objective="classify", iters=150, batch=50, warmup=0, lr=0.03, ema=0.9)
-    # An image says its class by its first pixels.
+    # The first pixels of an image give its class.
     images = (torch.nn.functional.one_hot(labels, 3) * 255).to(torch.uint8).repeat(1, 3).view(-1, 3, 3)
     for data in (images, images.view(-1, 9), images / 255, images.view(-1, 9) / 255, {"train": images}):
         fit = ig.train("mlp", data, labels=labels.tolist(), **few)

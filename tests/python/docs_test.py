@@ -1,4 +1,6 @@
-"""The Python of the README and of the guide runs; the generated page and the stubs are those of the package."""
+"""The Python of the README and of the guide runs; the generated page and the stubs match the
+package.
+"""
 import ast
 import doctest
 import re

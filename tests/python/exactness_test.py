@@ -1,5 +1,6 @@
-"""A callable's law is left invariant by every sampler: chains that begin at exact draws of the enumerated law stay
-exact draws of it. Averages over time of independent chains have a standard error of their own."""
+"""Every sampler leaves a callable's law invariant: chains that begin at exact draws of the
+enumerated law remain exact draws of it. Time averages of independent chains give a standard error.
+"""
 import itertools
 
 import pytest
@@ -8,7 +9,7 @@ import torch
 import isinglass as ig
 from conftest import Cubic, states_of
 
-CHAINS, STEPS, ERRORS = 3000, 24, 5  # ERRORS: standard errors; of 45 averages one beyond is 3e-5 likely
+CHAINS, STEPS, ERRORS = 3000, 24, 5  # ERRORS: standard errors; one of 45 averages exceeds this with probability 3e-5
 
 KINDS = {
     "binary": (ig.energy(Cubic(8), sites=8), states_of(8)),
@@ -27,7 +28,8 @@ def cases():
 
 
 def moments(x):
-    """Sites' values and products of two, [draws, chains, …] to averages over draws."""
+    """Returns averages over draws of the sites' values and of products of two, [draws, chains,
+    …]."""
     x = x.double()
     pairs = torch.einsum("tbi,tbj->tbij", x, x)
     upper = torch.triu_indices(x.shape[2], x.shape[2], 1)

@@ -1,4 +1,6 @@
-"""What is given as a state or a target: what is clear is taken, and the likeliest slips have a sentence."""
+"""Arguments given as a state or a target: unambiguous ones are accepted, and the most likely
+mistakes have an error message of one sentence.
+"""
 import pytest
 import torch
 
@@ -7,7 +9,9 @@ from conftest import Cubic, states_of
 
 
 def test_states_of_other_kinds_are_taken_where_they_are_clear():
-    """Arrays, lists, truth values and whole numbers of any type are states; real numbers in float64 are float32."""
+    """Arrays, lists, truth values and whole numbers of any type are accepted as states; real
+    numbers in float64 become float32.
+    """
     target, sampler = ig.energy(Cubic(4), sites=4), ig.sampler("gwg")
     x = states_of(4)[5:9]
     expected = sampler.run(target, x, steps=3, seed=1).x
@@ -29,7 +33,9 @@ def sampler_state(target, x):
 
 
 def test_gradients_of_relaxed_states():
-    """Of any target: by autograd, where its samplers' own arithmetic is that of states."""
+    """Any target has gradients at relaxed states: autograd gives them if the samplers' own
+    arithmetic is for whole states only.
+    """
     for target in (ig.instance("ising-grid:side=2,coupling=0.3"), ig.energy(Cubic(4), sites=4),
                    ig.models.rbm(W=torch.randn(5, 4), b_v=torch.zeros(4), b_h=torch.zeros(5))):
         x = torch.rand(3, 4)
@@ -61,7 +67,7 @@ def test_likely_slips_have_a_sentence(call, words):
 
 
 class Tokens(torch.nn.Module):
-    """With parameters, but of whole numbers, through which there is no gradient."""
+    """A module with parameters whose input is whole numbers, through which there is no gradient."""
 
     def __init__(self):
         super().__init__()

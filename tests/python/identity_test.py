@@ -1,4 +1,6 @@
-"""What is in a directory is of one energy: a function is known by what it does, for it has no names."""
+"""A directory belongs to one energy. A function has no name that identifies it, so that it is
+identified by its values.
+"""
 import functools
 import math
 
@@ -33,7 +35,7 @@ def scaled(x, beta):
 
 
 class Attribute(torch.nn.Module):
-    """beta is no parameter: the state dicts of all are the same."""
+    """beta is not a parameter: all state dicts are the same."""
 
     def __init__(self, beta):
         super().__init__()
@@ -118,7 +120,7 @@ def test_what_varies_without_parameters_is_never_gone_on_with(tmp_path):
 
 
 class Normalised(torch.nn.Module):
-    """It writes one buffer at every call and replaces another."""
+    """Writes one buffer at every call and replaces another."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,6 @@
-"""What others wrote opens results and feeds loops: ArviZ, pandas, DataLoader, TensorBoard, the program itself."""
+"""Other packages open results and use loops: ArviZ, pandas, DataLoader, TensorBoard, the program
+itself.
+"""
 import subprocess
 import sys
 
@@ -35,7 +37,7 @@ def test_arviz(ising, tmp_path, program):
 
 
 class ArviZ1:
-    """from_dict of ArviZ 1, which needs a newer Python than this may be, as its documentation has it."""
+    """from_dict of ArviZ 1 as documented; that version may need a newer Python than this one."""
 
     __version__ = "1.3.0"
 
@@ -136,12 +138,12 @@ def test_numpy_arrays_are_images():
 @pytest.mark.parametrize("built,here,loaded,fits", [
     ("2.11.0+cu130", "2.11.0+cu130", True, True),
     ("2.11.0+cu130", "2.11.1+cu130", True, True),
-    ("2.11.0+cu130", "2.12.0+cu130", True, False),  # it may load, and be another ABI
+    ("2.11.0+cu130", "2.12.0+cu130", True, False),  # it may load and have another ABI
     ("2.11.0+cu130", "2.1.0+cu130", True, False),
     ("2.11.0+cu130", "2.11.0+cpu", True, True),
     ("2.11.0+cu130", "2.11.0+cpu", False, False),  # "libtorch_cuda.so: cannot open shared object file"
     ("2.11.0+cu130", "2.11.0+cu130", False, True),
-    ("2.11.0", "2.11.0+cu130", False, True),  # built with a torch that does not say for what
+    ("2.11.0", "2.11.0+cu130", False, True),  # built with a torch that does not name its CUDA version
     ("2.11.0+cu130", "2.11.1+cu130", False, False)])
 def test_the_torch_that_it_was_built_with(built, here, loaded, fits):
     said = ig._versions.other_torch(built, here, loaded)
@@ -149,7 +151,7 @@ def test_the_torch_that_it_was_built_with(built, here, loaded, fits):
 
 
 def test_another_torch_is_refused_though_it_loads(tmp_path):
-    """With the package as it is, and a torch that says that it is another."""
+    """Uses the package as it is, and a torch that reports another version."""
     code = "import torch; torch.__version__ = '1.0.0'; import isinglass"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode and "but torch 1.0.0 is installed: build it again" in done.stderr.splitlines()[-1]

@@ -1,5 +1,6 @@
-"""Targets, samplers, chains and buffers can be kept: by pickle, torch.save and copy.deepcopy, and sent to a pool's
-processes. Chains go on bit for bit."""
+"""Targets, samplers, chains and buffers can be saved by pickle, torch.save and copy.deepcopy, and
+sent to the processes of a pool. Chains continue bit for bit.
+"""
 import copy
 import functools
 import io

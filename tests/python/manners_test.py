@@ -1,5 +1,6 @@
-"""A guest with manners: after every call, exceptions and Ctrl-C included, what is torch's and Python's own is as it
-was before."""
+"""The package leaves global state alone: after every call, also after exceptions and Ctrl-C, the
+settings of torch and Python are as before.
+"""
 import os
 import signal
 import threading
@@ -55,7 +56,7 @@ CALLS = {
 
 @pytest.fixture
 def unusual():
-    """Settings that are nobody's default."""
+    """Sets values that are nobody's default."""
     torch.set_float32_matmul_precision("medium")
     torch.backends.cudnn.allow_tf32 = True
     old = signal.signal(signal.SIGTERM, lambda *_: None)
@@ -87,7 +88,9 @@ def test_full_precision_inside(unusual):
 
 
 def test_default_dtype_is_the_processs_own():
-    """Nobody finds another default type while something runs, and what is set meanwhile stays."""
+    """Other threads never see another default type while something runs, and a change made
+    meanwhile persists.
+    """
     target, seen, done = ig.instance("ising-grid:side=16,coupling=0.3"), set(), threading.Event()
 
     def work():
@@ -199,7 +202,9 @@ def test_default_dtype_of_samplers(sampler):
 
 
 class Bell:
-    """Rings Ctrl-C once, at the n-th call of an energy; by a thread of its own, so that it comes anywhere."""
+    """Raises Ctrl-C once, at the n-th call of an energy, from a separate thread, so that it arrives
+    anywhere.
+    """
 
     def __init__(self, after):
         self.calls, self.after = 0, after
@@ -313,7 +318,7 @@ def test_two_targets_in_two_threads():
 
 
 def test_other_threads_run_meanwhile(ising):
-    """The GIL is free while our code runs."""
+    """The GIL is released while our code runs."""
     counted = [0]
     done = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Targets, samplers and states leave nothing behind."""
+"""Targets, samplers and states leak no memory."""
 import gc
 import os
 

@@ -1,4 +1,4 @@
-"""The notebooks run from beginning to end, and are what their texts say."""
+"""The notebooks run from beginning to end and equal what scripts/pages/notebooks.py generates."""
 import subprocess
 import sys
 

@@ -1,4 +1,4 @@
-"""An option that a call would not use is refused, and not read and forgotten."""
+"""An option that a call would not use is refused, not silently ignored."""
 import inspect
 
 import numpy
@@ -9,7 +9,7 @@ import isinglass as ig
 from conftest import Cubic, Mlp, bars
 
 TABLES = ig._tables.TABLES
-# A value of each of the program's options for which there is no keyword.
+# One value for each of the program's options that have no keyword.
 VALUES = {"model": "rbm", "weights": "w.pt", "factors": "mlp=x.pt", "sites": 4, "categories": 2, "penalty": 3.0, "class_": 1,
           "image": (2, 2), "instance": "parity", "gradient_model": "mlp=x.pt", "dataset": "strokes", "netcdf": True,
           "grid": "g.toml", "preset": "parity", "sampler": "gwg", "init": "random"}

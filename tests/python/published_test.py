@@ -1,5 +1,7 @@
-"""Networks that others published: their energies, gradients, draws, training loops and state dicts. Their code is not
-ours to copy: ISINGLASS_PUBLISHED names a copy of github.com/wgrathwohl/GWG_release, without which all this is skipped."""
+"""Networks that others published: their energies, gradients, draws, training loops and state dicts.
+Their code may not be copied here: ISINGLASS_PUBLISHED names a copy of
+github.com/wgrathwohl/GWG_release, without which these tests are skipped.
+"""
 import importlib.util
 import os
 from pathlib import Path
@@ -25,12 +27,12 @@ def published():
 
 
 def sites_energy(net):
-    """Theirs are log-densities, of [B] or [B, 1]."""
+    """The published networks return log-densities, of [B] or [B, 1]."""
     return lambda x: -net(x).reshape(x.shape[0])
 
 
 def cases(published):
-    """name: module, target."""
+    """Returns for each name: module, target."""
     resnet, mlp = published.ResNetEBM(16), published.mlp_ebm(784, 64)
     convolutions, one_hot = published.MNISTConvNet(8), published.MLPEBM_cat(20, 4, n_cat=5, nint=32)
     return {"ResNetEBM": (resnet, ig.energy(sites_energy(resnet), sites=784)),
@@ -107,7 +109,9 @@ def test_a_loop_of_ones_own(published):
 
 
 def test_state_dicts(published, tmp_path):
-    """The library's ResNet reads theirs, and what it trains goes back into theirs."""
+    """The library's ResNet reads published state dicts, and published networks read the trained
+    ones.
+    """
     net = published.ResNetEBM(16)
     torch.save(net.state_dict(), tmp_path / "theirs.pt")
     target = ig.load("resnet", tmp_path / "theirs.pt")

@@ -1,4 +1,6 @@
-"""The package's draws are the program's, bit for bit; so are trained parameters and annealed estimates."""
+"""The package's draws equal the program's, bit for bit; so do trained parameters and annealed
+estimates.
+"""
 import json
 
 import pytest
@@ -57,7 +59,7 @@ def test_step_by_step_is_the_run(ising):
     for draw in run.samples:
         sampler.step(ising, state)
         assert torch.equal(state.x, draw)
-    # Energies that are sums of differences are those of the states up to the rounding of the sums.
+    # Energies accumulated from differences equal those of the states up to the rounding of the sums.
     for energy in (state.energy, run.energy[-1]):
         assert torch.allclose(energy, ising.energy(state.x), rtol=0, atol=1e-12)
     state = sampler.init(ising, chains=6, seed=4)

@@ -1,4 +1,4 @@
-"""What the trainer takes of a module, and leaves in it: each parameter once, and the state that there is at the end."""
+"""The trainer takes each parameter of a module once, and leaves the final state in the module."""
 import gc
 import weakref
 
@@ -41,8 +41,9 @@ def test_a_parameter_of_two_names_is_trained_once(more):
 
 
 class BufferWithGradient(torch.nn.Module):
-    """Spectral normalisation as published code has it: the weight that is used is a buffer that needs gradients,
-    and is set anew at every call, as is the vector of the power iteration."""
+    """Spectral normalisation as in published code: the weight in use is a buffer that needs
+    gradients and is set at every call, as is the vector of the power iteration.
+    """
 
     def __init__(self):
         super().__init__()
@@ -68,7 +69,7 @@ def test_buffers_that_need_gradients_and_those_that_are_replaced(fresh, capfd):
     before = module.weight_orig.detach().clone()
     ig.train(module, bars(60), iters=1, **OPTIONS)
     step = (module.weight_orig - before).abs().max().item()
-    assert step == pytest.approx(1e-2, rel=1e-3)  # of Adam's first step, the learning rate
+    assert step == pytest.approx(1e-2, rel=1e-3)  # Adam's first step equals the learning rate
     fit = ig.train(module, bars(60), iters=20, ema=0.0, **OPTIONS)
     for name in ("u", "mean", "weight_orig"):
         assert torch.equal(fit.parameters[name], module.state_dict()[name]), name
@@ -159,7 +160,7 @@ def test_parameters_without_memory_of_their_own():
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_parameters_of_another_type_are_trained_as_by_torch(dtype):
-    """By the trainer's Adam in their own type, as torch's is."""
+    """The trainer's Adam works in the parameters' own type, as torch's does."""
     class Cast(Mlp):
         def forward(self, x):
             return super().forward(x.to(dtype)).double()
@@ -206,7 +207,7 @@ def test_cycles_through_what_holds_a_module_are_collected(kind):
     module.held = HOLDERS[kind](module)
     gc.collect()
     target = getattr(module.held, "target", module.held)
-    assert target.energy(target.random_states(2)).shape == (2,)  # what is in use stays
+    assert target.energy(target.random_states(2)).shape == (2,)  # a module in use is kept
     alive = weakref.ref(module)
     del module, target
     gc.collect()

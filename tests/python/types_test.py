@@ -1,5 +1,7 @@
-"""A type checker knows the package by its stubs: strictly right themselves, they take what people write and refuse
-what is wrong. Torch's own types, a minute's work, are left out: its classes are Any."""
+"""A type checker knows the package by its stubs. They are strictly correct themselves, accept what
+people write and refuse what is wrong. Torch's own types, which take a minute, are left out: its
+classes are Any.
+"""
 import os
 import re
 import subprocess
@@ -55,7 +57,8 @@ WRONG = {
 
 
 def complaints(folder, text):
-    """(line, code) of what mypy finds in a module of this text, and in the package's stubs."""
+    """Returns (line, code) of mypy's errors in a module of this text, and in the package's
+    stubs."""
     (folder / "mypy.ini").write_text(SETTINGS)
     (folder / "module.py").write_text(text)
     done = subprocess.run([sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "module.py"], cwd=folder, text=True,
@@ -80,7 +83,9 @@ def test_what_is_wrong(tmp_path):
 
 @pytest.mark.parametrize("page", ["README.md", "docs/guide/python.md"])
 def test_pages(page, tmp_path):
-    """All but the part that a KeyboardInterrupt carries, for which Python's class has no name."""
+    """Covers all but the attribute that a KeyboardInterrupt carries, which Python's class does not
+    have.
+    """
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     found, text = complaints(tmp_path, "\n".join(blocks))
     assert len(found) == text.count('"KeyboardInterrupt" has no attribute'), text

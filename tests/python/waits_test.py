@@ -1,5 +1,6 @@
-"""How OpenMP's threads wait: briefly, unless the user has chosen, in the program and in Python. OMP_DISPLAY_ENV makes
-GNU's library show the settings that it has read."""
+"""How OpenMP's threads wait: briefly, unless the user has chosen otherwise, in the program and in
+Python. OMP_DISPLAY_ENV makes GNU's library print the settings that it has read.
+"""
 import os
 import re
 import subprocess
@@ -12,7 +13,7 @@ WAITS = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
 
 
 def settings(command, **variables):
-    """The waits that a process has read, and what it prints."""
+    """Returns the wait settings that a process has read, and its output."""
     environment = {name: value for name, value in os.environ.items() if name not in WAITS}
     environment |= {"OMP_DISPLAY_ENV": "verbose"} | variables
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -38,7 +39,7 @@ def test_python_waits_briefly_where_the_package_imports_torch():
     look = "import os; print(os.environ.get('GOMP_SPINCOUNT'))"
     told, text = settings([sys.executable, "-c", f"import isinglass; {look}"])
     assert told["GOMP_SPINCOUNT"] == ["1000"]
-    assert text == "None\n"  # other processes that are started from here have what the user set
+    assert text == "None\n"  # other processes started from here have the user's setting
     told, text = settings([sys.executable, "-c", f"import isinglass; {look}"], GOMP_SPINCOUNT="77")
     assert told["GOMP_SPINCOUNT"] == ["77"]
     assert text == "77\n"

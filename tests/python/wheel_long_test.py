@@ -1,5 +1,7 @@
-"""The wheel in a clean environment, with no compiler on the path: it imports, samples what the tree's package
-samples, and its command runs. Torch is there by links: a second copy would take gigabytes."""
+"""The wheel in a clean environment, without a compiler on the path: it imports, samples the same
+draws as the tree's package, and its command runs. Torch is linked, because a second copy would take
+gigabytes.
+"""
 import os
 import subprocess
 import sys
@@ -55,7 +57,7 @@ def test_wheel(wheel, tmp_path):
     assert run([clean / "bin/isinglass", "--version"], tmp_path, f"{clean}/bin").startswith("isinglass ")
     run([clean / "bin/isinglass", "sample", "--instance", "bernoulli", "--sampler", "gwg", "--steps", "2", "--out",
          tmp_path / "run", "--device", "cpu"], tmp_path, f"{clean}/bin")
-    # What the libraries need lies in the wheel, in torch, or on every machine.
+    # All dependencies of the libraries are in the wheel, in torch, or on every machine.
     for file in [*site.glob("isinglass/_isinglass*.so"), site / "isinglass/bin/isinglass"]:
         lines = subprocess.run(["ldd", file], capture_output=True, text=True, check=True).stdout.splitlines()
         assert not [line for line in lines if "not found" in line]

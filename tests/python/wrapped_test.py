@@ -1,4 +1,6 @@
-"""State dicts of wrapped modules and of others' checkpoints: read where there is one way to take them."""
+"""State dicts of wrapped modules and of other people's checkpoints are read if there is only one
+way to read them.
+"""
 import pytest
 import torch
 

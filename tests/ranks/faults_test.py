@@ -1,4 +1,4 @@
-"""What goes wrong with one rank ends the whole job soon, and one line says what it was."""
+"""A failure of one rank ends the whole job soon, and one line says what it was."""
 import shutil
 import signal
 import socket
@@ -23,13 +23,13 @@ class Faults(unittest.TestCase):
         self.addCleanup(folder.__exit__)
 
     def begun(self, job):
-        """A job that is under way."""
+        """Returns a job that is running."""
         self.assertTrue(job.reaches((self.folder / "out/config.toml").exists), job.lines())
         time.sleep(0.5)
         return job
 
     def ends(self, job, codes, line, count=1):
-        """All ranks end soon, with these exit codes, and say that one line."""
+        """Checks that all ranks end soon, with these exit codes, and print that one line."""
         start = time.monotonic()
         self.assertEqual(job.wait(60), codes, job.lines())
         self.assertLess(time.monotonic() - start, SOON)
@@ -79,7 +79,7 @@ class Faults(unittest.TestCase):
                 self.assertIn(f"isinglass: rank {frozen}: error: it ended without a message", line)
                 job.ranks[frozen].process.send_signal(signal.SIGCONT)
                 self.assertEqual(job.ranks[frozen].wait(60), 1)
-                self.assertFalse((self.folder / "out").exists())  # rank 0 has taken back what holds no draw
+                self.assertFalse((self.folder / "out").exists())  # rank 0 has removed the directory, which holds no draw
 
     def test_a_killed_rank_0_ends_all(self):
         job = self.begun(Job(LONG, 3, self.folder))

@@ -1,5 +1,6 @@
-"""Ranks with a GPU each, which NCCL joins: the chains of one GPU, and training within rounding; that needs two GPUs.
-What is refused needs one. Exit code 77 (skipped) without any.
+"""Ranks with one GPU each, connected by NCCL: the chains equal those of one GPU, and training
+agrees within rounding. This needs two GPUs; the tests of refusals need one. Exit code 77 (skipped)
+without any.
 """
 import json
 import sys
@@ -31,7 +32,7 @@ class TwoGpus(unittest.TestCase):
             for key in one:
                 self.assertLess((one[key] - two[key]).abs().max().item(), 1e-4, key)
 
-    def test_each_sees_its_own_alone(self):  # as by srun --gpus-per-task=1
+    def test_each_sees_its_own_alone(self):  # as with srun --gpus-per-task=1
         with Folder() as folder:
             job = Job(SAMPLE + " --out out", 2, folder, ranks=[0], CUDA_VISIBLE_DEVICES="0")
             job.ranks += Job(SAMPLE + " --out out", 2, folder, port=job.port, ranks=[1], CUDA_VISIBLE_DEVICES="1").ranks

@@ -1,4 +1,6 @@
-"""Jobs of several processes of the real program, or of Python, on this machine, which meet over loopback."""
+"""Jobs of several processes of the real program, or of Python, on this machine, connected over
+loopback.
+"""
 import os
 import resource
 import shutil
@@ -9,7 +11,7 @@ import time
 from pathlib import Path
 
 BINARY = os.environ["ISINGLASS_BINARY"]
-LIMIT = 120  # seconds in which any job here is over
+LIMIT = 120  # seconds within which any job here ends
 
 
 def free_port():
@@ -28,7 +30,7 @@ def environment(rank, size, port):
 
 
 def limit_files(size):
-    """What makes a disk full for a process, after so many bytes of a file."""
+    """Simulates a full disk for a process, after so many bytes of a file."""
     return size and (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
 
 
@@ -54,7 +56,7 @@ class Rank:
 
 
 class Job:
-    """`size` ranks of a program with the same arguments, in a folder of their own."""
+    """Runs `size` ranks of a program with the same arguments, in a folder of their own."""
 
     def __init__(self, arguments, size, folder, port=None, ranks=None, largest_file=None, program=(BINARY,), **variables):
         self.folder = Path(folder)
@@ -64,12 +66,12 @@ class Job:
                       for rank in (range(size) if ranks is None else ranks)]
 
     def wait(self, seconds=LIMIT):
-        """The ranks' exit codes; "hung" where one did not end."""
+        """Returns the ranks' exit codes; "hung" for a rank that did not end."""
         end = time.monotonic() + seconds
         return [rank.wait(max(0.1, end - time.monotonic())) for rank in self.ranks]
 
     def lines(self):
-        """What the ranks said on stderr, together."""
+        """Returns the lines of all ranks on stderr."""
         return [line for rank in self.ranks for line in rank.said().splitlines()]
 
     def reaches(self, condition):

@@ -1,4 +1,5 @@
-"""The Python package on several ranks: one script, run by 1, 2 and 3 processes, has the same results."""
+"""The Python package on several ranks: one script gives the same results with 1, 2 and 3
+processes."""
 import signal
 import sys
 import unittest
@@ -134,7 +135,9 @@ class PythonOnRanks(unittest.TestCase):
             self.finish(self.script(folder, REFUSED, 2))
 
     def test_arguments_may_differ_by_rank(self):
-        """torch.distributed.launch passes --local-rank=N; a log file has the rank in its name."""
+        """torch.distributed.launch passes --local-rank=N, and the name of a log file contains the
+        rank.
+        """
         with Folder() as folder:
             (folder / "script.py").write_text(HEAD + "with ig.Ranks() as ranks:\n    assert ranks.size == 2\n")
             job = Job("script.py --local-rank=0", 2, folder, ranks=[0], program=PYTHON)

@@ -1,7 +1,7 @@
-"""A job has the results of one process, bit for bit, on 1, 2 and 3 ranks: real processes over loopback; of a deep model
-within the rounding of its energies.
+"""A job has the results of one process, bit for bit, on 1, 2 and 3 ranks, which are real processes
+over loopback. With a deep model results agree within the rounding of its energies.
 
-All samplers are compared in one process, with threads for ranks, by tests/engine/context_test.cpp.
+tests/engine/context_test.cpp compares all samplers in one process, with threads for ranks.
 """
 import csv
 import json
@@ -24,7 +24,7 @@ CASES = {
 }
 RESNET = Path(__file__).resolve().parents[2] / "weights/static-mnist-resnet16.pt"
 DEEP = f"sample --model resnet --weights {RESNET} --sampler pafs --radius 5 --chains 7 --steps 12 --thin 3"
-ROUNDING = 1e-5  # relative, of energies in another batch (docs/concepts/reproducibility.md)
+ROUNDING = 1e-5  # relative rounding of energies in another batch (docs/concepts/reproducibility.md)
 ANNEALED = ("evaluate --model ising --weights ising.pt --dataset images.pt --sampler pafs --radius 3 --chains 11 --seed 2 "
             "--schedule adaptive --reverse")
 TEMPERED = ("evaluate --model ising --weights ising.pt --dataset images.pt --sampler dlp --adapt --chains 7 --seed 2 "
@@ -49,7 +49,7 @@ RATES = {"per_second", "per_second_all"}
 
 
 def content(folder, name):
-    """Files by name; of JSON what does not depend on the clock."""
+    """Returns the contents of files by name; for JSON only what does not depend on the clock."""
     files = {}
     for file in sorted((folder / name).rglob("*")):
         if file.suffix == ".json":
@@ -85,7 +85,9 @@ class SameBits(unittest.TestCase):
                 self.compare(arguments, folder)
 
     def test_a_deep_model(self):
-        """Draws agree but for a decision that falls within rounding, from which on its chain goes elsewhere."""
+        """Draws agree except for a decision that falls within rounding, after which its chain
+        differs.
+        """
         with Folder() as folder:
             runs = []
             for size in (1, 2, 3):

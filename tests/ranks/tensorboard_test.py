@@ -1,4 +1,4 @@
-"""What --tensorboard writes, read by TensorBoard itself."""
+"""The events that --tensorboard writes, read by TensorBoard itself."""
 import json
 import unittest
 
@@ -10,7 +10,7 @@ WORDS = "--device cpu --threads 1 --quiet"
 
 
 def events(folder, files=1):
-    """What TensorBoard reads of a folder, all of it."""
+    """Returns everything that TensorBoard reads from a folder."""
     assert len(list(folder.iterdir())) == files
     read = EventAccumulator(str(folder), size_guidance={"scalars": 0, "histograms": 0, "images": 0})
     read.Reload()
@@ -80,7 +80,7 @@ class Board(unittest.TestCase):
         words = "--iters {} --tensorboard board"
         self.run_job("train --model rbm --hidden 4 --dataset images.pt --sampler pafs --radius 3 --steps-per-iter 2 --buffer 100 "
                      f"--batch 10 --checkpoint-every 5 --out out {words.format(12)}")
-        (self.folder / "out/checkpoints/00000012.pt").unlink()  # as if it had been killed before that one
+        (self.folder / "out/checkpoints/00000012.pt").unlink()  # as if the run had been killed before that checkpoint
         self.run_job(f"train --resume out {words.format(14)}")
         read = events(self.folder / "board", files=2)
         self.assertEqual([event.step for event in read.Scalars("acceptance")], list(range(1, 15)))

@@ -1,4 +1,4 @@
-"""Jobs that PyTorch's own torchrun starts: one agent, two agents as two machines would have, restarts."""
+"""Jobs started by PyTorch's own torchrun: one agent, two agents as on two machines, restarts."""
 import os
 import re
 import signal
@@ -25,7 +25,7 @@ def torchrun(folder, options, arguments, program=("--no-python", BINARY)):
 
 
 def rank_of(agent, rank):
-    """The process of a rank among an agent's children; None if there is none."""
+    """Returns the process of a rank among an agent's children, or None if there is none."""
     for child in Path(f"/proc/{agent.pid}/task/{agent.pid}/children").read_text().split():
         variables = Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
         if f"RANK={rank}".encode() in variables:
@@ -102,7 +102,7 @@ class Torchrun(unittest.TestCase):
             printed.append(out.read_text())
         for text in printed:
             self.assertRegex(text, r"\n  chains +12\n")
-            self.assertEqual(text.count("chains "), 1)  # by one rank of them
+            self.assertEqual(text.count("chains "), 1)  # printed by one rank only
         rates = re.compile(r".*per second.*")
         self.assertEqual(rates.sub("", printed[1]), rates.sub("", printed[0]))
 

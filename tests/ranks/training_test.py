@@ -1,4 +1,6 @@
-"""Training on ranks: the parameters of one process within rounding, and one run on any number of them."""
+"""Training on ranks: the parameters agree with those of one process within rounding, and a run can
+change its number of ranks.
+"""
 import json
 import unittest
 
@@ -45,7 +47,9 @@ class Training(unittest.TestCase):
         self.assertEqual(job.lines(), [])
 
     def close(self, one, other):
-        """Parameters and metrics of two runs agree within rounding; those of the first."""
+        """Checks that parameters and metrics of two runs agree within rounding, and returns those
+        of the first.
+        """
         for name in ("weights.pt", "ema.pt"):
             first, second = (torch.load(self.folder / run / name) for run in (one, other))
             self.assertEqual(list(first), list(second))

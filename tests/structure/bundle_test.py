@@ -1,7 +1,8 @@
-"""The archive of scripts/bundle.sh works where it is unpacked: small, whole, and away from the tree.
+"""Checks that the archive of scripts/bundle.sh works where it is unpacked: it is small, complete,
+and independent of the tree.
 
-Usage: bundle_test.py SOURCE BUILD PYTHON (one with PyTorch). Exit code 77 (skipped) where the
-system is too new to make an archive for the oldest machines.
+Usage: bundle_test.py SOURCE BUILD PYTHON (one with PyTorch). Exit code 77 (skipped) if the system
+is too new to make an archive for the oldest machines.
 """
 import os
 import platform
@@ -52,7 +53,7 @@ def make(source, build, folder):
 
 
 def fake_python(folder, version, cuda):
-    """A Python whose torch has this version and nothing else."""
+    """Makes a Python whose torch has this version and nothing else."""
     torch = folder / "site" / "torch"
     torch.mkdir(parents=True, exist_ok=True)
     (torch / "__init__.py").touch()
@@ -87,7 +88,9 @@ def check_launcher(bundle, python, folder):
 
 
 def check_away_from_tree(bundle, source):
-    """Nothing in a program says where it was built, but for the tests' default folder."""
+    """Checks that no program contains the path where it was built, except the tests' default
+    folder.
+    """
     for file in [*bundle.glob("libexec/*"), *bundle.glob("lib/*")]:
         told = run(["readelf", "-d", file])
         expect(str(source) not in told.stdout, f"{file} looks for libraries in {source}")
@@ -97,7 +100,7 @@ def check_away_from_tree(bundle, source):
 
 
 def check_tests(bundle, python):
-    """They pass, those of MATLAB files among them."""
+    """Checks that the tests pass, those of MATLAB files among them."""
     programs = {file.name for file in bundle.glob("bin/*_tests")}
     expect(programs == set(SUITES), f"test programs {programs}")
     for program, suites in SUITES.items():
@@ -107,7 +110,7 @@ def check_tests(bundle, python):
 
 
 def check_gpu_check(bundle, python, folder):
-    """Where there is no GPU it says so and fails."""
+    """Checks that the script says that there is no GPU, and fails."""
     has_gpu = run([python, "-c", "import torch; print(torch.cuda.is_available())"]).stdout.strip()
     if has_gpu == "True":
         return

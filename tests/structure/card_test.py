@@ -1,6 +1,6 @@
-"""scripts/pages/card.py: a card says what its numbers are worth.
+"""scripts/pages/card.py: a model card states how reliable its numbers are.
 
-    card_test.py SOURCE_DIR PROGRAM
+card_test.py SOURCE_DIR PROGRAM
 """
 import json
 import os
@@ -13,7 +13,7 @@ source, program = map(pathlib.Path, sys.argv[1:])
 
 
 def tempered_chains(folder, chains):
-    """A run of `isinglass sample --rungs` of four draws."""
+    """Makes a run of `isinglass sample --rungs` with four draws."""
     subprocess.run([program, "sample", "--instance", "ising-grid:side=28,coupling=0.3", "--sampler", "gibbs", "--scan", "chromatic", "--rungs", "3",
                     "--chains", str(chains), "--burn-in", "2", "--steps", "12", "--thin", "3", "--threads", "1", "--quiet", "--out", folder], check=True,
                    stdout=subprocess.DEVNULL)

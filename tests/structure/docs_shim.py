@@ -1,7 +1,7 @@
-"""Stands in for a program that the documents' commands call, and runs it at a reduced size.
+"""Replaces a program that the documents' commands call, and runs it at a reduced size.
 
-Usage: docs_shim.py NAME ARGUMENT…; DOCS_BINARY, DOCS_SOURCE and DOCS_BUILD name the real program, the
-repository and the build folder.
+Usage: docs_shim.py NAME ARGUMENT…; DOCS_BINARY, DOCS_SOURCE and DOCS_BUILD name the real program,
+the repository and the build folder.
 """
 import os
 import subprocess
@@ -56,7 +56,7 @@ def cache_entry(build, name):
 
 
 def command(name, arguments, binary, source, build):
-    """The real command line, or None when being there is all that can be asked for."""
+    """Returns the real command line, or None if the test only requires that the program exists."""
     if name == "isinglass":
         return [binary, *with_few_images(reduced(arguments))]
     if name == "ctest":

@@ -80,12 +80,13 @@ def check_that_failures_show(sandbox):
 
 
 def commands(block):
-    """The words of every command line, with continued lines joined."""
+    """Returns the words of every command line, with continued lines joined."""
     return [shlex.split(line, comments=True) for line in block.replace("\\\n", " ").splitlines() if line.strip()]
 
 
 def unknown_words(binary, words):
-    """Of a command line of isinglass: a subcommand or flags that its help does not know."""
+    """Returns the subcommands or flags of a command line of isinglass that its help does not
+    know."""
     text = subprocess.run([binary, words[1], "--help"], capture_output=True, text=True, check=False).stdout
     known = set(re.findall(r"--[a-z][\w-]*", text))
     return [words[1]] if not known else [w for w in words if w.startswith("--") and w.split("=")[0] not in known]
@@ -100,7 +101,7 @@ def check_parsed(binary, name, block):
 
 
 def anchors(page):
-    """GitHub's names of a page's headings."""
+    """Returns GitHub's anchors of a page's headings."""
     titles = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower() for title in HEADING.findall(FENCED.sub("", page))]
     return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in titles}
 

@@ -1,8 +1,10 @@
-"""No kernel passes its budget of registers and local memory (kernels/budgets.toml), by the machine code of the built
-library; and the check sees it where one does. The parts of scripts/gpu/static.py that read code and state occupancy are
-held against code and numbers of known answers.
+"""No kernel exceeds its budget of registers and local memory (kernels/budgets.toml), by the machine
+code of the built library, and the check detects a kernel that does. The parts of
+scripts/gpu/static.py that read code and compute occupancy are tested on code and numbers with known
+answers.
 
-Usage: gpu_static_test.py ROOT LIBRARY. The exit code is 77, by which ctest calls it skipped, without cuobjdump.
+Usage: gpu_static_test.py ROOT LIBRARY. The exit code is 77, which ctest reports as skipped, without
+cuobjdump.
 """
 import contextlib
 import dataclasses
@@ -87,7 +89,7 @@ class Budgets(unittest.TestCase):
             return self.excesses(f"[default]\nregisters = 255\nstack = 0\nthreads = {threads}\n", {"7.0": {"k": kernel}})
         self.assertEqual(complain(256, None), [])
         self.assertRegex(complain(320, None)[0], "^k, 7.0: a block of 320 threads does not fit with 182 registers")
-        self.assertEqual(complain(320, 320), [])  # the compiler sees to it
+        self.assertEqual(complain(320, 320), [])  # the compiler ensures this
         bounded = [r for kernels in self.found.values() for name, r in kernels.items() if name == "accept_kernel"]
         self.assertTrue(bounded and all(r.bound == 1024 for r in bounded))
 

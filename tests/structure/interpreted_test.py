@@ -1,5 +1,5 @@
-"""Every CUDA kernel's launcher is run by the interpreter: named in a test of tests/simt. And operators
-run launchers through run_twin() (kernels/ops/check.h) alone, which makes their device current.
+"""The interpreter runs every CUDA kernel's launcher: a test of tests/simt names it. Operators run
+launchers only through run_twin() (kernels/ops/check.h), which makes their device current.
 
 Usage: interpreted_test.py [ROOT].
 """

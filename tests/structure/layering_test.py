@@ -1,12 +1,13 @@
-"""The arrows of the architecture hold: cli, python -> lab -> train -> engine -> models -> kernels, io below all;
-and inside kernels base -> random -> accept -> lattice -> the families of samplers and models -> ops, each
-of which may include those before it, and no family another. What lies in a family's fast/ only makes it
-faster: CPU and CUDA sources of its own folder or of a higher floor and ops/ pick it, nothing else knows
-of it but other fast/.
+"""Checks the layers of the architecture: cli, python -> lab -> train -> engine -> models ->
+kernels, with io below all. Inside kernels the order is base, random, accept, lattice, the families
+of samplers and models, ops; each may include those before it, and no family includes another one.
+Code in a family's fast/ only makes the family faster: it is selected only by CPU and CUDA sources
+of its own folder, of a later folder in this order or of ops/, and nothing else includes it except
+other fast/ folders.
 
-Usage: layering_test.py [ROOT]. Includes are compared by their text; a quoted include names its file
-from the repository's root. Tests and examples stand in the layer of what
-they test. Each rule is itself tested on a planted violation.
+Usage: layering_test.py [ROOT]. Includes are compared as text; a quoted include names its file from
+the repository's root. Tests and examples belong to the layer that they test or extend. Each rule is
+itself tested on a planted violation.
 """
 import re
 import sys
@@ -14,8 +15,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-LAYERS = ["io", "kernels", "models", "engine", "train", "lab", "cli", "python"]  # each may include those before it
-APART = {"python": "cli"}  # … but this one, which stands beside it
+LAYERS = ["io", "kernels", "models", "engine", "train", "lab", "cli", "python"]  # each layer may include those before it
+APART = {"python": "cli"}  # python/ may not include cli/, although that comes before it
 FLOORS = ["base", "random", "accept", "lattice", "families", "ops"]  # of kernels/; any other is a family
 # The layer of what lies in tests/ under another name. The references are plain loops that share
 # nothing with the code under test; three have targets that are models.
@@ -41,7 +42,7 @@ def includes(text):
 
 
 def layer_of(file):
-    """The layer that a file of the repository stands in, or None."""
+    """Returns the layer of a file of the repository, or None."""
     parts = file.split("/")
     if parts[0] == "examples":  # examples/extending/models/clock.h is to become models/clock.h
         parts = parts[2:]
@@ -63,7 +64,7 @@ def kernel_violation(file, header):
 
 
 def header_violation(file, header, quoted):
-    """Why `file` (a path from the root) may not include `header`, or None."""
+    """Returns why `file` (a path from the root) may not include `header`, or None."""
     folder, layer, target = file.split("/")[0], layer_of(file), layer_of(header)
     if layer is None:
         return "the file stands in no layer"
@@ -86,7 +87,7 @@ def header_violation(file, header, quoted):
 
 
 def text_violations(file, text):
-    """Launches and dynamic shared memory go through one helper, which tests can replace."""
+    """Launches and dynamic shared memory must go through one helper, which tests can replace."""
     if file == LAUNCHER or not file.startswith("kernels/"):
         return
     code = re.sub(r"//[^\n]*", "", text)

@@ -1,5 +1,6 @@
-"""What engine/ learns from chains it learns from those of all ranks: nothing is averaged, summed up or compared over
-chains but what goes through Ranks (engine/context.h). The rule is itself tested on planted lines.
+"""Statistics that engine/ computes over chains are over the chains of all ranks: averages, sums and
+comparisons over chains go through Ranks (engine/context.h). The rule itself is tested on planted
+lines.
 
 Usage: ranks_test.py [ROOT].
 """
@@ -7,13 +8,13 @@ import re
 import sys
 from pathlib import Path
 
-# What these folders reduce are no chains of one rank.
+# The reductions in these folders are not over the chains of one rank.
 OTHERS = {
     "diagnostics": "functions of draws, which their callers have gathered",
     "ranks": "what Ranks is made of",
     "semidefinite": "curvatures: matrices over sites",
 }
-# Reductions over all of a tensor, or its rows; over later dimensions they are within a chain.
+# Reductions over a whole tensor or over its rows. Reductions over later dimensions are within a chain.
 NAMES = "mean|nanmean|std|var|std_mean|var_mean|median|nanmedian|quantile|nanquantile|logsumexp|sum|nansum|max|min|amax|amin|argmax|argmin"
 WITHIN_A_CHAIN = r"\{?-?[1-9]"
 METHOD = re.compile(rf"\.({NAMES})\((?!{WITHIN_A_CHAIN})")
@@ -55,7 +56,7 @@ ALLOWED = {
 
 
 def violations(file, text):
-    """Lines of a source of engine/ that reduce this rank's chains alone."""
+    """Returns the lines of a source of engine/ that reduce only this rank's chains."""
     for number, line in enumerate(text.splitlines(), 1):
         code = line.split("//")[0]
         if BY_RANKS.search(code) or (file, line.strip()) in ALLOWED:

@@ -23,7 +23,7 @@ def put(archive, name, data):
 
 
 def rewrite(source, target, change):
-    """Copies an archive with change(name, bytes) applied to every record, and fresh checksums."""
+    """Copies an archive with change(name, bytes) applied to every record, and new checksums."""
     with zipfile.ZipFile(FOLDER / source) as old, zipfile.ZipFile(FOLDER / target, "w") as new:
         for entry in old.infolist():
             put(new, entry.filename, change(entry.filename, old.read(entry)))

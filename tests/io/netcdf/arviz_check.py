@@ -1,6 +1,7 @@
-"""ArviZ's side of netcdf_test.cpp: samples.nc of a run's folder holds what samples.pt does.
+"""The ArviZ part of netcdf_test.cpp: checks that samples.nc of a run's folder holds the values of
+samples.pt.
 
-arviz_check.py DIR; exit code 77 where ArviZ, or what reads NetCDF for it, is missing.
+arviz_check.py DIR; exit code 77 if ArviZ or its NetCDF reader is missing.
 """
 import pathlib
 import sys

@@ -47,7 +47,7 @@ class ResNet(nn.Module):
 
 
 class CategoricalResNet(ResNet):
-    """The same of one-hot images [N, H·W, K]."""
+    """The same for one-hot images [N, H·W, K]."""
 
     def __init__(self, height, width, channels, values, proj, mean=None):
         super().__init__(height, width, channels)
@@ -75,7 +75,9 @@ def mlp(inputs):
 
 
 def overlapping(tensor):
-    """The same shape, rows sharing a storage of few numbers, so that the file stays small."""
+    """Returns a tensor of the same shape whose rows share a storage of few numbers, so that the
+    file stays small.
+    """
     rows, columns = tensor.shape
     numbers = 2 * torch.randn(3 * rows + columns) / columns**0.5
     return numbers.as_strided((rows, columns), (3, 1))
