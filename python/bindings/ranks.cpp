@@ -138,11 +138,12 @@ void await_end() {
 void add_ranks(py::module_& module) {
   py::class_<JobRanks>(
       module, "Ranks",
-      R"(The processes that torchrun, mpirun or srun has started, as ranks of one computation. Inside
-the `with` statement sample, train, evaluate and ablate share their work among the ranks, which all
-must make the same calls. A process that was started alone is the only rank.
+      R"(The processes that torchrun, mpirun or srun has started, as ranks of one computation.
+Inside the `with` statement sample, train, evaluate and ablate share their work among the ranks,
+which all must make the same calls. A process that was started alone is the only rank.
 
-rank, size: the number of this rank, and the number of ranks. local_rank: its number on this machine.
+rank, size: the number of this rank, and the number of ranks. local_rank: its number on this
+machine.
 leads: True for rank 0, to which sample and ablate return their results; other ranks get None.
 device: this rank's own GPU if the machine has GPUs, else cpu.
 )")

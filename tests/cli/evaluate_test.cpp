@@ -166,7 +166,8 @@ TEST_F(Evaluate, ReverseChainsStartFromALadder) {
               4 * ais["log_z_bidirectional_se"].get<double>());
 }
 
-// Fewer than eight ensembles have no standard error, which is said before the run, not after hours of it.
+// Fewer than eight ensembles have no standard error. The program says so before the run, not after
+// hours of it.
 TEST_F(Evaluate, FewEnsemblesAreSaidToLeaveTheVerdictOpen) {
   const std::string command =
       "evaluate --model ising --weights ising.pt --method tempering --rungs 4 --steps 40 --sampler "

@@ -64,9 +64,9 @@ inline std::string little_endian(const std::vector<uint32_t>& values) {
 
 // Returns an element of a MATLAB 5 file, padded to 8 bytes, in the small form if it fits.
 inline std::string mat_element(uint32_t type, const std::string& data) {
-  std::string element = data.size() <= 4
-                            ? little_endian({static_cast<uint32_t>(data.size()) << 16 | type}) + data
-                            : little_endian({type, static_cast<uint32_t>(data.size())}) + data;
+  std::string element =
+      data.size() <= 4 ? little_endian({static_cast<uint32_t>(data.size()) << 16 | type}) + data
+                       : little_endian({type, static_cast<uint32_t>(data.size())}) + data;
   element.resize((element.size() + 7) / 8 * 8);
   return element;
 }

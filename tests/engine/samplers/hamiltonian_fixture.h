@@ -84,7 +84,7 @@ struct Deviation {
   double worst = 0, acceptance = 0;
 };
 
-// Of one statistic's series [steps, chains] of independent chains: |mean − expected| in standard
+// Compares one statistic's series [steps, chains] of independent chains: |mean − expected| in standard
 // errors. The variance of a chain's mean is the series' variance over its effective sample size, or
 // the spread of the chains' means where that is larger: chains that hardly move have no ESS.
 inline double standard_errors(const torch::Tensor& series, double expected) {

@@ -1,5 +1,5 @@
-// The product of the laws of independent rungs over few states: draws from it, and how far indices of
-// states are from it.
+// The product of the laws of independent rungs over few states: draws from it, and the distance of
+// indices of states from it.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// Event files are records with checksums; TensorBoard itself reads them in tests/ranks/tensorboard_test.py.
+// Event files are records with checksums. TensorBoard itself reads them in
+// tests/ranks/tensorboard_test.py.
 #include "io/events/event_file.h"
 
 #include <gtest/gtest.h>
