@@ -84,9 +84,10 @@ struct Deviation {
   double worst = 0, acceptance = 0;
 };
 
-// Compares one statistic's series [steps, chains] of independent chains: |mean − expected| in standard
-// errors. The variance of a chain's mean is the series' variance over its effective sample size, or
-// the spread of the chains' means where that is larger: chains that hardly move have no ESS.
+// Compares one statistic's series [steps, chains] of independent chains: |mean − expected| in
+// standard errors. The variance of a chain's mean is the series' variance over its effective sample
+// size, or the spread of the chains' means where that is larger: chains that hardly move have no
+// ESS.
 inline double standard_errors(const torch::Tensor& series, double expected) {
   const double by_ess = (series.var(0) / legacy_ess(series)).nanmean().item<double>();
   const double by_spread = series.mean(0).var().item<double>();
