@@ -173,7 +173,8 @@ TEST_F(Evaluate, FewEnsemblesAreSaidToLeaveTheVerdictOpen) {
       "evaluate --model ising --weights ising.pt --method tempering --rungs 4 --steps 40 --sampler "
       "gwg ";
   const Outcome few = run(command + "--chains 7 --out few");
-  EXPECT_NE(few.err.find("will be open; --chains 8 or more"), std::string::npos) << few.err;
+  EXPECT_NE(few.err.find("will be open; --chains must be at least 8"), std::string::npos)
+      << few.err;
   EXPECT_EQ(Json::parse(file_bytes(dir_ / "few" / "ais.json"))["verdict"], "open");
   EXPECT_EQ(run(command + "--chains 8 --out enough").err.find("warning"), std::string::npos);
 

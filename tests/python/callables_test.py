@@ -237,7 +237,7 @@ def test_target_state_and_sampler_go_together():
     state = ig.sampler("gwg").init(one, start())
     with pytest.raises(ig.Error, match="another target"):
         ig.sampler("gwg").step(other, state)
-    with pytest.raises(ig.Error, match="of the sampler gwg"):
+    with pytest.raises(ig.Error, match="belongs to the sampler gwg"):
         ig.sampler("pafs").step(one, state)
 
 

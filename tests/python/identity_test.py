@@ -115,7 +115,7 @@ def test_dropout_varies_and_is_known_by_its_parameters(tmp_path):
 def test_what_varies_without_parameters_is_never_gone_on_with(tmp_path):
     target = ig.energy(lambda x: x.sum(1) + torch.rand(len(x)), sites=SITES, name="mine")
     ig.evaluate(target, **EVALUATION, out=tmp_path)
-    with pytest.raises(ig.Error, match="nothing tells whether .* is of energy mine, which has no parameters"):
+    with pytest.raises(ig.Error, match="it cannot be checked whether .* belongs to energy mine, which has no parameters"):
         ig.evaluate(target, **EVALUATION, out=tmp_path)
 
 

@@ -96,7 +96,7 @@ TEST_F(GraphFile, ListsOfNeighboursAreNoEdges) {
       "line 1: this is a METIS file, whose lines after '6 6' each hold the neighbours";
   const std::string cycle = "2 6\n1 3\n2 4\n3 5\n4 6\n5 1\n";
   EXPECT_ERROR(read("6 6\n" + cycle), kRefusal);
-  EXPECT_ERROR(read("% of METIS\n6 6\n% neighbours\n" + cycle), "line 2: a METIS file");
+  EXPECT_ERROR(read("% of METIS\n6 6\n% neighbours\n" + cycle), "line 2: this is a METIS file");
   EXPECT_ERROR(read("7 6\n" + cycle + "\n"), "a METIS file, whose lines after '7 6'");
   EXPECT_ERROR(read("7 6\n2 7\n1 3\n2 5\n\n3 6\n5 7\n6 1\n"),
                "a METIS file, whose lines after '7 6'");
@@ -117,12 +117,12 @@ TEST_F(GraphFile, WhatIsNoGraphIsRefusedByLine) {
   EXPECT_ERROR(read("3 2\n1 2 1\n2 4 1\n"), "line 3: vertex 4 is not between 1 and 3");
   EXPECT_ERROR(read("3 2\n0 2 1\n2 3 1\n"), "line 3: vertex 3 is not between 0 and 2");
   EXPECT_ERROR(read("p edge 3 2\ne 0 2\ne 1 2\n"), "line 2: vertex 0 is not between 1 and 3");
-  EXPECT_ERROR(read("1 2\n2 x\n"), "line 2: 'x' is no vertex; a whole number is needed");
-  EXPECT_ERROR(read("1 2\n2 -3\n"), "line 2: '-3' is no vertex");
+  EXPECT_ERROR(read("1 2\n2 x\n"), "line 2: 'x' is not a vertex; a whole number is needed");
+  EXPECT_ERROR(read("1 2\n2 -3\n"), "line 2: '-3' is not a vertex");
   EXPECT_ERROR(read("1 2 1\n2 3 heavy\n"), "line 2: 'heavy' is not a weight");
   EXPECT_ERROR(read("1 2 1\n2 3 inf\n"), "line 2: 'inf' is not a weight");
   EXPECT_ERROR(read("1 2\n2 3 4 5\n"), "line 2: 4 words");
-  EXPECT_ERROR(read("1 2 1\n2 3\n"), "line 2: 2 words, and line 1 has 3; all edges");
+  EXPECT_ERROR(read("1 2 1\n2 3\n"), "line 2: 2 words, and line 1 has 3; either all edges");
   EXPECT_ERROR(read("e 1 2\ne 2 3\n"), "line 1: an edge 'e u v' comes before the header");
   EXPECT_ERROR(read("p sat 3 2\n"), "line 1: a DIMACS header is 'p edge n m'");
   EXPECT_ERROR(read("p edge 3 2\nn 1 5\n"), "line 2: it begins with 'n'");
@@ -135,13 +135,13 @@ TEST_F(GraphFile, WhatIsNoGraphIsRefusedByLine) {
   EXPECT_ERROR(read("p edge 3 0\n"), "not a graph: the file has no edges");
   EXPECT_ERROR(read(std::string("1 2\n\0\n", 6)), "not a graph: the file is not text");
   EXPECT_ERROR(read("\xff\xfe 1 2\n"), "not a graph: the file is not text");
-  EXPECT_ERROR(read("hello world\n"), "line 1: 'hello' is no vertex");
+  EXPECT_ERROR(read("hello world\n"), "line 1: 'hello' is not a vertex");
   EXPECT_ERROR(read("1,2,3\n2,3,1\n"), "line 1: '1,2,3' has commas; vertices and weights");
   EXPECT_ERROR(read("1\n2\n"), "line 1: 1 word; an edge needs two vertices");
   for (const char* banner : {"%%MatrixMarket", "%MatrixMarket"}) {
     EXPECT_ERROR(read(std::string(banner) + " matrix coordinate pattern symmetric\n% by hand\n"
                                             "5 5 2\n2 1\n3 2\n"),
-                 "line 1: a MatrixMarket file; without its first lines");
+                 "line 1: this is a MatrixMarket file; without its first lines");
   }
 }
 
