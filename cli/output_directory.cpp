@@ -22,8 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConfiguration = "config.toml";
-constexpr std::string_view kHeader =
-    "# isinglass ";  // first line of config.toml, before the command
+constexpr std::string_view kHeader = "# isinglass ";  // first line, before the command
 
 // The files that the runs of a command write besides config.toml. A # stands for a number: the
 // iteration or the cell. Files of earlier versions of the program have the same names.

@@ -32,8 +32,8 @@ void start_with_short_waits(int, char** argv, char** envp) {
     environment[count] = envp[count];
   }
   environment[count] = spin_count;
-  execve("/proc/self/exe", argv,
-         environment);  // returns only if it failed; then the program goes on unchanged
+  // This returns only if it failed; then the program goes on unchanged.
+  execve("/proc/self/exe", argv, environment);
 }
 
 __attribute__((section(".preinit_array"),

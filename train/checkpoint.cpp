@@ -113,10 +113,10 @@ Checkpoint read_checkpoint(const std::filesystem::path& file) {
   c.first_moments = entries.tensors("first_moments");
   c.second_moments = entries.tensors("second_moments");
   c.adam_step = entries.get<torch::Tensor>("adam_step");
+  // Older checkpoints lack this number. They averaged in every iteration.
   c.average_updates = entries.has("average_updates")
                           ? entries.get<torch::Tensor>("average_updates")
-                          : torch::tensor(static_cast<double>(c.iteration),
-                                          torch::kFloat64);  // for older checkpoints
+                          : torch::tensor(static_cast<double>(c.iteration), torch::kFloat64);
   c.buffer = entries.get<torch::Tensor>("buffer");
   c.carried = entries.tensors("carried");
   return c;

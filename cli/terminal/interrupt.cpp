@@ -36,8 +36,8 @@ void watch_signals() {
   sigaction(SIGTERM, &action, nullptr);
   struct sigaction before = {};
   sigaction(SIGHUP, nullptr, &before);
-  if (before.sa_handler != SIG_IGN)
-    sigaction(SIGHUP, &action, nullptr);  // stays ignored under nohup
+  // SIGHUP stays ignored under nohup.
+  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
   // With SIGXFSZ ignored, a file above the size limit is an error of write(), which names the file.
   std::signal(SIGXFSZ, SIG_IGN);
 }

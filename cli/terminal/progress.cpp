@@ -48,8 +48,7 @@ bool Progress::due() const {
 
 void Progress::update(int64_t done, const std::string& note) {
   done_ = done;
-  const bool finished =
-      done_ >= total_ && terminal_ && shown_;  // a terminal always shows the full bar at the end
+  const bool finished = done_ >= total_ && terminal_ && shown_;  // the full bar is shown
   if (quiet_ || !(finished || due())) return;
   last_ = Clock::now();
   show(note);

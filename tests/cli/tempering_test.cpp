@@ -76,7 +76,7 @@ TEST_F(TemperedSample, FindsTheNumberOfRungs) {
   EXPECT_NE(outcome.out.find("log Z"), std::string::npos) << outcome.out;
   const Json t = Json::parse(read_file(dir_ / "out" / "summary.json"))["tempering"];
   EXPECT_GE(t["rungs"], 3);
-  EXPECT_TRUE(t["log_z_se"].is_null());  // of four ensembles
+  EXPECT_TRUE(t["log_z_se"].is_null());  // four ensembles give no standard error
   EXPECT_EQ(t["scales"].size(), t["betas"].size());
 }
 

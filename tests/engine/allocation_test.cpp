@@ -233,7 +233,7 @@ TEST_F(Allocation, TwoNumbersForEachValue) {
     if (!entry.fits(model) || entry.name == "lbjb") continue;  // lbjb: at most 64 values
     SCOPED_TRACE(entry.name);
     SamplerOptions options;
-    if (entry.name == "block-gibbs") options.block = 1;  // of 256 joint values
+    if (entry.name == "block-gibbs") options.block = 1;  // it has 256 joint values
     const torch::Tensor ids = torch::arange(chains);
     const torch::Tensor x = random_states(model.space(), ids, 0, torch::kCPU);
     const int64_t peak = peak_during([&] {

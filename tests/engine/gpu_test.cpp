@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kSide = 20, kChains = 512, kLongRun = 50;
 constexpr uint64_t kSeed = 29;
-constexpr double kMostDiffering = 0.01;  // of the chains
+constexpr double kMostDiffering = 0.01;  // fraction of the chains
 // Noise in every field moves a boundary between sites by about 1/√D of its size: 1e-5, which is a
 // few float32 roundings.
 constexpr double kNudge = 2e-4;

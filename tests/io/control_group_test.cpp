@@ -39,7 +39,7 @@ TEST_F(ControlGroups, VersionTwoTakesTheLeastOfAllLevels) {
 TEST_F(ControlGroups, VersionOneHasAFolderAController) {
   put("proc/self/cgroup", "4:memory:/a\n3:cpu,cpuacct:/docker/0123\n1:name=systemd:/\n0::/\n");
   put("sys/fs/cgroup/cpu/cpu.cfs_quota_us",
-      "200000\n");  // of a container, whose group is the mount
+      "200000\n");  // in a container, whose group is the mount
   put("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
   EXPECT_EQ(quota(), 2);
   put("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");

@@ -56,7 +56,7 @@ void sample(int64_t seed, Results& results) {
                      .thin = 2,
                      .seed = seed},
                     {.device = torch::kCPU});
-  EXPECT_EQ(sampling.spec().model.name, "ising");  // what the spec left open is in the run's own
+  EXPECT_EQ(sampling.spec().model.name, "ising");  // the run's own spec has what this one left open
   EXPECT_TRUE(sampling.spec().sampler.options.contains("tau"));
   Recorder recorder = sampling.recorder(/*keep_samples=*/true);
   sampling.run(recorder, {});

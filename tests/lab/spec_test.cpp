@@ -137,7 +137,7 @@ seed = 0
   EXPECT_EQ(chains.buffer, 40);
   EXPECT_EQ(chains.shape.channels, 4);
   OptionValues said = values_of(chains);
-  said.emplace("centre", false);  // which they lack
+  said.emplace("centre", false);  // older files lack this
   said.emplace("rungs", int64_t{0});
   said.emplace("fresh", int64_t{0});
   said.emplace("fresh-iters", int64_t{200});

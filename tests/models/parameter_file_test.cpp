@@ -267,7 +267,7 @@ TEST(ParameterFile, ANetworkSaysThatItRounds) {
       return fmt::format("{}", fmt::join(warnings.texts, "; "));
     };
     EXPECT_EQ(load(0.1, torch::kFloat32), "");
-    EXPECT_EQ(load(0.5, torch::kFloat64), "");  // which float32 has, as it has the others
+    EXPECT_EQ(load(0.5, torch::kFloat64), "");  // exact in float32, like the others
     const std::string said = load(0.1, torch::kFloat64);
     EXPECT_NE(said.find("the model computes in float32, and numbers of tensor"), std::string::npos)
         << said;

@@ -18,7 +18,7 @@ struct ModelSample {
   std::string label = {};     // unique, a test's name
   std::string model = {};     // the registry's name
   NamedTensors tensors = {};  // the parameter file
-  ModelOptions options = {};  // beside the file
+  ModelOptions options = {};  // options in addition to the file
   bool lattice = false;       // closed form, bit for bit the same for any batch
   // U(x) by plain loops; empty where golden values serve instead.
   std::function<double(const NamedTensors&, const Values&)> energy = {};

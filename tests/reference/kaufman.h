@@ -31,7 +31,7 @@ inline long double ising_log_z(int m, int n, long double k) {
 }
 
 struct IsingMoments {
-  double mean, variance;  // of U; the variance is the specific heat of all sites
+  double mean, variance;  // moments of U; the variance is the specific heat of all sites
 };
 
 // By central differences with Richardson's extrapolation: relative error about 1e-7.

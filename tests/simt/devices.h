@@ -19,7 +19,7 @@ void set_current_device(int device);
 int current_device();
 CUstream_st* stream_of(int device);  // not the default one
 
-void set_shared_memory_limit(int64_t bytes);  // of every device; kHopper until it is set
+void set_shared_memory_limit(int64_t bytes);  // limit of every device; kHopper until it is set
 int64_t shared_memory_limit(int device);
 
 int64_t launches_on(int device);

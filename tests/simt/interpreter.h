@@ -37,8 +37,8 @@ enum class Order { kForwards, kBackwards, kShuffled };
 
 struct Schedule {
   Order order = Order::kForwards;
-  uint64_t seed = 1;         // of the shuffles
-  unsigned threads = 0;      // of a block; 0: as launched
+  uint64_t seed = 1;         // seed of the shuffles
+  unsigned threads = 0;      // threads of a block; 0: as launched
   uint8_t poison = 0xff;     // bytes of shared memory before a block: 0xff makes NaN
   unsigned first_block = 0;  // the blocks before it do not run; the last one always does
 };
@@ -58,7 +58,7 @@ class Observer {
   virtual ~Observer() = default;
   virtual void begin_launch(const Launch& launch) = 0;
   virtual void begin_block() = 0;              // shared memory is new
-  virtual void run(unsigned thread) = 0;       // what follows is this thread's
+  virtual void run(unsigned thread) = 0;       // the following events belong to this thread
   virtual void stop(unsigned warp) = 0;        // all its lanes wait, or have ended
   virtual void meet_lanes(unsigned warp) = 0;  // some at an operation of the warp
   virtual void meet_block() = 0;               // at a barrier
@@ -92,7 +92,7 @@ class Deadlock : public std::runtime_error {
 // Runs `thread` once per thread of every block; throws Deadlock.
 void run_grid(const Launch& launch, const std::function<void()>& thread);
 
-void* dynamic_shared();  // of the running block, exactly as large as the launch says
+void* dynamic_shared();  // shared memory of the running block, exactly as large as the launch says
 
 enum class Meeting { kBlock, kWarp };
 

@@ -19,7 +19,7 @@ struct Case {
   LocalTable what;
   PathRule rule;
   Balancing balancing;
-  double scale;            // of the fields
+  double scale;            // scale of the fields
   bool hub = false;        // all sites joined to the first one, instead of a ring
   bool tempered = false;   // a β a chain
   bool tabulated = false;  // neighbourhoods, on a GPU

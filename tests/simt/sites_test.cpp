@@ -88,7 +88,7 @@ TEST(RandomTwins, DrawAlike) {
           const auto p = inputs.reals<float>(size.sites, 0.5);
           const auto ids = inputs.ids(size.chains);
           const RowDraws draws{size.chains, size.sites, ids.data(), 4, 2, Purpose::kBinarise};
-          std::vector<double> rows;  // of 5 values, rows that sum to 1
+          std::vector<double> rows;  // rows of 5 values that sum to 1
           for (const float first : inputs.reals<float>(size.sites, 0.5)) {
             const double weight = 0.5 + std::abs(first);
             for (const double part : {weight, 0.0, 1.0, 2.0, 0.25}) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The build and the tests with another LibTorch:  other_torch.sh VERSION
-# Exit code 77 (skipped) where it has not been asked for: ISINGLASS_TORCH=VERSION scripts/setup.sh
-# installs it, 5 GB.
+# Builds and runs the tests with another LibTorch:  other_torch.sh VERSION
+# Exit code 77 (skipped) if that version is not installed: ISINGLASS_TORCH=VERSION scripts/setup.sh
+# installs it (5 GB).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 

@@ -127,7 +127,7 @@ TEST(CheckpointTest, OneFromBeforeUpdatesWereSkipped) {
   PtDict entries = std::get<PtDict>(read_pt(scratch / "new.pt").value);
   const std::set<std::string> later = {"skipped_in_a_row", "skipped", "average_updates"};
   EXPECT_EQ(std::erase_if(entries, [&](const auto& e) { return later.contains(e.first); }), 3u);
-  entries.emplace_back("total_steps", PtValue{int64_t{480}});  // which they had
+  entries.emplace_back("total_steps", PtValue{int64_t{480}});  // older checkpoints had this entry
   write_pt(scratch / "old.pt", PtValue{entries});
   const Checkpoint read = read_checkpoint(scratch / "old.pt");
   EXPECT_EQ(read.average_updates.item<double>(), 12);

@@ -12,7 +12,7 @@
 namespace isinglass {
 namespace {
 
-constexpr int64_t kBad = 7;  // of 20 iterations
+constexpr int64_t kBad = 7;  // among 20 iterations
 
 // Factors of this rank's loss and of its gradient, in one iteration.
 struct Blow {

@@ -240,8 +240,7 @@ torch::Tensor smoothed(const torch::Tensor& frequencies, double sigma) {
   const torch::Tensor to = torch::arange(values, torch::kFloat64), from = to.unsqueeze(1);
   torch::Tensor spread = torch::zeros({values, values}, torch::kFloat64);  // [from, to]
   for (const torch::Tensor& image :
-       {to, -1 - to,
-        2 * static_cast<double>(values) - 1 - to}) {  // the value itself and its two mirror images
+       {to, -1 - to, 2 * static_cast<double>(values) - 1 - to}) {  // itself and both mirror images
     spread += torch::exp(-0.5 * torch::square((image - from) / sigma));
   }
   return frequencies.to(torch::kFloat64).matmul(spread / spread.sum(1, /*keepdim=*/true));

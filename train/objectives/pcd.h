@@ -44,11 +44,10 @@ struct PcdOptions {
   bool cuda_graph = false;  // captures steps in a CUDA graph (engine/run/step_graph.h)
 };
 
-// L and its parts. `loss` is differentiable in the parameters.
+// L and its parts, float64 []. `loss` is differentiable in the parameters; energy_data and
+// energy_model are the means of of_data and of_chains.
 struct PcdLoss {
-  torch::Tensor loss, energy_data,
-      // float64 []. The last two are the means of of_data and of_chains.
-      energy_model;
+  torch::Tensor loss, energy_data, energy_model;
   torch::Tensor of_data, of_chains;  // U, float64 [B], detached
 };
 

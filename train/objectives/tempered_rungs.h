@@ -6,10 +6,10 @@
 //
 // N chains sample exp(−β_k U) at β_k = k/N, k = 0 … N − 1, and make the same steps as the chains
 // drawn from the replay buffer, the first of which is the rung β_N = 1. The chain at β_0 starts
-// every iteration from a uniform draw. The path starts at the uniform distribution and not at
-// independent pixels, as in the evaluation: hot chains on the latter path still have the data's
-// background, and reach modes that differ in it much later. After the steps of iteration t, the
-// neighbours k ≡ t (mod 2) swap as in parallel tempering (kernels/tempering/swap.h).
+// every iteration from a uniform draw. The evaluation anneals from independent pixels instead; on
+// that path hot chains still have the data's background, and would reach modes that differ in it
+// much later. After the steps of iteration t, the neighbours k ≡ t (mod 2) swap as in parallel
+// tempering (kernels/tempering/swap.h).
 #pragma once
 
 #include "engine/annealing/tempered_model.h"

@@ -182,8 +182,7 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   for (size_t i = stack->size() - inputs; i < stack->size(); ++i) {
     (*stack)[i] = call.argument((*stack)[i]);
   }
-  std::optional<at::MemoryFormat>
-      layout;  // layout of cuDNN's results, which differs from the host's
+  std::optional<at::MemoryFormat> layout;  // layout of cuDNN's results, not the host's
   if (name == "aten::convolution") {
     const IValue* input = &*(stack->end() - static_cast<std::ptrdiff_t>(inputs));
     layout = at::native::cudnn_conv_suggest_memory_format(input[0].toTensor(), input[1].toTensor());

@@ -18,8 +18,8 @@ struct Work {
 struct Workload {
   std::string name, what;
   int64_t chains;  // chains of the extrapolated run
-  int64_t
-      few;  // chains of the actual runs; counts are extrapolated from this and twice this number
+  // Chains of the actual runs. Counts are extrapolated from this number and from twice this number.
+  int64_t few;
   std::function<Work(int64_t chains)> make;
   // The name of the workload that a CUDA graph holds as a part of this one, and how often. If there
   // is none, all of it is captured.

@@ -349,7 +349,7 @@ TEST(AisResume, RefusesOtherWeightsSamplersAndStarts) {
 TEST(AisSchedule, RunsFromZeroToOneWithoutTurning) {
   Pilot pilot{.beta = {}, .variance = std::vector<double>(40, 1.0)};
   pilot.variance[3] = 100;
-  pilot.variance[5] = -2;  // of noise
+  pilot.variance[5] = -2;  // negative by noise
   for (int k = 0; k <= 40; ++k) pilot.beta.push_back(std::pow(k / 40.0, 2));
   for (const Schedule schedule : {Schedule::kLinear, Schedule::kSigmoid, Schedule::kAdaptive}) {
     for (const int64_t n : {int64_t{1}, int64_t{7}, int64_t{1000}}) {

@@ -82,7 +82,7 @@ class FailedCaptureGpu : public testing::Test {
     EXPECT_ANY_THROW(failing.run(device_, work));
     EXPECT_EQ((torch::ones({1}, device_) + 1).item<float>(), 2);
     EXPECT_TRUE(torch::isfinite(torch::randn({100}, device_)).all().item<bool>());
-    EXPECT_EQ(sum.sum().item<float>(), 12);  // what was captured has not run
+    EXPECT_EQ(sum.sum().item<float>(), 12);  // captured work has not run
     CapturedWork works("a step", /*capture=*/true);
     for (int n = 0; n < 6; ++n) works.run(device_, [&] { sum += torch::ones({4}, device_); });
     EXPECT_EQ(sum.sum().item<float>(), 36);

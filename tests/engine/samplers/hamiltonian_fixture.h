@@ -53,7 +53,7 @@ struct PlaneTarget {
         {a, b, a * a, a * b, b * b, torch::stack(log_density, 1).softmax(1).select(1, 0)}, 1);
   }
 
-  torch::Tensor expectation() const {  // of the statistics
+  torch::Tensor expectation() const {  // expected values of the statistics
     torch::Tensor mean = torch::zeros({2}, torch::kFloat64);
     torch::Tensor second = torch::zeros({2, 2}, torch::kFloat64);
     for (size_t c = 0; c < weights.size(); ++c) {
@@ -79,15 +79,16 @@ inline PlaneTarget unequal_mixture() {
       torch::tensor({0.5, 0.2, 0.2, 0.4, 0.3, -0.1, -0.1, 0.6}, torch::kFloat64).view({2, 2, 2})};
 }
 
-// How many standard errors the long-run mean of the worst statistic is off; mean acceptance.
+// The largest deviation of a statistic's long-run mean, in standard errors, and the mean
+// acceptance.
 struct Deviation {
   double worst = 0, acceptance = 0;
 };
 
-// Compares one statistic's series [steps, chains] of independent chains: |mean − expected| in
-// standard errors. The variance of a chain's mean is the series' variance over its effective sample
-// size, or the spread of the chains' means where that is larger: chains that hardly move have no
-// ESS.
+// Returns |mean − expected| in standard errors, for one statistic's series [steps, chains] of
+// independent chains. The variance of a chain's mean is the series' variance divided by its
+// effective sample size, or the variance of the chains' means if that is larger, because chains
+// that hardly move have no ESS.
 inline double standard_errors(const torch::Tensor& series, double expected) {
   const double by_ess = (series.var(0) / legacy_ess(series)).nanmean().item<double>();
   const double by_spread = series.mean(0).var().item<double>();

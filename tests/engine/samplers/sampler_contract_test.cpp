@@ -186,7 +186,7 @@ TEST_P(SamplerContract, RestartsAsManyChains) {
     const auto restart = [&](int64_t states, int64_t numbers) {
       sampler.restart(*model, run.state, x.narrow(0, 0, states), ids.narrow(0, 0, numbers));
     };
-    EXPECT_THROW(restart(1, kChains), Error);  // which would fill all of them
+    EXPECT_THROW(restart(1, kChains), Error);  // one chain would otherwise fill all of them
     EXPECT_THROW(restart(kChains, 1), Error);
     EXPECT_THROW(restart(kChains - 1, kChains - 1), Error);
     EXPECT_TRUE(torch::equal(run.state.x, before));

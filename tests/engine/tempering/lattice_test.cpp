@@ -67,7 +67,7 @@ Tempered run_torus(EnergyModel& model, TemperingOptions options, int64_t ensembl
 }
 
 void expect_both_signs(const torch::Tensor& signs, double precision) {
-  const torch::Tensor mean = signs.mean(0);  // of each ensemble
+  const torch::Tensor mean = signs.mean(0);  // mean of each ensemble
   const double error = (mean.std() / std::sqrt(mean.numel())).item<double>();
   EXPECT_LT(error, precision);
   EXPECT_NEAR(mean.mean().item<double>(), 0, 3 * error);

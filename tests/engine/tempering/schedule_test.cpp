@@ -167,7 +167,7 @@ TEST(Tempering, StatesAndEnergiesAreThoseAtBetaOne) {
   const Done again = run_tempering(tempering, independent.model, 8, 16, 20);
   EXPECT_TRUE(torch::equal(run.state.x, again.state.x));
   EXPECT_GT(run.result.hops, 0);
-  EXPECT_EQ(run.result.acceptance, 1);  // of Gibbs draws
+  EXPECT_EQ(run.result.acceptance, 1);  // Gibbs draws are always accepted
   // All rungs' model calls, and one at the reference in every second scan.
   EXPECT_EQ(run.result.energy_evaluations, 20 * 4 * Independent::kSites + 10);
 }

@@ -23,7 +23,7 @@ TEST(ThreadMemory, IsReservedWhereItIsNotYet) {
   EXPECT_GE(calls, 1);
   EXPECT_EQ(reserved, 6);
   calls = 0;
-  cpu::reserve_on_threads(false, reserved, 7, [&] { ++calls; });  // of this thread alone
+  cpu::reserve_on_threads(false, reserved, 7, [&] { ++calls; });  // memory of this thread only
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(reserved, 6);
 }

@@ -76,7 +76,7 @@ double one_site(const torch::Tensor& gradient, int categories, int from, int to,
 }
 
 constexpr double kFlipUnit = 0x1p-31;
-constexpr double kFlipRounding = 2e-6;  // of P(flip): some ten operations in float32
+constexpr double kFlipRounding = 2e-6;  // error of P(flip): about ten operations in float32
 
 // Returns the same from the sites: the probability of each is that of the reference up to rounding
 // of P(flip) in float32 and in 31 bits, and is never 0.

@@ -51,7 +51,7 @@ TEST(RowWeights, EqualThoseOfSingleValues) {
     std::vector<float> table(3 * values);
     for (float& number : table) number = normal(random);
     table[values] = 700;
-    table[2 * values] = -INFINITY;  // of exact differences: a value that is never proposed
+    table[2 * values] = -INFINITY;  // with exact differences, a value that is never proposed
     for (int g = 0; g < 4; ++g) {
       const auto balancing = static_cast<Balancing>(g);
       const CategoricalGradientWeights categorical{{table.data(), balancing, values, 0.7f}};

@@ -22,7 +22,7 @@ struct Case {
   bool one_hot;
   Balancing balancing;
   int64_t length;  // at most
-  double scale;    // of the gradient
+  double scale;    // scale of the gradient
   int dominant;    // a site with |d| = 300 at x, none if negative
 };
 

@@ -47,7 +47,7 @@ TEST_F(EssMetric, StuckChainsCountAsNothing) {
   const double own = legacy_ess(noise_.narrow(1, 7, 1))[0].item<double>();
   const Estimate ess = measure(energy, 1);
   EXPECT_NEAR(ess.value, own / kChains / kDraws, 1e-12);
-  EXPECT_NEAR(ess.error, ess.value, 1e-12);  // of one value and eleven zeros: as large as the mean
+  EXPECT_NEAR(ess.error, ess.value, 1e-12);  // one value and eleven zeros
   EXPECT_EQ(measure(torch::arange(kChains, torch::kFloat64).expand({kDraws, kChains}), 1).value, 0);
 }
 

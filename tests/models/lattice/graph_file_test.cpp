@@ -87,7 +87,7 @@ TEST_F(GraphFile, SaysHowItWasUnderstood) {
             "p edge n m; from 1; 9 1; 7 isolated, 1 repeated");
   EXPECT_FALSE(graph_of(3, torch::tensor({0, 1}).view({1, 2}), torch::ones({1}), "it").reading);
   const Graph graph = read("5 1\n1 2\n");
-  EXPECT_EQ(complement_of(graph, "it").reading->edges, 1);  // of the file
+  EXPECT_EQ(complement_of(graph, "it").reading->edges, 1);  // edges of the file
 }
 
 // A cycle of six as METIS has it, where every list has two neighbours.

@@ -46,7 +46,7 @@ Foretold foretold_by(EnergyModel& model) {
   Evaluation at_x, at_y;
   model.evaluate(x, at_x);
   model.evaluate(x.scatter(1, site, value), at_y);
-  const torch::Tensor row =  // of the site, [chains, K]
+  const torch::Tensor row =  // gradient of the site, [chains, K]
       at_x.gradient.gather(1, site.unsqueeze(2).expand({-1, 1, kLevels})).squeeze(1);
   const auto entry = [&](const torch::Tensor& v) {
     return row.gather(1, v.to(torch::kInt64)).squeeze(1);

@@ -17,7 +17,7 @@ constexpr uint64_t kSector = 32;
 struct Access {
   uint64_t address;
   uintptr_t code;
-  uint16_t depth;  // of calls
+  uint16_t depth;  // call depth
   uint16_t bytes;
   bool write, shared;
 };

@@ -32,8 +32,7 @@ int listen_at(const char* name) {
   const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const bool ours =
       bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  return ours && listen(listener, 1000) == 0 ? listener
-                                             : -1;  // not ours: another server was faster
+  return ours && listen(listener, 1000) == 0 ? listener : -1;  // not ours: another was faster
 }
 
 // Becomes the requested process: calls main() with the caller's streams, directory and environment.

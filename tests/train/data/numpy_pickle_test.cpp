@@ -112,7 +112,7 @@ TEST(NumpyPickle, RefusesWhatIsNone) {
   EXPECT_ERROR(read(numpy_pickle("I-2\nI3\n", "abcdef")), "has no shape");
   EXPECT_ERROR(read(numpy_pickle("I9999999999\nI9999999999\n", "a")), "1 bytes for its");
   EXPECT_ERROR(read(numpy_pickle("I1\n", "a", "i8")), "type '|i8'");
-  EXPECT_ERROR(read(numpy_pickle("I1\n", "abcdefgh", "f8")), "type '|f8'");  // of no order
+  EXPECT_ERROR(read(numpy_pickle("I1\n", "abcdefgh", "f8")), "type '|f8'");  // no byte order
   EXPECT_ERROR(read(numpy_pickle("I1\n", "\\x0")), "damaged string");
   EXPECT_ERROR(read("I1\n."), "it holds what is no array");
 }

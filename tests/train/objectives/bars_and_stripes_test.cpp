@@ -78,7 +78,7 @@ torch::Tensor independent_draws(EnergyModel& model, const torch::Tensor& states)
 }
 
 struct Spread {
-  double mean, deviation;  // of one run
+  double mean, deviation;  // mean and standard deviation of one run
 };
 
 // Returns the results of training runs whose chains are independent draws: the effect of gradient

@@ -141,7 +141,7 @@ TEST(Dsm, TrainsOnOwnImagesOfRealValues) {
   write_pt(scratch / "own.pt", PtValue{images});
   const Dataset data = load_points(scratch / "own.pt", "unused");
   EXPECT_EQ(data.train.scalar_type(), torch::kFloat32);
-  EXPECT_EQ(data.train.sizes(), (std::vector<int64_t>{16, 12}));  // of 20, a fifth is held out
+  EXPECT_EQ(data.train.sizes(), (std::vector<int64_t>{16, 12}));  // a fifth of 20 is held out
   EXPECT_EQ(data.height, 3);
   EXPECT_EQ(data.width, 4);
   EXPECT_EQ(data.values, PixelValues::kReal);

@@ -187,7 +187,7 @@ TEST(CentringTest, ExchangingZeroAndOneTurnsTheGradientOfTheWeights) {
     return ((own + other).abs().max() / own.abs().max()).item<double>();
   };
   EXPECT_LT(ratio(true), 1e-5);
-  EXPECT_GT(ratio(false), 0.1);  // which the plain gradient does not have
+  EXPECT_GT(ratio(false), 0.1);  // the plain gradient does not have this property
 }
 
 TEST(CentringTest, RefusesCategoricalUnits) {

@@ -14,9 +14,9 @@ namespace {
 // Settings have names without numbers, so that no sweep has an end.
 struct Simulated {
   int models = 1, settings_a = 1, settings_b = 1, repeats = 8;
-  double spread = 1;  // of runs, in units of the errors that they report
-  double lead = 0;    // of the best of a over the best of b
-  double gap = 0;     // between the settings of a side, in spreads
+  double spread = 1;  // spread of runs, in units of the errors that they report
+  double lead = 0;    // lead of the best of a over the best of b
+  double gap = 0;     // gap between the settings of a side, in spreads
 };
 
 constexpr double kMean = 20;
