@@ -6,7 +6,7 @@
 //                              only in some iterations (objectives/chain_signals.h)
 //   coupling_rmse              only for an Ising model that learns from states of a known one
 //                              (objectives/coupling_error.h); before the step
-//   loss                       for objectives without chains, in place of the five metrics above
+//   loss                       for objectives without chains, in place of the first five metrics
 //   gradient_norm, learning_rate, iterations_per_second (of this iteration)
 //   seconds                    elapsed time of the whole run so far [s], including evaluations,
 //                              checkpoints and pictures, and, after a resumption, the time of

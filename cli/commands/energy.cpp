@@ -1,6 +1,6 @@
-// isinglass energy: computes energies and gradients of given states. It writes a .pt dictionary
-// with `energy`, float32 [N], and `gradient`, float32, of U in the relaxed state: [N, D], or [N, D,
-// K] for categorical models. Models without gradients get none.
+// isinglass energy: computes energies and gradients of given states. It writes a .pt dictionary.
+// Its `energy` is float32 [N], and its `gradient`, of U in the relaxed state, is float32 [N, D], or
+// [N, D, K] for categorical models. Models without gradients get none.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// isinglass sample: draws from a model with a sampler. It writes samples.pt (`samples` [draws, B,
-// D], `energy` float32 [draws, B]) and summary.json, and with --netcdf also samples.nc
+// isinglass sample: draws from a model with a sampler. It writes samples.pt, with `samples` [draws,
+// B, D] and `energy` float32 [draws, B], and summary.json, and with --netcdf also samples.nc
 // (lab/run/inference_data.h). During the run it writes the files from which --resume continues
 // (lab/run/saved_sampling.h).
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The learning rate of an iteration. It rises linearly during the warm-up. After the warm-up it is
+// The learning rate of an iteration. It rises linearly during the warm-up. Afterwards it is
 //   η(t) = η_end + (η − η_end)·f(s),   s = (t − from) / (to − from)
 //   constant  η itself
 //   linear    f(s) = 1 − s

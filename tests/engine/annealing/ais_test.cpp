@@ -171,8 +171,8 @@ TEST(AisModelCalls, AreAllCounted) {
   }
 }
 
-// Records the first chains of the runs. A restored object must begin the next run with the same
-// chains.
+// Every run has chains of its own. Checkpoints give the first chains of each run, with which a
+// restored object begins it.
 TEST(AisChains, EveryRunHasItsOwn) {
   IsingModel model = Lattice().model();
   const auto sampler = make_sampler("gwg", {}, model);
