@@ -125,8 +125,7 @@ TEST_F(Evaluate, DoublesUntilItIsClosed) {
   EXPECT_EQ(ais["curve"].back()[1], ais["log_z"]);
 }
 
-// Reverse chains may start from the draws of a sampling run, with its R-hat, or from states whose
-// R-hat is not known.
+// Reverse chains may start from the draws of a run, with their R-hat, or from other states.
 TEST_F(Evaluate, ReverseChainsStartFromAFile) {
   run("sample --model ising --weights ising.pt --sampler gwg --chains 20 --burn-in 50 --steps 200 "
       "--quiet --out run");
@@ -166,8 +165,7 @@ TEST_F(Evaluate, ReverseChainsStartFromALadder) {
               4 * ais["log_z_bidirectional_se"].get<double>());
 }
 
-// Fewer than eight ensembles have no standard error. The program says so before the run, not after
-// hours of it.
+// Fewer than eight ensembles give no standard error. The program warns of this before the run.
 TEST_F(Evaluate, FewEnsemblesAreSaidToLeaveTheVerdictOpen) {
   const std::string command =
       "evaluate --model ising --weights ising.pt --method tempering --rungs 4 --steps 40 --sampler "

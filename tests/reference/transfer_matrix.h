@@ -3,9 +3,9 @@
 //   U(s) = −J Σ_{neighbours} s_a s_b, s ∈ {−1, +1}; rows of w sites, periodic or open both ways
 //   Z = Tr T^h, or 1ᵀ T^{h−1} (…) 1: one row's 2^w states at a time, one bond after the other
 //
-// A column of weights over the states of the last row is multiplied by e^{J s s'} site by site,
-// which takes w·2^w operations per row where the dense matrix takes 4^w. If the lattice is periodic
-// in the second direction, there is one such product for each of the 2^w first rows.
+// A column of weights over the states of the last row is multiplied by e^{J s s'} site by site.
+// This takes w·2^w operations per row, where the dense matrix takes 4^w. With periodic boundaries
+// in the second direction there is one such product for each of the 2^w first rows.
 #pragma once
 
 #include <cmath>

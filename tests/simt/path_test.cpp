@@ -72,8 +72,8 @@ TEST(PathTwins, DrawAndScoreAlike) {
   }
 }
 
-// Runs two and four chains per block, with the last block not full, and one, where shared memory
-// has no room for more.
+// Two and four chains per block, the last block not full; and one chain, if its shared memory has
+// no room for more.
 TEST(PathTwins, SeveralChainsABlock) {
   simt::set_schedule(schedules().back());
   for (const auto& [chains, bytes] :

@@ -144,8 +144,8 @@ TEST(TrainerTest, MovesParametersAndLeavesTheDocumentedFiles) {
                                                  metrics[3]["energy_model"].get<double>());
 }
 
-// The gradient, the optimiser's step and the averages of an iteration, replayed from a graph, give
-// the same parameters.
+// Replaying the gradient, the optimiser's step and the averages of an iteration gives the same
+// parameters.
 class TrainerGpu : public testing::TestWithParam<int64_t> {};  // rungs
 
 TEST_P(TrainerGpu, CapturedIterationsAreThoseOneByOne) {

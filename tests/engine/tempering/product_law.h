@@ -1,4 +1,4 @@
-// The product of the laws of independent rungs over few states: draws from it, and the distance of
+// The product of the laws of independent rungs over few states: draws from it, and the deviation of
 // indices of states from it.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Event files are records with checksums. TensorBoard itself reads them in
-// tests/ranks/tensorboard_test.py.
+// Event files are records with checksums. tests/ranks/tensorboard_test.py reads them with
+// TensorBoard.
 #include "io/events/event_file.h"
 
 #include <gtest/gtest.h>

@@ -90,8 +90,8 @@ TEST(ReplayBufferTest, StartsAtTheBernoulli) {
   EXPECT_FALSE(torch::equal(ReplayBuffer(mean, 20000, 2).states(), buffer.states()));
 }
 
-// Draws 5 values at 3 sites, one of probability near 0: every frequency is within 5 binomial
-// standard errors, in the buffer and among restarted chains.
+// 5 values at 3 sites, one of probability near 0: every frequency is within 5 binomial standard
+// errors, in the buffer and among restarted chains.
 TEST(ReplayBufferTest, StartsAtTheFrequenciesOfCategories) {
   const torch::Tensor p = torch::tensor({{0.5, 0.2, 0.1, 0.1, 0.1},
                                          {1e-9, 0.4, 1e-9, 0.6 - 3e-9, 1e-9},

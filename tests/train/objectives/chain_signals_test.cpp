@@ -23,8 +23,7 @@ class SignalsTest : public testing::Test {
     data_.validation = data_.train.narrow(0, 3, 7).clone();
   }
 
-  // There are 25 slots. An iteration draws 5 of them, which make 50 steps:
-  // L = 1000 · 25 / (5 · 50) = 100.
+  // 25 slots; an iteration draws 5 of them, which make 50 steps: L = 1000 · 25 / (5 · 50) = 100.
   std::unique_ptr<PcdObjective> objective(const PcdOptions& options = {
                                               .batch = 5, .buffer = 25, .steps = 50, .seed = 3}) {
     return std::make_unique<PcdObjective>(model_, *sampler_, data_, options, /*iterations=*/1000,
