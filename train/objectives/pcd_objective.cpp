@@ -96,8 +96,10 @@ PcdObjective::PcdObjective(EnergyModel& model, const Sampler& sampler, const Dat
   }
   if (!options.centre) return;
   const auto* machine = dynamic_cast<const RbmModel*>(&model);
-  require_options(machine && !model.space().one_hot(),
-                  "`centre` is for an rbm of binary units; the model is '{}'", model.kind_name());
+  require_options(
+      machine && !model.space().one_hot(),
+      "`centre` is for an rbm of binary units; the model is '{}' with {} values per unit",
+      model.kind_name(), model.space().categories);
   centring_.emplace(*machine, clamped_mean(data));
 }
 
