@@ -166,7 +166,7 @@ TEST_F(Bench, HasTheStagesThatModelAndSamplerHave) {
   expect_refused("--model rbm --weights rbm.pt --sampler gibbs --scan chromatic --stages ais-step",
                  {"chromatic"});
   expect_refused("--model permutation --weights permutation.pt --sampler lb --stages ais-step",
-                 {"permutation", "independent"});
+                 {"permutation", "independent uniform sites"});
 }
 
 TEST_F(Bench, ComparesWithAnEarlierResult) {
