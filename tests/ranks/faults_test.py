@@ -121,7 +121,7 @@ class Faults(unittest.TestCase):
             job = Job(SHORT, 2, self.folder, port, ranks=[0], ISINGLASS_START_TIMEOUT="3")
             self.ends(job, [2], f"port {port} of 127.0.0.1, where the ranks are to meet, is in use")
             job = Job(SHORT, 2, self.folder, port, ranks=[1], ISINGLASS_START_TIMEOUT="3")
-            self.ends(job, [2], "isinglass: rank 1: error: what listens at 127.0.0.1:")
+            self.ends(job, [2], "isinglass: rank 1: error: the program that listens at 127.0.0.1:")
 
     def test_no_meeting_place(self):
         variables = environment(0, 1, 0) | {"WORLD_SIZE": "2", "RANK": "0"}
