@@ -11,9 +11,10 @@ namespace isinglass {
 namespace {
 
 constexpr long kLeastNumbers = 1 << 14;
-// The weight of a run decays by this factor with each later run.
-constexpr double kMemory = 31.0 / 32;
-constexpr int kTrials = 4;  // A trial of the slower way consists of this many successive runs.
+// The weight of a run decays by this factor with each later run. The memory is long enough that a
+// single interruption of some milliseconds by the system, which comes with one thread, too, does not
+// outweigh what loops of a tenth of a millisecond gain.
+constexpr double kMemory = 255.0 / 256;
 // The next trial starts after this many times the duration of the last one.
 constexpr double kRarely = 200;
 
@@ -60,14 +61,22 @@ bool LoopTimes::choose(double now) {
 }
 
 void LoopTimes::add(bool all, double numbers, double start, double end) {
-  Sums& sums = all ? all_ : one_;
+  // The first runs on all threads also create and place the threads, and do not count.
+  if (all && cold_runs_.load(std::memory_order_relaxed) > 0) {
+    cold_runs_.fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
+  Sums &sums = all ? all_ : one_, &others = all ? one_ : all_;
   decay_and_add(sums.seconds, end - start);
   decay_and_add(sums.numbers, numbers);
   const int left = trials_left_.load(std::memory_order_relaxed);
   if (left == 0 || all != trying_all_.load(std::memory_order_relaxed)) return;
   const double spent = trial_seconds_.load(std::memory_order_relaxed) + (end - start);
   trial_seconds_.store(spent, std::memory_order_relaxed);
-  if (left == 1) next_trial_.store(end + kRarely * spent, std::memory_order_relaxed);
+  const bool both_known = others.numbers.load(std::memory_order_relaxed) > 0;
+  if (left == 1) {
+    next_trial_.store(both_known ? end + kRarely * spent : end, std::memory_order_relaxed);
+  }
   trials_left_.store(left - 1, std::memory_order_relaxed);
 }
 

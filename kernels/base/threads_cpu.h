@@ -25,7 +25,9 @@ class LoopTimes {
   void add(bool all, double numbers, double start, double end);
 
  private:
-  // Holds exponentially weighted sums over about the last 32 runs; both are 0 before the first run.
+  // A trial consists of this many successive runs.
+  static constexpr int kTrials = 4;
+  // Holds exponentially weighted sums over about the last 256 runs; both are 0 before the first run.
   struct Sums {
     std::atomic<double> seconds{0}, numbers{0};
     double seconds_per_number() const;
@@ -34,8 +36,9 @@ class LoopTimes {
 
   Sums one_, all_;
   std::atomic<double> next_trial_{0}, trial_seconds_{0};
-  std::atomic<int> trials_left_{0};
-  std::atomic<bool> trying_all_{false};
+  // The first trial is of all threads, the second one of the caller's.
+  std::atomic<int> trials_left_{2 * kTrials}, cold_runs_{kTrials};
+  std::atomic<bool> trying_all_{true};
 };
 
 // Times one run of a loop over `numbers` numbers, from construction to destruction. Use:

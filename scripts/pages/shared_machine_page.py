@@ -74,7 +74,7 @@ def table(rows):
     ways = list(rows[0][1])
     lines = ["| steps a second | " + " | ".join(ways) + " |", "| --- |" + " ---: |" * len(ways)]
     for work, rates in rows:
-        lines.append(f"| {work} | " + " | ".join(f"{rates[way]:.3g}" for way in ways) + " |")
+        lines.append(f"| {work} | " + " | ".join(f"{rates[way]:.{0 if rates[way] >= 100 else 1}f}" for way in ways) + " |")
     return "\n".join(lines)
 
 
@@ -102,7 +102,8 @@ turns.
 *By default* is the program as it is started without any setting. *Spinning waits* is what GNU's OpenMP does by
 default, `GOMP_SPINCOUNT=300000`; *passive waits* is `OMP_WAIT_POLICY=passive`; *one thread* is `--threads 1`.{
 ' *Before* is a build from before threads were chosen by measurement, started without any setting.' if options.before else ''}
-[The how-to page](../howto/shared-machines.md) says how waits and threads are chosen.
+On a machine of one's own, spinning waits are faster where loops are short; on a shared one they cost
+the most. [The how-to page](../howto/shared-machines.md) says how waits and threads are chosen.
 """)
     print("\n\n".join(texts))
 

@@ -43,6 +43,15 @@ TEST(LoopTimes, AllThreadsCostNothingWhereTheyPay) {
   }
 }
 
+// The first runs create the threads, and the system interrupts one run for some milliseconds.
+TEST(LoopTimes, AColdStartAndOneInterruptionDoNotDecide) {
+  LoopTimes times;
+  double now = 100;
+  const auto all = [](int64_t run) { return run < 4 ? 9e-3 : run == 300 ? 6e-3 : 0.3e-3; };
+  const int64_t runs = run_until(times, now, 101, always(0.5e-3), all);
+  EXPECT_GT(static_cast<double>(runs), 0.98 * (1 - 4 * 9e-3 - 6e-3) / 0.3e-3);
+}
+
 TEST(LoopTimes, OneThreadIsTakenWhereAllWaitForACore) {
   LoopTimes times;
   double now = 100;
