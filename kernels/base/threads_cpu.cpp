@@ -12,8 +12,8 @@ namespace {
 
 constexpr long kLeastNumbers = 1 << 14;
 // The weight of a run decays by this factor with each later run. The memory is long enough that a
-// single interruption of some milliseconds by the system, which comes with one thread, too, does not
-// outweigh what loops of a tenth of a millisecond gain.
+// single interruption of some milliseconds by the system, which happens with one thread, too, does
+// not outweigh what loops of a tenth of a millisecond gain.
 constexpr double kMemory = 255.0 / 256;
 // The next trial starts after this many times the duration of the last one.
 constexpr double kRarely = 200;

@@ -27,7 +27,8 @@ class LoopTimes {
  private:
   // A trial consists of this many successive runs.
   static constexpr int kTrials = 4;
-  // Holds exponentially weighted sums over about the last 256 runs; both are 0 before the first run.
+  // Holds exponentially weighted sums over about the last 256 runs. Both are 0 before the first
+  // run.
   struct Sums {
     std::atomic<double> seconds{0}, numbers{0};
     double seconds_per_number() const;
