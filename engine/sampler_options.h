@@ -13,7 +13,7 @@ struct SamplerOptionText {
 
   std::string name;
   Kind kind;
-  std::string unit;  // the placeholder of the value, e.g. R or NAME; empty for switches
+  std::string unit;  // stands for the value in help texts, e.g. R or NAME; empty for switches
   std::string help;  // refers to other options as error messages do (io/error.h)
   std::vector<std::string> choices = {};
 };
