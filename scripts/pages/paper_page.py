@@ -12,6 +12,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+from page_file import write_or_check
+
 ROOT = Path(__file__).resolve().parents[2]
 PRESETS, RESULTS, PAGE = ROOT / "lab/presets/grids", ROOT / "docs/results", ROOT / "docs/guide/from-a-paper.md"
 BUILT_IN = ("strokes", "ring-points", "strip-points", "ising-grid")  # data sets that need no files
@@ -227,13 +229,5 @@ def page():
                    "an RBM. It is not measured; [training an RBM](../results/rbm-training.md) has single runs.\n")
 
 
-def main():
-    if sys.argv[1:] == ["--check"]:
-        if not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page():
-            sys.exit(f"{PAGE} is not what the results say; write it again by scripts/pages/paper_page.py")
-    else:
-        PAGE.write_text(page(), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check(PAGE, page(), "results")

@@ -10,6 +10,8 @@ import json
 import sys
 from pathlib import Path
 
+from page_file import write_or_check
+
 RESULTS = Path(__file__).resolve().parents[2] / "docs/results"
 PAPERS = {
     "PAS and PAFS": ("parity", "permutation", "ising-50", "ising-100", "ising-150", "ising-200", "fhmm", "rbm",
@@ -82,14 +84,5 @@ def page():
     return text
 
 
-def main():
-    file = RESULTS / "index.md"
-    if sys.argv[1:] == ["--check"]:
-        if not file.exists() or file.read_text(encoding="utf-8") != page():
-            sys.exit(f"{file} differs from the results; write it again with scripts/pages/results_index.py")
-    else:
-        file.write_text(page(), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check(RESULTS / "index.md", page(), "results")

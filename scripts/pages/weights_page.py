@@ -9,6 +9,8 @@ import re
 import sys
 from pathlib import Path
 
+from page_file import write_or_check
+
 WEIGHTS = Path(__file__).resolve().parents[2] / "weights"
 HEAD = """# Trained weights
 
@@ -46,14 +48,5 @@ def page():
     return HEAD + "".join(text for *_, text in sorted(rows)) + TAIL
 
 
-def main():
-    file = WEIGHTS / "README.md"
-    if sys.argv[1:] == ["--check"]:
-        if not file.exists() or file.read_text(encoding="utf-8") != page():
-            sys.exit(f"{file} differs from the cards; write it again with scripts/pages/weights_page.py")
-    else:
-        file.write_text(page(), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_or_check(WEIGHTS / "README.md", page(), "cards")
