@@ -197,7 +197,7 @@ TEST_F(InferenceData, MistakesGetOneLineAndNoDirectory) {
   const std::string whole = std::getenv("ISINGLASS_BINARY");
   std::filesystem::copy_file(whole, folder / "isinglass");
   setenv("ISINGLASS_BINARY", (folder / "isinglass").c_str(), 1);
-  refused("--sampler gwg --steps 5", "a NetCDF file needs libisinglass_netcdf.so");
+  refused("--sampler gwg --steps 5", "a NetCDF file needs the file libisinglass_netcdf.so");
   setenv("ISINGLASS_BINARY", whole.c_str(), 1);
 }
 
